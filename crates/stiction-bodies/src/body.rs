@@ -1,0 +1,137 @@
+//! Bodies: how they move, what they weigh, which shapes they have.
+
+use glamx::{DMat3, DVec3};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::pose::Pose;
+use crate::shape::PlacedShape;
+
+/// A body. Its origin is its centre of mass.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Body {
+    /// Name, unique in its system.
+    pub name: String,
+    /// How it moves.
+    pub kind: BodyKind,
+    /// Pose at the start: origin in metres, and orientation.
+    pub pose: Pose,
+    /// Velocity of the origin at the start, world axes, in m/s. Only for bodies that move freely.
+    pub velocity: DVec3,
+    /// Angular velocity at the start, world axes, in rad/s. Only for rigid bodies that move freely.
+    pub angular_velocity: DVec3,
+    /// Shapes that collide.
+    pub shapes: Vec<BodyShape>,
+    /// Collision group.
+    pub group: usize,
+}
+
+/// A shape of a body and what it is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BodyShape {
+    /// Shape and its place on the body.
+    pub placed: PlacedShape,
+    /// Number of the material in the material table.
+    pub material: usize,
+}
+
+/// How a body moves.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BodyKind {
+    /// Freely, with six degrees of freedom in space and three in the plane.
+    Rigid {
+        /// Mass, in kg.
+        mass: f64,
+        /// Inertia about the centre of mass in body axes, in kg m². In the plane only the entry zz counts.
+        inertia: DMat3,
+    },
+    /// Freely, without rotation: three degrees of freedom in space and two in the plane.
+    Point {
+        /// Mass, in kg.
+        mass: f64,
+    },
+    /// Not at all.
+    Static,
+    /// As prescribed.
+    Prescribed(Motion),
+}
+
+impl BodyKind {
+    /// Whether forces move the body.
+    pub fn is_free(&self) -> bool {
+        matches!(self, Self::Rigid { .. } | Self::Point { .. })
+    }
+}
+
+/// A prescribed motion: a constant velocity and rotation, an oscillation, and a surface that runs (a belt), added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Motion {
+    /// Constant velocity of the origin, world axes, in m/s.
+    pub velocity: DVec3,
+    /// Constant angular velocity about the origin, world axes, in rad/s.
+    pub angular_velocity: DVec3,
+    /// Oscillation of the origin.
+    pub oscillation: Option<Oscillation>,
+    /// Velocity of the surface while the body itself stays, world axes, in m/s: a belt.
+    pub surface_velocity: DVec3,
+}
+
+/// $a \sin(2\pi f t + \varphi)$ around the start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Oscillation {
+    /// Amplitude $a$, world axes, in metres.
+    pub amplitude: DVec3,
+    /// Frequency $f$, in hertz.
+    pub frequency: f64,
+    /// Phase $\varphi$, in radians.
+    pub phase: f64,
+}
+
+/// Axes in which an applied force is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ForceAxes {
+    /// World axes: the force keeps its direction.
+    #[default]
+    World,
+    /// Body axes: the force turns with the body.
+    Body,
+}
+
+/// A force and a torque on a body during an interval of time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AppliedForce {
+    /// Number of the body.
+    pub body: usize,
+    /// Force, in N.
+    pub force: DVec3,
+    /// Torque, in N m.
+    pub torque: DVec3,
+    /// Point of attack in body coordinates, in metres.
+    pub point: DVec3,
+    /// Axes of force and torque.
+    pub axes: ForceAxes,
+    /// Start, in seconds.
+    pub from: f64,
+    /// End, in seconds.
+    pub until: f64,
+}
+
+/// Dry friction with a bound that no load changes, between a point of a body and another body or the world ([ST96] §3.5).
+#[derive(Clone, Debug, PartialEq)]
+pub struct DryFriction {
+    /// Name.
+    pub name: String,
+    /// Number of the body.
+    pub body: usize,
+    /// Number of the body that it slides on; none for the world.
+    pub against: Option<usize>,
+    /// Point in coordinates of the first body, in metres.
+    pub point: DVec3,
+    /// One or two unit vectors, orthogonal to each other, world axes: the directions of sliding, or the axis of a rotation.
+    pub axes: Vec<DVec3>,
+    /// Whether it acts on the relative rotation instead of the sliding; then there is one axis.
+    pub is_rotational: bool,
+    /// Largest force in N, or torque in N m.
+    pub bound: f64,
+}

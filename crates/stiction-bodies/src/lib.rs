@@ -1,0 +1,22 @@
+//! Rigid bodies in space and in the plane, their shapes, and the contacts between them.
+//!
+//! A [`MultibodyModel`] says which bodies there are; [`Multibody`] makes it a
+//! [`MechanicalSystem`](stiction_dynamics::MechanicalSystem). Contacts come from closed forms in [`collide`](mod@collide), after a sweep
+//! over bounding spheres has found what is near. No margins are hidden: a gap is a number.
+
+pub mod body;
+pub mod broad_phase;
+pub mod collide;
+pub mod error;
+pub mod material;
+pub mod multibody;
+pub mod pose;
+pub mod shape;
+
+pub use body::{AppliedForce, Body, BodyKind, BodyShape, DryFriction, ForceAxes, Motion, Oscillation};
+pub use error::BodyError;
+pub use glamx;
+pub use material::{CombinationRule, Material, MaterialTable};
+pub use multibody::{Multibody, MultibodyModel};
+pub use pose::Pose;
+pub use shape::{Dimension, MassProperties, PlacedShape, Shape, ShapeError};

@@ -1,0 +1,253 @@
+use super::*;
+use crate::body::{BodyShape, Oscillation};
+use crate::material::{CombinationRule, Material};
+use crate::shape::PlacedShape;
+use stiction_dynamics::{
+    Audit, ContactMethod, ContactSolver, Simulation, StewartTrinkle, StewartTrinkleSettings, TimeGrid,
+};
+
+fn body(name: &str, kind: BodyKind, shape: Shape) -> Body {
+    Body {
+        name: name.into(),
+        kind,
+        pose: Pose::IDENTITY,
+        velocity: DVec3::ZERO,
+        angular_velocity: DVec3::ZERO,
+        shapes: vec![BodyShape { placed: PlacedShape::centred(shape), material: 0 }],
+        group: 0,
+    }
+}
+
+fn model(dimension: Dimension, bodies: Vec<Body>) -> MultibodyModel {
+    MultibodyModel {
+        dimension,
+        gravity: if dimension == Dimension::Plane { DVec3::new(0.0, -9.81, 0.0) } else { DVec3::new(0.0, 0.0, -9.81) },
+        bodies,
+        materials: MaterialTable {
+            materials: vec![Material { name: "steel".into(), friction: 0.5 }],
+            ..Default::default()
+        },
+        forces: Vec::new(),
+        dry_friction: Vec::new(),
+        ignored_pairs: Vec::new(),
+        ignored_groups: Vec::new(),
+        group_names: vec!["default".into()],
+    }
+}
+
+const SPHERE: Shape = Shape::Sphere { radius: 0.5 };
+const FLOOR: Shape = Shape::HalfSpace { normal: DVec3::Z, offset: 0.0 };
+
+fn rigid(mass: f64, inertia: DVec3) -> BodyKind {
+    BodyKind::Rigid { mass, inertia: DMat3::from_diagonal(inertia) }
+}
+
+fn simulate(model: MultibodyModel, h: f64, end: f64) -> (Simulation, Audit) {
+    let system = Multibody::new(model).unwrap();
+    let start = system.start(0.0);
+    let solver = ContactSolver::new(ContactMethod::default()).unwrap();
+    let scheme = StewartTrinkle::new(StewartTrinkleSettings::default(), solver);
+    let grid = TimeGrid { start: 0.0, end, step: h };
+    let mut simulation = Simulation::new(Box::new(system), Box::new(scheme), start, grid);
+    let mut audit = Audit::default();
+    simulation
+        .run_with(|s| {
+            audit.observe(s.system(), s.scheme().contact_solver(), s.before(), s.last_step());
+        })
+        .unwrap();
+    (simulation, audit)
+}
+
+/// Rows against differences: the gap and the sliding of two moving bodies, one of them prescribed.
+#[test]
+fn rows_and_drift_are_the_rates_of_the_gaps() {
+    let mut first = body("a", rigid(2.0, DVec3::new(0.1, 0.2, 0.25)), Shape::Capsule { half_length: 0.4, radius: 0.1 });
+    first.pose = Pose::new(DVec3::new(0.1, -0.2, 0.3), DQuat::from_xyzw(0.2, -0.1, 0.3, 0.9).normalize());
+    first.velocity = DVec3::new(0.3, -0.4, 0.5);
+    first.angular_velocity = DVec3::new(1.0, 2.0, -0.5);
+    let motion = Motion {
+        velocity: DVec3::new(0.2, 0.1, -0.3),
+        angular_velocity: DVec3::new(0.3, -0.7, 0.2),
+        oscillation: Some(Oscillation { amplitude: DVec3::new(0.01, 0.0, 0.02), frequency: 3.0, phase: 0.4 }),
+        surface_velocity: DVec3::ZERO,
+    };
+    let mut second = body("b", BodyKind::Prescribed(motion), SPHERE);
+    second.pose = Pose::new(DVec3::new(0.4, 0.5, 0.8), DQuat::IDENTITY);
+    let system = Multibody::new(model(Dimension::Space, vec![first, second])).unwrap();
+    let state = system.start(0.2);
+    let contacts_at = |dt: f64| {
+        let mut q = state.q.clone();
+        system.advance(&state.q, &state.v, dt, &mut q);
+        let mut contacts = Vec::new();
+        system.contacts(state.t + dt, &q, f64::INFINITY, &mut contacts);
+        contacts
+    };
+    let (now, dt) = (contacts_at(0.0), 1e-6);
+    assert_eq!(now.len(), 1);
+    let rate = (contacts_at(dt)[0].gap - contacts_at(-dt)[0].gap) / (2.0 * dt);
+    let computed = now[0].normal.dot(&state.v) + now[0].normal_drift;
+    assert!((rate - computed).abs() < 1e-8, "{rate} {computed}");
+    // The tangential velocity by hand: difference of the two point velocities along the tangents.
+    let point = DVec3::from(now[0].frame.unwrap().point);
+    let normal = DVec3::from(now[0].frame.unwrap().normal);
+    let at = |number: usize| {
+        let (v, w) = system.velocity(number, &state);
+        v + w.cross(point - system.pose(number, state.t, &state.q).position)
+    };
+    let slip = at(0) - at(1);
+    for (a, direction) in tangent_directions(Dimension::Space, normal).into_iter().enumerate() {
+        let computed = now[0].tangents[a].dot(&state.v) + now[0].tangent_drift[a];
+        assert!((computed - slip.dot(direction)).abs() < 1e-14);
+        assert!(direction.dot(normal).abs() < 1e-15 && (direction.length() - 1.0).abs() < 1e-15);
+    }
+}
+
+#[test]
+fn a_free_top_turns_as_it_must_to_order_one() {
+    // [PAGT] free top: ω(10) = (0.20605198904, 0.56350916391, 1.36167267508) for I = (1, 2, 3), ω₀ = (0.6, 0, 1.4).
+    let error = |h: f64| {
+        let mut top = body("top", rigid(1.0, DVec3::new(1.0, 2.0, 3.0)), SPHERE);
+        top.angular_velocity = DVec3::new(0.6, 0.0, 1.4);
+        let mut model = model(Dimension::Space, vec![top]);
+        model.gravity = DVec3::ZERO;
+        let (simulation, _) = simulate(model, h, 10.0);
+        let v = &simulation.state().v;
+        let exact = [0.20605198904, 0.56350916391, 1.36167267508];
+        (0..3).fold(0.0f64, |worst, i| worst.max((v[3 + i] - exact[i]).abs()))
+    };
+    let (coarse, fine) = (error(1e-3), error(2.5e-4));
+    assert!(fine < 2e-3, "{fine}");
+    assert!((3.2..5.0).contains(&(coarse / fine)), "order one: {coarse} {fine}");
+}
+
+#[test]
+fn a_ball_slides_then_rolls() {
+    // v₀ = 2, μ = 0.3: rolls from t = 2v₀/(7μg) = 0.194165 s with 5/7 v₀ = 1.428571 m/s.
+    let mut ball = body("ball", rigid(1.0, DVec3::splat(0.1)), SPHERE); // (2/5) m r²
+    ball.pose.position.z = 0.5;
+    ball.velocity.x = 2.0;
+    let mut model = model(Dimension::Space, vec![body("floor", BodyKind::Static, FLOOR), ball]);
+    model.materials.materials[0].friction = 0.3;
+    let (simulation, audit) = simulate(model, 1e-4, 0.5);
+    let v = &simulation.state().v;
+    assert!((v[0] - 2.0 * 5.0 / 7.0).abs() < 1e-9, "{v:?}");
+    assert!((v[0] - 0.5 * v[4]).abs() < 1e-9, "rolls without sliding: {v:?}");
+    assert!((simulation.state().q[2] - 0.5).abs() < 1e-12);
+    assert!(audit.worst.kinetic_balance < 1e-10 && audit.worst.momentum < 1e-12, "{:?}", audit.worst);
+    assert!(audit.worst.energy.unexplained.abs() < 1e-12, "{:?}", audit.worst);
+}
+
+#[test]
+fn points_forces_and_dry_friction_in_the_plane() {
+    // A point of 2 kg without gravity: 6 N for one second, dry friction 2 N: a = 2 m/s² and 1 m/s² back afterwards.
+    let mut point = body("point", BodyKind::Point { mass: 2.0 }, SPHERE);
+    point.shapes.clear();
+    let mut model = model(Dimension::Plane, vec![point]);
+    model.gravity = DVec3::ZERO;
+    model.forces.push(AppliedForce {
+        body: 0,
+        force: DVec3::new(6.0, 0.0, 0.0),
+        torque: DVec3::ZERO,
+        point: DVec3::ZERO,
+        axes: ForceAxes::World,
+        from: 0.0,
+        until: 1.0,
+    });
+    model.dry_friction.push(DryFriction {
+        name: "brake".into(),
+        body: 0,
+        against: None,
+        point: DVec3::ZERO,
+        axes: vec![DVec3::X, DVec3::Y],
+        is_rotational: false,
+        bound: 2.0,
+    });
+    let (simulation, audit) = simulate(model, 1e-3, 2.0);
+    assert!((simulation.state().v[0] - 1.0).abs() < 1e-12, "{:?}", simulation.state());
+    // The force gave 6 N · 1 m (up to order h), friction took 2 N · (1 + 1.5) m.
+    assert!((audit.sum.energy.applied - 6.0).abs() < 1e-9, "{:?}", audit.sum.energy);
+    assert!((audit.sum.energy.friction + 5.0).abs() < 1e-9, "{:?}", audit.sum.energy);
+}
+
+#[test]
+fn a_force_beside_the_centre_turns_the_body() {
+    let mut bar = body("bar", rigid(1.0, DVec3::new(1.0, 1.0, 0.5)), SPHERE);
+    bar.pose = Pose::new(DVec3::ZERO, DQuat::from_rotation_z(std::f64::consts::FRAC_PI_2));
+    let mut model = model(Dimension::Space, vec![bar]);
+    model.gravity = DVec3::ZERO;
+    // Body point (1, 0, 0) lies at world (0, 1, 0); body force (0, 1, 0) is world (-1, 0, 0): torque (0,1,0)×(-1,0,0) = +z.
+    model.forces.push(AppliedForce {
+        body: 0,
+        force: DVec3::Y,
+        torque: DVec3::ZERO,
+        point: DVec3::X,
+        axes: ForceAxes::Body,
+        from: 0.0,
+        until: f64::INFINITY,
+    });
+    let system = Multibody::new(model).unwrap();
+    let start = system.start(0.0);
+    let mut k = vec![0.0; 6];
+    system.force(0.0, &start.q, &start.v, &mut k);
+    for (i, expected) in [-1.0, 0.0, 0.0, 0.0, 0.0, 1.0].into_iter().enumerate() {
+        assert!((k[i] - expected).abs() < 1e-15, "{k:?}");
+    }
+}
+
+#[test]
+fn what_cannot_collide_is_refused_by_name_and_can_be_excluded() {
+    let cuboid = Shape::Cuboid { half_extents: DVec3::splat(0.5) };
+    let bodies =
+        || vec![body("crate", rigid(1.0, DVec3::ONE), cuboid.clone()), body("ball", rigid(1.0, DVec3::ONE), SPHERE)];
+    let error = Multibody::new(model(Dimension::Space, bodies())).unwrap_err().to_string();
+    assert!(error.contains("box of body `crate`") && error.contains("sphere of body `ball`"), "{error}");
+    let mut excluded = model(Dimension::Space, bodies());
+    excluded.ignored_pairs.push((1, 0));
+    assert!(Multibody::new(excluded).is_ok());
+    let mut grouped = model(Dimension::Space, bodies());
+    grouped.bodies[1].group = 1;
+    grouped.ignored_groups.push((1, 0));
+    assert!(Multibody::new(grouped).is_ok());
+}
+
+#[test]
+fn excluded_bodies_pass_through_each_other() {
+    let pair = |ignore: bool| {
+        let mut left = body("left", rigid(1.0, DVec3::splat(0.1)), SPHERE);
+        left.pose.position.x = -1.0;
+        left.velocity.x = 2.0;
+        let mut model = model(Dimension::Space, vec![left, body("right", rigid(1.0, DVec3::splat(0.1)), SPHERE)]);
+        model.gravity = DVec3::ZERO;
+        model.ignored_pairs.extend(ignore.then_some((0, 1)));
+        simulate(model, 1e-2, 1.0).0.state().v[0]
+    };
+    assert_eq!(pair(true), 2.0);
+    assert!((pair(false) - 1.0).abs() < 1e-12, "inelastic: both go on with half the speed");
+}
+
+#[test]
+fn missing_friction_and_bad_numbers_are_named() {
+    let bodies = || {
+        let mut ball = body("ball", rigid(1.0, DVec3::ONE), SPHERE);
+        ball.shapes[0].material = 1;
+        vec![ball, body("floor", BodyKind::Static, FLOOR)]
+    };
+    let mut table = model(Dimension::Space, bodies());
+    table.materials.materials.push(Material { name: "rubber".into(), friction: 0.9 });
+    let error = Multibody::new(table.clone()).unwrap_err().to_string();
+    assert!(error.contains("`rubber` and `steel`"), "{error}");
+    table.materials.rule = Some(CombinationRule::Mean);
+    assert!(Multibody::new(table).is_ok());
+
+    let refuse = |change: fn(&mut MultibodyModel)| {
+        let mut model = model(Dimension::Space, vec![body("ball", rigid(1.0, DVec3::ONE), SPHERE)]);
+        change(&mut model);
+        Multibody::new(model).unwrap_err().to_string()
+    };
+    assert!(refuse(|m| m.bodies[0].kind = rigid(f64::NAN, DVec3::ONE)).contains("mass is NaN"));
+    assert!(refuse(|m| m.bodies[0].kind = rigid(0.0, DVec3::ONE)).contains("mass is 0"));
+    assert!(refuse(|m| m.bodies[0].kind = rigid(1.0, DVec3::new(1.0, -1.0, 1.0))).contains("inertia tensor"));
+    assert!(refuse(|m| m.materials.materials[0].friction = -0.1).contains("friction is -0.1"));
+    assert!(refuse(|m| m.bodies[0].shapes[0].placed.shape = FLOOR).contains("cannot move freely"));
+    assert!(refuse(|m| m.bodies[0].shapes[0].placed.shape = Shape::Sphere { radius: -1.0 }).contains("`ball`"));
+}

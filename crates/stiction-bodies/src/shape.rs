@@ -1,0 +1,567 @@
+//! Shapes, and the mass, centre and inertia that follow from them.
+//!
+//! A planar shape is embedded in the plane z = 0, so the same four shapes serve both dimensions:
+//! what is a sphere in space is a disc in the plane.
+
+use crate::pose::Pose;
+use glamx::{DMat3, DQuat, DVec3};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::f64::consts::PI;
+
+/// Largest accepted difference from one of the length of a unit vector or quaternion, relative. Too
+/// large: gaps are off by this fraction. Too small: vectors written with few digits in a file are
+/// refused.
+const UNIT_TOLERANCE: f64 = 1e-9;
+
+/// Whether a scene moves in the plane or in space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Dimension {
+    /// Motion in the plane z = 0, rotation about z only.
+    Plane,
+    /// Motion in space.
+    Space,
+}
+
+/// A rigid shape in its own coordinates, with its centre at the origin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// Everything on one side of a plane (in the plane: of a line): the points x with `normal`·x ≤
+    /// `offset` are solid.
+    HalfSpace {
+        /// Unit vector out of the solid, in local axes; no unit. In the plane its z is zero.
+        normal: DVec3,
+        /// Distance of the surface from the local origin along `normal`, in metres.
+        offset: f64,
+    },
+    /// A ball; in the plane, a disc.
+    Sphere {
+        /// Radius, in metres, positive.
+        radius: f64,
+    },
+    /// All points within `radius` of a segment on the local x axis: rounded ends. With radius zero
+    /// it is the segment.
+    Capsule {
+        /// Half the length of the segment, without the rounded ends, in metres, positive.
+        half_length: f64,
+        /// Radius, in metres, positive or zero.
+        radius: f64,
+    },
+    /// A box with edges along the local axes; in the plane, a rectangle.
+    Cuboid {
+        /// Half the edge lengths along x, y and z, in metres, positive. In the plane z is ignored.
+        half_extents: DVec3,
+    },
+}
+
+impl Shape {
+    /// The users' word for this shape: half-plane, disc, capsule, box, or half-space, sphere,
+    /// capsule, box.
+    pub fn name(&self, dimension: Dimension) -> &'static str {
+        match (self, dimension) {
+            (Shape::HalfSpace { .. }, Dimension::Plane) => "half-plane",
+            (Shape::HalfSpace { .. }, Dimension::Space) => "half-space",
+            (Shape::Sphere { .. }, Dimension::Plane) => "disc",
+            (Shape::Sphere { .. }, Dimension::Space) => "sphere",
+            (Shape::Capsule { .. }, _) => "capsule",
+            (Shape::Cuboid { .. }, _) => "box",
+        }
+    }
+
+    /// Refuses dimensions that are not finite or not positive, and half-space normals that are not
+    /// of unit length.
+    pub fn check(&self, dimension: Dimension) -> Result<(), ShapeError> {
+        let shape = self.name(dimension);
+        let positive = |field, value: f64| {
+            if value > 0.0 && value.is_finite() { Ok(()) } else { Err(ShapeError::NotPositive { shape, field, value }) }
+        };
+        match *self {
+            Shape::HalfSpace { normal, offset } => {
+                if !offset.is_finite() {
+                    return Err(ShapeError::NotFinite { shape, field: "offset", value: offset });
+                }
+                let length = normal.length();
+                if length.is_nan() || (length - 1.0).abs() > UNIT_TOLERANCE {
+                    return Err(ShapeError::NotUnit { shape, field: "normal", length });
+                }
+                if dimension == Dimension::Plane && normal.z != 0.0 {
+                    return Err(ShapeError::OutOfPlane { shape, field: "normal.z", value: normal.z });
+                }
+                Ok(())
+            }
+            Shape::Sphere { radius } => positive("radius", radius),
+            Shape::Capsule { half_length, radius } => {
+                positive("half_length", half_length)?;
+                if radius >= 0.0 && radius.is_finite() {
+                    Ok(())
+                } else {
+                    Err(ShapeError::Negative { shape, field: "radius", value: radius })
+                }
+            }
+            Shape::Cuboid { half_extents } => {
+                positive("half_extents.x", half_extents.x)?;
+                positive("half_extents.y", half_extents.y)?;
+                if dimension == Dimension::Space {
+                    positive("half_extents.z", half_extents.z)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A shape fixed to a body, somewhere else than at the body's origin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlacedShape {
+    /// The shape, in its own coordinates.
+    pub shape: Shape,
+    /// Origin of the shape, in body coordinates, in metres.
+    pub position: DVec3,
+    /// Unit quaternion from the shape's axes to the body's.
+    pub orientation: DQuat,
+}
+
+impl PlacedShape {
+    /// A shape whose own coordinates are the body's.
+    pub fn centred(shape: Shape) -> Self {
+        Self { shape, position: DVec3::ZERO, orientation: DQuat::IDENTITY }
+    }
+
+    /// Pose of the shape in the body.
+    pub fn pose(&self) -> Pose {
+        Pose { position: self.position, orientation: self.orientation }
+    }
+
+    /// Pose of the shape in the world, when the body has pose `body`.
+    pub fn world_pose(&self, body: &Pose) -> Pose {
+        body.compose(&self.pose())
+    }
+
+    /// [`Shape::check`], and refuses a position that is not finite, an orientation that is not of
+    /// unit length, and, in the plane, either of them out of the plane.
+    pub fn check(&self, dimension: Dimension) -> Result<(), ShapeError> {
+        self.shape.check(dimension)?;
+        let shape = self.shape.name(dimension);
+        for (field, value) in
+            [("position.x", self.position.x), ("position.y", self.position.y), ("position.z", self.position.z)]
+        {
+            if !value.is_finite() {
+                return Err(ShapeError::NotFinite { shape, field, value });
+            }
+        }
+        let length = self.orientation.length();
+        if length.is_nan() || (length - 1.0).abs() > UNIT_TOLERANCE {
+            return Err(ShapeError::NotUnit { shape, field: "orientation", length });
+        }
+        if dimension == Dimension::Plane {
+            for (field, value) in [
+                ("position.z", self.position.z),
+                ("orientation.x", self.orientation.x),
+                ("orientation.y", self.orientation.y),
+            ] {
+                if value != 0.0 {
+                    return Err(ShapeError::OutOfPlane { shape, field, value });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Mass, centre of mass and inertia of a rigid body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MassProperties {
+    /// Mass, in kilograms.
+    pub mass: f64,
+    /// Centre of mass, in body coordinates, in metres.
+    pub centre: DVec3,
+    /// Inertia about the centre of mass, in body axes, in kg m². In the plane only the last entry,
+    /// about z, is set; the others are zero because nothing turns about them.
+    pub inertia: DMat3,
+}
+
+impl MassProperties {
+    /// Inertia about z through the centre of mass, in kg m²: all there is in the plane.
+    pub fn planar_inertia(&self) -> f64 {
+        self.inertia.z_axis.z
+    }
+
+    /// The same body with another mass in kilograms, spread in the same way: the inertia scales
+    /// with it.
+    pub fn with_mass(&self, mass: f64) -> Self {
+        Self { mass, centre: self.centre, inertia: self.inertia * (mass / self.mass) }
+    }
+}
+
+/// A shape from which nothing can be computed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ShapeError {
+    /// A length or a density that has to be positive and finite is not.
+    #[error("{shape}: {field} is {value}, must be positive and finite")]
+    NotPositive {
+        /// The users' word for the shape.
+        shape: &'static str,
+        /// The field at fault.
+        field: &'static str,
+        /// Its value, in the unit of the field.
+        value: f64,
+    },
+    /// A length that may be zero, but not less, is negative or not finite.
+    #[error("{shape}: {field} is {value}, must be zero or positive, and finite")]
+    Negative {
+        /// The users' word for the shape.
+        shape: &'static str,
+        /// The field at fault.
+        field: &'static str,
+        /// Its value, in the unit of the field.
+        value: f64,
+    },
+    /// A coordinate is not finite.
+    #[error("{shape}: {field} is {value}, must be finite")]
+    NotFinite {
+        /// The users' word for the shape.
+        shape: &'static str,
+        /// The field at fault.
+        field: &'static str,
+        /// Its value, in metres.
+        value: f64,
+    },
+    /// A unit vector or unit quaternion has another length.
+    #[error("{shape}: {field} has length {length}, must be 1")]
+    NotUnit {
+        /// The users' word for the shape.
+        shape: &'static str,
+        /// The field at fault.
+        field: &'static str,
+        /// Its length, without unit.
+        length: f64,
+    },
+    /// A planar shape leaves the plane z = 0, or is turned out of it.
+    #[error("{shape}: {field} is {value}, must be 0 in the plane")]
+    OutOfPlane {
+        /// The users' word for the shape.
+        shape: &'static str,
+        /// The component at fault.
+        field: &'static str,
+        /// Its value, in the unit of the field.
+        value: f64,
+    },
+    /// The shape has no finite positive volume (in the plane: area), so a density gives it no mass.
+    #[error("{shape}: a density gives no mass to this shape, whose {extent} is {value}")]
+    NoMass {
+        /// The users' word for the shape.
+        shape: &'static str,
+        /// "volume" or "area".
+        extent: &'static str,
+        /// The volume in m³, or the area in m².
+        value: f64,
+    },
+    /// Mass properties of no shape at all.
+    #[error("no shapes to compute a mass from")]
+    NoShapes,
+}
+
+/// Mass, centre and inertia of one shape of uniform density, in the shape's own coordinates.
+///
+/// The density is in kg/m³ in space and in kg/m² in the plane. A half-space and a capsule of radius
+/// zero have no mass to give: that is an error.
+pub fn mass_properties(shape: &Shape, dimension: Dimension, density: f64) -> Result<MassProperties, ShapeError> {
+    shape.check(dimension)?;
+    let name = shape.name(dimension);
+    if !(density > 0.0 && density.is_finite()) {
+        return Err(ShapeError::NotPositive { shape: name, field: "density", value: density });
+    }
+
+    let (mass, diagonal) = match (*shape, dimension) {
+        (Shape::HalfSpace { .. }, _) => (f64::INFINITY, DVec3::ZERO),
+
+        (Shape::Sphere { radius: r }, Dimension::Space) => {
+            let mass = density * 4.0 / 3.0 * PI * r.powi(3);
+            (mass, DVec3::splat(0.4 * mass * r * r))
+        }
+        (Shape::Sphere { radius: r }, Dimension::Plane) => {
+            let mass = density * PI * r * r;
+            (mass, DVec3::new(0.0, 0.0, 0.5 * mass * r * r))
+        }
+
+        // A cylinder and two half-balls. The centroid of a half-ball is 3r/8 from its flat side, so
+        // moving the halves apart by ±a adds a² + 2a·3r/8 to 2/5 r², the value of the whole ball.
+        (Shape::Capsule { half_length: a, radius: r }, Dimension::Space) => {
+            let cylinder = density * 2.0 * a * PI * r * r;
+            let ball = density * 4.0 / 3.0 * PI * r.powi(3);
+            let along = (0.5 * cylinder + 0.4 * ball) * r * r;
+            let across = cylinder * (r * r / 4.0 + a * a / 3.0) + ball * (0.4 * r * r + a * a + 0.75 * a * r);
+            (cylinder + ball, DVec3::new(along, across, across))
+        }
+        // A rectangle and two half-discs, whose centroids are 4r/(3π) from their straight sides.
+        (Shape::Capsule { half_length: a, radius: r }, Dimension::Plane) => {
+            let rectangle = density * 4.0 * a * r;
+            let disc = density * PI * r * r;
+            let inertia = rectangle * (a * a + r * r) / 3.0 + disc * (0.5 * r * r + a * a + 8.0 * a * r / (3.0 * PI));
+            (rectangle + disc, DVec3::new(0.0, 0.0, inertia))
+        }
+
+        (Shape::Cuboid { half_extents: e }, Dimension::Space) => {
+            let mass = density * 8.0 * e.x * e.y * e.z;
+            let s = e * e;
+            (mass, DVec3::new(s.y + s.z, s.z + s.x, s.x + s.y) * (mass / 3.0))
+        }
+        (Shape::Cuboid { half_extents: e }, Dimension::Plane) => {
+            let mass = density * 4.0 * e.x * e.y;
+            (mass, DVec3::new(0.0, 0.0, mass * (e.x * e.x + e.y * e.y) / 3.0))
+        }
+    };
+
+    if !(mass > 0.0 && mass.is_finite()) {
+        let extent = match dimension {
+            Dimension::Plane => "area",
+            Dimension::Space => "volume",
+        };
+        return Err(ShapeError::NoMass { shape: name, extent, value: mass / density });
+    }
+    Ok(MassProperties { mass, centre: DVec3::ZERO, inertia: DMat3::from_diagonal(diagonal) })
+}
+
+/// Mass, centre and inertia of a body made of several shapes, each with its density (kg/m³ in
+/// space, kg/m² in the plane).
+///
+/// The shapes are turned into body axes and moved to the common centre with the parallel-axis
+/// theorem. Where two shapes overlap, the overlap counts twice.
+pub fn combined_mass_properties(
+    parts: &[(PlacedShape, f64)],
+    dimension: Dimension,
+) -> Result<MassProperties, ShapeError> {
+    let mut own = Vec::with_capacity(parts.len());
+    let mut mass = 0.0;
+    let mut moment = DVec3::ZERO;
+    for (placed, density) in parts {
+        placed.check(dimension)?;
+        let part = mass_properties(&placed.shape, dimension, *density)?;
+        // A rotation about z leaves the planar inertia, about z, as it is, and mixes only the
+        // zeros.
+        let rotation = DMat3::from_quat(placed.orientation);
+        let inertia = rotation * part.inertia * rotation.transpose();
+        mass += part.mass;
+        moment += part.mass * placed.position;
+        own.push((part.mass, placed.position, inertia));
+    }
+    if own.is_empty() {
+        return Err(ShapeError::NoShapes);
+    }
+
+    let centre = moment / mass;
+    let mut inertia = DMat3::ZERO;
+    for (part_mass, position, part_inertia) in own {
+        // Parallel axes: I + m (|d|² 1 - d dᵀ), of which the plane keeps the last entry.
+        let d = position - centre;
+        let shift = match dimension {
+            Dimension::Space => {
+                DMat3::from_diagonal(DVec3::splat(d.length_squared())) - DMat3::from_cols(d * d.x, d * d.y, d * d.z)
+            }
+            Dimension::Plane => DMat3::from_diagonal(DVec3::new(0.0, 0.0, d.length_squared())),
+        };
+        inertia += part_inertia + shift * part_mass;
+    }
+    Ok(MassProperties { mass, centre, inertia })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::FRAC_PI_2;
+
+    fn assert_relative(a: f64, b: f64, tolerance: f64) {
+        assert!((a - b).abs() <= tolerance * b.abs(), "{a} is not {b}");
+    }
+
+    fn assert_matrix(a: DMat3, b: DMat3, tolerance: f64) {
+        let worst = (a - b).to_cols_array().into_iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        assert!(worst <= tolerance, "{a} is not {b}");
+    }
+
+    #[test]
+    fn names_are_the_users_words() {
+        let half_space = Shape::HalfSpace { normal: DVec3::Y, offset: 0.0 };
+        let sphere = Shape::Sphere { radius: 1.0 };
+        let cuboid = Shape::Cuboid { half_extents: DVec3::ONE };
+        assert_eq!(half_space.name(Dimension::Plane), "half-plane");
+        assert_eq!(half_space.name(Dimension::Space), "half-space");
+        assert_eq!(sphere.name(Dimension::Plane), "disc");
+        assert_eq!(sphere.name(Dimension::Space), "sphere");
+        assert_eq!(cuboid.name(Dimension::Plane), "box");
+    }
+
+    #[test]
+    fn ball_disc_and_box_by_hand() {
+        // Sphere r = 3, density 1/π: mass 4/3·27 = 36, inertia 2/5·36·9 = 129.6.
+        let sphere = Shape::Sphere { radius: 3.0 };
+        let m = mass_properties(&sphere, Dimension::Space, 1.0 / PI).unwrap();
+        assert_relative(m.mass, 36.0, 1e-15);
+        assert_matrix(m.inertia, DMat3::from_diagonal(DVec3::splat(129.6)), 1e-12);
+        // Disc r = 3, density 1/π: mass 9, inertia 9·9/2 = 40.5.
+        let m = mass_properties(&sphere, Dimension::Plane, 1.0 / PI).unwrap();
+        assert_relative(m.mass, 9.0, 1e-15);
+        assert_relative(m.planar_inertia(), 40.5, 1e-15);
+        // Box with edges 2, 4, 6, density 0.5: mass 24, inertia 24/12·(16+36, 36+4, 4+16) = (104,
+        // 80, 40).
+        let cuboid = Shape::Cuboid { half_extents: DVec3::new(1.0, 2.0, 3.0) };
+        let m = mass_properties(&cuboid, Dimension::Space, 0.5).unwrap();
+        assert_relative(m.mass, 24.0, 1e-15);
+        assert_matrix(m.inertia, DMat3::from_diagonal(DVec3::new(104.0, 80.0, 40.0)), 1e-12);
+        // Rectangle 2 by 4, density 0.5: mass 4, inertia 4/12·(4+16) = 20/3. The depth plays no
+        // part.
+        let flat = Shape::Cuboid { half_extents: DVec3::new(1.0, 2.0, f64::NAN) };
+        let m = mass_properties(&flat, Dimension::Plane, 0.5).unwrap();
+        assert_relative(m.mass, 4.0, 1e-15);
+        assert_matrix(m.inertia, DMat3::from_diagonal(DVec3::new(0.0, 0.0, 20.0 / 3.0)), 1e-12);
+        assert_relative(m.with_mass(6.0).planar_inertia(), 10.0, 1e-15);
+    }
+
+    #[test]
+    fn capsule_matches_quadrature() {
+        // Slices across the axis, midpoint rule. In space a slice is a disc with area πρ² and
+        // moments πρ⁴/2 along and πρ⁴/4 across; in the plane a segment of length 2ρ with moment
+        // 2ρ³/3. The square root at the tips makes the planar rule of order 3/2 in the width of a
+        // slice: (1e-5)^1.5 = 3e-8.
+        for (a, r) in [(0.5, 0.2), (0.1, 0.7), (2.0, 0.05)] {
+            let count = 200_000;
+            let dx = 2.0 * (a + r) / count as f64;
+            let (mut volume, mut along, mut across) = (0.0, 0.0, 0.0);
+            let (mut area, mut planar) = (0.0, 0.0);
+            for slice in 0..count {
+                let x = -(a + r) + (slice as f64 + 0.5) * dx;
+                let beyond = (x.abs() - a).max(0.0);
+                let rho = (r * r - beyond * beyond).sqrt();
+                volume += PI * rho.powi(2) * dx;
+                along += PI * rho.powi(4) / 2.0 * dx;
+                across += (PI * rho.powi(4) / 4.0 + PI * rho * rho * x * x) * dx;
+                area += 2.0 * rho * dx;
+                planar += (2.0 * rho.powi(3) / 3.0 + 2.0 * rho * x * x) * dx;
+            }
+            let capsule = Shape::Capsule { half_length: a, radius: r };
+            let m = mass_properties(&capsule, Dimension::Space, 3.0).unwrap();
+            assert_relative(m.mass, 3.0 * volume, 1e-7);
+            assert_relative(m.inertia.x_axis.x, 3.0 * along, 1e-7);
+            assert_relative(m.inertia.y_axis.y, 3.0 * across, 1e-7);
+            assert_relative(m.inertia.z_axis.z, 3.0 * across, 1e-7);
+            let m = mass_properties(&capsule, Dimension::Plane, 3.0).unwrap();
+            assert_relative(m.mass, 3.0 * area, 1e-7);
+            assert_relative(m.planar_inertia(), 3.0 * planar, 1e-7);
+        }
+    }
+
+    #[test]
+    fn two_half_boxes_make_a_box() {
+        // A box of edges 4, 2, 2 cut in two cubes at x = ±1, then carried elsewhere and turned a
+        // quarter about z: the centre is where it was carried to, and the inertias about x and y
+        // change places.
+        let turn = DQuat::from_rotation_z(FRAC_PI_2);
+        let place = DVec3::new(5.0, -3.0, 2.0);
+        let cube = Shape::Cuboid { half_extents: DVec3::ONE };
+        let part =
+            |x: f64| PlacedShape { shape: cube, position: place + turn * DVec3::new(x, 0.0, 0.0), orientation: turn };
+        let parts = [(part(1.0), 0.5), (part(-1.0), 0.5)];
+        let m = combined_mass_properties(&parts, Dimension::Space).unwrap();
+        // Mass 0.5·16 = 8; 8/12·(2²+2²) = 16/3 about the long axis, 8/12·(4²+2²) = 40/3 about the
+        // others.
+        assert_relative(m.mass, 8.0, 1e-15);
+        assert!((m.centre - place).length() < 1e-14);
+        assert_matrix(m.inertia, DMat3::from_diagonal(DVec3::new(40.0, 16.0, 40.0) / 3.0), 1e-13);
+    }
+
+    #[test]
+    fn an_oblique_part_by_hand() {
+        // Spheres of mass 4π/3 at ±(1, 1, 0): each 2/5 m, and m (|d|² 1 - d dᵀ) twice: products of
+        // inertia -2m.
+        let m = 4.0 * PI / 3.0;
+        let part = |s: f64| PlacedShape {
+            shape: Shape::Sphere { radius: 1.0 },
+            position: DVec3::new(s, s, 0.0),
+            orientation: DQuat::from_rotation_x(0.4),
+        };
+        let body = combined_mass_properties(&[(part(1.0), 1.0), (part(-1.0), 1.0)], Dimension::Space).unwrap();
+        let expected = DMat3::from_cols(
+            DVec3::new(2.8 * m, -2.0 * m, 0.0),
+            DVec3::new(-2.0 * m, 2.8 * m, 0.0),
+            DVec3::new(0.0, 0.0, 4.8 * m),
+        );
+        assert_matrix(body.inertia, expected, 1e-13);
+    }
+
+    #[test]
+    fn planar_parts_by_hand() {
+        // Two discs of radius 1 with densities 1/π and 3/π at (0, 0) and (4, 0): masses 1 and 3,
+        // centre (3, 0), inertia 1/2 + 1·9 + 3/2 + 3·1 = 14.
+        let part = |x: f64| PlacedShape {
+            shape: Shape::Sphere { radius: 1.0 },
+            position: DVec3::new(x, 0.0, 0.0),
+            orientation: DQuat::from_rotation_z(1.0),
+        };
+        let parts = [(part(0.0), 1.0 / PI), (part(4.0), 3.0 / PI)];
+        let body = combined_mass_properties(&parts, Dimension::Plane).unwrap();
+        assert_relative(body.mass, 4.0, 1e-15);
+        assert!((body.centre - DVec3::new(3.0, 0.0, 0.0)).length() < 1e-15);
+        assert_matrix(body.inertia, DMat3::from_diagonal(DVec3::new(0.0, 0.0, 14.0)), 1e-13);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let message = |shape: Shape, dimension| shape.check(dimension).unwrap_err().to_string();
+        assert_eq!(
+            message(Shape::Sphere { radius: -0.5 }, Dimension::Plane),
+            "disc: radius is -0.5, must be positive and finite"
+        );
+        assert_eq!(
+            message(Shape::Sphere { radius: f64::NAN }, Dimension::Space),
+            "sphere: radius is NaN, must be positive and finite"
+        );
+        assert_eq!(
+            message(Shape::Capsule { half_length: 0.0, radius: 1.0 }, Dimension::Space),
+            "capsule: half_length is 0, must be positive and finite"
+        );
+        assert_eq!(
+            message(Shape::Capsule { half_length: 1.0, radius: -1.0 }, Dimension::Space),
+            "capsule: radius is -1, must be zero or positive, and finite"
+        );
+        assert_eq!(
+            message(Shape::Cuboid { half_extents: DVec3::new(1.0, 2.0, 0.0) }, Dimension::Space),
+            "box: half_extents.z is 0, must be positive and finite"
+        );
+        assert_eq!(
+            message(Shape::HalfSpace { normal: DVec3::new(0.0, 2.0, 0.0), offset: 0.0 }, Dimension::Plane),
+            "half-plane: normal has length 2, must be 1"
+        );
+        assert_eq!(
+            message(Shape::HalfSpace { normal: DVec3::Z, offset: 0.0 }, Dimension::Plane),
+            "half-plane: normal.z is 1, must be 0 in the plane"
+        );
+        assert_eq!(
+            message(Shape::HalfSpace { normal: DVec3::Z, offset: f64::INFINITY }, Dimension::Space),
+            "half-space: offset is inf, must be finite"
+        );
+        assert!(Shape::Capsule { half_length: 1.0, radius: 0.0 }.check(Dimension::Plane).is_ok());
+
+        let no_mass =
+            |shape: Shape, density| mass_properties(&shape, Dimension::Plane, density).unwrap_err().to_string();
+        assert_eq!(
+            no_mass(Shape::HalfSpace { normal: DVec3::Y, offset: 0.0 }, 1.0),
+            "half-plane: a density gives no mass to this shape, whose area is inf"
+        );
+        assert_eq!(
+            no_mass(Shape::Capsule { half_length: 1.0, radius: 0.0 }, 1.0),
+            "capsule: a density gives no mass to this shape, whose area is 0"
+        );
+        assert_eq!(no_mass(Shape::Sphere { radius: 1.0 }, 0.0), "disc: density is 0, must be positive and finite");
+        assert_eq!(combined_mass_properties(&[], Dimension::Space), Err(ShapeError::NoShapes));
+
+        let mut placed = PlacedShape::centred(Shape::Sphere { radius: 1.0 });
+        placed.orientation = DQuat::from_rotation_x(0.1);
+        assert!(placed.check(Dimension::Space).is_ok());
+        assert!(matches!(placed.check(Dimension::Plane), Err(ShapeError::OutOfPlane { field: "orientation.x", .. })));
+        placed.orientation = DQuat::from_xyzw(0.0, 0.0, 0.0, 2.0);
+        assert!(matches!(placed.check(Dimension::Space), Err(ShapeError::NotUnit { field: "orientation", .. })));
+        placed.position.y = f64::NAN;
+        assert!(matches!(placed.check(Dimension::Space), Err(ShapeError::NotFinite { field: "position.y", .. })));
+    }
+}

@@ -1,0 +1,368 @@
+//! The certificate of a step, computed outside the solver from the original data.
+//!
+//! Every step is asked: do the bodies penetrate, does an impulse leave its friction cone, does a contact push without touching,
+//! does friction dissipate as much as its law allows, is momentum balanced, do joints drift, and where did the energy go?
+//!
+//! Energy by cause: each impulse $p$ of a step (contact, friction, joint, applied force) does the work
+//! $\tfrac12 (v + v^+) \cdot p$, and for constant inertia these works add up to the change of kinetic energy. What the scheme itself adds to
+//! the total energy comes from the scheme's defect formula, and what remains is reported by itself as unexplained.
+
+use serde::Serialize;
+
+use crate::{Contact, ContactSolver, ForceCause, Inertia, Joint, MechanicalSystem, State, Step};
+
+/// The certificate of one step. "Relative" means relative to the largest impulse or the largest kinetic energy of the step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct StepAudit {
+    /// Deepest penetration of any contact at the end of the step, in metres.
+    pub penetration: f64,
+    /// How far a friction impulse exceeds its bound, relative.
+    pub cone_violation: f64,
+    /// Largest power of a normal impulse: pushing without touching, or pulling; relative.
+    pub complementarity: f64,
+    /// How much less friction dissipates than the friction set of the method allows, relative.
+    pub dissipation_defect: f64,
+    /// How much less friction dissipates than the round cone of Coulomb's law allows, relative: the price of a polygon.
+    pub roundness_defect: f64,
+    /// Imbalance of momentum, relative.
+    pub momentum: f64,
+    /// Largest value of a joint condition at the end of the step, in metres or radians.
+    pub joint_drift: f64,
+    /// Change of kinetic energy minus the work of all impulses, relative; rounding only, for constant inertia.
+    pub kinetic_balance: f64,
+    /// Residual of the worst solve of the step, as the solvers' judge gave it.
+    pub residual: f64,
+    /// Energy by cause.
+    pub energy: EnergyByCause,
+}
+
+/// Where the energy of a step came from and went to, in joules; positive increases the energy of the system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct EnergyByCause {
+    /// Kinetic energy at the end.
+    pub kinetic: f64,
+    /// Potential energy at the end; zero where the system has none.
+    pub potential: f64,
+    /// Change of kinetic energy.
+    pub kinetic_change: f64,
+    /// Change of kinetic plus potential energy.
+    pub total_change: f64,
+    /// Work of normal impulses: the loss of impacts.
+    pub normal: f64,
+    /// Work of friction impulses on the sliding: never positive for a solved step that slides on.
+    pub friction: f64,
+    /// Work of driven bodies (belts, tracks) through contacts and friction.
+    pub drive: f64,
+    /// Work of joint impulses.
+    pub joints: f64,
+    /// Work of forces with a potential.
+    pub potential_forces: f64,
+    /// Work of the gyroscopic terms; zero in the continuous model.
+    pub gyroscopic: f64,
+    /// Work of all other forces.
+    pub applied: f64,
+    /// What the scheme adds, by its defect formula.
+    pub numerical: f64,
+    /// Change of the total energy that none of the causes explains.
+    pub unexplained: f64,
+}
+
+/// Computes certificates and keeps the worst and the sum of each.
+#[derive(Clone, Debug, Default)]
+pub struct Audit {
+    /// The worst of every number so far.
+    pub worst: StepAudit,
+    /// The sum of every number so far; energies are totals by cause.
+    pub sum: StepAudit,
+    /// Number of audited steps.
+    pub step_count: usize,
+    /// Steps whose fixed point was not reached.
+    pub unconverged_count: usize,
+    inertia: Inertia,
+    contacts: Vec<Contact>,
+    joints: Vec<Joint>,
+    force: Vec<f64>,
+    mean: Vec<f64>,
+    change: Vec<f64>,
+    balance: Vec<f64>,
+}
+
+impl Audit {
+    /// Examines the step that led from `before` to `step.state`.
+    pub fn observe(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        solver: &ContactSolver,
+        before: &State,
+        step: &Step,
+    ) -> StepAudit {
+        let n = system.velocity_count();
+        let h = step.h;
+        let (v, v_new) = (&before.v, &step.state.v);
+        let mut audit = StepAudit::default();
+        self.mean.clear();
+        self.mean.extend(v.iter().zip(v_new).map(|(a, b)| 0.5 * (a + b)));
+
+        // Energies before and after, each with its own inertia.
+        let kinetic_before = kinetic_energy(system, before, &mut self.inertia, &mut self.balance);
+        let energy = &mut audit.energy;
+        energy.kinetic = kinetic_energy(system, &step.state, &mut self.inertia, &mut self.balance);
+        let potential_before = system.potential_energy(before.t, &before.q).unwrap_or(0.0);
+        energy.potential = system.potential_energy(step.state.t, &step.state.q).unwrap_or(0.0);
+        energy.kinetic_change = energy.kinetic - kinetic_before;
+        energy.total_change = energy.kinetic_change + energy.potential - potential_before;
+        energy.numerical = step.report.energy_defect;
+
+        // Momentum: M (v⁺ - v) = h k + Σ rows · impulses, and the work of every impulse.
+        self.change.clear();
+        self.change.extend(v_new.iter().zip(v).map(|(a, b)| a - b));
+        self.balance.clear();
+        self.balance.resize(n, 0.0);
+        self.inertia.clear();
+        system.mass_matrix(step.state.t, &step.linearized_at, &mut self.inertia);
+        self.inertia.apply(&self.change, &mut self.balance);
+        let mut impulse_scale = largest(&self.balance);
+        for i in 0..n {
+            self.balance[i] -= h * step.force[i];
+            impulse_scale = impulse_scale.max((h * step.force[i]).abs());
+        }
+        let middle = before.t + h / 2.0;
+        self.force.clear();
+        self.force.resize(n, 0.0);
+        // The configuration at which the scheme took its forces is the middle of the step at constant velocity.
+        let mut q_middle = std::mem::take(&mut self.change);
+        q_middle.clear();
+        q_middle.extend_from_slice(&before.q);
+        system.advance(&before.q, v, h / 2.0, &mut q_middle);
+        for (cause, work) in [
+            (ForceCause::Potential, &mut energy.potential_forces),
+            (ForceCause::Gyroscopic, &mut energy.gyroscopic),
+            (ForceCause::Applied, &mut energy.applied),
+        ] {
+            self.force.fill(0.0);
+            system.force_by_cause(cause, middle, &q_middle, v, &mut self.force);
+            *work = h * dot(&self.force, &self.mean);
+        }
+        self.change = q_middle;
+
+        // Energies are measured against the largest kinetic energy of the step; that of the free motion counts, because a
+        // system at rest has no other.
+        self.force.fill(0.0);
+        self.inertia.apply(&step.problem.free_motion, &mut self.force);
+        let kinetic_free = 0.5 * dot(&self.force, &step.problem.free_motion);
+        let energy_scale = kinetic_before.max(energy.kinetic).max(kinetic_free);
+        for (joint, &impulse) in step.joints.iter().zip(&step.solution.joints) {
+            joint.row.add_to(-impulse, &mut self.balance);
+            energy.joints += impulse * joint.row.dot(&self.mean);
+            impulse_scale = impulse_scale.max(impulse.abs());
+        }
+        for (contact, impulse) in step.contacts.iter().zip(&step.solution.contacts) {
+            contact.normal.add_to(-impulse.normal, &mut self.balance);
+            energy.normal += impulse.normal * (contact.normal.dot(&self.mean) + contact.normal_drift);
+            energy.drive -= impulse.normal * contact.normal_drift;
+            for (a, tangent) in contact.tangents.iter().enumerate() {
+                tangent.add_to(-impulse.tangent[a], &mut self.balance);
+                energy.friction += impulse.tangent[a] * (tangent.dot(&self.mean) + contact.tangent_drift[a]);
+                energy.drive -= impulse.tangent[a] * contact.tangent_drift[a];
+            }
+            impulse_scale = impulse_scale.max(impulse.normal.abs());
+        }
+        for (element, impulse) in step.friction.iter().zip(&step.solution.friction) {
+            for (a, tangent) in element.tangents.iter().enumerate() {
+                tangent.add_to(-impulse[a], &mut self.balance);
+                energy.friction += impulse[a] * (tangent.dot(&self.mean) + element.tangent_drift[a]);
+                energy.drive -= impulse[a] * element.tangent_drift[a];
+                impulse_scale = impulse_scale.max(impulse[a].abs());
+            }
+        }
+        let external = energy.normal + energy.friction + energy.drive + energy.joints + energy.applied;
+        let explained = external + energy.potential_forces + energy.gyroscopic;
+        energy.unexplained = energy.total_change - external - energy.numerical;
+        audit.momentum = relative(largest(&self.balance), impulse_scale);
+        audit.kinetic_balance = relative((energy.kinetic_change - explained).abs(), energy_scale);
+
+        // The laws, contact by contact.
+        for (condition, impulse) in step.problem.contacts.iter().zip(&step.solution.contacts) {
+            let bound = condition.mu * impulse.normal + condition.extra_bound;
+            let power = impulse.normal * condition.normal_rate(v_new);
+            let pulling = (-impulse.normal).max(0.0);
+            audit.complementarity = audit.complementarity.max(relative(power.abs(), energy_scale));
+            audit.complementarity = audit.complementarity.max(relative(pulling, impulse_scale));
+            let slip = condition.slip(v_new);
+            audit.judge_friction(
+                solver,
+                condition.tangents.len(),
+                bound,
+                &impulse.tangent,
+                &slip,
+                impulse_scale,
+                energy_scale,
+            );
+        }
+        for (condition, impulse) in step.problem.friction.iter().zip(&step.solution.friction) {
+            let slip = condition.slip(v_new);
+            let count = condition.tangents.len();
+            audit.judge_friction(solver, count, condition.bound, impulse, &slip, impulse_scale, energy_scale);
+        }
+
+        // Geometry at the end of the step, asked of the system anew.
+        self.contacts.clear();
+        system.contacts(step.state.t, &step.state.q, 0.0, &mut self.contacts);
+        audit.penetration = self.contacts.iter().fold(0.0, |deepest, contact| deepest.max(-contact.gap));
+        self.joints.clear();
+        system.joints(step.state.t, &step.state.q, &mut self.joints);
+        audit.joint_drift = self.joints.iter().fold(0.0, |largest, joint| largest.max(joint.value.abs()));
+        audit.residual = step.report.solves.iter().fold(0.0, |worst, solve| worst.max(solve.residual));
+
+        self.worst.combine(&audit, f64::max_magnitude);
+        self.sum.combine(&audit, |a, b| a + b);
+        self.step_count += 1;
+        self.unconverged_count += usize::from(!step.report.converged);
+        audit
+    }
+}
+
+/// The larger of two numbers by magnitude, with its sign.
+trait MaxMagnitude {
+    fn max_magnitude(self, other: Self) -> Self;
+}
+
+impl MaxMagnitude for f64 {
+    fn max_magnitude(self, other: Self) -> Self {
+        if other.abs() > self.abs() { other } else { self }
+    }
+}
+
+impl StepAudit {
+    /// Names of the numbers in the order of [`values`](Self::values): the columns of the audit table.
+    pub const NAMES: [&'static str; 22] = [
+        "penetration",
+        "cone_violation",
+        "complementarity",
+        "dissipation_defect",
+        "roundness_defect",
+        "momentum",
+        "joint_drift",
+        "kinetic_balance",
+        "residual",
+        "kinetic",
+        "potential",
+        "kinetic_change",
+        "total_change",
+        "work_normal",
+        "work_friction",
+        "work_drive",
+        "work_joints",
+        "work_potential",
+        "work_gyroscopic",
+        "work_applied",
+        "energy_numerical",
+        "energy_unexplained",
+    ];
+
+    /// All numbers, in the order of [`NAMES`](Self::NAMES).
+    pub fn values(&self) -> [f64; 22] {
+        let energy = &self.energy;
+        [
+            self.penetration,
+            self.cone_violation,
+            self.complementarity,
+            self.dissipation_defect,
+            self.roundness_defect,
+            self.momentum,
+            self.joint_drift,
+            self.kinetic_balance,
+            self.residual,
+            energy.kinetic,
+            energy.potential,
+            energy.kinetic_change,
+            energy.total_change,
+            energy.normal,
+            energy.friction,
+            energy.drive,
+            energy.joints,
+            energy.potential_forces,
+            energy.gyroscopic,
+            energy.applied,
+            energy.numerical,
+            energy.unexplained,
+        ]
+    }
+
+    fn judge_friction(
+        &mut self,
+        solver: &ContactSolver,
+        tangent_count: usize,
+        bound: f64,
+        impulse: &[f64; 3],
+        slip: &[f64; 3],
+        impulse_scale: f64,
+        energy_scale: f64,
+    ) {
+        let reach = solver.friction_reach(tangent_count);
+        let excess = norm(impulse) - bound * reach;
+        self.cone_violation = self.cone_violation.max(relative(excess.max(0.0), impulse_scale));
+        // Power that the friction set allows against this sliding, minus the power that friction has.
+        let dissipated = -(impulse[0] * slip[0] + impulse[1] * slip[1] + impulse[2] * slip[2]);
+        let allowed = bound * solver.friction_support(tangent_count, slip);
+        let defect = (allowed - dissipated).abs();
+        self.dissipation_defect = self.dissipation_defect.max(relative(defect, energy_scale));
+        let round = (bound * norm(slip) - dissipated).max(0.0);
+        self.roundness_defect = self.roundness_defect.max(relative(round, energy_scale));
+    }
+
+    fn combine(&mut self, other: &Self, rule: impl Fn(f64, f64) -> f64) {
+        let (mine, theirs) = (&mut self.energy, &other.energy);
+        for (mine, theirs) in [
+            (&mut self.penetration, other.penetration),
+            (&mut self.cone_violation, other.cone_violation),
+            (&mut self.complementarity, other.complementarity),
+            (&mut self.dissipation_defect, other.dissipation_defect),
+            (&mut self.roundness_defect, other.roundness_defect),
+            (&mut self.momentum, other.momentum),
+            (&mut self.joint_drift, other.joint_drift),
+            (&mut self.kinetic_balance, other.kinetic_balance),
+            (&mut self.residual, other.residual),
+            (&mut mine.kinetic, theirs.kinetic),
+            (&mut mine.potential, theirs.potential),
+            (&mut mine.kinetic_change, theirs.kinetic_change),
+            (&mut mine.total_change, theirs.total_change),
+            (&mut mine.normal, theirs.normal),
+            (&mut mine.friction, theirs.friction),
+            (&mut mine.drive, theirs.drive),
+            (&mut mine.joints, theirs.joints),
+            (&mut mine.potential_forces, theirs.potential_forces),
+            (&mut mine.gyroscopic, theirs.gyroscopic),
+            (&mut mine.applied, theirs.applied),
+            (&mut mine.numerical, theirs.numerical),
+            (&mut mine.unexplained, theirs.unexplained),
+        ] {
+            *mine = rule(*mine, theirs);
+        }
+    }
+}
+
+fn kinetic_energy(system: &dyn MechanicalSystem, state: &State, inertia: &mut Inertia, momentum: &mut Vec<f64>) -> f64 {
+    inertia.clear();
+    system.mass_matrix(state.t, &state.q, inertia);
+    momentum.clear();
+    momentum.resize(state.v.len(), 0.0);
+    inertia.apply(&state.v, momentum);
+    0.5 * dot(momentum, &state.v)
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn norm(vector: &[f64; 3]) -> f64 {
+    vector.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |largest, value| largest.max(value.abs()))
+}
+
+fn relative(value: f64, scale: f64) -> f64 {
+    if value == 0.0 { 0.0 } else { value / scale }
+}

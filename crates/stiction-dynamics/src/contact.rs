@@ -1,0 +1,82 @@
+//! What a system says about its possible contacts, its load-independent friction and its joints.
+
+use smallvec::SmallVec;
+
+use crate::{FrictionLaw, Row};
+
+/// Tangent rows of a contact: one in the plane, two in space, three with torsion.
+pub type Tangents = SmallVec<[Row; 2]>;
+
+/// Identity of a contact, the same from step to step as long as it is the same place of the same pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContactId {
+    /// Number of the first body, or whatever the system counts by.
+    pub first: u32,
+    /// Number of the second body.
+    pub second: u32,
+    /// Which of the contacts of the pair.
+    pub feature: u32,
+}
+
+impl ContactId {
+    /// An identity for systems that simply number their contacts.
+    pub fn number(number: u32) -> Self {
+        Self { first: 0, second: 0, feature: number }
+    }
+}
+
+/// One possible contact at a given time and configuration.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Contact {
+    /// Stable identity.
+    pub id: ContactId,
+    /// Distance, in metres; positive apart, negative when penetrating.
+    pub gap: f64,
+    /// The row $n$: the gap changes at the rate $n \cdot v$ + `normal_drift`.
+    pub normal: Row,
+    /// The rows $T$: the first body slides over the second with $T v$ + `tangent_drift`.
+    pub tangents: Tangents,
+    /// Part of the gap rate that does not come from $v$ (a driven body), in m/s.
+    pub normal_drift: f64,
+    /// Part of the sliding velocity that does not come from $v$ (a belt), in m/s.
+    pub tangent_drift: [f64; 3],
+    /// Friction law.
+    pub friction: FrictionLaw,
+    /// Where the contact is, for recordings and pictures; the mechanics do not use it.
+    pub frame: Option<ContactFrame>,
+}
+
+/// Place and axes of a contact in world coordinates.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ContactFrame {
+    /// Contact point, in metres.
+    pub point: [f64; 3],
+    /// Unit normal, from the second body to the first.
+    pub normal: [f64; 3],
+}
+
+/// Dry friction whose bound does not depend on a normal load: a gear box, a packing, a brake ([ST96] §3.5).
+///
+/// It has no normal row, and so is not a contact.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FrictionElement {
+    /// Identity, the same from step to step.
+    pub id: u32,
+    /// The rows $T$: sliding velocity $T v$ + `tangent_drift`. One or two.
+    pub tangents: Tangents,
+    /// Part of the sliding velocity that does not come from $v$, in m/s (rad/s for a rotation).
+    pub tangent_drift: [f64; 3],
+    /// Largest friction force, in N (N m for a rotation).
+    pub bound: f64,
+}
+
+/// One row of a bilateral constraint $\Theta(t, q) = 0$.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Joint {
+    /// Value $\Theta$ of the constraint, in metres or radians.
+    pub value: f64,
+    /// The row $\nu$: $\Theta$ changes at the rate $\nu \cdot v$ + `drift`.
+    pub row: Row,
+    /// Part of the rate that does not come from $v$.
+    pub drift: f64,
+}

@@ -1,0 +1,179 @@
+//! The one small problem in which every linear scheme ends.
+//!
+//! $$ \begin{aligned}
+//! W (u - u_\text{free}) &= \nu^T c_j + \sum (n^T c_n + T^T c_t) && \text{momentum} \\\\
+//! \nu u + b_j &= 0 && \text{joints} \\\\
+//! 0 \le n u + b_n &\perp c_n \ge 0 && \text{no penetration, no pulling} \\\\
+//! (T u + b_t,\ c_t) &\text{ obey the friction law with bound } \mu c_n + a && \text{friction}
+//! \end{aligned} $$
+//!
+//! Only the meaning of the letters changes from scheme to scheme: $u$ is a new velocity, a mean velocity or an acceleration, $W$ the
+//! mass matrix or something larger, the biases $b$ carry gaps, restitution and drift. Schemes write this struct, contact methods
+//! solve it, the audit checks it, problem files store it.
+
+use smallvec::SmallVec;
+use stiction_solve::{SolveReport, SolveStatus};
+
+use crate::contact::Tangents;
+use crate::{ContactError, ContactId, Inertia, Row};
+
+/// Inertia, free motion and conditions; see the [module](self) for the letters.
+#[derive(Clone, Debug, Default)]
+pub struct ContactProblem {
+    /// $W$, factored.
+    pub inertia: Inertia,
+    /// $u_\text{free}$: the motion without contacts, friction and joints.
+    pub free_motion: Vec<f64>,
+    /// Bilateral conditions.
+    pub joints: Vec<JointCondition>,
+    /// Unilateral contacts with friction.
+    pub contacts: Vec<ContactCondition>,
+    /// Friction without a normal row.
+    pub friction: Vec<FrictionCondition>,
+}
+
+/// $\nu u + b_j = 0$.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JointCondition {
+    /// The row $\nu$.
+    pub row: Row,
+    /// The bias $b_j$.
+    pub bias: f64,
+}
+
+/// $0 \le n u + b_n \perp c_n \ge 0$, and friction with the bound $\mu c_n + a$.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ContactCondition {
+    /// Which contact.
+    pub id: ContactId,
+    /// The row $n$.
+    pub normal: Row,
+    /// The bias $b_n$.
+    pub normal_bias: f64,
+    /// The rows $T$.
+    pub tangents: Tangents,
+    /// The biases $b_t$.
+    pub tangent_bias: [f64; 3],
+    /// Coefficient of friction $\mu$.
+    pub mu: f64,
+    /// Load-independent part $a$ of the friction bound, an impulse in N s.
+    pub extra_bound: f64,
+}
+
+/// Friction with the fixed bound $a$.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FrictionCondition {
+    /// Which friction element.
+    pub id: u32,
+    /// The rows $T$.
+    pub tangents: Tangents,
+    /// The biases $b_t$.
+    pub tangent_bias: [f64; 3],
+    /// The bound $a$, an impulse in N s.
+    pub bound: f64,
+}
+
+/// The impulse of a contact, acting on its first body.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ContactImpulse {
+    /// Which contact.
+    pub id: ContactId,
+    /// Normal impulse $c_n$, in N s.
+    pub normal: f64,
+    /// Friction impulse $c_t$ along the tangent rows, in N s.
+    pub tangent: [f64; 3],
+}
+
+/// What a contact method returns.
+#[derive(Clone, Debug)]
+pub struct ContactSolution {
+    /// $u$.
+    pub motion: Vec<f64>,
+    /// $c_j$, in the order of the joints.
+    pub joints: Vec<f64>,
+    /// Impulses in the order of the contacts.
+    pub contacts: Vec<ContactImpulse>,
+    /// Impulses in the order of the friction elements.
+    pub friction: SmallVec<[[f64; 3]; 4]>,
+    /// How the solve ended.
+    pub report: SolveReport,
+}
+
+impl Default for ContactSolution {
+    fn default() -> Self {
+        Self {
+            motion: Vec::new(),
+            joints: Vec::new(),
+            contacts: Vec::new(),
+            friction: SmallVec::new(),
+            report: SolveReport { status: SolveStatus::Solved, residual: 0.0, iterations: 0, size: 0 },
+        }
+    }
+}
+
+impl ContactProblem {
+    /// Checks sizes, rows and coefficients.
+    ///
+    /// # Errors
+    /// [`ContactError`] that names the contact, joint or friction element and the value that is wrong.
+    pub fn check(&self) -> Result<(), ContactError> {
+        let count = self.free_motion.len();
+        if self.inertia.size() != count {
+            return Err(ContactError::Size { what: "the mass matrix", found: self.inertia.size(), expected: count });
+        }
+        let check_row = |what: &dyn Fn() -> String, row: &Row| match row.entries().iter().find(|&&(i, _)| i >= count) {
+            Some(&(index, _)) => Err(ContactError::RowIndex { what: what(), index, count }),
+            None => Ok(()),
+        };
+        let check_coefficient = |what: &dyn Fn() -> String, quantity, value: f64| {
+            if value >= 0.0 && value.is_finite() {
+                Ok(())
+            } else {
+                Err(ContactError::Coefficient { what: what(), quantity, value })
+            }
+        };
+        for (i, joint) in self.joints.iter().enumerate() {
+            check_row(&|| format!("joint row {i}"), &joint.row)?;
+        }
+        for contact in &self.contacts {
+            let name = || format!("contact {:?}", contact.id);
+            check_row(&name, &contact.normal)?;
+            contact.tangents.iter().try_for_each(|row| check_row(&name, row))?;
+            check_coefficient(&name, "friction coefficient", contact.mu)?;
+            check_coefficient(&name, "load-independent friction bound", contact.extra_bound)?;
+        }
+        for element in &self.friction {
+            let name = || format!("friction element {}", element.id);
+            element.tangents.iter().try_for_each(|row| check_row(&name, row))?;
+            check_coefficient(&name, "friction bound", element.bound)?;
+        }
+        Ok(())
+    }
+}
+
+impl ContactCondition {
+    /// Rate $n u + b_n$ at which the condition stands for this motion.
+    pub fn normal_rate(&self, motion: &[f64]) -> f64 {
+        self.normal.dot(motion) + self.normal_bias
+    }
+
+    /// Sliding velocity $T u + b_t$ for this motion.
+    pub fn slip(&self, motion: &[f64]) -> [f64; 3] {
+        slip(&self.tangents, &self.tangent_bias, motion)
+    }
+}
+
+impl FrictionCondition {
+    /// Sliding velocity $T u + b_t$ for this motion.
+    pub fn slip(&self, motion: &[f64]) -> [f64; 3] {
+        slip(&self.tangents, &self.tangent_bias, motion)
+    }
+}
+
+fn slip(tangents: &[Row], bias: &[f64; 3], motion: &[f64]) -> [f64; 3] {
+    let mut slip = [0.0; 3];
+    for (a, row) in tangents.iter().enumerate() {
+        slip[a] = row.dot(motion) + bias[a];
+    }
+    slip
+}

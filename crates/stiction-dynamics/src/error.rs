@@ -1,0 +1,107 @@
+//! What can go wrong in a contact problem or in a step.
+
+use stiction_solve::{ProblemError, SolveReport};
+use thiserror::Error;
+
+use crate::ContactProblem;
+
+/// A contact problem that cannot be stated or that the chosen method cannot treat.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum ContactError {
+    /// The inertia is not positive definite.
+    #[error("the inertia is singular or indefinite at velocity coordinate {coordinate} (pivot {pivot:e})")]
+    Inertia {
+        /// First velocity coordinate of the block that could not be factored.
+        coordinate: usize,
+        /// The pivot that was not positive.
+        pivot: f64,
+    },
+    /// A size does not fit the number of velocity coordinates.
+    #[error("{what} has {found} entries, but the system has {expected} velocity coordinates")]
+    Size {
+        /// Which of the data.
+        what: &'static str,
+        /// Entries found.
+        found: usize,
+        /// Entries needed.
+        expected: usize,
+    },
+    /// A row points outside the velocity coordinates.
+    #[error("{what}: a row has an entry at velocity coordinate {index}, but there are only {count}")]
+    RowIndex {
+        /// Which contact, joint or friction element.
+        what: String,
+        /// The index found.
+        index: usize,
+        /// Number of velocity coordinates.
+        count: usize,
+    },
+    /// A coefficient is negative, infinite or not a number.
+    #[error("{what}: {quantity} is {value}, and must be finite and not negative")]
+    Coefficient {
+        /// Which contact or friction element.
+        what: String,
+        /// Which coefficient.
+        quantity: &'static str,
+        /// The value found.
+        value: f64,
+    },
+    /// The method cannot treat this friction.
+    #[error("{what}: {found} tangent rows; the pyramid method treats one (plane) or two (space)")]
+    TangentCount {
+        /// Which contact or friction element.
+        what: String,
+        /// Number of tangent rows.
+        found: usize,
+    },
+    /// The friction directions given by the user are not usable.
+    #[error("friction directions: {0}")]
+    Directions(String),
+    /// The complementarity problem behind it could not be stated.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+}
+
+/// A step that could not be made.
+#[derive(Clone, Debug, Error)]
+pub enum StepError {
+    /// The contact problem of the step was not solved. The problem rides along, to be saved and replayed.
+    #[error(
+        "the step from t = {t} s was not solved: status {:?}, residual {:.2e} after {} pivots, {} contacts",
+        report.status, report.residual, report.iterations, problem.contacts.len()
+    )]
+    Unsolved {
+        /// Start of the step, in seconds.
+        t: f64,
+        /// How the solve ended.
+        report: SolveReport,
+        /// The problem.
+        problem: Box<ContactProblem>,
+    },
+    /// The contact problem of the step was malformed.
+    #[error("the step from t = {t} s: {source}")]
+    Malformed {
+        /// Start of the step, in seconds.
+        t: f64,
+        /// What was wrong.
+        source: ContactError,
+    },
+    /// A number of the state became infinite or undefined.
+    #[error("the step from t = {t} s made {what} {index} {value}: check masses, forces and the step size")]
+    NotFinite {
+        /// Start of the step, in seconds.
+        t: f64,
+        /// `coordinate` or `velocity`.
+        what: &'static str,
+        /// Which one, from 0.
+        index: usize,
+        /// The value.
+        value: f64,
+    },
+    /// The step size is not usable.
+    #[error("the step size is {h} s, and must be positive and finite")]
+    StepSize {
+        /// The step size found, in seconds.
+        h: f64,
+    },
+}

@@ -1,0 +1,109 @@
+//! What happens at contacts from step to step: impacts, sticking, sliding, opening.
+
+use serde::Serialize;
+
+use crate::{ContactId, State, Step};
+
+/// What a contact does during a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContactMode {
+    /// No impulse.
+    Open,
+    /// The bodies approached and the impulse stopped them.
+    Impact,
+    /// Pressed together without sliding.
+    Stick,
+    /// Pressed together and sliding.
+    Slip,
+}
+
+impl ContactMode {
+    /// The name in recordings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Impact => "impact",
+            Self::Stick => "stick",
+            Self::Slip => "slip",
+        }
+    }
+}
+
+/// A contact changed its mode.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event {
+    /// Start of the step in which it happened, in seconds.
+    pub t: f64,
+    /// Which contact.
+    pub contact: ContactId,
+    /// What it did before.
+    pub from: ContactMode,
+    /// What it does now.
+    pub to: ContactMode,
+    /// Normal impulse of the step, in N s.
+    pub impulse: f64,
+}
+
+/// Sliding or approach below this speed, in m/s, counts as none. Too large: slow sliding is called sticking. Too small:
+/// rounding is called sliding.
+pub const STILL_SPEED: f64 = 1e-9;
+
+/// Steps over which one impact may spread: in a position-level scheme the first step closes the gap and the second one takes
+/// the rest of the approach velocity.
+const IMPACT_STEPS: usize = 2;
+
+/// Follows the mode of every contact.
+#[derive(Clone, Debug, Default)]
+pub struct ModeTracker {
+    /// Contacts that carried impulse in the last step, sorted, with their mode and the number of impact steps so far.
+    last: Vec<(ContactId, ContactMode, usize)>,
+    current: Vec<(ContactId, ContactMode, usize)>,
+    /// Modes in the order of the contacts of the last observed step.
+    modes: Vec<ContactMode>,
+}
+
+impl ModeTracker {
+    /// Finds the modes of a step and appends what changed to `events`. Returns the modes in the order of the contacts.
+    pub fn observe(&mut self, before: &State, step: &Step, events: &mut Vec<Event>) -> &[ContactMode] {
+        self.current.clear();
+        self.modes.clear();
+        for (contact, impulse) in step.contacts.iter().zip(&step.solution.contacts) {
+            let previous = self.last.binary_search_by_key(&contact.id, |entry| entry.0).ok().map(|i| self.last[i]);
+            let (from, impact_steps) = previous.map_or((ContactMode::Open, 0), |(_, mode, steps)| (mode, steps));
+            let approach = -(contact.normal.dot(&before.v) + contact.normal_drift);
+            let is_impact = approach > STILL_SPEED
+                && (from == ContactMode::Open || (from == ContactMode::Impact && impact_steps < IMPACT_STEPS));
+            let slip = (0..contact.tangents.len())
+                .map(|a| (contact.tangents[a].dot(&step.state.v) + contact.tangent_drift[a]).powi(2))
+                .sum::<f64>()
+                .sqrt();
+            let mode = if impulse.normal <= 0.0 {
+                ContactMode::Open
+            } else if is_impact {
+                ContactMode::Impact
+            } else if slip > STILL_SPEED {
+                ContactMode::Slip
+            } else {
+                ContactMode::Stick
+            };
+            self.modes.push(mode);
+            if mode != ContactMode::Open {
+                let steps = if mode == ContactMode::Impact { impact_steps + 1 } else { 0 };
+                self.current.push((contact.id, mode, steps));
+            }
+            if mode != from {
+                events.push(Event { t: before.t, contact: contact.id, from, to: mode, impulse: impulse.normal });
+            }
+        }
+        self.current.sort_unstable_by_key(|entry| entry.0);
+        // Contacts that carried impulse and have left the active set.
+        for &(contact, from, _) in &self.last {
+            if !step.contacts.iter().any(|c| c.id == contact) {
+                events.push(Event { t: before.t, contact, from, to: ContactMode::Open, impulse: 0.0 });
+            }
+        }
+        std::mem::swap(&mut self.last, &mut self.current);
+        &self.modes
+    }
+}

@@ -1,0 +1,395 @@
+//! The matrix $W$ of the momentum equation: blocks of bodies, a dense matrix, or a sparse one.
+//!
+//! For most schemes $W$ is the mass matrix. The trapezoidal scheme puts $2 \tilde M$ here, which couples bodies through springs and
+//! loses its symmetry with gyroscopic terms; so the dense and the sparse form may be unsymmetric. Blocks of a few rows are
+//! factored by hand, because a general factorisation costs about twenty times as much at that size.
+
+use faer::Mat;
+use faer::linalg::solvers::{PartialPivLu, Solve};
+use faer::sparse::SparseColMat;
+use faer::sparse::linalg::solvers::Lu;
+
+use crate::{ContactError, Row};
+
+/// Asymmetry below this, relative to the largest entry, is rounding.
+const SYMMETRY_TOLERANCE: f64 = 1e-12;
+
+/// The matrix $W$ and its factors.
+#[derive(Clone, Debug, Default)]
+pub struct Inertia {
+    form: Form,
+    /// Factors of a dense matrix.
+    dense_factor: Option<PartialPivLu<f64>>,
+    /// Factors of a sparse matrix.
+    sparse_factor: Option<Lu<usize, f64>>,
+    /// Cholesky factors of the blocks, one after another like the entries.
+    block_factors: Vec<f64>,
+}
+
+#[derive(Clone, Debug)]
+enum Form {
+    Blocks {
+        /// Symmetric blocks along the diagonal.
+        blocks: Vec<Block>,
+        /// Entries of all blocks, each row by row.
+        entries: Vec<f64>,
+        /// The block of every coordinate.
+        block_of: Vec<usize>,
+    },
+    Dense(Mat<f64>),
+    Sparse(SparseColMat<usize, f64>),
+}
+
+impl Default for Form {
+    fn default() -> Self {
+        Self::Blocks { blocks: Vec::new(), entries: Vec::new(), block_of: Vec::new() }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    /// First coordinate.
+    start: usize,
+    /// Number of rows.
+    size: usize,
+    /// Place of its first entry.
+    offset: usize,
+}
+
+impl Inertia {
+    /// Starts anew as an empty block-diagonal matrix and keeps the memory.
+    pub fn clear(&mut self) {
+        match &mut self.form {
+            Form::Blocks { blocks, entries, block_of } => {
+                blocks.clear();
+                entries.clear();
+                block_of.clear();
+            }
+            form => *form = Form::default(),
+        }
+    }
+
+    /// Appends one coordinate with this mass, in kg (or kg m²), uncoupled from all others.
+    pub fn push_scalar(&mut self, mass: f64) {
+        self.push_block(1, &[mass]);
+    }
+
+    /// Appends a symmetric block of `size` coordinates, entries row by row.
+    ///
+    /// # Panics
+    /// When the number of entries is not `size²`, or the matrix was made dense or sparse.
+    pub fn push_block(&mut self, size: usize, block: &[f64]) {
+        assert_eq!(block.len(), size * size, "a block of {size} rows has {} entries", size * size);
+        let Form::Blocks { blocks, entries, block_of } = &mut self.form else {
+            panic!("blocks cannot be appended to a dense or sparse inertia; clear it first");
+        };
+        let start = block_of.len();
+        block_of.extend(std::iter::repeat_n(blocks.len(), size));
+        blocks.push(Block { start, size, offset: entries.len() });
+        entries.extend_from_slice(block);
+    }
+
+    /// Makes it a diagonal matrix.
+    pub fn set_diagonal(&mut self, diagonal: &[f64]) {
+        self.clear();
+        diagonal.iter().for_each(|&mass| self.push_scalar(mass));
+    }
+
+    /// Makes it a dense matrix, symmetric or not.
+    pub fn set_dense(&mut self, matrix: Mat<f64>) {
+        self.form = Form::Dense(matrix);
+    }
+
+    /// Makes it a sparse matrix, symmetric or not.
+    pub fn set_sparse(&mut self, matrix: SparseColMat<usize, f64>) {
+        self.form = Form::Sparse(matrix);
+    }
+
+    /// Number of coordinates.
+    pub fn size(&self) -> usize {
+        match &self.form {
+            Form::Blocks { block_of, .. } => block_of.len(),
+            Form::Dense(matrix) => matrix.nrows(),
+            Form::Sparse(matrix) => matrix.nrows(),
+        }
+    }
+
+    /// Whether $W = W^T$ up to rounding; methods that need it are passed over otherwise.
+    pub fn is_symmetric(&self) -> bool {
+        let (mut largest, mut asymmetry) = (0.0f64, 0.0f64);
+        self.for_each_entry(|row, column, value| {
+            largest = largest.max(value.abs());
+            asymmetry = asymmetry.max((value - self.entry(column, row)).abs());
+        });
+        asymmetry <= SYMMETRY_TOLERANCE * largest
+    }
+
+    /// The entry at a row and a column.
+    pub fn entry(&self, row: usize, column: usize) -> f64 {
+        match &self.form {
+            Form::Blocks { blocks, entries, block_of } => {
+                let block = blocks[block_of[row]];
+                if block_of[row] == block_of[column] {
+                    entries[block.offset + (row - block.start) * block.size + (column - block.start)]
+                } else {
+                    0.0
+                }
+            }
+            Form::Dense(matrix) => matrix[(row, column)],
+            Form::Sparse(matrix) => matrix.get(row, column).copied().unwrap_or(0.0),
+        }
+    }
+
+    fn for_each_entry(&self, mut visit: impl FnMut(usize, usize, f64)) {
+        match &self.form {
+            Form::Blocks { blocks, entries, .. } => {
+                for block in blocks {
+                    for i in 0..block.size {
+                        for j in 0..block.size {
+                            visit(block.start + i, block.start + j, entries[block.offset + i * block.size + j]);
+                        }
+                    }
+                }
+            }
+            Form::Dense(matrix) => {
+                for column in 0..matrix.ncols() {
+                    for row in 0..matrix.nrows() {
+                        visit(row, column, matrix[(row, column)]);
+                    }
+                }
+            }
+            Form::Sparse(matrix) => {
+                for entry in matrix.triplet_iter() {
+                    visit(entry.row, entry.col, *entry.val);
+                }
+            }
+        }
+    }
+
+    /// Writes $W x$ into `out`.
+    pub fn apply(&self, x: &[f64], out: &mut [f64]) {
+        out.fill(0.0);
+        self.for_each_entry(|row, column, value| out[row] += value * x[column]);
+    }
+
+    /// Factors the matrix; needed before any solve.
+    ///
+    /// # Errors
+    /// [`ContactError::Inertia`] when a block is not positive definite, or the matrix is singular.
+    pub fn factor(&mut self) -> Result<(), ContactError> {
+        match &self.form {
+            Form::Blocks { blocks, entries, .. } => {
+                self.block_factors.clear();
+                self.block_factors.extend_from_slice(entries);
+                for block in blocks {
+                    let factor = &mut self.block_factors[block.offset..block.offset + block.size * block.size];
+                    cholesky(factor, block.size)
+                        .map_err(|pivot| ContactError::Inertia { coordinate: block.start, pivot })?;
+                }
+            }
+            Form::Dense(matrix) => {
+                let lu = matrix.partial_piv_lu();
+                let upper = lu.U();
+                for coordinate in 0..matrix.nrows() {
+                    let pivot = upper[(coordinate, coordinate)];
+                    if pivot == 0.0 || !pivot.is_finite() {
+                        return Err(ContactError::Inertia { coordinate, pivot });
+                    }
+                }
+                self.dense_factor = Some(lu);
+            }
+            Form::Sparse(matrix) => {
+                let singular = ContactError::Inertia { coordinate: 0, pivot: 0.0 };
+                self.sparse_factor = Some(matrix.sp_lu().map_err(|_| singular)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces `x` by $W^{-1} x$.
+    ///
+    /// # Panics
+    /// When the matrix has not been factored.
+    pub fn solve_in_place(&self, x: &mut [f64]) {
+        match &self.form {
+            Form::Blocks { blocks, .. } => {
+                for block in blocks {
+                    self.solve_block(block, &mut x[block.start..block.start + block.size]);
+                }
+            }
+            Form::Dense(_) => {
+                let factor = self.dense_factor.as_ref().expect("the inertia must be factored before it solves");
+                solve_column(factor, x);
+            }
+            Form::Sparse(_) => {
+                let factor = self.sparse_factor.as_ref().expect("the inertia must be factored before it solves");
+                solve_column(factor, x);
+            }
+        }
+    }
+
+    /// Writes $W^{-1} J^T$ of one row $J$ into `out`. With blocks, only those that the row touches are visited.
+    ///
+    /// # Panics
+    /// When the matrix has not been factored.
+    pub fn solve_row(&self, row: &Row, out: &mut Row) {
+        out.clear();
+        let Form::Blocks { blocks, block_of, .. } = &self.form else {
+            let mut x = vec![0.0; self.size()];
+            row.add_to(1.0, &mut x);
+            self.solve_in_place(&mut x);
+            x.iter().enumerate().filter(|&(_, &value)| value != 0.0).for_each(|(i, &value)| out.push(i, value));
+            return;
+        };
+        let entries = row.entries();
+        for (k, &(index, _)) in entries.iter().enumerate() {
+            let number = block_of[index];
+            if entries[..k].iter().any(|&(earlier, _)| block_of[earlier] == number) {
+                continue; // done with its block
+            }
+            let block = &blocks[number];
+            if block.size <= SMALL_BLOCK {
+                let mut x = [0.0; SMALL_BLOCK];
+                self.solve_row_in_block(entries, block, &mut x[..block.size], out);
+            } else {
+                self.solve_row_in_block(entries, block, &mut vec![0.0; block.size], out);
+            }
+        }
+    }
+
+    fn solve_row_in_block(&self, entries: &[(usize, f64)], block: &Block, x: &mut [f64], out: &mut Row) {
+        for &(index, value) in entries {
+            if (block.start..block.start + block.size).contains(&index) {
+                x[index - block.start] += value;
+            }
+        }
+        self.solve_block(block, x);
+        x.iter().enumerate().for_each(|(i, &value)| out.push(block.start + i, value));
+    }
+
+    fn solve_block(&self, block: &Block, x: &mut [f64]) {
+        let factor = &self.block_factors[block.offset..block.offset + block.size * block.size];
+        cholesky_solve(factor, block.size, x);
+    }
+}
+
+/// Blocks up to this size are solved without allocation.
+const SMALL_BLOCK: usize = 8;
+
+fn solve_column(factor: &impl Solve<f64>, x: &mut [f64]) {
+    let solution = factor.solve(&Mat::from_fn(x.len(), 1, |i, _| x[i]));
+    for (i, value) in x.iter_mut().enumerate() {
+        *value = solution[(i, 0)];
+    }
+}
+
+/// Replaces the lower triangle of `a` by its Cholesky factor; the failing pivot when `a` is not positive definite.
+fn cholesky(a: &mut [f64], n: usize) -> Result<(), f64> {
+    for j in 0..n {
+        let mut pivot = a[j * n + j];
+        for k in 0..j {
+            pivot -= a[j * n + k] * a[j * n + k];
+        }
+        if !(pivot > 0.0 && pivot.is_finite()) {
+            return Err(pivot);
+        }
+        let diagonal = pivot.sqrt();
+        a[j * n + j] = diagonal;
+        for i in j + 1..n {
+            let mut sum = a[i * n + j];
+            for k in 0..j {
+                sum -= a[i * n + k] * a[j * n + k];
+            }
+            a[i * n + j] = sum / diagonal;
+        }
+    }
+    Ok(())
+}
+
+/// Solves $L L^T x = b$ in place.
+fn cholesky_solve(l: &[f64], n: usize, x: &mut [f64]) {
+    for i in 0..n {
+        for k in 0..i {
+            x[i] -= l[i * n + k] * x[k];
+        }
+        x[i] /= l[i * n + i];
+    }
+    for i in (0..n).rev() {
+        for k in i + 1..n {
+            x[i] -= l[k * n + i] * x[k];
+        }
+        x[i] /= l[i * n + i];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faer::mat;
+    use faer::sparse::Triplet;
+
+    /// The same 4 × 4 matrix in three forms: a scalar 2, then a 3 × 3 block.
+    fn three_forms() -> [Inertia; 3] {
+        let full = mat![[2.0, 0.0, 0.0, 0.0], [0.0, 4.0, 1.0, 0.0], [0.0, 1.0, 3.0, -1.0], [0.0, 0.0, -1.0, 5.0]];
+        let mut blocks = Inertia::default();
+        blocks.push_scalar(2.0);
+        blocks.push_block(3, &[4.0, 1.0, 0.0, 1.0, 3.0, -1.0, 0.0, -1.0, 5.0]);
+        let mut dense = Inertia::default();
+        dense.set_dense(full.clone());
+        let mut triplets = Vec::new();
+        for i in 0..4 {
+            for j in 0..4 {
+                if full[(i, j)] != 0.0 {
+                    triplets.push(Triplet::new(i, j, full[(i, j)]));
+                }
+            }
+        }
+        let mut sparse = Inertia::default();
+        sparse.set_sparse(SparseColMat::try_new_from_triplets(4, 4, &triplets).unwrap());
+        [blocks, dense, sparse]
+    }
+
+    #[test]
+    fn the_three_forms_agree_and_invert_their_product() {
+        for mut inertia in three_forms() {
+            inertia.factor().unwrap();
+            assert!(inertia.is_symmetric());
+            let x = [1.0, -2.0, 3.0, 0.5];
+            let mut product = [0.0; 4];
+            inertia.apply(&x, &mut product);
+            // By hand: 2; -8 + 3; -2 + 9 - 0.5; -3 + 2.5.
+            assert_eq!(product, [2.0, -5.0, 6.5, -0.5]);
+            inertia.solve_in_place(&mut product);
+            for i in 0..4 {
+                assert!((product[i] - x[i]).abs() < 1e-14, "{product:?}");
+            }
+            let mut row = Row::new();
+            inertia.solve_row(&Row::from_dense(&[0.0, 1.0, 0.0, 2.0]), &mut row);
+            let mut dense = [0.0; 4];
+            row.add_to(1.0, &mut dense);
+            let mut expected = [0.0, 1.0, 0.0, 2.0];
+            inertia.solve_in_place(&mut expected);
+            for i in 0..4 {
+                assert!((dense[i] - expected[i]).abs() < 1e-15);
+            }
+        }
+    }
+
+    #[test]
+    fn an_unsymmetric_matrix_is_solved_as_it_is() {
+        let mut inertia = Inertia::default();
+        inertia.set_dense(mat![[2.0, 1.0], [0.0, 4.0]]);
+        inertia.factor().unwrap();
+        assert!(!inertia.is_symmetric());
+        let mut x = [4.0, 8.0];
+        inertia.solve_in_place(&mut x);
+        assert_eq!(x, [1.0, 2.0]);
+    }
+
+    #[test]
+    fn a_mass_that_is_not_positive_is_named() {
+        let mut inertia = Inertia::default();
+        inertia.set_diagonal(&[1.0, 0.0]);
+        assert_eq!(inertia.factor(), Err(ContactError::Inertia { coordinate: 1, pivot: 0.0 }));
+    }
+}

@@ -1,0 +1,45 @@
+//! Nonsmooth mechanics: contact problems, time-stepping schemes, and the audit of every step.
+//!
+//! The path of one step:
+//!
+//! 1. a [`MechanicalSystem`] says what it is: inertia, forces, [`Contact`]s, friction, joints;
+//! 2. a [`Scheme`] writes a [`ContactProblem`], the one form in which all linear schemes end;
+//! 3. a [`ContactSolver`] turns it into a complementarity problem ([`formulation`]), solves it, and lets an independent residual judge;
+//! 4. the scheme reads the motion back into a [`Step`];
+//! 5. the [`Audit`] checks the step against the laws and balances its energy.
+//!
+//! [`Simulation`] repeats this over a [`TimeGrid`].
+
+pub mod audit;
+pub mod contact;
+pub mod contact_problem;
+pub mod contact_solver;
+pub mod error;
+pub mod events;
+pub mod formulation;
+pub mod friction;
+pub mod inertia;
+pub mod reference;
+pub mod row;
+pub mod scheme;
+pub mod simulation;
+pub mod state;
+pub mod system;
+
+pub use audit::{Audit, EnergyByCause, StepAudit};
+pub use contact::{Contact, ContactFrame, ContactId, FrictionElement, Joint, Tangents};
+pub use contact_problem::{
+    ContactCondition, ContactImpulse, ContactProblem, ContactSolution, FrictionCondition, JointCondition,
+};
+pub use contact_solver::{ContactMethod, ContactSolver};
+pub use error::{ContactError, StepError};
+pub use events::{ContactMode, Event, ModeTracker};
+pub use formulation::pyramid::{Directions, PyramidSettings};
+pub use friction::FrictionLaw;
+pub use inertia::Inertia;
+pub use row::Row;
+pub use scheme::stewart_trinkle::{StewartTrinkle, StewartTrinkleSettings, Version};
+pub use scheme::{Scheme, Step, StepReport};
+pub use simulation::{Simulation, TimeGrid};
+pub use state::State;
+pub use system::{ForceCause, MechanicalSystem};

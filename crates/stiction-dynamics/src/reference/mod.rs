@@ -1,0 +1,7 @@
+//! Systems from the literature, written out by hand: what tests, benchmarks and readers compare with.
+
+mod rod;
+mod slider;
+
+pub use rod::Rod;
+pub use slider::Slider;

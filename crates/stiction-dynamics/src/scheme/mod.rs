@@ -1,0 +1,64 @@
+//! Time-stepping schemes: from one state to the next.
+
+pub mod stewart_trinkle;
+
+use stiction_solve::SolveReport;
+
+use crate::{
+    Contact, ContactProblem, ContactSolution, ContactSolver, FrictionElement, Joint, MechanicalSystem, State, StepError,
+};
+
+/// A time-stepping scheme. It owns its contact solver and its memory of the last step.
+pub trait Scheme: Send {
+    /// Makes one step of `h` seconds from `state` and writes it into `out`, whose memory is reused.
+    ///
+    /// # Errors
+    /// [`StepError`] when the step could not be made; `out` is then unspecified and `state` still holds.
+    fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError>;
+
+    /// The contact solver, for those who check its answers.
+    fn contact_solver(&self) -> &ContactSolver;
+}
+
+/// One step: the new state, and all that led to it.
+#[derive(Clone, Debug, Default)]
+pub struct Step {
+    /// Step size, in seconds.
+    pub h: f64,
+    /// State at the end.
+    pub state: State,
+    /// Configuration at which contacts, friction and joints were evaluated.
+    pub linearized_at: Vec<f64>,
+    /// The generalised force $k$ of the step, by the system's own axes.
+    pub force: Vec<f64>,
+    /// Contacts that took part, in the order of the problem.
+    pub contacts: Vec<Contact>,
+    /// Friction elements that took part.
+    pub friction: Vec<FrictionElement>,
+    /// Joint rows that took part.
+    pub joints: Vec<Joint>,
+    /// The last contact problem of the step.
+    pub problem: ContactProblem,
+    /// Its solution.
+    pub solution: ContactSolution,
+    /// What happened on the way.
+    pub report: StepReport,
+}
+
+/// What happened within a step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepReport {
+    /// Every solve of the step, the last one last.
+    pub solves: Vec<SolveReport>,
+    /// How often the contacts were linearised; one for a linear scheme.
+    pub linearizations: usize,
+    /// Whether the fixed point was reached; always true for a linear scheme. A step that did not reach it is accepted.
+    pub converged: bool,
+    /// Largest change of a coordinate in the last linearisation of a fixed-point scheme, in metres or radians.
+    pub last_move: f64,
+    /// How often the set of active contacts had to grow.
+    pub growths: usize,
+    /// Energy that the scheme itself adds (negative: removes), by its defect formula, in joules. It is exact for constant
+    /// inertia and a linear potential.
+    pub energy_defect: f64,
+}

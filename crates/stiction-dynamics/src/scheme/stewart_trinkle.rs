@@ -1,0 +1,273 @@
+//! Stewart-Trinkle time stepping: positions satisfy the constraints at the end of the step.
+//!
+//! [ST96] (25)-(29) with the growing active set of §4, load-independent friction (§3.5) and, as a version of the scheme, the
+//! fixed-point iteration of §3.6. Here `q_hat` is the paper's $\hat q$, at which contacts are linearised:
+//!
+//! $$ M(\hat q)(v^{l+1} - v^l) = h\, k(q^l + \tfrac h2 v^l, v^l) + \textstyle\sum (n c_n + D \beta), \qquad
+//!    q^{l+1} = q^l \oplus h v^{l+1}. $$
+//!
+//! In the letters of [`ContactProblem`](crate::ContactProblem): $u = v^{l+1}$, $W = M(\hat q)$, $u_\text{free} = v^l + h W^{-1} k$,
+//! $b_n = \mathrm{gap}(\hat q)/h - n \hat v$ and $b_j = \Theta(\hat q)/h - \nu \hat v$, where $\hat v$ is the velocity that leads from
+//! $q^l$ to $\hat q$. Impacts are inelastic.
+//!
+//! Differs from the paper: the biases are written with $\hat v$, not with a difference of configurations, so that they hold when
+//! $q$ contains quaternions; forces are evaluated at the middle of the step in time as well.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Scheme, Step, StepReport};
+use crate::{
+    Contact, ContactCondition, ContactId, ContactSolver, ForceCause, FrictionCondition, JointCondition,
+    MechanicalSystem, State, StepError,
+};
+
+/// Which version of the scheme.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Version {
+    /// One linearisation at $q^l + h v^l$, [ST96] (29).
+    #[default]
+    Linear,
+    /// Linearise at the new configuration, again and again until it stands still, [ST96] §3.6.
+    FixedPoint,
+}
+
+/// Settings of the Stewart-Trinkle scheme.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct StewartTrinkleSettings {
+    /// Linear or fixed-point.
+    pub version: Version,
+    /// The fixed point is reached when no coordinate moves by more than this, in metres or radians.
+    /// Too large: the constraints hold less exactly. Too small: rounding keeps it from ending.
+    pub position_tolerance: f64,
+    /// Most linearisations of a fixed-point step; a step that does not converge is accepted and reported.
+    pub linearization_limit: usize,
+}
+
+impl Default for StewartTrinkleSettings {
+    fn default() -> Self {
+        Self { version: Version::Linear, position_tolerance: 1e-11, linearization_limit: 30 }
+    }
+}
+
+/// Most doublings of the search distance for a contact that was violated at the end of a step.
+const HORIZON_DOUBLINGS: usize = 64;
+
+/// The Stewart-Trinkle scheme.
+#[derive(Clone, Debug)]
+pub struct StewartTrinkle {
+    settings: StewartTrinkleSettings,
+    solver: ContactSolver,
+    /// Contacts that touched at the end of the last step, sorted.
+    touching: Vec<ContactId>,
+    /// How far apart those contacts may be at the next prediction, in metres.
+    horizon: f64,
+    // Workspace of a step.
+    q_hat: Vec<f64>,
+    v_hat: Vec<f64>,
+    q_middle: Vec<f64>,
+    q_new: Vec<f64>,
+    part: Vec<f64>,
+    active: Vec<ContactId>,
+    candidates: Vec<Contact>,
+    at_end: Vec<Contact>,
+}
+
+impl StewartTrinkle {
+    /// The scheme with these settings and this contact solver.
+    pub fn new(settings: StewartTrinkleSettings, solver: ContactSolver) -> Self {
+        Self {
+            settings,
+            solver,
+            touching: Vec::new(),
+            horizon: 0.0,
+            q_hat: Vec::new(),
+            v_hat: Vec::new(),
+            q_middle: Vec::new(),
+            q_new: Vec::new(),
+            part: Vec::new(),
+            active: Vec::new(),
+            candidates: Vec::new(),
+            at_end: Vec::new(),
+        }
+    }
+}
+
+impl Scheme for StewartTrinkle {
+    fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
+        if !(h > 0.0 && h.is_finite()) {
+            return Err(StepError::StepSize { h });
+        }
+        let (t, t_new) = (state.t, state.t + h);
+        let (q, v) = (&state.q, &state.v);
+        let n = system.velocity_count();
+        let malformed = |source| StepError::Malformed { t, source };
+        for buffer in [&mut self.q_hat, &mut self.q_middle, &mut self.q_new] {
+            buffer.clear();
+            buffer.extend_from_slice(q);
+        }
+        self.v_hat.clear();
+        self.v_hat.extend_from_slice(v);
+        out.h = h;
+        out.report =
+            StepReport { solves: std::mem::take(&mut out.report.solves), converged: true, ..Default::default() };
+        out.report.solves.clear();
+
+        // W = M(q̂) and u_free = v + h W⁻¹ k(q + h v/2, v), once per step.
+        system.advance(q, v, h, &mut self.q_hat);
+        system.advance(q, v, h / 2.0, &mut self.q_middle);
+        let problem = &mut out.problem;
+        problem.inertia.clear();
+        system.mass_matrix(t_new, &self.q_hat, &mut problem.inertia);
+        problem.inertia.factor().map_err(malformed)?;
+        out.force.clear();
+        out.force.resize(n, 0.0);
+        system.force(t + h / 2.0, &self.q_middle, v, &mut out.force);
+        problem.free_motion.clear();
+        problem.free_motion.extend(out.force.iter().map(|k| h * k));
+        problem.inertia.solve_in_place(&mut problem.free_motion);
+        problem.free_motion.iter_mut().zip(v).for_each(|(u, v)| *u += v);
+
+        // [ST96] §4: those that touched before; those violated at the prediction join them below.
+        self.active.clone_from(&self.touching);
+        let mut horizon = self.horizon;
+        loop {
+            out.report.linearizations += 1;
+            self.candidates.clear();
+            system.contacts(t_new, &self.q_hat, horizon, &mut self.candidates);
+            let violated = self.candidates.iter().filter(|contact| contact.gap < 0.0);
+            violated.for_each(|contact| insert(contact.id, &mut self.active));
+            out.joints.clear();
+            system.joints(t_new, &self.q_hat, &mut out.joints);
+            problem.joints.clear();
+            problem.joints.extend(out.joints.iter().map(|joint| JointCondition {
+                row: joint.row.clone(),
+                bias: joint.value / h - joint.row.dot(&self.v_hat),
+            }));
+            out.friction.clear();
+            system.friction_elements(t_new, &self.q_hat, &mut out.friction);
+            problem.friction.clear();
+            problem.friction.extend(out.friction.iter().map(|element| FrictionCondition {
+                id: element.id,
+                tangents: element.tangents.clone(),
+                tangent_bias: element.tangent_drift,
+                bound: h * element.bound, // [ST96] (30)
+            }));
+
+            // Solve with the active set, and let it grow by what the solution violates.
+            loop {
+                out.contacts.clear();
+                out.contacts
+                    .extend(self.candidates.iter().filter(|c| self.active.binary_search(&c.id).is_ok()).cloned());
+                problem.contacts.clear();
+                problem.contacts.extend(out.contacts.iter().map(|contact| ContactCondition {
+                    id: contact.id,
+                    normal: contact.normal.clone(),
+                    // [ST96] (29), row of c_n: the gap linearised at q̂, over h.
+                    normal_bias: contact.gap / h - contact.normal.dot(&self.v_hat),
+                    tangents: contact.tangents.clone(),
+                    tangent_bias: contact.tangent_drift,
+                    mu: contact.friction.mu(),
+                    extra_bound: 0.0,
+                }));
+                self.solver.solve(problem, &mut out.solution).map_err(malformed)?;
+                out.report.solves.push(out.solution.report.clone());
+                if !out.solution.report.is_solved() {
+                    let report = out.solution.report.clone();
+                    return Err(StepError::Unsolved { t, report, problem: Box::new(std::mem::take(problem)) });
+                }
+                check_finite(t, "velocity", &out.solution.motion)?;
+                system.advance(q, &out.solution.motion, h, &mut self.q_new);
+                check_finite(t, "coordinate", &self.q_new)?;
+
+                // Violated at the end although it did not take part.
+                self.at_end.clear();
+                system.contacts(t_new, &self.q_new, 0.0, &mut self.at_end);
+                let (end, taken) = (&mut self.at_end, &out.contacts);
+                end.retain(|contact| contact.gap < 0.0 && !taken.iter().any(|other| other.id == contact.id));
+                self.at_end.iter().for_each(|contact| insert(contact.id, &mut self.active));
+                // It must be found at q̂ too, where it may still be some way off.
+                horizon = self.at_end.iter().fold(horizon, |far, contact| far.max(-2.0 * contact.gap));
+                for doubling in 0..=HORIZON_DOUBLINGS {
+                    let is_found = |id| self.candidates.iter().any(|candidate| candidate.id == id);
+                    if self.at_end.iter().all(|contact| is_found(contact.id)) {
+                        break;
+                    }
+                    self.candidates.clear();
+                    let search = if doubling == HORIZON_DOUBLINGS { f64::INFINITY } else { horizon };
+                    system.contacts(t_new, &self.q_hat, search, &mut self.candidates);
+                    horizon *= 2.0;
+                }
+                // A contact that exists at the end only (a new feature of a shape) waits for the next linearisation or step.
+                if !self.at_end.iter().any(|contact| self.candidates.iter().any(|other| other.id == contact.id)) {
+                    break;
+                }
+                out.report.growths += 1;
+            }
+
+            out.report.last_move = largest_difference(&self.q_new, &self.q_hat);
+            let is_last = self.settings.version == Version::Linear
+                || out.report.last_move <= self.settings.position_tolerance
+                || out.report.linearizations >= self.settings.linearization_limit.max(1);
+            if is_last {
+                break;
+            }
+            self.q_hat.copy_from_slice(&self.q_new);
+            self.v_hat.copy_from_slice(&out.solution.motion);
+        }
+        out.report.converged =
+            self.settings.version == Version::Linear || out.report.last_move <= self.settings.position_tolerance;
+
+        out.linearized_at.clone_from(&self.q_hat);
+        out.state.t = t_new;
+        out.state.q.clone_from(&self.q_new);
+        out.state.v.clone_from(&out.solution.motion);
+
+        // The defect formula. A force with potential is credited with ½ h k·(v + v⁺) where the potential falls by h k·v⁺, and
+        // the explicit gyroscopic force works a little although its continuous model does not.
+        self.part.clear();
+        self.part.resize(n, 0.0);
+        let v_new = &out.state.v;
+        system.force_by_cause(ForceCause::Potential, t + h / 2.0, &self.q_middle, v, &mut self.part);
+        out.report.energy_defect = (0..n).map(|i| 0.5 * h * self.part[i] * (v[i] - v_new[i])).sum();
+        self.part.fill(0.0);
+        system.force_by_cause(ForceCause::Gyroscopic, t + h / 2.0, &self.q_middle, v, &mut self.part);
+        out.report.energy_defect += (0..n).map(|i| 0.5 * h * self.part[i] * (v[i] + v_new[i])).sum::<f64>();
+
+        // What touched at the end is active at the start of the next step.
+        self.touching.clear();
+        self.horizon = 0.0;
+        for (contact, impulse) in problem.contacts.iter().zip(&out.solution.contacts) {
+            let rate = contact.normal_rate(v_new);
+            if impulse.normal > 0.0 || rate <= 0.0 {
+                insert(contact.id, &mut self.touching);
+                self.horizon = self.horizon.max(2.0 * h * (rate.abs() + contact.normal.dot(v_new).abs()));
+            }
+        }
+        Ok(())
+    }
+
+    fn contact_solver(&self) -> &ContactSolver {
+        &self.solver
+    }
+}
+
+/// Adds an id to a sorted list, once.
+fn insert(id: ContactId, list: &mut Vec<ContactId>) {
+    if let Err(place) = list.binary_search(&id) {
+        list.insert(place, id);
+    }
+}
+
+fn largest_difference(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).fold(0.0, |largest, (a, b)| largest.max((a - b).abs()))
+}
+
+fn check_finite(t: f64, what: &'static str, values: &[f64]) -> Result<(), StepError> {
+    match values.iter().position(|value| !value.is_finite()) {
+        Some(index) => Err(StepError::NotFinite { t, what, index, value: values[index] }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,86 @@
+//! The trait that a mechanical system implements: what users bring.
+
+use crate::{Contact, ContactId, FrictionElement, Inertia, Joint, State};
+
+/// Where a part of the generalised force comes from; the audit keeps their work apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForceCause {
+    /// Forces with a potential: $-\partial V / \partial q$.
+    Potential,
+    /// Velocity-product terms that do no work: $-\omega \times I \omega$ and its like.
+    Gyroscopic,
+    /// All others.
+    Applied,
+}
+
+/// A system with finitely many degrees of freedom, contacts, dry friction and joints:
+///
+/// $$ M(t, q) \dot v = k(t, q, v) + \text{contact, friction and joint forces}. $$
+///
+/// A pendulum of three formulas and a pile of a thousand bodies alike. All quantities in SI units; forces and rows are taken in
+/// the coordinates of $v$.
+pub trait MechanicalSystem: Send + Sync {
+    /// Number of velocity coordinates.
+    fn velocity_count(&self) -> usize;
+
+    /// Writes the mass matrix $M(t, q)$ into `out`, which comes cleared.
+    fn mass_matrix(&self, t: f64, q: &[f64], out: &mut Inertia);
+
+    /// Writes the generalised force $k(t, q, v)$ into `k`.
+    fn force(&self, t: f64, q: &[f64], v: &[f64], k: &mut [f64]);
+
+    /// Writes into `k` the part of [`force`](Self::force) that has this cause. The parts add up to the whole.
+    ///
+    /// By default everything is [`ForceCause::Applied`].
+    fn force_by_cause(&self, cause: ForceCause, t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {
+        match cause {
+            ForceCause::Applied => self.force(t, q, v, k),
+            ForceCause::Potential | ForceCause::Gyroscopic => k.fill(0.0),
+        }
+    }
+
+    /// Appends all contacts whose gap at $(t, q)$ is at most `horizon` (in metres) to `out`, which comes empty.
+    fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>);
+
+    /// Appends the dry friction elements that have no normal row to `out`, which comes empty.
+    fn friction_elements(&self, _t: f64, _q: &[f64], _out: &mut Vec<FrictionElement>) {}
+
+    /// Appends the rows of the bilateral constraints to `out`, which comes empty.
+    fn joints(&self, _t: f64, _q: &[f64], _out: &mut Vec<Joint>) {}
+
+    /// Writes into `out` the configuration that is reached from `q` with constant velocity `v` after `h` seconds.
+    ///
+    /// By default $q + h v$; systems with quaternions override it.
+    fn advance(&self, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
+        for i in 0..q.len() {
+            out[i] = q[i] + h * v[i];
+        }
+    }
+
+    /// Potential energy $V(t, q)$ in joules, where the system has one.
+    fn potential_energy(&self, _t: f64, _q: &[f64]) -> Option<f64> {
+        None
+    }
+
+    /// Names of the recorded columns of a state, in the order of [`record`](Self::record).
+    fn column_names(&self) -> Vec<String> {
+        let n = self.velocity_count();
+        (0..n).map(|i| format!("q{i}")).chain((0..n).map(|i| format!("v{i}"))).collect()
+    }
+
+    /// Appends the values of the recorded columns of a state to `out`.
+    fn record(&self, state: &State, out: &mut Vec<f64>) {
+        out.extend_from_slice(&state.q);
+        out.extend_from_slice(&state.v);
+    }
+
+    /// Name of a contact for recordings and messages.
+    fn contact_name(&self, id: ContactId) -> String {
+        format!("contact {}-{}-{}", id.first, id.second, id.feature)
+    }
+
+    /// Names of the two bodies of a contact for recordings.
+    fn body_names(&self, id: ContactId) -> (String, String) {
+        (id.first.to_string(), id.second.to_string())
+    }
+}

@@ -1,0 +1,4 @@
+//! (being written)
+
+pub mod run_folder;
+pub mod table_file;

@@ -1,0 +1,226 @@
+//! The linear complementarity problem $0 \le z \perp M z + q \ge 0$, checked when it is made, with its scale.
+
+use faer::{Mat, MatRef};
+
+use crate::{LemkeSettings, LemkeTableau, ProblemError, SolveReport};
+
+/// Number of passes of the row and column equilibration; each roughly squares the spread of the entries towards one.
+const EQUILIBRATION_PASSES: usize = 4;
+
+/// A linear complementarity problem. One that exists is well formed: square, of matching sizes, and finite.
+#[derive(Clone, Debug)]
+pub struct Lcp {
+    matrix: Mat<f64>,
+    offset: Vec<f64>,
+    scaling: Scaling,
+}
+
+/// The scale in which a problem is solved and judged: $w'_i = r_i w_i / s$ and $z_i = c_i s z'_i$.
+///
+/// Positive factors change neither the solutions nor the complementarity. The factors $r$, $c$ bring the largest entry of
+/// every row and column of $M$ to about one; $s$ brings the most negative entry of $q$ to one. All are powers of two, so that
+/// scaling is free of rounding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scaling {
+    /// Row factors $r$.
+    pub rows: Vec<f64>,
+    /// Column factors $c$.
+    pub columns: Vec<f64>,
+    /// Common factor $s$ of the offset and the unknowns; one where the offset has no negative entry.
+    pub offset: f64,
+}
+
+/// A point and how well it solves the problem.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LcpSolution {
+    /// The unknowns.
+    pub z: Vec<f64>,
+    /// The slack $w = M z + q$, recomputed from the original data.
+    pub w: Vec<f64>,
+    /// Status, residual, pivots.
+    pub report: SolveReport,
+}
+
+impl Lcp {
+    /// States the problem.
+    ///
+    /// # Errors
+    /// [`ProblemError`] when the matrix is not square, the offset has another length, or an entry is not finite.
+    pub fn new(matrix: Mat<f64>, offset: Vec<f64>) -> Result<Self, ProblemError> {
+        let n = offset.len();
+        check_size("the matrix of the LCP", matrix.as_ref(), n, n)?;
+        check_finite("the matrix of the LCP", matrix.as_ref())?;
+        check_finite_vector("the offset of the LCP", &offset)?;
+        let scaling = Scaling::of(matrix.as_ref(), &offset);
+        Ok(Self { matrix, offset, scaling })
+    }
+
+    /// Number of unknowns.
+    pub fn size(&self) -> usize {
+        self.offset.len()
+    }
+
+    /// The matrix $M$.
+    pub fn matrix(&self) -> MatRef<'_, f64> {
+        self.matrix.as_ref()
+    }
+
+    /// The offset $q$.
+    pub fn offset(&self) -> &[f64] {
+        &self.offset
+    }
+
+    /// The scale of the problem.
+    pub fn scaling(&self) -> &Scaling {
+        &self.scaling
+    }
+
+    /// The same problem with its unknowns in another order: unknown `i` of the new problem is unknown `order[i]` of this one.
+    ///
+    /// # Panics
+    /// When `order` is not a permutation of `0..size`.
+    pub fn permuted(&self, order: &[usize]) -> Self {
+        let n = self.size();
+        let mut seen = vec![false; n];
+        assert_eq!(order.len(), n, "a permutation of {n} unknowns is needed");
+        for &i in order {
+            assert!(!std::mem::replace(&mut seen[i], true), "unknown {i} stands twice in the order");
+        }
+        Self {
+            matrix: Mat::from_fn(n, n, |i, j| self.matrix[(order[i], order[j])]),
+            offset: order.iter().map(|&i| self.offset[i]).collect(),
+            scaling: Scaling {
+                rows: order.iter().map(|&i| self.scaling.rows[i]).collect(),
+                columns: order.iter().map(|&i| self.scaling.columns[i]).collect(),
+                offset: self.scaling.offset,
+            },
+        }
+    }
+
+    /// Solves by Lemke's method from a cold start. Those who solve many problems keep a [`LemkeTableau`] instead.
+    pub fn solve(&self, settings: &LemkeSettings) -> LcpSolution {
+        LemkeTableau::default().solve(self, settings)
+    }
+
+    /// Residual of `z` in the problem's scale, see [`crate::residual`].
+    pub fn residual(&self, z: &[f64]) -> f64 {
+        crate::residual::lcp_residual(self, z, &mut Vec::new())
+    }
+}
+
+impl Scaling {
+    /// Equilibrates $|M|$ by rows and columns, then measures the offset.
+    fn of(matrix: MatRef<'_, f64>, offset: &[f64]) -> Self {
+        let n = offset.len();
+        let (mut rows, mut columns) = (vec![1.0f64; n], vec![1.0f64; n]);
+        let (mut row_largest, mut column_largest) = (vec![0.0f64; n], vec![0.0f64; n]);
+        for _ in 0..EQUILIBRATION_PASSES {
+            row_largest.fill(0.0);
+            column_largest.fill(0.0);
+            for j in 0..n {
+                for i in 0..n {
+                    let entry = (matrix[(i, j)] * rows[i] * columns[j]).abs();
+                    row_largest[i] = row_largest[i].max(entry);
+                    column_largest[j] = column_largest[j].max(entry);
+                }
+            }
+            for i in 0..n {
+                // An empty row or column keeps its factor.
+                if row_largest[i] > 0.0 {
+                    rows[i] /= row_largest[i].sqrt();
+                }
+                if column_largest[i] > 0.0 {
+                    columns[i] /= column_largest[i].sqrt();
+                }
+            }
+        }
+        rows.iter_mut().chain(&mut columns).for_each(|factor| *factor = nearest_power_of_two(*factor));
+        let most_negative = (0..n).fold(0.0f64, |worst, i| worst.max(-offset[i] * rows[i]));
+        let offset = if most_negative > 0.0 { nearest_power_of_two(most_negative) } else { 1.0 };
+        Self { rows, columns, offset }
+    }
+}
+
+/// The power of two nearest to a positive number, on the logarithmic scale; subnormal and huge values are held back so
+/// that the factor and its inverse stay finite.
+fn nearest_power_of_two(value: f64) -> f64 {
+    let exponent = value.log2().round().clamp(-500.0, 500.0);
+    exponent.exp2()
+}
+
+/// Checks the shape of a matrix.
+pub(crate) fn check_size(
+    what: &'static str,
+    matrix: MatRef<'_, f64>,
+    rows: usize,
+    columns: usize,
+) -> Result<(), ProblemError> {
+    if matrix.nrows() == rows && matrix.ncols() == columns {
+        return Ok(());
+    }
+    Err(ProblemError::Size {
+        what,
+        found: format!("{} x {}", matrix.nrows(), matrix.ncols()),
+        expected: format!("{rows} x {columns}"),
+    })
+}
+
+/// Checks that every entry of a matrix is finite.
+pub(crate) fn check_finite(what: &'static str, matrix: MatRef<'_, f64>) -> Result<(), ProblemError> {
+    for column in 0..matrix.ncols() {
+        for row in 0..matrix.nrows() {
+            let value = matrix[(row, column)];
+            if !value.is_finite() {
+                return Err(ProblemError::NotFinite { what, row, column, value });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks that every entry of a vector is finite.
+pub(crate) fn check_finite_vector(what: &'static str, vector: &[f64]) -> Result<(), ProblemError> {
+    match vector.iter().position(|value| !value.is_finite()) {
+        Some(row) => Err(ProblemError::NotFinite { what, row, column: 0, value: vector[row] }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faer::mat;
+
+    #[test]
+    fn a_malformed_problem_is_refused_with_the_value_that_is_wrong() {
+        let error = Lcp::new(mat![[1.0, 2.0]], vec![1.0]).unwrap_err();
+        assert_eq!(error.to_string(), "the matrix of the LCP has size 1 x 2, but 1 x 1 is needed");
+        let error = Lcp::new(mat![[1.0, f64::NAN], [0.0, 1.0]], vec![1.0, 2.0]).unwrap_err();
+        assert!(error.to_string().contains("entry (0, 1) is NaN"), "{error}");
+        let error = Lcp::new(mat![[1.0]], vec![f64::INFINITY]).unwrap_err();
+        assert!(error.to_string().contains("entry (0, 0) is inf"), "{error}");
+    }
+
+    #[test]
+    fn scaling_brings_rows_and_columns_near_one() {
+        let lcp = Lcp::new(mat![[1e8, 3e-3], [2e-3, 5e-12]], vec![-7e5, 2.0]).unwrap();
+        let Scaling { rows, columns, offset } = lcp.scaling();
+        for i in 0..2 {
+            let largest = (0..2).map(|j| (lcp.matrix()[(i, j)] * rows[i] * columns[j]).abs()).fold(0.0, f64::max);
+            assert!((0.2..5.0).contains(&largest), "row {i}: {largest}");
+        }
+        assert!((0.4..2.5).contains(&(7e5 * rows[0] / offset)));
+        assert!(rows.iter().chain(columns).all(|factor| factor.log2().fract() == 0.0), "powers of two");
+    }
+
+    #[test]
+    fn permuting_the_unknowns_permutes_the_solution() {
+        let lcp = Lcp::new(mat![[4.0, 1.0, 0.0], [1.0, 3.0, -1.0], [0.0, -1.0, 2.0]], vec![-1.0, 2.0, -3.0]).unwrap();
+        let order = [2, 0, 1];
+        let plain = lcp.solve(&LemkeSettings::default());
+        let permuted = lcp.permuted(&order).solve(&LemkeSettings::default());
+        for i in 0..3 {
+            assert!((permuted.z[i] - plain.z[order[i]]).abs() < 1e-15);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Complementarity problems: statements, methods, and a residual that judges every answer.
+//!
+//! Four kinds of thing are kept apart, as types:
+//!
+//! | kind | here |
+//! |---|---|
+//! | problem | [`Lcp`], [`MixedLcp`]: checked when they are made |
+//! | settings | [`LemkeSettings`]: every tolerance by name, with a default |
+//! | report | [`SolveReport`]: status, residual, iterations |
+//! | solution | [`LcpSolution`], [`MixedSolution`] |
+//!
+//! The linear complementarity problem $\mathrm{LCP}(M, q)$ asks for $z$ with
+//!
+//! $$ 0 \le z \perp w = M z + q \ge 0. $$
+//!
+//! A method may believe that it has finished, but it does not decide: [`residual`] recomputes how well the point solves the
+//! original problem, and the status is [`SolveStatus::Solved`] only when that number is below the tolerance.
+//!
+//! | problem | method |
+//! |---|---|
+//! | any LCP of modest size; contact problems in the pyramid form | [`lemke_tableau`] |
+//! | free variables beside complementary ones | [`MixedLcp`], which eliminates them first |
+//!
+//! ```
+//! use stiction_solve::{Lcp, LemkeSettings, SolveStatus, faer::mat};
+//!
+//! // w = 2 z - 1: the only solution is z = 1/2, w = 0.
+//! let lcp = Lcp::new(mat![[2.0]], vec![-1.0])?;
+//! let solution = lcp.solve(&LemkeSettings::default());
+//! assert_eq!(solution.report.status, SolveStatus::Solved);
+//! assert_eq!(solution.z, [0.5]);
+//! # Ok::<(), stiction_solve::ProblemError>(())
+//! ```
+
+pub mod error;
+pub mod lcp;
+pub mod lemke_tableau;
+pub mod mixed_lcp;
+pub mod report;
+pub mod residual;
+
+pub use error::ProblemError;
+pub use faer;
+pub use lcp::{Lcp, LcpSolution, Scaling};
+pub use lemke_tableau::{LemkeSettings, LemkeTableau};
+pub use mixed_lcp::{Elimination, MixedLcp, MixedSolution};
+pub use report::{SolveReport, SolveStatus};

@@ -1,0 +1,39 @@
+//! How a solve ended.
+
+use serde::Serialize;
+
+/// How a solve ended. Only the residual, computed outside the methods, can say [`SolveStatus::Solved`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SolveStatus {
+    /// The residual is within the tolerance.
+    Solved,
+    /// Lemke's path ended in a ray. This is not a proof that there is no solution.
+    SecondaryRay,
+    /// The method used up its pivots or iterations.
+    IterationLimit,
+    /// The method believed that it had finished, but the residual is above the tolerance.
+    Inaccurate,
+    /// A number became infinite or undefined on the way.
+    Breakdown,
+}
+
+/// Outcome of one solve.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SolveReport {
+    /// How it ended.
+    pub status: SolveStatus,
+    /// Residual of the returned point in the problem's own scale (see [`crate::residual`]), without unit.
+    pub residual: f64,
+    /// Pivots or iterations used.
+    pub iterations: usize,
+    /// Number of complementary unknowns of the problem that was solved.
+    pub size: usize,
+}
+
+impl SolveReport {
+    /// Whether the residual confirmed the answer.
+    pub fn is_solved(&self) -> bool {
+        self.status == SolveStatus::Solved
+    }
+}

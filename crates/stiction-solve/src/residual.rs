@@ -1,0 +1,100 @@
+//! How well a point solves a problem: used for every method, written by none.
+//!
+//! The residual of a point $z$ of an [`Lcp`] is $\lVert \min(z', w') \rVert_\infty$ in the problem's own scale
+//! ([`Scaling`](crate::Scaling)): $w'_i = r_i w_i / s$ and $z'_i = z_i / (c_i s)$, with $w = M z + q$ recomputed from the
+//! original data. It is zero exactly at the solutions, has no unit, and does not change when masses, lengths or times are
+//! measured in other units (up to the rounding of the scale to powers of two).
+
+use crate::{Lcp, MixedLcp};
+
+/// Residual of `z` in the scale of `lcp`; also writes $w = M z + q$ into `w`. A point that is not finite has residual infinity.
+pub fn lcp_residual(lcp: &Lcp, z: &[f64], w: &mut Vec<f64>) -> f64 {
+    let n = lcp.size();
+    assert_eq!(z.len(), n, "the point has {} entries, the LCP {n}", z.len());
+    let matrix = lcp.matrix();
+    w.clear();
+    w.extend_from_slice(lcp.offset());
+    for j in 0..n {
+        if z[j] != 0.0 {
+            for i in 0..n {
+                w[i] += matrix[(i, j)] * z[j];
+            }
+        }
+    }
+    let scaling = lcp.scaling();
+    let mut worst = 0.0f64;
+    for i in 0..n {
+        let z_scaled = z[i] / (scaling.columns[i] * scaling.offset);
+        let w_scaled = w[i] * scaling.rows[i] / scaling.offset;
+        if !(z_scaled.is_finite() && w_scaled.is_finite()) {
+            return f64::INFINITY;
+        }
+        worst = worst.max(z_scaled.min(w_scaled).abs());
+    }
+    worst
+}
+
+/// Residual of the free rows of a mixed problem: $\max_i |A x + B z + a|_i$, each row divided by the largest product or
+/// constant that it sums, so that rounding alone gives about $10^{-16}$.
+pub fn free_row_residual(problem: &MixedLcp, x: &[f64], z: &[f64]) -> f64 {
+    let mut worst = 0.0f64;
+    for i in 0..problem.free_count() {
+        let mut sum = problem.free_offset()[i];
+        let mut largest = sum.abs();
+        for (j, &value) in x.iter().enumerate() {
+            let term = problem.free_by_free()[(i, j)] * value;
+            sum += term;
+            largest = largest.max(term.abs());
+        }
+        for (j, &value) in z.iter().enumerate() {
+            let term = problem.free_by_complementary()[(i, j)] * value;
+            sum += term;
+            largest = largest.max(term.abs());
+        }
+        if !sum.is_finite() {
+            return f64::INFINITY;
+        }
+        if largest > 0.0 {
+            worst = worst.max(sum.abs() / largest);
+        }
+    }
+    worst
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faer::mat;
+
+    #[test]
+    fn residual_is_zero_at_a_solution_and_counts_every_kind_of_violation() {
+        // w = (2 z1 - 2, z2 + 1): the solution is z = (1, 0), w = (0, 1).
+        let lcp = Lcp::new(mat![[2.0, 0.0], [0.0, 1.0]], vec![-2.0, 1.0]).unwrap();
+        let mut w = Vec::new();
+        assert_eq!(lcp_residual(&lcp, &[1.0, 0.0], &mut w), 0.0);
+        assert_eq!(w, [0.0, 1.0]);
+        // Penetrating (w1 < 0), pulling (z2 < 0), and both positive at once.
+        assert!(lcp_residual(&lcp, &[0.5, 0.0], &mut w) > 0.1);
+        assert!(lcp_residual(&lcp, &[1.0, -0.5], &mut w) > 0.1);
+        assert!(lcp_residual(&lcp, &[1.5, 0.0], &mut w) > 0.1);
+        assert_eq!(lcp_residual(&lcp, &[f64::NAN, 0.0], &mut w), f64::INFINITY);
+    }
+
+    #[test]
+    fn residual_does_not_depend_on_units() {
+        // The same problem in other units: rows by powers of two, columns by powers of two.
+        let lcp = Lcp::new(mat![[2.0, 1.0], [1.0, 3.0]], vec![-2.0, -1.0]).unwrap();
+        let scaled = Lcp::new(
+            mat![[2.0 * 1024.0 * 8.0, 1.0 * 1024.0], [8.0 / 64.0, 3.0 / 64.0]],
+            vec![-2.0 * 1024.0, -1.0 / 64.0],
+        )
+        .unwrap();
+        let mut w = Vec::new();
+        let z = [0.7, 0.3];
+        let first = lcp_residual(&lcp, &z, &mut w);
+        let second = lcp_residual(&scaled, &[0.7 / 8.0, 0.3], &mut w);
+        assert!(first > 0.01);
+        // Equal up to the factor of two by which the scales may be rounded.
+        assert!(second / first <= 2.0 && first / second <= 2.0, "{first} {second}");
+    }
+}

@@ -1,0 +1,96 @@
+//! From a figure to its file.
+//!
+//! The picture is drawn as SVG with text, read back with the embedded fonts, and from there either written as SVG whose
+//! text consists of outlines, or rendered to pixels.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use resvg::{tiny_skia, usvg};
+
+use super::{Figure, FigureError, canvas, draw};
+
+/// Pixels of a PNG per pixel of the SVG, along each side.
+pub const PNG_SCALE: u32 = 2;
+
+/// Decimals of the coordinates in a written SVG, in units of the fine grid on which it is drawn.
+const COORDINATE_DECIMALS: u8 = 1;
+
+enum Format {
+    Svg,
+    Png,
+}
+
+impl Figure {
+    /// The figure as an SVG document. Its text consists of outlines, so that it needs no font.
+    ///
+    /// # Errors
+    /// When a range cannot be drawn, there is nothing to draw, or the size leaves no room for the panels.
+    pub fn to_svg(&self) -> Result<String, FigureError> {
+        let options = usvg::WriteOptions {
+            coordinates_precision: COORDINATE_DECIMALS,
+            indent: usvg::Indent::None,
+            ..usvg::WriteOptions::default()
+        };
+        let svg = self.tree()?.to_string(&options);
+        // Without a view box, programs that show the picture in another size would cut it instead of scaling it.
+        let (width, height) = self.size;
+        Ok(svg.replacen("<svg ", &format!("<svg viewBox=\"0 0 {width} {height}\" "), 1))
+    }
+
+    /// The figure as a PNG file, with [`PNG_SCALE`] times the pixels of the SVG.
+    ///
+    /// # Errors
+    /// As [`Figure::to_svg`], and when the picture cannot be encoded.
+    pub fn to_png(&self) -> Result<Vec<u8>, FigureError> {
+        let tree = self.tree()?;
+        let (width, height) = (self.size.0 * PNG_SCALE, self.size.1 * PNG_SCALE);
+        let mut pixels = tiny_skia::Pixmap::new(width, height)
+            .ok_or_else(|| FigureError::Png(format!("no picture of {width} by {height} pixels")))?;
+        let scale = PNG_SCALE as f32;
+        resvg::render(&tree, tiny_skia::Transform::from_scale(scale, scale), &mut pixels.as_mut());
+        pixels.encode_png().map_err(|e| FigureError::Png(e.to_string()))
+    }
+
+    /// Writes the figure to a file whose extension is `svg` or `png`.
+    ///
+    /// The file gets its name only when it is complete; an older one of that name is replaced.
+    ///
+    /// # Errors
+    /// As [`Figure::to_svg`], and when the extension is another one or the file cannot be written.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<(), FigureError> {
+        let path = path.as_ref();
+        let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+        let format = match extension.to_ascii_lowercase().as_str() {
+            "svg" => Format::Svg,
+            "png" => Format::Png,
+            _ => {
+                return Err(FigureError::UnsupportedFormat { path: path.to_path_buf(), extension });
+            }
+        };
+        let bytes = match format {
+            Format::Svg => self.to_svg()?.into_bytes(),
+            Format::Png => self.to_png()?,
+        };
+        let unfinished = unfinished_name(path);
+        let written = std::fs::write(&unfinished, bytes).and_then(|()| std::fs::rename(&unfinished, path));
+        written.map_err(|source| {
+            // The error to report is the one above; what is left behind is removed as far as possible.
+            let _ = std::fs::remove_file(&unfinished);
+            FigureError::Io { path: path.to_path_buf(), source }
+        })
+    }
+
+    fn tree(&self) -> Result<usvg::Tree, FigureError> {
+        let options = usvg::Options { fontdb: canvas::font_database(), ..usvg::Options::default() };
+        Ok(usvg::Tree::from_str(&draw::picture(self)?, &options)?)
+    }
+}
+
+/// A name beside the target that no other writer uses.
+fn unfinished_name(path: &Path) -> PathBuf {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}-{count}.part", std::process::id()))
+}
