@@ -14,10 +14,9 @@ const FIGURE: &str = "runs/rod/figure.png";
 pub fn run(workspace: &Workspace) -> Result<(), String> {
     let start = Instant::now();
 
-    let stiction = step(
-        "1/3  Build the command `stiction`. The first time, this takes a few minutes.",
-        || workspace.build_stiction(),
-    )?;
+    let stiction = step("1/3  Build the command `stiction`. The first time, this takes a few minutes.", || {
+        workspace.build_stiction()
+    })?;
 
     step(
         "2/3  A rod falls onto a table while it spins. Its right end hits and sticks, starts to slide, then the\n\
@@ -25,40 +24,20 @@ pub fn run(workspace: &Workspace) -> Result<(), String> {
          laws of contact and friction, computed apart from the solver.",
         || {
             clear(&workspace.path(RUN))?;
-            process::run(
-                workspace
-                    .command(&stiction)
-                    .args(["run", "rod", "--out", RUN]),
-            )
+            process::run(workspace.command(&stiction).args(["run", "rod", "--out", RUN]))
         },
     )?;
 
     step("3/3  Draw the poses of the rod and its velocities.", || {
-        process::run(
-            workspace
-                .command(&stiction)
-                .args(["plot", RUN, "--out", FIGURE]),
-        )?;
+        process::run(workspace.command(&stiction).args(["plot", RUN, "--out", FIGURE]))?;
         let figure = workspace.path(FIGURE);
-        if figure.is_file() {
-            Ok(())
-        } else {
-            Err(format!("{} was not written", figure.display()))
-        }
+        if figure.is_file() { Ok(()) } else { Err(format!("{} was not written", figure.display())) }
     })?;
 
-    println!(
-        "\nDone in {}. The figure is\n\n  {}\n",
-        spoken(start.elapsed()),
-        workspace.path(FIGURE).display()
-    );
+    println!("\nDone in {}. The figure is\n\n  {}\n", spoken(start.elapsed()), workspace.path(FIGURE).display());
     println!("Try next:");
-    println!(
-        "  cargo run -- reproduce rod                            the reference numbers beside the computed ones"
-    );
-    println!(
-        "  cargo run -- run rod --step 1e-4 --out runs/rod-fine  the same fall with a finer step"
-    );
+    println!("  cargo run -- reproduce rod                            the reference numbers beside the computed ones");
+    println!("  cargo run -- run rod --step 1e-4 --out runs/rod-fine  the same fall with a finer step");
     Ok(())
 }
 
@@ -75,8 +54,7 @@ fn step<T>(announcement: &str, work: impl FnOnce() -> Result<T, String>) -> Resu
 /// will refuse to write there.
 fn clear(run: &Path) -> Result<(), String> {
     if run.join("summary.json").is_file() {
-        std::fs::remove_dir_all(run)
-            .map_err(|error| format!("removing {}: {error}", run.display()))?;
+        std::fs::remove_dir_all(run).map_err(|error| format!("removing {}: {error}", run.display()))?;
     }
     Ok(())
 }
@@ -91,10 +69,7 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("notes.txt"), "mine").unwrap();
         clear(&folder).unwrap();
-        assert!(
-            folder.join("notes.txt").is_file(),
-            "a folder of someone else is left alone"
-        );
+        assert!(folder.join("notes.txt").is_file(), "a folder of someone else is left alone");
         std::fs::write(folder.join("summary.json"), "{}").unwrap();
         clear(&folder).unwrap();
         assert!(!folder.exists());

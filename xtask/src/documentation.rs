@@ -9,24 +9,17 @@ use crate::workspace::Workspace;
 /// that renders the formulas. For the same reason flags from outside are taken away.
 pub fn run(workspace: &Workspace) -> Result<(), String> {
     let mut doc = workspace.cargo(&["doc", "--workspace", "--no-deps", "--color", "never"]);
-    doc.env_remove("RUSTDOCFLAGS")
-        .env_remove("CARGO_ENCODED_RUSTDOCFLAGS");
+    doc.env_remove("RUSTDOCFLAGS").env_remove("CARGO_ENCODED_RUSTDOCFLAGS");
     let said = process::run_and_keep_stderr(&mut doc)?;
     match warnings(&said).as_slice() {
         [] => Ok(()),
-        found => Err(format!(
-            "{} warning lines, the first: {}",
-            found.len(),
-            found[0]
-        )),
+        found => Err(format!("{} warning lines, the first: {}", found.len(), found[0])),
     }
 }
 
 /// The lines with which a warning begins.
 fn warnings(said: &str) -> Vec<&str> {
-    said.lines()
-        .filter(|line| line.starts_with("warning"))
-        .collect()
+    said.lines().filter(|line| line.starts_with("warning")).collect()
 }
 
 #[cfg(test)]
@@ -42,13 +35,7 @@ warning: unresolved link to `Lpc`
    = note: a warning can have notes
 warning[E0000]: another
     Finished `dev` profile in 1.0s";
-        assert_eq!(
-            warnings(said),
-            [
-                "warning: unresolved link to `Lpc`",
-                "warning[E0000]: another"
-            ]
-        );
+        assert_eq!(warnings(said), ["warning: unresolved link to `Lpc`", "warning[E0000]: another"]);
         assert!(warnings("    Finished `dev` profile in 1.0s").is_empty());
     }
 }

@@ -14,63 +14,35 @@ pub fn run(workspace: &Workspace) -> Result<(), String> {
     let mut failed = Vec::new();
     for (package, example) in &examples {
         let start = Instant::now();
-        let mut command =
-            workspace.cargo(&["run", "--quiet", "--package", package, "--example", example]);
+        let mut command = workspace.cargo(&["run", "--quiet", "--package", package, "--example", example]);
         match process::capture(&mut command).and_then(|printed| line_count(&printed)) {
-            Ok(lines) => println!(
-                "{package}: {example} printed {lines} lines, {}",
-                spoken(start.elapsed())
-            ),
+            Ok(lines) => println!("{package}: {example} printed {lines} lines, {}", spoken(start.elapsed())),
             Err(message) => {
                 println!("{package}: {example} FAILED: {message}");
                 failed.push(example.as_str());
             }
         }
     }
-    if failed.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("failed: {}", failed.join(", ")))
-    }
+    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
 }
 
 /// Pairs of package and example. A package is named like its folder; an example is a file, or a folder with a `main.rs`.
 fn find(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
     let mut examples = Vec::new();
     for package in workspace.folders("crates")? {
-        let package = package
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let package = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let folder = format!("crates/{package}/examples");
         let mut programs = workspace.files(&folder, "rs")?;
-        programs.extend(
-            workspace
-                .folders(&folder)?
-                .into_iter()
-                .filter(|program| program.join("main.rs").is_file()),
-        );
+        programs.extend(workspace.folders(&folder)?.into_iter().filter(|program| program.join("main.rs").is_file()));
         for program in programs {
-            examples.push((
-                package.clone(),
-                program
-                    .file_stem()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .into_owned(),
-            ));
+            examples.push((package.clone(), program.file_stem().unwrap_or_default().to_string_lossy().into_owned()));
         }
     }
     Ok(examples)
 }
 
 fn line_count(printed: &str) -> Result<usize, String> {
-    match printed
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .count()
-    {
+    match printed.lines().filter(|line| !line.trim().is_empty()).count() {
         0 => Err("it printed nothing".to_owned()),
         lines => Ok(lines),
     }

@@ -4,11 +4,7 @@
 pub fn string_value(text: &str, key: &str) -> Option<String> {
     let quoted_key = format!("\"{key}\"");
     let after_key = &text[text.find(&quoted_key)? + quoted_key.len()..];
-    let value = after_key
-        .trim_start()
-        .strip_prefix(':')?
-        .trim_start()
-        .strip_prefix('"')?;
+    let value = after_key.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
     let mut unescaped = String::new();
     let mut characters = value.chars();
     loop {
@@ -29,15 +25,8 @@ mod tests {
     fn finds_a_string_and_nothing_else() {
         let text = r#"{ "steps": 3, "digest" : "ab12", "executable":"C:\\target\\stiction.exe", "open": "a }"#;
         assert_eq!(string_value(text, "digest").as_deref(), Some("ab12"));
-        assert_eq!(
-            string_value(text, "executable").as_deref(),
-            Some(r"C:\target\stiction.exe")
-        );
-        assert_eq!(
-            string_value(text, "steps"),
-            None,
-            "a number is not a string"
-        );
+        assert_eq!(string_value(text, "executable").as_deref(), Some(r"C:\target\stiction.exe"));
+        assert_eq!(string_value(text, "steps"), None, "a number is not a string");
         assert_eq!(string_value(text, "missing"), None);
         assert_eq!(string_value(text, "open"), None, "a string that never ends");
     }

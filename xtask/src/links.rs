@@ -9,8 +9,7 @@ pub fn run(workspace: &Workspace) -> Result<(), String> {
     let mut checked = 0;
     let mut broken = Vec::new();
     for file in &files {
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| format!("{}: {error}", file.display()))?;
+        let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
         for (line, target) in links(&text) {
             let Some(path) = local_path(&target) else {
                 continue;
@@ -22,15 +21,7 @@ pub fn run(workspace: &Workspace) -> Result<(), String> {
         }
     }
     println!("{checked} relative links in {} files", files.len());
-    if broken.is_empty() {
-        Ok(())
-    } else {
-        Err(format!(
-            "broken links: {}\n{}",
-            broken.len(),
-            broken.join("\n")
-        ))
-    }
+    if broken.is_empty() { Ok(()) } else { Err(format!("broken links: {}\n{}", broken.len(), broken.join("\n"))) }
 }
 
 /// The targets of `[text](target)` and `[key]: target`, with their line numbers. Code is not searched.
@@ -38,9 +29,7 @@ fn links(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut open_fence: Option<&str> = None;
     for (index, line) in text.lines().enumerate() {
-        let fence = ["```", "~~~"]
-            .into_iter()
-            .find(|mark| line.trim_start().starts_with(mark));
+        let fence = ["```", "~~~"].into_iter().find(|mark| line.trim_start().starts_with(mark));
         match (open_fence, fence) {
             (None, Some(mark)) => open_fence = Some(mark),
             (Some(open), Some(mark)) if open == mark => open_fence = None,
@@ -52,10 +41,7 @@ fn links(text: &str) -> Vec<(usize, String)> {
                     rest = &rest[at + 2..];
                     found.extend(target(rest, ')').map(|target| (index + 1, target)));
                 }
-                let definition = prose
-                    .trim_start()
-                    .strip_prefix('[')
-                    .and_then(|rest| rest.split_once("]: "));
+                let definition = prose.trim_start().strip_prefix('[').and_then(|rest| rest.split_once("]: "));
                 // A key that begins with ^ is a footnote, whose text follows.
                 if let Some((_, rest)) = definition.filter(|(key, _)| !key.starts_with('^')) {
                     found.extend(target(rest, ' ').map(|target| (index + 1, target)));
@@ -71,24 +57,16 @@ fn target(text: &str, end: char) -> Option<String> {
     let text = text.trim_start();
     let target = match text.strip_prefix('<') {
         Some(inside) => inside.split('>').next(),
-        None => text
-            .split(|character: char| character == end || character.is_whitespace())
-            .next(),
+        None => text.split(|character: char| character == end || character.is_whitespace()).next(),
     };
-    target
-        .filter(|target| !target.is_empty())
-        .map(str::to_owned)
+    target.filter(|target| !target.is_empty()).map(str::to_owned)
 }
 
 /// The path of a link into the repository; `None` for links into the world and into the same page.
 fn local_path(target: &str) -> Option<&str> {
     let leads_away = target.contains("://") || target.starts_with("mailto:");
     let path = target.split('#').next().unwrap_or_default();
-    if leads_away || path.is_empty() {
-        None
-    } else {
-        Some(path)
-    }
+    if leads_away || path.is_empty() { None } else { Some(path) }
 }
 
 /// The line with everything between backticks taken out.
@@ -111,24 +89,13 @@ See [a](docs/a.md) and [b](b.md \"title\"), not `[c](c.md)`.
 An image ![f](<with blank.png>) and [ST96]: not at the start of a line.
 - [ST96] is a key, not a link";
         let found: Vec<(usize, String)> = links(text);
-        let expected = [
-            (1, "docs/a.md"),
-            (1, "b.md"),
-            (5, "e.md"),
-            (6, "with blank.png"),
-        ];
-        assert_eq!(
-            found,
-            expected.map(|(line, target)| (line, target.to_owned()))
-        );
+        let expected = [(1, "docs/a.md"), (1, "b.md"), (5, "e.md"), (6, "with blank.png")];
+        assert_eq!(found, expected.map(|(line, target)| (line, target.to_owned())));
     }
 
     #[test]
     fn only_links_into_the_repository_have_a_path() {
-        assert_eq!(
-            local_path("docs/notation.md#signs"),
-            Some("docs/notation.md")
-        );
+        assert_eq!(local_path("docs/notation.md#signs"), Some("docs/notation.md"));
         assert_eq!(local_path("#signs"), None);
         assert_eq!(local_path("https://doi.org/10.1002/nme.1582"), None);
         assert_eq!(local_path("mailto:someone@example.org"), None);

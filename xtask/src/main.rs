@@ -62,10 +62,7 @@ fn main() -> ExitCode {
         }
         Err(Failure::Reported) => ExitCode::from(1),
         Err(Failure::Usage(message)) => {
-            eprint!(
-                "error: {message}\n\n{HELP}\nsuites: {}\n",
-                test::suite_names()
-            );
+            eprint!("error: {message}\n\n{HELP}\nsuites: {}\n", test::suite_names());
             ExitCode::from(2)
         }
     }
@@ -77,18 +74,12 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
         None => ("help", arguments),
     };
     match job {
-        "demo" if rest.is_empty() => {
-            demo::run(&Workspace::find().map_err(Failure::Work)?).map_err(Failure::Work)
-        }
+        "demo" if rest.is_empty() => demo::run(&Workspace::find().map_err(Failure::Work)?).map_err(Failure::Work),
         "demo" => Err(Failure::Usage("`demo` takes no arguments".to_owned())),
         "test" => {
             let suites = test::choose(rest).map_err(Failure::Usage)?;
             let workspace = Workspace::find().map_err(Failure::Work)?;
-            if test::run(&workspace, &suites) {
-                Ok(())
-            } else {
-                Err(Failure::Reported)
-            }
+            if test::run(&workspace, &suites) { Ok(()) } else { Err(Failure::Reported) }
         }
         "help" | "--help" | "-h" => {
             print!("{HELP}\nsuites: {}\n", test::suite_names());

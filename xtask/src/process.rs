@@ -10,49 +10,35 @@ use std::time::Duration;
 /// The command line is printed first, so that anyone can repeat it by hand.
 pub fn run(command: &mut Command) -> Result<(), String> {
     println!("$ {}", command_line(command));
-    let status = command
-        .status()
-        .map_err(|error| could_not_start(command, &error))?;
+    let status = command.status().map_err(|error| could_not_start(command, &error))?;
     judge(command, status)
 }
 
 /// Runs a program like [`run`], and returns what it wrote to standard error besides passing it through.
 pub fn run_and_keep_stderr(command: &mut Command) -> Result<String, String> {
     println!("$ {}", command_line(command));
-    let mut child = command
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| could_not_start(command, &error))?;
+    let mut child = command.stderr(Stdio::piped()).spawn().map_err(|error| could_not_start(command, &error))?;
     let mut kept = String::new();
     for line in BufReader::new(child.stderr.take().expect("standard error was piped")).lines() {
-        let line = line.map_err(|error| {
-            format!("reading the output of `{}`: {error}", command_line(command))
-        })?;
+        let line = line.map_err(|error| format!("reading the output of `{}`: {error}", command_line(command)))?;
         eprintln!("{line}");
         kept.push_str(&line);
         kept.push('\n');
     }
-    let status = child
-        .wait()
-        .map_err(|error| could_not_start(command, &error))?;
+    let status = child.wait().map_err(|error| could_not_start(command, &error))?;
     judge(command, status).map(|()| kept)
 }
 
 /// Runs a program whose standard error goes to the reader, and returns its standard output, which is for machines.
 pub fn run_and_keep_stdout(command: &mut Command) -> Result<String, String> {
-    let output = command
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| could_not_start(command, &error))?;
+    let output = command.stderr(Stdio::inherit()).output().map_err(|error| could_not_start(command, &error))?;
     judge(command, output.status)?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Runs a program quietly and returns its standard output; a failure carries everything it wrote.
 pub fn capture(command: &mut Command) -> Result<String, String> {
-    let output = command
-        .output()
-        .map_err(|error| could_not_start(command, &error))?;
+    let output = command.output().map_err(|error| could_not_start(command, &error))?;
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     judge(command, output.status).map_err(|mut message| {
         for text in [stdout.as_str(), &String::from_utf8_lossy(&output.stderr)] {
@@ -91,11 +77,7 @@ pub fn spoken(duration: Duration) -> String {
 }
 
 fn judge(command: &Command, status: ExitStatus) -> Result<(), String> {
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("`{}` ended with {status}", command_line(command)))
-    }
+    if status.success() { Ok(()) } else { Err(format!("`{}` ended with {status}", command_line(command))) }
 }
 
 fn could_not_start(command: &Command, error: &std::io::Error) -> String {
@@ -105,18 +87,10 @@ fn could_not_start(command: &Command, error: &std::io::Error) -> String {
 /// The command as one would type it: programs by their name alone, arguments with blanks in quotes.
 fn command_line(command: &Command) -> String {
     let program = std::path::Path::new(command.get_program());
-    let mut line = program
-        .file_stem()
-        .unwrap_or(program.as_os_str())
-        .to_string_lossy()
-        .into_owned();
+    let mut line = program.file_stem().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
     for argument in command.get_args() {
         let argument = argument.to_string_lossy();
-        let quote = if argument.is_empty() || argument.contains(' ') {
-            "\""
-        } else {
-            ""
-        };
+        let quote = if argument.is_empty() || argument.contains(' ') { "\"" } else { "" };
         let _ = write!(line, " {quote}{argument}{quote}");
     }
     line
@@ -143,10 +117,7 @@ mod tests {
     #[test]
     fn a_program_that_does_not_exist_is_a_message_and_not_a_panic() {
         let message = run(&mut Command::new("no-such-program-here")).unwrap_err();
-        assert!(
-            message.starts_with("`no-such-program-here` could not be started"),
-            "{message}"
-        );
+        assert!(message.starts_with("`no-such-program-here` could not be started"), "{message}");
         assert!(!works(&["no-such-program-here"]));
         assert!(!works(&[]));
     }

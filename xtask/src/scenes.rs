@@ -19,11 +19,7 @@ pub fn run(workspace: &Workspace) -> Result<(), String> {
     let runs = Runs::new()?;
     let mut failed = Vec::new();
     for scene in &scenes {
-        let name = scene
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = scene.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let start = Instant::now();
         match examine(workspace, &stiction, &name, &runs) {
             Ok(done) => println!("{name:<20} {done}, {}", spoken(start.elapsed())),
@@ -33,26 +29,14 @@ pub fn run(workspace: &Workspace) -> Result<(), String> {
             }
         }
     }
-    if !scenes
-        .iter()
-        .any(|scene| scene.file_stem().is_some_and(|name| name == REPEATED))
-    {
+    if !scenes.iter().any(|scene| scene.file_stem().is_some_and(|name| name == REPEATED)) {
         failed.push(format!("{REPEATED} (there is no such scene to run twice)"));
     }
-    if failed.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("failed: {}", failed.join(", ")))
-    }
+    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
 }
 
 /// Checks a scene and runs it, once or twice; says what was done.
-fn examine(
-    workspace: &Workspace,
-    stiction: &Path,
-    name: &str,
-    runs: &Runs,
-) -> Result<&'static str, String> {
+fn examine(workspace: &Workspace, stiction: &Path, name: &str, runs: &Runs) -> Result<&'static str, String> {
     let scene = format!("scenes/{name}.toml");
     process::capture(workspace.command(stiction).args(["check", &scene]))?;
     let simulate = |out: PathBuf| {
@@ -70,17 +54,12 @@ fn examine(
 
 /// The digest of the states, as the summary of a run gives it.
 fn digest(summary: &Path) -> Result<String, String> {
-    let text = std::fs::read_to_string(summary)
-        .map_err(|error| format!("{}: {error}", summary.display()))?;
+    let text = std::fs::read_to_string(summary).map_err(|error| format!("{}: {error}", summary.display()))?;
     json::string_value(&text, "digest").ok_or_else(|| format!("{}: no digest", summary.display()))
 }
 
 fn same_states(first: &str, second: &str) -> Result<(), String> {
-    if first == second {
-        Ok(())
-    } else {
-        Err(format!("two runs differ: digest {first}, then {second}"))
-    }
+    if first == second { Ok(()) } else { Err(format!("two runs differ: digest {first}, then {second}")) }
 }
 
 /// A folder for the runs, outside the workspace, which goes away with this value.

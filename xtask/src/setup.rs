@@ -50,10 +50,7 @@ struct Machine {
 impl Machine {
     fn look() -> Self {
         let is_debian = Path::new("/etc/debian_version").exists();
-        Self {
-            has_rustup: process::works(&["rustup", "--version"]),
-            is_debian_root: is_debian && is_root(),
-        }
+        Self { has_rustup: process::works(&["rustup", "--version"]), is_debian_root: is_debian && is_root() }
     }
 }
 
@@ -92,16 +89,13 @@ pub fn prepare(workspace: &Workspace, suites: &[&str]) -> Vec<&'static Need> {
         }
         println!("{}: missing", need.tool);
         // An installation that fails is no error by itself: what counts is whether the tool works afterwards.
-        let installed =
-            match remedy(need, machine) {
-                Remedy::AddComponent(component) => process::run(
-                    workspace
-                        .command("rustup")
-                        .args(["component", "add", component]),
-                ),
-                Remedy::InstallPackage(package) => install_package(workspace, package),
-                Remedy::Skip => Err("it cannot be installed from here".to_owned()),
-            };
+        let installed = match remedy(need, machine) {
+            Remedy::AddComponent(component) => {
+                process::run(workspace.command("rustup").args(["component", "add", component]))
+            }
+            Remedy::InstallPackage(package) => install_package(workspace, package),
+            Remedy::Skip => Err("it cannot be installed from here".to_owned()),
+        };
         if let Err(message) = installed {
             println!("{}: {message}", need.tool);
         }
@@ -114,56 +108,30 @@ pub fn prepare(workspace: &Workspace, suites: &[&str]) -> Vec<&'static Need> {
 
 /// Why a suite has to be skipped, if it has to.
 pub fn reason_to_skip(suite: &str, missing: &[&Need]) -> Option<String> {
-    let tools: Vec<&str> = missing
-        .iter()
-        .filter(|need| need.suites.contains(&suite))
-        .map(|need| need.tool)
-        .collect();
-    if tools.is_empty() {
-        None
-    } else {
-        Some(format!("needs {}", tools.join(", ")))
-    }
+    let tools: Vec<&str> = missing.iter().filter(|need| need.suites.contains(&suite)).map(|need| need.tool).collect();
+    if tools.is_empty() { None } else { Some(format!("needs {}", tools.join(", "))) }
 }
 
 fn install_package(workspace: &Workspace, package: &str) -> Result<(), String> {
     let apt = |arguments: &[&str]| {
-        process::run(
-            workspace
-                .command("apt-get")
-                .args(arguments)
-                .env("DEBIAN_FRONTEND", "noninteractive"),
-        )
+        process::run(workspace.command("apt-get").args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
     };
     apt(&["update"])?;
     apt(&["install", "--yes", "--no-install-recommends", package])
 }
 
 fn is_root() -> bool {
-    process::capture(std::process::Command::new("id").arg("-u"))
-        .is_ok_and(|user| user.trim() == "0")
+    process::capture(std::process::Command::new("id").arg("-u")).is_ok_and(|user| user.trim() == "0")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const ELSEWHERE: Machine = Machine {
-        has_rustup: false,
-        is_debian_root: false,
-    };
-    const DEBIAN_ROOT: Machine = Machine {
-        has_rustup: false,
-        is_debian_root: true,
-    };
-    const RUSTUP: Machine = Machine {
-        has_rustup: true,
-        is_debian_root: false,
-    };
-    const BOTH: Machine = Machine {
-        has_rustup: true,
-        is_debian_root: true,
-    };
+    const ELSEWHERE: Machine = Machine { has_rustup: false, is_debian_root: false };
+    const DEBIAN_ROOT: Machine = Machine { has_rustup: false, is_debian_root: true };
+    const RUSTUP: Machine = Machine { has_rustup: true, is_debian_root: false };
+    const BOTH: Machine = Machine { has_rustup: true, is_debian_root: true };
 
     const PROGRAM: Need = Need {
         tool: "node",
@@ -179,25 +147,14 @@ mod tests {
         package: Some("rust-clippy"),
         suites: &["clippy"],
     };
-    const UNPACKAGED: Need = Need {
-        tool: "oracle",
-        probe: &["oracle"],
-        component: None,
-        package: None,
-        suites: &["pages"],
-    };
+    const UNPACKAGED: Need =
+        Need { tool: "oracle", probe: &["oracle"], component: None, package: None, suites: &["pages"] };
 
     #[test]
     fn debian_root_installs_packages() {
-        assert_eq!(
-            remedy(&PROGRAM, DEBIAN_ROOT),
-            Remedy::InstallPackage("nodejs")
-        );
+        assert_eq!(remedy(&PROGRAM, DEBIAN_ROOT), Remedy::InstallPackage("nodejs"));
         assert_eq!(remedy(&PROGRAM, BOTH), Remedy::InstallPackage("nodejs"));
-        assert_eq!(
-            remedy(&COMPONENT, DEBIAN_ROOT),
-            Remedy::InstallPackage("rust-clippy")
-        );
+        assert_eq!(remedy(&COMPONENT, DEBIAN_ROOT), Remedy::InstallPackage("rust-clippy"));
     }
 
     #[test]
@@ -217,14 +174,8 @@ mod tests {
     #[test]
     fn a_skipped_suite_names_all_its_missing_tools() {
         let missing = [&PROGRAM, &UNPACKAGED];
-        assert_eq!(
-            reason_to_skip("pages", &missing).as_deref(),
-            Some("needs node, oracle")
-        );
-        assert_eq!(
-            reason_to_skip("viewer", &missing).as_deref(),
-            Some("needs node")
-        );
+        assert_eq!(reason_to_skip("pages", &missing).as_deref(), Some("needs node, oracle"));
+        assert_eq!(reason_to_skip("viewer", &missing).as_deref(), Some("needs node"));
         assert_eq!(reason_to_skip("clippy", &missing), None);
     }
 

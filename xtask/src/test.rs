@@ -32,55 +32,23 @@ pub const SUITES: &[Suite] = &[
         name: "clippy",
         about: "the linter finds nothing, in any target",
         run: |workspace| {
-            process::run(&mut workspace.cargo(&[
-                "clippy",
-                "--workspace",
-                "--all-targets",
-                "--",
-                "-D",
-                "warnings",
-            ]))
+            process::run(&mut workspace.cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
         },
     },
     Suite {
         name: "tests",
         about: "unit, reference, problem, property and regression tests",
-        run: |workspace| {
-            process::run(&mut workspace.cargo(&[
-                "test",
-                "--workspace",
-                "--tests",
-                "--no-fail-fast",
-            ]))
-        },
+        run: |workspace| process::run(&mut workspace.cargo(&["test", "--workspace", "--tests", "--no-fail-fast"])),
     },
     Suite {
         name: "doctests",
         about: "the examples inside the documentation",
-        run: |workspace| {
-            process::run(&mut workspace.cargo(&["test", "--workspace", "--doc", "--no-fail-fast"]))
-        },
+        run: |workspace| process::run(&mut workspace.cargo(&["test", "--workspace", "--doc", "--no-fail-fast"])),
     },
-    Suite {
-        name: "documentation",
-        about: "the documentation builds without a warning",
-        run: documentation::run,
-    },
-    Suite {
-        name: "scenes",
-        about: "every scene is valid, runs, and repeats bit for bit",
-        run: scenes::run,
-    },
-    Suite {
-        name: "examples",
-        about: "every example program runs and prints something",
-        run: examples::run,
-    },
-    Suite {
-        name: "links",
-        about: "relative links in Markdown files lead somewhere",
-        run: links::run,
-    },
+    Suite { name: "documentation", about: "the documentation builds without a warning", run: documentation::run },
+    Suite { name: "scenes", about: "every scene is valid, runs, and repeats bit for bit", run: scenes::run },
+    Suite { name: "examples", about: "every example program runs and prints something", run: examples::run },
+    Suite { name: "links", about: "relative links in Markdown files lead somewhere", run: links::run },
 ];
 
 /// How a suite ended.
@@ -93,25 +61,15 @@ enum Outcome {
 
 /// The suites with the given names, in the order of [`SUITES`]; all of them when no name is given.
 pub fn choose(names: &[String]) -> Result<Vec<&'static Suite>, String> {
-    if let Some(unknown) = names
-        .iter()
-        .find(|name| !SUITES.iter().any(|suite| suite.name == name.as_str()))
-    {
+    if let Some(unknown) = names.iter().find(|name| !SUITES.iter().any(|suite| suite.name == name.as_str())) {
         return Err(format!("there is no suite `{unknown}`"));
     }
-    Ok(SUITES
-        .iter()
-        .filter(|suite| names.is_empty() || names.iter().any(|name| name == suite.name))
-        .collect())
+    Ok(SUITES.iter().filter(|suite| names.is_empty() || names.iter().any(|name| name == suite.name)).collect())
 }
 
 /// The names of all suites, for messages.
 pub fn suite_names() -> String {
-    SUITES
-        .iter()
-        .map(|suite| suite.name)
-        .collect::<Vec<_>>()
-        .join(", ")
+    SUITES.iter().map(|suite| suite.name).collect::<Vec<_>>().join(", ")
 }
 
 /// Runs the suites, prints the table, and says whether none failed.
@@ -148,9 +106,7 @@ pub fn run(workspace: &Workspace, suites: &[&Suite]) -> bool {
     heading("result", "all suites");
     print!("{}", table(&results));
     println!("{}", count(&results));
-    !results
-        .iter()
-        .any(|(_, outcome, _)| matches!(outcome, Outcome::Failed(_)))
+    !results.iter().any(|(_, outcome, _)| matches!(outcome, Outcome::Failed(_)))
 }
 
 fn heading(name: &str, about: &str) {
@@ -158,11 +114,7 @@ fn heading(name: &str, about: &str) {
 }
 
 fn skip(reason: String, skipping_fails: bool) -> Outcome {
-    if skipping_fails {
-        Outcome::Failed(format!("skipped: {reason}"))
-    } else {
-        Outcome::Skipped(reason)
-    }
+    if skipping_fails { Outcome::Failed(format!("skipped: {reason}")) } else { Outcome::Skipped(reason) }
 }
 
 /// One line per suite: name, outcome, time, and the first line of what there is to say.
@@ -183,12 +135,7 @@ fn table(results: &[(&str, Outcome, Duration)]) -> String {
 
 /// The last line: `N passed, M failed`, and how many were skipped if any were.
 fn count(results: &[(&str, Outcome, Duration)]) -> String {
-    let of = |kind: fn(&Outcome) -> bool| {
-        results
-            .iter()
-            .filter(|(_, outcome, _)| kind(outcome))
-            .count()
-    };
+    let of = |kind: fn(&Outcome) -> bool| results.iter().filter(|(_, outcome, _)| kind(outcome)).count();
     let passed = of(|outcome| *outcome == Outcome::Passed);
     let failed = of(|outcome| matches!(outcome, Outcome::Failed(_)));
     let skipped = of(|outcome| matches!(outcome, Outcome::Skipped(_)));
@@ -209,22 +156,13 @@ mod tests {
 
     #[test]
     fn a_skip_is_a_failure_where_checks_are_the_purpose() {
-        assert_eq!(
-            skip("needs node".to_owned(), false),
-            Outcome::Skipped("needs node".to_owned())
-        );
-        assert_eq!(
-            skip("needs node".to_owned(), true),
-            Outcome::Failed("skipped: needs node".to_owned())
-        );
+        assert_eq!(skip("needs node".to_owned(), false), Outcome::Skipped("needs node".to_owned()));
+        assert_eq!(skip("needs node".to_owned(), true), Outcome::Failed("skipped: needs node".to_owned()));
     }
 
     #[test]
     fn the_last_line_mentions_skips_only_when_there_are_some() {
-        let mut results = vec![
-            second("format", Outcome::Passed),
-            second("clippy", Outcome::Failed("no".to_owned())),
-        ];
+        let mut results = vec![second("format", Outcome::Passed), second("clippy", Outcome::Failed("no".to_owned()))];
         assert_eq!(count(&results), "1 passed, 1 failed");
         results.push(second("viewer", Outcome::Skipped("needs node".to_owned())));
         assert_eq!(count(&results), "1 passed, 1 failed, 1 skipped");
@@ -232,10 +170,7 @@ mod tests {
 
     #[test]
     fn the_table_keeps_to_one_line_per_suite() {
-        let results = [
-            second("format", Outcome::Passed),
-            second("links", Outcome::Failed("two\nlines".to_owned())),
-        ];
+        let results = [second("format", Outcome::Passed), second("links", Outcome::Failed("two\nlines".to_owned()))];
         assert_eq!(
             table(&results),
             "format         passed          1.0 s\nlinks          FAILED          1.0 s  two\n"
@@ -246,13 +181,7 @@ mod tests {
     fn suites_are_chosen_by_name_and_keep_their_order() {
         let names = |chosen: Vec<&Suite>| chosen.iter().map(|suite| suite.name).collect::<Vec<_>>();
         assert_eq!(names(choose(&[]).unwrap()).len(), SUITES.len());
-        assert_eq!(
-            names(choose(&["links".to_owned(), "format".to_owned()]).unwrap()),
-            ["format", "links"]
-        );
-        assert_eq!(
-            choose(&["formt".to_owned()]).unwrap_err(),
-            "there is no suite `formt`"
-        );
+        assert_eq!(names(choose(&["links".to_owned(), "format".to_owned()]).unwrap()), ["format", "links"]);
+        assert_eq!(choose(&["formt".to_owned()]).unwrap_err(), "there is no suite `formt`");
     }
 }

@@ -12,14 +12,9 @@ pub struct Workspace {
 impl Workspace {
     /// Finds the workspace by the variable that cargo sets for the programs it runs.
     pub fn find() -> Result<Self, String> {
-        let xtask = std::env::var_os("CARGO_MANIFEST_DIR")
-            .ok_or("start this program as `cargo xtask JOB`")?;
-        let root = Path::new(&xtask)
-            .parent()
-            .ok_or("the folder of xtask has no parent")?;
-        Ok(Self {
-            root: root.to_owned(),
-        })
+        let xtask = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("start this program as `cargo xtask JOB`")?;
+        let root = Path::new(&xtask).parent().ok_or("the folder of xtask has no parent")?;
+        Ok(Self { root: root.to_owned() })
     }
 
     /// A path inside the workspace, written with `/`.
@@ -29,10 +24,7 @@ impl Workspace {
 
     /// How to name a path to people: relative to the workspace where it lies inside.
     pub fn shown(&self, path: &Path) -> String {
-        path.strip_prefix(&self.root)
-            .unwrap_or(path)
-            .display()
-            .to_string()
+        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
     }
 
     /// A program to be started in the root of the workspace.
@@ -84,13 +76,8 @@ impl Workspace {
         let mut folders = vec![self.root.clone()];
         while let Some(folder) = folders.pop() {
             for path in entries(&folder)? {
-                let name = path
-                    .file_name()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .into_owned();
-                let is_output = matches!(name.as_str(), "target" | "runs" | "node_modules")
-                    || name.starts_with('.');
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let is_output = matches!(name.as_str(), "target" | "runs" | "node_modules") || name.starts_with('.');
                 if path.is_dir() && !is_output {
                     folders.push(path);
                 } else if path.is_file() && has_extension(&path, "md") {
@@ -109,11 +96,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
         return Ok(Vec::new());
     }
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
-        .and_then(|entries| {
-            entries
-                .map(|entry| entry.map(|entry| entry.path()))
-                .collect()
-        })
+        .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
         .map_err(|error| format!("reading {}: {error}", folder.display()))?;
     paths.sort();
     Ok(paths)

@@ -117,7 +117,7 @@ pub struct AppliedForce {
     pub until: f64,
 }
 
-/// Dry friction with a bound that no load changes, between a point of a body and another body or the world ([ST96] §3.5).
+/// Dry friction with a bound that no load changes, between a point of a body and another body or the world (\[ST96\] §3.5).
 #[derive(Clone, Debug, PartialEq)]
 pub struct DryFriction {
     /// Name.

@@ -384,10 +384,12 @@ impl Multibody {
             frame: Some(ContactFrame { point: touch.point.to_array(), normal: touch.normal.to_array() }),
             ..Default::default()
         };
+        // Each body by its own surface point, as the constraint functions of \[ST96\] have it. The points differ by the gap along
+        // the normal, which the normal row does not feel.
         let row = |direction: DVec3, row: &mut Row| {
             let (a, b) = (first.body, second.body);
-            self.add_point_velocity(a, &poses[a], t, touch.point, direction, 1.0, row)
-                + self.add_point_velocity(b, &poses[b], t, touch.point, direction, -1.0, row)
+            self.add_point_velocity(a, &poses[a], t, touch.point_on_first, direction, 1.0, row)
+                + self.add_point_velocity(b, &poses[b], t, touch.point_on_second, direction, -1.0, row)
         };
         contact.normal_drift = row(touch.normal, &mut contact.normal);
         let material = |part: &Part| self.model.bodies[part.body].shapes[part.number as usize].material;
@@ -731,7 +733,7 @@ fn tangent_count(dimension: Dimension) -> usize {
 }
 
 /// Tangents of a unit normal. In the plane the normal turned clockwise; in space $n \times e_z$ normalised and its cross product
-/// with $n$, as [ST96] §3 builds them, and along x where that vanishes.
+/// with $n$, as \[ST96\] §3 builds them, and along x where that vanishes.
 fn tangent_directions(dimension: Dimension, normal: DVec3) -> [DVec3; 2] {
     match dimension {
         Dimension::Plane => [DVec3::new(normal.y, -normal.x, 0.0), DVec3::ZERO],

@@ -1,2 +1,63 @@
-//! (being written)
-fn main() {}
+//! The command `stiction`. A file per command; they parse and print, and compute nothing.
+
+mod check;
+mod completions;
+mod failure;
+mod new;
+mod plot;
+mod reproduce;
+mod run;
+mod scenes;
+mod schema;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Rigid bodies with hard contact and exact Coulomb friction.
+///
+/// Exit codes: 0 done; 1 a check failed; 2 bad usage or input; 3 a step could not be solved; 4 a file could not be
+/// read or written; 130 interrupted.
+#[derive(Parser)]
+#[command(name = "stiction", version = env!("STICTION_VERSION"), propagate_version = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Simulate a scene and write a run folder
+    Run(run::RunArguments),
+    /// Validate a scene and report what looks wrong in it
+    Check(check::CheckArguments),
+    /// List the built-in scenes, or print one
+    Scenes(scenes::ScenesArguments),
+    /// Write a commented scene to start from
+    New(new::NewArguments),
+    /// Print the JSON Schema of the scene format
+    Schema,
+    /// Repeat a paper's experiment: published and reference numbers beside computed ones
+    Reproduce(reproduce::ReproduceArguments),
+    /// Draw a run as PNG or SVG
+    Plot(plot::PlotArguments),
+    /// Print shell completions
+    Completions(completions::CompletionsArguments),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Check(arguments) => check::check(&arguments),
+        Command::Scenes(arguments) => scenes::scenes(&arguments),
+        Command::New(arguments) => new::new(&arguments),
+        Command::Schema => schema::schema(),
+        Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
+        Command::Plot(arguments) => plot::plot(&arguments),
+        Command::Completions(arguments) => completions::completions(&arguments),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}

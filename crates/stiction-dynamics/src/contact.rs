@@ -55,7 +55,7 @@ pub struct ContactFrame {
     pub normal: [f64; 3],
 }
 
-/// Dry friction whose bound does not depend on a normal load: a gear box, a packing, a brake ([ST96] §3.5).
+/// Dry friction whose bound does not depend on a normal load: a gear box, a packing, a brake (\[ST96\] §3.5).
 ///
 /// It has no normal row, and so is not a contact.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,4 +1,24 @@
-//! (being written)
+//! Scene files, run folders and recordings.
+//!
+//! A scene is a TOML file ([`scene`]); [`load()`] reads it and says where a mistake stands, [`lint()`] says what looks wrong, and
+//! [`run::run`] simulates it into a run folder: states, contacts, certificates and events as tables, with a [`summary`].
 
+pub mod builtin;
+pub mod lint;
+pub mod load;
+mod model;
+pub mod record;
+pub mod run;
 pub mod run_folder;
+pub mod scene;
+pub mod scene_error;
+pub mod set;
+pub mod summary;
 pub mod table_file;
+
+pub use builtin::{BuiltinScene, template};
+pub use lint::{Finding, Severity, lint};
+pub use load::{Loaded, SceneSource, load, parse, parse_with};
+pub use scene::Scene;
+pub use scene_error::{SceneError, TextError};
+pub use set::apply_overrides;

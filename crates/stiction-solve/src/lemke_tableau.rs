@@ -1,6 +1,6 @@
 //! Lemke's method with lexicographic resolution of ties, on an explicit, scaled tableau.
 //!
-//! This is the method of [ST96] §4, after [CPS92] Algorithm 4.4.1 and §4.9. An artificial unknown $z_0 \ge 0$ makes every row
+//! This is the method of \[ST96\] §4, after \[CPS92\] Algorithm 4.4.1 and §4.9. An artificial unknown $z_0 \ge 0$ makes every row
 //! feasible, $w = q + M z + d z_0$ with $d = (1, \dots, 1)$ in the scaled problem; complementary pivots then drive $z_0$ to zero.
 //! The tableau holds the dictionary
 //!
@@ -9,7 +9,7 @@
 //! one row per basic unknown, one column per nonbasic one. Unknowns are numbered $w_i \to i$, $z_i \to n + i$, $z_0 \to 2n$.
 //!
 //! Differs from the textbook where rounding demands it. The problem is scaled first ([`Scaling`](crate::Scaling)): unscaled, the
-//! rod of [ST96] fails at its second impact. A ratio test with a little slack collects all rows that leave at about the same
+//! rod of \[ST96\] fails at its second impact. A ratio test with a little slack collects all rows that leave at about the same
 //! moment; $z_0$ goes first, weak pivots are dropped, and only among the rest does the lexicographic order decide. So the proof
 //! that the method cannot cycle holds up to the slack, and the pivot limit stays as a guard.
 

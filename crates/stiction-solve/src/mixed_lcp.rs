@@ -3,7 +3,7 @@
 //! $$ \begin{aligned} A x + B z + a &= 0, && x \text{ free}, \\\\ 0 \le z \perp w = C x + D z + b &\ge 0. \end{aligned} $$
 //!
 //! With $A$ regular the free variables are eliminated, $x = -A^{-1}(B z + a)$, which leaves the [`Lcp`] with
-//! $M = D - C A^{-1} B$ and $q = b - C A^{-1} a$ ([ST96] §3.1 calls it the Schur complement system; [CPS92] §1.5).
+//! $M = D - C A^{-1} B$ and $q = b - C A^{-1} a$ (\[ST96\] §3.1 calls it the Schur complement system; \[CPS92\] §1.5).
 
 use faer::linalg::solvers::{PartialPivLu, Solve};
 use faer::{Mat, MatRef};
@@ -164,7 +164,7 @@ fn check_regular(lu: &PartialPivLu<f64>, size: usize) -> Result<(), ProblemError
         largest = largest.max(upper[(i, i)].abs());
     }
     let ratio = smallest / largest;
-    if size > 0 && !(ratio > SINGULAR_PIVOT) {
+    if size > 0 && (ratio.is_nan() || ratio <= SINGULAR_PIVOT) {
         return Err(ProblemError::SingularFreeBlock { size, smallest_pivot: ratio });
     }
     Ok(())

@@ -1,3 +1,7 @@
-//! (being written)
+//! Experiments: published results beside ours, and figures.
+//!
+//! [`reproduce`] repeats the papers' experiments, [`run_figure`] draws a run folder, [`figure`] is the drawing board of both.
 
 pub mod figure;
+pub mod reproduce;
+pub mod run_figure;

@@ -1,1 +1,24 @@
-//! (being written)
+//! Rigid multibody systems with hard contact and exact Coulomb friction.
+//!
+//! This crate is the door to the four libraries; each can also be used by itself.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`solve`] | complementarity problems and their solvers |
+//! | [`dynamics`] | contact problems, time-stepping schemes, the audit |
+//! | [`bodies`] | rigid bodies, shapes, contacts |
+//! | [`scene`] | scene files and run folders |
+//!
+//! ```
+//! use stiction::scene::load::load;
+//!
+//! let mut rod = load("rod", &["run.end=0.1".to_string()])?.build()?;
+//! let state = rod.run()?;
+//! assert!(state.q[1] < 1.0, "it falls");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub use stiction_bodies as bodies;
+pub use stiction_dynamics as dynamics;
+pub use stiction_scene as scene;
+pub use stiction_solve as solve;

@@ -87,14 +87,15 @@ fn rows_and_drift_are_the_rates_of_the_gaps() {
     let rate = (contacts_at(dt)[0].gap - contacts_at(-dt)[0].gap) / (2.0 * dt);
     let computed = now[0].normal.dot(&state.v) + now[0].normal_drift;
     assert!((rate - computed).abs() < 1e-8, "{rate} {computed}");
-    // The tangential velocity by hand: difference of the two point velocities along the tangents.
+    // The tangential velocity by hand: difference of the velocities of the two surface points along the tangents.
     let point = DVec3::from(now[0].frame.unwrap().point);
     let normal = DVec3::from(now[0].frame.unwrap().normal);
-    let at = |number: usize| {
+    let at = |number: usize, point: DVec3| {
         let (v, w) = system.velocity(number, &state);
         v + w.cross(point - system.pose(number, state.t, &state.q).position)
     };
-    let slip = at(0) - at(1);
+    let half_gap = 0.5 * now[0].gap * normal;
+    let slip = at(0, point + half_gap) - at(1, point - half_gap);
     for (a, direction) in tangent_directions(Dimension::Space, normal).into_iter().enumerate() {
         let computed = now[0].tangents[a].dot(&state.v) + now[0].tangent_drift[a];
         assert!((computed - slip.dot(direction)).abs() < 1e-14);
@@ -197,8 +198,7 @@ fn a_force_beside_the_centre_turns_the_body() {
 #[test]
 fn what_cannot_collide_is_refused_by_name_and_can_be_excluded() {
     let cuboid = Shape::Cuboid { half_extents: DVec3::splat(0.5) };
-    let bodies =
-        || vec![body("crate", rigid(1.0, DVec3::ONE), cuboid.clone()), body("ball", rigid(1.0, DVec3::ONE), SPHERE)];
+    let bodies = || vec![body("crate", rigid(1.0, DVec3::ONE), cuboid), body("ball", rigid(1.0, DVec3::ONE), SPHERE)];
     let error = Multibody::new(model(Dimension::Space, bodies())).unwrap_err().to_string();
     assert!(error.contains("box of body `crate`") && error.contains("sphere of body `ball`"), "{error}");
     let mut excluded = model(Dimension::Space, bodies());

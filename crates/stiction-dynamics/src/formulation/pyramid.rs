@@ -1,6 +1,6 @@
 //! The friction pyramid: Coulomb's cone spanned by finitely many directions, as a linear complementarity problem.
 //!
-//! [ST96] (12), (17), (29) and, for friction without a normal row, (32). Per contact, `beta` are the weights of the directions $d_i$,
+//! \[ST96\] (12), (17), (29) and, for friction without a normal row, (32). Per contact, `beta` are the weights of the directions $d_i$,
 //! `slip` is the paper's $\lambda$:
 //!
 //! $$ \begin{aligned}
@@ -23,7 +23,7 @@ use stiction_solve::{Lcp, LemkeSettings, LemkeTableau, MixedLcp};
 use crate::contact::Tangents;
 use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution, Row};
 
-/// Number of friction directions in space when nothing else is said: the octagon of [ST96].
+/// Number of friction directions in space when nothing else is said: the octagon of \[ST96\].
 const DEFAULT_DIRECTIONS: usize = 8;
 
 /// Directions closer to each other than this, relative to their length, are the same.
@@ -42,7 +42,7 @@ pub struct PyramidSettings {
 /// Friction directions in the tangent plane: an even number of regular ones, or a list of pairs along the two tangents.
 ///
 /// A list may describe anisotropic friction: a direction of length 0.5 halves the friction along it. With every direction
-/// its opposite must be there, [ST96] (13), and together they must span the plane.
+/// its opposite must be there, \[ST96\] (13), and together they must span the plane.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Directions {
     /// The regular polygon with this even number of corners, at least four; the first corner lies on the first tangent.

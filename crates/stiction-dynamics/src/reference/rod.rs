@@ -1,4 +1,4 @@
-//! The falling, spinning rod of [ST96] §4.
+//! The falling, spinning rod of \[ST96\] §4.
 
 use crate::{Contact, ContactFrame, ContactId, ForceCause, FrictionLaw, Inertia, MechanicalSystem, Row, State};
 

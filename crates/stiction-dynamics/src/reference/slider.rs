@@ -1,4 +1,4 @@
-//! A block whose friction does not depend on a load: [ST96] §3.5.
+//! A block whose friction does not depend on a load: \[ST96\] §3.5.
 
 use crate::{Contact, FrictionElement, Inertia, MechanicalSystem, Row};
 

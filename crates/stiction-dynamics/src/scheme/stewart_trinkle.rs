@@ -1,6 +1,6 @@
 //! Stewart-Trinkle time stepping: positions satisfy the constraints at the end of the step.
 //!
-//! [ST96] (25)-(29) with the growing active set of §4, load-independent friction (§3.5) and, as a version of the scheme, the
+//! \[ST96\] (25)-(29) with the growing active set of §4, load-independent friction (§3.5) and, as a version of the scheme, the
 //! fixed-point iteration of §3.6. Here `q_hat` is the paper's $\hat q$, at which contacts are linearised:
 //!
 //! $$ M(\hat q)(v^{l+1} - v^l) = h\, k(q^l + \tfrac h2 v^l, v^l) + \textstyle\sum (n c_n + D \beta), \qquad
@@ -26,10 +26,10 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Version {
-    /// One linearisation at $q^l + h v^l$, [ST96] (29).
+    /// One linearisation at $q^l + h v^l$, \[ST96\] (29).
     #[default]
     Linear,
-    /// Linearise at the new configuration, again and again until it stands still, [ST96] §3.6.
+    /// Linearise at the new configuration, again and again until it stands still, \[ST96\] §3.6.
     FixedPoint,
 }
 

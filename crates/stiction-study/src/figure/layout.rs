@@ -85,6 +85,12 @@ const LEGEND_PADDING: f64 = 4.0;
 
 /// Distance from a point to a text beside it, in pixels.
 const MARK_GAP: f64 = 5.0;
+/// Distance that a text keeps from the sides of the panel, in pixels.
+const MARK_INSET: f64 = 3.0;
+/// Room below the lowest ground where there is some to spare, in pixels: enough for its hatch.
+const GROUND_DEPTH: f64 = 10.0;
+/// How far a body may dip into the ground without being noticed, relative to the height of the picture.
+const UNSEEN_DIP: f64 = 1e-3;
 /// Times that room and ticks are computed from each other.
 const ROUNDS: usize = 4;
 /// Width of the columns to which series are thinned, in pixels: one pixel of a PNG.
@@ -179,11 +185,14 @@ pub(super) fn layout(figure: &Figure) -> Result<Layout, FigureError> {
     let columns = figure.columns.clamp(1, count);
     let rows = count.div_ceil(columns);
     let cell_width = (page_width - 2.0 * MARGIN - COLUMN_GAP * (columns - 1) as f64) / columns as f64;
-    let cell_height = (page_height - MARGIN - y - ROW_GAP * (rows - 1) as f64) / rows as f64;
+    let weight = |row: usize| figure.row_weights.get(row).copied().filter(|w| *w > 0.0 && w.is_finite()).unwrap_or(1.0);
+    let weights: Vec<f64> = (0..rows).map(weight).collect();
+    let unit_height = (page_height - MARGIN - y - ROW_GAP * (rows - 1) as f64) / weights.iter().sum::<f64>();
     let cell = |panel: usize| {
-        let left = MARGIN + (panel % columns) as f64 * (cell_width + COLUMN_GAP);
-        let top = y + (panel / columns) as f64 * (cell_height + ROW_GAP);
-        Rect { left, top, right: left + cell_width, bottom: top + cell_height }
+        let (row, column) = (panel / columns, panel % columns);
+        let left = MARGIN + column as f64 * (cell_width + COLUMN_GAP);
+        let top = y + weights[..row].iter().map(|weight| weight * unit_height + ROW_GAP).sum::<f64>();
+        Rect { left, top, right: left + cell_width, bottom: top + weights[row] * unit_height }
     };
 
     let ranges: Vec<_> = figure.panels.iter().map(|p| (scale::range(p, Axis::X), scale::range(p, Axis::Y))).collect();
@@ -259,7 +268,8 @@ fn frame(
         if panel.y_range.is_some() {
             plot.bottom -= spare_y * pixels_per_unit;
         } else if has_lowest_ground(panel) {
-            y_range.1 += spare_y;
+            let below = spare_y.min(GROUND_DEPTH / pixels_per_unit);
+            y_range = (y_range.0 - below, y_range.1 + spare_y - below);
         } else {
             y_range = (y_range.0 - spare_y / 2.0, y_range.1 + spare_y / 2.0);
         }
@@ -274,7 +284,10 @@ fn frame(
             ticks::linear(scale.min, scale.max, most)
         }
     };
-    let y_ticks = choose(&y, (plot.height() / Y_TICK_SPACING) as usize + 1);
+    let y_ticks = match &panel.y_names {
+        Some(names) => ticks::named(y.min, y.max, names),
+        None => choose(&y, (plot.height() / Y_TICK_SPACING) as usize + 1),
+    };
     let mut most = ((plot.width() / X_TICK_SPACING) as usize + 1).max(FEW_TICKS);
     let x_ticks = loop {
         let x_ticks = choose(&x, most);
@@ -293,15 +306,18 @@ fn frame(
     Some(Frame { plot, x, y, x_ticks, y_ticks, cell: *cell, legend_above })
 }
 
-/// Whether the lowest thing in the panel is a ground from edge to edge: what is below it needs no room.
+/// Whether the lowest thing in the panel is a ground from edge to edge: what is below it needs no room. Bodies may dip into
+/// it by what nobody sees.
 fn has_lowest_ground(panel: &Panel) -> bool {
     let lowest = |outline: &Outline| outline.points.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
     let is_ground = |outline: &Outline| outline.points.iter().all(|point| point.0.is_infinite());
     let (grounds, bodies): (Vec<&Outline>, Vec<&Outline>) =
         panel.outlines.iter().partition(|outline| is_ground(outline));
+    let highest = |outline: &Outline| outline.points.iter().map(|point| point.1).fold(f64::NEG_INFINITY, f64::max);
     let ground = grounds.into_iter().map(lowest).fold(f64::INFINITY, f64::min);
-    let body = bodies.into_iter().map(lowest).fold(f64::INFINITY, f64::min);
-    ground < f64::INFINITY && ground <= body
+    let body = bodies.iter().map(|body| lowest(body)).fold(f64::INFINITY, f64::min);
+    let top = bodies.iter().map(|body| highest(body)).fold(ground, f64::max);
+    ground < f64::INFINITY && ground - body <= UNSEEN_DIP * (top - ground)
 }
 
 /// The room that the labels around these axes take.
@@ -548,12 +564,13 @@ fn annotations(panel: &Panel, frame: &Frame, obstacles: &mut Obstacles) -> Annot
     let height = (CAP_HEIGHT + DESCENT) * MARK_SIZE;
     let mut marks = Vec::new();
     for mark in &panel.marks {
-        let Some((x, y)) = pixel(mark.at, frame).filter(|&p| plot.grown(0.5).contains(p)) else {
+        let seen = |at: (f64, f64)| pixel(at, frame).filter(|&p| plot.grown(0.5).contains(p));
+        let Some(first) = seen(mark.at) else {
             marks.push(None);
             continue;
         };
         let width = text_width(&mark.text, MARK_SIZE);
-        let candidate = |anchor: Anchor, distance: f64| {
+        let candidate = |(x, y): Point, anchor: Anchor, distance: f64| {
             let (dx, dy) = match anchor {
                 Anchor::Centre => (0.0, 0.0),
                 Anchor::Above => (0.0, -1.0),
@@ -569,7 +586,7 @@ fn annotations(panel: &Panel, frame: &Frame, obstacles: &mut Obstacles) -> Annot
             let gap = distance * if dx != 0.0 && dy != 0.0 { 0.5 * MARK_GAP } else { MARK_GAP };
             let left = x - width / 2.0 + dx * (width / 2.0 + gap);
             let top = y - CAP_HEIGHT * MARK_SIZE / 2.0 + dy * (height / 2.0 + gap);
-            let left = left.min(plot.right - width).max(plot.left);
+            let left = left.min(plot.right - width - MARK_INSET).max(plot.left + MARK_INSET);
             placed(left, top.min(plot.bottom - height).max(plot.top - height), width)
         };
         let all = [
@@ -583,9 +600,16 @@ fn annotations(panel: &Panel, frame: &Frame, obstacles: &mut Obstacles) -> Annot
             Anchor::BelowRight,
             Anchor::BelowLeft,
         ];
-        let near_then_far = [1.0, 3.0].into_iter().flat_map(|distance| all.map(|anchor| candidate(anchor, distance)));
-        let free = near_then_far.into_iter().find(|text| !obstacles.hit_text(&text.rect));
-        let text = free.unwrap_or_else(|| candidate(mark.anchor, 1.0));
+        let around = |point: Point| {
+            let distances = [1.0, 2.0, 3.5].into_iter();
+            distances.flat_map(move |distance| all.map(|anchor| candidate(point, anchor, distance)))
+        };
+        let points = std::iter::once(first).chain(mark.alternatives.iter().filter_map(|&at| seen(at)));
+        let clear = points
+            .flat_map(around)
+            .find(|text| !obstacles.hit_text(&text.rect) && !obstacles.hit_drawing(&text.rect.grown(1.0)));
+        let free = clear.or_else(|| around(first).find(|text| !obstacles.hit_text(&text.rect)));
+        let text = free.unwrap_or_else(|| candidate(first, mark.anchor, 1.0));
         obstacles.texts.push(text.rect);
         marks.push(Some(text));
     }

@@ -52,13 +52,23 @@ pub struct Figure {
     pub panels: Vec<Panel>,
     /// Panels beside each other. More than there are panels, or none, is taken as the nearest possible number.
     pub columns: usize,
+    /// Heights of the rows relative to each other; 1 for every row that is not listed, or listed with a height that is not
+    /// positive.
+    pub row_weights: Vec<f64>,
     /// Width and height, in pixels of the SVG; a PNG has [`PNG_SCALE`] times as many.
     pub size: (u32, u32),
 }
 
 impl Default for Figure {
     fn default() -> Self {
-        Figure { title: String::new(), subtitle: String::new(), panels: Vec::new(), columns: 2, size: (900, 640) }
+        Figure {
+            title: String::new(),
+            subtitle: String::new(),
+            panels: Vec::new(),
+            columns: 2,
+            row_weights: Vec::new(),
+            size: (900, 640),
+        }
     }
 }
 
@@ -84,6 +94,8 @@ pub struct Panel {
     pub log_x: bool,
     /// Whether the vertical axis is logarithmic. Points that are not positive are left out.
     pub log_y: bool,
+    /// Words at places of the vertical axis, instead of numbers; `Some` without any leaves the axis bare.
+    pub y_names: Option<Vec<(f64, String)>>,
     /// Curves and point clouds.
     pub series: Vec<Series>,
     /// Bodies, grounds and walls.
@@ -167,11 +179,20 @@ pub struct Outline {
     pub stroke: Option<Stroke>,
     /// Whether short slanted lines stand on the right-hand side of the way along the corners, as on a fixed ground.
     pub hatched: bool,
+    /// Whether it lies in the background: drawn where it is seen, but the axes are not widened to show it.
+    pub background: bool,
 }
 
 impl Default for Outline {
     fn default() -> Self {
-        Outline { points: Vec::new(), closed: true, fill: None, stroke: Some(Stroke::default()), hatched: false }
+        Outline {
+            points: Vec::new(),
+            closed: true,
+            fill: None,
+            stroke: Some(Stroke::default()),
+            hatched: false,
+            background: false,
+        }
     }
 }
 
@@ -215,7 +236,7 @@ impl Outline {
     /// A fixed straight edge, hatched on the right-hand side of the way from `from` to `to`.
     pub fn wall(from: (f64, f64), to: (f64, f64)) -> Outline {
         let stroke = Some(Stroke { colour: Colour::GREY, width: 1.2, dashed: false });
-        Outline { points: vec![from, to], closed: false, fill: None, stroke, hatched: true }
+        Outline { points: vec![from, to], closed: false, stroke, hatched: true, ..Outline::default() }
     }
 }
 
@@ -226,16 +247,24 @@ pub struct Mark {
     pub at: (f64, f64),
     /// The text, on one line.
     pub text: String,
-    /// On which side of the point the text stands. Where that would cover an earlier mark, another side is taken,
-    /// or more distance.
+    /// On which side of the point the text stands. Where that would cover something, another side is taken, or more
+    /// distance; earlier marks are covered last of all.
     pub anchor: Anchor,
+    /// Other points that will do, best first, where there is no clear place around the first one.
+    pub alternatives: Vec<(f64, f64)>,
     /// Colour of the text.
     pub colour: Colour,
 }
 
 impl Default for Mark {
     fn default() -> Self {
-        Mark { at: (0.0, 0.0), text: String::new(), anchor: Anchor::default(), colour: Colour::INK }
+        Mark {
+            at: (0.0, 0.0),
+            text: String::new(),
+            anchor: Anchor::default(),
+            alternatives: Vec::new(),
+            colour: Colour::INK,
+        }
     }
 }
 

@@ -101,7 +101,8 @@ pub(super) fn range(panel: &Panel, axis: Axis) -> (f64, f64) {
             extent.include(value);
         }
     }
-    for &point in panel.outlines.iter().flat_map(|outline: &Outline| &outline.points) {
+    let foreground = panel.outlines.iter().filter(|outline: &&Outline| !outline.background);
+    for &point in foreground.flat_map(|outline| &outline.points) {
         extent.include(pick(point).0);
     }
     for mark in &panel.marks {

@@ -45,6 +45,14 @@ fn with_minus(text: String) -> String {
     text.replace('-', "\u{2212}")
 }
 
+/// The words of an axis inside its range.
+pub(super) fn named(min: f64, max: f64, names: &[(f64, String)]) -> Ticks {
+    let inside = names.iter().filter(|(value, _)| (min..=max).contains(value));
+    let tick =
+        |(value, text): &(f64, String)| Tick { value: *value, label: Label { text: text.clone(), exponent: None } };
+    Ticks { major: inside.map(tick).collect(), ..Ticks::default() }
+}
+
 /// At most `most` ticks on a linear axis from `min` to `max`; `most` is at least 2.
 pub(super) fn linear(min: f64, max: f64, most: usize) -> Ticks {
     let most = most.max(2);

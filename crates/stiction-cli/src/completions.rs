@@ -1,0 +1,21 @@
+//! `stiction completions SHELL`.
+
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::failure::Failure;
+
+/// Arguments of `completions`.
+#[derive(Args)]
+pub struct CompletionsArguments {
+    /// Which shell
+    shell: Shell,
+}
+
+/// Runs the command.
+pub fn completions(arguments: &CompletionsArguments) -> Result<ExitCode, Failure> {
+    clap_complete::generate(arguments.shell, &mut crate::Arguments::command(), "stiction", &mut std::io::stdout());
+    Ok(ExitCode::SUCCESS)
+}

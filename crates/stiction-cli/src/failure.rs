@@ -1,0 +1,111 @@
+//! How a command fails: a message on standard error and an exit code.
+
+use std::process::ExitCode;
+
+use miette::{GraphicalReportHandler, GraphicalTheme};
+use stiction_scene::run::RunError;
+use stiction_scene::run_folder::RunFolderError;
+use stiction_scene::scene_error::SceneError;
+use stiction_scene::table_file::TableError;
+use stiction_study::figure::FigureError;
+use stiction_study::reproduce::ReproduceError;
+
+/// A check that the user asked for failed.
+pub const CHECK_FAILED: u8 = 1;
+/// Bad usage or input.
+pub const BAD_INPUT: u8 = 2;
+/// A step or problem could not be solved.
+pub const UNSOLVED: u8 = 3;
+/// A file could not be read or written.
+pub const INPUT_OUTPUT: u8 = 4;
+/// Interrupted by the user.
+pub const INTERRUPTED: u8 = 130;
+
+/// What went wrong, and the exit code that says so.
+pub struct Failure {
+    code: u8,
+    /// Already laid out for the terminal.
+    text: String,
+}
+
+impl Failure {
+    /// A failure with this exit code and message.
+    pub fn new(code: u8, message: impl std::fmt::Display) -> Self {
+        Self { code, text: message.to_string() }
+    }
+
+    /// A file that could not be read or written.
+    pub fn io(action: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
+        Self::new(INPUT_OUTPUT, format!("cannot {action} {}: {error}", path.display()))
+    }
+
+    /// Prints the message and gives the exit code.
+    pub fn report(&self) -> ExitCode {
+        anstream::eprintln!("{}error:{} {}", RED.render(), RED.render_reset(), self.text.trim_end());
+        ExitCode::from(self.code)
+    }
+}
+
+const RED: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
+
+impl From<SceneError> for Failure {
+    fn from(error: SceneError) -> Self {
+        let theme = if is_styled() { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+        let mut text = String::new();
+        let code = if error.is_io() { INPUT_OUTPUT } else { BAD_INPUT };
+        match GraphicalReportHandler::new_themed(theme).with_width(110).render_report(&mut text, &error) {
+            Ok(()) => Self { code, text: format!("{error}\n{}", without_headline(&text)) },
+            Err(_) => Self::new(code, error),
+        }
+    }
+}
+
+/// The graphical report without its first line, which repeats the message.
+fn without_headline(text: &str) -> String {
+    let place = text.lines().position(|line| line.contains("╭─") || line.contains("help:"));
+    place.map_or_else(String::new, |place| text.lines().skip(place).collect::<Vec<_>>().join("\n"))
+}
+
+fn is_styled() -> bool {
+    use std::io::IsTerminal;
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+impl From<RunFolderError> for Failure {
+    fn from(error: RunFolderError) -> Self {
+        Self::new(if error.is_io() { INPUT_OUTPUT } else { BAD_INPUT }, error)
+    }
+}
+
+impl From<TableError> for Failure {
+    fn from(error: TableError) -> Self {
+        Self::new(if error.is_io() { INPUT_OUTPUT } else { BAD_INPUT }, error)
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Scene(error) => (*error).into(),
+            RunError::Folder(error) => error.into(),
+            RunError::Table(error) => error.into(),
+            RunError::Column { .. } => Self::new(BAD_INPUT, error),
+        }
+    }
+}
+
+impl From<FigureError> for Failure {
+    fn from(error: FigureError) -> Self {
+        let code = if matches!(error, FigureError::Io { .. }) { INPUT_OUTPUT } else { BAD_INPUT };
+        Self::new(code, error)
+    }
+}
+
+impl From<ReproduceError> for Failure {
+    fn from(error: ReproduceError) -> Self {
+        match error {
+            ReproduceError::Scene(error) => (*error).into(),
+            ReproduceError::Step(error) => Self::new(UNSOLVED, error),
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! `stiction run SCENE`: simulate, record, certify.
+
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use anstyle::{AnsiColor, Style};
+use clap::Args;
+use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use stiction_scene::load::{Loaded, load};
+use stiction_scene::run::{FinishedRun, Progress, expected_size};
+use stiction_scene::summary::{Outcome, Summary};
+
+use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure, INTERRUPTED, UNSOLVED};
+
+/// A run whose tables may become larger than this says so before it begins, in bytes.
+const LARGE_RUN: u64 = 200 << 20;
+
+/// Events that the printed summary shows.
+const SHOWN_EVENTS: usize = 12;
+
+/// Arguments of `run`.
+#[derive(Args)]
+pub struct RunArguments {
+    /// A scene file, or the name of a built-in scene
+    scene: String,
+    /// Time-stepping scheme: stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point
+    #[arg(long, value_name = "S")]
+    scheme: Option<String>,
+    /// Contact method: pyramid, or pyramid:K with K friction directions
+    #[arg(long, value_name = "M")]
+    method: Option<String>,
+    /// Step size, in seconds
+    #[arg(long, value_name = "H", allow_negative_numbers = true)]
+    step: Option<f64>,
+    /// End, in seconds
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    end: Option<f64>,
+    /// Change any value of the scene, for example --set material.steel.friction=0.3
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    overrides: Vec<String>,
+    /// Run folder [default: runs/NAME]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the summary as one JSON document
+    #[arg(long)]
+    json: bool,
+    /// Show all events and the whole final state
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
+    let loaded = load(&arguments.scene, &overrides(arguments)?)?;
+    for warning in &loaded.warnings {
+        anstream::eprintln!("{}warning:{} {warning}", YELLOW.render(), YELLOW.render_reset());
+    }
+    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&loaded.scene.name));
+    announce_size(&loaded)?;
+
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    // Without a handler an interrupt ends the process at once and leaves the partial folder; that is still sound.
+    let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
+    let bar = progress_bar();
+    let began = Instant::now();
+    let mut observer = |progress: &Progress| {
+        show(&bar, progress, began);
+        if interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let finished = stiction_scene::run::run(&loaded, &out, &mut observer);
+    bar.finish_and_clear();
+    let finished = finished?;
+
+    if arguments.json {
+        let mut document = serde_json::to_value(&finished.summary).map_err(|error| Failure::new(BAD_INPUT, error))?;
+        document["folder"] = finished.folder.display().to_string().into();
+        println!("{document:#}");
+    } else {
+        print_summary(&finished, arguments.verbose);
+    }
+    Ok(match finished.summary.outcome {
+        Outcome::Finished if finished.summary.certificate.met => ExitCode::SUCCESS,
+        Outcome::Finished => ExitCode::from(CHECK_FAILED),
+        Outcome::Interrupted => ExitCode::from(INTERRUPTED),
+        Outcome::Unsolved | Outcome::NotWritten => ExitCode::from(UNSOLVED),
+    })
+}
+
+/// Turns the options of the command line into overrides of the scene.
+fn overrides(arguments: &RunArguments) -> Result<Vec<String>, Failure> {
+    let mut overrides = Vec::new();
+    if let Some(scheme) = &arguments.scheme {
+        match scheme.split_once(':').unwrap_or((scheme, "")) {
+            ("stewart-trinkle", "") => {}
+            ("stewart-trinkle", version) => overrides.push(format!("scheme.stewart-trinkle.version={version:?}")),
+            _ => {
+                let known = "stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point";
+                return Err(Failure::new(BAD_INPUT, format!("--scheme {scheme}: there is only {known}")));
+            }
+        }
+    }
+    if let Some(method) = &arguments.method {
+        match method.split_once(':').unwrap_or((method, "")) {
+            ("pyramid", "") => {}
+            ("pyramid", count) if count.parse::<u32>().is_ok() => {
+                overrides.push(format!("method.pyramid.directions={count}"));
+            }
+            _ => {
+                let message = format!("--method {method}: there is only pyramid, or pyramid:K with K directions");
+                return Err(Failure::new(BAD_INPUT, message));
+            }
+        }
+    }
+    overrides.extend(arguments.step.map(|step| format!("run.step={step:?}")));
+    overrides.extend(arguments.end.map(|end| format!("run.end={end:?}")));
+    overrides.extend(arguments.overrides.iter().cloned());
+    Ok(overrides)
+}
+
+fn announce_size(loaded: &Loaded) -> Result<(), Failure> {
+    let size = expected_size(loaded, &loaded.build()?);
+    if size > LARGE_RUN {
+        anstream::eprintln!(
+            "note: the tables of this run may reach {}; `record.interval` thins them",
+            HumanBytes(size)
+        );
+    }
+    Ok(())
+}
+
+fn progress_bar() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:30.cyan/dim} {percent:>3} %  {msg}  eta {eta}")
+        .expect("the template is well formed")
+        .progress_chars("━╸─");
+    ProgressBar::new(0).with_style(style)
+}
+
+fn show(bar: &ProgressBar, progress: &Progress, began: Instant) {
+    bar.set_length(progress.step_count);
+    bar.set_position(progress.steps);
+    let rate = progress.steps as f64 / began.elapsed().as_secs_f64().max(1e-9);
+    bar.set_message(format!(
+        "t = {:.4} s  {rate:.0} steps/s  {} contacts  residual {:.0e}",
+        progress.t, progress.contacts, progress.worst_residual
+    ));
+}
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const GREEN: Style = AnsiColor::Green.on_default().bold();
+const RED: Style = AnsiColor::Red.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
+
+fn print_summary(finished: &FinishedRun, verbose: bool) {
+    let summary = &finished.summary;
+    let rate = summary.steps as f64 / summary.wall_time_s.max(1e-9);
+    anstream::println!(
+        "{}{}{}: {} steps of {} s to t = {} s, {:.2} s with audit and recording ({rate:.0} steps/s)",
+        BOLD.render(),
+        summary.scene,
+        BOLD.render_reset(),
+        summary.steps,
+        summary.step,
+        summary.end,
+        summary.wall_time_s,
+    );
+    if let Some(message) = &summary.message {
+        anstream::println!("{}{message}{}", RED.render(), RED.render_reset());
+    }
+    print_certificate(summary);
+    print_energy(summary);
+    print_events(summary, verbose);
+    if verbose {
+        anstream::println!("\nfinal state");
+        for (name, value) in &summary.final_columns {
+            anstream::println!("  {name:<24} {value:>24.16e}");
+        }
+    }
+    anstream::println!("\n{}digest{}  {}", DIM.render(), DIM.render_reset(), summary.digest);
+    anstream::println!("{}folder{}  {}", DIM.render(), DIM.render_reset(), finished.folder.display());
+}
+
+fn print_certificate(summary: &Summary) {
+    let certificate = &summary.certificate;
+    let (style, verdict) = match (summary.steps, certificate.met) {
+        (0, _) => (YELLOW, "nothing to certify"),
+        (_, true) => (GREEN, "every step solved the true problem"),
+        (_, false) => (RED, "NOT MET"),
+    };
+    anstream::println!("\ncertificate: {}{verdict}{}", style.render(), style.render_reset());
+    anstream::println!("  {:<64}{:>10}{:>11}{:>9}", "", "worst", "mean", "limit");
+    for check in &certificate.checks {
+        let limit = check.limit.map_or_else(|| "–".to_string(), |limit| format!("{limit:.0e}"));
+        let mark = match (check.limit, check.ok) {
+            (None, _) => String::new(),
+            (_, true) => format!("  {}ok{}", GREEN.render(), GREEN.render_reset()),
+            (_, false) => format!("  {}exceeded{}", RED.render(), RED.render_reset()),
+        };
+        anstream::println!("  {:<64}{:>10.1e}{:>11.1e}{limit:>9}{mark}", check.meaning, check.worst, check.mean);
+    }
+    if certificate.unconverged_steps > 0 {
+        let count = certificate.unconverged_steps;
+        anstream::println!(
+            "  {}{count} steps did not reach their fixed point{}",
+            YELLOW.render(),
+            YELLOW.render_reset()
+        );
+    }
+}
+
+fn print_energy(summary: &Summary) {
+    anstream::println!("\nenergy by cause, J");
+    for (name, label) in [
+        ("work_normal", "normal impulses"),
+        ("work_friction", "friction"),
+        ("work_drive", "driven bodies"),
+        ("work_joints", "joints"),
+        ("work_applied", "applied forces"),
+        ("energy_numerical", "the scheme itself"),
+        ("energy_unexplained", "unexplained"),
+        ("total_change", "change of kinetic and potential energy"),
+    ] {
+        let value = summary.energy.get(name).copied().unwrap_or(0.0);
+        if value != 0.0 {
+            anstream::println!("  {label:<40}{:>14}", number(value));
+        }
+    }
+}
+
+/// Fixed digits where they are readable, powers of ten elsewhere.
+fn number(value: f64) -> String {
+    if (1e-4..1e7).contains(&value.abs()) { format!("{value:.6}") } else { format!("{value:.2e}") }
+}
+
+fn print_events(summary: &Summary, verbose: bool) {
+    if summary.events.is_empty() {
+        return;
+    }
+    let shown = if verbose { summary.events.len() } else { SHOWN_EVENTS.min(summary.events.len()) };
+    anstream::println!("\nevents (start of the step)");
+    for event in &summary.events[..shown] {
+        anstream::println!("  {:>12.6} s  {:<24} {} → {}", event.t, event.contact, event.from, event.to);
+    }
+    if summary.event_count > shown {
+        anstream::println!("  … and {} more in events.parquet", summary.event_count - shown);
+    }
+}

@@ -1,0 +1,40 @@
+//! `stiction scenes`: what comes with Stiction.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use stiction_scene::builtin;
+
+use crate::failure::{BAD_INPUT, Failure};
+
+/// Arguments of `scenes`.
+#[derive(Args)]
+pub struct ScenesArguments {
+    /// Print the text of this scene instead of the list
+    name: Option<String>,
+    /// Print the list as one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn scenes(arguments: &ScenesArguments) -> Result<ExitCode, Failure> {
+    let all = builtin::all();
+    if let Some(name) = &arguments.name {
+        let scene = all.iter().find(|scene| scene.name == *name).ok_or_else(|| {
+            let names: Vec<_> = all.iter().map(|scene| scene.name).collect();
+            Failure::new(BAD_INPUT, format!("there is no built-in scene `{name}`; there are {}", names.join(", ")))
+        })?;
+        print!("{}", scene.text);
+    } else if arguments.json {
+        let list: Vec<_> =
+            all.iter().map(|scene| serde_json::json!({ "name": scene.name, "title": scene.title })).collect();
+        println!("{:#}", serde_json::Value::Array(list));
+    } else {
+        let width = all.iter().map(|scene| scene.name.len()).max().unwrap_or(0);
+        for scene in all {
+            println!("{:<width$}  {}", scene.name, scene.title);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,346 @@
+//! Text to scene, scene to simulation. Errors point at the line and say what to do.
+
+use std::path::Path;
+
+use stiction_bodies::{Multibody, MultibodyModel};
+use stiction_dynamics::{ContactSolver, Simulation, State, StewartTrinkle, TimeGrid};
+use toml::de::{DeInteger, DeTable, DeValue};
+
+use crate::builtin;
+use crate::model::{body_fault, model, resolve};
+use crate::scene::{FORMAT, Scene, SchemeSettings};
+use crate::scene_error::{Fault, Place, SceneError, TextError, describe, most_similar, search, suggest};
+use crate::set::apply_overrides;
+
+/// A scene that passed every check.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// The scene, with all defaults filled in.
+    pub scene: Scene,
+    /// Where it comes from.
+    pub source: SceneSource,
+    /// What was changed on the way, in sentences.
+    pub warnings: Vec<String>,
+}
+
+/// Where a scene comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SceneSource {
+    /// Name of the file, for messages.
+    pub file_name: String,
+    /// The text, with the overrides in it.
+    pub text: String,
+    /// The overrides that were applied, as `path=value`.
+    pub overrides: Vec<String>,
+}
+
+impl Loaded {
+    /// The simulation of the scene, at its start.
+    ///
+    /// # Errors
+    /// None, unless the scene was changed after it was loaded.
+    pub fn build(&self) -> Result<Simulation, SceneError> {
+        self.scene.build()
+    }
+
+    /// The system of bodies and its state at the start.
+    ///
+    /// # Errors
+    /// None, unless the scene was changed after it was loaded.
+    pub fn build_multibody(&self) -> Result<(Multibody, State), SceneError> {
+        self.scene.build_multibody()
+    }
+}
+
+/// Loads a scene from a file, or the built-in one of that name; a file comes first.
+///
+/// Every override `path=value` is put into the text before it is read, see [`apply_overrides`].
+///
+/// # Errors
+/// [`SceneError`] with the place of the mistake and the remedy.
+pub fn load(argument: &str, overrides: &[String]) -> Result<Loaded, SceneError> {
+    let path = Path::new(argument);
+    let read = |cause| SceneError::Read { path: path.to_owned(), cause };
+    if path.is_file() {
+        let text = std::fs::read_to_string(path).map_err(read)?;
+        return parse_with(&text, argument, overrides);
+    }
+    if let Some(scene) = builtin::all().iter().find(|scene| scene.name == argument) {
+        return parse_with(scene.text, &format!("scenes/{}.toml", scene.name), overrides);
+    }
+    // A folder, or a path whose folders cannot be entered.
+    if let Ok(true) | Err(_) = path.try_exists() {
+        return Err(read(std::fs::read(path).err().unwrap_or_else(|| std::io::ErrorKind::InvalidInput.into())));
+    }
+    let bare = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or(argument);
+    let help = suggest(bare, "built-in scenes", builtin::all().iter().map(|scene| scene.name));
+    Err(SceneError::Unknown { argument: argument.to_owned(), help: format!("check the path; {help}") })
+}
+
+/// Reads and checks a scene; `file_name` is for messages.
+///
+/// # Errors
+/// [`SceneError`] with the place of the mistake and the remedy.
+pub fn parse(text: &str, file_name: &str) -> Result<Loaded, SceneError> {
+    let (scene, _, warnings) = check(text, file_name)?;
+    let source = SceneSource { file_name: file_name.to_owned(), text: text.to_owned(), overrides: Vec::new() };
+    Ok(Loaded { scene, source, warnings })
+}
+
+/// Reads and checks a scene with overrides; a mistake that they bring in is blamed on the one that does.
+///
+/// # Errors
+/// [`SceneError`] with the place of the mistake and the remedy.
+pub fn parse_with(text: &str, file_name: &str, overrides: &[String]) -> Result<Loaded, SceneError> {
+    if overrides.is_empty() {
+        return parse(text, file_name);
+    }
+    // A text that is not TOML cannot be edited either.
+    let locate_syntax = |error| syntax_error(file_name, text, &error);
+    DeTable::parse(text).map_err(locate_syntax)?;
+    let edited = apply_overrides(text, overrides)?;
+    let error = match parse(&edited, file_name) {
+        Ok(mut loaded) => {
+            loaded.source.overrides = overrides.to_vec();
+            return Ok(loaded);
+        }
+        Err(error) => error,
+    };
+    let message = error.message();
+    let is_same = |other: &SceneError| other.message() == message;
+    // In the file itself? Then its own lines are shown.
+    if let Err(original) = parse(text, file_name)
+        && is_same(&original)
+    {
+        return Err(original);
+    }
+    for count in 1..=overrides.len() {
+        let is_culprit = match apply_overrides(text, &overrides[..count]) {
+            Ok(partly) => parse(&partly, file_name).err().is_some_and(|error| is_same(&error)),
+            Err(_) => false,
+        };
+        if is_culprit {
+            let text = overrides[count - 1].clone();
+            return Err(SceneError::Override { text, message, help: error.remedy() });
+        }
+    }
+    Err(error)
+}
+
+impl Scene {
+    /// The simulation of the scene, at its start.
+    ///
+    /// # Errors
+    /// [`SceneError`] when the scene does not pass the checks; its lines are those of [`Scene::to_toml`].
+    pub fn build(&self) -> Result<Simulation, SceneError> {
+        let (multibody, state) = self.build_multibody()?;
+        let SchemeSettings::StewartTrinkle(settings) = &self.scheme;
+        let solver = ContactSolver::new(self.method.clone()).expect("the directions were checked");
+        let scheme = StewartTrinkle::new(settings.clone(), solver);
+        let grid = TimeGrid { start: self.run.start, end: self.run.end, step: self.run.step };
+        Ok(Simulation::new(Box::new(multibody), Box::new(scheme), state, grid))
+    }
+
+    /// The system of bodies and its state at the start.
+    ///
+    /// # Errors
+    /// [`SceneError`] when the scene does not pass the checks; its lines are those of [`Scene::to_toml`].
+    pub fn build_multibody(&self) -> Result<(Multibody, State), SceneError> {
+        // Through the text: the fields are public, so anything may stand in them, and a message needs a place to show.
+        let file_name = format!("{} (resolved)", self.name);
+        let (_, multibody, _) = check(&self.to_toml(), &file_name)?;
+        let state = multibody.start(self.run.start);
+        Ok((multibody, state))
+    }
+}
+
+/// Everything there is to check: syntax, version, numbers, keys and types, meaning.
+fn check(text: &str, file_name: &str) -> Result<(Scene, Multibody, Vec<String>), SceneError> {
+    let document = DeTable::parse(text).map_err(|error| syntax_error(file_name, text, &error))?;
+    let locate = |fault: Fault| fault.locate(file_name, text);
+    check_format(document.get_ref()).map_err(locate)?;
+    check_finite(document.get_ref()).map_err(locate)?;
+    let mut scene: Scene = toml::from_str(text).map_err(|error| key_error(file_name, text, &error))?;
+    let mut warnings = Vec::new();
+    let model: MultibodyModel = model(&scene, &mut warnings).map_err(locate)?;
+    let multibody = Multibody::new(model).map_err(|error| locate(body_fault(&scene, &error)))?;
+    resolve(&mut scene);
+    Ok((scene, multibody, warnings))
+}
+
+/// Checks the version first: keys of another one would only confuse.
+fn check_format(document: &DeTable<'_>) -> Result<(), Fault> {
+    let place = Place::top("format");
+    let Some((_, value)) = document.iter().find(|(key, _)| key.get_ref() == "format") else {
+        return Err(place.fault("`format` is missing", format!("write `format = {FORMAT}` as the first line")));
+    };
+    let is_known = match value.get_ref() {
+        DeValue::Integer(number) => integer(number) == Some(i64::from(FORMAT)),
+        _ => false,
+    };
+    if is_known {
+        return Ok(());
+    }
+    let found = match value.get_ref() {
+        DeValue::Integer(number) => number.as_str(),
+        _ => "not a whole number",
+    };
+    let message = format!("the format of this scene is {found}, and this version of Stiction reads format {FORMAT}");
+    Err(place.fault(message, format!("write `format = {FORMAT}`, or use a version of Stiction that reads the scene")))
+}
+
+fn integer(number: &DeInteger<'_>) -> Option<i64> {
+    i64::from_str_radix(&number.as_str().replace('_', ""), number.radix()).ok()
+}
+
+/// TOML knows `nan` and `inf`; no quantity of a scene does.
+fn check_finite(document: &DeTable<'_>) -> Result<(), Fault> {
+    let bad = search(document, &Place::default(), &mut |place, _, _, value| {
+        let DeValue::Float(number) = value else { return None };
+        let number = number.as_str();
+        let is_finite = number.replace('_', "").parse::<f64>().is_ok_and(f64::is_finite);
+        (!is_finite).then(|| (place.clone(), number.to_owned()))
+    });
+    match bad {
+        None => Ok(()),
+        Some((place, number)) => {
+            let message = format!("{} is {number}", describe(document, &place));
+            Err(place.fault(message, "give a finite number"))
+        }
+    }
+}
+
+/// A text that is not TOML.
+fn syntax_error(file_name: &str, text: &str, error: &toml::de::Error) -> SceneError {
+    let message = error.message();
+    let message = message.strip_suffix(", expected nothing").unwrap_or(message);
+    let message = message.strip_suffix(", expected literal string").unwrap_or(message);
+    let help = if message.contains("must be quoted") {
+        "write text in quotes, numbers as 0.5 or 1e-3, and commas between the elements of a list"
+    } else if message.contains("duplicate key") {
+        "remove one of the two, or start another element with its `[[…]]` line"
+    } else {
+        "a scene is written in TOML: `key = value` lines, `[table]` and `[[element of a list]]` headers"
+    };
+    let span = error.span().unwrap_or(0..0);
+    SceneError::Text(Box::new(TextError::new(file_name, text, span, message.to_owned(), help.to_owned())))
+}
+
+/// A key that is unknown, missing or of another type, told by serde.
+fn key_error(file_name: &str, text: &str, error: &toml::de::Error) -> SceneError {
+    let span = error.span().unwrap_or(0..0);
+    let raw = error.message();
+    let names: Vec<&str> = raw.split('`').skip(1).step_by(2).collect();
+    let parsed = DeTable::parse(text).expect("it was parsed before");
+    let document = parsed.get_ref();
+    // The place that the span belongs to, as a value or as a key.
+    let mut is_key = false;
+    let place = search(document, &Place::default(), &mut |place, key_span, value_span, value| {
+        is_key = key_span.as_ref() == Some(&span);
+        // A list of tables has the span of its first element, which is meant.
+        let is_outer = value.as_array().is_some_and(|list| list.first().is_some_and(|inner| inner.span() == span));
+        (is_key || (value_span == span && !is_outer)).then(|| place.clone())
+    });
+    let place = place.unwrap_or_default();
+    let (parent, owner) = (place.parent(), describe(document, &place.parent()));
+
+    let (message, help) = if raw.starts_with("unknown field") {
+        let help = match names.as_slice() {
+            [_] => "this table has no keys".to_owned(),
+            [name, known @ ..] => unknown_key_help(name, known, &parent),
+            [] => String::new(),
+        };
+        (format!("unknown key `{}` in {owner}", names.first().unwrap_or(&"")), help)
+    } else if raw.starts_with("missing field") {
+        let name = names.first().copied().unwrap_or("");
+        (format!("`{name}` is missing in {}", describe(document, &place)), missing_key_help(name))
+    } else if raw.starts_with("unknown variant") {
+        let name = names.first().copied().unwrap_or("");
+        let known = names.get(1..).unwrap_or_default();
+        let what = if is_key { &owner } else { &describe(document, &place) };
+        (format!("{what} cannot be `{name}`"), suggest(name, "choices", known.iter().copied()))
+    } else if raw.starts_with("wanted exactly 1 element") {
+        let what = describe(document, &place);
+        (
+            format!("{what} names {} choices", if raw.contains("found 0") { "no" } else { "several" }),
+            "name one".to_owned(),
+        )
+    } else if let Some((found, expected)) = type_mismatch(raw) {
+        let what = describe(document, &place);
+        (format!("{what} is {found}, and must be {expected}"), format!("write {expected}"))
+    } else {
+        let what = describe(document, &place);
+        (format!("{what}: {raw}"), "see the reference of the scene format".to_owned())
+    };
+    SceneError::Text(Box::new(TextError::new(file_name, text, span, message, help)))
+}
+
+/// `invalid type: string "a", expected f64` in the user's words: what was found, and what is needed.
+fn type_mismatch(raw: &str) -> Option<(String, String)> {
+    let rest = raw.strip_prefix("invalid type: ").or_else(|| raw.strip_prefix("invalid value: "))?;
+    let (found, expected) = rest.rsplit_once(", expected ")?;
+    let found = match found.replace('`', "").split_once(' ') {
+        Some(("string", text)) => format!("the text {text}"),
+        Some(("integer", number)) => format!("the whole number {number}"),
+        Some(("boolean", value)) => value.to_owned(),
+        Some(("floating", number)) => format!("the number {}", number.trim_start_matches("point ")),
+        _ if found == "map" => "a table".to_owned(),
+        _ if found == "sequence" => "a list".to_owned(),
+        _ => found.to_owned(),
+    };
+    let expected = match expected {
+        "f64" => "a number".to_owned(),
+        "u64" | "u32" | "usize" => "a whole number that is not negative".to_owned(),
+        "a string" => "text in quotes".to_owned(),
+        "a sequence" => "a list".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "string or table" => "a name or a table".to_owned(),
+        other if other.starts_with("struct ") => "a table".to_owned(),
+        other => other.to_owned(),
+    };
+    Some((found, expected))
+}
+
+/// What to write in place of a key that is unknown.
+fn unknown_key_help(name: &str, known: &[&str], parent: &Place) -> String {
+    // The plural, or the singular, of a list of tables.
+    let plain = name.trim_end_matches('s').replace('_', "-");
+    let exact = known.iter().copied().find(|known| *known == plain);
+    let list = format!("the keys here are {}", crate::scene_error::quoted(known));
+    if let Some(similar) = exact.or_else(|| most_similar(name, known.iter().copied())) {
+        return format!("did you mean `{similar}`? ({list})");
+    }
+    let top = ["run", "scheme", "method", "record", "contact", "body", "force", "name", "gravity"];
+    if *parent != Place::default() && top.contains(&name) {
+        return format!("`{name}` belongs to the top of the scene: write it before the first table; {list}");
+    }
+    list
+}
+
+/// How a missing key is written.
+fn missing_key_help(name: &str) -> String {
+    let line = match name {
+        "name" => "name = \"rod\"",
+        "dimension" => "dimension = \"plane\"` or `dimension = \"space\"",
+        "gravity" => {
+            return "there is no hidden gravity: write `gravity = [0.0, -9.81]` in the plane, \
+                    `gravity = [0.0, 0.0, -9.81]` in space, or zeros"
+                .to_owned();
+        }
+        "run" => "[run]` with `step` and `end` in seconds, as `step = 0.001` and `end = 1.0",
+        "step" => "step = 0.001",
+        "end" => "end = 1.0",
+        "friction" => "friction = 0.5",
+        "materials" => "materials = [\"steel\", \"wood\"]",
+        "body" => "body = \"rod\"",
+        "bound" => "bound = 10.0",
+        "normal" => "normal = [0.0, 1.0]",
+        "radius" => "radius = 0.05",
+        "length" => "length = 0.5",
+        "size" => "size = [0.2, 0.1]",
+        "amplitude" => "amplitude = [0.0, 0.001]",
+        "frequency" => "frequency = 50.0",
+        other => return format!("add `{other} = …`"),
+    };
+    format!("add `{line}`")
+}

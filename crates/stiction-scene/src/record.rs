@@ -1,0 +1,228 @@
+//! A run as columns: states, contacts, certificates and events, written while it goes on.
+
+use std::collections::BTreeMap;
+
+use stiction_dynamics::{Contact, ContactId, ContactMode, Event, MechanicalSystem, ModeTracker, Simulation, StepAudit};
+
+use crate::run_folder::RunFolder;
+use crate::table_file::{ColumnSpec, TableError, TableWriter};
+
+/// Rows that are collected before they go to the disk; what a crash can cost.
+const ROWS_PER_GROUP: usize = 16_384;
+
+/// Files of a run folder.
+pub mod file {
+    /// States by time.
+    pub const STATES: &str = "states.parquet";
+    /// Contacts by time.
+    pub const CONTACTS: &str = "contacts.parquet";
+    /// Certificates by time.
+    pub const AUDIT: &str = "audit.parquet";
+    /// Events by time.
+    pub const EVENTS: &str = "events.parquet";
+    /// The scene with all defaults.
+    pub const SCENE: &str = "scene.toml";
+}
+
+/// What a recorder keeps.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordPlan {
+    /// Every how many steps a row is written; events are written whenever they happen.
+    pub interval: u64,
+    /// Columns of the states that are kept, as positions in [`MechanicalSystem::column_names`].
+    pub columns: Vec<usize>,
+}
+
+/// Writes the tables of a run folder.
+pub struct Recorder {
+    plan: RecordPlan,
+    states: TableWriter,
+    contacts: TableWriter,
+    audit: TableWriter,
+    events: TableWriter,
+    tracker: ModeTracker,
+    /// Everything that happened, for the summary.
+    happened: Vec<Event>,
+    event_buffer: Vec<Event>,
+    values: Vec<f64>,
+    row: Vec<f64>,
+    at_end: Vec<Contact>,
+    names: BTreeMap<ContactId, ContactNames>,
+}
+
+#[derive(Debug)]
+struct ContactNames {
+    contact: String,
+    bodies: (String, String),
+}
+
+/// Rows written by a recorder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowCounts {
+    /// Rows of the states.
+    pub states: u64,
+    /// Rows of the contacts.
+    pub contacts: u64,
+    /// Rows of the certificates.
+    pub audit: u64,
+    /// Rows of the events.
+    pub events: u64,
+}
+
+impl Recorder {
+    /// Opens the tables and writes the state at the start.
+    ///
+    /// # Errors
+    /// [`TableError`] when a file cannot be written.
+    pub fn create(folder: &RunFolder, plan: RecordPlan, simulation: &Simulation) -> Result<Self, TableError> {
+        let names = simulation.system().column_names();
+        let mut states = vec![ColumnSpec::real("t")];
+        states.extend(plan.columns.iter().map(|&column| ColumnSpec::real(names[column].clone())));
+        let mut contacts = vec![
+            ColumnSpec::real("t"),
+            ColumnSpec::text("contact"),
+            ColumnSpec::text("body_1"),
+            ColumnSpec::text("body_2"),
+            ColumnSpec::text("mode"),
+        ];
+        let numbers =
+            ["x", "y", "z", "nx", "ny", "nz", "gap", "c_n", "c_t1", "c_t2", "c_t3", "slip_1", "slip_2", "slip_3"];
+        contacts.extend(numbers.map(ColumnSpec::real));
+        let mut audit = vec![ColumnSpec::real("t")];
+        audit.extend(StepAudit::NAMES.map(ColumnSpec::real));
+        audit.extend(
+            ["contacts", "lcp_size", "pivots", "solves", "linearizations", "growths", "converged"]
+                .map(ColumnSpec::integer),
+        );
+        let mut events = vec![ColumnSpec::real("t"), ColumnSpec::real("t_end")];
+        events.extend(["contact", "body_1", "body_2", "from", "to"].map(ColumnSpec::text));
+        events.push(ColumnSpec::real("c_n"));
+        let open = |name, columns| TableWriter::create(folder.path_of(name), columns, ROWS_PER_GROUP);
+        let mut recorder = Self {
+            plan,
+            states: open(file::STATES, states)?,
+            contacts: open(file::CONTACTS, contacts)?,
+            audit: open(file::AUDIT, audit)?,
+            events: open(file::EVENTS, events)?,
+            tracker: ModeTracker::default(),
+            happened: Vec::new(),
+            event_buffer: Vec::new(),
+            values: Vec::new(),
+            row: Vec::new(),
+            at_end: Vec::new(),
+            names: BTreeMap::new(),
+        };
+        recorder.write_state(simulation)?;
+        Ok(recorder)
+    }
+
+    /// Writes what the last step of the simulation brought.
+    ///
+    /// # Errors
+    /// [`TableError`] when a file cannot be written.
+    pub fn observe(&mut self, simulation: &Simulation, audit: &StepAudit) -> Result<(), TableError> {
+        let (before, step) = (simulation.before(), simulation.last_step());
+        let system = simulation.system();
+        self.event_buffer.clear();
+        let modes = self.tracker.observe(before, step, &mut self.event_buffer).to_vec();
+        for i in 0..self.event_buffer.len() {
+            let event = self.event_buffer[i];
+            let names = contact_names(&mut self.names, system, event.contact);
+            self.events.append(|row| {
+                row.reals(&[event.t, step.state.t]);
+                row.text(&names.contact);
+                row.text(&names.bodies.0);
+                row.text(&names.bodies.1);
+                row.text(event.from.name());
+                row.text(event.to.name());
+                row.real(event.impulse);
+            })?;
+        }
+        self.happened.extend_from_slice(&self.event_buffer);
+        if simulation.steps_done() % self.plan.interval == 0 || simulation.is_finished() {
+            self.write_state(simulation)?;
+            self.write_contacts(simulation, &modes)?;
+            self.write_audit(simulation, audit)?;
+        }
+        Ok(())
+    }
+
+    /// Everything that happened so far.
+    pub fn events(&self) -> &[Event] {
+        &self.happened
+    }
+
+    /// Closes the tables.
+    ///
+    /// # Errors
+    /// The first [`TableError`]; every file is closed all the same, at its last whole row group.
+    pub fn close(self) -> Result<RowCounts, TableError> {
+        let results = (self.states.close(), self.contacts.close(), self.audit.close(), self.events.close());
+        Ok(RowCounts { states: results.0?, contacts: results.1?, audit: results.2?, events: results.3? })
+    }
+
+    fn write_state(&mut self, simulation: &Simulation) -> Result<(), TableError> {
+        self.values.clear();
+        simulation.system().record(simulation.state(), &mut self.values);
+        self.row.clear();
+        self.row.push(simulation.state().t);
+        self.row.extend(self.plan.columns.iter().map(|&column| self.values[column]));
+        self.states.append(|row| row.reals(&self.row))
+    }
+
+    fn write_contacts(&mut self, simulation: &Simulation, modes: &[ContactMode]) -> Result<(), TableError> {
+        let (step, system) = (simulation.last_step(), simulation.system());
+        // The true gaps at the end of the step; where a contact is not found there, its linearised gap stands in.
+        let linear = |i: usize| step.h * step.problem.contacts[i].normal_rate(&step.state.v);
+        let farthest = (0..step.contacts.len()).fold(0.0f64, |far, i| far.max(linear(i).abs()));
+        self.at_end.clear();
+        if !step.contacts.is_empty() {
+            system.contacts(step.state.t, &step.state.q, 2.0 * farthest + step.h * step.h, &mut self.at_end);
+        }
+        for (i, contact) in step.contacts.iter().enumerate() {
+            let impulse = &step.solution.contacts[i];
+            let gap =
+                self.at_end.iter().find(|other| other.id == contact.id).map_or_else(|| linear(i), |other| other.gap);
+            let slip = step.problem.contacts[i].slip(&step.state.v);
+            let frame = contact.frame.unwrap_or_default();
+            let names = contact_names(&mut self.names, system, contact.id);
+            self.contacts.append(|row| {
+                row.real(step.state.t);
+                row.text(&names.contact);
+                row.text(&names.bodies.0);
+                row.text(&names.bodies.1);
+                row.text(modes[i].name());
+                row.reals(&frame.point);
+                row.reals(&frame.normal);
+                row.reals(&[gap, impulse.normal]);
+                row.reals(&impulse.tangent);
+                row.reals(&slip);
+            })?;
+        }
+        Ok(())
+    }
+
+    fn write_audit(&mut self, simulation: &Simulation, audit: &StepAudit) -> Result<(), TableError> {
+        let step = simulation.last_step();
+        let report = &step.report;
+        self.audit.append(|row| {
+            row.real(step.state.t);
+            row.reals(&audit.values());
+            row.integer(step.contacts.len() as i64);
+            row.integer(report.solves.iter().map(|solve| solve.size).max().unwrap_or(0) as i64);
+            row.integer(report.solves.iter().map(|solve| solve.iterations).sum::<usize>() as i64);
+            row.integer(report.solves.len() as i64);
+            row.integer(report.linearizations as i64);
+            row.integer(report.growths as i64);
+            row.integer(i64::from(report.converged));
+        })
+    }
+}
+
+fn contact_names<'a>(
+    names: &'a mut BTreeMap<ContactId, ContactNames>,
+    system: &dyn MechanicalSystem,
+    id: ContactId,
+) -> &'a ContactNames {
+    names.entry(id).or_insert_with(|| ContactNames { contact: system.contact_name(id), bodies: system.body_names(id) })
+}

@@ -1,0 +1,210 @@
+//! Runs a scene into a run folder.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use stiction_dynamics::{Audit, ContactMethod, Event, Simulation, StepError};
+use thiserror::Error;
+
+use crate::load::Loaded;
+use crate::record::{RecordPlan, Recorder, file};
+use crate::run_folder::{RunFolder, RunFolderError, SUMMARY_FILE, write_atomically};
+use crate::scene_error::SceneError;
+use crate::summary::{Certificate, EventSummary, Outcome, StateDigest, Summary, energy_by_cause};
+use crate::table_file::TableError;
+
+/// Events that the summary lists; all of them are in the table of events.
+const LISTED_EVENTS: usize = 200;
+
+/// How often an observer is asked, at most.
+const OBSERVER_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Steps between two looks at the clock.
+const STEPS_PER_LOOK: u64 = 16;
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Simulated time, in seconds.
+    pub t: f64,
+    /// Steps made.
+    pub steps: u64,
+    /// Steps in all.
+    pub step_count: u64,
+    /// Contacts of the last step.
+    pub contacts: usize,
+    /// Worst residual so far.
+    pub worst_residual: f64,
+}
+
+/// A run that could not begin, or whose files could not be written.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The scene cannot be built.
+    #[error(transparent)]
+    Scene(#[from] Box<SceneError>),
+    /// The run folder cannot be made or finished.
+    #[error(transparent)]
+    Folder(#[from] RunFolderError),
+    /// A table cannot be written.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// A name in the list of recorded columns does not exist.
+    #[error("record.columns: there is no column `{name}`{suggestion}")]
+    Column {
+        /// The name.
+        name: String,
+        /// `; did you mean ...`, or all names when there are few.
+        suggestion: String,
+    },
+}
+
+/// A run that came to some end, with its folder.
+#[derive(Debug)]
+pub struct FinishedRun {
+    /// The summary as written.
+    pub summary: Summary,
+    /// The run folder.
+    pub folder: PathBuf,
+    /// The step that could not be made.
+    pub failure: Option<StepError>,
+}
+
+/// Size that the tables of a run may reach, in bytes, before compression.
+pub fn expected_size(loaded: &Loaded, simulation: &Simulation) -> u64 {
+    let rows = simulation.grid().step_count() / loaded.scene.record.interval.max(1) + 1;
+    let columns = simulation.system().column_names().len() as u64 + 1 + 30;
+    rows.saturating_mul(columns).saturating_mul(8)
+}
+
+/// Runs a scene to its end and writes its run folder. The observer sees the progress some times per second and may stop the
+/// run; whatever happens, what was computed stays readable.
+///
+/// # Errors
+/// [`RunError`] when the run cannot begin or its files cannot be written. A step that could not be solved is not an error but
+/// an outcome.
+pub fn run(
+    loaded: &Loaded,
+    out: &Path,
+    observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<FinishedRun, RunError> {
+    let mut simulation = loaded.build().map_err(Box::new)?;
+    let plan = record_plan(loaded, &simulation)?;
+    let folder = RunFolder::create(out)?;
+    write_atomically(folder.path_of(file::SCENE), loaded.scene.to_toml().as_bytes())?;
+    let began = Instant::now();
+    let mut recorder = Recorder::create(&folder, plan, &simulation)?;
+    let mut audit = Audit::default();
+    let mut digest = StateDigest::default();
+    digest.update(simulation.state());
+
+    let (mut outcome, mut message, mut failure) = (Outcome::Finished, None, None);
+    let mut write_error = None;
+    let mut last_look = began;
+    while !simulation.is_finished() {
+        if simulation.steps_done() % STEPS_PER_LOOK == 0 && last_look.elapsed() >= OBSERVER_INTERVAL {
+            last_look = Instant::now();
+            if observer(&progress(&simulation, &audit)).is_break() {
+                (outcome, message) = (Outcome::Interrupted, Some(format!("stopped at t = {} s", simulation.state().t)));
+                break;
+            }
+        }
+        if let Err(error) = simulation.step() {
+            (outcome, message) = (Outcome::Unsolved, Some(error.to_string()));
+            failure = Some(error);
+            break;
+        }
+        let solver = simulation.scheme().contact_solver();
+        let certificate = audit.observe(simulation.system(), solver, simulation.before(), simulation.last_step());
+        digest.update(simulation.state());
+        if let Err(error) = recorder.observe(&simulation, &certificate) {
+            (outcome, message) = (Outcome::NotWritten, Some(error.to_string()));
+            write_error = Some(error);
+            break;
+        }
+    }
+    let _ = observer(&progress(&simulation, &audit));
+
+    let events = event_summaries(&simulation, recorder.events());
+    let event_count = recorder.events().len();
+    if let Err(error) = recorder.close() {
+        write_error.get_or_insert(error);
+    }
+    let state = simulation.state();
+    let mut values = Vec::new();
+    simulation.system().record(state, &mut values);
+    let ContactMethod::Pyramid(pyramid) = &loaded.scene.method;
+    let json = |value: serde_json::Result<serde_json::Value>| value.expect("settings are plain data");
+    let summary = Summary {
+        stiction: env!("CARGO_PKG_VERSION").into(),
+        scene: loaded.scene.name.clone(),
+        outcome,
+        message,
+        scheme: json(serde_json::to_value(&loaded.scene.scheme)),
+        method: json(serde_json::to_value(&loaded.scene.method)),
+        step: simulation.grid().step,
+        start: simulation.grid().start,
+        end: state.t,
+        steps: simulation.steps_done(),
+        wall_time_s: began.elapsed().as_secs_f64(),
+        certificate: Certificate::new(&audit, pyramid.lemke.residual_tolerance),
+        energy: energy_by_cause(&audit),
+        event_count,
+        events,
+        final_columns: simulation.system().column_names().into_iter().zip(values).collect(),
+        final_q: state.q.clone(),
+        final_v: state.v.clone(),
+        digest: digest.finish(),
+    };
+    let text = serde_json::to_string_pretty(&summary).expect("a summary is plain data") + "\n";
+    write_atomically(folder.path_of(SUMMARY_FILE), text.as_bytes())?;
+    let folder = folder.finish()?;
+    match write_error {
+        Some(error) => Err(error.into()),
+        None => Ok(FinishedRun { summary, folder, failure }),
+    }
+}
+
+fn progress(simulation: &Simulation, audit: &Audit) -> Progress {
+    Progress {
+        t: simulation.state().t,
+        steps: simulation.steps_done(),
+        step_count: simulation.grid().step_count(),
+        contacts: simulation.last_step().contacts.len(),
+        worst_residual: audit.worst.residual,
+    }
+}
+
+/// The columns that the scene wants, by position.
+fn record_plan(loaded: &Loaded, simulation: &Simulation) -> Result<RecordPlan, RunError> {
+    let names = simulation.system().column_names();
+    let columns = match &loaded.scene.record.columns {
+        None => (0..names.len()).collect(),
+        Some(wanted) => wanted
+            .iter()
+            .map(|name| {
+                names.iter().position(|other| other == name).ok_or_else(|| {
+                    let near = names.iter().map(|other| (strsim::jaro_winkler(name, other), other));
+                    let best = near.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score > 0.7);
+                    let suggestion = match best {
+                        Some((_, other)) => format!("; did you mean `{other}`?"),
+                        None => format!("; there are {}", names.join(", ")),
+                    };
+                    RunError::Column { name: name.clone(), suggestion }
+                })
+            })
+            .collect::<Result<_, _>>()?,
+    };
+    Ok(RecordPlan { interval: loaded.scene.record.interval.max(1), columns })
+}
+
+fn event_summaries(simulation: &Simulation, events: &[Event]) -> Vec<EventSummary> {
+    let summary = |event: &Event| EventSummary {
+        t: event.t,
+        contact: simulation.system().contact_name(event.contact),
+        from: event.from.name().into(),
+        to: event.to.name().into(),
+    };
+    events.iter().take(LISTED_EVENTS).map(summary).collect()
+}

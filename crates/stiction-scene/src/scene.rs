@@ -1,0 +1,646 @@
+//! The scene file as types: every table and key, its unit and its default.
+//!
+//! What serde reads is checked by [`load`](mod@crate::load): names, lengths of vectors, signs, pairs that can touch. A
+//! [`Scene`] that comes out of it is resolved: whatever has a default has a value. No `flatten`, `untagged` or
+//! internal `tag`, because they lose the position of an error.
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use stiction_bodies::{CombinationRule, Dimension, ForceAxes};
+use stiction_dynamics::{ContactMethod, StewartTrinkleSettings};
+
+/// The version of the scene format that this library reads.
+pub const FORMAT: u32 = 1;
+
+/// The group of a body that names none.
+pub const DEFAULT_GROUP: &str = "default";
+
+/// A scene: bodies, what they are made of, what acts on them, and how they are simulated. SI units throughout.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Scene {
+    /// Version of the format: 1.
+    #[schemars(range(min = 1, max = 1))]
+    pub format: u32,
+    /// Name, made of letters, digits, `-` and `_`; the run folder takes it.
+    pub name: String,
+    /// What the scene is, in one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What there is to see, and where it comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Whether everything moves in the plane or in space.
+    pub dimension: Dimension,
+    /// Acceleration of gravity in m/s²: two numbers in the plane, three in space.
+    #[schemars(length(min = 2, max = 3))]
+    pub gravity: Vec<f64>,
+    /// From when to when, and in which steps.
+    pub run: RunSettings,
+    /// The time-stepping scheme.
+    #[serde(default)]
+    pub scheme: SchemeSettings,
+    /// How the contact problem of a step is solved.
+    #[serde(default)]
+    pub method: ContactMethod,
+    /// What is recorded.
+    #[serde(default)]
+    pub record: RecordSettings,
+    /// Rules for all contacts.
+    #[serde(default)]
+    pub contact: ContactSettings,
+    /// The materials.
+    #[serde(default, rename = "material", skip_serializing_if = "Vec::is_empty")]
+    pub materials: Vec<MaterialEntry>,
+    /// Pairs of materials with their own friction.
+    #[serde(default, rename = "pair", skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<PairEntry>,
+    /// The bodies.
+    #[serde(default, rename = "body", skip_serializing_if = "Vec::is_empty")]
+    pub bodies: Vec<BodyEntry>,
+    /// Applied forces and torques.
+    #[serde(default, rename = "force", skip_serializing_if = "Vec::is_empty")]
+    pub forces: Vec<ForceEntry>,
+    /// Friction with a bound that no load changes: brakes, packings, gear boxes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dry_friction: Vec<DryFrictionEntry>,
+    /// Bodies or groups that do not collide with each other.
+    #[serde(default, rename = "ignore", skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<IgnoreEntry>,
+}
+
+/// From when to when, and in which steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RunSettings {
+    /// Step size in seconds, positive.
+    #[schemars(range(min = 0.0))]
+    pub step: f64,
+    /// End in seconds, not before the start.
+    pub end: f64,
+    /// Start in seconds.
+    #[serde(default)]
+    pub start: f64,
+}
+
+/// The time-stepping scheme and its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum SchemeSettings {
+    /// Positions satisfy the constraints at the end of the step; impacts are inelastic. \[ST96\]
+    StewartTrinkle(StewartTrinkleSettings),
+}
+
+impl Default for SchemeSettings {
+    fn default() -> Self {
+        Self::StewartTrinkle(StewartTrinkleSettings::default())
+    }
+}
+
+/// What is recorded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RecordSettings {
+    /// Every how many steps a row is written to states, contacts and audit; the first and the last state are always
+    /// written, and events are found in every step.
+    #[schemars(range(min = 1))]
+    pub interval: u64,
+    /// Which columns of the states, such as `rod.x`; all of them when it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Vec<String>>,
+}
+
+impl Default for RecordSettings {
+    fn default() -> Self {
+        Self { interval: 1, columns: None }
+    }
+}
+
+/// Rules for all contacts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ContactSettings {
+    /// How the friction of two different materials follows from theirs. When it is not given, every such pair that can
+    /// touch needs an entry in the table of pairs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub combine: Option<CombinationRule>,
+}
+
+/// A material.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct MaterialEntry {
+    /// Name, unique among materials.
+    pub name: String,
+    /// Coefficient of friction against itself, not negative.
+    #[schemars(range(min = 0.0))]
+    pub friction: f64,
+}
+
+/// The friction of two different materials.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PairEntry {
+    /// Names of the two materials, in any order.
+    #[schemars(length(min = 2, max = 2))]
+    pub materials: Vec<String>,
+    /// Coefficient of friction between them, not negative.
+    #[schemars(range(min = 0.0))]
+    pub friction: f64,
+}
+
+/// How a body moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum KindName {
+    /// Freely, with rotation.
+    #[default]
+    Rigid,
+    /// Freely, without rotation.
+    Point,
+    /// Not at all.
+    Static,
+    /// As its table `motion` says.
+    Prescribed,
+}
+
+impl KindName {
+    /// The word in the file.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Rigid => "rigid",
+            Self::Point => "point",
+            Self::Static => "static",
+            Self::Prescribed => "prescribed",
+        }
+    }
+
+    /// Whether forces move the body.
+    pub fn is_free(self) -> bool {
+        matches!(self, Self::Rigid | Self::Point)
+    }
+}
+
+/// A body. Its origin is its centre of mass.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BodyEntry {
+    /// Name, unique among bodies, made of letters, digits, `-` and `_`; columns are named after it.
+    pub name: String,
+    /// How it moves.
+    #[serde(default)]
+    pub kind: KindName,
+    /// Material of those of its shapes that name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub material: Option<String>,
+    /// Origin in metres, at the start (at time 0 when the motion is prescribed): two numbers in the plane, three in space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 3))]
+    pub position: Option<Vec<f64>>,
+    /// Plane only: angle in radians, anticlockwise from the x axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub angle: Option<f64>,
+    /// Plane only: the angle in degrees instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub angle_degrees: Option<f64>,
+    /// Space only: unit quaternion w, x, y, z from body to world axes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 4, max = 4))]
+    pub orientation: Option<Vec<f64>>,
+    /// Velocity of the origin at the start in m/s, world axes. Only for bodies that move freely.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 3))]
+    pub velocity: Option<Vec<f64>>,
+    /// Angular velocity at the start in rad/s: a number in the plane, three in world axes in space. Only for rigid bodies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub angular_velocity: Option<Rotation>,
+    /// Mass in kg, positive. Only for bodies that move freely.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mass: Option<f64>,
+    /// Inertia about the origin in kg m², body axes: a number in the plane; in space three numbers on the diagonal, or
+    /// three rows of three. When it is not given, it follows from the shapes, filled evenly. Only for rigid bodies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inertia: Option<InertiaEntry>,
+    /// Density in kg/m³ (kg/m² in the plane) in place of mass and inertia, which then follow from the shapes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub density: Option<f64>,
+    /// Collision group.
+    #[serde(default = "default_group")]
+    pub group: String,
+    /// The motion of a prescribed body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub motion: Option<MotionEntry>,
+    /// Shapes that collide.
+    #[serde(default, rename = "shape", skip_serializing_if = "Vec::is_empty")]
+    pub shapes: Vec<ShapeEntry>,
+}
+
+fn default_group() -> String {
+    DEFAULT_GROUP.to_owned()
+}
+
+/// A shape of a body. Exactly one of the shape keys is given.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ShapeEntry {
+    /// Plane only: everything below a line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub half_plane: Option<HalfSpaceEntry>,
+    /// Space only: everything below a plane.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub half_space: Option<HalfSpaceEntry>,
+    /// Plane only: a disc.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disc: Option<RoundEntry>,
+    /// Space only: a ball.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sphere: Option<RoundEntry>,
+    /// All points within the radius of a segment on the shape's x axis.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capsule: Option<CapsuleEntry>,
+    /// A rectangle or a box with edges along the shape's axes.
+    #[serde(rename = "box", skip_serializing_if = "Option::is_none")]
+    pub cuboid: Option<BoxEntry>,
+    /// Origin of the shape in body coordinates, in metres.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 3))]
+    pub position: Option<Vec<f64>>,
+    /// Plane only: angle of the shape on the body in radians.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub angle: Option<f64>,
+    /// Plane only: the angle in degrees instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub angle_degrees: Option<f64>,
+    /// Space only: unit quaternion w, x, y, z from shape to body axes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 4, max = 4))]
+    pub orientation: Option<Vec<f64>>,
+    /// Material; the body's when it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub material: Option<String>,
+}
+
+/// Everything on one side of a line or plane: the points x with normal · x ≤ offset.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct HalfSpaceEntry {
+    /// Unit vector out of the solid, in shape axes.
+    #[schemars(length(min = 2, max = 3))]
+    pub normal: Vec<f64>,
+    /// Distance of the surface from the origin along the normal, in metres.
+    #[serde(default)]
+    pub offset: f64,
+}
+
+/// A disc or a ball.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RoundEntry {
+    /// Radius in metres, positive.
+    pub radius: f64,
+}
+
+/// A capsule.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CapsuleEntry {
+    /// Distance between the centres of the two round ends in metres, positive.
+    pub length: f64,
+    /// Radius in metres; zero makes it a segment.
+    pub radius: f64,
+}
+
+/// A rectangle or box.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BoxEntry {
+    /// Full lengths of the edges along the shape's axes in metres, positive.
+    #[schemars(length(min = 2, max = 3))]
+    pub size: Vec<f64>,
+}
+
+/// A prescribed motion: constant velocity and rotation, an oscillation, and a surface that runs, added up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct MotionEntry {
+    /// Velocity of the origin in m/s, world axes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 3))]
+    pub velocity: Option<Vec<f64>>,
+    /// Angular velocity about the origin in rad/s: a number in the plane, three in world axes in space.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub angular_velocity: Option<Rotation>,
+    /// Velocity of the surface while the body stays in m/s, world axes: a belt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 3))]
+    pub surface_velocity: Option<Vec<f64>>,
+    /// Oscillation of the origin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oscillation: Option<OscillationEntry>,
+}
+
+/// The displacement amplitude · sin(2π frequency t + phase).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct OscillationEntry {
+    /// Amplitude in metres, world axes.
+    #[schemars(length(min = 2, max = 3))]
+    pub amplitude: Vec<f64>,
+    /// Frequency in hertz, not negative.
+    #[schemars(range(min = 0.0))]
+    pub frequency: f64,
+    /// Phase in radians.
+    #[serde(default)]
+    pub phase: f64,
+}
+
+/// A force and a torque on a body during an interval of time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ForceEntry {
+    /// Name of the body, which moves freely.
+    pub body: String,
+    /// Force in N.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 3))]
+    pub force: Option<Vec<f64>>,
+    /// Torque in N m: a number in the plane, three in space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub torque: Option<Rotation>,
+    /// Point of attack in body coordinates, in metres; the origin when it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 3))]
+    pub point: Option<Vec<f64>>,
+    /// Axes of force and torque.
+    #[serde(default)]
+    pub axes: ForceAxes,
+    /// When it begins, in seconds; the start of the run when it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<f64>,
+    /// When it ends, in seconds; never when it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<f64>,
+}
+
+/// Dry friction with a bound that no load changes. \[ST96\] §3.5
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct DryFrictionEntry {
+    /// Name, unique among them.
+    pub name: String,
+    /// Name of the body.
+    pub body: String,
+    /// Name of the body it rubs against; the world when it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
+    /// Point in coordinates of the first body, in metres; its origin when it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 3))]
+    pub point: Option<Vec<f64>>,
+    /// Directions of sliding: one or two orthogonal unit vectors, world axes. Of a rotation in space: its one axis; of a
+    /// rotation in the plane: not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 2))]
+    pub axes: Option<Vec<Vec<f64>>>,
+    /// Whether it brakes the rotation instead of the sliding.
+    #[serde(default)]
+    pub rotational: bool,
+    /// Largest force in N, or torque in N m; not negative.
+    #[schemars(range(min = 0.0))]
+    pub bound: f64,
+}
+
+/// Two bodies, or two groups of bodies, that do not collide with each other. Exactly one of the keys is given.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct IgnoreEntry {
+    /// Names of two bodies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 2))]
+    pub bodies: Option<Vec<String>>,
+    /// Names of two groups; the same one twice for bodies of one group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 2))]
+    pub groups: Option<Vec<String>>,
+}
+
+/// A quantity that belongs to a rotation (an angular velocity, a torque): a number in the plane, a vector in space.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rotation {
+    /// About z.
+    Plane(f64),
+    /// Components along the axes.
+    Space(Vec<f64>),
+}
+
+/// An inertia about the centre of mass, in kg m².
+#[derive(Clone, Debug, PartialEq)]
+pub enum InertiaEntry {
+    /// About z, in the plane.
+    Plane(f64),
+    /// The diagonal of the tensor.
+    Diagonal(Vec<f64>),
+    /// The rows of the tensor.
+    Full(Vec<Vec<f64>>),
+}
+
+/// A number, a list, or a list of lists: what the two types above have in common.
+enum Nested {
+    Number(f64),
+    List(Vec<Nested>),
+}
+
+impl<'de> Deserialize<'de> for Nested {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // A visitor and not an untagged enum, which would lose the place of an error in the file.
+        struct NestedVisitor;
+        impl<'de> Visitor<'de> for NestedVisitor {
+            type Value = Nested;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number or a list of numbers")
+            }
+            fn visit_i64<E>(self, value: i64) -> Result<Nested, E> {
+                Ok(Nested::Number(value as f64))
+            }
+            fn visit_u64<E>(self, value: u64) -> Result<Nested, E> {
+                Ok(Nested::Number(value as f64))
+            }
+            fn visit_f64<E>(self, value: f64) -> Result<Nested, E> {
+                Ok(Nested::Number(value))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Nested, A::Error> {
+                let mut list = Vec::new();
+                while let Some(element) = sequence.next_element()? {
+                    list.push(element);
+                }
+                Ok(Nested::List(list))
+            }
+        }
+        deserializer.deserialize_any(NestedVisitor)
+    }
+}
+
+impl Nested {
+    /// All numbers of a list; none when there is a list among them.
+    fn numbers(list: Vec<Nested>) -> Option<Vec<f64>> {
+        let number = |element| match element {
+            Nested::Number(value) => Some(value),
+            Nested::List(_) => None,
+        };
+        list.into_iter().map(number).collect()
+    }
+}
+
+impl<'de> Deserialize<'de> for Rotation {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let wrong = || serde::de::Error::custom("expected a number in the plane, or a list of three in space");
+        match Nested::deserialize(deserializer)? {
+            Nested::Number(value) => Ok(Self::Plane(value)),
+            Nested::List(list) => Nested::numbers(list).map(Self::Space).ok_or_else(wrong),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for InertiaEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let wrong = || {
+            serde::de::Error::custom(
+                "expected a number in the plane, or a list of three numbers or of three lists of three in space",
+            )
+        };
+        match Nested::deserialize(deserializer)? {
+            Nested::Number(value) => Ok(Self::Plane(value)),
+            Nested::List(list) if list.iter().any(|element| matches!(element, Nested::List(_))) => {
+                let row = |element| match element {
+                    Nested::List(row) => Nested::numbers(row),
+                    Nested::Number(_) => None,
+                };
+                list.into_iter().map(row).collect::<Option<_>>().map(Self::Full).ok_or_else(wrong)
+            }
+            Nested::List(list) => Nested::numbers(list).map(Self::Diagonal).ok_or_else(wrong),
+        }
+    }
+}
+
+impl Serialize for Rotation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Plane(value) => value.serialize(serializer),
+            Self::Space(vector) => vector.serialize(serializer),
+        }
+    }
+}
+
+impl Serialize for InertiaEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Plane(value) => value.serialize(serializer),
+            Self::Diagonal(diagonal) => diagonal.serialize(serializer),
+            Self::Full(rows) => rows.serialize(serializer),
+        }
+    }
+}
+
+impl JsonSchema for Rotation {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Rotation".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A number about z in the plane, a list of three in space",
+            "oneOf": [
+                { "type": "number" },
+                { "type": "array", "items": { "type": "number" }, "minItems": 3, "maxItems": 3 }
+            ]
+        })
+    }
+}
+
+impl JsonSchema for InertiaEntry {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "InertiaEntry".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "In kg m²: a number in the plane; in space the diagonal, or three rows",
+            "oneOf": [
+                { "type": "number" },
+                { "type": "array", "items": { "type": "number" }, "minItems": 3, "maxItems": 3 },
+                {
+                    "type": "array", "minItems": 3, "maxItems": 3,
+                    "items": { "type": "array", "items": { "type": "number" }, "minItems": 3, "maxItems": 3 }
+                }
+            ]
+        })
+    }
+}
+
+impl Scene {
+    /// The scene as a file, with every default written out. It reads back as an equal scene.
+    ///
+    /// # Panics
+    /// Never for a scene that was loaded; when a record interval does not fit TOML's signed integers.
+    pub fn to_toml(&self) -> String {
+        let text = toml::to_string(self).expect("every scene has a form in TOML");
+        let mut document: toml_edit::DocumentMut = text.parse().expect("what was written reads back");
+        shorten_numbers(document.as_table_mut());
+        // Shapes and oscillations on one line each, as one writes them by hand.
+        for body in elements(document.get_mut("body")) {
+            for shape in elements(body.get_mut("shape")) {
+                fold_tables(shape);
+            }
+            if let Some(motion) = body.get_mut("motion").and_then(|item| item.as_table_mut()) {
+                fold_tables(motion);
+            }
+        }
+        document.to_string()
+    }
+
+    /// The JSON Schema of the scene format, for editors.
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(Scene).to_value()
+    }
+}
+
+/// The tables of a list of tables.
+fn elements(item: Option<&mut toml_edit::Item>) -> impl Iterator<Item = &mut toml_edit::Table> {
+    item.and_then(|item| item.as_array_of_tables_mut()).into_iter().flat_map(|tables| tables.iter_mut())
+}
+
+/// Makes every table inside a table an inline one.
+fn fold_tables(table: &mut toml_edit::Table) {
+    for (mut key, item) in table.iter_mut() {
+        if item.is_table() {
+            item.make_value();
+            key.leaf_decor_mut().clear();
+        }
+    }
+}
+
+/// Writes very small and very large numbers with an exponent: 1e-11.
+fn shorten_numbers(table: &mut dyn toml_edit::TableLike) {
+    const PLAIN: std::ops::Range<f64> = 1e-4..1e16;
+    for (_, item) in table.iter_mut() {
+        if let Some(inner) = item.as_table_like_mut() {
+            shorten_numbers(inner);
+        } else if let Some(tables) = item.as_array_of_tables_mut() {
+            tables.iter_mut().for_each(|inner| shorten_numbers(inner));
+        } else if let Some(value) = item.as_value_mut() {
+            let values = match value {
+                toml_edit::Value::Array(list) => list.iter_mut().collect(),
+                single => vec![single],
+            };
+            for value in values {
+                let Some(number) = value.as_float() else { continue };
+                if number.is_finite() && number != 0.0 && !PLAIN.contains(&number.abs()) {
+                    let mut short: toml_edit::Value = format!("{number:e}").parse().expect("a number");
+                    *short.decor_mut() = value.decor().clone();
+                    *value = short;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The summary of a run: what ran, how it ended, and its certificate.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use stiction_dynamics::{Audit, State, StepAudit};
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It reached its end.
+    Finished,
+    /// The user stopped it.
+    Interrupted,
+    /// A step could not be solved.
+    Unsolved,
+    /// A file could not be written.
+    NotWritten,
+}
+
+/// `summary.json` of a run folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Version of Stiction that made the folder.
+    pub stiction: String,
+    /// Name of the scene.
+    pub scene: String,
+    /// How the run ended.
+    pub outcome: Outcome,
+    /// Why it ended there, unless it finished.
+    pub message: Option<String>,
+    /// Scheme and its settings.
+    pub scheme: serde_json::Value,
+    /// Contact method and its settings.
+    pub method: serde_json::Value,
+    /// Step size, in seconds.
+    pub step: f64,
+    /// Start, in seconds.
+    pub start: f64,
+    /// Time reached, in seconds.
+    pub end: f64,
+    /// Steps made.
+    pub steps: u64,
+    /// Wall time of the run with audit and recording, in seconds.
+    pub wall_time_s: f64,
+    /// The certificate.
+    pub certificate: Certificate,
+    /// Energy by cause over the whole run, in joules.
+    pub energy: BTreeMap<String, f64>,
+    /// Number of events by kind, for example `rod/table#0: slip -> stick`.
+    pub event_count: usize,
+    /// The first events.
+    pub events: Vec<EventSummary>,
+    /// Recorded columns of the last state, by name.
+    pub final_columns: BTreeMap<String, f64>,
+    /// Configuration at the end.
+    pub final_q: Vec<f64>,
+    /// Velocity at the end.
+    pub final_v: Vec<f64>,
+    /// SHA-256 of time, configuration and velocity of the start and of every step, bit by bit.
+    pub digest: String,
+}
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EventSummary {
+    /// Start of the step, in seconds.
+    pub t: f64,
+    /// Which contact.
+    pub contact: String,
+    /// Mode before.
+    pub from: String,
+    /// Mode after.
+    pub to: String,
+}
+
+/// Whether every step solved the true problem, in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Certificate {
+    /// Whether every number with a limit is within it.
+    pub met: bool,
+    /// The checks.
+    pub checks: Vec<Check>,
+    /// Steps of a fixed-point scheme that did not converge and were accepted.
+    pub unconverged_steps: usize,
+}
+
+/// One number of the certificate over the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// Name of the column in `audit.parquet`.
+    pub name: String,
+    /// What it means, in a few words.
+    pub meaning: String,
+    /// Worst of all steps.
+    pub worst: f64,
+    /// Mean of all steps.
+    pub mean: f64,
+    /// Largest value accepted; none where the number is only reported.
+    pub limit: Option<f64>,
+    /// Whether the worst is within the limit.
+    pub ok: bool,
+}
+
+/// Limit of the relative law and momentum checks. Rounding gives about 1e-14; a wrong answer gives more than 1e-6.
+const LAW_LIMIT: f64 = 1e-9;
+
+/// Limit of the relative balance of kinetic energy and work.
+const BALANCE_LIMIT: f64 = 1e-10;
+
+impl Certificate {
+    /// The certificate of an audited run whose solver had this residual tolerance.
+    pub fn new(audit: &Audit, residual_tolerance: f64) -> Self {
+        let checks: Vec<Check> = [
+            ("residual", "residual of the complementarity problem, scaled", Some(residual_tolerance)),
+            ("momentum", "imbalance of momentum, relative", Some(LAW_LIMIT)),
+            ("complementarity", "pushing without touching, or pulling; relative", Some(LAW_LIMIT)),
+            ("cone_violation", "friction beyond its bound, relative", Some(LAW_LIMIT)),
+            ("dissipation_defect", "friction that does not oppose sliding fully, relative", Some(LAW_LIMIT)),
+            ("kinetic_balance", "kinetic energy against the work of all impulses, relative", Some(BALANCE_LIMIT)),
+            ("penetration", "deepest penetration at the end of a step, m", None),
+            ("roundness_defect", "friction polygon against the round cone, relative", None),
+            ("joint_drift", "largest violation of a joint, m or rad", None),
+            ("energy_unexplained", "energy change without a cause, J", None),
+        ]
+        .into_iter()
+        .map(|(name, meaning, limit)| {
+            let column = StepAudit::NAMES.iter().position(|other| *other == name).expect("a column of the audit");
+            let worst = audit.worst.values()[column];
+            let mean = audit.sum.values()[column] / audit.step_count.max(1) as f64;
+            let ok = limit.is_none_or(|limit| worst.abs() <= limit);
+            Check { name: name.into(), meaning: meaning.into(), worst, mean, limit, ok }
+        })
+        .collect();
+        Self { met: checks.iter().all(|check| check.ok), checks, unconverged_steps: audit.unconverged_count }
+    }
+}
+
+/// Energy by cause over a whole run; the states of energy (kinetic, potential) are left out.
+pub fn energy_by_cause(audit: &Audit) -> BTreeMap<String, f64> {
+    let names = ["total_change", "work_", "energy_"];
+    let sums = StepAudit::NAMES.iter().zip(audit.sum.values());
+    sums.filter(|(name, _)| names.iter().any(|prefix| name.starts_with(prefix)))
+        .map(|(name, value)| (name.to_string(), value))
+        .collect()
+}
+
+/// Digest of a sequence of states.
+#[derive(Clone, Debug, Default)]
+pub struct StateDigest {
+    hash: Sha256,
+}
+
+impl StateDigest {
+    /// Takes in one state.
+    pub fn update(&mut self, state: &State) {
+        self.hash.update(state.t.to_le_bytes());
+        for value in state.q.iter().chain(&state.v) {
+            self.hash.update(value.to_le_bytes());
+        }
+    }
+
+    /// The digest as hexadecimal digits.
+    pub fn finish(self) -> String {
+        self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}

@@ -1,0 +1,108 @@
+//! The papers' experiments: published and reference numbers beside ours, and their figures redrawn.
+
+mod rod;
+
+use serde::Serialize;
+use stiction_dynamics::StepError;
+use stiction_scene::scene_error::SceneError;
+use thiserror::Error;
+
+use crate::figure::Figure;
+
+/// One number of an experiment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Which experiment.
+    pub id: &'static str,
+    /// Which paper, by its key in the bibliography.
+    pub paper: &'static str,
+    /// What the number is, with its unit.
+    pub quantity: String,
+    /// The number that the paper prints.
+    pub published: Option<f64>,
+    /// The number of an independent reference solution.
+    pub reference: Option<f64>,
+    /// Our number.
+    pub computed: f64,
+    /// Largest accepted difference from the reference, or from the published number where there is no reference.
+    pub tolerance: f64,
+    /// Whether it is met.
+    pub ok: bool,
+}
+
+/// A figure of an experiment.
+#[derive(Clone, Debug)]
+pub struct NamedFigure {
+    /// Name of its file, without an ending.
+    pub name: &'static str,
+    /// The figure.
+    pub figure: Figure,
+}
+
+/// What an experiment gives.
+#[derive(Clone, Debug, Default)]
+pub struct Reproduction {
+    /// The numbers.
+    pub rows: Vec<Row>,
+    /// The figures.
+    pub figures: Vec<NamedFigure>,
+}
+
+/// An experiment that could not be run.
+#[derive(Debug, Error)]
+pub enum ReproduceError {
+    /// Its scene could not be built.
+    #[error(transparent)]
+    Scene(#[from] Box<SceneError>),
+    /// One of its steps could not be made.
+    #[error(transparent)]
+    Step(#[from] Box<StepError>),
+}
+
+/// An experiment of a paper.
+#[derive(Clone, Copy)]
+pub struct Experiment {
+    /// Its identity on the command line.
+    pub id: &'static str,
+    /// What it is.
+    pub title: &'static str,
+    run: fn(&mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError>,
+}
+
+impl Experiment {
+    /// Runs it; `progress` hears what is being computed.
+    ///
+    /// # Errors
+    /// [`ReproduceError`] when a scene cannot be built or a step cannot be made.
+    pub fn run(&self, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
+        (self.run)(progress)
+    }
+}
+
+/// All experiments.
+pub const EXPERIMENTS: [Experiment; 1] =
+    [Experiment { id: "rod", title: "[ST96] a spinning rod falls on a table", run: rod::reproduce }];
+
+/// Order of convergence: slope of the least-squares line through (log h, log error).
+///
+/// A slope over several steps and not a ratio of two, because the phase of an impact within a step makes single ratios erratic.
+pub fn fitted_order(errors: &[(f64, f64)]) -> f64 {
+    let count = errors.len() as f64;
+    let points = errors.iter().map(|&(h, error)| (h.ln(), error.ln()));
+    let (sum_x, sum_y) = points.clone().fold((0.0, 0.0), |sum, (x, y)| (sum.0 + x, sum.1 + y));
+    let (mean_x, mean_y) = (sum_x / count, sum_y / count);
+    let (covariance, variance) = points
+        .fold((0.0, 0.0), |sum, (x, y)| (sum.0 + (x - mean_x) * (y - mean_y), sum.1 + (x - mean_x) * (x - mean_x)));
+    covariance / variance
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_of_an_exact_power_is_its_exponent() {
+        let errors: Vec<(f64, f64)> = [0.1, 0.05, 0.02].map(|h: f64| (h, 3.0 * h.powf(1.7))).to_vec();
+        assert!((fitted_order(&errors) - 1.7).abs() < 1e-12);
+    }
+}

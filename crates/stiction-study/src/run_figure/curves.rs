@@ -1,0 +1,484 @@
+//! Curves over time: velocities, contacts, energy, certificate.
+
+use std::collections::BTreeMap;
+
+use stiction_bodies::{BodyKind, MultibodyModel};
+
+use super::run_data::{BodyTrack, ContactRows, RunData};
+use super::{MOST_CURVES, NOISE, RunFigureError, body_colour, fastest, steady_range};
+use crate::figure::{Colour, Figure, Legend, Outline, Panel, Rule, RulePosition, Series, SeriesKind, Stroke};
+
+/// What an error of zero is drawn as on a logarithmic axis.
+pub(super) const FLOOR: f64 = 1e-17;
+/// Intervals of time of which the certificate shows the worst step.
+const CERTIFICATE_BINS: usize = 160;
+/// Energy that came or went by a cause is shown when it exceeds this share of the largest energy.
+const VISIBLE_ENERGY: f64 = 3e-3;
+/// The shortest bar of a contact that is drawn, as a share of the run; impacts take twice that.
+const SHORTEST_BAR: f64 = 0.002;
+/// Half the height of such a bar; the rows are one apart.
+const BAR_HALF_HEIGHT: f64 = 0.3;
+/// Forces are cut off where the largest exceeds this many times the one that is exceeded a fiftieth of the time.
+const PEAK: f64 = 5.0;
+/// Forces whose ups and downs add up to this many times their largest value are drawn as points: lines would fill the panel.
+const RESTLESS: f64 = 10.0;
+/// Rows for which there is room at least.
+const FEWEST_ROWS: f64 = 2.5;
+/// Letters of a contact's name beside its bar.
+const LONGEST_NAME: usize = 20;
+
+/// A panel over time with the impacts as dashed lines.
+fn over_time(data: &RunData, title: &str, y_label: &str) -> Result<Panel, RunFigureError> {
+    let rules = data.impacts()?.into_iter().map(|impact| Rule {
+        position: RulePosition::X(impact.t),
+        colour: Colour::GREY.towards(Colour::WHITE, 0.35),
+        ..Rule::default()
+    });
+    Ok(Panel {
+        title: title.into(),
+        x_label: "time (s)".into(),
+        y_label: y_label.into(),
+        x_range: Some(data.time_range()?),
+        rules: rules.collect(),
+        ..Panel::default()
+    })
+}
+
+/// One curve per body.
+fn body_curves(
+    data: &RunData,
+    shown: &[&BodyTrack],
+    scale: f64,
+    title: &str,
+    y_label: &str,
+    value: impl Fn(&BodyTrack, usize) -> f64,
+) -> Result<Panel, RunFigureError> {
+    let times = data.times()?;
+    let mut panel = over_time(data, title, y_label)?;
+    for track in shown {
+        let points = (0..times.len()).map(|row| (times[row], value(track, row))).collect();
+        let label = if shown.len() > 1 { track.name.clone() } else { String::new() };
+        panel.series.push(Series { label, points, colour: Some(body_colour(shown, track.body)), ..Series::default() });
+    }
+    if shown.len() > 3 {
+        panel.legend = Legend::Above;
+    }
+    panel.y_range = steady_range(panel.series.iter().flat_map(|series| &series.points).map(|point| point.1), scale);
+    Ok(panel)
+}
+
+/// The speed that counts as one, in m/s, below which [`NOISE`] begins: that of the bodies, or of a step of free fall.
+fn speed_scale(data: &RunData, model: &MultibodyModel, tracks: &[BodyTrack]) -> f64 {
+    let top = tracks.iter().map(BodyTrack::top_speed).fold(0.0, f64::max);
+    let fall = model.gravity.length() * data.step().unwrap_or(0.0);
+    if top > NOISE * fall { top } else { 1.0 }
+}
+
+/// Likewise for angular velocities, in rad/s.
+fn spin_scale(tracks: &[BodyTrack], speed: f64) -> f64 {
+    let top = tracks.iter().flat_map(|track| &track.spin).map(|spin| spin.length()).fold(0.0, f64::max);
+    if top > NOISE * speed { top } else { 1.0 }
+}
+
+/// Vertical, angular and horizontal velocity of planar bodies: \[ST96\] Figures 3–5.
+pub(super) fn planar_velocities(
+    data: &RunData,
+    model: &MultibodyModel,
+    tracks: &[BodyTrack],
+) -> Result<[Option<Panel>; 3], RunFigureError> {
+    let shown = fastest(tracks);
+    if shown.is_empty() {
+        return Ok([None, None, None]);
+    }
+    let scale = speed_scale(data, model, tracks);
+    let is_upright = model.gravity.x == 0.0;
+    let names = if is_upright {
+        ["Vertical velocity", "Horizontal velocity"]
+    } else {
+        ["Velocity along y", "Velocity along x"]
+    };
+    let vertical = body_curves(data, &shown, scale, names[0], "vy (m/s)", |track, row| track.velocity[row].y)?;
+    let horizontal = body_curves(data, &shown, scale, names[1], "vx (m/s)", |track, row| track.velocity[row].x)?;
+    let turning: Vec<&BodyTrack> = shown.iter().copied().filter(|track| track.turns).collect();
+    let spin = if turning.is_empty() {
+        body_curves(data, &shown, scale, "Speed", "|v| (m/s)", |track, row| track.velocity[row].length())?
+    } else {
+        let scale = spin_scale(tracks, scale);
+        body_curves(data, &turning, scale, "Angular velocity", "ω (rad/s)", |track, row| track.spin[row].z)?
+    };
+    Ok([Some(vertical), Some(spin), Some(horizontal)])
+}
+
+/// Speed and angular speed of bodies in space.
+pub(super) fn speeds(
+    data: &RunData,
+    model: &MultibodyModel,
+    tracks: &[BodyTrack],
+) -> Result<[Option<Panel>; 2], RunFigureError> {
+    let shown = fastest(tracks);
+    if shown.is_empty() {
+        return Ok([None, None]);
+    }
+    let scale = speed_scale(data, model, tracks);
+    let speed = body_curves(data, &shown, scale, "Speed", "|v| (m/s)", |track, row| track.velocity[row].length())?;
+    let turning: Vec<&BodyTrack> = shown.iter().copied().filter(|track| track.turns).collect();
+    if turning.is_empty() {
+        return Ok([Some(speed), None]);
+    }
+    let scale = spin_scale(tracks, scale);
+    let spin =
+        body_curves(data, &turning, scale, "Angular speed", "|ω| (rad/s)", |track, row| track.spin[row].length())?;
+    Ok([Some(speed), Some(spin)])
+}
+
+/// What one contact does between two times.
+struct Bar {
+    from: f64,
+    to: f64,
+    mode: usize,
+}
+
+/// The modes that have a bar, with their colours. Impacts come last: they lie on top.
+const MODES: [(&str, Colour); 3] = [("stick", Colour::BLUE), ("slip", Colour::ORANGE), ("impact", Colour::VERMILLION)];
+
+/// The impact among them.
+const IMPACT: usize = 2;
+
+/// Sorts the contacts of a pair of bodies by their number and not by its digits.
+fn by_number(contact: &str) -> (&str, u32) {
+    contact.rsplit_once('#').and_then(|(pair, number)| Some((pair, number.parse().ok()?))).unwrap_or((contact, 0))
+}
+
+/// Impulses of at most this size, in N s, are rounding.
+fn least_impulse(rows: &ContactRows<'_>) -> f64 {
+    NOISE * rows.impulse.iter().copied().filter(|impulse| impulse.is_finite()).fold(0.0, f64::max)
+}
+
+/// Sticking, slipping and impacts of every contact as bars over time; `None` when no contact ever closed.
+pub(super) fn modes(data: &RunData) -> Result<Option<Panel>, RunFigureError> {
+    let (start, end) = data.time_range()?;
+    let mut bars: BTreeMap<&str, Vec<Bar>> = BTreeMap::new();
+    // Sticking and slipping from the rows of the contacts, where impulses of rounding size count as none; impacts from the
+    // events, which know them all.
+    let rows = data.contact_rows()?;
+    let least = least_impulse(&rows);
+    let times = data.times()?;
+    let mut state = 0;
+    for row in (0..rows.t.len()).filter(|&row| rows.impulse[row] > least) {
+        while state < times.len() && times[state] < rows.t[row] {
+            state += 1;
+        }
+        let from = if state > 0 { times[state - 1] } else { start };
+        if let Some(mode) = MODES[..IMPACT].iter().position(|(name, _)| *name == rows.mode[row]) {
+            let bars = bars.entry(&rows.contact[row]).or_default();
+            match bars.last_mut() {
+                Some(bar) if bar.mode == mode && bar.to >= from => bar.to = rows.t[row],
+                _ => bars.push(Bar { from, to: rows.t[row], mode }),
+            }
+        }
+    }
+    for change in data.mode_changes()?.iter().filter(|change| change.to == MODES[IMPACT].0) {
+        bars.entry(change.contact).or_default().push(Bar { from: change.t, to: change.t_end, mode: IMPACT });
+    }
+    let mut order: Vec<&str> = bars.keys().copied().collect();
+    order.sort_by_key(|contact| by_number(contact));
+    if order.is_empty() {
+        return Ok(None);
+    }
+    let closed = |contact: &str| bars[contact].iter().map(|bar| bar.to - bar.from).sum::<f64>();
+    let count = order.len();
+    if count > MOST_CURVES {
+        let mut longest = order.clone();
+        longest.sort_by(|a, b| closed(b).total_cmp(&closed(a)));
+        order.retain(|contact| longest[..MOST_CURVES].contains(contact));
+    }
+
+    let title = if count > order.len() {
+        format!("Modes of the {} longest closed of {count} contacts", order.len())
+    } else {
+        "Contact modes".to_owned()
+    };
+    let mut panel = Panel { title, x_label: "time (s)".into(), ..Panel::default() };
+    panel.x_range = Some((start, end));
+    // Few contacts do not become thick bars.
+    let room = 0.5 * (FEWEST_ROWS - order.len() as f64).max(0.0);
+    panel.y_range = Some((-0.6 - room, order.len() as f64 - 0.4 + room));
+    panel.legend = Legend::Above;
+
+    // Contacts of one pair of bodies need only their number.
+    let pair = |contact: &str| contact.split_once('#').map(|(pair, number)| (pair.to_owned(), format!("#{number}")));
+    let first = pair(order[0]).map(|it| it.0);
+    let is_one_pair = first.is_some() && order.iter().all(|contact| pair(contact).map(|it| it.0) == first);
+    if is_one_pair {
+        panel.y_label = first.unwrap_or_default();
+    }
+    let row = |place: usize| (order.len() - 1 - place) as f64;
+    let name = |contact: &str| match pair(contact) {
+        Some((_, number)) if is_one_pair => number,
+        _ if contact.chars().count() > LONGEST_NAME => {
+            let tail = contact.chars().count() + 1 - LONGEST_NAME;
+            format!("…{}", contact.chars().skip(tail).collect::<String>())
+        }
+        _ => contact.to_owned(),
+    };
+    panel.y_names = Some(order.iter().enumerate().map(|(place, contact)| (row(place), name(contact))).collect());
+
+    let shortest = SHORTEST_BAR * (end - start);
+    for (mode, (label, colour)) in MODES.into_iter().enumerate() {
+        let mut is_used = false;
+        for (place, contact) in order.iter().enumerate() {
+            let mut drawn: Vec<(f64, f64)> = Vec::new();
+            for bar in bars[contact].iter().filter(|bar| bar.mode == mode) {
+                let least = if mode == IMPACT { 2.0 * shortest } else { shortest };
+                let to = bar.to.max(bar.from + least);
+                // Bars that nobody could tell apart are one.
+                match drawn.last_mut() {
+                    Some(last) if bar.from <= last.1 => last.1 = last.1.max(to),
+                    _ => drawn.push((bar.from, to)),
+                }
+            }
+            is_used |= !drawn.is_empty();
+            let y = row(place);
+            for (from, to) in drawn {
+                let (low, high) = (y - BAR_HALF_HEIGHT, y + BAR_HALF_HEIGHT);
+                panel.outlines.push(Outline {
+                    points: vec![(from, low), (to, low), (to, high), (from, high)],
+                    fill: Some((colour, if mode == IMPACT { 1.0 } else { 0.75 })),
+                    stroke: (mode == IMPACT).then_some(Stroke { colour, width: 0.5, dashed: false }),
+                    ..Outline::default()
+                });
+            }
+        }
+        if is_used {
+            // Only for the legend.
+            panel.series.push(Series { label: label.into(), colour: Some(colour), width: 6.0, ..Series::default() });
+        }
+    }
+    Ok(Some(panel))
+}
+
+/// Normal force of the contacts between impacts; `None` when no contact ever carried anything.
+pub(super) fn normal_forces(data: &RunData) -> Result<Option<Panel>, RunFigureError> {
+    let Some(h) = data.step() else { return Ok(None) };
+    let times = data.times()?;
+    let rows = data.contact_rows()?;
+    let least = least_impulse(&rows);
+    let presses = |row: usize| rows.impulse[row] > least && rows.mode[row] != MODES[IMPACT].0;
+    let mut total: BTreeMap<&str, f64> = BTreeMap::new();
+    for row in (0..rows.t.len()).filter(|&row| presses(row)) {
+        *total.entry(&rows.contact[row]).or_default() += rows.impulse[row];
+    }
+    let mut order: Vec<&str> = total.keys().copied().collect();
+    if order.is_empty() {
+        return Ok(None);
+    }
+    let count = order.len();
+    order.sort_by(|a, b| total[b].total_cmp(&total[a]));
+    order.truncate(MOST_CURVES);
+    order.sort_by_key(|contact| by_number(contact));
+    let title = if count > order.len() {
+        format!("Normal force of {} among {count} contacts", order.len())
+    } else {
+        "Normal force".to_owned()
+    };
+    let mut panel = over_time(data, &title, "force (N)")?;
+    if !panel.rules.is_empty() {
+        panel.title.push_str(" between impacts");
+    }
+    let mut is_restless = false;
+    for (i, contact) in order.iter().enumerate() {
+        let values = data.contact_column(contact, "c_n", presses)?;
+        let points: Vec<(f64, f64)> = times.iter().zip(values).map(|(&t, impulse)| (t, impulse / h)).collect();
+        let changes = points.windows(2).map(|pair| (pair[1].1 - pair[0].1).abs()).filter(|change| change.is_finite());
+        let most = points.iter().map(|point| point.1).filter(|force| force.is_finite()).fold(0.0, f64::max);
+        is_restless |= changes.sum::<f64>() > RESTLESS * most;
+        // Contacts that share a load evenly lie on each other: dashes show the one below.
+        let kind = if i % 2 == 1 { SeriesKind::Dashed } else { SeriesKind::Line };
+        panel.series.push(Series { label: (*contact).to_owned(), points, kind, ..Series::default() });
+    }
+    if is_restless {
+        for series in &mut panel.series {
+            (series.kind, series.width) = (SeriesKind::Points, 0.0);
+        }
+        // Forces that are not unique jump from step to step; their sum does not.
+        let mut sums: Vec<(f64, f64)> = Vec::new();
+        for row in 0..rows.t.len() {
+            match sums.last_mut() {
+                Some(sum) if sum.0 == rows.t[row] => sum.1 += rows.impulse[row] / h,
+                _ => sums.push((rows.t[row], rows.impulse[row] / h)),
+            }
+        }
+        panel.series.push(Series { label: "sum".into(), points: sums, colour: Some(Colour::INK), ..Series::default() });
+    }
+    let mut forces: Vec<f64> = panel.series.iter().flat_map(|series| &series.points).map(|point| point.1).collect();
+    forces.retain(|force| force.is_finite());
+    forces.sort_by(f64::total_cmp);
+    if let Some(&most) = forces.last() {
+        let usual = forces[(forces.len() - 1) * 49 / 50];
+        let top = if most > PEAK * usual && usual > 0.0 {
+            panel.title.push_str(", peaks cut off");
+            2.0 * usual
+        } else {
+            most
+        };
+        panel.y_range = Some((-0.04 * top, 1.12 * top));
+    }
+    Ok(Some(panel))
+}
+
+/// Kinetic, potential and total energy, and what each cause took or brought so far.
+pub(super) fn energy(
+    data: &RunData,
+    model: &MultibodyModel,
+    tracks: &[BodyTrack],
+) -> Result<Option<Panel>, RunFigureError> {
+    let (t, kinetic, potential) = (data.audit("t")?, data.audit("kinetic")?, data.audit("potential")?);
+    if t.is_empty() {
+        return Ok(None);
+    }
+    let (start, _) = data.span()?;
+    // With every step recorded, the sums are whole and the first row tells the start.
+    let is_whole = t.len() as u64 == data.step_count();
+    let (kinetic_change, total_change) = (data.audit("kinetic_change")?, data.audit("total_change")?);
+    let mut rows: Vec<(f64, f64, f64)> = Vec::with_capacity(t.len() + 1);
+    if is_whole {
+        rows.push((start, kinetic[0] - kinetic_change[0], potential[0] - (total_change[0] - kinetic_change[0])));
+    }
+    rows.extend((0..t.len()).map(|i| (t[i], kinetic[i], potential[i])));
+    let lowest = rows.iter().map(|row| row.2).filter(|value| value.is_finite()).fold(f64::INFINITY, f64::min);
+    let lowest = if lowest.is_finite() { lowest } else { 0.0 };
+
+    let mut panel = over_time(data, "Energy", "energy (J)")?;
+    let line = |label: &str, colour: Colour, value: &dyn Fn(&(f64, f64, f64)) -> f64| Series {
+        label: label.into(),
+        points: rows.iter().map(|row| (row.0, value(row))).collect(),
+        colour: Some(colour),
+        ..Series::default()
+    };
+    let masses = model.bodies.iter().map(|body| match body.kind {
+        BodyKind::Rigid { mass, .. } | BodyKind::Point { mass } => mass,
+        _ => 0.0,
+    });
+    let reference = 0.5 * masses.sum::<f64>() * speed_scale(data, model, tracks).powi(2);
+    let reach = |points: &[(f64, f64)]| {
+        points.iter().map(|point| point.1.abs()).filter(|energy| energy.is_finite()).fold(0.0, f64::max)
+    };
+    let total = line("total", Colour::INK, &|row| row.1 + row.2 - lowest);
+    let largest = reach(&total.points);
+    let visible = (VISIBLE_ENERGY * largest).max(NOISE * reference);
+    let potential = line("potential", Colour::GREEN, &|row| row.2 - lowest);
+    if reach(&potential.points) > visible {
+        panel.series = vec![total, line("kinetic", Colour::BLUE, &|row| row.1), potential];
+    } else {
+        panel.series = vec![line("kinetic = total", Colour::BLUE, &|row| row.1)];
+    }
+    if is_whole {
+        // Losses count upwards, so that they and the total add up to what there was.
+        let causes = [
+            ("lost in impacts", "work_normal", -1.0, Colour::VERMILLION),
+            ("lost to friction", "work_friction", -1.0, Colour::ORANGE),
+            ("lost by the scheme", "energy_numerical", -1.0, Colour::PURPLE),
+            ("brought by drives", "work_drive", 1.0, Colour::SKY),
+            ("brought by forces", "work_applied", 1.0, Colour::GREY),
+        ];
+        let mut sums: Vec<(&str, Colour, Vec<(f64, f64)>)> = Vec::new();
+        for (label, column, sign, colour) in causes {
+            let mut sum = 0.0;
+            let mut points = vec![(start, 0.0)];
+            for (&t, work) in t.iter().zip(data.audit(column)?) {
+                sum += sign * work;
+                points.push((t, sum));
+            }
+            sums.push((label, colour, points));
+        }
+        for (label, colour, points) in sums {
+            if reach(&points) > visible {
+                let (label, colour) = (label.to_owned(), Some(colour));
+                panel.series.push(Series { label, points, colour, kind: SeriesKind::Dashed, ..Series::default() });
+            }
+        }
+    }
+    let values = panel.series.iter().flat_map(|series| &series.points).map(|point| point.1);
+    panel.y_range = steady_range(values, reference);
+    panel.legend = Legend::Above;
+    Ok(Some(panel))
+}
+
+/// How well every step solved its problem, on a logarithmic axis with the limits.
+pub(super) fn certificate(data: &RunData) -> Result<Option<Panel>, RunFigureError> {
+    let t = data.audit("t")?;
+    if t.is_empty() {
+        return Ok(None);
+    }
+    let (start, end) = data.time_range()?;
+    let mut panel = Panel {
+        title: "Certificate".into(),
+        x_label: "time (s)".into(),
+        y_label: "relative error".into(),
+        x_range: Some((start, end)),
+        log_y: true,
+        legend: Legend::Above,
+        ..Panel::default()
+    };
+    let checks: [(&str, &[&str], Colour); 4] = [
+        ("residual", &["residual"], Colour::BLUE),
+        ("momentum", &["momentum"], Colour::GREEN),
+        ("contact laws", &["complementarity", "cone_violation", "dissipation_defect"], Colour::VERMILLION),
+        ("kinetic balance", &["kinetic_balance"], Colour::PURPLE),
+    ];
+    let mut limits: Vec<(f64, Vec<(&str, Colour)>)> = Vec::new();
+    for (label, columns, colour) in checks {
+        let columns = columns.iter().map(|name| data.audit(name)).collect::<Result<Vec<_>, _>>()?;
+        let worst = |row: usize| columns.iter().map(|column| column[row].abs()).fold(0.0, f64::max);
+        // A step counts for the whole interval that it ends; of many steps the worst one is shown.
+        let bins = CERTIFICATE_BINS.min(t.len());
+        let mut points = Vec::with_capacity(bins + 1);
+        let mut from = start;
+        for bin in 0..bins {
+            let rows = bin * t.len() / bins..(bin + 1) * t.len() / bins;
+            let value = rows.clone().map(worst).fold(0.0, f64::max).max(FLOOR);
+            points.push((from, value));
+            from = t[rows.end - 1];
+        }
+        points.push((from, points[points.len() - 1].1));
+        panel.series.push(Series {
+            label: label.into(),
+            points,
+            colour: Some(colour),
+            width: 1.1,
+            kind: SeriesKind::Steps,
+        });
+        let name = if label == "contact laws" { "complementarity".to_owned() } else { label.replace(' ', "_") };
+        if let Some(limit) = data.limit(&name).filter(|limit| *limit > 0.0) {
+            match limits.iter_mut().find(|entry| entry.0 == limit) {
+                Some(entry) => entry.1.push((label, colour)),
+                None => limits.push((limit, vec![(label, colour)])),
+            }
+        }
+    }
+    for (limit, who) in limits {
+        let names: Vec<&str> = who.iter().map(|entry| entry.0).collect();
+        panel.rules.push(Rule {
+            position: RulePosition::Y(limit),
+            label: format!("limit of {}", names.join(", ")),
+            colour: if who.len() == 1 { who[0].1 } else { Colour::GREY },
+            ..Rule::default()
+        });
+    }
+    let values = panel.series.iter().flat_map(|series| &series.points).map(|point| point.1);
+    let largest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
+    let rules = panel.rules.iter().map(|rule| match rule.position {
+        RulePosition::X(at) | RulePosition::Y(at) => at,
+    });
+    let top = rules.fold(largest, f64::max).max(1e-12);
+    panel.y_range = Some((0.3 * FLOOR, 10.0 * top));
+    Ok(Some(panel))
+}
+
+/// Marks the impacts in the panels of a figure whose horizontal axis is time.
+pub(super) fn mark_impacts(data: &RunData, figure: &mut Figure) -> Result<(), RunFigureError> {
+    for panel in &mut figure.panels {
+        panel.rules.extend(over_time(data, "", "")?.rules);
+    }
+    Ok(())
+}

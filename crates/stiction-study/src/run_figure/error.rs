@@ -1,0 +1,84 @@
+//! Why a run has no picture.
+
+use std::path::PathBuf;
+
+use stiction_scene::table_file::TableError;
+use thiserror::Error;
+
+/// Names of columns that an error lists at most.
+const LISTED_COLUMNS: usize = 60;
+
+/// Why a run has no picture.
+#[derive(Debug, Error)]
+pub enum RunFigureError {
+    /// The path is not the folder of a finished run.
+    #[error("`{}` is not a run folder: {reason}", run.display())]
+    NotARun {
+        /// The path.
+        run: PathBuf,
+        /// What is missing.
+        reason: String,
+    },
+    /// A file of the run folder is missing or unreadable.
+    #[error("run folder `{}`: cannot read `{file}`: {source}", run.display())]
+    File {
+        /// The run folder.
+        run: PathBuf,
+        /// Name of the file in it.
+        file: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A table of the run folder is missing, cut off, damaged, or lacks a column.
+    #[error("run folder `{}`: {source}", run.display())]
+    Table {
+        /// The run folder.
+        run: PathBuf,
+        /// What is wrong with the table.
+        source: TableError,
+    },
+    /// The scene of the run cannot be built again.
+    #[error("run folder `{}`: `scene.toml` is not the scene of a run: {reason}", run.display())]
+    Scene {
+        /// The run folder.
+        run: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The tables have no rows.
+    #[error("run folder `{}`: `states.parquet` has no rows", run.display())]
+    Empty {
+        /// The run folder.
+        run: PathBuf,
+    },
+    /// No column was asked for.
+    #[error("run folder `{}`: no column was named", run.display())]
+    NoColumns {
+        /// The run folder.
+        run: PathBuf,
+    },
+    /// There is no column of that name.
+    #[error("run folder `{}` has no column `{column}`{}; there are {}", run.display(), offer(near.as_deref()), list(columns))]
+    UnknownColumn {
+        /// The run folder.
+        run: PathBuf,
+        /// The name asked for.
+        column: String,
+        /// The name that resembles it most, if one does.
+        near: Option<String>,
+        /// All names, as [`available_columns`](super::available_columns) gives them.
+        columns: Vec<String>,
+    },
+}
+
+fn offer(near: Option<&str>) -> String {
+    near.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
+}
+
+fn list(columns: &[String]) -> String {
+    let shown = columns[..columns.len().min(LISTED_COLUMNS)].join(", ");
+    match columns.len().saturating_sub(LISTED_COLUMNS) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

@@ -1,0 +1,394 @@
+//! What a run folder holds, in the form that pictures need.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use stiction_bodies::glamx::{DQuat, DVec3};
+use stiction_bodies::{BodyKind, Dimension, Multibody, Pose};
+use stiction_scene::load;
+use stiction_scene::record::file;
+use stiction_scene::run_folder::{SUMMARY_FILE, is_run_folder};
+use stiction_scene::scene::Scene;
+use stiction_scene::table_file::{Column, Table, TableError};
+
+use super::{RunFigureError, brief};
+
+/// Impacts closer than this share of the run are drawn as one.
+const IMPACT_MERGING: f64 = 0.004;
+/// Impacts that are drawn; of more, those with the largest impulses.
+const MOST_IMPACTS: usize = 12;
+
+/// The tables and the summary of a run.
+pub(super) struct RunData {
+    pub(super) run: PathBuf,
+    /// As plain JSON: a run that failed may have numbers in it that JSON has not.
+    summary: Value,
+    states: Table,
+    contacts: Table,
+    audit: Table,
+    events: Table,
+}
+
+/// An impact that is worth showing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Impact {
+    /// Start of its step, in seconds.
+    pub(super) t: f64,
+    /// End of its step, in seconds.
+    pub(super) t_end: f64,
+    /// Normal impulse, in N s.
+    pub(super) impulse: f64,
+}
+
+/// The rows of the contacts: end of the step in seconds, name, normal impulse in N s, mode.
+pub(super) struct ContactRows<'a> {
+    pub(super) t: &'a [f64],
+    pub(super) contact: &'a [String],
+    pub(super) impulse: &'a [f64],
+    pub(super) mode: &'a [String],
+}
+
+/// A contact that changed its mode during a step.
+pub(super) struct ModeChange<'a> {
+    pub(super) t: f64,
+    pub(super) t_end: f64,
+    pub(super) contact: &'a str,
+    pub(super) to: &'a str,
+}
+
+/// One body over time: a value per recorded state.
+pub(super) struct BodyTrack {
+    /// Number of the body in the model.
+    pub(super) body: usize,
+    pub(super) name: String,
+    /// Whether forces move it, and not a prescription.
+    pub(super) is_free: bool,
+    /// Whether it can turn.
+    pub(super) turns: bool,
+    /// Empty when the columns were not recorded.
+    pub(super) poses: Vec<Pose>,
+    /// World axes, in m/s; what was not recorded is not a number.
+    pub(super) velocity: Vec<DVec3>,
+    /// World axes, in rad/s; what was not recorded is not a number.
+    pub(super) spin: Vec<DVec3>,
+}
+
+impl BodyTrack {
+    /// Whether any velocity was recorded.
+    pub(super) fn has_velocity(&self) -> bool {
+        let known = |vectors: &[DVec3]| vectors.first().is_some_and(|v| v.to_array().iter().any(|c| !c.is_nan()));
+        known(&self.velocity) || known(&self.spin)
+    }
+
+    /// Largest speed, in m/s.
+    pub(super) fn top_speed(&self) -> f64 {
+        self.velocity.iter().map(|v| v.length()).fold(0.0, f64::max)
+    }
+}
+
+impl RunData {
+    /// Reads the folder of a run that has come to an end.
+    pub(super) fn read(run: &Path) -> Result<Self, RunFigureError> {
+        let no_run = |reason: &str| RunFigureError::NotARun { run: run.to_owned(), reason: reason.to_owned() };
+        if !run.is_dir() {
+            return Err(no_run(if run.exists() { "it is not a folder" } else { "there is no such folder" }));
+        }
+        let unreadable = |file| move |source| RunFigureError::File { run: run.to_owned(), file, source };
+        if !is_run_folder(run).map_err(unreadable(SUMMARY_FILE))? {
+            return Err(no_run("it has no `summary.json` written by a run"));
+        }
+        let text = std::fs::read(run.join(SUMMARY_FILE)).map_err(unreadable(SUMMARY_FILE))?;
+        let summary = serde_json::from_slice(&text).map_err(|_| no_run("its `summary.json` is damaged"))?;
+        let table = |name| Table::read(run.join(name)).map_err(in_run(run));
+        Ok(Self {
+            run: run.to_owned(),
+            summary,
+            states: table(file::STATES)?,
+            contacts: table(file::CONTACTS)?,
+            audit: table(file::AUDIT)?,
+            events: table(file::EVENTS)?,
+        })
+    }
+
+    /// The scene that ran and its bodies.
+    pub(super) fn scene(&self) -> Result<(Scene, Multibody), RunFigureError> {
+        let text = std::fs::read_to_string(self.run.join(file::SCENE)).map_err(|source| RunFigureError::File {
+            run: self.run.clone(),
+            file: file::SCENE,
+            source,
+        })?;
+        let wrong = |reason: String| RunFigureError::Scene { run: self.run.clone(), reason };
+        let loaded = load::parse(&text, file::SCENE).map_err(|e| wrong(e.to_string()))?;
+        let (system, _) = loaded.build_multibody().map_err(|e| wrong(e.to_string()))?;
+        Ok((loaded.scene, system))
+    }
+
+    /// Name of the scene.
+    pub(super) fn title(&self) -> String {
+        self.summary.get("scene").and_then(Value::as_str).unwrap_or_default().to_owned()
+    }
+
+    /// Times of the recorded states, in seconds.
+    pub(super) fn times(&self) -> Result<&[f64], RunFigureError> {
+        self.states.real("t").map_err(in_run(&self.run))
+    }
+
+    /// First and last recorded time, in seconds.
+    pub(super) fn span(&self) -> Result<(f64, f64), RunFigureError> {
+        let times = self.times()?;
+        Ok((times.first().copied().unwrap_or(0.0), times.last().copied().unwrap_or(1.0)))
+    }
+
+    /// A range for axes of time; it has some width even when the run made no step.
+    pub(super) fn time_range(&self) -> Result<(f64, f64), RunFigureError> {
+        let (start, end) = self.span()?;
+        Ok(if end > start { (start, end) } else { (start, start + 1.0) })
+    }
+
+    /// A column of the states, when it was recorded.
+    pub(super) fn state(&self, name: &str) -> Option<&[f64]> {
+        self.states.real(name).ok()
+    }
+
+    /// Names of the columns of the states, without the time.
+    pub(super) fn state_names(&self) -> impl Iterator<Item = &String> {
+        self.states.names().iter().filter(|name| *name != "t")
+    }
+
+    /// A real column of the certificates.
+    pub(super) fn audit(&self, name: &str) -> Result<&[f64], RunFigureError> {
+        self.audit.real(name).map_err(in_run(&self.run))
+    }
+
+    /// Names of the columns of the certificates, without the time.
+    pub(super) fn audit_names(&self) -> impl Iterator<Item = &String> {
+        self.audit.names().iter().filter(|name| *name != "t")
+    }
+
+    /// Steps that the run made.
+    pub(super) fn step_count(&self) -> u64 {
+        self.summary.get("steps").and_then(Value::as_u64).unwrap_or(0)
+    }
+
+    /// Step size, in seconds.
+    pub(super) fn step(&self) -> Option<f64> {
+        self.summary.get("step").and_then(Value::as_f64).filter(|h| *h > 0.0)
+    }
+
+    /// Limit of a number of the certificate, when it has one.
+    pub(super) fn limit(&self, check: &str) -> Option<f64> {
+        let checks = self.summary.get("certificate")?.get("checks")?.as_array()?;
+        checks.iter().find(|entry| entry.get("name").and_then(Value::as_str) == Some(check))?.get("limit")?.as_f64()
+    }
+
+    /// What ran and how well: scheme, method, step, outcome, worst residual, digest.
+    pub(super) fn subtitle(&self, dimension: Dimension) -> String {
+        let mut parts = Vec::new();
+        if let Some((name, settings)) = tagged(self.summary.get("scheme")) {
+            let version = settings.get("version").and_then(Value::as_str).unwrap_or_default();
+            parts.push(format!("{name} {version}").trim_end().to_owned());
+        }
+        if let Some((name, settings)) = tagged(self.summary.get("method")) {
+            let count = match settings.get("directions") {
+                _ if dimension == Dimension::Plane => None,
+                Some(Value::Array(list)) => Some(list.len() as u64),
+                Some(number) => number.as_u64(),
+                None => None,
+            };
+            parts.push(count.map_or_else(|| name.to_owned(), |count| format!("{name} with {count} directions")));
+        }
+        if let Some(step) = self.step() {
+            parts.push(format!("step {step} s"));
+        }
+        let text = |key: &str| self.summary.get(key).and_then(Value::as_str);
+        if let Some(outcome) = text("outcome") {
+            let end = self.summary.get("end").and_then(Value::as_f64);
+            let at = end.map_or_else(String::new, |t| format!(" at t = {} s", brief(t, t.abs())));
+            parts.push(format!("{}{at}", outcome.replace('-', " ")));
+        }
+        let certificate = self.summary.get("certificate");
+        let checks = certificate.and_then(|it| it.get("checks")).and_then(Value::as_array);
+        let residual = checks.and_then(|all| all.iter().find(|it| it.get("name") == Some(&"residual".into())));
+        if let Some(worst) = residual.and_then(|it| it.get("worst")) {
+            let worst = worst.as_f64().map_or_else(|| "unbounded".to_owned(), |worst| format!("{worst:.1e}"));
+            parts.push(format!("worst residual {worst}"));
+        }
+        if certificate.and_then(|it| it.get("met")) == Some(&Value::Bool(false)) {
+            parts.push("certificate not met".to_owned());
+        }
+        if let Some(digest) = text("digest") {
+            parts.push(format!("digest {}", digest.chars().take(12).collect::<String>()));
+        }
+        parts.join(", ")
+    }
+
+    /// Poses and velocities of everything that moves, as far as they were recorded.
+    pub(super) fn tracks(&self, system: &Multibody) -> Result<Vec<BodyTrack>, RunFigureError> {
+        let times = self.times()?;
+        let model = system.model();
+        let mut tracks = Vec::new();
+        for (body, entry) in model.bodies.iter().enumerate() {
+            if entry.kind == BodyKind::Static {
+                continue;
+            }
+            let column = |suffix: &str| self.state(&format!("{}.{suffix}", entry.name));
+            let vectors = |suffixes: [&str; 3]| -> Vec<DVec3> {
+                let columns = suffixes.map(|suffix| if suffix.is_empty() { None } else { column(suffix) });
+                let value = |axis: usize, row: usize| match columns[axis] {
+                    Some(values) => values[row],
+                    None if suffixes[axis].is_empty() => 0.0,
+                    None => f64::NAN,
+                };
+                (0..times.len()).map(|i| DVec3::new(value(0, i), value(1, i), value(2, i))).collect()
+            };
+            let is_plane = model.dimension == Dimension::Plane;
+            let (place, velocity, spin) = match is_plane {
+                true => (["x", "y", ""], ["vx", "vy", ""], ["", "", "w"]),
+                false => (["x", "y", "z"], ["vx", "vy", "vz"], ["wx", "wy", "wz"]),
+            };
+            let turns = !matches!(entry.kind, BodyKind::Point { .. });
+            let positions = vectors(place);
+            let orientations: Option<Vec<DQuat>> = if !turns {
+                Some(vec![entry.pose.orientation; times.len()])
+            } else if is_plane {
+                column("angle").map(|angles| angles.iter().map(|&angle| DQuat::from_rotation_z(angle)).collect())
+            } else {
+                let parts = ["qx", "qy", "qz", "qw"].map(column);
+                parts.iter().all(Option::is_some).then(|| {
+                    let [x, y, z, w] = parts.map(Option::unwrap_or_default);
+                    (0..times.len()).map(|i| DQuat::from_xyzw(x[i], y[i], z[i], w[i])).collect()
+                })
+            };
+            let is_free = entry.kind.is_free();
+            let poses = match orientations {
+                // A prescribed pose follows from the time alone.
+                _ if !is_free => times.iter().map(|&t| system.pose(body, t, &[])).collect(),
+                Some(orientations) if positions.iter().all(|position| position.is_finite()) => {
+                    positions.into_iter().zip(orientations).map(|(p, o)| Pose::new(p, o)).collect()
+                }
+                _ => Vec::new(),
+            };
+            let spin = if turns { vectors(spin) } else { vec![DVec3::ZERO; times.len()] };
+            let name = entry.name.clone();
+            tracks.push(BodyTrack { body, name, is_free, turns, poses, velocity: vectors(velocity), spin });
+        }
+        Ok(tracks)
+    }
+
+    /// The impacts that are worth showing, by time.
+    pub(super) fn impacts(&self) -> Result<Vec<Impact>, RunFigureError> {
+        let at = in_run(&self.run);
+        let modes = self.events.text("to").map_err(&at)?;
+        let (t, t_end) = (self.events.real("t").map_err(&at)?, self.events.real("t_end").map_err(&at)?);
+        let impulse = self.events.real("c_n").map_err(&at)?;
+        let (start, end) = self.span()?;
+        let mut impacts: Vec<Impact> = Vec::new();
+        for i in (0..modes.len()).filter(|&i| modes[i] == "impact") {
+            let impact = Impact { t: t[i], t_end: t_end[i], impulse: impulse[i] };
+            match impacts.last_mut() {
+                Some(last) if impact.t - last.t <= IMPACT_MERGING * (end - start) => {
+                    last.impulse = last.impulse.max(impact.impulse);
+                }
+                _ => impacts.push(impact),
+            }
+        }
+        impacts.sort_by(|a, b| b.impulse.total_cmp(&a.impulse));
+        impacts.truncate(MOST_IMPACTS);
+        impacts.sort_by(|a, b| a.t.total_cmp(&b.t));
+        Ok(impacts)
+    }
+
+    /// All changes of mode, by time.
+    pub(super) fn mode_changes(&self) -> Result<Vec<ModeChange<'_>>, RunFigureError> {
+        let at = in_run(&self.run);
+        let (t, t_end) = (self.events.real("t").map_err(&at)?, self.events.real("t_end").map_err(&at)?);
+        let (contact, to) = (self.events.text("contact").map_err(&at)?, self.events.text("to").map_err(&at)?);
+        let change = |i: usize| ModeChange { t: t[i], t_end: t_end[i], contact: &contact[i], to: &to[i] };
+        Ok((0..t.len()).map(change).collect())
+    }
+
+    /// Names of the contacts in the table, in the order of their first row.
+    pub(super) fn contact_names(&self) -> Result<Vec<&str>, RunFigureError> {
+        let rows = self.contacts.text("contact").map_err(in_run(&self.run))?;
+        let mut seen = std::collections::HashSet::new();
+        Ok(rows.iter().map(String::as_str).filter(|name| seen.insert(*name)).collect())
+    }
+
+    /// Names of the columns with numbers of the contacts, without the time.
+    pub(super) fn contact_column_names(&self) -> impl Iterator<Item = &String> {
+        let is_number = |name: &&String| !matches!(self.contacts.column(name), Some(Column::Text(_)));
+        self.contacts.names().iter().filter(|name| *name != "t").filter(is_number)
+    }
+
+    /// Every row of the contacts, by time.
+    pub(super) fn contact_rows(&self) -> Result<ContactRows<'_>, RunFigureError> {
+        let at = in_run(&self.run);
+        Ok(ContactRows {
+            t: self.contacts.real("t").map_err(&at)?,
+            contact: self.contacts.text("contact").map_err(&at)?,
+            impulse: self.contacts.real("c_n").map_err(&at)?,
+            mode: self.contacts.text("mode").map_err(&at)?,
+        })
+    }
+
+    /// A column of one contact, a value per recorded state; not a number where the contact has no row or `keep` refuses it.
+    pub(super) fn contact_column(
+        &self,
+        contact: &str,
+        column: &str,
+        keep: impl Fn(usize) -> bool,
+    ) -> Result<Vec<f64>, RunFigureError> {
+        let at = in_run(&self.run);
+        let names = self.contacts.text("contact").map_err(&at)?;
+        let wanted = (0..names.len()).filter(|&row| names[row] == contact && keep(row));
+        self.aligned(&self.contacts, column, wanted)
+    }
+
+    /// A column of the certificates, a value per recorded state; not a number where there is no row.
+    pub(super) fn audit_column(&self, column: &str) -> Result<Vec<f64>, RunFigureError> {
+        self.aligned(&self.audit, column, 0..self.audit.row_count())
+    }
+
+    /// Puts the values of some rows of another table beside the states of the same time. Both are sorted by time.
+    fn aligned(
+        &self,
+        table: &Table,
+        column: &str,
+        rows: impl Iterator<Item = usize>,
+    ) -> Result<Vec<f64>, RunFigureError> {
+        let at = in_run(&self.run);
+        let (times, t) = (self.times()?, table.real("t").map_err(&at)?);
+        let mut values = vec![f64::NAN; times.len()];
+        let mut state = 0;
+        for row in rows {
+            while state < times.len() && times[state] < t[row] {
+                state += 1;
+            }
+            if state == times.len() {
+                break;
+            }
+            if times[state] == t[row] {
+                values[state] = match table.column(column) {
+                    Some(Column::Real(all)) => all[row],
+                    Some(Column::Integer(all)) => all[row] as f64,
+                    _ => return Err(at(table.real(column).expect_err("a column that is not a number"))),
+                };
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// Puts the run folder in front of an error of one of its tables.
+pub(super) fn in_run(run: &Path) -> impl Fn(TableError) -> RunFigureError + '_ {
+    move |source| RunFigureError::Table { run: run.to_owned(), source }
+}
+
+/// Name and settings of a choice such as `{"pyramid": {…}}` or `"pyramid"`.
+fn tagged(value: Option<&Value>) -> Option<(&str, &Value)> {
+    match value? {
+        Value::Object(map) => map.iter().next().map(|(name, settings)| (name.as_str(), settings)),
+        Value::String(name) => Some((name, &Value::Null)),
+        _ => None,
+    }
+}

@@ -1,0 +1,237 @@
+//! Closed forms and published numbers, through scene files: what a user of the command line would see.
+
+use std::f64::consts::PI;
+
+use stiction_dynamics::{Audit, Simulation};
+use stiction_scene::builtin;
+use stiction_scene::load::{load, parse};
+use stiction_study::reproduce::EXPERIMENTS;
+
+#[track_caller]
+fn assert_close(value: f64, expected: f64, tolerance: f64, reason: &str) {
+    assert!((value - expected).abs() <= tolerance, "{value} is not {expected} ± {tolerance} ({reason})");
+}
+
+fn simulation(scene: &str, overrides: &[String]) -> Simulation {
+    load(scene, overrides).unwrap().build().unwrap()
+}
+
+/// A box on a horizontal floor under a tilted gravity: downhill is the direction x, along the first friction direction.
+fn tilted_box(slope: f64, mu: f64, directions: &str, h: f64, end: f64) -> Simulation {
+    let angle = slope.atan();
+    let text = format!(
+        r#"
+format = 1
+name = "tilted"
+dimension = "space"
+gravity = [{:?}, 0.0, {:?}]
+[run]
+step = {h:?}
+end = {end:?}
+[method.pyramid]
+directions = {directions}
+[[material]]
+name = "wood"
+friction = {mu:?}
+[[body]]
+name = "floor"
+kind = "static"
+material = "wood"
+[[body.shape]]
+half-space = {{ normal = [0.0, 0.0, 1.0] }}
+[[body]]
+name = "block"
+material = "wood"
+density = 500.0
+position = [0.0, 0.0, 0.05]
+[[body.shape]]
+box = {{ size = [0.4, 0.4, 0.1] }}
+"#,
+        9.81 * angle.sin(),
+        -9.81 * angle.cos(),
+    );
+    parse(&text, "tilted.toml").unwrap().build().unwrap()
+}
+
+#[test]
+fn every_published_number_of_the_rod_is_met() {
+    let result = EXPERIMENTS.iter().find(|experiment| experiment.id == "rod").unwrap().run(&mut |_| {}).unwrap();
+    assert!(result.rows.len() >= 40, "{} rows", result.rows.len());
+    let missed: Vec<_> = result.rows.iter().filter(|row| !row.ok).collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+#[test]
+fn a_block_below_the_friction_angle_does_not_creep() {
+    // [ST96]-type schemes stick exactly: what remains is rounding. 10 s at every step size.
+    for h in [0.1, 0.01, 1e-3, 1e-4, 1e-5] {
+        let mut incline = simulation("incline", &[format!("run.step={h:?}"), "run.end=10.0".into()]);
+        let start = incline.state().clone();
+        let end = incline.run().unwrap();
+        let moved = (0..3).map(|i| (end.q[i] - start.q[i]).powi(2)).sum::<f64>().sqrt();
+        assert!(moved / 10.0 <= 1e-12, "h = {h}: {} m/s", moved / 10.0);
+    }
+}
+
+#[test]
+fn the_incline_scene_is_at_99_percent_of_the_friction_angle() {
+    // Beyond the angle it must slide, or the test above would test nothing.
+    let mut slower = simulation("incline", &["material.0.friction=0.49".into(), "run.end=1.0".into()]);
+    let start = slower.state().clone();
+    let end = slower.run().unwrap();
+    // tan = 0.495 on μ = 0.49: a = g (sin - μ cos) = g cos (0.005), and s = a (t² + h t)/2 for the implicit update.
+    let cosine = 1.0 / (1.0f64 + 0.495 * 0.495).sqrt();
+    let expected = 9.81 * cosine * 0.005 * (1.0 + 0.01) / 2.0;
+    let moved = (0..3).map(|i| (end.q[i] - start.q[i]).powi(2)).sum::<f64>().sqrt();
+    assert_close(moved, expected, 1e-9, "uniform acceleration");
+}
+
+#[test]
+fn between_two_friction_directions_the_limit_is_smaller_by_a_cosine() {
+    let (mu, k) = (0.5, 8);
+    let turned: Vec<String> = (0..k)
+        .map(|i| {
+            let angle = PI / k as f64 + 2.0 * PI * i as f64 / k as f64;
+            format!("[{:?}, {:?}]", angle.cos(), angle.sin())
+        })
+        .collect();
+    let turned = format!("[{}]", turned.join(", "));
+    let limit = mu * (PI / k as f64).cos();
+    let moved = |slope: f64, directions: &str| {
+        let mut block = tilted_box(slope, mu, directions, 1e-3, 2.0);
+        block.run().unwrap().q[0]
+    };
+    assert!(moved(0.99 * mu, "8").abs() / 2.0 <= 1e-12, "along a direction it holds up to μ");
+    assert!(moved(1.01 * mu, "8") > 1e-3);
+    assert!(moved(0.99 * limit, &turned).abs() / 2.0 <= 1e-12, "between two it holds up to μ cos(π/k)");
+    assert!(moved(1.01 * limit, &turned) > 1e-3);
+}
+
+#[test]
+fn a_sliding_block_stops_where_it_must_in_every_direction() {
+    // μ = 0.5, v₀ = 6: 3.669725 m. The inscribed polygon is weaker by up to cos(π/k) and bends by up to π/k.
+    let (speed, k, h): (f64, f64, f64) = (6.0, 32.0, 1e-3);
+    let exact = speed * speed / (2.0 * 0.5 * 9.81);
+    for j in 0..16 {
+        let angle = (2.0 + 22.5 * f64::from(j)).to_radians();
+        let velocity = format!("body.block.velocity=[{:?}, {:?}, 0.0]", speed * angle.cos(), speed * angle.sin());
+        let mut block = simulation("sliding-block", &[velocity, format!("run.step={h:?}")]);
+        let start = block.state().q.clone();
+        let mut lift = 0.0f64;
+        block.run_with(|s| lift = lift.max((s.state().q[2] - start[2]).abs())).unwrap();
+        let (state, mut turn) = (block.state(), 0.0f64);
+        let (x, y) = (state.q[0] - start[0], state.q[1] - start[1]);
+        turn = turn.max((y.atan2(x) - angle + PI).rem_euclid(2.0 * PI) - PI).abs();
+        assert!(turn <= PI / k, "launched at {angle}: turned by {turn}");
+        let distance = x.hypot(y) + speed * h / 2.0;
+        assert!(distance >= exact - 1e-9 && distance <= exact / (PI / k).cos() + 1e-4, "{distance} against {exact}");
+        assert!(lift <= 1e-12, "lift {lift}");
+        assert!(state.v.iter().all(|v| v.abs() < 1e-11), "{:?}", state.v);
+    }
+}
+
+#[test]
+fn a_block_on_a_belt_reaches_the_speed_of_the_belt() {
+    let mut belt = simulation("belt", &[]);
+    let mut audit = Audit::default();
+    belt.run_with(|s| {
+        audit.observe(s.system(), s.scheme().contact_solver(), s.before(), s.last_step());
+    })
+    .unwrap();
+    let v = &belt.state().v;
+    assert_close(v[0], 1.0, 1e-12, "the belt runs with 1 m/s");
+    assert!(v[1..].iter().all(|v| v.abs() < 1e-12), "{v:?}");
+    // The belt works μ m g over its own way while the block slides: twice what the block gets; friction takes the other half.
+    let energy = audit.sum.energy;
+    assert!(energy.drive > 0.0 && energy.friction < 0.0, "{energy:?}");
+    assert_close(
+        energy.drive + energy.friction,
+        energy.kinetic_change,
+        1e-9,
+        "belt minus friction is the block's energy",
+    );
+}
+
+#[test]
+fn a_hyperstatic_box_stands_still_and_its_corners_carry_its_weight() {
+    let mut rest = simulation("box-on-corners", &[]);
+    let start = rest.state().clone();
+    rest.run().unwrap();
+    let (state, step) = (rest.state(), rest.last_step());
+    assert!(state.v.iter().all(|v| v.abs() < 1e-11), "{:?}", state.v);
+    assert!((0..3).all(|i| (state.q[i] - start.q[i]).abs() < 1e-12));
+    let carried: f64 = step.solution.contacts.iter().map(|contact| contact.normal).sum();
+    let weight = -step.force[2] * step.h;
+    assert_close(carried, weight, 1e-10 * weight, "the sum is unique although its parts are not");
+}
+
+#[test]
+fn a_painleve_rod_stops_in_a_shock() {
+    // No forces satisfy the laws at the first instant; an impulse must. In the limit h → 0 the sliding end sticks at once:
+    // the impulse p that makes its velocity zero, G p = -v, with v = (v₀, 0) along tangent and normal.
+    let after_shock = |h: f64| {
+        let mut rod = simulation("painleve-rod", &[format!("run.step={h:?}"), format!("run.end={:?}", 3.0 * h)]);
+        let start = rod.state().clone();
+        rod.run().unwrap();
+        (start, rod.state().clone())
+    };
+    let (start, end) = after_shock(1e-6);
+    let (sine, cosine) = start.q[2].sin_cos();
+    // Arm from the centre to the lower end, whichever side it is.
+    let arm = if sine > 0.0 { (-cosine, -sine) } else { (cosine, sine) };
+    let (n, t) = ([0.0, 1.0, arm.0], [1.0, 0.0, -arm.1]);
+    let mass = [1.0, 1.0, 1.0 / 3.0];
+    let dot = |a: &[f64; 3], b: &[f64; 3]| (0..3).map(|i| a[i] * b[i] / mass[i]).sum::<f64>();
+    let (nn, nt, tt) = (dot(&n, &n), dot(&n, &t), dot(&t, &t));
+    let slip: f64 = (0..3).map(|i| t[i] * start.v[i]).sum();
+    assert!(slip < 0.0, "it slides to the left");
+    // A nn - μ |nt| < 0 is the paradox itself.
+    assert!(nn - 2.0 * nt.abs() < 0.0, "{nn} {nt}");
+    let determinant = nn * tt - nt * nt;
+    let (p_n, p_t) = (nt * slip / determinant, -nn * slip / determinant);
+    assert!(p_n > 0.0 && p_t.abs() <= 2.0 * p_n, "sticking is inside the cone: {p_n} {p_t}");
+    for i in 0..3 {
+        let expected = start.v[i] + (n[i] * p_n + t[i] * p_t) / mass[i];
+        assert_close(end.v[i], expected, 1e-4, "velocity after the shock, order h");
+    }
+    let (_, coarse) = after_shock(1e-4);
+    assert!((0..3).all(|i| (coarse.v[i] - end.v[i]).abs() < 1e-2), "the shock does not depend on h");
+}
+
+#[test]
+fn work_by_cause_explains_the_kinetic_energy_in_every_scene() {
+    for scene in builtin::all() {
+        let mut simulation = simulation(scene.name, &[]);
+        let mut audit = Audit::default();
+        simulation
+            .run_with(|s| {
+                audit.observe(s.system(), s.scheme().contact_solver(), s.before(), s.last_step());
+            })
+            .unwrap();
+        let worst = audit.worst;
+        assert!(worst.kinetic_balance <= 1e-10, "{}: {worst:?}", scene.name);
+        assert!(worst.momentum <= 1e-11 && worst.residual <= 1e-12, "{}: {worst:?}", scene.name);
+        assert!(worst.cone_violation <= 1e-11 && worst.complementarity <= 1e-10, "{}: {worst:?}", scene.name);
+        assert!(worst.dissipation_defect <= 1e-10, "{}: {worst:?}", scene.name);
+    }
+}
+
+#[test]
+fn the_rod_of_the_scene_is_the_rod_of_the_formulas() {
+    // The same rod twice: as bodies and shapes, and as three formulas written by hand.
+    use stiction_dynamics::reference::Rod;
+    use stiction_dynamics::{ContactMethod, ContactSolver, StewartTrinkle, StewartTrinkleSettings};
+    let mut scene = simulation("rod", &[]);
+    let scheme =
+        StewartTrinkle::new(StewartTrinkleSettings::default(), ContactSolver::new(ContactMethod::default()).unwrap());
+    let mut formulas = Simulation::new(Box::new(Rod::default()), Box::new(scheme), Rod::start(), scene.grid());
+    while !scene.is_finished() {
+        scene.step().unwrap();
+        formulas.step().unwrap();
+        for i in 0..3 {
+            let t = scene.state().t;
+            assert_close(scene.state().q[i], formulas.state().q[i], 1e-10, &format!("coordinate {i} at t = {t}"));
+            assert_close(scene.state().v[i], formulas.state().v[i], 1e-9, &format!("velocity {i} at t = {t}"));
+        }
+    }
+}
