@@ -51,7 +51,7 @@ impl Lcp {
         check_size("the matrix of the LCP", matrix.as_ref(), n, n)?;
         check_finite("the matrix of the LCP", matrix.as_ref())?;
         check_finite_vector("the offset of the LCP", &offset)?;
-        let scaling = Scaling::of(matrix.as_ref(), &offset);
+        let scaling = Scaling::of(&matrix, &offset);
         Ok(Self { matrix, offset, scaling })
     }
 
@@ -61,8 +61,8 @@ impl Lcp {
     }
 
     /// The matrix $M$.
-    pub fn matrix(&self) -> MatRef<'_, f64> {
-        self.matrix.as_ref()
+    pub fn matrix(&self) -> &Mat<f64> {
+        &self.matrix
     }
 
     /// The offset $q$.
@@ -110,19 +110,21 @@ impl Lcp {
 
 impl Scaling {
     /// Equilibrates $|M|$ by rows and columns, then measures the offset.
-    fn of(matrix: MatRef<'_, f64>, offset: &[f64]) -> Self {
+    fn of(matrix: &Mat<f64>, offset: &[f64]) -> Self {
         let n = offset.len();
         let (mut rows, mut columns) = (vec![1.0f64; n], vec![1.0f64; n]);
         let (mut row_largest, mut column_largest) = (vec![0.0f64; n], vec![0.0f64; n]);
         for _ in 0..EQUILIBRATION_PASSES {
             row_largest.fill(0.0);
-            column_largest.fill(0.0);
             for j in 0..n {
-                for i in 0..n {
-                    let entry = (matrix[(i, j)] * rows[i] * columns[j]).abs();
-                    row_largest[i] = row_largest[i].max(entry);
-                    column_largest[j] = column_largest[j].max(entry);
+                let factor = columns[j];
+                let mut largest = 0.0f64;
+                for ((entry, row), row_largest) in matrix.col_as_slice(j).iter().zip(&rows).zip(&mut row_largest) {
+                    let size = (entry * row * factor).abs();
+                    *row_largest = row_largest.max(size);
+                    largest = largest.max(size);
                 }
+                column_largest[j] = largest;
             }
             for i in 0..n {
                 // An empty row or column keeps its factor.
@@ -168,11 +170,8 @@ pub(crate) fn check_size(
 /// Checks that every entry of a matrix is finite.
 pub(crate) fn check_finite(what: &'static str, matrix: MatRef<'_, f64>) -> Result<(), ProblemError> {
     for column in 0..matrix.ncols() {
-        for row in 0..matrix.nrows() {
-            let value = matrix[(row, column)];
-            if !value.is_finite() {
-                return Err(ProblemError::NotFinite { what, row, column, value });
-            }
+        if let Some(row) = matrix.col(column).iter().position(|value| !value.is_finite()) {
+            return Err(ProblemError::NotFinite { what, row, column, value: matrix[(row, column)] });
         }
     }
     Ok(())

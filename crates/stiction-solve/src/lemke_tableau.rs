@@ -136,14 +136,16 @@ impl LemkeTableau {
         let scaling = lcp.scaling();
         self.n = n;
         self.entries.clear();
-        self.entries.resize(n * (n + 2), 0.0);
-        for i in 0..n {
-            let row = &mut self.entries[i * (n + 2)..(i + 1) * (n + 2)];
-            for j in 0..n {
-                row[j] = lcp.matrix()[(i, j)] * scaling.rows[i] * scaling.columns[j];
+        let width = n + 2;
+        self.entries.resize(n * width, 0.0);
+        for j in 0..n {
+            for (i, entry) in lcp.matrix().col_as_slice(j).iter().enumerate() {
+                self.entries[i * width + j] = entry * scaling.rows[i] * scaling.columns[j];
             }
-            row[n] = 1.0; // d, the covering vector
-            row[n + 1] = lcp.offset()[i] * scaling.rows[i] / scaling.offset;
+        }
+        for i in 0..n {
+            self.entries[i * width + n] = 1.0; // d, the covering vector
+            self.entries[i * width + n + 1] = lcp.offset()[i] * scaling.rows[i] / scaling.offset;
         }
         self.basic.clear();
         self.basic.extend(0..n);

@@ -16,9 +16,7 @@ pub fn lcp_residual(lcp: &Lcp, z: &[f64], w: &mut Vec<f64>) -> f64 {
     w.extend_from_slice(lcp.offset());
     for j in 0..n {
         if z[j] != 0.0 {
-            for i in 0..n {
-                w[i] += matrix[(i, j)] * z[j];
-            }
+            w.iter_mut().zip(matrix.col_as_slice(j)).for_each(|(w, entry)| *w += entry * z[j]);
         }
     }
     let scaling = lcp.scaling();

@@ -17,7 +17,6 @@ use faer::Mat;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use smallvec::SmallVec;
 use stiction_solve::{Lcp, LemkeSettings, LemkeTableau, MixedLcp};
 
 use crate::contact::Tangents;
@@ -280,9 +279,7 @@ impl Pyramid {
         let mut delassus = Mat::<f64>::zeros(size, size);
         for j in 0..size {
             self.solved_rows[j].add_to(1.0, &mut self.dense);
-            for i in 0..size {
-                delassus[(i, j)] = rows[i].dot(&self.dense);
-            }
+            delassus.col_as_slice_mut(j).iter_mut().zip(&rows).for_each(|(entry, row)| *entry = row.dot(&self.dense));
             self.solved_rows[j].entries().iter().for_each(|&(index, _)| self.dense[index] = 0.0);
         }
 
@@ -293,10 +290,17 @@ impl Pyramid {
             |unknown: usize| if unknown < weights.len() { weights[unknown] } else { normals[unknown - weights.len()] };
         let mut matrix = Mat::<f64>::zeros(unknown_count, unknown_count);
         let mut offset = vec![0.0; unknown_count];
+        let mut rates = vec![0.0; size];
         for j in 0..impulse_count {
-            for i in 0..impulse_count {
-                matrix[(i, j)] = column(i).product(&delassus, &column(j));
+            // The rates that a unit of this impulse gives to all rows, then to all unknowns.
+            let Column { rows: [first, second], factors } = column(j);
+            let (one, two) = (delassus.col_as_slice(first), delassus.col_as_slice(second));
+            for row in 0..size {
+                rates[row] = factors[0] * one[row] + factors[1] * two[row];
             }
+            let target = matrix.col_as_slice_mut(j);
+            let columns = weights.iter().chain(&normals);
+            target.iter_mut().zip(columns).for_each(|(entry, column)| *entry = column.combine(|row| rates[row]));
             offset[j] = column(j).combine(|row| free_rates[row]);
         }
         for (b, bound) in bounds.iter().enumerate() {
@@ -384,13 +388,7 @@ struct Bound {
 impl Column {
     /// The combination of values that belong to rows.
     fn combine(&self, value: impl Fn(usize) -> f64) -> f64 {
-        let first = self.factors[0] * value(self.rows[0]);
-        if self.factors[1] == 0.0 { first } else { first + self.factors[1] * value(self.rows[1]) }
-    }
-
-    /// The bilinear form with a matrix over the rows.
-    fn product(&self, matrix: &Mat<f64>, other: &Self) -> f64 {
-        self.combine(|i| other.combine(|j| matrix[(i, j)]))
+        self.factors[0] * value(self.rows[0]) + self.factors[1] * value(self.rows[1])
     }
 }
 
@@ -403,10 +401,7 @@ fn check_tangents(tangents: &Tangents, what: impl Fn() -> String) -> Result<(), 
 
 fn push_weights(weights: &mut Vec<Column>, first_row: usize, tangent_count: usize, corners: &[[f64; 2]]) {
     let second_row = first_row + tangent_count - 1;
-    for corner in corners {
-        let factors: SmallVec<[f64; 2]> = corner.iter().copied().collect();
-        weights.push(Column { rows: [first_row, second_row], factors: [factors[0], factors[1]] });
-    }
+    weights.extend(corners.iter().map(|&factors| Column { rows: [first_row, second_row], factors }));
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use stiction_bodies::{BodyKind, MultibodyModel};
 
 use super::run_data::{BodyTrack, ContactRows, RunData};
-use super::{MOST_CURVES, NOISE, RunFigureError, body_colour, fastest, steady_range};
+use super::{MOST_CURVES, NOISE, RunFigureError, body_colour, curve_colour, fastest, steady_range};
 use crate::figure::{Colour, Figure, Legend, Outline, Panel, Rule, RulePosition, Series, SeriesKind, Stroke};
 
 /// What an error of zero is drawn as on a logarithmic axis.
@@ -20,8 +20,8 @@ const SHORTEST_BAR: f64 = 0.002;
 const BAR_HALF_HEIGHT: f64 = 0.3;
 /// Forces are cut off where the largest exceeds this many times the one that is exceeded a fiftieth of the time.
 const PEAK: f64 = 5.0;
-/// Forces whose ups and downs add up to this many times their largest value are drawn as points: lines would fill the panel.
-const RESTLESS: f64 = 10.0;
+/// Forces that change by this share of their usual value from step to step are drawn as points: lines would fill the panel.
+const RESTLESS: f64 = 0.05;
 /// Rows for which there is room at least.
 const FEWEST_ROWS: f64 = 2.5;
 /// Letters of a contact's name beside its bar.
@@ -44,7 +44,7 @@ fn over_time(data: &RunData, title: &str, y_label: &str) -> Result<Panel, RunFig
     })
 }
 
-/// One curve per body.
+/// One curve per body; `None` when nothing of it was recorded.
 fn body_curves(
     data: &RunData,
     shown: &[&BodyTrack],
@@ -52,7 +52,7 @@ fn body_curves(
     title: &str,
     y_label: &str,
     value: impl Fn(&BodyTrack, usize) -> f64,
-) -> Result<Panel, RunFigureError> {
+) -> Result<Option<Panel>, RunFigureError> {
     let times = data.times()?;
     let mut panel = over_time(data, title, y_label)?;
     for track in shown {
@@ -63,8 +63,12 @@ fn body_curves(
     if shown.len() > 3 {
         panel.legend = Legend::Above;
     }
-    panel.y_range = steady_range(panel.series.iter().flat_map(|series| &series.points).map(|point| point.1), scale);
-    Ok(panel)
+    let values = || panel.series.iter().flat_map(|series| &series.points).map(|point| point.1);
+    if !values().any(f64::is_finite) {
+        return Ok(None);
+    }
+    panel.y_range = steady_range(values(), scale);
+    Ok(Some(panel))
 }
 
 /// The speed that counts as one, in m/s, below which [`NOISE`] begins: that of the bodies, or of a step of free fall.
@@ -106,7 +110,7 @@ pub(super) fn planar_velocities(
         let scale = spin_scale(tracks, scale);
         body_curves(data, &turning, scale, "Angular velocity", "ω (rad/s)", |track, row| track.spin[row].z)?
     };
-    Ok([Some(vertical), Some(spin), Some(horizontal)])
+    Ok([vertical, spin, horizontal])
 }
 
 /// Speed and angular speed of bodies in space.
@@ -123,12 +127,12 @@ pub(super) fn speeds(
     let speed = body_curves(data, &shown, scale, "Speed", "|v| (m/s)", |track, row| track.velocity[row].length())?;
     let turning: Vec<&BodyTrack> = shown.iter().copied().filter(|track| track.turns).collect();
     if turning.is_empty() {
-        return Ok([Some(speed), None]);
+        return Ok([speed, None]);
     }
     let scale = spin_scale(tracks, scale);
     let spin =
         body_curves(data, &turning, scale, "Angular speed", "|ω| (rad/s)", |track, row| track.spin[row].length())?;
-    Ok([Some(speed), Some(spin)])
+    Ok([speed, spin])
 }
 
 /// What one contact does between two times.
@@ -154,21 +158,18 @@ fn least_impulse(rows: &ContactRows<'_>) -> f64 {
     NOISE * rows.impulse.iter().copied().filter(|impulse| impulse.is_finite()).fold(0.0, f64::max)
 }
 
-/// Sticking, slipping and impacts of every contact as bars over time; `None` when no contact ever closed.
-pub(super) fn modes(data: &RunData) -> Result<Option<Panel>, RunFigureError> {
-    let (start, end) = data.time_range()?;
+/// The bars of a run that recorded every step: sticking and slipping from the rows of the contacts, where impulses of
+/// rounding size count as none, and impacts from the events.
+fn recorded_bars(data: &RunData) -> Result<BTreeMap<&str, Vec<Bar>>, RunFigureError> {
     let mut bars: BTreeMap<&str, Vec<Bar>> = BTreeMap::new();
-    // Sticking and slipping from the rows of the contacts, where impulses of rounding size count as none; impacts from the
-    // events, which know them all.
     let rows = data.contact_rows()?;
     let least = least_impulse(&rows);
-    let times = data.times()?;
-    let mut state = 0;
+    let (times, mut state) = (data.times()?, 0);
     for row in (0..rows.t.len()).filter(|&row| rows.impulse[row] > least) {
         while state < times.len() && times[state] < rows.t[row] {
             state += 1;
         }
-        let from = if state > 0 { times[state - 1] } else { start };
+        let from = times[state.saturating_sub(1)];
         if let Some(mode) = MODES[..IMPACT].iter().position(|(name, _)| *name == rows.mode[row]) {
             let bars = bars.entry(&rows.contact[row]).or_default();
             match bars.last_mut() {
@@ -180,6 +181,31 @@ pub(super) fn modes(data: &RunData) -> Result<Option<Panel>, RunFigureError> {
     for change in data.mode_changes()?.iter().filter(|change| change.to == MODES[IMPACT].0) {
         bars.entry(change.contact).or_default().push(Bar { from: change.t, to: change.t_end, mode: IMPACT });
     }
+    Ok(bars)
+}
+
+/// The bars of any run: from one change of mode to the next.
+fn event_bars(data: &RunData) -> Result<BTreeMap<&str, Vec<Bar>>, RunFigureError> {
+    let mut bars: BTreeMap<&str, Vec<Bar>> = BTreeMap::new();
+    let mut open: BTreeMap<&str, (f64, usize)> = BTreeMap::new();
+    for change in data.mode_changes()? {
+        if let Some((from, mode)) = open.remove(change.contact) {
+            bars.entry(change.contact).or_default().push(Bar { from, to: change.t, mode });
+        }
+        if let Some(mode) = MODES.iter().position(|(name, _)| *name == change.to) {
+            open.insert(change.contact, (change.t, mode));
+        }
+    }
+    for (contact, (from, mode)) in open {
+        bars.entry(contact).or_default().push(Bar { from, to: data.span()?.1, mode });
+    }
+    Ok(bars)
+}
+
+/// Sticking, slipping and impacts of every contact as bars over time; `None` when no contact ever closed.
+pub(super) fn modes(data: &RunData) -> Result<Option<Panel>, RunFigureError> {
+    let (start, end) = data.time_range()?;
+    let bars = if data.is_whole() { recorded_bars(data)? } else { event_bars(data)? };
     let mut order: Vec<&str> = bars.keys().copied().collect();
     order.sort_by_key(|contact| by_number(contact));
     if order.is_empty() {
@@ -251,7 +277,7 @@ pub(super) fn modes(data: &RunData) -> Result<Option<Panel>, RunFigureError> {
         }
         if is_used {
             // Only for the legend.
-            panel.series.push(Series { label: label.into(), colour: Some(colour), width: 6.0, ..Series::default() });
+            panel.series.push(Series { label: label.into(), colour: Some(colour), width: 5.0, ..Series::default() });
         }
     }
     Ok(Some(panel))
@@ -289,12 +315,11 @@ pub(super) fn normal_forces(data: &RunData) -> Result<Option<Panel>, RunFigureEr
     for (i, contact) in order.iter().enumerate() {
         let values = data.contact_column(contact, "c_n", presses)?;
         let points: Vec<(f64, f64)> = times.iter().zip(values).map(|(&t, impulse)| (t, impulse / h)).collect();
-        let changes = points.windows(2).map(|pair| (pair[1].1 - pair[0].1).abs()).filter(|change| change.is_finite());
-        let most = points.iter().map(|point| point.1).filter(|force| force.is_finite()).fold(0.0, f64::max);
-        is_restless |= changes.sum::<f64>() > RESTLESS * most;
+        is_restless |= restlessness(&points) > RESTLESS;
         // Contacts that share a load evenly lie on each other: dashes show the one below.
         let kind = if i % 2 == 1 { SeriesKind::Dashed } else { SeriesKind::Line };
-        panel.series.push(Series { label: (*contact).to_owned(), points, kind, ..Series::default() });
+        let colour = Some(curve_colour(i));
+        panel.series.push(Series { label: (*contact).to_owned(), points, colour, kind, ..Series::default() });
     }
     if is_restless {
         for series in &mut panel.series {
@@ -308,11 +333,12 @@ pub(super) fn normal_forces(data: &RunData) -> Result<Option<Panel>, RunFigureEr
                 _ => sums.push((rows.t[row], rows.impulse[row] / h)),
             }
         }
-        panel.series.push(Series { label: "sum".into(), points: sums, colour: Some(Colour::INK), ..Series::default() });
+        if restlessness(&sums) <= RESTLESS {
+            let colour = Some(Colour::INK);
+            panel.series.push(Series { label: "sum".into(), points: sums, colour, ..Series::default() });
+        }
     }
-    let mut forces: Vec<f64> = panel.series.iter().flat_map(|series| &series.points).map(|point| point.1).collect();
-    forces.retain(|force| force.is_finite());
-    forces.sort_by(f64::total_cmp);
+    let forces = sorted_values(panel.series.iter().flat_map(|series| &series.points));
     if let Some(&most) = forces.last() {
         let usual = forces[(forces.len() - 1) * 49 / 50];
         let top = if most > PEAK * usual && usual > 0.0 {
@@ -324,6 +350,25 @@ pub(super) fn normal_forces(data: &RunData) -> Result<Option<Panel>, RunFigureEr
         panel.y_range = Some((-0.04 * top, 1.12 * top));
     }
     Ok(Some(panel))
+}
+
+/// All values that are numbers, the smallest first.
+fn sorted_values<'a>(points: impl Iterator<Item = &'a (f64, f64)>) -> Vec<f64> {
+    let mut values: Vec<f64> = points.map(|point| point.1).filter(|value| value.is_finite()).collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// Mean change from point to point relative to the largest usual value; single peaks are cut off.
+fn restlessness(points: &[(f64, f64)]) -> f64 {
+    let values = sorted_values(points.iter());
+    if values.is_empty() {
+        return 0.0;
+    }
+    let usual = values[(values.len() - 1) * 49 / 50];
+    let cut = |force: f64| force.min(2.0 * usual);
+    let changes = points.windows(2).map(|pair| (cut(pair[1].1) - cut(pair[0].1)).abs());
+    changes.filter(|change| change.is_finite()).sum::<f64>() / (values.len() as f64 * usual)
 }
 
 /// Kinetic, potential and total energy, and what each cause took or brought so far.
@@ -338,7 +383,7 @@ pub(super) fn energy(
     }
     let (start, _) = data.span()?;
     // With every step recorded, the sums are whole and the first row tells the start.
-    let is_whole = t.len() as u64 == data.step_count();
+    let is_whole = data.is_whole();
     let (kinetic_change, total_change) = (data.audit("kinetic_change")?, data.audit("total_change")?);
     let mut rows: Vec<(f64, f64, f64)> = Vec::with_capacity(t.len() + 1);
     if is_whole {

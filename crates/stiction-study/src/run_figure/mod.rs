@@ -110,10 +110,14 @@ fn fastest(tracks: &[BodyTrack]) -> Vec<&BodyTrack> {
     order
 }
 
-/// The colour of a body in all panels: by its place among the curves.
+/// The colour of a body in all panels: by its place among the curves; grey for those without a curve.
 fn body_colour(shown: &[&BodyTrack], body: usize) -> Colour {
-    let place = shown.iter().position(|track| track.body == body).unwrap_or(shown.len());
-    Colour::SERIES[place % Colour::SERIES.len()]
+    curve_colour(shown.iter().position(|track| track.body == body).unwrap_or(MOST_CURVES))
+}
+
+/// Colours of [`MOST_CURVES`] curves, all different.
+fn curve_colour(place: usize) -> Colour {
+    Colour::SERIES.get(place).copied().unwrap_or(Colour::GREY)
 }
 
 /// A range for values that an axis would blow up out of proportion: rounding around zero, relative to `scale`, or around a

@@ -9,8 +9,8 @@ use crate::figure::{Anchor, Colour, Mark, Outline, Panel, Series, SeriesKind, St
 
 /// Poses of a single body.
 const MOST_POSES: usize = 14;
-/// Outlines in a panel: with many bodies there are fewer poses.
-const MOST_OUTLINES: usize = 110;
+/// Bodies times poses in a panel: with many bodies there are fewer poses.
+const MOST_BODIES: usize = 36;
 /// Poses that are closer than this share of the radius of a body are too near to each other to be told apart.
 const NEAREST_POSES: f64 = 0.06;
 /// Poses whose time is written beside them.
@@ -116,15 +116,18 @@ fn panel(
     let shown = fastest(tracks);
     let times = data.times()?;
     let (start, end) = data.span()?;
-    // A belt has a track, and stands.
-    let is_drawn = |track: &&BodyTrack| !track.poses.is_empty() && (track.is_free || moves(&track.poses));
+    // Belts stand although they have a track, and half-planes are drawn where they start.
+    let is_drawn = |track: &&BodyTrack| {
+        let moves = track.is_free || (radius(&model.bodies[track.body]) > 0.0 && moves(&track.poses));
+        moves && !track.poses.is_empty()
+    };
     let drawn: Vec<&BodyTrack> = tracks.iter().filter(is_drawn).collect();
     if !drawn.iter().any(|track| track.is_free) {
         return Ok(None);
     }
     let radii: Vec<f64> = drawn.iter().map(|track| radius(&model.bodies[track.body])).collect();
     let way = way(&drawn, &radii);
-    let most = (MOST_OUTLINES / drawn.len()).clamp(2, MOST_POSES);
+    let most = (MOST_BODIES / drawn.len()).clamp(2, MOST_POSES);
     let nearest = NEAREST_POSES * radii.iter().fold(0.0, |a: f64, &b| a.max(b));
     let moments = moments(times, &way, nearest, most, &data.impacts()?);
 

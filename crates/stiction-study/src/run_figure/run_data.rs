@@ -165,9 +165,9 @@ impl RunData {
         self.audit.names().iter().filter(|name| *name != "t")
     }
 
-    /// Steps that the run made.
-    pub(super) fn step_count(&self) -> u64 {
-        self.summary.get("steps").and_then(Value::as_u64).unwrap_or(0)
+    /// Whether every step was recorded.
+    pub(super) fn is_whole(&self) -> bool {
+        self.summary.get("steps").and_then(Value::as_u64) == Some(self.audit.row_count() as u64)
     }
 
     /// Step size, in seconds.
@@ -210,7 +210,11 @@ impl RunData {
         let checks = certificate.and_then(|it| it.get("checks")).and_then(Value::as_array);
         let residual = checks.and_then(|all| all.iter().find(|it| it.get("name") == Some(&"residual".into())));
         if let Some(worst) = residual.and_then(|it| it.get("worst")) {
-            let worst = worst.as_f64().map_or_else(|| "unbounded".to_owned(), |worst| format!("{worst:.1e}"));
+            let worst = match worst.as_f64() {
+                Some(0.0) => "0".to_owned(),
+                Some(worst) => format!("{worst:.1e}"),
+                None => "not a number".to_owned(),
+            };
             parts.push(format!("worst residual {worst}"));
         }
         if certificate.and_then(|it| it.get("met")) == Some(&Value::Bool(false)) {
