@@ -48,16 +48,16 @@ pub fn check(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
             "findings": findings,
             "ok": !has_warning,
         });
-        println!("{document:#}");
+        say!("{document:#}");
     } else {
         for warning in &loaded.warnings {
-            println!("warning: {warning}");
+            say!("warning: {warning}");
         }
         for finding in &findings {
-            println!("{}: {}: {}", finding.place, word(finding.severity), finding.message);
+            say!("{}: {}: {}", finding.place, word(finding.severity), finding.message);
         }
         let simulation = loaded.build()?;
-        println!(
+        say!(
             "{}: {} bodies, {} degrees of freedom, {} steps of {} s{}",
             loaded.scene.name,
             loaded.scene.bodies.len(),

@@ -41,7 +41,7 @@ impl Failure {
 
     /// Prints the message and gives the exit code.
     pub fn report(&self) -> ExitCode {
-        anstream::eprintln!("{}error:{} {}", RED.render(), RED.render_reset(), self.text.trim_end());
+        complain!("{}error:{} {}", RED.render(), RED.render_reset(), self.text.trim_end());
         ExitCode::from(self.code)
     }
 }

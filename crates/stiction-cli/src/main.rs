@@ -1,5 +1,21 @@
 //! The command `stiction`. A file per command; they parse and print, and compute nothing.
 
+/// Prints a line on standard output. A reader that has gone away (`stiction schema | head`) is no error.
+macro_rules! say {
+    ($($argument:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(anstream::stdout(), $($argument)*);
+    }};
+}
+
+/// Prints a line on standard error.
+macro_rules! complain {
+    ($($argument:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(anstream::stderr(), $($argument)*);
+    }};
+}
+
 mod check;
 mod completions;
 mod failure;

@@ -31,6 +31,6 @@ pub fn new(arguments: &NewArguments) -> Result<ExitCode, Failure> {
         }
         Err(error) => return Err(Failure::io("write", &path, &error)),
     }
-    println!("wrote {0}; try: stiction run {0}", path.display());
+    say!("wrote {0}; try: stiction run {0}", path.display());
     Ok(ExitCode::SUCCESS)
 }

@@ -31,7 +31,7 @@ pub fn plot(arguments: &PlotArguments) -> Result<ExitCode, Failure> {
     let fail = |error: stiction_study::run_figure::RunFigureError| Failure::new(BAD_INPUT, error);
     if arguments.list {
         for column in available_columns(&arguments.run).map_err(fail)? {
-            println!("{column}");
+            say!("{column}");
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -42,6 +42,6 @@ pub fn plot(arguments: &PlotArguments) -> Result<ExitCode, Failure> {
     };
     let out = arguments.out.clone().unwrap_or_else(|| arguments.run.join("figure.png"));
     figure.write(&out)?;
-    println!("{}", out.display());
+    say!("{}", out.display());
     Ok(ExitCode::SUCCESS)
 }

@@ -40,14 +40,14 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<ExitCode, Failure> {
         let result = experiment.run(&mut |what| spinner.set_message(format!("{}: {what}", experiment.id)))?;
         spinner.finish_and_clear();
         if !arguments.json {
-            println!("{}: {}\n", experiment.id, experiment.title);
+            say!("{}: {}\n", experiment.id, experiment.title);
             print_table(&result.rows);
             std::fs::create_dir_all(&arguments.out).map_err(|error| Failure::io("make", &arguments.out, &error))?;
             for named in &result.figures {
                 for ending in ["png", "svg"] {
                     let path = arguments.out.join(format!("{}.{ending}", named.name));
                     named.figure.write(&path)?;
-                    println!("figure  {}", path.display());
+                    say!("figure  {}", path.display());
                 }
             }
         }
@@ -55,22 +55,22 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<ExitCode, Failure> {
     }
     if arguments.json {
         let document = serde_json::to_value(&all_rows).map_err(|error| Failure::new(BAD_INPUT, error))?;
-        println!("{document:#}");
+        say!("{document:#}");
     }
     let failed = all_rows.iter().filter(|row| !row.ok).count();
     if !arguments.json {
-        println!("\n{} of {} numbers met", all_rows.len() - failed, all_rows.len());
+        say!("\n{} of {} numbers met", all_rows.len() - failed, all_rows.len());
     }
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
 fn print_table(rows: &[Row]) {
     let width = rows.iter().map(|row| row.quantity.chars().count()).max().unwrap_or(0);
-    println!("{:<width$} {:>10} {:>16} {:>16} {:>9}", "", "published", "reference", "computed", "±");
+    say!("{:<width$} {:>10} {:>16} {:>16} {:>9}", "", "published", "reference", "computed", "±");
     let number = |value: Option<f64>| value.map_or_else(|| "–".to_string(), |value| format!("{value:.9}"));
     for row in rows {
         let published = row.published.map_or_else(|| "–".to_string(), |value| format!("{value}"));
-        println!(
+        say!(
             "{:<width$} {published:>10} {:>16} {:>16} {:>9.1e}  {}",
             row.quantity,
             number(row.reference),
@@ -79,5 +79,5 @@ fn print_table(rows: &[Row]) {
             if row.ok { "ok" } else { "NOT MET" },
         );
     }
-    println!();
+    say!();
 }

@@ -58,7 +58,7 @@ pub struct RunArguments {
 pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     let loaded = load(&arguments.scene, &overrides(arguments)?)?;
     for warning in &loaded.warnings {
-        anstream::eprintln!("{}warning:{} {warning}", YELLOW.render(), YELLOW.render_reset());
+        complain!("{}warning:{} {warning}", YELLOW.render(), YELLOW.render_reset());
     }
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&loaded.scene.name));
     announce_size(&loaded)?;
@@ -80,7 +80,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     if arguments.json {
         let mut document = serde_json::to_value(&finished.summary).map_err(|error| Failure::new(BAD_INPUT, error))?;
         document["folder"] = finished.folder.display().to_string().into();
-        println!("{document:#}");
+        say!("{document:#}");
     } else {
         print_summary(&finished, arguments.verbose);
     }
@@ -126,10 +126,7 @@ fn overrides(arguments: &RunArguments) -> Result<Vec<String>, Failure> {
 fn announce_size(loaded: &Loaded) -> Result<(), Failure> {
     let size = expected_size(loaded, &loaded.build()?);
     if size > LARGE_RUN {
-        anstream::eprintln!(
-            "note: the tables of this run may reach {}; `record.interval` thins them",
-            HumanBytes(size)
-        );
+        complain!("note: the tables of this run may reach {}; `record.interval` thins them", HumanBytes(size));
     }
     Ok(())
 }
@@ -163,7 +160,7 @@ const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 fn print_summary(finished: &FinishedRun, verbose: bool) {
     let summary = &finished.summary;
     let rate = summary.steps as f64 / summary.wall_time_s.max(1e-9);
-    anstream::println!(
+    say!(
         "{}{}{}: {} steps of {} s to t = {} s, {:.2} s with audit and recording ({rate:.0} steps/s)",
         BOLD.render(),
         summary.scene,
@@ -174,19 +171,19 @@ fn print_summary(finished: &FinishedRun, verbose: bool) {
         summary.wall_time_s,
     );
     if let Some(message) = &summary.message {
-        anstream::println!("{}{message}{}", RED.render(), RED.render_reset());
+        say!("{}{message}{}", RED.render(), RED.render_reset());
     }
     print_certificate(summary);
     print_energy(summary);
     print_events(summary, verbose);
     if verbose {
-        anstream::println!("\nfinal state");
+        say!("\nfinal state");
         for (name, value) in &summary.final_columns {
-            anstream::println!("  {name:<24} {value:>24.16e}");
+            say!("  {name:<24} {value:>24.16e}");
         }
     }
-    anstream::println!("\n{}digest{}  {}", DIM.render(), DIM.render_reset(), summary.digest);
-    anstream::println!("{}folder{}  {}", DIM.render(), DIM.render_reset(), finished.folder.display());
+    say!("\n{}digest{}  {}", DIM.render(), DIM.render_reset(), summary.digest);
+    say!("{}folder{}  {}", DIM.render(), DIM.render_reset(), finished.folder.display());
 }
 
 fn print_certificate(summary: &Summary) {
@@ -196,8 +193,8 @@ fn print_certificate(summary: &Summary) {
         (_, true) => (GREEN, "every step solved the true problem"),
         (_, false) => (RED, "NOT MET"),
     };
-    anstream::println!("\ncertificate: {}{verdict}{}", style.render(), style.render_reset());
-    anstream::println!("  {:<64}{:>10}{:>11}{:>9}", "", "worst", "mean", "limit");
+    say!("\ncertificate: {}{verdict}{}", style.render(), style.render_reset());
+    say!("  {:<64}{:>10}{:>11}{:>9}", "", "worst", "mean", "limit");
     for check in &certificate.checks {
         let limit = check.limit.map_or_else(|| "–".to_string(), |limit| format!("{limit:.0e}"));
         let mark = match (check.limit, check.ok) {
@@ -205,20 +202,16 @@ fn print_certificate(summary: &Summary) {
             (_, true) => format!("  {}ok{}", GREEN.render(), GREEN.render_reset()),
             (_, false) => format!("  {}exceeded{}", RED.render(), RED.render_reset()),
         };
-        anstream::println!("  {:<64}{:>10.1e}{:>11.1e}{limit:>9}{mark}", check.meaning, check.worst, check.mean);
+        say!("  {:<64}{:>10.1e}{:>11.1e}{limit:>9}{mark}", check.meaning, check.worst, check.mean);
     }
     if certificate.unconverged_steps > 0 {
         let count = certificate.unconverged_steps;
-        anstream::println!(
-            "  {}{count} steps did not reach their fixed point{}",
-            YELLOW.render(),
-            YELLOW.render_reset()
-        );
+        say!("  {}{count} steps did not reach their fixed point{}", YELLOW.render(), YELLOW.render_reset());
     }
 }
 
 fn print_energy(summary: &Summary) {
-    anstream::println!("\nenergy by cause, J");
+    say!("\nenergy by cause, J");
     for (name, label) in [
         ("work_normal", "normal impulses"),
         ("work_friction", "friction"),
@@ -231,7 +224,7 @@ fn print_energy(summary: &Summary) {
     ] {
         let value = summary.energy.get(name).copied().unwrap_or(0.0);
         if value != 0.0 {
-            anstream::println!("  {label:<40}{:>14}", number(value));
+            say!("  {label:<40}{:>14}", number(value));
         }
     }
 }
@@ -246,11 +239,11 @@ fn print_events(summary: &Summary, verbose: bool) {
         return;
     }
     let shown = if verbose { summary.events.len() } else { SHOWN_EVENTS.min(summary.events.len()) };
-    anstream::println!("\nevents (start of the step)");
+    say!("\nevents (start of the step)");
     for event in &summary.events[..shown] {
-        anstream::println!("  {:>12.6} s  {:<24} {} → {}", event.t, event.contact, event.from, event.to);
+        say!("  {:>12.6} s  {:<24} {} → {}", event.t, event.contact, event.from, event.to);
     }
     if summary.event_count > shown {
-        anstream::println!("  … and {} more in events.parquet", summary.event_count - shown);
+        say!("  … and {} more in events.parquet", summary.event_count - shown);
     }
 }

@@ -25,15 +25,15 @@ pub fn scenes(arguments: &ScenesArguments) -> Result<ExitCode, Failure> {
             let names: Vec<_> = all.iter().map(|scene| scene.name).collect();
             Failure::new(BAD_INPUT, format!("there is no built-in scene `{name}`; there are {}", names.join(", ")))
         })?;
-        print!("{}", scene.text);
+        say!("{}", scene.text.trim_end());
     } else if arguments.json {
         let list: Vec<_> =
             all.iter().map(|scene| serde_json::json!({ "name": scene.name, "title": scene.title })).collect();
-        println!("{:#}", serde_json::Value::Array(list));
+        say!("{:#}", serde_json::Value::Array(list));
     } else {
         let width = all.iter().map(|scene| scene.name.len()).max().unwrap_or(0);
         for scene in all {
-            println!("{:<width$}  {}", scene.name, scene.title);
+            say!("{:<width$}  {}", scene.name, scene.title);
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -8,6 +8,6 @@ use crate::failure::Failure;
 
 /// Runs the command.
 pub fn schema() -> Result<ExitCode, Failure> {
-    println!("{:#}", Scene::schema());
+    say!("{:#}", Scene::schema());
     Ok(ExitCode::SUCCESS)
 }

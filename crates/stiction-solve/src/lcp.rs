@@ -121,8 +121,8 @@ impl Scaling {
                 let mut largest = 0.0f64;
                 for ((entry, row), row_largest) in matrix.col_as_slice(j).iter().zip(&rows).zip(&mut row_largest) {
                     let size = (entry * row * factor).abs();
-                    *row_largest = row_largest.max(size);
-                    largest = largest.max(size);
+                    *row_largest = if size > *row_largest { size } else { *row_largest };
+                    largest = if size > largest { size } else { largest };
                 }
                 column_largest[j] = largest;
             }

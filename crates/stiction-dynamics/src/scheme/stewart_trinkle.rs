@@ -39,8 +39,9 @@ pub enum Version {
 pub struct StewartTrinkleSettings {
     /// Linear or fixed-point.
     pub version: Version,
-    /// The fixed point is reached when no coordinate moves by more than this, in metres or radians.
-    /// Too large: the constraints hold less exactly. Too small: rounding keeps it from ending.
+    /// The fixed point is reached when no coordinate moves by more than this, in metres or radians; and a contact that ends
+    /// a step nearer than this begins the next one in the active set.
+    /// Too large: the constraints hold less exactly. Too small: rounding keeps the iteration from ending.
     pub position_tolerance: f64,
     /// Most linearisations of a fixed-point step; a step that does not converge is accepted and reported.
     pub linearization_limit: usize,
@@ -241,7 +242,7 @@ impl Scheme for StewartTrinkle {
         self.horizon = 0.0;
         for (contact, impulse) in problem.contacts.iter().zip(&out.solution.contacts) {
             let rate = contact.normal_rate(v_new);
-            if impulse.normal > 0.0 || rate <= 0.0 {
+            if impulse.normal > 0.0 || h * rate <= self.settings.position_tolerance {
                 insert(contact.id, &mut self.touching);
                 self.horizon = self.horizon.max(2.0 * h * (rate.abs() + contact.normal.dot(v_new).abs()));
             }

@@ -53,7 +53,7 @@ fn poses() -> Panel {
         });
         if k % 2 == 0 {
             let text = format!("{t:.2} s");
-            marks.push(Mark { at: (b.0, b.1 + 0.05), text, anchor: Anchor::Above, colour: Colour::INK });
+            marks.push(Mark { at: (b.0, b.1 + 0.05), text, ..Mark::default() });
         }
     }
     Panel {
@@ -217,6 +217,7 @@ fn crowded() -> Figure {
         text: format!("{a:.2} rad"),
         anchor: Anchor::Right,
         colour: Colour::BLUE,
+        ..Mark::default()
     });
     let rule = |x: f64, label: &str| Rule { position: RulePosition::X(x), label: label.into(), ..Rule::default() };
     Figure {
@@ -418,4 +419,60 @@ fn letters_of_markup_are_only_letters() {
     let mut figure = semilog();
     figure.title = "a < b & \"c\" > 'd' \u{0}\n</svg>".into();
     assert!(figure.to_svg().is_ok());
+}
+
+#[test]
+fn rows_take_the_heights_that_they_are_given() {
+    let weighted = |row_weights: Vec<f64>| {
+        let frames = super::layout::layout(&Figure { row_weights, ..gallery() }).unwrap().frames;
+        let heights: Vec<f64> = frames.iter().map(|frame| frame.cell.height()).collect();
+        heights
+    };
+    let (even, uneven) = (weighted(vec![]), weighted(vec![3.0]));
+    assert_eq!(weighted(vec![-1.0, f64::NAN]), even, "heights that are none");
+    assert!((even[0] - even[2]).abs() < 1e-9, "{even:?}");
+    assert!((uneven[0] - 3.0 * uneven[2]).abs() < 1e-9, "{uneven:?}");
+    assert!((uneven[0] + uneven[2] - even[0] - even[2]).abs() < 1e-9, "{even:?} {uneven:?}");
+}
+
+#[test]
+fn an_axis_may_have_words_and_a_background_does_not_widen_it() {
+    let panel = Panel {
+        y_names: Some(vec![(0.0, "below".into()), (1.0, "above".into()), (9.0, "unseen".into())]),
+        outlines: vec![
+            Outline::rectangle((0.0, 0.5), (1.0, 0.6), 0.0),
+            Outline { background: true, ..Outline::wall((-500.0, -400.0), (500.0, 400.0)) },
+        ],
+        ..Panel::default()
+    };
+    let layout = super::layout::layout(&Figure { panels: vec![panel], ..Figure::default() }).unwrap();
+    let frame = &layout.frames[0];
+    let words: Vec<&str> = frame.y_ticks.major.iter().map(|tick| tick.label.text.as_str()).collect();
+    assert_eq!(words, ["below", "above"]);
+    assert!(frame.x.max < 2.0 && frame.y.max < 2.0, "{} {}", frame.x.max, frame.y.max);
+}
+
+#[test]
+fn a_mark_moves_to_where_nothing_is_covered() {
+    // A thicket of lines around the origin; a clear place around (8, 8).
+    let thicket: Vec<(f64, f64)> =
+        (-60..=60).map(|k| f64::from(k) * 0.1).flat_map(|x| [(x, -5.0), (x + 0.05, 5.0)]).collect();
+    let mark = Mark { text: "here".into(), alternatives: vec![(1.0, 1.0), (8.0, 8.0)], ..Mark::default() };
+    let panel = |mark: Mark| Panel {
+        x_range: Some((-10.0, 10.0)),
+        y_range: Some((-10.0, 10.0)),
+        series: vec![Series { points: thicket.clone(), ..Series::default() }],
+        marks: vec![mark],
+        ..Panel::default()
+    };
+    let place = |mark: &Mark| {
+        let panel = panel(mark.clone());
+        let layout = super::layout::layout(&Figure { panels: vec![panel.clone()], ..Figure::default() }).unwrap();
+        let frame = &layout.frames[0];
+        let at = super::layout::place_annotations(&panel, frame).marks[0].as_ref().unwrap().at;
+        let corner = (frame.x.pixel(8.0).unwrap(), frame.y.pixel(8.0).unwrap());
+        (at.0 - corner.0).hypot(at.1 - corner.1)
+    };
+    assert!(place(&mark) < 60.0, "{} pixels from the clear place", place(&mark));
+    assert!(place(&Mark { alternatives: Vec::new(), ..mark }) > 150.0, "no other place is allowed");
 }

@@ -10,6 +10,9 @@ use crate::figure::{Figure, Panel, Series};
 /// Names that resemble the wanted one at least this much are offered.
 const LIKENESS: f64 = 0.75;
 
+/// A motion of this size in SI units is one, however small all others are; a billionth of it is rounding.
+const SMALL_MOTION: f64 = 1e-3;
+
 /// What a column measures: columns of one kind share a panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -200,7 +203,10 @@ pub fn column_figure(run: &Path, columns: &[String], against: &str) -> Result<Fi
 
 /// Largest value of a kind in the whole run, against which rounding is told from motion.
 fn scale(data: &RunData, kind: Kind) -> Result<f64, RunFigureError> {
-    let mut largest = 0.0_f64;
+    let mut largest = match kind {
+        Kind::Position | Kind::Angle | Kind::Velocity | Kind::AngularVelocity | Kind::Sliding => SMALL_MOTION,
+        _ => 0.0_f64,
+    };
     let mut include = |values: &[f64]| {
         largest = values.iter().map(|value| value.abs()).filter(|value| value.is_finite()).fold(largest, f64::max);
     };

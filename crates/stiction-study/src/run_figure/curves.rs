@@ -20,8 +20,12 @@ const SHORTEST_BAR: f64 = 0.002;
 const BAR_HALF_HEIGHT: f64 = 0.3;
 /// Forces are cut off where the largest exceeds this many times the one that is exceeded a fiftieth of the time.
 const PEAK: f64 = 5.0;
-/// Forces that change by this share of their usual value from step to step are drawn as points: lines would fill the panel.
-const RESTLESS: f64 = 0.05;
+/// A force that changes by more than this share of its usual value within a step jumps.
+const JUMP: f64 = 0.1;
+/// Forces that jump in this share of the steps are drawn as points: lines would fill the panel.
+const RESTLESS: f64 = 0.03;
+/// Fewer points than this are always joined.
+const FEW_POINTS: usize = 60;
 /// Rows for which there is room at least.
 const FEWEST_ROWS: f64 = 2.5;
 /// Letters of a contact's name beside its bar.
@@ -311,17 +315,17 @@ pub(super) fn normal_forces(data: &RunData) -> Result<Option<Panel>, RunFigureEr
     if !panel.rules.is_empty() {
         panel.title.push_str(" between impacts");
     }
-    let mut is_restless = false;
+    let mut has_jumps = false;
     for (i, contact) in order.iter().enumerate() {
         let values = data.contact_column(contact, "c_n", presses)?;
         let points: Vec<(f64, f64)> = times.iter().zip(values).map(|(&t, impulse)| (t, impulse / h)).collect();
-        is_restless |= restlessness(&points) > RESTLESS;
+        has_jumps |= is_restless(&points);
         // Contacts that share a load evenly lie on each other: dashes show the one below.
         let kind = if i % 2 == 1 { SeriesKind::Dashed } else { SeriesKind::Line };
         let colour = Some(curve_colour(i));
         panel.series.push(Series { label: (*contact).to_owned(), points, colour, kind, ..Series::default() });
     }
-    if is_restless {
+    if has_jumps {
         for series in &mut panel.series {
             (series.kind, series.width) = (SeriesKind::Points, 0.0);
         }
@@ -333,7 +337,7 @@ pub(super) fn normal_forces(data: &RunData) -> Result<Option<Panel>, RunFigureEr
                 _ => sums.push((rows.t[row], rows.impulse[row] / h)),
             }
         }
-        if restlessness(&sums) <= RESTLESS {
+        if !is_restless(&sums) {
             let colour = Some(Colour::INK);
             panel.series.push(Series { label: "sum".into(), points: sums, colour, ..Series::default() });
         }
@@ -359,16 +363,15 @@ fn sorted_values<'a>(points: impl Iterator<Item = &'a (f64, f64)>) -> Vec<f64> {
     values
 }
 
-/// Mean change from point to point relative to the largest usual value; single peaks are cut off.
-fn restlessness(points: &[(f64, f64)]) -> f64 {
+/// Whether the values jump up and down all the time. Few points do not tell.
+fn is_restless(points: &[(f64, f64)]) -> bool {
     let values = sorted_values(points.iter());
-    if values.is_empty() {
-        return 0.0;
+    if values.len() < FEW_POINTS {
+        return false;
     }
-    let usual = values[(values.len() - 1) * 49 / 50];
-    let cut = |force: f64| force.min(2.0 * usual);
-    let changes = points.windows(2).map(|pair| (cut(pair[1].1) - cut(pair[0].1)).abs());
-    changes.filter(|change| change.is_finite()).sum::<f64>() / (values.len() as f64 * usual)
+    let jump = JUMP * values[(values.len() - 1) * 49 / 50];
+    let jumps = points.windows(2).filter(|pair| (pair[1].1 - pair[0].1).abs() > jump).count();
+    jumps as f64 > RESTLESS * values.len() as f64
 }
 
 /// Kinetic, potential and total energy, and what each cause took or brought so far.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use stiction_scene::table_file::TableError;
 use thiserror::Error;
 
-/// Names of columns that an error lists at most.
+/// Names of columns without those of contacts that an error lists at most.
 const LISTED_COLUMNS: usize = 60;
 
 /// Why a run has no picture.
@@ -75,10 +75,18 @@ fn offer(near: Option<&str>) -> String {
     near.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
 }
 
+/// All names in one sentence; the columns that every contact has are written once.
 fn list(columns: &[String]) -> String {
-    let shown = columns[..columns.len().min(LISTED_COLUMNS)].join(", ");
-    match columns.len().saturating_sub(LISTED_COLUMNS) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
+    let (contacts, plain): (Vec<&String>, Vec<&String>) = columns.iter().partition(|name| name.contains('#'));
+    let shown: Vec<&str> = plain.iter().take(LISTED_COLUMNS).map(|name| name.as_str()).collect();
+    let mut text = shown.join(", ");
+    if plain.len() > shown.len() {
+        text.push_str(&format!(" and {} more", plain.len() - shown.len()));
     }
+    if let Some((contact, _)) = contacts.first().and_then(|name| name.rsplit_once('.')) {
+        let of_first = contacts.iter().filter_map(|name| name.strip_prefix(contact)?.strip_prefix('.'));
+        let suffixes: Vec<&str> = of_first.collect();
+        text.push_str(&format!("; and for every contact, as in `{contact}.{}`: {}", suffixes[0], suffixes.join(", ")));
+    }
+    text
 }

@@ -1,0 +1,165 @@
+//! The command as people use it: what it prints, what it leaves on the disk, and its exit codes.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn stiction(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_stiction"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("the command starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout).expect("one JSON document on standard output")
+}
+
+#[track_caller]
+fn expect(output: &Output, code: i32, parts: &[&str]) {
+    let all = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{all}");
+    for part in parts {
+        assert!(all.contains(part), "`{part}` is missing in:\n{all}");
+    }
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+#[test]
+fn a_run_leaves_a_whole_folder_and_a_certificate() {
+    let dir = folder();
+    let output = stiction(dir.path(), &["run", "rod"]);
+    expect(&output, 0, &["certificate: every step solved the true problem", "open → impact", "digest", "runs/rod"]);
+    for file in ["summary.json", "states.parquet", "contacts.parquet", "audit.parquet", "events.parquet", "scene.toml"]
+    {
+        assert!(dir.path().join("runs/rod").join(file).is_file(), "{file}");
+    }
+    assert!(!dir.path().join("runs/rod.partial").exists());
+    // The folder is ours, so it may be replaced.
+    expect(&stiction(dir.path(), &["run", "rod"]), 0, &["certificate"]);
+}
+
+#[test]
+fn the_same_scene_gives_the_same_digest() {
+    let dir = folder();
+    let digest = |out: &str, extra: &[&str]| {
+        let output = stiction(dir.path(), &[&["run", "box-on-corners", "--json", "--out", out], extra].concat());
+        expect(&output, 0, &[]);
+        json(&output)["digest"].as_str().expect("a digest").to_string()
+    };
+    assert_eq!(digest("a", &[]), digest("b", &[]));
+    assert_ne!(digest("a", &[]), digest("c", &["--step", "0.002"]), "another step is another run");
+}
+
+#[test]
+fn the_resolved_scene_runs_again_to_the_same_digest() {
+    let dir = folder();
+    let digest = |scene: &str, out: &str, extra: &[&str]| {
+        let output = stiction(dir.path(), &[&["run", scene, "--json", "--out", out], extra].concat());
+        expect(&output, 0, &[]);
+        json(&output)["digest"].clone()
+    };
+    assert_eq!(digest("rod", "a", &["--set", "run.end=0.5"]), digest("a/scene.toml", "b", &[]));
+}
+
+#[test]
+fn bad_input_names_its_place_and_changes_nothing() {
+    let dir = folder();
+    let write = |name: &str, change: &dyn Fn(String) -> String| {
+        let scene = text(&stiction(dir.path(), &["scenes", "rod"]).stdout);
+        std::fs::write(dir.path().join(name), change(scene)).expect("written");
+    };
+    write("key.toml", &|scene| scene.replace("friction = 0.6", "fricton = 0.6"));
+    expect(&stiction(dir.path(), &["run", "key.toml"]), 2, &["key.toml:", "fricton", "did you mean `friction`"]);
+    write("nan.toml", &|scene| scene.replace("mass = 1.0", "mass = nan"));
+    expect(&stiction(dir.path(), &["run", "nan.toml"]), 2, &["nan.toml:", "mass"]);
+    write("cut.toml", &|scene| scene[..scene.rfind("capsule").expect("a capsule") + 12].to_string());
+    expect(&stiction(dir.path(), &["run", "cut.toml"]), 2, &["cut.toml:"]);
+    expect(&stiction(dir.path(), &["run", "rodd"]), 2, &["rodd", "rod"]);
+    expect(&stiction(dir.path(), &["run", "rod", "--step", "0"]), 2, &["step"]);
+    expect(&stiction(dir.path(), &["run", "rod", "--end", "-1"]), 2, &["end"]);
+    expect(&stiction(dir.path(), &["run", "rod", "--set", "material.0.friction=-0.2"]), 2, &["-0.2"]);
+    expect(&stiction(dir.path(), &["run", "rod", "--scheme", "euler"]), 2, &["stewart-trinkle"]);
+    expect(&stiction(dir.path(), &["run", "rod", "--method", "cone"]), 2, &["pyramid"]);
+    expect(&stiction(dir.path(), &["run", "incline", "--method", "pyramid:7"]), 2, &["even number"]);
+    expect(&stiction(dir.path(), &["run", "rod", "--set", "record.columns=[\"rod.q\"]"]), 2, &["rod.q"]);
+    assert!(!dir.path().join("runs").exists(), "nothing was written");
+}
+
+#[test]
+fn a_folder_of_somebody_else_is_left_alone() {
+    let dir = folder();
+    std::fs::create_dir(dir.path().join("mine")).expect("a folder");
+    std::fs::write(dir.path().join("mine/letter.txt"), "dear").expect("a file");
+    expect(&stiction(dir.path(), &["run", "rod", "--out", "mine"]), 2, &["mine"]);
+    assert_eq!(std::fs::read_to_string(dir.path().join("mine/letter.txt")).expect("still there"), "dear");
+}
+
+#[test]
+fn check_finds_what_looks_wrong() {
+    let dir = folder();
+    expect(&stiction(dir.path(), &["check", "rod"]), 0, &["Painlevé", "nothing wrong"]);
+    let overlap = ["check", "rod", "--set", "body.rod.position=[0.0, 0.0]"];
+    expect(&stiction(dir.path(), &overlap), 1, &["rod", "table"]);
+    assert_eq!(json(&stiction(dir.path(), &["check", "rod", "--json"]))["ok"], true);
+}
+
+#[test]
+fn a_new_scene_runs_and_is_never_overwritten() {
+    let dir = folder();
+    expect(&stiction(dir.path(), &["new", "first"]), 0, &["first.toml"]);
+    expect(&stiction(dir.path(), &["check", "first.toml"]), 0, &[]);
+    expect(&stiction(dir.path(), &["run", "first.toml"]), 0, &["every step solved"]);
+    expect(&stiction(dir.path(), &["new", "first"]), 2, &["exists already"]);
+}
+
+#[test]
+fn lists_and_schema_are_machine_readable() {
+    let dir = folder();
+    assert!(json(&stiction(dir.path(), &["schema"]))["properties"]["gravity"].is_object());
+    let scenes = json(&stiction(dir.path(), &["scenes", "--json"]));
+    let names: Vec<_> = scenes.as_array().expect("an array").iter().map(|scene| scene["name"].clone()).collect();
+    for name in ["rod", "sliding-block", "incline", "belt", "box-on-corners", "painleve-rod"] {
+        assert!(names.contains(&name.into()), "{name} in {names:?}");
+    }
+    expect(&stiction(dir.path(), &["--version"]), 0, &["stiction 0.1.0 ("]);
+    expect(&stiction(dir.path(), &["completions", "bash"]), 0, &["complete"]);
+}
+
+#[test]
+fn pictures_of_a_run() {
+    let dir = folder();
+    expect(&stiction(dir.path(), &["run", "rod", "--out", "run"]), 0, &[]);
+    expect(&stiction(dir.path(), &["plot", "run"]), 0, &["figure.png"]);
+    let png = std::fs::read(dir.path().join("run/figure.png")).expect("a picture");
+    assert!(png.starts_with(b"\x89PNG") && png.len() > 20_000);
+    expect(&stiction(dir.path(), &["plot", "run", "rod.vy", "rod.w", "--out", "curves.svg"]), 0, &["curves.svg"]);
+    let svg = std::fs::read_to_string(dir.path().join("curves.svg")).expect("a picture");
+    assert!(svg.contains("<svg") && !svg.contains("<text"), "text is drawn as outlines");
+    expect(&stiction(dir.path(), &["plot", "run", "rod.vz"]), 2, &["rod.vz"]);
+    expect(&stiction(dir.path(), &["plot", "run", "--out", "figure.gif"]), 2, &["gif"]);
+    expect(&stiction(dir.path(), &["plot", "nowhere"]), 2, &["nowhere"]);
+    expect(&stiction(dir.path(), &["plot", "run", "--list"]), 0, &["rod.vx", "residual"]);
+}
+
+#[test]
+fn reproduce_speaks_json() {
+    let dir = folder();
+    let output = stiction(dir.path(), &["reproduce", "rod", "--json"]);
+    expect(&output, 0, &[]);
+    let rows = json(&output);
+    let rows = rows.as_array().expect("an array");
+    assert!(rows.len() >= 40 && rows.iter().all(|row| row["ok"] == true));
+    for key in ["id", "paper", "quantity", "published", "reference", "computed", "tolerance", "ok"] {
+        assert!(rows[0].get(key).is_some(), "{key}");
+    }
+    expect(&stiction(dir.path(), &["reproduce", "rods"]), 2, &["rods", "rod"]);
+}

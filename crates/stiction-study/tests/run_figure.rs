@@ -1,0 +1,256 @@
+//! Pictures of real runs: the built-in scenes, columns, and folders that are no runs.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use stiction_scene::{builtin, load, run};
+use stiction_study::figure::{Figure, Panel, RulePosition};
+use stiction_study::run_figure::{RunFigureError, available_columns, column_figure, default_figure};
+use tempfile::TempDir;
+
+/// Runs a built-in scene with some of its settings changed.
+fn run_scene(folder: &TempDir, name: &str, overrides: &[&str]) -> PathBuf {
+    let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+    let loaded = load::load(name, &overrides).expect("a built-in scene loads");
+    let out = folder.path().join(name);
+    run::run(&loaded, &out, &mut |_| ControlFlow::Continue(())).expect("the run is written");
+    out
+}
+
+fn titles(figure: &Figure) -> Vec<&str> {
+    figure.panels.iter().map(|panel| panel.title.as_str()).collect()
+}
+
+fn panel<'a>(figure: &'a Figure, title: &str) -> &'a Panel {
+    figure.panels.iter().find(|panel| panel.title.starts_with(title)).unwrap_or_else(|| panic!("{:?}", titles(figure)))
+}
+
+fn names(columns: &[&str]) -> Vec<String> {
+    columns.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// Every panel shows something.
+fn assert_not_empty(figure: &Figure) {
+    for panel in &figure.panels {
+        let points = panel.series.iter().flat_map(|series| &series.points).filter(|point| point.1.is_finite()).count();
+        assert!(points > 0 || !panel.outlines.is_empty(), "{}: {} is empty", figure.title, panel.title);
+    }
+}
+
+#[test]
+fn the_rod_has_the_panels_of_the_paper() {
+    let folder = TempDir::new().unwrap();
+    let run = run_scene(&folder, "rod", &[]);
+    let figure = default_figure(&run).unwrap();
+    let expected = [
+        "Poses, darker with time",
+        "Vertical velocity",
+        "Angular velocity",
+        "Horizontal velocity",
+        "Contact modes",
+        "Normal force between impacts, peaks cut off",
+        "Energy",
+        "Certificate",
+    ];
+    assert_eq!(titles(&figure), expected);
+    assert_not_empty(&figure);
+    assert!(figure.title.contains("rod"), "{}", figure.title);
+    for part in ["stewart-trinkle linear", "pyramid", "step 0.0025 s", "finished at t = 1 s", "residual", "digest"] {
+        assert!(figure.subtitle.contains(part), "{part} is not in: {}", figure.subtitle);
+    }
+
+    // [ST96] Figure 3: two impacts, at the start of the steps at 0.3825 and 0.5475 s, shown in every velocity curve.
+    for title in ["Vertical velocity", "Angular velocity", "Horizontal velocity"] {
+        let at: Vec<f64> = panel(&figure, title)
+            .rules
+            .iter()
+            .map(|rule| match rule.position {
+                RulePosition::X(t) => t,
+                RulePosition::Y(_) => panic!("a level line in {title}"),
+            })
+            .collect();
+        assert_eq!(at.len(), 2, "{title}: {at:?}");
+        assert!((at[0] - 0.3825).abs() < 1e-9 && (at[1] - 0.5475).abs() < 1e-9, "{at:?}");
+    }
+    // It starts without vertical velocity and rests in the end; before the impact it falls freely.
+    let fall = &panel(&figure, "Vertical velocity").series[0].points;
+    assert_eq!(fall.len(), 401);
+    assert!((fall[100].1 + 9.81 * 0.25).abs() < 1e-9 && fall[400].1.abs() < 1e-9, "{:?} {:?}", fall[100], fall[400]);
+
+    let poses = &figure.panels[0];
+    let bodies = poses.outlines.iter().filter(|outline| outline.closed).count();
+    assert!((10..=16).contains(&bodies), "{bodies} poses");
+    assert!(poses.outlines.iter().any(|outline| outline.hatched), "the table is not drawn");
+    assert!(poses.marks.first().unwrap().text.starts_with("0 s"), "{:?}", poses.marks);
+
+    // Losses and what is left add up to what there was: the energy curves agree with each other.
+    let energy = panel(&figure, "Energy");
+    let last = |label: &str| energy.series.iter().find(|s| s.label == label).unwrap().points.last().unwrap().1;
+    let first = energy.series.iter().find(|series| series.label == "total").unwrap().points[0].1;
+    let sum = last("total") + last("lost in impacts") + last("lost to friction") + last("lost by the scheme");
+    assert!((sum - first).abs() < 1e-9 * first, "{sum} is not {first}");
+
+    let svg = figure.to_svg().unwrap();
+    assert!(svg.len() > 10_000, "{} bytes of SVG", svg.len());
+}
+
+#[test]
+fn every_built_in_scene_has_a_figure() {
+    let folder = TempDir::new().unwrap();
+    for scene in builtin::all() {
+        // A short run of each; the default length is for the scenes' own tests.
+        let run = run_scene(&folder, scene.name, &["run.end=0.1"]);
+        let figure = default_figure(&run).unwrap();
+        assert_eq!(figure.title, scene.title);
+        assert_not_empty(&figure);
+        for title in ["Pose", "Energy", "Certificate"] {
+            panel(&figure, title);
+        }
+        let is_plane = scene.text.contains("dimension = \"plane\"");
+        for title in if is_plane { ["Vertical velocity", "Horizontal velocity"] } else { ["Speed", "Angular speed"] } {
+            panel(&figure, title);
+        }
+        if !is_plane {
+            // Two different views, and the axes are named.
+            let views = &figure.panels[..2];
+            assert_ne!((&views[0].x_label, &views[0].y_label), (&views[1].x_label, &views[1].y_label));
+            assert!(views[0].title.contains('–'), "{}", views[0].title);
+        }
+        figure.to_png().unwrap();
+    }
+}
+
+#[test]
+fn rounding_does_not_fill_a_panel() {
+    let folder = TempDir::new().unwrap();
+    let run = run_scene(&folder, "incline", &["run.end=0.5"]);
+    let figure = default_figure(&run).unwrap();
+    // The block does not move; its velocities are rounding.
+    for title in ["Speed", "Angular speed", "Energy"] {
+        let range = panel(&figure, title).y_range.unwrap_or_else(|| panic!("{title} follows rounding"));
+        assert!(range.1 > 1e-3, "{title}: {range:?}");
+    }
+    let figure = column_figure(&run, &names(&["block.vx"]), "t").unwrap();
+    assert!(figure.panels[0].y_range.unwrap().1 >= 1e-3);
+}
+
+#[test]
+fn a_run_that_recorded_little_has_the_panels_it_can_have() {
+    let folder = TempDir::new().unwrap();
+    let run = run_scene(&folder, "rod", &["record.columns=[\"rod.vy\"]", "record.interval=7"]);
+    let figure = default_figure(&run).unwrap();
+    assert_not_empty(&figure);
+    let titles = titles(&figure);
+    assert!(titles.contains(&"Vertical velocity"), "{titles:?}");
+    assert!(!titles.iter().any(|title| title.starts_with("Pose") || *title == "Horizontal velocity"), "{titles:?}");
+    // Work that was not recorded cannot be added up.
+    assert!(panel(&figure, "Energy").series.iter().all(|series| !series.label.starts_with("lost")));
+}
+
+#[test]
+fn columns_of_one_kind_share_a_panel() {
+    let folder = TempDir::new().unwrap();
+    let run = run_scene(&folder, "rod", &[]);
+    let columns = names(&["rod.vx", "rod.w", "rod.vy", "residual", "rod/table#1.c_n", "kinetic", "rod.vx"]);
+    let figure = column_figure(&run, &columns, "t").unwrap();
+    let labels: Vec<&str> = figure.panels.iter().map(|panel| panel.y_label.as_str()).collect();
+    assert_eq!(labels, ["velocity (m/s)", "rod.w (rad/s)", "residual", "rod/table#1.c_n (N s)", "kinetic (J)"]);
+    let velocities: Vec<&str> = figure.panels[0].series.iter().map(|series| series.label.as_str()).collect();
+    assert_eq!(velocities, ["rod.vx", "rod.vy"], "named twice, drawn once");
+    // Zero has no logarithm: it is drawn at the floor.
+    assert!(figure.panels[2].log_y && figure.panels[2].series[0].points.iter().all(|p| p.1.is_nan() || p.1 >= 1e-17));
+    // The end of the rod is in the air before 0.38 s: no values there, and values after.
+    let impulse = &figure.panels[3].series[0].points;
+    assert!(impulse.iter().filter(|point| point.0 < 0.37).all(|point| point.1.is_nan()));
+    let resting = impulse.last().unwrap().1;
+    // Half the weight of 1 kg over a step of 0.0025 s, by symmetry.
+    assert!((resting - 0.5 * 9.81 * 0.0025).abs() < 1e-6, "{resting}");
+    assert_not_empty(&figure);
+    figure.to_svg().unwrap();
+
+    let map = column_figure(&run, &names(&["rod.y"]), "rod.x").unwrap();
+    assert!(map.panels[0].equal_aspect && map.panels[0].rules.is_empty());
+    assert_eq!((map.panels[0].x_label.as_str(), map.panels[0].y_label.as_str()), ("rod.x (m)", "rod.y (m)"));
+    let phase = column_figure(&run, &names(&["rod.w"]), "rod.angle").unwrap();
+    // The start: 30 degrees, 4 rad/s.
+    assert_eq!(phase.panels[0].series[0].points[0], (30_f64.to_radians(), 4.0));
+}
+
+#[test]
+fn all_available_columns_can_be_drawn() {
+    let folder = TempDir::new().unwrap();
+    let run = run_scene(&folder, "rod", &["run.end=0.45"]);
+    let columns = available_columns(&run).unwrap();
+    for expected in ["t", "rod.x", "rod.w", "residual", "pivots", "work_friction", "rod/table#1.gap"] {
+        assert!(columns.iter().any(|column| column == expected), "{expected} is not in {columns:?}");
+    }
+    assert!(!columns.iter().any(|column| column.ends_with(".mode") || column.ends_with(".t")), "{columns:?}");
+    column_figure(&run, &columns, "t").unwrap().to_svg().unwrap();
+}
+
+#[test]
+fn an_unknown_column_is_an_error_with_a_suggestion() {
+    let folder = TempDir::new().unwrap();
+    let run = run_scene(&folder, "rod", &["run.end=0.45"]);
+    let fails =
+        |columns: &[&str], against: &str| column_figure(&run, &names(columns), against).unwrap_err().to_string();
+    let error = fails(&["rod.vz"], "t");
+    let expected = [run.to_str().unwrap(), "`rod.vz`", "did you mean `rod.v", "rod.angle", "residual", "c_n"];
+    assert!(expected.iter().all(|part| error.contains(part)), "{error}");
+    assert!(fails(&["rod/table#1.cn"], "t").contains("did you mean `rod/table#1.c_n`?"));
+    assert!(fails(&["rod.x"], "rod.anlge").contains("did you mean `rod.angle`?"));
+    assert!(!fails(&["?"], "t").contains("did you mean"));
+    assert!(matches!(column_figure(&run, &[], "t"), Err(RunFigureError::NoColumns { .. })));
+    // Texts are no numbers.
+    assert!(matches!(
+        column_figure(&run, &names(&["rod/table#1.mode"]), "t"),
+        Err(RunFigureError::UnknownColumn { .. })
+    ));
+}
+
+#[test]
+fn a_folder_that_is_no_run_is_named_with_what_is_missing() {
+    let folder = TempDir::new().unwrap();
+    let all = |path: &Path| {
+        [
+            default_figure(path).unwrap_err(),
+            column_figure(path, &names(&["t"]), "t").unwrap_err(),
+            available_columns(path).unwrap_err(),
+        ]
+    };
+    let missing = folder.path().join("nowhere");
+    for (path, reason) in [(folder.path(), "summary.json"), (missing.as_path(), "no such folder")] {
+        for error in all(path) {
+            let text = error.to_string();
+            assert!(matches!(error, RunFigureError::NotARun { .. }), "{text}");
+            assert!(text.contains(path.to_str().unwrap()) && text.contains(reason), "{text}");
+        }
+    }
+
+    let run = run_scene(&folder, "rod", &["run.end=0.45"]);
+    let states = run.join("states.parquet");
+    let whole = fs::read(&states).unwrap();
+    fs::write(&states, &whole[..whole.len() / 2]).unwrap();
+    for error in all(&run) {
+        let text = error.to_string();
+        assert!(text.contains("states.parquet") && text.contains("truncated"), "{text}");
+    }
+    fs::write(&states, &whole).unwrap();
+    fs::remove_file(run.join("audit.parquet")).unwrap();
+    let text = default_figure(&run).unwrap_err().to_string();
+    assert!(text.contains("audit.parquet") && text.contains(run.to_str().unwrap()), "{text}");
+}
+
+#[test]
+fn a_scene_that_cannot_be_read_again_is_an_error() {
+    let folder = TempDir::new().unwrap();
+    let run = run_scene(&folder, "rod", &["run.end=0.1"]);
+    fs::write(run.join("scene.toml"), "format = 1\nwhat = 2\n").unwrap();
+    let error = default_figure(&run).unwrap_err();
+    assert!(matches!(error, RunFigureError::Scene { .. }), "{error}");
+    // Columns need no scene.
+    column_figure(&run, &names(&["rod.x"]), "t").unwrap();
+    fs::remove_file(run.join("scene.toml")).unwrap();
+    assert!(default_figure(&run).unwrap_err().to_string().contains("scene.toml"));
+}
