@@ -16,6 +16,8 @@ pub struct Body {
     pub kind: BodyKind,
     /// Pose at the start: origin in metres, and orientation.
     pub pose: Pose,
+    /// Whole turns at the start in the plane, which the recorded angle counts and the pose cannot tell.
+    pub turns: i32,
     /// Velocity of the origin at the start, world axes, in m/s. Only for bodies that move freely.
     pub velocity: DVec3,
     /// Angular velocity at the start, world axes, in rad/s. Only for rigid bodies that move freely.

@@ -155,7 +155,8 @@ impl Multibody {
             let Pose { position, orientation } = body.pose;
             match layout {
                 Layout::PlaneRigid { .. } => {
-                    q.extend([position.x, position.y, body.pose.planar_angle()]);
+                    let angle = body.pose.planar_angle() + std::f64::consts::TAU * f64::from(body.turns);
+                    q.extend([position.x, position.y, angle]);
                     v.extend([body.velocity.x, body.velocity.y, body.angular_velocity.z]);
                 }
                 Layout::PlanePoint { .. } => {

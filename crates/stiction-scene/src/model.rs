@@ -453,10 +453,13 @@ impl Reader<'_> {
             let pose =
                 self.pose(&place, &what, &entry.position, entry.angle, entry.angle_degrees, &entry.orientation)?;
             let shapes = self.shapes(&place, entry)?;
+            let angle = entry.angle.or(entry.angle_degrees.map(f64::to_radians)).unwrap_or(0.0);
+            let turns = if self.is_plane() { (angle - pose.planar_angle()) / std::f64::consts::TAU } else { 0.0 };
             bodies.push(Body {
                 name: entry.name.clone(),
                 kind: self.kind(&place, entry, &shapes)?,
                 pose,
+                turns: turns.round() as i32,
                 velocity: self.optional_vector(place.key("velocity"), "velocity", &entry.velocity)?,
                 angular_velocity: self.rotation(
                     place.key("angular-velocity"),

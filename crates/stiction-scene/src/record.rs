@@ -139,7 +139,7 @@ impl Recorder {
             })?;
         }
         self.happened.extend_from_slice(&self.event_buffer);
-        if simulation.steps_done() % self.plan.interval == 0 || simulation.is_finished() {
+        if simulation.steps_done().is_multiple_of(self.plan.interval) || simulation.is_finished() {
             self.write_state(simulation)?;
             self.write_contacts(simulation, &modes)?;
             self.write_audit(simulation, audit)?;

@@ -1454,3 +1454,13 @@ fn examples_of_the_reference_page_are_correct() {
         toml::from_str::<Scene>(&text).unwrap_or_else(|error| panic!("{error}\n{example}"));
     }
 }
+
+#[test]
+fn the_angle_at_the_start_keeps_its_turns() {
+    for angle in [10.0, -7.5, 3.0, 0.5] {
+        let rod = load("rod", &["body.rod.angle-degrees=0.0".into()]).unwrap();
+        let text = rod.scene.to_toml().replace("angle-degrees = 0.0", &format!("angle = {angle:?}"));
+        let (_, state) = parse(&text, "turned.toml").unwrap().build_multibody().unwrap();
+        assert!((state.q[2] - angle).abs() < 1e-14, "{} for {angle}", state.q[2]);
+    }
+}

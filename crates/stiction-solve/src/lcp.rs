@@ -15,7 +15,7 @@ pub struct Lcp {
     scaling: Scaling,
 }
 
-/// The scale in which a problem is solved and judged: $w'_i = r_i w_i / s$ and $z_i = c_i s z'_i$.
+/// The scale in which a problem is solved and judged: $\tilde w_i = r_i w_i / s$ and $z_i = c_i s \tilde z_i$.
 ///
 /// Positive factors change neither the solutions nor the complementarity. The factors $r$, $c$ bring the largest entry of
 /// every row and column of $M$ to about one; $s$ brings the most negative entry of $q$ to one. All are powers of two, so that

@@ -1,7 +1,7 @@
 //! How well a point solves a problem: used for every method, written by none.
 //!
-//! The residual of a point $z$ of an [`Lcp`] is $\lVert \min(z', w') \rVert_\infty$ in the problem's own scale
-//! ([`Scaling`](crate::Scaling)): $w'_i = r_i w_i / s$ and $z'_i = z_i / (c_i s)$, with $w = M z + q$ recomputed from the
+//! The residual of a point $z$ of an [`Lcp`] is $\lVert \min(\tilde z, \tilde w) \rVert_\infty$ in the problem's own scale
+//! ([`Scaling`](crate::Scaling)): $\tilde w_i = r_i w_i / s$ and $\tilde z_i = z_i / (c_i s)$, with $w = M z + q$ recomputed from the
 //! original data. It is zero exactly at the solutions, has no unit, and does not change when masses, lengths or times are
 //! measured in other units (up to the rounding of the scale to powers of two).
 

@@ -22,3 +22,8 @@ pub use stiction_bodies as bodies;
 pub use stiction_dynamics as dynamics;
 pub use stiction_scene as scene;
 pub use stiction_solve as solve;
+
+/// The code of the README is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;

@@ -11,6 +11,7 @@ fn body(name: &str, kind: BodyKind, shape: Shape) -> Body {
         name: name.into(),
         kind,
         pose: Pose::IDENTITY,
+        turns: 0,
         velocity: DVec3::ZERO,
         angular_velocity: DVec3::ZERO,
         shapes: vec![BodyShape { placed: PlacedShape::centred(shape), material: 0 }],

@@ -3,7 +3,7 @@
 //! \[ST96\] (25)-(29) with the growing active set of §4, load-independent friction (§3.5) and, as a version of the scheme, the
 //! fixed-point iteration of §3.6. Here `q_hat` is the paper's $\hat q$, at which contacts are linearised:
 //!
-//! $$ M(\hat q)(v^{l+1} - v^l) = h\, k(q^l + \tfrac h2 v^l, v^l) + \textstyle\sum (n c_n + D \beta), \qquad
+//! $$ M(\hat q)(v^{l+1} - v^l) = h k(q^l + \tfrac h2 v^l, v^l) + \textstyle\sum (n c_n + D \beta), \qquad
 //!    q^{l+1} = q^l \oplus h v^{l+1}. $$
 //!
 //! In the letters of [`ContactProblem`](crate::ContactProblem): $u = v^{l+1}$, $W = M(\hat q)$, $u_\text{free} = v^l + h W^{-1} k$,

@@ -66,8 +66,11 @@ pub struct Experiment {
     pub id: &'static str,
     /// What it is.
     pub title: &'static str,
-    run: fn(&mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError>,
+    run: Run,
 }
+
+/// An experiment as a function; its argument hears what is being computed.
+type Run = fn(&mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError>;
 
 impl Experiment {
     /// Runs it; `progress` hears what is being computed.

@@ -232,7 +232,7 @@ fn figure() -> Result<NamedFigure, ReproduceError> {
     };
     let times = [0.0, 0.1, 0.19, 0.26, 0.32, 0.385, 0.42, 0.46, 0.5, 0.55, 0.6];
     for (i, &t) in times.iter().enumerate() {
-        let state = &fine.states[((t / 0.0025) as f64).round() as usize];
+        let state = &fine.states[f64::round(t / 0.0025) as usize];
         let (x, y, theta) = (state.q[0], state.q[1], state.q[2]);
         let arm = (HALF_LENGTH * theta.cos(), HALF_LENGTH * theta.sin());
         let colour = Colour::SKY.towards(Colour::INK, i as f64 / (times.len() - 1) as f64);

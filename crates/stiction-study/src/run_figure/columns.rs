@@ -108,6 +108,12 @@ struct Found {
     values: Vec<f64>,
 }
 
+/// Columns that share a panel, with their names.
+struct Group<'a> {
+    kind: Kind,
+    members: Vec<(&'a str, Vec<f64>)>,
+}
+
 /// Names of all columns with numbers: those of the states (`t`, `rod.x`), of the certificates (`residual`), and of the
 /// contacts (`rod/table#0.c_n`), as [`column_figure`] takes them.
 ///
@@ -133,30 +139,30 @@ fn names(data: &RunData) -> Result<Vec<String>, RunFigureError> {
 
 /// Draws columns of the tables against another one: `t` for curves over time, any other for phase portraits.
 ///
-/// A column is a name of [`available_columns`]; its values belong to the recorded states. Columns of like kind and unit share
-/// a panel. Contacts have no values while they are apart: their curves have gaps.
+/// A column is a name of [`available_columns`]; its values belong to the recorded states. Columns of like kind and unit
+/// share a panel. Contacts have no values while they are apart: their curves have gaps.
 ///
 /// # Errors
-/// [`RunFigureError`] when the folder is not that of a run, a table is missing, cut off or damaged, no column is named, or
-/// one does not exist.
+/// [`RunFigureError`] when the folder is not that of a run, a table is missing, cut off or damaged, no column is named,
+/// or one does not exist.
 pub fn column_figure(run: &Path, columns: &[String], against: &str) -> Result<Figure, RunFigureError> {
     let data = RunData::read(run)?;
     if columns.is_empty() {
         return Err(RunFigureError::NoColumns { run: run.to_owned() });
     }
     let abscissa = find(&data, against)?;
-    let mut groups: Vec<(Kind, Vec<(&str, Vec<f64>)>)> = Vec::new();
+    let mut groups: Vec<Group<'_>> = Vec::new();
     for (i, name) in columns.iter().enumerate().filter(|(i, name)| !columns[..*i].contains(name)) {
         let found = find(&data, name)?;
-        match groups.iter_mut().find(|group| group.0 == found.kind && found.kind != Kind::Other) {
-            Some(group) => group.1.push((&columns[i], found.values)),
-            None => groups.push((found.kind, vec![(&columns[i], found.values)])),
+        match groups.iter_mut().find(|group| group.kind == found.kind && found.kind != Kind::Other) {
+            Some(group) => group.members.push((&columns[i], found.values)),
+            None => groups.push(Group { kind: found.kind, members: vec![(&columns[i], found.values)] }),
         }
     }
 
     let is_over_time = abscissa.kind == Kind::Time;
     let mut panels = Vec::new();
-    for (kind, members) in groups {
+    for Group { kind, members } in groups {
         let mut panel = Panel {
             x_label: if is_over_time { "time (s)".to_owned() } else { abscissa.kind.with_unit(against) },
             y_label: kind.with_unit(kind.words().0),

@@ -429,7 +429,6 @@ pub(super) fn energy(
             ("brought by drives", "work_drive", 1.0, Colour::SKY),
             ("brought by forces", "work_applied", 1.0, Colour::GREY),
         ];
-        let mut sums: Vec<(&str, Colour, Vec<(f64, f64)>)> = Vec::new();
         for (label, column, sign, colour) in causes {
             let mut sum = 0.0;
             let mut points = vec![(start, 0.0)];
@@ -437,9 +436,6 @@ pub(super) fn energy(
                 sum += sign * work;
                 points.push((t, sum));
             }
-            sums.push((label, colour, points));
-        }
-        for (label, colour, points) in sums {
             if reach(&points) > visible {
                 let (label, colour) = (label.to_owned(), Some(colour));
                 panel.series.push(Series { label, points, colour, kind: SeriesKind::Dashed, ..Series::default() });

@@ -58,7 +58,7 @@ pub enum RunFigureError {
         run: PathBuf,
     },
     /// There is no column of that name.
-    #[error("run folder `{}` has no column `{column}`{}; there are {}", run.display(), offer(near.as_deref()), list(columns))]
+    #[error("run folder `{}` has no column `{column}`{}; there are {}", run.display(), offer(near), list(columns))]
     UnknownColumn {
         /// The run folder.
         run: PathBuf,
@@ -71,8 +71,8 @@ pub enum RunFigureError {
     },
 }
 
-fn offer(near: Option<&str>) -> String {
-    near.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
+fn offer(near: &Option<String>) -> String {
+    near.as_deref().map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
 }
 
 /// All names in one sentence; the columns that every contact has are written once.

@@ -1,8 +1,8 @@
 //! Pictures of a run: what a run folder holds, as a [`Figure`].
 //!
-//! [`default_figure`] suits any run of a scene: poses over time, velocities, contacts, energy by cause, and the certificate.
-//! For a single body in the plane its curves are those of \[ST96\] Figures 3–5. [`column_figure`] draws any columns of the
-//! tables, over time or against each other; [`available_columns`] lists them.
+//! [`default_figure`] suits any run of a scene: poses over time, velocities, contacts, energy by cause, and the
+//! certificate. For a single body in the plane its curves are those of \[ST96\] Figures 3–5. [`column_figure`] draws any
+//! columns of the tables, over time or against each other; [`available_columns`] lists them.
 
 mod columns;
 mod curves;
@@ -27,8 +27,8 @@ use run_data::{BodyTrack, RunData};
 /// Bodies or contacts that get a curve of their own; of more, the fastest or most loaded are shown.
 const MOST_CURVES: usize = 8;
 
-/// Values below this share of the scale of their kind are rounding and drawn as zero. Too large: slow motions vanish. Too
-/// small: rounding fills a panel.
+/// Values below this share of the scale of their kind are rounding and drawn as zero. Too large: slow motions vanish.
+/// Too small: rounding fills a panel.
 const NOISE: f64 = 1e-9;
 
 /// Width of the figure, in pixels.
@@ -38,8 +38,8 @@ const HEADING_HEIGHT: f64 = 70.0;
 /// Height of a row of weight 1, in pixels.
 const ROW_HEIGHT: f64 = 265.0;
 
-/// A figure worth looking at, for any run folder: poses over time, the velocities of the moving bodies with the impacts, what
-/// the contacts do and carry, energy by cause, and the certificate.
+/// A figure worth looking at, for any run folder: poses over time, the velocities of the moving bodies with the impacts,
+/// what the contacts do and carry, energy by cause, and the certificate.
 ///
 /// # Errors
 /// [`RunFigureError`] when the folder is not that of a run, or one of its files is missing, cut off or damaged.
@@ -120,8 +120,8 @@ fn curve_colour(place: usize) -> Colour {
     Colour::SERIES.get(place).copied().unwrap_or(Colour::GREY)
 }
 
-/// A range for values that an axis would blow up out of proportion: rounding around zero, relative to `scale`, or around a
-/// constant. `None` where the values themselves give a good range.
+/// A range for values that an axis would blow up out of proportion: rounding around zero, relative to `scale`, or around
+/// a constant. `None` where the values themselves give a good range.
 fn steady_range(values: impl Iterator<Item = f64>, scale: f64) -> Option<(f64, f64)> {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for value in values.filter(|value| value.is_finite()) {

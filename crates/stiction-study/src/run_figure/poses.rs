@@ -179,7 +179,7 @@ fn panel(
         let Moment { row, until, .. } = moments[i];
         let others = || rims.iter().enumerate().filter(|(k, _)| *k != i).flat_map(|(_, rim)| rim);
         let room = |point: (f64, f64)| others().map(|other| distance(point, *other)).fold(f64::INFINITY, f64::min);
-        // Far from the other poses, and at the end of a long body; of about equally good points the higher ones come first.
+        // Far from the other poses, and at the end of a long body; of about equally good points the higher come first.
         let centre = view.project(leader.poses[row].position);
         let reach = rims[i].iter().map(|&point| distance(point, centre)).fold(f64::MIN_POSITIVE, f64::max);
         let grade = |point: (f64, f64)| (8.0 * (room(point).min(reach) + distance(point, centre)) / reach).round();

@@ -335,7 +335,8 @@ impl RunData {
         })
     }
 
-    /// A column of one contact, a value per recorded state; not a number where the contact has no row or `keep` refuses it.
+    /// A column of one contact, a value per recorded state; not a number where the contact has no row, or `keep` refuses
+    /// it.
     pub(super) fn contact_column(
         &self,
         contact: &str,
