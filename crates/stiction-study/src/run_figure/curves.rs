@@ -23,7 +23,7 @@ const PEAK: f64 = 5.0;
 /// A force that changes by more than this share of its usual value within a step jumps.
 const JUMP: f64 = 0.1;
 /// Forces that jump in this share of the steps are drawn as points: lines would fill the panel.
-const RESTLESS: f64 = 0.03;
+const RESTLESS: f64 = 0.07;
 /// Fewer points than this are always joined.
 const FEW_POINTS: usize = 60;
 /// Rows for which there is room at least.
