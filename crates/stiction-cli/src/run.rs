@@ -188,10 +188,11 @@ fn print_summary(finished: &FinishedRun, verbose: bool) {
 
 fn print_certificate(summary: &Summary) {
     let certificate = &summary.certificate;
-    let (style, verdict) = match (summary.steps, certificate.met) {
-        (0, _) => (YELLOW, "nothing to certify"),
-        (_, true) => (GREEN, "every step solved the true problem"),
-        (_, false) => (RED, "NOT MET"),
+    let (style, verdict) = match (summary.steps, certificate.met, summary.outcome) {
+        (0, ..) => (YELLOW, "nothing to certify"),
+        (_, true, Outcome::Finished) => (GREEN, "every step solved the true problem"),
+        (_, true, _) => (YELLOW, "every step up to there solved the true problem"),
+        (_, false, _) => (RED, "NOT MET"),
     };
     say!("\ncertificate: {}{verdict}{}", style.render(), style.render_reset());
     say!("  {:<64}{:>10}{:>11}{:>9}", "", "worst", "mean", "limit");

@@ -8,13 +8,13 @@ use crate::{ContactId, State, Step};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContactMode {
-    /// No impulse.
+    /// Apart, without impulse.
     Open,
     /// The bodies approached and the impulse stopped them.
     Impact,
-    /// Pressed together without sliding.
+    /// Together without sliding. A contact of a hyperstatic body may touch and carry nothing.
     Stick,
-    /// Pressed together and sliding.
+    /// Together and sliding.
     Slip,
 }
 
@@ -49,6 +49,13 @@ pub struct Event {
 /// rounding is called sliding.
 pub const STILL_SPEED: f64 = 1e-9;
 
+/// A contact without impulse whose gap at the end of the step is above this, in metres, is open. Too large: contacts stay closed
+/// for a while after they part. Too small: rounding opens the unloaded contacts of a hyperstatic body.
+pub const TOUCHING_GAP: f64 = 1e-9;
+
+/// Normal impulses below this, relative to the largest impulse of the step, are rounding.
+const NO_IMPULSE: f64 = 1e-10;
+
 /// Steps over which one impact may spread: in a position-level scheme the first step closes the gap and the second one takes
 /// the rest of the approach velocity.
 const IMPACT_STEPS: usize = 2;
@@ -56,7 +63,7 @@ const IMPACT_STEPS: usize = 2;
 /// Follows the mode of every contact.
 #[derive(Clone, Debug, Default)]
 pub struct ModeTracker {
-    /// Contacts that carried impulse in the last step, sorted, with their mode and the number of impact steps so far.
+    /// Contacts that were closed in the last step, sorted, with their mode and the number of impact steps so far.
     last: Vec<(ContactId, ContactMode, usize)>,
     current: Vec<(ContactId, ContactMode, usize)>,
     /// Modes in the order of the contacts of the last observed step.
@@ -68,7 +75,9 @@ impl ModeTracker {
     pub fn observe(&mut self, before: &State, step: &Step, events: &mut Vec<Event>) -> &[ContactMode] {
         self.current.clear();
         self.modes.clear();
-        for (contact, impulse) in step.contacts.iter().zip(&step.solution.contacts) {
+        let applied = step.force.iter().fold(0.0f64, |largest, force| largest.max(step.h * force.abs()));
+        let largest = step.solution.contacts.iter().fold(applied, |largest, impulse| largest.max(impulse.normal));
+        for (i, (contact, impulse)) in step.contacts.iter().zip(&step.solution.contacts).enumerate() {
             let previous = self.last.binary_search_by_key(&contact.id, |entry| entry.0).ok().map(|i| self.last[i]);
             let (from, impact_steps) = previous.map_or((ContactMode::Open, 0), |(_, mode, steps)| (mode, steps));
             let approach = -(contact.normal.dot(&before.v) + contact.normal_drift);
@@ -78,9 +87,11 @@ impl ModeTracker {
                 .map(|a| (contact.tangents[a].dot(&step.state.v) + contact.tangent_drift[a]).powi(2))
                 .sum::<f64>()
                 .sqrt();
-            let mode = if impulse.normal <= 0.0 {
+            let is_loaded = impulse.normal > NO_IMPULSE * largest;
+            let gap_at_end = step.h * step.problem.contacts[i].normal_rate(&step.state.v);
+            let mode = if !is_loaded && gap_at_end > TOUCHING_GAP {
                 ContactMode::Open
-            } else if is_impact {
+            } else if is_impact && is_loaded {
                 ContactMode::Impact
             } else if slip > STILL_SPEED {
                 ContactMode::Slip
@@ -97,7 +108,7 @@ impl ModeTracker {
             }
         }
         self.current.sort_unstable_by_key(|entry| entry.0);
-        // Contacts that carried impulse and have left the active set.
+        // Contacts that were closed and have left the active set.
         for &(contact, from, _) in &self.last {
             if !step.contacts.iter().any(|c| c.id == contact) {
                 events.push(Event { t: before.t, contact, from, to: ContactMode::Open, impulse: 0.0 });

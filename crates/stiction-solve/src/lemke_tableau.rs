@@ -12,6 +12,9 @@
 //! rod of \[ST96\] fails at its second impact. A ratio test with a little slack collects all rows that leave at about the same
 //! moment; $z_0$ goes first, weak pivots are dropped, and only among the rest does the lexicographic order decide. So the proof
 //! that the method cannot cycle holds up to the slack, and the pivot limit stays as a guard.
+//!
+//! Where contacts already penetrate a little, theory promises no solution and the path may end in a ray although there is one. So
+//! a path that fails is followed by others, with stricter pivots and other covering vectors, before the method gives up.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,8 +40,10 @@ pub struct LemkeSettings {
     /// Among tied rows, pivots below this fraction of the largest are passed over.
     /// Too large: the lexicographic order is ignored. Too small: unstable pivots.
     pub weak_pivot: f64,
-    /// Most pivots per unknown of the problem; the method gives up beyond it.
+    /// Most pivots per unknown of the problem on one path; the method leaves the path beyond it.
     pub pivots_per_unknown: usize,
+    /// Paths that are tried, at most; all but the first have other covering vectors or stricter pivots.
+    pub paths: usize,
 }
 
 impl Default for LemkeSettings {
@@ -48,13 +53,19 @@ impl Default for LemkeSettings {
             pivot_tolerance: 1e-9,
             tie_tolerance: 1e-14,
             weak_pivot: 0.05,
-            pivots_per_unknown: 100,
+            pivots_per_unknown: 20,
+            paths: 12,
         }
     }
 }
 
+/// Factor of the pivot tolerance on every other path: rows that depend on each other up to rounding are then not told apart.
+const STRICTER_PIVOTS: f64 = 1e3;
+
 /// An answer with a residual above this share of the tolerance is computed again from its basis by a fresh factorisation.
 const POLISH_ABOVE: f64 = 0.01;
+
+const GOLDEN_RATIO: f64 = 1.618_033_988_749_895;
 
 /// The tableau, kept from solve to solve so that its memory is reused.
 #[derive(Clone, Debug, Default)]
@@ -100,7 +111,31 @@ impl LemkeTableau {
             return LcpSolution { z: vec![0.0; n], w: lcp.offset().to_vec(), report };
         }
 
-        self.load(lcp);
+        let mut best: Option<LcpSolution> = None;
+        let mut iterations = 0;
+        for path in 0..settings.paths.max(1) {
+            let mut solution = self.follow_path(lcp, settings, path);
+            iterations += solution.report.iterations;
+            solution.report.iterations = iterations;
+            let is_solved = solution.report.is_solved();
+            if best.as_ref().is_none_or(|best| solution.report.residual < best.report.residual) {
+                best = Some(solution);
+            }
+            if is_solved {
+                break;
+            }
+        }
+        let mut best = best.expect("at least one path is followed");
+        best.report.iterations = iterations;
+        best
+    }
+
+    /// Follows one path. The first has the settings as they are and the covering vector of ones.
+    fn follow_path(&mut self, lcp: &Lcp, settings: &LemkeSettings, path: usize) -> LcpSolution {
+        let n = lcp.size();
+        let strict = LemkeSettings { pivot_tolerance: settings.pivot_tolerance * STRICTER_PIVOTS, ..settings.clone() };
+        let settings = if path % 2 == 0 { settings } else { &strict };
+        self.load(lcp, path / 2);
         let (end, iterations) = self.pivot_to_the_end(settings);
         let scaling = lcp.scaling();
         let mut z = vec![0.0; n];
@@ -130,8 +165,9 @@ impl LemkeTableau {
         LcpSolution { z, w, report: SolveReport { status, residual, iterations, size: n } }
     }
 
-    /// Writes the scaled problem into the tableau: every $w$ basic, every $z$ and $z_0$ nonbasic.
-    fn load(&mut self, lcp: &Lcp) {
+    /// Writes the scaled problem into the tableau: every $w$ basic, every $z$ and $z_0$ nonbasic. Covering vector number 0 is all
+    /// ones; the others are spread over (0.5, 1.5) by multiples of the golden ratio.
+    fn load(&mut self, lcp: &Lcp, covering: usize) {
         let n = lcp.size();
         let scaling = lcp.scaling();
         self.n = n;
@@ -144,7 +180,8 @@ impl LemkeTableau {
             }
         }
         for i in 0..n {
-            self.entries[i * width + n] = 1.0; // d, the covering vector
+            let spread = (covering * (i + 1)) as f64 * GOLDEN_RATIO;
+            self.entries[i * width + n] = if covering == 0 { 1.0 } else { 0.5 + spread.fract() };
             self.entries[i * width + n + 1] = lcp.offset()[i] * scaling.rows[i] / scaling.offset;
         }
         self.basic.clear();
@@ -161,10 +198,10 @@ impl LemkeTableau {
         let n = self.n;
         let artificial = 2 * n;
 
-        // z0 enters where q is most negative. Among ties the lexicographic minimum of (q_i, e_i) / d_i is the last row.
+        // z0 enters where q/d is most negative. Among ties the lexicographic minimum of (q_i, e_i) / d_i is the last row.
         let mut leaving_row = 0;
         for row in 1..n {
-            if self.constant(row) <= self.constant(leaving_row) {
+            if self.constant(row) / self.entry(row, n) <= self.constant(leaving_row) / self.entry(leaving_row, n) {
                 leaving_row = row;
             }
         }

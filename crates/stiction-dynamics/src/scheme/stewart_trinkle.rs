@@ -239,7 +239,7 @@ impl Scheme for StewartTrinkle {
 
         // What touched at the end is active at the start of the next step.
         self.touching.clear();
-        self.horizon = 0.0;
+        self.horizon = 2.0 * self.settings.position_tolerance;
         for (contact, impulse) in problem.contacts.iter().zip(&out.solution.contacts) {
             let rate = contact.normal_rate(v_new);
             if impulse.normal > 0.0 || h * rate <= self.settings.position_tolerance {
