@@ -1,10 +1,14 @@
-use super::*;
-use crate::body::{BodyShape, Oscillation};
-use crate::material::{CombinationRule, Material};
-use crate::shape::PlacedShape;
+use glamx::{DMat3, DQuat, DVec3};
 use stiction_dynamics::{
     Audit, ContactMethod, ContactSolver, Simulation, StewartTrinkle, StewartTrinkleSettings, TimeGrid,
 };
+
+use super::contacts::tangent_directions;
+use super::*;
+use crate::body::{AppliedForce, Body, BodyKind, BodyShape, DryFriction, ForceAxes, Motion, Oscillation};
+use crate::material::{CombinationRule, Material, MaterialTable};
+use crate::pose::Pose;
+use crate::shape::{Dimension, PlacedShape, Shape};
 
 fn body(name: &str, kind: BodyKind, shape: Shape) -> Body {
     Body {

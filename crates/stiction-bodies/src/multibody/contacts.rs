@@ -1,0 +1,165 @@
+//! The contact search: near pairs, their gaps, and the rows of each contact.
+
+use glamx::DVec3;
+use stiction_dynamics::{Contact, ContactFrame, ContactId, FrictionLaw, Row};
+
+use super::{Multibody, MultibodyModel};
+use crate::body::BodyShape;
+use crate::broad_phase::BroadPhase;
+use crate::collide::{self, Touch};
+use crate::pose::Pose;
+use crate::shape::{Dimension, Shape};
+
+/// A normal closer to the vertical than this (sine of the angle) takes its first tangent along x.
+const VERTICAL_SINE: f64 = 1e-9;
+
+/// A shape of some body.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    body: usize,
+    /// Which of the shapes of the body.
+    number: u32,
+    /// Radius of a sphere around the shape's own origin that holds it.
+    bounding_radius: f64,
+}
+
+impl Part {
+    /// The shapes of all bodies, in the order of the model.
+    pub(super) fn all(model: &MultibodyModel) -> Vec<Self> {
+        let mut parts = Vec::new();
+        for (body, entry) in model.bodies.iter().enumerate() {
+            for (number, shape) in entry.shapes.iter().enumerate() {
+                let bounding_radius = bounding_radius(&shape.placed.shape);
+                parts.push(Self { body, number: number as u32, bounding_radius });
+            }
+        }
+        parts
+    }
+}
+
+/// What the search keeps from call to call.
+#[derive(Debug, Default)]
+pub(super) struct Search {
+    broad_phase: BroadPhase,
+    poses: Vec<Pose>,
+    pairs: Vec<(usize, usize)>,
+    touches: Vec<Touch>,
+}
+
+impl Multibody {
+    fn shape(&self, part: &Part) -> &BodyShape {
+        &self.model.bodies[part.body].shapes[part.number as usize]
+    }
+
+    /// Appends the contacts whose gap is at most `horizon`, in the order of the scene.
+    pub(super) fn find_contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
+        let mut guard = self.search.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let Search { broad_phase, poses, pairs, touches } = &mut *guard;
+        poses.clear();
+        poses.extend((0..self.model.bodies.len()).map(|body| self.pose(body, t, q)));
+        let shape_pose = |part: &Part| self.shape(part).placed.world_pose(&poses[part.body]);
+        pairs.clear();
+        let spheres = self.parts.iter().map(|part| (shape_pose(part).position, part.bounding_radius));
+        broad_phase.for_each_near_pair(spheres, horizon, |a, b| {
+            if self.model.may_collide(&self.exclusions, self.parts[a].body, self.parts[b].body) {
+                pairs.push((a, b));
+            }
+        });
+        pairs.sort_unstable(); // contacts in the order of the scene, whatever the sweep found first
+        for &(a, b) in pairs.iter() {
+            let (mut first, mut second) = (&self.parts[a], &self.parts[b]);
+            // The first body of a contact is one that moves.
+            if !self.model.bodies[first.body].kind.is_free() {
+                (first, second) = (second, first);
+            }
+            touches.clear();
+            collide::collide(
+                self.model.dimension,
+                &self.shape(first).placed.shape,
+                &shape_pose(first),
+                &self.shape(second).placed.shape,
+                &shape_pose(second),
+                horizon,
+                touches,
+            );
+            for touch in touches.iter() {
+                out.push(self.contact(first, second, poses, t, touch));
+            }
+        }
+    }
+
+    /// The contact that a touch of two parts makes.
+    fn contact(&self, first: &Part, second: &Part, poses: &[Pose], t: f64, touch: &Touch) -> Contact {
+        let mut contact = Contact {
+            id: ContactId {
+                first: first.body as u32,
+                second: second.body as u32,
+                feature: (first.number << 20) | (second.number << 8) | touch.feature,
+            },
+            gap: touch.gap,
+            frame: Some(ContactFrame { point: touch.point.to_array(), normal: touch.normal.to_array() }),
+            ..Default::default()
+        };
+        // Each body by its own surface point, as the constraint functions of [ST96] have it. The points differ by the gap along
+        // the normal, which the normal row does not feel.
+        let row = |direction: DVec3, row: &mut Row| {
+            let (a, b) = (first.body, second.body);
+            self.add_point_velocity(a, &poses[a], t, touch.point_on_first, direction, 1.0, row)
+                + self.add_point_velocity(b, &poses[b], t, touch.point_on_second, direction, -1.0, row)
+        };
+        contact.normal_drift = row(touch.normal, &mut contact.normal);
+        let (m, n) = (self.shape(first).material, self.shape(second).material);
+        let mu = self.model.materials.friction(m, n).unwrap_or(0.0);
+        if mu > 0.0 {
+            contact.friction = FrictionLaw::Coulomb { mu };
+            let directions = tangent_directions(self.model.dimension, touch.normal);
+            for (a, &direction) in directions[..tangent_count(self.model.dimension)].iter().enumerate() {
+                let mut tangent = Row::new();
+                contact.tangent_drift[a] = row(direction, &mut tangent);
+                contact.tangents.push(tangent);
+            }
+        }
+        contact
+    }
+
+    /// `first/second#feature`; the numbers of the shapes are left out when both are the first of their body.
+    pub(super) fn name_of_contact(&self, id: ContactId) -> String {
+        let [first, second] = [id.first, id.second].map(|body| &self.model.bodies[body as usize].name);
+        let (shape_first, shape_second, feature) = (id.feature >> 20, (id.feature >> 8) & 0xfff, id.feature & 0xff);
+        if shape_first == 0 && shape_second == 0 {
+            format!("{first}/{second}#{feature}")
+        } else {
+            format!("{first}[{shape_first}]/{second}[{shape_second}]#{feature}")
+        }
+    }
+}
+
+fn tangent_count(dimension: Dimension) -> usize {
+    match dimension {
+        Dimension::Plane => 1,
+        Dimension::Space => 2,
+    }
+}
+
+/// Tangents of a unit normal. In the plane the normal turned clockwise; in space $n \times e_z$ normalised and its cross product
+/// with $n$, as \[ST96\] §3 builds them, and along x where that vanishes.
+pub(super) fn tangent_directions(dimension: Dimension, normal: DVec3) -> [DVec3; 2] {
+    match dimension {
+        Dimension::Plane => [DVec3::new(normal.y, -normal.x, 0.0), DVec3::ZERO],
+        Dimension::Space => {
+            let across = normal.cross(DVec3::Z);
+            let length = across.length();
+            let first = if length < VERTICAL_SINE { DVec3::X } else { across / length };
+            [first, first.cross(normal)]
+        }
+    }
+}
+
+fn bounding_radius(shape: &Shape) -> f64 {
+    match *shape {
+        Shape::HalfSpace { .. } => f64::INFINITY,
+        Shape::Sphere { radius } => radius,
+        Shape::Capsule { half_length, radius } => half_length + radius,
+        Shape::Cuboid { half_extents } => half_extents.length(),
+    }
+}

@@ -1,0 +1,174 @@
+//! Where the coordinates of each body stand, and poses and velocities from them.
+
+use std::f64::consts::TAU;
+
+use glamx::{DQuat, DVec3};
+use stiction_dynamics::State;
+
+use super::{Multibody, MultibodyModel};
+use crate::body::{BodyKind, Motion};
+use crate::pose::{Pose, advance_orientation};
+use crate::shape::Dimension;
+
+/// Where the coordinates of a body stand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Layout {
+    PlaneRigid {
+        q: usize,
+        v: usize,
+    },
+    PlanePoint {
+        q: usize,
+        v: usize,
+    },
+    SpaceRigid {
+        q: usize,
+        v: usize,
+    },
+    SpacePoint {
+        q: usize,
+        v: usize,
+    },
+    /// Static or prescribed.
+    Fixed,
+}
+
+/// The coordinates of all bodies.
+#[derive(Debug)]
+pub(super) struct Coordinates {
+    /// One for each body.
+    pub(super) layout: Vec<Layout>,
+    q_count: usize,
+    pub(super) v_count: usize,
+}
+
+impl Coordinates {
+    pub(super) fn new(model: &MultibodyModel) -> Self {
+        let (mut q_count, mut v_count) = (0, 0);
+        let mut layout = Vec::with_capacity(model.bodies.len());
+        for body in &model.bodies {
+            let (q, v) = (q_count, v_count);
+            let (place, q_size, v_size) = match (&body.kind, model.dimension) {
+                (BodyKind::Rigid { .. }, Dimension::Plane) => (Layout::PlaneRigid { q, v }, 3, 3),
+                (BodyKind::Rigid { .. }, Dimension::Space) => (Layout::SpaceRigid { q, v }, 7, 6),
+                (BodyKind::Point { .. }, Dimension::Plane) => (Layout::PlanePoint { q, v }, 2, 2),
+                (BodyKind::Point { .. }, Dimension::Space) => (Layout::SpacePoint { q, v }, 3, 3),
+                (BodyKind::Static | BodyKind::Prescribed(_), _) => (Layout::Fixed, 0, 0),
+            };
+            layout.push(place);
+            q_count += q_size;
+            v_count += v_size;
+        }
+        Self { layout, q_count, v_count }
+    }
+
+    pub(super) fn advance(&self, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
+        for layout in &self.layout {
+            let (i, j, straight) = match *layout {
+                Layout::PlaneRigid { q, v } | Layout::SpaceRigid { q, v } | Layout::SpacePoint { q, v } => (q, v, 3),
+                Layout::PlanePoint { q, v } => (q, v, 2),
+                Layout::Fixed => continue,
+            };
+            for a in 0..straight {
+                out[i + a] = q[i + a] + h * v[j + a];
+            }
+            if let Layout::SpaceRigid { .. } = layout {
+                let orientation = DQuat::from_xyzw(q[i + 4], q[i + 5], q[i + 6], q[i + 3]);
+                let turned = advance_orientation(orientation, DVec3::from_slice(&v[j + 3..]), h);
+                out[i + 3..i + 7].copy_from_slice(&[turned.w, turned.x, turned.y, turned.z]);
+            }
+        }
+    }
+}
+
+impl Multibody {
+    /// The state at the start, at time `t`.
+    pub fn start(&self, t: f64) -> State {
+        let (mut q, mut v) =
+            (Vec::with_capacity(self.coordinates.q_count), Vec::with_capacity(self.coordinates.v_count));
+        for (body, layout) in self.model.bodies.iter().zip(&self.coordinates.layout) {
+            let Pose { position, orientation } = body.pose;
+            match layout {
+                Layout::PlaneRigid { .. } => {
+                    let angle = body.pose.planar_angle() + TAU * f64::from(body.turns);
+                    q.extend([position.x, position.y, angle]);
+                    v.extend([body.velocity.x, body.velocity.y, body.angular_velocity.z]);
+                }
+                Layout::PlanePoint { .. } => {
+                    q.extend([position.x, position.y]);
+                    v.extend([body.velocity.x, body.velocity.y]);
+                }
+                Layout::SpaceRigid { .. } => {
+                    let unit = orientation.normalize();
+                    q.extend(position.to_array());
+                    q.extend([unit.w, unit.x, unit.y, unit.z]);
+                    v.extend(body.velocity.to_array());
+                    v.extend((unit.inverse() * body.angular_velocity).to_array());
+                }
+                Layout::SpacePoint { .. } => {
+                    q.extend(position.to_array());
+                    v.extend(body.velocity.to_array());
+                }
+                Layout::Fixed => {}
+            }
+        }
+        State::new(t, q, v)
+    }
+
+    /// Pose of a body.
+    pub fn pose(&self, body: usize, t: f64, q: &[f64]) -> Pose {
+        let start = &self.model.bodies[body].pose;
+        match self.coordinates.layout[body] {
+            Layout::PlaneRigid { q: i, .. } => Pose::planar(q[i], q[i + 1], q[i + 2]),
+            Layout::PlanePoint { q: i, .. } => Pose::new(DVec3::new(q[i], q[i + 1], 0.0), start.orientation),
+            Layout::SpaceRigid { q: i, .. } => {
+                Pose::new(DVec3::from_slice(&q[i..]), DQuat::from_xyzw(q[i + 4], q[i + 5], q[i + 6], q[i + 3]))
+            }
+            Layout::SpacePoint { q: i, .. } => Pose::new(DVec3::from_slice(&q[i..]), start.orientation),
+            Layout::Fixed => match &self.model.bodies[body].kind {
+                BodyKind::Prescribed(motion) => prescribed_pose(start, motion, t),
+                _ => *start,
+            },
+        }
+    }
+
+    /// Velocity of the origin and angular velocity of a body, both in world axes, in m/s and rad/s.
+    pub fn velocity(&self, body: usize, state: &State) -> (DVec3, DVec3) {
+        let v = &state.v;
+        match self.coordinates.layout[body] {
+            Layout::PlaneRigid { v: i, .. } => (DVec3::new(v[i], v[i + 1], 0.0), DVec3::new(0.0, 0.0, v[i + 2])),
+            Layout::PlanePoint { v: i, .. } => (DVec3::new(v[i], v[i + 1], 0.0), DVec3::ZERO),
+            Layout::SpaceRigid { v: i, .. } => {
+                let orientation = self.pose(body, state.t, &state.q).orientation;
+                (DVec3::from_slice(&v[i..]), orientation * DVec3::from_slice(&v[i + 3..]))
+            }
+            Layout::SpacePoint { v: i, .. } => (DVec3::from_slice(&v[i..]), DVec3::ZERO),
+            Layout::Fixed => match &self.model.bodies[body].kind {
+                BodyKind::Prescribed(motion) => (prescribed_velocity(motion, state.t), motion.angular_velocity),
+                _ => (DVec3::ZERO, DVec3::ZERO),
+            },
+        }
+    }
+}
+
+fn prescribed_pose(start: &Pose, motion: &Motion, t: f64) -> Pose {
+    let mut position = start.position + motion.velocity * t;
+    if let Some(o) = &motion.oscillation {
+        position += o.amplitude * (TAU * o.frequency * t + o.phase).sin();
+    }
+    let orientation = if motion.angular_velocity == DVec3::ZERO {
+        start.orientation
+    } else {
+        DQuat::from_scaled_axis(motion.angular_velocity * t) * start.orientation
+    };
+    Pose::new(position, orientation)
+}
+
+pub(super) fn prescribed_velocity(motion: &Motion, t: f64) -> DVec3 {
+    let mut velocity = motion.velocity;
+    if let Some(o) = &motion.oscillation {
+        let rate = TAU * o.frequency;
+        velocity += o.amplitude * (rate * (rate * t + o.phase).cos());
+    }
+    velocity
+}

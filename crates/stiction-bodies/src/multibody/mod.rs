@@ -1,0 +1,124 @@
+//! Bodies, materials, forces and shapes as a [`MechanicalSystem`].
+//!
+//! Coordinates of a free body: in the plane $(x, y, \theta)$ with velocities $(\dot x, \dot y, \omega)$; in space the position and the unit
+//! quaternion $(w, x, y, z)$ with the linear velocity in world axes and the angular velocity in body axes, so that the inertia is
+//! constant. Points have no rotation. Static and prescribed bodies have no coordinates.
+
+mod contacts;
+mod coordinates;
+mod dry_friction;
+mod forces;
+mod model;
+mod record;
+mod rows;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Mutex;
+
+use stiction_dynamics::{Contact, ContactId, ForceCause, FrictionElement, Inertia, MechanicalSystem, State};
+
+use crate::error::BodyError;
+
+use contacts::{Part, Search};
+use coordinates::Coordinates;
+use model::Exclusions;
+
+pub use model::MultibodyModel;
+
+/// A system of bodies.
+#[derive(Debug)]
+pub struct Multibody {
+    model: MultibodyModel,
+    coordinates: Coordinates,
+    parts: Vec<Part>,
+    exclusions: Exclusions,
+    /// Memory of the contact search; a lock because the system is shared, uncontended in a simulation.
+    search: Mutex<Search>,
+}
+
+impl Multibody {
+    /// Builds the system.
+    ///
+    /// # Errors
+    /// [`BodyError`] with the names of the bodies, materials and shapes that do not work.
+    ///
+    /// # Panics
+    /// When an index of the model (a body of a force, a material of a shape) is out of range.
+    pub fn new(model: MultibodyModel) -> Result<Self, BodyError> {
+        let exclusions = Exclusions::new(&model);
+        model.check(&exclusions)?;
+        Ok(Self {
+            coordinates: Coordinates::new(&model),
+            parts: Part::all(&model),
+            exclusions,
+            search: Mutex::default(),
+            model,
+        })
+    }
+
+    /// What the system consists of.
+    pub fn model(&self) -> &MultibodyModel {
+        &self.model
+    }
+}
+
+impl MechanicalSystem for Multibody {
+    fn velocity_count(&self) -> usize {
+        self.coordinates.v_count
+    }
+
+    fn mass_matrix(&self, _t: f64, _q: &[f64], out: &mut Inertia) {
+        self.add_masses(out);
+    }
+
+    fn force(&self, t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {
+        k.fill(0.0);
+        self.add_gravity(k);
+        self.add_gyroscopic(v, k);
+        self.add_applied(t, q, k);
+    }
+
+    fn force_by_cause(&self, cause: ForceCause, t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {
+        k.fill(0.0);
+        match cause {
+            ForceCause::Potential => self.add_gravity(k),
+            ForceCause::Gyroscopic => self.add_gyroscopic(v, k),
+            ForceCause::Applied => self.add_applied(t, q, k),
+        }
+    }
+
+    fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
+        self.find_contacts(t, q, horizon, out);
+    }
+
+    fn friction_elements(&self, t: f64, q: &[f64], out: &mut Vec<FrictionElement>) {
+        self.add_dry_friction(t, q, out);
+    }
+
+    fn advance(&self, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
+        self.coordinates.advance(q, v, h, out);
+    }
+
+    fn potential_energy(&self, t: f64, q: &[f64]) -> Option<f64> {
+        Some(self.gravity_energy(t, q))
+    }
+
+    fn column_names(&self) -> Vec<String> {
+        self.columns()
+    }
+
+    fn record(&self, state: &State, out: &mut Vec<f64>) {
+        self.record_bodies(state, out);
+    }
+
+    fn contact_name(&self, id: ContactId) -> String {
+        self.name_of_contact(id)
+    }
+
+    fn body_names(&self, id: ContactId) -> (String, String) {
+        let name = |body: u32| self.model.bodies[body as usize].name.clone();
+        (name(id.first), name(id.second))
+    }
+}

@@ -1,0 +1,143 @@
+//! Bodies: their kind, and the keys that go with it.
+
+use stiction_bodies::{Body, BodyKind, BodyShape, Motion, Oscillation};
+
+use super::Reader;
+use super::names::{plain_name, unique};
+use super::values::not_negative;
+use crate::scene::{BodyEntry, KindName, MotionEntry};
+use crate::scene_error::{Fault, Place};
+
+impl Reader<'_> {
+    pub(super) fn bodies(&mut self, group_names: &[String]) -> Result<Vec<Body>, Fault> {
+        let scene = self.scene;
+        unique("body", "bodies", scene.bodies.iter().map(|body| body.name.as_str()))?;
+        let mut bodies = Vec::with_capacity(scene.bodies.len());
+        for (index, entry) in scene.bodies.iter().enumerate() {
+            let place = Place::top("body").index(index);
+            plain_name(place.key("name"), "a body", &entry.name)?;
+            if let Some(material) = &entry.material {
+                self.material(place.key("material"), material)?;
+            }
+            self.check_keys_of_kind(&place, entry)?;
+            let what = format!("body `{}`", entry.name);
+            let pose =
+                self.pose(&place, &what, &entry.position, entry.angle, entry.angle_degrees, &entry.orientation)?;
+            let shapes = self.shapes(&place, entry)?;
+            let angle = entry.angle.or(entry.angle_degrees.map(f64::to_radians)).unwrap_or(0.0);
+            let turns = if self.is_plane() { (angle - pose.planar_angle()) / std::f64::consts::TAU } else { 0.0 };
+            bodies.push(Body {
+                name: entry.name.clone(),
+                kind: self.kind(&place, entry, &shapes)?,
+                pose,
+                turns: turns.round() as i32,
+                velocity: self.optional_vector(place.key("velocity"), "velocity", &entry.velocity)?,
+                angular_velocity: self.rotation(
+                    place.key("angular-velocity"),
+                    "angular-velocity",
+                    &entry.angular_velocity,
+                )?,
+                shapes,
+                group: group_names.iter().position(|name| *name == entry.group).expect("collected from the bodies"),
+            });
+        }
+        Ok(bodies)
+    }
+
+    /// Refuses keys that have no meaning for a body of this kind.
+    fn check_keys_of_kind(&self, place: &Place, entry: &BodyEntry) -> Result<(), Fault> {
+        let refuse = |key: &'static str, is_given: bool, help: &str| {
+            if !is_given {
+                return Ok(());
+            }
+            let message = format!("body `{}` of kind `{}` cannot have `{key}`", entry.name, entry.kind.word());
+            Err(place.key(key).key_fault(message, help))
+        };
+        let masses = [
+            ("mass", entry.mass.is_some()),
+            ("inertia", entry.inertia.is_some()),
+            ("density", entry.density.is_some()),
+        ];
+        let velocities =
+            [("velocity", entry.velocity.is_some()), ("angular-velocity", entry.angular_velocity.is_some())];
+        match entry.kind {
+            KindName::Rigid => {}
+            KindName::Point => {
+                let help = "a point does not rotate: remove it, or make the body `kind = \"rigid\"`";
+                refuse("angular-velocity", entry.angular_velocity.is_some(), help)?;
+                refuse("inertia", entry.inertia.is_some(), help)?;
+            }
+            KindName::Static => {
+                for (key, is_given) in velocities {
+                    let help = "remove it, or make the body `kind = \"prescribed\"` with a table `[body.motion]`";
+                    refuse(key, is_given, help)?;
+                }
+                for (key, is_given) in masses {
+                    refuse(key, is_given, "remove it: a body that does not move has no mass")?;
+                }
+            }
+            KindName::Prescribed => {
+                for (key, is_given) in velocities {
+                    refuse(key, is_given, "write it into the table `[body.motion]`")?;
+                }
+                for (key, is_given) in masses {
+                    refuse(key, is_given, "remove it: no force changes a prescribed motion")?;
+                }
+            }
+        }
+        if entry.kind != KindName::Prescribed {
+            refuse("motion", entry.motion.is_some(), "remove it, or make the body `kind = \"prescribed\"`")?;
+        }
+        Ok(())
+    }
+
+    fn kind(&self, place: &Place, entry: &BodyEntry, shapes: &[BodyShape]) -> Result<BodyKind, Fault> {
+        match entry.kind {
+            KindName::Static => Ok(BodyKind::Static),
+            KindName::Prescribed => match &entry.motion {
+                Some(motion) => Ok(BodyKind::Prescribed(self.motion(&place.key("motion"), motion)?)),
+                None => {
+                    let message = format!("body `{}` is prescribed, but has no `motion`", entry.name);
+                    let help = "add a table `[body.motion]` with `velocity`, `angular-velocity`, `surface-velocity` or \
+                                `oscillation`, or make the body `kind = \"static\"`";
+                    Err(place.key("kind").fault(message, help))
+                }
+            },
+            KindName::Point => {
+                let mass = self.mass_and_inertia(place, entry, shapes)?.0;
+                Ok(BodyKind::Point { mass })
+            }
+            KindName::Rigid => {
+                let (mass, inertia) = self.mass_and_inertia(place, entry, shapes)?;
+                let inertia = inertia.expect("a rigid body has an inertia, or there was a fault");
+                Ok(BodyKind::Rigid { mass, inertia })
+            }
+        }
+    }
+
+    fn motion(&self, place: &Place, motion: &MotionEntry) -> Result<Motion, Fault> {
+        let oscillation = match &motion.oscillation {
+            None => None,
+            Some(entry) => {
+                let place = place.key("oscillation");
+                let frequency = not_negative(place.key("frequency"), "the frequency", entry.frequency, "Hz")?;
+                let amplitude = self.vector(place.key("amplitude"), "amplitude", &entry.amplitude)?;
+                Some(Oscillation { amplitude, frequency, phase: entry.phase })
+            }
+        };
+        Ok(Motion {
+            velocity: self.optional_vector(place.key("velocity"), "velocity", &motion.velocity)?,
+            angular_velocity: self.rotation(
+                place.key("angular-velocity"),
+                "angular-velocity",
+                &motion.angular_velocity,
+            )?,
+            surface_velocity: self.optional_vector(
+                place.key("surface-velocity"),
+                "surface-velocity",
+                &motion.surface_velocity,
+            )?,
+            oscillation,
+        })
+    }
+}

@@ -1,0 +1,62 @@
+//! Checks of the settings: name, run, scheme, method and recording.
+
+use stiction_dynamics::{ContactMethod, StewartTrinkleSettings};
+
+use super::Reader;
+use super::names::plain_name;
+use super::values::{not_negative, positive};
+use crate::scene::SchemeSettings;
+use crate::scene_error::{Fault, Place};
+
+impl Reader<'_> {
+    pub(super) fn check_settings(&self) -> Result<(), Fault> {
+        let scene = self.scene;
+        plain_name(Place::top("name"), "a scene", &scene.name)?;
+
+        let (run, place) = (&scene.run, Place::top("run"));
+        positive(place.key("step"), "the step", run.step, "s")?;
+        if run.end < run.start {
+            let message = format!("the end, {:?} s, is before the start, {:?} s", run.end, run.start);
+            return Err(place.key("end").fault(message, "give an `end` that is not before `start`"));
+        }
+        let resolution = f64::EPSILON * run.start.abs().max(run.end.abs());
+        if run.step <= resolution {
+            let message = format!("the step, {:?} s, is lost in the rounding of the time", run.step);
+            return Err(place.key("step").fault(message, format!("give a step well above {resolution:.1e} s")));
+        }
+
+        let SchemeSettings::StewartTrinkle(StewartTrinkleSettings { position_tolerance, linearization_limit, .. }) =
+            scene.scheme;
+        let place = Place::top("scheme").key("stewart-trinkle");
+        positive(place.key("position-tolerance"), "the position tolerance", position_tolerance, "m")?;
+        if linearization_limit == 0 {
+            let message = "the limit of linearisations is 0";
+            return Err(place.key("linearization-limit").fault(message, "give at least 1"));
+        }
+
+        let ContactMethod::Pyramid(pyramid) = &scene.method;
+        let place = Place::top("method").key("pyramid");
+        if let Err(error) = pyramid.directions.corners() {
+            let help = "give an even number of at least 4, or a list of pairs with their opposites";
+            return Err(place.key("directions").fault(error.to_string(), help));
+        }
+        let (lemke, place) = (&pyramid.lemke, place.key("lemke"));
+        for (key, value) in [
+            ("residual-tolerance", lemke.residual_tolerance),
+            ("pivot-tolerance", lemke.pivot_tolerance),
+            ("tie-tolerance", lemke.tie_tolerance),
+            ("weak-pivot", lemke.weak_pivot),
+        ] {
+            not_negative(place.key(key), &format!("`{key}`"), value, "")?;
+        }
+        if lemke.pivots_per_unknown == 0 {
+            return Err(place.key("pivots-per-unknown").fault("the limit of pivots is 0", "give at least 1"));
+        }
+
+        if scene.record.interval == 0 {
+            let message = "the recording interval is 0 steps";
+            return Err(Place::top("record").key("interval").fault(message, "give 1 to record every step"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! Numbers and vectors with their checks.
+
+use stiction_bodies::Dimension;
+use stiction_bodies::glamx::DVec3;
+
+use super::Reader;
+use crate::scene::Rotation;
+use crate::scene_error::{Fault, Place};
+
+/// Unit vectors and quaternions may differ from length one by this. Too large: gaps are off by this fraction. Too small:
+/// vectors written with few digits are refused.
+pub(super) const UNIT_TOLERANCE: f64 = 1e-9;
+
+/// A fault unless the value is positive.
+pub(super) fn positive(place: Place, what: &str, value: f64, unit: &str) -> Result<f64, Fault> {
+    if value > 0.0 {
+        return Ok(value);
+    }
+    Err(place.fault(format!("{what} is {value:?} {unit}"), "give a positive number"))
+}
+
+/// A fault when the value is negative.
+pub(super) fn not_negative(place: Place, what: &str, value: f64, unit: &str) -> Result<f64, Fault> {
+    if value >= 0.0 {
+        return Ok(value);
+    }
+    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+    Err(place.fault(format!("{what} is {value:?}{unit}"), "give zero or a positive number"))
+}
+
+/// Numbers as one writes them in a file.
+pub(super) fn list(values: &[f64]) -> String {
+    let words: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
+    format!("[{}]", words.join(", "))
+}
+
+impl Reader<'_> {
+    /// A vector with the number of components that the dimension asks for.
+    pub(super) fn vector(&self, place: Place, what: &str, values: &[f64]) -> Result<DVec3, Fault> {
+        match (self.dimension, values) {
+            (Dimension::Plane, &[x, y]) => Ok(DVec3::new(x, y, 0.0)),
+            (Dimension::Space, &[x, y, z]) => Ok(DVec3::new(x, y, z)),
+            (dimension, _) => {
+                let (here, wanted) = match dimension {
+                    Dimension::Plane => ("in the plane", "two, [x, y]"),
+                    Dimension::Space => ("in space", "three, [x, y, z]"),
+                };
+                let count = values.len();
+                let plural = if count == 1 { "" } else { "s" };
+                let message = format!("{what} has {count} number{plural}, but {here} it has {wanted}");
+                Err(place.fault(message, format!("write {wanted}, or change `dimension`")))
+            }
+        }
+    }
+
+    pub(super) fn optional_vector(&self, place: Place, what: &str, values: &Option<Vec<f64>>) -> Result<DVec3, Fault> {
+        values.as_ref().map_or(Ok(DVec3::ZERO), |values| self.vector(place, what, values))
+    }
+
+    pub(super) fn unit_vector(&self, place: Place, what: &str, values: &[f64]) -> Result<DVec3, Fault> {
+        let vector = self.vector(place.clone(), what, values)?;
+        let length = vector.length();
+        if (length - 1.0).abs() <= UNIT_TOLERANCE {
+            return Ok(vector);
+        }
+        let message = format!("{what} has length {length:?} and must have length 1");
+        let help = match length > 0.0 {
+            true => {
+                let unit: Vec<f64> = values.iter().map(|value| value / length).collect();
+                format!("write {}", list(&unit))
+            }
+            false => "write a vector of length 1".to_owned(),
+        };
+        Err(place.fault(message, help))
+    }
+
+    /// An angular velocity or a torque.
+    pub(super) fn rotation(&self, place: Place, what: &str, rotation: &Option<Rotation>) -> Result<DVec3, Fault> {
+        match (self.dimension, rotation) {
+            (_, None) => Ok(DVec3::ZERO),
+            (Dimension::Plane, &Some(Rotation::Plane(value))) => Ok(DVec3::new(0.0, 0.0, value)),
+            (Dimension::Space, Some(Rotation::Space(values))) => self.vector(place, what, values),
+            (Dimension::Plane, Some(Rotation::Space(_))) => {
+                Err(place
+                    .fault(format!("{what} is a list, but in the plane it is one number"), "write the part about z"))
+            }
+            (Dimension::Space, Some(Rotation::Plane(value))) => {
+                let message = format!("{what} is one number, but in space it has three, [x, y, z]");
+                Err(place.fault(message, format!("write [0.0, 0.0, {value:?}] for a rotation about z")))
+            }
+        }
+    }
+}

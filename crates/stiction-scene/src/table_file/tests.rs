@@ -1,0 +1,356 @@
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use parquet::basic::{Repetition, Type as PhysicalType};
+use parquet::file::metadata::{FileMetaData, ParquetMetaData, ParquetMetaDataWriter};
+use parquet::schema::types::{SchemaDescriptor, Type};
+
+use super::digest::{DIGEST_HEADER, DIGEST_KEY, digest_place};
+use super::read::READ_BATCH;
+use super::write::Sink;
+use super::*;
+
+/// Values that a careless encoding loses: signed zero, subnormals, infinities, the ends of the range.
+const DELICATE: [f64; 10] =
+    [0.0, -0.0, 5e-324, -2.2e-308, f64::MIN_POSITIVE, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.1];
+
+fn columns() -> Vec<ColumnSpec> {
+    vec![ColumnSpec::real("t"), ColumnSpec::real("rod.x"), ColumnSpec::integer("iterations"), ColumnSpec::text("mode")]
+}
+
+fn append_row(writer: &mut TableWriter, row: usize) -> Result<(), TableError> {
+    writer.append(|out| {
+        out.real(0.01 * row as f64);
+        out.real(DELICATE[row % DELICATE.len()]);
+        out.integer((row as i64 % 7 - 3) * (i64::MAX / 3));
+        out.text(["stick", "slip", "", "Größe μ"][row % 4]);
+    })
+}
+
+fn check_rows(table: &Table, rows: usize) {
+    assert_eq!(table.row_count(), rows);
+    let bits = |values: &[f64]| -> Vec<u64> { values.iter().map(|x| x.to_bits()).collect() };
+    let t: Vec<f64> = (0..rows).map(|row| 0.01 * row as f64).collect();
+    let x: Vec<f64> = (0..rows).map(|row| DELICATE[row % DELICATE.len()]).collect();
+    assert_eq!(bits(table.real("t").unwrap()), bits(&t));
+    assert_eq!(bits(table.real("rod.x").unwrap()), bits(&x));
+    for row in 0..rows {
+        assert_eq!(table.integer("iterations").unwrap()[row], (row as i64 % 7 - 3) * (i64::MAX / 3));
+        assert_eq!(table.text("mode").unwrap()[row], ["stick", "slip", "", "Größe μ"][row % 4]);
+    }
+}
+
+fn write_rows(path: &Path, rows: usize, rows_per_group: usize) {
+    let mut writer = TableWriter::create(path, columns(), rows_per_group).unwrap();
+    for row in 0..rows {
+        append_row(&mut writer, row).unwrap();
+    }
+    assert_eq!(writer.row_count(), rows as u64);
+    assert_eq!(writer.close().unwrap(), rows as u64);
+}
+
+#[test]
+fn what_is_written_is_read_bit_for_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.parquet");
+    // No rows, one, a row group that is just full, several, and more than the reader asks for at once.
+    for (rows, rows_per_group) in [(0, 4), (1, 4), (4, 4), (5, 4), (1000, 4), (2 * READ_BATCH + 3, usize::MAX)] {
+        write_rows(&path, rows, rows_per_group);
+        let table = Table::read(&path).unwrap();
+        assert_eq!(table.names(), ["t", "rod.x", "iterations", "mode"]);
+        check_rows(&table, rows);
+    }
+}
+
+#[test]
+fn dictionary_that_overflows_falls_back_and_is_still_exact() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.parquet");
+    let text = |row: usize| format!("{row:0>100}");
+    let columns = vec![ColumnSpec::text("label"), ColumnSpec::integer("row")];
+    let mut writer = TableWriter::create(&path, columns, 1 << 20).unwrap();
+    // 300 000 different integers are 2.4 MB and the texts 30 MB; the default limit of a dictionary is 1 MiB.
+    let rows = 300_000;
+    for row in 0..rows {
+        writer
+            .append(|out| {
+                out.text(&text(row));
+                out.integer(row as i64);
+            })
+            .unwrap();
+    }
+    writer.close().unwrap();
+    let table = Table::read(&path).unwrap();
+    for row in 0..rows {
+        assert_eq!(table.text("label").unwrap()[row], text(row));
+        assert_eq!(table.integer("row").unwrap()[row], row as i64);
+    }
+}
+
+#[test]
+fn same_rows_give_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, second) = (folder.path().join("a"), folder.path().join("b"));
+    write_rows(&first, 500, 64);
+    write_rows(&second, 500, 64);
+    assert_eq!(std::fs::read(first).unwrap(), std::fs::read(second).unwrap());
+}
+
+#[test]
+fn full_row_group_reaches_the_file_before_close() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.parquet");
+    let mut writer = TableWriter::create(&path, columns(), 8).unwrap();
+    let length = || std::fs::metadata(&path).unwrap().len();
+    for row in 0..7 {
+        append_row(&mut writer, row).unwrap();
+    }
+    assert_eq!(length(), 4);
+    append_row(&mut writer, 7).unwrap();
+    assert!(length() > 4);
+    assert!(matches!(Table::read(&path), Err(TableError::Truncated { .. })));
+}
+
+#[test]
+fn dropped_writer_leaves_a_whole_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.parquet");
+    let mut writer = TableWriter::create(&path, columns(), 8).unwrap();
+    for row in 0..11 {
+        append_row(&mut writer, row).unwrap();
+    }
+    drop(writer);
+    check_rows(&Table::read(&path).unwrap(), 11);
+}
+
+#[test]
+fn row_that_panics_halfway_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.parquet");
+    let mut writer = TableWriter::create(&path, columns(), 8).unwrap();
+    append_row(&mut writer, 0).unwrap();
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        writer.append(|out| {
+            out.real(1.0);
+            out.integer(1);
+        })
+    }));
+    let message = *result.unwrap_err().downcast::<String>().unwrap();
+    assert_eq!(message, "column `rod.x` is real, and was given a value that is integer");
+    drop(writer);
+    check_rows(&Table::read(&path).unwrap(), 1);
+}
+
+#[test]
+#[should_panic(expected = "a row of 4 columns was given only 1 values")]
+fn short_row_panics() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.parquet");
+    let mut writer = TableWriter::create(path, columns(), 8).unwrap();
+    writer.append(|out| out.real(1.0)).unwrap();
+}
+
+#[test]
+#[should_panic(expected = "a row of 1 columns was given one more real value")]
+fn long_row_panics() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.parquet");
+    let mut writer = TableWriter::create(path, vec![ColumnSpec::real("t")], 8).unwrap();
+    writer.append(|out| out.reals(&[1.0, 2.0])).unwrap();
+}
+
+#[test]
+fn mistakes_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.parquet");
+    let twice = vec![ColumnSpec::real("t"), ColumnSpec::text("t")];
+    let error = TableWriter::create(&path, twice, 8).unwrap_err();
+    assert!(error.to_string().ends_with("two columns are named `t`"));
+    assert!(!path.exists());
+
+    let nowhere = folder.path().join("missing").join("table.parquet");
+    let error = TableWriter::create(&nowhere, columns(), 8).unwrap_err();
+    assert!(error.is_io(), "{error}");
+    assert!(Table::read(&nowhere).unwrap_err().is_io());
+    assert!(Table::read(folder.path()).unwrap_err().is_io());
+
+    write_rows(&path, 3, 8);
+    let table = Table::read(&path).unwrap();
+    let error = table.real("rod.xx").unwrap_err();
+    assert!(!error.is_io());
+    assert!(error.to_string().ends_with("has no column `rod.xx`; did you mean `rod.x`?"), "{error}");
+    let error = table.real("q").unwrap_err();
+    assert!(error.to_string().ends_with("it has `t`, `rod.x`, `iterations`, `mode`"), "{error}");
+    let error = table.real("mode").unwrap_err();
+    assert!(error.to_string().ends_with("column `mode` is text, not real"), "{error}");
+    assert!(table.column("mode").is_some() && table.column("q").is_none());
+}
+
+#[test]
+fn cut_or_foreign_file_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.parquet");
+    write_rows(&path, 50, 20);
+    let whole = std::fs::read(&path).unwrap();
+    for length in 0..whole.len() {
+        std::fs::write(&path, &whole[..length]).unwrap();
+        let error = Table::read(&path).unwrap_err();
+        assert!(
+            matches!(error, TableError::Truncated { .. } | TableError::Damaged { .. }),
+            "cut to {length} bytes: {error}"
+        );
+    }
+    for foreign in [&b"t,x\n0,1\n"[..], b"P", b"PK\x03\x04", b"{\"stiction\": 1}"] {
+        std::fs::write(&path, foreign).unwrap();
+        let error = Table::read(&path).unwrap_err();
+        let is_prefix = MAGIC.starts_with(foreign);
+        assert_eq!(matches!(error, TableError::NotParquet { .. }), !is_prefix, "{error}");
+    }
+    // Both ends and nothing that makes sense between them.
+    std::fs::write(&path, b"PAR1\xff\xff\xff\xffPAR1").unwrap();
+    let error = Table::read(&path).unwrap_err();
+    assert!(matches!(error, TableError::Damaged { .. }), "{error}");
+}
+
+#[test]
+fn every_changed_byte_is_found_or_harmless() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.parquet");
+    write_rows(&path, 40, 20);
+    let whole = std::fs::read(&path).unwrap();
+    let footer = whole.len() - 8 - read_footer_length(&whole);
+    let digest = footer + digest_place(&whole[footer..]).unwrap();
+    let key = digest - DIGEST_HEADER.len() - DIGEST_KEY.len();
+    for position in 0..whole.len() {
+        for change in [0x01, 0x80, 0xff] {
+            let mut bytes = whole.clone();
+            bytes[position] ^= change;
+            std::fs::write(&path, &bytes).unwrap();
+            match Table::read(&path) {
+                Err(error) => assert!(!error.is_io(), "byte {position}: {error}"),
+                // Without its key the digest is not seen; the rows are whole.
+                Ok(table) => {
+                    assert!((key..digest).contains(&position), "byte {position} ^ {change}");
+                    check_rows(&table, 40);
+                }
+            }
+        }
+    }
+}
+
+fn read_footer_length(whole: &[u8]) -> usize {
+    let end = whole.len() - 8;
+    u32::from_le_bytes(whole[end..end + 4].try_into().unwrap()) as usize
+}
+
+#[test]
+fn damage_without_a_digest_is_no_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.parquet");
+    write_rows(&path, 40, 20);
+    let mut whole = std::fs::read(&path).unwrap();
+    let footer = whole.len() - 8 - read_footer_length(&whole);
+    let place = footer + digest_place(&whole[footer..]).unwrap();
+    whole[place - DIGEST_HEADER.len() - 1] = b'x';
+    for position in 0..whole.len() {
+        for change in [0x01, 0x08, 0x40, 0x80, 0xff] {
+            let mut bytes = whole.clone();
+            bytes[position] ^= change;
+            std::fs::write(&path, &bytes).unwrap();
+            // A change inside a value is no error. One that is found is the file's fault, not the machine's.
+            if let Err(error) = Table::read(&path) {
+                assert!(!error.is_io(), "byte {position}: {error}");
+            }
+        }
+    }
+}
+
+/// A disk with room for `capacity` bytes, shared with the test that looks at it.
+struct SmallDisk {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    capacity: usize,
+}
+
+impl Sink for SmallDisk {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut disk = self.bytes.lock().unwrap();
+        let start = offset as usize;
+        let end = (start + bytes.len()).min(self.capacity);
+        if disk.len() < end {
+            disk.resize(end, 0);
+        }
+        let fitting = end.saturating_sub(start);
+        disk[start..start + fitting].copy_from_slice(&bytes[..fitting]);
+        match fitting == bytes.len() {
+            true => Ok(()),
+            false => Err(io::ErrorKind::StorageFull.into()),
+        }
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.bytes.lock().unwrap().truncate(length as usize);
+        Ok(())
+    }
+}
+
+#[test]
+fn full_disk_keeps_whole_row_groups() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.parquet");
+    let (rows, rows_per_group) = (100, 10);
+    let mut most_kept = 0;
+    for capacity in (0..).step_by(97) {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let disk = SmallDisk { bytes: bytes.clone(), capacity };
+        let Ok(mut writer) = TableWriter::with_sink(&path, Box::new(disk), columns(), rows_per_group) else {
+            continue;
+        };
+        let mut failures = 0;
+        for row in 0..rows {
+            match append_row(&mut writer, row) {
+                Ok(()) => assert_eq!(failures, 0, "a writer that failed stays failed"),
+                Err(error) => {
+                    assert!(error.is_io());
+                    failures += 1;
+                }
+            }
+        }
+        let outcome = writer.close();
+        std::fs::write(&path, &*bytes.lock().unwrap()).unwrap();
+        match outcome {
+            Ok(kept) => {
+                assert_eq!(kept, rows as u64);
+                check_rows(&Table::read(&path).unwrap(), rows);
+                break;
+            }
+            Err(TableError::Incomplete { rows_kept, rows_lost, cause, .. }) => {
+                assert_eq!(cause.kind(), io::ErrorKind::StorageFull);
+                assert_eq!(rows_kept % rows_per_group as u64, 0);
+                assert!(rows_lost > 0 && rows_kept + rows_lost <= rows as u64);
+                assert!(rows_kept >= most_kept, "more space, fewer rows");
+                most_kept = rows_kept;
+                check_rows(&Table::read(&path).unwrap(), rows_kept as usize);
+            }
+            Err(error) => assert!(error.is_io() && most_kept == 0, "{error}"),
+        }
+    }
+    assert!(most_kept > 0);
+}
+
+#[test]
+fn columns_of_other_types_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.parquet");
+    let field =
+        Type::primitive_type_builder("n", PhysicalType::INT32).with_repetition(Repetition::OPTIONAL).build().unwrap();
+    let root = Type::group_type_builder("schema").with_fields(vec![Arc::new(field)]).build().unwrap();
+    let schema = Arc::new(SchemaDescriptor::new(Arc::new(root)));
+    let metadata = ParquetMetaData::new(FileMetaData::new(1, 0, None, None, schema, None), Vec::new());
+    let mut bytes = MAGIC.to_vec();
+    ParquetMetaDataWriter::new(&mut bytes, &metadata).finish().unwrap();
+    std::fs::write(&path, bytes).unwrap();
+    let error = Table::read(&path).unwrap_err().to_string();
+    assert!(error.contains("column `n` is optional INT32"), "{error}");
+}
