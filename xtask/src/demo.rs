@@ -15,7 +15,7 @@ pub fn run(workspace: &Workspace) -> Result<(), String> {
     let start = Instant::now();
 
     let stiction = step("1/3  Build the command `stiction`. The first time, this takes a few minutes.", || {
-        workspace.build_stiction()
+        workspace.build_stiction(&["--package", "stiction-cli"])
     })?;
 
     step(

@@ -2,6 +2,7 @@
 
 use crate::process::{self, spoken};
 use crate::workspace::Workspace;
+use std::path::Path;
 use std::time::Instant;
 
 /// Builds all examples, then runs them one by one; the error lists those that failed.
@@ -10,12 +11,14 @@ pub fn run(workspace: &Workspace) -> Result<(), String> {
     if examples.is_empty() {
         return Err("there is no example in crates/*/examples/".to_owned());
     }
-    process::run(&mut workspace.cargo(&["build", "--workspace", "--examples"]))?;
+    // With the targets of the suite `tests`, so that what it built is used and nothing is built again.
+    let programs = workspace.build(&["--workspace", "--bins", "--tests", "--examples"])?;
     let mut failed = Vec::new();
     for (package, example) in &examples {
         let start = Instant::now();
-        let mut command = workspace.cargo(&["run", "--quiet", "--package", package, "--example", example]);
-        match process::capture(&mut command).and_then(|printed| line_count(&printed)) {
+        let program = programs.iter().find(|path| is_example(path, example)).ok_or("cargo did not build it".to_owned());
+        let printed = program.and_then(|program| process::capture(&mut workspace.command(program)));
+        match printed.and_then(|printed| line_count(&printed)) {
             Ok(lines) => println!("{package}: {example} printed {lines} lines, {}", spoken(start.elapsed())),
             Err(message) => {
                 println!("{package}: {example} FAILED: {message}");
@@ -24,6 +27,12 @@ pub fn run(workspace: &Workspace) -> Result<(), String> {
         }
     }
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
+}
+
+/// Whether cargo put the program into its folder of examples under this name.
+fn is_example(program: &Path, name: &str) -> bool {
+    program.file_stem().is_some_and(|stem| stem == name)
+        && program.parent().and_then(Path::file_name).is_some_and(|folder| folder == "examples")
 }
 
 /// Pairs of package and example. A package is named like its folder; an example is a file, or a folder with a `main.rs`.

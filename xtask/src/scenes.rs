@@ -11,7 +11,8 @@ const REPEATED: &str = "rod";
 
 /// Checks and runs all scenes; the error lists those that failed.
 pub fn run(workspace: &Workspace) -> Result<(), String> {
-    let stiction = workspace.build_stiction()?;
+    // The targets of the suite `tests`, so that what it built is used and nothing is built again.
+    let stiction = workspace.build_stiction(&["--workspace", "--bins", "--tests"])?;
     let scenes = workspace.files("scenes", "toml")?;
     if scenes.is_empty() {
         return Err("there is no scene in scenes/".to_owned());

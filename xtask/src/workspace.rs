@@ -41,18 +41,27 @@ impl Workspace {
         command
     }
 
-    /// Builds the command `stiction` in the dev profile, which is optimised, and returns the path of the program.
+    /// Builds targets in the dev profile, which is optimised, and returns the paths of the programs among them.
     ///
-    /// Cargo itself says where the program is, because the target folder can be set in many ways.
-    pub fn build_stiction(&self) -> Result<PathBuf, String> {
-        println!("$ cargo build --package stiction-cli");
-        let mut build = self.cargo(&["build", "--package", "stiction-cli", "--bin", "stiction"]);
-        build.arg("--message-format=json-render-diagnostics");
+    /// Cargo itself says where the programs are, because the target folder can be set in many ways.
+    pub fn build(&self, targets: &[&str]) -> Result<Vec<PathBuf>, String> {
+        println!("$ cargo build {}", targets.join(" "));
+        let mut build = self.cargo(&["build"]);
+        build.args(targets).arg("--message-format=json-render-diagnostics");
         let messages = process::run_and_keep_stdout(&mut build)?;
-        messages
+        Ok(messages
             .lines()
-            .find_map(|message| json::string_value(message, "executable"))
+            .filter_map(|message| json::string_value(message, "executable"))
             .map(PathBuf::from)
+            .collect())
+    }
+
+    /// Builds the command `stiction` with other targets beside it, and returns the path of the program.
+    pub fn build_stiction(&self, targets: &[&str]) -> Result<PathBuf, String> {
+        let programs = self.build(targets)?;
+        programs
+            .into_iter()
+            .find(|path| path.file_stem().is_some_and(|stem| stem == "stiction"))
             .ok_or_else(|| "cargo built stiction but did not say where it is".to_owned())
     }
 
