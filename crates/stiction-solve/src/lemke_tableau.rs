@@ -134,7 +134,7 @@ impl LemkeTableau {
     fn follow_path(&mut self, lcp: &Lcp, settings: &LemkeSettings, path: usize) -> LcpSolution {
         let n = lcp.size();
         let strict = LemkeSettings { pivot_tolerance: settings.pivot_tolerance * STRICTER_PIVOTS, ..settings.clone() };
-        let settings = if path % 2 == 0 { settings } else { &strict };
+        let settings = if path.is_multiple_of(2) { settings } else { &strict };
         self.load(lcp, path / 2);
         let (end, iterations) = self.pivot_to_the_end(settings);
         let scaling = lcp.scaling();
