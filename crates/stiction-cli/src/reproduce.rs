@@ -12,7 +12,7 @@ use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure};
 /// Arguments of `reproduce`.
 #[derive(Args)]
 pub struct ReproduceArguments {
-    /// Experiments [default: all]: rod
+    /// Experiments [default: all]: rod, four-balls
     experiments: Vec<String>,
     /// Folder for the figures
     #[arg(long, value_name = "DIR", default_value = "runs/reproduce")]
@@ -28,7 +28,7 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<ExitCode, Failure> {
     if let Some(unknown) = arguments.experiments.iter().find(|id| !known.contains(&id.as_str())) {
         return Err(Failure::new(
             BAD_INPUT,
-            format!("there is no experiment `{unknown}`; there is {}", known.join(", ")),
+            format!("there is no experiment `{unknown}`; there are {}", known.join(", ")),
         ));
     }
     let wanted = |id: &str| arguments.experiments.is_empty() || arguments.experiments.iter().any(|other| other == id);

@@ -19,12 +19,14 @@ macro_rules! builtin {
     };
 }
 
-const ALL: [BuiltinScene; 6] = [
+const ALL: [BuiltinScene; 8] = [
     builtin!("rod", "The falling, spinning rod of Stewart and Trinkle (1996)"),
     builtin!("sliding-block", "A block that slides to a stop, against the exact distance"),
     builtin!("incline", "A block that must not creep, at 99 % of the friction limit"),
     builtin!("belt", "A block on a belt reaches the speed of the belt"),
     builtin!("box-on-corners", "Forces that are not unique, motion that is"),
+    builtin!("four-balls", "A ball is thrown at three others in a line, Stewart and Trinkle (1996)"),
+    builtin!("two-balls", "A thrown ball lands, rolls and hits another, after Stewart and Trinkle (1996)"),
     builtin!("painleve-rod", "A sliding rod without a rigid acceleration, answered by a shock"),
 ];
 

@@ -54,11 +54,15 @@ box = {{ size = [0.4, 0.4, 0.1] }}
 }
 
 #[test]
-fn every_published_number_of_the_rod_is_met() {
-    let result = EXPERIMENTS.iter().find(|experiment| experiment.id == "rod").unwrap().run(&mut |_| {}).unwrap();
-    assert!(result.rows.len() >= 40, "{} rows", result.rows.len());
-    let missed: Vec<_> = result.rows.iter().filter(|row| !row.ok).collect();
-    assert!(missed.is_empty(), "{missed:#?}");
+fn every_published_number_is_met() {
+    for (id, count) in [("rod", 46), ("four-balls", 46)] {
+        let experiment = EXPERIMENTS.iter().find(|experiment| experiment.id == id).unwrap();
+        let result = experiment.run(&mut |_| {}).unwrap();
+        assert_eq!(result.rows.len(), count, "{id}");
+        let missed: Vec<_> = result.rows.iter().filter(|row| !row.ok).collect();
+        assert!(missed.is_empty(), "{missed:#?}");
+        assert!(!result.figures.is_empty(), "{id}");
+    }
 }
 
 #[test]

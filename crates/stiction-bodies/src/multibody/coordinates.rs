@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use glamx::{DQuat, DVec3};
+use glamx::{DMat3, DQuat, DVec3};
 use stiction_dynamics::State;
 
 use super::{Multibody, MultibodyModel};
@@ -24,6 +24,7 @@ pub(super) enum Layout {
     SpaceRigid {
         q: usize,
         v: usize,
+        spin: SpinAxes,
     },
     SpacePoint {
         q: usize,
@@ -31,6 +32,44 @@ pub(super) enum Layout {
     },
     /// Static or prescribed.
     Fixed,
+}
+
+/// Axes of the angular velocity of a body in space. Both keep the inertia constant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum SpinAxes {
+    /// Body axes, for bodies in general.
+    Body,
+    /// World axes, for bodies whose inertia is the same about every axis: their rows do not turn with them, and an impact
+    /// changes the recorded spin by the impulse alone.
+    World,
+}
+
+impl SpinAxes {
+    fn of(inertia: &DMat3) -> Self {
+        if *inertia == DMat3::from_diagonal(DVec3::splat(inertia.x_axis.x)) { Self::World } else { Self::Body }
+    }
+
+    /// A world vector in these axes.
+    pub(super) fn of_world(self, orientation: DQuat, vector: DVec3) -> DVec3 {
+        match self {
+            Self::Body => orientation.inverse() * vector,
+            Self::World => vector,
+        }
+    }
+
+    fn to_world(self, orientation: DQuat, vector: DVec3) -> DVec3 {
+        match self {
+            Self::Body => orientation * vector,
+            Self::World => vector,
+        }
+    }
+
+    fn to_body(self, orientation: DQuat, vector: DVec3) -> DVec3 {
+        match self {
+            Self::Body => vector,
+            Self::World => orientation.inverse() * vector,
+        }
+    }
 }
 
 /// The coordinates of all bodies.
@@ -50,7 +89,9 @@ impl Coordinates {
             let (q, v) = (q_count, v_count);
             let (place, q_size, v_size) = match (&body.kind, model.dimension) {
                 (BodyKind::Rigid { .. }, Dimension::Plane) => (Layout::PlaneRigid { q, v }, 3, 3),
-                (BodyKind::Rigid { .. }, Dimension::Space) => (Layout::SpaceRigid { q, v }, 7, 6),
+                (BodyKind::Rigid { inertia, .. }, Dimension::Space) => {
+                    (Layout::SpaceRigid { q, v, spin: SpinAxes::of(inertia) }, 7, 6)
+                }
                 (BodyKind::Point { .. }, Dimension::Plane) => (Layout::PlanePoint { q, v }, 2, 2),
                 (BodyKind::Point { .. }, Dimension::Space) => (Layout::SpacePoint { q, v }, 3, 3),
                 (BodyKind::Static | BodyKind::Prescribed(_), _) => (Layout::Fixed, 0, 0),
@@ -65,16 +106,19 @@ impl Coordinates {
     pub(super) fn advance(&self, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
         for layout in &self.layout {
             let (i, j, straight) = match *layout {
-                Layout::PlaneRigid { q, v } | Layout::SpaceRigid { q, v } | Layout::SpacePoint { q, v } => (q, v, 3),
+                Layout::PlaneRigid { q, v } | Layout::SpaceRigid { q, v, .. } | Layout::SpacePoint { q, v } => {
+                    (q, v, 3)
+                }
                 Layout::PlanePoint { q, v } => (q, v, 2),
                 Layout::Fixed => continue,
             };
             for a in 0..straight {
                 out[i + a] = q[i + a] + h * v[j + a];
             }
-            if let Layout::SpaceRigid { .. } = layout {
+            if let Layout::SpaceRigid { spin, .. } = layout {
                 let orientation = DQuat::from_xyzw(q[i + 4], q[i + 5], q[i + 6], q[i + 3]);
-                let turned = advance_orientation(orientation, DVec3::from_slice(&v[j + 3..]), h);
+                let rate = spin.to_body(orientation, DVec3::from_slice(&v[j + 3..]));
+                let turned = advance_orientation(orientation, rate, h);
                 out[i + 3..i + 7].copy_from_slice(&[turned.w, turned.x, turned.y, turned.z]);
             }
         }
@@ -98,12 +142,12 @@ impl Multibody {
                     q.extend([position.x, position.y]);
                     v.extend([body.velocity.x, body.velocity.y]);
                 }
-                Layout::SpaceRigid { .. } => {
+                Layout::SpaceRigid { spin, .. } => {
                     let unit = orientation.normalize();
                     q.extend(position.to_array());
                     q.extend([unit.w, unit.x, unit.y, unit.z]);
                     v.extend(body.velocity.to_array());
-                    v.extend((unit.inverse() * body.angular_velocity).to_array());
+                    v.extend(spin.of_world(unit, body.angular_velocity).to_array());
                 }
                 Layout::SpacePoint { .. } => {
                     q.extend(position.to_array());
@@ -138,9 +182,9 @@ impl Multibody {
         match self.coordinates.layout[body] {
             Layout::PlaneRigid { v: i, .. } => (DVec3::new(v[i], v[i + 1], 0.0), DVec3::new(0.0, 0.0, v[i + 2])),
             Layout::PlanePoint { v: i, .. } => (DVec3::new(v[i], v[i + 1], 0.0), DVec3::ZERO),
-            Layout::SpaceRigid { v: i, .. } => {
+            Layout::SpaceRigid { v: i, spin, .. } => {
                 let orientation = self.pose(body, state.t, &state.q).orientation;
-                (DVec3::from_slice(&v[i..]), orientation * DVec3::from_slice(&v[i + 3..]))
+                (DVec3::from_slice(&v[i..]), spin.to_world(orientation, DVec3::from_slice(&v[i + 3..])))
             }
             Layout::SpacePoint { v: i, .. } => (DVec3::from_slice(&v[i..]), DVec3::ZERO),
             Layout::Fixed => match &self.model.bodies[body].kind {

@@ -78,9 +78,9 @@ impl Multibody {
             match self.coordinates.layout[applied.body] {
                 Layout::PlaneRigid { v, .. } => add(k, v, [force.x, force.y, torque.z]),
                 Layout::PlanePoint { v, .. } => add(k, v, [force.x, force.y]),
-                Layout::SpaceRigid { v, .. } => {
+                Layout::SpaceRigid { v, spin, .. } => {
                     add(k, v, force.to_array());
-                    add(k, v + 3, pose.inverse_transform_vector(torque).to_array());
+                    add(k, v + 3, spin.of_world(pose.orientation, torque).to_array());
                 }
                 Layout::SpacePoint { v, .. } => add(k, v, force.to_array()),
                 Layout::Fixed => {}

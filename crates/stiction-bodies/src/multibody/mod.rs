@@ -2,7 +2,7 @@
 //!
 //! Coordinates of a free body: in the plane $(x, y, \theta)$ with velocities $(\dot x, \dot y, \omega)$; in space the position and the unit
 //! quaternion $(w, x, y, z)$ with the linear velocity in world axes and the angular velocity in body axes, so that the inertia is
-//! constant. Points have no rotation. Static and prescribed bodies have no coordinates.
+//! constant; a body with the same inertia about every axis, such as a ball, has its angular velocity in world axes. Points have no rotation. Static and prescribed bodies have no coordinates.
 
 mod contacts;
 mod coordinates;

@@ -27,8 +27,8 @@ impl Multibody {
                 push(row, v, sign, [direction.x, direction.y, arm.x * direction.y - arm.y * direction.x]);
             }
             Layout::PlanePoint { v, .. } => push(row, v, sign, [direction.x, direction.y]),
-            Layout::SpaceRigid { v, .. } => {
-                let moment = pose.orientation.inverse() * arm.cross(direction);
+            Layout::SpaceRigid { v, spin, .. } => {
+                let moment = spin.of_world(pose.orientation, arm.cross(direction));
                 push(row, v, sign, direction.to_array());
                 push(row, v + 3, sign, moment.to_array());
             }
@@ -48,8 +48,8 @@ impl Multibody {
     pub(super) fn add_rotation(&self, body: usize, pose: &Pose, axis: DVec3, sign: f64, row: &mut Row) -> f64 {
         match self.coordinates.layout[body] {
             Layout::PlaneRigid { v, .. } => row.push(v + 2, sign * axis.z),
-            Layout::SpaceRigid { v, .. } => {
-                let local = pose.orientation.inverse() * axis;
+            Layout::SpaceRigid { v, spin, .. } => {
+                let local = spin.of_world(pose.orientation, axis);
                 push(row, v + 3, sign, local.to_array());
             }
             Layout::PlanePoint { .. } | Layout::SpacePoint { .. } => {}

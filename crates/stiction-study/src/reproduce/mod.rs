@@ -1,5 +1,6 @@
 //! The papers' experiments: published and reference numbers beside ours, and their figures redrawn.
 
+mod four_balls;
 mod rod;
 
 use serde::Serialize;
@@ -83,8 +84,45 @@ impl Experiment {
 }
 
 /// All experiments.
-pub const EXPERIMENTS: [Experiment; 1] =
-    [Experiment { id: "rod", title: "[ST96] a spinning rod falls on a table", run: rod::reproduce }];
+pub const EXPERIMENTS: [Experiment; 2] = [
+    Experiment { id: "rod", title: "[ST96] a spinning rod falls on a table", run: rod::reproduce },
+    Experiment {
+        id: "four-balls",
+        title: "[ST96] a ball is thrown at three others in a line",
+        run: four_balls::reproduce,
+    },
+];
+
+/// Rows of one experiment, judged as they are added.
+struct Rows {
+    id: &'static str,
+    paper: &'static str,
+    rows: Vec<Row>,
+}
+
+impl Rows {
+    fn new(id: &'static str, paper: &'static str) -> Self {
+        Self { id, paper, rows: Vec::new() }
+    }
+
+    fn add(
+        &mut self,
+        quantity: impl Into<String>,
+        published: Option<f64>,
+        reference: Option<f64>,
+        computed: f64,
+        tolerance: f64,
+    ) {
+        let target = reference.or(published).unwrap_or(f64::NAN);
+        let ok = (computed - target).abs() <= tolerance;
+        let (id, paper, quantity) = (self.id, self.paper, quantity.into());
+        self.rows.push(Row { id, paper, quantity, published, reference, computed, tolerance, ok });
+    }
+
+    fn into_rows(self) -> Vec<Row> {
+        self.rows
+    }
+}
 
 /// Order of convergence: slope of the least-squares line through (log h, log error).
 ///

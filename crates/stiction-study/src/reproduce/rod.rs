@@ -11,7 +11,7 @@ use stiction_dynamics::{
 };
 use stiction_scene::load::load;
 
-use super::{NamedFigure, ReproduceError, Reproduction, Row, fitted_order};
+use super::{NamedFigure, ReproduceError, Reproduction, Rows, fitted_order};
 use crate::figure::{Anchor, Colour, Figure, Mark, Outline, Panel, Series, Stroke};
 
 /// Reference values of the event-driven solution, in SI units.
@@ -102,37 +102,9 @@ fn run_rod(version: &str, h: f64) -> Result<RodRun, ReproduceError> {
     Ok(run)
 }
 
-/// Rows of one experiment, judged as they are added.
-#[derive(Default)]
-struct Rows(Vec<Row>);
-
-impl Rows {
-    fn add(
-        &mut self,
-        quantity: impl Into<String>,
-        published: Option<f64>,
-        reference: Option<f64>,
-        computed: f64,
-        tolerance: f64,
-    ) {
-        let target = reference.or(published).unwrap_or(f64::NAN);
-        let ok = (computed - target).abs() <= tolerance;
-        self.0.push(Row {
-            id: "rod",
-            paper: "ST96",
-            quantity: quantity.into(),
-            published,
-            reference,
-            computed,
-            tolerance,
-            ok,
-        });
-    }
-}
-
 /// The whole experiment.
 pub(super) fn reproduce(progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
-    let mut rows = Rows::default();
+    let mut rows = Rows::new("rod", "ST96");
     for version in ["linear", "fixed-point"] {
         let at = |what: &str, h: f64| format!("{what} ({version}, h = {h})");
 
@@ -206,7 +178,7 @@ pub(super) fn reproduce(progress: &mut dyn FnMut(&str)) -> Result<Reproduction, 
     }
 
     progress("figures");
-    Ok(Reproduction { rows: rows.0, figures: vec![figure()?] })
+    Ok(Reproduction { rows: rows.into_rows(), figures: vec![figure()?] })
 }
 
 /// Where a slider with 2 m/s and friction of 10 N per kg stops.
