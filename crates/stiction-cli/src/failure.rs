@@ -7,6 +7,7 @@ use stiction_scene::run::RunError;
 use stiction_scene::run_folder::RunFolderError;
 use stiction_scene::scene_error::SceneError;
 use stiction_scene::table_file::TableError;
+use stiction_solve::problem_file::ProblemFileError;
 use stiction_study::figure::FigureError;
 use stiction_study::reproduce::ReproduceError;
 
@@ -91,6 +92,12 @@ impl From<RunError> for Failure {
             RunError::Table(error) => error.into(),
             RunError::Column { .. } => Self::new(BAD_INPUT, error),
         }
+    }
+}
+
+impl From<ProblemFileError> for Failure {
+    fn from(error: ProblemFileError) -> Self {
+        Self::new(if error.is_io() { INPUT_OUTPUT } else { BAD_INPUT }, error)
     }
 }
 

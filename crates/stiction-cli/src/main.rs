@@ -25,6 +25,7 @@ mod reproduce;
 mod run;
 mod scenes;
 mod schema;
+mod solve;
 
 use std::process::ExitCode;
 
@@ -55,6 +56,8 @@ enum Command {
     Schema,
     /// Repeat a paper's experiment: published and reference numbers beside computed ones
     Reproduce(reproduce::ReproduceArguments),
+    /// Solve an LCP from a folder with Matrix Market files M.mtx and q.mtx
+    Solve(solve::SolveArguments),
     /// Draw a run as PNG or SVG
     Plot(plot::PlotArguments),
     /// Print shell completions
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         Command::New(arguments) => new::new(&arguments),
         Command::Schema => schema::schema(),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
+        Command::Solve(arguments) => solve::solve(&arguments),
         Command::Plot(arguments) => plot::plot(&arguments),
         Command::Completions(arguments) => completions::completions(&arguments),
     };

@@ -163,3 +163,35 @@ fn reproduce_speaks_json() {
     }
     expect(&stiction(dir.path(), &["reproduce", "rods"]), 2, &["rods", "rod"]);
 }
+
+#[test]
+fn problems_are_solved_or_said_not_to_be() {
+    let dir = folder();
+    let write = |name: &str, matrix: &str, offset: &str| {
+        std::fs::create_dir_all(dir.path().join(name)).expect("a folder");
+        std::fs::write(dir.path().join(name).join("M.mtx"), matrix).expect("written");
+        std::fs::write(dir.path().join(name).join("q.mtx"), offset).expect("written");
+    };
+    let matrix = |entries: &str| format!("%%MatrixMarket matrix coordinate real general\n{entries}");
+    let offset = |entries: &str| format!("%%MatrixMarket matrix array real general\n{entries}");
+    // 2 z1 + z2 = 5, z1 + 2 z2 = 6: z = (4/3, 7/3).
+    write("set/good", &matrix("2 2 4\n1 1 2\n1 2 1\n2 1 1\n2 2 2\n"), &offset("2 1\n-5\n-6\n"));
+    expect(&stiction(dir.path(), &["solve", "set/good", "--out", "z.json"]), 0, &["solved", "automatic"]);
+    let answer: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(dir.path().join("z.json")).expect("an answer")).expect("JSON");
+    assert!((answer["z"][1].as_f64().expect("a number") - 7.0 / 3.0).abs() < 1e-14);
+    assert_eq!(answer["status"], "solved");
+    expect(&stiction(dir.path(), &["solve", "set", "--method", "all"]), 0, &["lemke", "enumerate"]);
+    // w = -z - 1 has no solution, and that is proved; no vector is given.
+    write("set/none", &matrix("1 1 1\n1 1 -1\n"), &offset("1 1\n-1\n"));
+    let output = stiction(dir.path(), &["solve", "set/none", "--json"]);
+    expect(&output, 3, &["no-solution"]);
+    assert!(json(&output)[0].get("z").is_none());
+    // A truncated file and one that is missing.
+    write("cut", &matrix("2 2 4\n1 1 2\n"), &offset("2 1\n-5\n-6\n"));
+    expect(&stiction(dir.path(), &["solve", "cut"]), 2, &["cut/M.mtx:3", "truncated"]);
+    std::fs::remove_file(dir.path().join("set/good/q.mtx")).expect("removed");
+    expect(&stiction(dir.path(), &["solve", "set/good"]), 4, &["q.mtx"]);
+    expect(&stiction(dir.path(), &["solve", "nowhere"]), 4, &["nowhere"]);
+    expect(&stiction(dir.path(), &["solve", "cut", "--tol", "0"]), 2, &["--tol"]);
+}

@@ -2,7 +2,8 @@
 
 use faer::{Mat, MatRef};
 
-use crate::{LemkeSettings, LemkeTableau, ProblemError, SolveReport};
+use crate::residual::lcp_residual;
+use crate::{LemkeSettings, LemkeTableau, ProblemError, SolveReport, SolveStatus, enumerate};
 
 /// Number of passes of the row and column equilibration; each roughly squares the spread of the entries towards one.
 const EQUILIBRATION_PASSES: usize = 4;
@@ -97,14 +98,29 @@ impl Lcp {
         }
     }
 
-    /// Solves by Lemke's method from a cold start. Those who solve many problems keep a [`LemkeTableau`] instead.
+    /// Solves by Lemke's method from a cold start, and by enumeration where that fails and the problem is small. Those who solve
+    /// many problems keep a [`LemkeTableau`] instead.
     pub fn solve(&self, settings: &LemkeSettings) -> LcpSolution {
-        LemkeTableau::default().solve(self, settings)
+        let mut solution = LemkeTableau::default().solve(self, settings);
+        if !solution.report.is_solved()
+            && let Some(found) = enumerate(self, settings)
+        {
+            match found.solutions.into_iter().next() {
+                Some(z) => {
+                    solution.report.residual = lcp_residual(self, &z, &mut solution.w);
+                    solution.report.status = SolveStatus::Solved; // enumeration keeps only what the residual accepts
+                    solution.z = z;
+                }
+                None if found.undecided == 0 => solution.report.status = SolveStatus::NoSolution,
+                None => {}
+            }
+        }
+        solution
     }
 
     /// Residual of `z` in the problem's scale, see [`crate::residual`].
     pub fn residual(&self, z: &[f64]) -> f64 {
-        crate::residual::lcp_residual(self, z, &mut Vec::new())
+        lcp_residual(self, z, &mut Vec::new())
     }
 }
 
@@ -210,6 +226,17 @@ mod tests {
         }
         assert!((0.4..2.5).contains(&(7e5 * rows[0] / offset)));
         assert!(rows.iter().chain(columns).all(|factor| factor.log2().fract() == 0.0), "powers of two");
+    }
+
+    #[test]
+    fn no_solution_is_said_only_with_a_proof() {
+        let settings = LemkeSettings::default();
+        // w = -z - 1 < 0 for every z: both bases are tried.
+        let none = Lcp::new(mat![[-1.0]], vec![-1.0]).unwrap();
+        assert_eq!(none.solve(&settings).report.status, SolveStatus::NoSolution);
+        // w = (z1 + z2 - 1, -z1 - z2 + 1/2) has none either, but its full block is singular and contradicts itself.
+        let singular = Lcp::new(mat![[1.0, 1.0], [-1.0, -1.0]], vec![-1.0, 0.5]).unwrap();
+        assert!(!singular.solve(&settings).report.is_solved());
     }
 
     #[test]

@@ -368,7 +368,7 @@ mod tests {
     use faer::mat;
 
     fn solve(matrix: Mat<f64>, offset: Vec<f64>) -> LcpSolution {
-        Lcp::new(matrix, offset).unwrap().solve(&LemkeSettings::default())
+        LemkeTableau::default().solve(&Lcp::new(matrix, offset).unwrap(), &LemkeSettings::default())
     }
 
     #[test]

@@ -19,6 +19,7 @@
 //! | problem | method |
 //! |---|---|
 //! | any LCP of modest size; contact problems in the pyramid form | [`lemke_tableau`] |
+//! | all solutions of a small LCP | [`enumerate`](mod@enumerate) |
 //! | free variables beside complementary ones | [`MixedLcp`], which eliminates them first |
 //!
 //! ```
@@ -32,13 +33,16 @@
 //! # Ok::<(), stiction_solve::ProblemError>(())
 //! ```
 
+pub mod enumerate;
 pub mod error;
 pub mod lcp;
 pub mod lemke_tableau;
 pub mod mixed_lcp;
+pub mod problem_file;
 pub mod report;
 pub mod residual;
 
+pub use enumerate::{Enumeration, enumerate};
 pub use error::ProblemError;
 pub use faer;
 pub use lcp::{Lcp, LcpSolution, Scaling};

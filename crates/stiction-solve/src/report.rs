@@ -8,6 +8,8 @@ use serde::Serialize;
 pub enum SolveStatus {
     /// The residual is within the tolerance.
     Solved,
+    /// Proved: all complementary bases were tried, none is a solution, and none was left undecided.
+    NoSolution,
     /// Lemke's path ended in a ray. This is not a proof that there is no solution.
     SecondaryRay,
     /// The method used up its pivots or iterations.

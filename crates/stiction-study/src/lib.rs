@@ -1,7 +1,9 @@
 //! Experiments: published results beside ours, and figures.
 //!
-//! [`reproduce`] repeats the papers' experiments, [`run_figure`] draws a run folder, [`figure`] is the drawing board of both.
+//! [`reproduce`] repeats the papers' experiments, [`run_figure`] draws a run folder, [`figure`] is the drawing board of both,
+//! [`solve_problem`] compares methods on problem files.
 
 pub mod figure;
 pub mod reproduce;
 pub mod run_figure;
+pub mod solve_problem;
