@@ -173,6 +173,9 @@ fn print_summary(finished: &FinishedRun, verbose: bool) {
     if let Some(message) = &summary.message {
         say!("{}{message}{}", RED.render(), RED.render_reset());
     }
+    if let Some(problem) = &finished.failed_problem {
+        say!("its problem is saved; try: stiction solve {} --method all", problem.display());
+    }
     print_certificate(summary);
     print_energy(summary);
     print_events(summary, verbose);

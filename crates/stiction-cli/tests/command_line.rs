@@ -195,3 +195,48 @@ fn problems_are_solved_or_said_not_to_be() {
     expect(&stiction(dir.path(), &["solve", "nowhere"]), 4, &["nowhere"]);
     expect(&stiction(dir.path(), &["solve", "cut", "--tol", "0"]), 2, &["--tol"]);
 }
+
+/// A disc between a floor and a ceiling that comes down: at some step no velocity keeps both apart.
+const PRESS: &str = r#"
+format = 1
+name = "press"
+dimension = "plane"
+gravity = [0.0, -9.81]
+run = { step = 0.001, end = 1.0 }
+material = [{ name = "steel", friction = 0.3 }]
+[[body]]
+name = "floor"
+kind = "static"
+material = "steel"
+shape = [{ half-plane = { normal = [0.0, 1.0] } }]
+[[body]]
+name = "ceiling"
+kind = "prescribed"
+material = "steel"
+position = [0.0, 0.25]
+shape = [{ half-plane = { normal = [0.0, -1.0] } }]
+motion = { velocity = [0.0, -0.1] }
+[[body]]
+name = "disc"
+material = "steel"
+density = 1000.0
+position = [0.0, 0.1]
+shape = [{ disc = { radius = 0.1 } }]
+"#;
+
+#[test]
+fn a_step_without_solution_is_kept_said_and_replayed() {
+    let dir = folder();
+    std::fs::write(dir.path().join("press.toml"), PRESS).expect("written");
+    let output = stiction(dir.path(), &["run", "press.toml", "--out", "run"]);
+    expect(&output, 3, &["was not solved", "run/failed-step", "every step up to there"]);
+    let summary = std::fs::read_to_string(dir.path().join("run/summary.json")).expect("a summary");
+    let summary: serde_json::Value = serde_json::from_str(&summary).expect("JSON");
+    assert_eq!(summary["outcome"], "unsolved");
+    // The ceiling reaches the disc after 0.5 s; until then everything is kept.
+    let end = summary["end"].as_f64().expect("a time");
+    assert!((end - 0.5).abs() < 0.002, "{end}");
+    expect(&stiction(dir.path(), &["plot", "run", "disc.y", "--out", "y.png"]), 0, &[]);
+    // The saved problem has no solution, and enumeration proves it.
+    expect(&stiction(dir.path(), &["solve", "run/failed-step"]), 3, &["no-solution"]);
+}

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use stiction_solve::Lcp;
+
 use crate::formulation::pyramid::{Pyramid, PyramidSettings};
 use crate::{ContactError, ContactProblem, ContactSolution};
 
@@ -43,6 +45,15 @@ impl ContactSolver {
     pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
         problem.check()?;
         self.pyramid.solve(problem, solution)
+    }
+
+    /// The LCP that stands for a problem, to be saved and solved elsewhere.
+    ///
+    /// # Errors
+    /// [`ContactError`] when the problem is malformed or outside what the method can treat.
+    pub fn lcp(&self, problem: &ContactProblem) -> Result<Lcp, ContactError> {
+        problem.check()?;
+        self.pyramid.clone().lcp(problem)
     }
 
     /// Largest friction power per unit of the bound that the method's friction set allows against this sliding velocity:

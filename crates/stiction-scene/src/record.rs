@@ -20,6 +20,8 @@ pub mod file {
     pub const AUDIT: &str = "audit.parquet";
     /// Events by time.
     pub const EVENTS: &str = "events.parquet";
+    /// The LCP of a step that was not solved, as a folder.
+    pub const FAILED_STEP: &str = "failed-step";
     /// The scene with all defaults.
     pub const SCENE: &str = "scene.toml";
 }

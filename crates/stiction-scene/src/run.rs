@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use stiction_dynamics::{Audit, ContactMethod, Event, Simulation, StepError};
+use stiction_solve::problem_file::write_lcp;
 use thiserror::Error;
 
 use crate::load::Loaded;
@@ -69,6 +70,8 @@ pub struct FinishedRun {
     pub folder: PathBuf,
     /// The step that could not be made.
     pub failure: Option<StepError>,
+    /// The problem of that step, saved inside the run folder; `stiction solve` takes it.
+    pub failed_problem: Option<PathBuf>,
 }
 
 /// Size that the tables of a run may reach, in bytes, before compression.
@@ -131,6 +134,16 @@ pub fn run(
     if let Err(error) = recorder.close() {
         write_error.get_or_insert(error);
     }
+    // The problem of a step that was not solved goes into the folder, so that it can be replayed.
+    let mut has_problem = false;
+    if let Some(StepError::Unsolved { problem, .. }) = &failure
+        && let Ok(lcp) = simulation.scheme().contact_solver().lcp(problem)
+    {
+        match write_lcp(&folder.path_of(file::FAILED_STEP), &lcp) {
+            Ok(()) => has_problem = true,
+            Err(error) => message = message.map(|message| format!("{message}; {error}")),
+        }
+    }
     let state = simulation.state();
     let mut values = Vec::new();
     simulation.system().record(state, &mut values);
@@ -162,7 +175,10 @@ pub fn run(
     let folder = folder.finish()?;
     match write_error {
         Some(error) => Err(error.into()),
-        None => Ok(FinishedRun { summary, folder, failure }),
+        None => {
+            let failed_problem = has_problem.then(|| folder.join(file::FAILED_STEP));
+            Ok(FinishedRun { summary, folder, failure, failed_problem })
+        }
     }
 }
 

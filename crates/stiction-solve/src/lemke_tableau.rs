@@ -19,7 +19,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::residual::lcp_residual;
+use crate::residual::{lcp_residual, proves_no_solution};
 use crate::{Lcp, LcpSolution, SolveReport, SolveStatus};
 use faer::Mat;
 use faer::linalg::solvers::Solve;
@@ -84,6 +84,8 @@ pub struct LemkeTableau {
     pivot_row: Vec<f64>,
     /// Rows that tie in the ratio test.
     tied: Vec<usize>,
+    /// Direction in which the $z$ grow on a ray, scaled.
+    ray: Vec<f64>,
 }
 
 /// Where an unknown stands in the tableau.
@@ -118,10 +120,11 @@ impl LemkeTableau {
             iterations += solution.report.iterations;
             solution.report.iterations = iterations;
             let is_solved = solution.report.is_solved();
-            if best.as_ref().is_none_or(|best| solution.report.residual < best.report.residual) {
+            let is_proof = solution.report.status == SolveStatus::NoSolution;
+            if is_proof || best.as_ref().is_none_or(|best| solution.report.residual < best.report.residual) {
                 best = Some(solution);
             }
-            if is_solved {
+            if is_solved || best.as_ref().is_some_and(|best| best.report.status == SolveStatus::NoSolution) {
                 break;
             }
         }
@@ -158,6 +161,8 @@ impl LemkeTableau {
         let status = match end {
             _ if residual <= settings.residual_tolerance => SolveStatus::Solved,
             PathEnd::Complementary => SolveStatus::Inaccurate,
+            // A ray is no proof by itself, but its direction often is one; in contact problems, bodies that are squeezed.
+            PathEnd::Ray if proves_no_solution(lcp, &self.ray) => SolveStatus::NoSolution,
             PathEnd::Ray => SolveStatus::SecondaryRay,
             PathEnd::Limit => SolveStatus::IterationLimit,
             PathEnd::NotFinite => SolveStatus::Breakdown,
@@ -223,7 +228,10 @@ impl LemkeTableau {
             };
             match self.ratio_test(entering_column, settings) {
                 Some(row) => leaving_row = row,
-                None => return (PathEnd::Ray, pivots),
+                None => {
+                    self.keep_ray(entering_column);
+                    return (PathEnd::Ray, pivots);
+                }
             }
         }
         (PathEnd::Limit, pivot_limit)
@@ -353,6 +361,22 @@ impl LemkeTableau {
         best
     }
 
+    /// Keeps the direction of the $z$ along the ray of an entering unknown.
+    fn keep_ray(&mut self, column: usize) {
+        let n = self.n;
+        self.ray.clear();
+        self.ray.resize(n, 0.0);
+        if (n..2 * n).contains(&self.nonbasic[column]) {
+            self.ray[self.nonbasic[column] - n] = 1.0;
+        }
+        for row in 0..n {
+            if (n..2 * n).contains(&self.basic[row]) {
+                // What the ratio test took for zero is zero.
+                self.ray[self.basic[row] - n] = self.entry(row, column).max(0.0);
+            }
+        }
+    }
+
     fn entry(&self, row: usize, column: usize) -> f64 {
         self.entries[row * (self.n + 2) + column]
     }
@@ -389,8 +413,16 @@ mod tests {
     fn a_problem_without_solution_ends_in_a_ray_and_is_not_called_solved() {
         // w = -z - 1 is negative for every z ≥ 0.
         let solution = solve(mat![[-1.0]], vec![-1.0]);
-        assert_eq!(solution.report.status, SolveStatus::SecondaryRay);
+        // The ray z = 1 is a certificate: M z = -1 ≤ 0 and q z = -1 < 0.
+        assert_eq!(solution.report.status, SolveStatus::NoSolution);
         assert!(solution.report.residual > 0.1);
+    }
+
+    #[test]
+    fn a_squeezed_body_is_proved_to_have_no_solution() {
+        // Two walls approach one body from both sides: w = (c1 - c2 - 1, c2 - c1 - 1).
+        let solution = solve(mat![[1.0, -1.0], [-1.0, 1.0]], vec![-1.0, -1.0]);
+        assert_eq!(solution.report.status, SolveStatus::NoSolution);
     }
 
     #[test]

@@ -8,7 +8,8 @@ use serde::Serialize;
 pub enum SolveStatus {
     /// The residual is within the tolerance.
     Solved,
-    /// Proved: all complementary bases were tried, none is a solution, and none was left undecided.
+    /// Proved, by a vector that [`proves_no_solution`](crate::residual::proves_no_solution) accepts, or because all complementary
+    /// bases were tried and none was left undecided.
     NoSolution,
     /// Lemke's path ended in a ray. This is not a proof that there is no solution.
     SecondaryRay,

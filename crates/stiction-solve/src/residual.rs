@@ -32,6 +32,30 @@ pub fn lcp_residual(lcp: &Lcp, z: &[f64], w: &mut Vec<f64>) -> f64 {
     worst
 }
 
+/// Entries of $M^T y$ up to this count as zero in [`proves_no_solution`], in the scaled problem with $\lVert y \rVert_\infty = 1$.
+const CERTIFICATE_ROUNDING: f64 = 1e-13;
+
+/// What $q^T y$ must be below in [`proves_no_solution`]. With the rounding above, any solution would be ten million times larger than
+/// the problem's scale.
+const CERTIFICATE_MARGIN: f64 = -1e-6;
+
+/// Whether $y \ge 0$ with $M^T y \le 0$ and $q^T y < 0$, which proves that no $z \ge 0$ makes $w = M z + q \ge 0$: it would follow
+/// that $0 \le y^T w = (M^T y)^T z + q^T y < 0$. Here `y` is given in the scaled problem.
+pub fn proves_no_solution(lcp: &Lcp, y: &[f64]) -> bool {
+    let scaling = lcp.scaling();
+    let largest = y.iter().fold(0.0f64, |largest, y| largest.max(y.abs()));
+    if !(largest > 0.0 && largest.is_finite()) || y.iter().any(|&y| y < 0.0) {
+        return false;
+    }
+    let rows = || y.iter().zip(&scaling.rows).map(|(y, row)| y * row / largest);
+    let is_below = |j: usize| {
+        let sum: f64 = lcp.matrix().col_as_slice(j).iter().zip(rows()).map(|(entry, y)| entry * y).sum();
+        sum * scaling.columns[j] <= CERTIFICATE_ROUNDING
+    };
+    let offset: f64 = lcp.offset().iter().zip(rows()).map(|(q, y)| q * y).sum();
+    offset / scaling.offset < CERTIFICATE_MARGIN && (0..lcp.size()).all(is_below)
+}
+
 /// Residual of the free rows of a mixed problem: $\max_i |A x + B z + a|_i$, each row divided by the largest product or
 /// constant that it sums, so that rounding alone gives about $10^{-16}$.
 pub fn free_row_residual(problem: &MixedLcp, x: &[f64], z: &[f64]) -> f64 {
@@ -76,6 +100,17 @@ mod tests {
         assert!(lcp_residual(&lcp, &[1.0, -0.5], &mut w) > 0.1);
         assert!(lcp_residual(&lcp, &[1.5, 0.0], &mut w) > 0.1);
         assert_eq!(lcp_residual(&lcp, &[f64::NAN, 0.0], &mut w), f64::INFINITY);
+    }
+
+    #[test]
+    fn a_certificate_is_checked_in_every_part() {
+        // w = (z1 - z2 - 1, z2 - z1 - 1): the sum is -2 whatever z is.
+        let lcp = Lcp::new(mat![[1.0, -1.0], [-1.0, 1.0]], vec![-1.0, -1.0]).unwrap();
+        assert!(proves_no_solution(&lcp, &[1.0, 1.0]));
+        assert!(!proves_no_solution(&lcp, &[1.0, 0.5]), "Mᵀy has a positive entry");
+        assert!(!proves_no_solution(&lcp, &[1.0, -1.0]), "y is negative");
+        let feasible = Lcp::new(mat![[1.0, -1.0], [-1.0, 1.0]], vec![-1.0, 1.0]).unwrap();
+        assert!(!proves_no_solution(&feasible, &[1.0, 1.0]), "qᵀy is not negative");
     }
 
     #[test]

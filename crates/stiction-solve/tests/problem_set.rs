@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use stiction_solve::problem_file::read_lcp;
-use stiction_solve::{LemkeSettings, LemkeTableau, enumerate};
+use stiction_solve::{LemkeSettings, LemkeTableau, SolveStatus, enumerate};
 
 fn problem_folders() -> Vec<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/problems");
@@ -44,6 +44,7 @@ fn lemkes_answer_is_among_those_that_enumeration_finds() {
         let lemke = LemkeTableau::default().solve(&lcp, &settings);
         let Some(all) = enumerate(&lcp, &settings) else { continue };
         assert!(!all.solutions.is_empty(), "{}", folder.display());
+        assert_ne!(lemke.report.status, SolveStatus::NoSolution, "{}: a false proof", folder.display());
         let is_among =
             all.solutions.iter().any(|z| z.iter().zip(&lemke.z).all(|(a, b)| (a - b).abs() <= 1e-9 * a.abs().max(1.0)));
         assert!(!lemke.report.is_solved() || is_among || all.undecided > 0, "{}: {:?}", folder.display(), lemke.z);

@@ -213,12 +213,19 @@ impl Pyramid {
         }
     }
 
-    /// Solves a contact problem whose inertia is factored.
+    /// The LCP that stands for a contact problem whose inertia is factored, joints eliminated: to be saved and solved elsewhere.
     ///
     /// # Errors
-    /// [`ContactError`] when a contact has more tangent rows than the pyramid can treat, or the joints are redundant.
-    /// A problem that was not solved is not an error but a status of the report.
-    pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
+    /// [`ContactError`] as for [`solve`](Self::solve).
+    pub fn lcp(&mut self, problem: &ContactProblem) -> Result<Lcp, ContactError> {
+        match self.state(problem)?.form {
+            Form::Pure(lcp) => Ok(lcp),
+            Form::Mixed(mixed) => Ok(mixed.eliminate()?.0),
+        }
+    }
+
+    /// States the complementarity problem, and leaves $W^{-1} J^T$ in the workspace.
+    fn state(&mut self, problem: &ContactProblem) -> Result<Statement, ContactError> {
         let joint_count = problem.joints.len();
 
         // The rows of the problem one after another, and the rates that they have in free motion.
@@ -315,14 +322,10 @@ impl Pyramid {
             offset[unknown] = bound.constant;
         }
 
-        let z = if joint_count == 0 {
-            let lcp = Lcp::new(matrix, offset)?;
-            let answer = self.tableau.solve(&lcp, &self.settings.lemke);
-            solution.joints.clear();
-            solution.report = answer.report;
-            answer.z
+        let form = if joint_count == 0 {
+            Form::Pure(Lcp::new(matrix, offset)?)
         } else {
-            let mixed = MixedLcp::new(
+            Form::Mixed(MixedLcp::new(
                 delassus.submatrix(0, 0, joint_count, joint_count).to_owned(),
                 Mat::from_fn(joint_count, unknown_count, |i, j| {
                     if j < impulse_count { column(j).combine(|row| delassus[(i, row)]) } else { 0.0 }
@@ -333,18 +336,40 @@ impl Pyramid {
                 matrix,
                 free_rates[..joint_count].to_vec(),
                 offset,
-            )?;
-            let answer = mixed.solve(&mut self.tableau, &self.settings.lemke)?;
-            solution.joints.clone_from(&answer.free);
-            solution.report = answer.report;
-            answer.z
+            )?)
+        };
+        let weight_count = weights.len();
+        weights.extend(normals);
+        Ok(Statement { form, columns: weights, weight_count, row_count: size })
+    }
+
+    /// Solves a contact problem whose inertia is factored.
+    ///
+    /// # Errors
+    /// [`ContactError`] when a contact has more tangent rows than the pyramid can treat, or the joints are redundant.
+    /// A problem that was not solved is not an error but a status of the report.
+    pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
+        let Statement { form, columns, weight_count, row_count } = self.state(problem)?;
+        let z = match form {
+            Form::Pure(lcp) => {
+                let answer = self.tableau.solve(&lcp, &self.settings.lemke);
+                solution.joints.clear();
+                solution.report = answer.report;
+                answer.z
+            }
+            Form::Mixed(mixed) => {
+                let answer = mixed.solve(&mut self.tableau, &self.settings.lemke)?;
+                solution.joints.clone_from(&answer.free);
+                solution.report = answer.report;
+                answer.z
+            }
         };
 
         // Back to impulses by row, and to the motion u = u_free + W⁻¹ Jᵀ c.
-        let mut impulses = vec![0.0; size];
+        let joint_count = problem.joints.len();
+        let mut impulses = vec![0.0; row_count];
         impulses[..joint_count].copy_from_slice(&solution.joints);
-        for (unknown, &value) in z[..impulse_count].iter().enumerate() {
-            let column = column(unknown);
+        for (column, &value) in columns.iter().zip(&z) {
             impulses[column.rows[0]] += column.factors[0] * value;
             impulses[column.rows[1]] += column.factors[1] * value;
         }
@@ -367,7 +392,7 @@ impl Pyramid {
             row += 1;
             let has_friction = contact.mu > 0.0 || contact.extra_bound > 0.0;
             let tangent = take_tangents(&mut row, if has_friction { contact.tangents.len() } else { 0 });
-            solution.contacts.push(ContactImpulse { id: contact.id, normal: z[weights.len() + i], tangent });
+            solution.contacts.push(ContactImpulse { id: contact.id, normal: z[weight_count + i], tangent });
         }
         solution.friction.clear();
         for element in &problem.friction {
@@ -375,6 +400,22 @@ impl Pyramid {
         }
         Ok(())
     }
+}
+
+/// The complementarity problem of a contact problem, and how its unknowns become impulses.
+struct Statement {
+    form: Form,
+    /// The impulse unknowns: all $\beta$, then all $c_n$.
+    columns: Vec<Column>,
+    weight_count: usize,
+    /// Rows of joints, contacts and friction elements.
+    row_count: usize,
+}
+
+/// Without joints, or with them.
+enum Form {
+    Pure(Lcp),
+    Mixed(MixedLcp),
 }
 
 /// A row of $\lambda$: $\mu c_n + a - \sum \beta \ge 0$.
