@@ -442,6 +442,21 @@ mod tests {
     }
 
     #[test]
+    fn ties_are_resolved_lexicographically() {
+        // At the start the basis inverse is the identity. Both rows tie for the first column with pivot 1: (1, 0) against (0, 1),
+        // of which the second comes first. With pivots 1 and 4 on rows (1, 0) and (0, 1)/4 it is the same.
+        let settings = LemkeSettings::default();
+        for pivot in [-1.0, -0.25] {
+            let lcp = Lcp::new(mat![[-1.0, 0.0], [pivot, 0.5]], vec![-1.0, -1.0]).unwrap();
+            let mut tableau = LemkeTableau::default();
+            tableau.load(&lcp, 0);
+            assert!(tableau.is_lexicographically_smaller(1, 0, 0, &settings));
+            assert!(!tableau.is_lexicographically_smaller(0, 1, 0, &settings));
+            assert!(!tableau.is_lexicographically_smaller(1, 1, 0, &settings), "equal is not smaller");
+        }
+    }
+
+    #[test]
     fn a_degenerate_problem_does_not_cycle() {
         // Four corners of one box on the floor: the matrix has rank 3, all offsets are equal, every ratio test is a tie.
         let corners = [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0f64)];
