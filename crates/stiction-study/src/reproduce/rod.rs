@@ -213,15 +213,12 @@ fn figure() -> Result<NamedFigure, ReproduceError> {
             stroke: Some(Stroke { colour, width: 1.2, dashed: false }),
             ..Outline::capsule((x - arm.0, y - arm.1), (x + arm.0, y + arm.1), RADIUS)
         });
-        if y > 0.3 {
-            let text = format!("{t:.2} s");
-            poses.marks.push(Mark {
-                at: (x + arm.0, y + arm.1),
-                text,
-                anchor: Anchor::Right,
-                colour,
-                ..Mark::default()
-            });
+        // The time stands at the upper end: on the right while the rod falls, on the left while it tips over.
+        let side = if arm.1 < 0.0 { -1.0 } else { 1.0 };
+        let anchor = if t > 0.35 { Anchor::Left } else { Anchor::Right };
+        let at = (x + side * arm.0 + if t > 0.35 { -RADIUS } else { 0.0 }, y + side * arm.1);
+        if y > 0.1 {
+            poses.marks.push(Mark { at, text: format!("{t:.2} s"), anchor, colour, ..Default::default() });
         }
     }
     let mut panels = vec![poses];
