@@ -132,6 +132,8 @@ pub fn run(
     let events = event_summaries(&simulation, recorder.events());
     let event_count = recorder.events().len();
     if let Err(error) = recorder.close() {
+        // Rows may fail to reach the disk only now; the summary must not call such a run finished.
+        (outcome, message) = (Outcome::NotWritten, Some(error.to_string()));
         write_error.get_or_insert(error);
     }
     // The problem of a step that was not solved goes into the folder, so that it can be replayed.
