@@ -34,8 +34,10 @@ pub struct SolveArguments {
 enum Method {
     /// Lemke, and enumeration where it fails and the problem is small
     Automatic,
-    /// Lemke's method on the tableau
+    /// Lemke's method in revised form
     Lemke,
+    /// Lemke's method on the explicit tableau
+    Tableau,
     /// All complementary bases, at most 20 unknowns
     Enumerate,
     /// Every method
@@ -50,6 +52,7 @@ pub fn solve(arguments: &SolveArguments) -> Result<ExitCode, Failure> {
     let methods: &[LcpMethod] = match arguments.method {
         Method::Automatic => &[LcpMethod::Automatic],
         Method::Lemke => &[LcpMethod::Lemke],
+        Method::Tableau => &[LcpMethod::Tableau],
         Method::Enumerate => &[LcpMethod::Enumerate],
         Method::All => &LcpMethod::ALL,
     };

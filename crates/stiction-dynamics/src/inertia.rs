@@ -228,20 +228,19 @@ impl Inertia {
         }
     }
 
-    /// Writes $W^{-1} J^T$ of one row $J$ into `out`. With blocks, only those that the row touches are visited.
+    /// Writes $W^{-1} J^T$ of one row $J$, given by its entries, into `out`. With blocks, only those that the row touches are visited.
     ///
     /// # Panics
     /// When the matrix has not been factored.
-    pub fn solve_row(&self, row: &Row, out: &mut Row) {
+    pub fn solve_row(&self, entries: &[(usize, f64)], out: &mut Row) {
         out.clear();
         let Form::Blocks { blocks, block_of, .. } = &self.form else {
             let mut x = vec![0.0; self.size()];
-            row.add_to(1.0, &mut x);
+            entries.iter().for_each(|&(index, value)| x[index] += value);
             self.solve_in_place(&mut x);
             x.iter().enumerate().filter(|&(_, &value)| value != 0.0).for_each(|(i, &value)| out.push(i, value));
             return;
         };
-        let entries = row.entries();
         for (k, &(index, _)) in entries.iter().enumerate() {
             let number = block_of[index];
             if entries[..k].iter().any(|&(earlier, _)| block_of[earlier] == number) {
@@ -364,7 +363,7 @@ mod tests {
                 assert!((product[i] - x[i]).abs() < 1e-14, "{product:?}");
             }
             let mut row = Row::new();
-            inertia.solve_row(&Row::from_dense(&[0.0, 1.0, 0.0, 2.0]), &mut row);
+            inertia.solve_row(Row::from_dense(&[0.0, 1.0, 0.0, 2.0]).entries(), &mut row);
             let mut dense = [0.0; 4];
             row.add_to(1.0, &mut dense);
             let mut expected = [0.0, 1.0, 0.0, 2.0];

@@ -1421,7 +1421,7 @@ fn schema_and_reference_page_know_every_key() {
     property_names(&Scene::schema(), &mut names);
     let page = include_str!("../../../docs/scene-format.md");
     let keys = "format name title description dimension gravity run step end start scheme stewart-trinkle version \
-                position-tolerance linearization-limit method pyramid directions lemke residual-tolerance pivot-tolerance \
+                position-tolerance linearization-limit method pyramid directions warm-start lemke residual-tolerance pivot-tolerance \
                 tie-tolerance weak-pivot pivots-per-unknown paths record interval columns contact combine material friction pair materials \
                 body kind position angle angle-degrees orientation velocity angular-velocity mass inertia density group motion \
                 surface-velocity oscillation amplitude frequency phase shape half-plane half-space disc sphere capsule box \

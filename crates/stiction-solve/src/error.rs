@@ -27,6 +27,14 @@ pub enum ProblemError {
         /// The value found.
         value: f64,
     },
+    /// A group of a contact LCP is malformed.
+    #[error("contact or friction element {number} {reason}")]
+    Group {
+        /// Which group, from 0.
+        number: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The free rows do not determine the free variables.
     #[error(
         "the block of the {size} free variables is singular (smallest pivot {smallest_pivot:.1e} of the largest): \

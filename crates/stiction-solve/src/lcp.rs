@@ -2,16 +2,23 @@
 
 use faer::{Mat, MatRef};
 
+use crate::active_inverse::{LANES, add_multiple};
 use crate::residual::lcp_residual;
-use crate::{LemkeSettings, LemkeTableau, ProblemError, SolveReport, SolveStatus, enumerate};
+use crate::{Lemke, LemkeProblem, LemkeSettings, ProblemError, SolveReport};
 
-/// Number of passes of the row and column equilibration; each roughly squares the spread of the entries towards one.
+const MATRIX: &str = "the matrix of the LCP";
+
+/// Passes of the row and column equilibration, at most; each roughly takes the root of the spread of the entries.
 const EQUILIBRATION_PASSES: usize = 4;
+
+/// Rows and columns whose largest entries are within this factor of one need no further pass.
+const BALANCED: f64 = 4.0;
 
 /// A linear complementarity problem. One that exists is well formed: square, of matching sizes, and finite.
 #[derive(Clone, Debug)]
 pub struct Lcp {
-    matrix: Mat<f64>,
+    /// The matrix, column after column.
+    entries: Vec<f64>,
     offset: Vec<f64>,
     scaling: Scaling,
 }
@@ -32,7 +39,7 @@ pub struct Scaling {
 }
 
 /// A point and how well it solves the problem.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LcpSolution {
     /// The unknowns.
     pub z: Vec<f64>,
@@ -49,11 +56,29 @@ impl Lcp {
     /// [`ProblemError`] when the matrix is not square, the offset has another length, or an entry is not finite.
     pub fn new(matrix: Mat<f64>, offset: Vec<f64>) -> Result<Self, ProblemError> {
         let n = offset.len();
-        check_size("the matrix of the LCP", matrix.as_ref(), n, n)?;
-        check_finite("the matrix of the LCP", matrix.as_ref())?;
+        check_size(MATRIX, matrix.as_ref(), n, n)?;
+        let mut entries = Vec::with_capacity(n * n);
+        (0..n).for_each(|j| entries.extend_from_slice(matrix.col_as_slice(j)));
+        Self::from_columns(entries, offset)
+    }
+
+    /// States the problem with the entries of the matrix column after column.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn from_columns(entries: Vec<f64>, offset: Vec<f64>) -> Result<Self, ProblemError> {
+        let n = offset.len();
+        if entries.len() != n * n {
+            let (found, expected) = (format!("{} entries", entries.len()), format!("{n} x {n}"));
+            return Err(ProblemError::Size { what: MATRIX, found, expected });
+        }
+        if let Some(place) = first_not_finite(&entries) {
+            let (row, column, value) = (place % n, place / n, entries[place]);
+            return Err(ProblemError::NotFinite { what: MATRIX, row, column, value });
+        }
         check_finite_vector("the offset of the LCP", &offset)?;
-        let scaling = Scaling::of(&matrix, &offset);
-        Ok(Self { matrix, offset, scaling })
+        let scaling = pulp::Arch::new().dispatch(|| Scaling::of(&entries, &offset));
+        Ok(Self { entries, offset, scaling })
     }
 
     /// Number of unknowns.
@@ -62,8 +87,15 @@ impl Lcp {
     }
 
     /// The matrix $M$.
-    pub fn matrix(&self) -> &Mat<f64> {
-        &self.matrix
+    pub fn matrix(&self) -> MatRef<'_, f64> {
+        MatRef::from_column_major_slice(&self.entries, self.size(), self.size())
+    }
+
+    /// Column `j` of the matrix.
+    #[inline(always)]
+    pub fn column(&self, j: usize) -> &[f64] {
+        let n = self.offset.len();
+        &self.entries[j * n..(j + 1) * n]
     }
 
     /// The offset $q$.
@@ -88,7 +120,7 @@ impl Lcp {
             assert!(!std::mem::replace(&mut seen[i], true), "unknown {i} stands twice in the order");
         }
         Self {
-            matrix: Mat::from_fn(n, n, |i, j| self.matrix[(order[i], order[j])]),
+            entries: order.iter().flat_map(|&j| order.iter().map(move |&i| self.column(j)[i])).collect(),
             offset: order.iter().map(|&i| self.offset[i]).collect(),
             scaling: Scaling {
                 rows: order.iter().map(|&i| self.scaling.rows[i]).collect(),
@@ -99,22 +131,10 @@ impl Lcp {
     }
 
     /// Solves by Lemke's method from a cold start, and by enumeration where that fails and the problem is small. Those who solve
-    /// many problems keep a [`LemkeTableau`] instead.
+    /// many problems keep a [`Lemke`] instead.
     pub fn solve(&self, settings: &LemkeSettings) -> LcpSolution {
-        let mut solution = LemkeTableau::default().solve(self, settings);
-        if !solution.report.is_solved()
-            && let Some(found) = enumerate(self, settings)
-        {
-            match found.solutions.into_iter().next() {
-                Some(z) => {
-                    solution.report.residual = lcp_residual(self, &z, &mut solution.w);
-                    solution.report.status = SolveStatus::Solved; // enumeration keeps only what the residual accepts
-                    solution.z = z;
-                }
-                None if found.undecided == 0 => solution.report.status = SolveStatus::NoSolution,
-                None => {}
-            }
-        }
+        let mut solution = LcpSolution::default();
+        Lemke::default().solve_or_enumerate(self, settings, &[], &mut solution);
         solution
     }
 
@@ -124,32 +144,85 @@ impl Lcp {
     }
 }
 
+impl LemkeProblem for Lcp {
+    #[inline(always)]
+    fn unknown_count(&self) -> usize {
+        self.offset.len()
+    }
+
+    #[inline(always)]
+    fn scaled_offset(&self, i: usize) -> f64 {
+        self.offset[i] * self.scaling.rows[i] / self.scaling.offset
+    }
+
+    #[inline(always)]
+    fn scaled_entry(&self, i: usize, j: usize) -> f64 {
+        self.entries[j * self.offset.len() + i] * self.scaling.rows[i] * self.scaling.columns[j]
+    }
+
+    #[inline(always)]
+    fn scaled_product(&self, columns: &[usize], weights: &[f64], _workspace: &mut Vec<f64>, out: &mut [f64]) {
+        out.fill(0.0);
+        for (&j, &weight) in columns.iter().zip(weights) {
+            if weight != 0.0 {
+                add_multiple(out, weight * self.scaling.columns[j], self.column(j));
+            }
+        }
+        out.iter_mut().zip(&self.scaling.rows).for_each(|(value, factor)| *value *= factor);
+    }
+
+    fn unknown_scale(&self, i: usize) -> f64 {
+        self.scaling.columns[i] * self.scaling.offset
+    }
+
+    fn slack_scale(&self, i: usize) -> f64 {
+        self.scaling.rows[i] / self.scaling.offset
+    }
+
+    fn judge(&self, z: &[f64], w: &mut Vec<f64>) -> f64 {
+        lcp_residual(self, z, w)
+    }
+
+    fn to_lcp(&self) -> Result<Lcp, ProblemError> {
+        Ok(self.clone())
+    }
+}
+
 impl Scaling {
     /// Equilibrates $|M|$ by rows and columns, then measures the offset.
-    fn of(matrix: &Mat<f64>, offset: &[f64]) -> Self {
+    #[inline(always)]
+    fn of(entries: &[f64], offset: &[f64]) -> Self {
         let n = offset.len();
         let (mut rows, mut columns) = (vec![1.0f64; n], vec![1.0f64; n]);
         let (mut row_largest, mut column_largest) = (vec![0.0f64; n], vec![0.0f64; n]);
         for _ in 0..EQUILIBRATION_PASSES {
             row_largest.fill(0.0);
-            for j in 0..n {
+            for (j, column) in entries.chunks_exact(n.max(1)).enumerate() {
                 let factor = columns[j];
-                let mut largest = 0.0f64;
-                for ((entry, row), row_largest) in matrix.col_as_slice(j).iter().zip(&rows).zip(&mut row_largest) {
-                    let size = (entry * row * factor).abs();
-                    *row_largest = if size > *row_largest { size } else { *row_largest };
-                    largest = if size > largest { size } else { largest };
+                let mut largest = [0.0f64; LANES];
+                for ((entries, rows), row_largest) in
+                    column.chunks(LANES).zip(rows.chunks(LANES)).zip(row_largest.chunks_mut(LANES))
+                {
+                    for (lane, ((entry, row), row_largest)) in entries.iter().zip(rows).zip(row_largest).enumerate() {
+                        let size = (entry * row * factor).abs();
+                        *row_largest = if size > *row_largest { size } else { *row_largest };
+                        largest[lane] = if size > largest[lane] { size } else { largest[lane] };
+                    }
                 }
-                column_largest[j] = largest;
+                column_largest[j] = largest.iter().fold(0.0, |a, &b| if b > a { b } else { a });
             }
-            for i in 0..n {
-                // An empty row or column keeps its factor.
-                if row_largest[i] > 0.0 {
-                    rows[i] /= row_largest[i].sqrt();
+            let mut is_balanced = true;
+            for (factors, largest) in [(&mut rows, &row_largest), (&mut columns, &column_largest)] {
+                for (factor, &largest) in factors.iter_mut().zip(largest) {
+                    // An empty row or column keeps its factor.
+                    if largest > 0.0 {
+                        *factor /= largest.sqrt();
+                        is_balanced &= (1.0 / BALANCED..BALANCED).contains(&largest);
+                    }
                 }
-                if column_largest[i] > 0.0 {
-                    columns[i] /= column_largest[i].sqrt();
-                }
+            }
+            if is_balanced {
+                break;
             }
         }
         rows.iter_mut().chain(&mut columns).for_each(|factor| *factor = nearest_power_of_two(*factor));
@@ -161,7 +234,7 @@ impl Scaling {
 
 /// The power of two nearest to a positive number, on the logarithmic scale; subnormal and huge values are held back so
 /// that the factor and its inverse stay finite.
-fn nearest_power_of_two(value: f64) -> f64 {
+pub(crate) fn nearest_power_of_two(value: f64) -> f64 {
     let exponent = value.log2().round().clamp(-500.0, 500.0);
     exponent.exp2()
 }
@@ -193,6 +266,19 @@ pub(crate) fn check_finite(what: &'static str, matrix: MatRef<'_, f64>) -> Resul
     Ok(())
 }
 
+/// Place of the first entry that is infinite or not a number.
+pub(crate) fn first_not_finite(entries: &[f64]) -> Option<usize> {
+    // Zero times a number is zero, unless it is infinite or none: one sum, which the compiler can spread, tells whether to search.
+    let mut sums = [0.0f64; LANES];
+    let chunks = entries.chunks_exact(LANES);
+    let rest: f64 = chunks.remainder().iter().map(|entry| entry * 0.0).sum();
+    chunks.for_each(|chunk| (0..LANES).for_each(|lane| sums[lane] += chunk[lane] * 0.0));
+    if sums.iter().sum::<f64>() + rest == 0.0 {
+        return None;
+    }
+    entries.iter().position(|entry| !entry.is_finite())
+}
+
 /// Checks that every entry of a vector is finite.
 pub(crate) fn check_finite_vector(what: &'static str, vector: &[f64]) -> Result<(), ProblemError> {
     match vector.iter().position(|value| !value.is_finite()) {
@@ -204,6 +290,7 @@ pub(crate) fn check_finite_vector(what: &'static str, vector: &[f64]) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SolveStatus;
     use faer::mat;
 
     #[test]

@@ -16,56 +16,11 @@
 //! Where contacts already penetrate a little, theory promises no solution and the path may end in a ray although there is one. So
 //! a path that fails is followed by others, with stricter pivots and other covering vectors, before the method gives up.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+use crate::lemke_settings::{POLISH_ABOVE, STRICTER_PIVOTS, covering_entry};
 use crate::residual::{lcp_residual, proves_no_solution};
-use crate::{Lcp, LcpSolution, SolveReport, SolveStatus};
+use crate::{Lcp, LcpSolution, LemkeSettings, SolveReport, SolveStatus};
 use faer::Mat;
 use faer::linalg::solvers::Solve;
-
-/// Settings of Lemke's method.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct LemkeSettings {
-    /// Largest residual, in the problem's scale, of an answer that counts as solved.
-    /// Too large: inaccurate impulses pass. Too small: good answers are refused for their rounding.
-    pub residual_tolerance: f64,
-    /// Entries smaller than this, relative to the largest of their column, are zero to the ratio test.
-    /// Too large: false rays. Too small: pivots on rounding noise.
-    pub pivot_tolerance: f64,
-    /// Slack of the ratio test, in the scaled problem whose offset has size one: rows within it leave together.
-    /// Too large: slightly infeasible bases. Too small: ties are decided by rounding.
-    pub tie_tolerance: f64,
-    /// Among tied rows, pivots below this fraction of the largest are passed over.
-    /// Too large: the lexicographic order is ignored. Too small: unstable pivots.
-    pub weak_pivot: f64,
-    /// Most pivots per unknown of the problem on one path; the method leaves the path beyond it.
-    pub pivots_per_unknown: usize,
-    /// Paths that are tried, at most; all but the first have other covering vectors or stricter pivots.
-    pub paths: usize,
-}
-
-impl Default for LemkeSettings {
-    fn default() -> Self {
-        Self {
-            residual_tolerance: 1e-12,
-            pivot_tolerance: 1e-9,
-            tie_tolerance: 1e-14,
-            weak_pivot: 0.05,
-            pivots_per_unknown: 20,
-            paths: 12,
-        }
-    }
-}
-
-/// Factor of the pivot tolerance on every other path: rows that depend on each other up to rounding are then not told apart.
-const STRICTER_PIVOTS: f64 = 1e3;
-
-/// An answer with a residual above this share of the tolerance is computed again from its basis by a fresh factorisation.
-const POLISH_ABOVE: f64 = 0.01;
-
-const GOLDEN_RATIO: f64 = 1.618_033_988_749_895;
 
 /// The tableau, kept from solve to solve so that its memory is reused.
 #[derive(Clone, Debug, Default)]
@@ -84,7 +39,7 @@ pub struct LemkeTableau {
     pivot_row: Vec<f64>,
     /// Rows that tie in the ratio test.
     tied: Vec<usize>,
-    /// Direction in which the $z$ grow on a ray, scaled.
+    /// Direction in which the $z$ grow on a ray, as multipliers of the rows.
     ray: Vec<f64>,
 }
 
@@ -139,7 +94,7 @@ impl LemkeTableau {
         let strict = LemkeSettings { pivot_tolerance: settings.pivot_tolerance * STRICTER_PIVOTS, ..settings.clone() };
         let settings = if path.is_multiple_of(2) { settings } else { &strict };
         self.load(lcp, path / 2);
-        let (end, iterations) = self.pivot_to_the_end(settings);
+        let (end, iterations) = self.pivot_to_the_end(lcp, settings);
         let scaling = lcp.scaling();
         let mut z = vec![0.0; n];
         for row in 0..n {
@@ -170,8 +125,7 @@ impl LemkeTableau {
         LcpSolution { z, w, report: SolveReport { status, residual, iterations, size: n } }
     }
 
-    /// Writes the scaled problem into the tableau: every $w$ basic, every $z$ and $z_0$ nonbasic. Covering vector number 0 is all
-    /// ones; the others are spread over (0.5, 1.5) by multiples of the golden ratio.
+    /// Writes the scaled problem into the tableau: every $w$ basic, every $z$ and $z_0$ nonbasic.
     fn load(&mut self, lcp: &Lcp, covering: usize) {
         let n = lcp.size();
         let scaling = lcp.scaling();
@@ -180,13 +134,12 @@ impl LemkeTableau {
         let width = n + 2;
         self.entries.resize(n * width, 0.0);
         for j in 0..n {
-            for (i, entry) in lcp.matrix().col_as_slice(j).iter().enumerate() {
+            for (i, entry) in lcp.column(j).iter().enumerate() {
                 self.entries[i * width + j] = entry * scaling.rows[i] * scaling.columns[j];
             }
         }
         for i in 0..n {
-            let spread = (covering * (i + 1)) as f64 * GOLDEN_RATIO;
-            self.entries[i * width + n] = if covering == 0 { 1.0 } else { 0.5 + spread.fract() };
+            self.entries[i * width + n] = covering_entry(covering, i);
             self.entries[i * width + n + 1] = lcp.offset()[i] * scaling.rows[i] / scaling.offset;
         }
         self.basic.clear();
@@ -199,7 +152,7 @@ impl LemkeTableau {
     }
 
     /// Follows Lemke's path; returns how it ended and the number of pivots.
-    fn pivot_to_the_end(&mut self, settings: &LemkeSettings) -> (PathEnd, usize) {
+    fn pivot_to_the_end(&mut self, lcp: &Lcp, settings: &LemkeSettings) -> (PathEnd, usize) {
         let n = self.n;
         let artificial = 2 * n;
 
@@ -229,7 +182,7 @@ impl LemkeTableau {
             match self.ratio_test(entering_column, settings) {
                 Some(row) => leaving_row = row,
                 None => {
-                    self.keep_ray(entering_column);
+                    self.keep_ray(lcp, entering_column);
                     return (PathEnd::Ray, pivots);
                 }
             }
@@ -361,8 +314,8 @@ impl LemkeTableau {
         best
     }
 
-    /// Keeps the direction of the $z$ along the ray of an entering unknown.
-    fn keep_ray(&mut self, column: usize) {
+    /// Keeps the direction of the $z$ along the ray of an entering unknown, as multipliers of the rows of the original problem.
+    fn keep_ray(&mut self, lcp: &Lcp, column: usize) {
         let n = self.n;
         self.ray.clear();
         self.ray.resize(n, 0.0);
@@ -375,6 +328,7 @@ impl LemkeTableau {
                 self.ray[self.basic[row] - n] = self.entry(row, column).max(0.0);
             }
         }
+        self.ray.iter_mut().zip(&lcp.scaling().rows).for_each(|(entry, factor)| *entry *= factor);
     }
 
     fn entry(&self, row: usize, column: usize) -> f64 {

@@ -4,7 +4,7 @@
 //!
 //! | kind | here |
 //! |---|---|
-//! | problem | [`Lcp`], [`MixedLcp`]: checked when they are made |
+//! | problem | [`Lcp`], [`ContactLcp`], [`MixedLcp`]: checked when they are made |
 //! | settings | [`LemkeSettings`]: every tolerance by name, with a default |
 //! | report | [`SolveReport`]: status, residual, iterations |
 //! | solution | [`LcpSolution`], [`MixedSolution`] |
@@ -18,7 +18,8 @@
 //!
 //! | problem | method |
 //! |---|---|
-//! | any LCP of modest size; contact problems in the pyramid form | [`lemke_tableau`] |
+//! | contacts with polygonal friction ([`ContactLcp`]), and any other LCP | [`lemke`] |
+//! | the same, to read and to compare with | [`lemke_tableau`] |
 //! | all solutions of a small LCP | [`enumerate`](mod@enumerate) |
 //! | free variables beside complementary ones | [`MixedLcp`], which eliminates them first |
 //!
@@ -33,19 +34,28 @@
 //! # Ok::<(), stiction_solve::ProblemError>(())
 //! ```
 
+mod active_inverse;
+pub mod contact_lcp;
 pub mod enumerate;
 pub mod error;
 pub mod lcp;
+pub mod lemke;
+pub mod lemke_problem;
+pub mod lemke_settings;
 pub mod lemke_tableau;
 pub mod mixed_lcp;
 pub mod problem_file;
 pub mod report;
 pub mod residual;
 
+pub use contact_lcp::{ContactLcp, ContactLcpData, FrictionGroup};
 pub use enumerate::{Enumeration, enumerate};
 pub use error::ProblemError;
 pub use faer;
 pub use lcp::{Lcp, LcpSolution, Scaling};
-pub use lemke_tableau::{LemkeSettings, LemkeTableau};
+pub use lemke::Lemke;
+pub use lemke_problem::LemkeProblem;
+pub use lemke_settings::LemkeSettings;
+pub use lemke_tableau::LemkeTableau;
 pub use mixed_lcp::{Elimination, MixedLcp, MixedSolution};
 pub use report::{SolveReport, SolveStatus};

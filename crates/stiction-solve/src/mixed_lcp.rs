@@ -10,7 +10,7 @@ use faer::{Mat, MatRef};
 
 use crate::lcp::{check_finite, check_finite_vector, check_size};
 use crate::residual::{free_row_residual, lcp_residual};
-use crate::{Lcp, LemkeSettings, LemkeTableau, ProblemError, SolveReport, SolveStatus};
+use crate::{Lcp, LcpSolution, Lemke, LemkeSettings, ProblemError, SolveReport, SolveStatus};
 
 /// Pivots of the free block below this, relative to the largest, mean that it is singular. Too large: stiff but regular
 /// problems are refused. Too small: redundant rows give unknowns of pure rounding noise.
@@ -109,6 +109,15 @@ impl MixedLcp {
     /// # Errors
     /// [`ProblemError::SingularFreeBlock`] when $A$ does not determine them.
     pub fn eliminate(&self) -> Result<(Lcp, Elimination), ProblemError> {
+        let (matrix, offset, elimination) = self.condense()?;
+        Ok((Lcp::new(matrix, offset)?, elimination))
+    }
+
+    /// The condensed data $D - C A^{-1} B$ and $b - C A^{-1} a$, whatever conditions the remaining unknowns obey.
+    ///
+    /// # Errors
+    /// [`ProblemError::SingularFreeBlock`] when $A$ does not determine the free variables.
+    pub fn condense(&self) -> Result<(Mat<f64>, Vec<f64>, Elimination), ProblemError> {
         let (m, n) = (self.free_count(), self.complementary_offset.len());
         let lu = self.free_by_free.partial_piv_lu();
         check_regular(&lu, m)?;
@@ -122,16 +131,17 @@ impl MixedLcp {
                 self.complementary_offset[i] - carried
             })
             .collect();
-        Ok((Lcp::new(matrix, offset)?, Elimination { slope, constant }))
+        Ok((matrix, offset, Elimination { slope, constant }))
     }
 
     /// Eliminates the free variables, solves by Lemke's method, and recovers them.
     ///
     /// # Errors
     /// [`ProblemError::SingularFreeBlock`] when the free rows do not determine the free variables.
-    pub fn solve(&self, tableau: &mut LemkeTableau, settings: &LemkeSettings) -> Result<MixedSolution, ProblemError> {
+    pub fn solve(&self, lemke: &mut Lemke, settings: &LemkeSettings) -> Result<MixedSolution, ProblemError> {
         let (lcp, elimination) = self.eliminate()?;
-        let solution = tableau.solve(&lcp, settings);
+        let mut solution = LcpSolution::default();
+        lemke.solve_or_enumerate(&lcp, settings, &[], &mut solution);
         let free = elimination.recover(&solution.z);
         let mut w = Vec::new();
         let complementary = lcp_residual(&lcp, &solution.z, &mut w);
@@ -180,7 +190,7 @@ mod tests {
         // A mass of 2 kg with velocity x and momentum 2 x - z + 6 = 0 (it falls with 3 m/s), a floor x ≥ 0 with impulse z:
         // the floor stops it, x = 0 and z = 6.
         let problem = MixedLcp::new(mat![[2.0]], mat![[-1.0]], mat![[1.0]], mat![[0.0]], vec![6.0], vec![0.0]).unwrap();
-        let solution = problem.solve(&mut LemkeTableau::default(), &LemkeSettings::default()).unwrap();
+        let solution = problem.solve(&mut Lemke::default(), &LemkeSettings::default()).unwrap();
         assert!(solution.report.is_solved());
         assert_eq!(solution.free, [0.0]);
         assert_eq!(solution.z, [6.0]);

@@ -34,6 +34,13 @@ pub struct SolveReport {
     pub size: usize,
 }
 
+impl Default for SolveReport {
+    /// The report of the empty problem, which solves itself.
+    fn default() -> Self {
+        Self { status: SolveStatus::Solved, residual: 0.0, iterations: 0, size: 0 }
+    }
+}
+
 impl SolveReport {
     /// Whether the residual confirmed the answer.
     pub fn is_solved(&self) -> bool {

@@ -5,18 +5,17 @@
 //! original data. It is zero exactly at the solutions, has no unit, and does not change when masses, lengths or times are
 //! measured in other units (up to the rounding of the scale to powers of two).
 
-use crate::{Lcp, MixedLcp};
+use crate::{ContactLcp, ContactLcpData, Lcp, LemkeProblem, MixedLcp};
 
 /// Residual of `z` in the scale of `lcp`; also writes $w = M z + q$ into `w`. A point that is not finite has residual infinity.
 pub fn lcp_residual(lcp: &Lcp, z: &[f64], w: &mut Vec<f64>) -> f64 {
     let n = lcp.size();
     assert_eq!(z.len(), n, "the point has {} entries, the LCP {n}", z.len());
-    let matrix = lcp.matrix();
     w.clear();
     w.extend_from_slice(lcp.offset());
     for j in 0..n {
         if z[j] != 0.0 {
-            w.iter_mut().zip(matrix.col_as_slice(j)).for_each(|(w, entry)| *w += entry * z[j]);
+            w.iter_mut().zip(lcp.column(j)).for_each(|(w, entry)| *w += entry * z[j]);
         }
     }
     let scaling = lcp.scaling();
@@ -32,6 +31,56 @@ pub fn lcp_residual(lcp: &Lcp, z: &[f64], w: &mut Vec<f64>) -> f64 {
     worst
 }
 
+/// Residual of `z` in the scale of a contact LCP; also writes $w = M z + q$ into `w`. A point that is not finite has residual infinity.
+///
+/// $W$ is applied to the impulses by row, which the weights add up to; nothing is shared with the products of the methods.
+pub fn contact_lcp_residual(problem: &ContactLcp, z: &[f64], w: &mut Vec<f64>) -> f64 {
+    let n = problem.unknown_count();
+    assert_eq!(z.len(), n, "the point has {} entries, the LCP {n}", z.len());
+    let ContactLcpData { delassus, free_rates, groups, directions } = problem.data();
+    let rows = free_rates.len();
+    // The memory of w also holds impulses and rates while they are needed.
+    w.clear();
+    w.resize(n + 2 * rows, 0.0);
+    let (slack, rest) = w.split_at_mut(n);
+    let (impulses, rates) = rest.split_at_mut(rows);
+    problem.impulses(z, impulses);
+    rates.copy_from_slice(free_rates);
+    for (column, &impulse) in impulses.iter().enumerate() {
+        if impulse != 0.0 {
+            let column = &delassus[column * rows..(column + 1) * rows];
+            rates.iter_mut().zip(column).for_each(|(rate, entry)| *rate += entry * impulse);
+        }
+    }
+    let mut worst = 0.0f64;
+    for (number, group) in groups.iter().enumerate() {
+        let unknowns = problem.unknowns_of(number);
+        let mut next = unknowns.start + group.directions.len();
+        let normal = group.normal.map(|row| {
+            slack[next] = rates[row];
+            next += 1;
+            z[next - 1]
+        });
+        if group.tangent_count > 0 {
+            let weights = &z[unknowns.start..unknowns.start + group.directions.len()];
+            slack[next] = group.mu * normal.unwrap_or(0.0) + group.bound - weights.iter().sum::<f64>();
+            for (i, direction) in directions[group.directions.clone()].iter().enumerate() {
+                let second = if group.tangent_count == 2 { direction[1] * rates[group.tangent + 1] } else { 0.0 };
+                slack[unknowns.start + i] = direction[0] * rates[group.tangent] + second + z[next];
+            }
+        }
+        for i in unknowns {
+            let (z_scaled, w_scaled) = (z[i] / problem.unknown_scale(i), slack[i] * problem.slack_scale(i));
+            if !(z_scaled.is_finite() && w_scaled.is_finite()) {
+                worst = f64::INFINITY;
+            }
+            worst = worst.max(z_scaled.min(w_scaled).abs());
+        }
+    }
+    w.truncate(n);
+    worst
+}
+
 /// Entries of $M^T y$ up to this count as zero in [`proves_no_solution`], in the scaled problem with $\lVert y \rVert_\infty = 1$.
 const CERTIFICATE_ROUNDING: f64 = 1e-13;
 
@@ -40,19 +89,18 @@ const CERTIFICATE_ROUNDING: f64 = 1e-13;
 const CERTIFICATE_MARGIN: f64 = -1e-6;
 
 /// Whether $y \ge 0$ with $M^T y \le 0$ and $q^T y < 0$, which proves that no $z \ge 0$ makes $w = M z + q \ge 0$: it would follow
-/// that $0 \le y^T w = (M^T y)^T z + q^T y < 0$. Here `y` is given in the scaled problem.
+/// that $0 \le y^T w = (M^T y)^T z + q^T y < 0$. Judged in the scaled problem, with $\tilde y_i = y_i / r_i$.
 pub fn proves_no_solution(lcp: &Lcp, y: &[f64]) -> bool {
     let scaling = lcp.scaling();
-    let largest = y.iter().fold(0.0f64, |largest, y| largest.max(y.abs()));
+    let largest = y.iter().zip(&scaling.rows).fold(0.0f64, |largest, (y, row)| largest.max((y / row).abs()));
     if !(largest > 0.0 && largest.is_finite()) || y.iter().any(|&y| y < 0.0) {
         return false;
     }
-    let rows = || y.iter().zip(&scaling.rows).map(|(y, row)| y * row / largest);
     let is_below = |j: usize| {
-        let sum: f64 = lcp.matrix().col_as_slice(j).iter().zip(rows()).map(|(entry, y)| entry * y).sum();
+        let sum: f64 = lcp.column(j).iter().zip(y).map(|(entry, y)| entry * y / largest).sum();
         sum * scaling.columns[j] <= CERTIFICATE_ROUNDING
     };
-    let offset: f64 = lcp.offset().iter().zip(rows()).map(|(q, y)| q * y).sum();
+    let offset: f64 = lcp.offset().iter().zip(y).map(|(q, y)| q * y / largest).sum();
     offset / scaling.offset < CERTIFICATE_MARGIN && (0..lcp.size()).all(is_below)
 }
 

@@ -10,17 +10,22 @@
 //! \end{aligned} $$
 //!
 //! In the plane two directions describe Coulomb's law exactly. In space the regular $k$-gon is inscribed in the circle: friction
-//! is never too large, and too small by at most the factor $\cos(\pi/k)$. The unknowns stand in the paper's order: all
-//! $\beta$, then all $c_n$, then all $\lambda$.
+//! is never too large, and too small by at most the factor $\cos(\pi/k)$. Where there are joints they are eliminated first, from
+//! the rows of the contacts, so that what is left has the structure of a [`ContactLcp`].
 
-use faer::Mat;
+use std::ops::Range;
+
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use stiction_solve::{Lcp, LemkeSettings, LemkeTableau, MixedLcp};
+use stiction_solve::faer::MatRef;
+use stiction_solve::residual::free_row_residual;
+use stiction_solve::{
+    ContactLcp, Elimination, FrictionGroup, Lcp, LcpSolution, Lemke, LemkeProblem, LemkeSettings, MixedLcp, SolveStatus,
+};
 
 use crate::contact::Tangents;
-use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution, Row};
+use crate::{ContactError, ContactId, ContactImpulse, ContactProblem, ContactSolution, Inertia, Row};
 
 /// Number of friction directions in space when nothing else is said: the octagon of \[ST96\].
 const DEFAULT_DIRECTIONS: usize = 8;
@@ -29,13 +34,21 @@ const DEFAULT_DIRECTIONS: usize = 8;
 const SAME_DIRECTION: f64 = 1e-12;
 
 /// Settings of the pyramid method.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PyramidSettings {
     /// Friction directions of contacts in space; in the plane there are always two.
     pub directions: Directions,
+    /// Start each solve from the basis of the last one. Faster; where forces are not unique, it stays with those of the last step.
+    pub warm_start: bool,
     /// Settings of Lemke's method.
     pub lemke: LemkeSettings,
+}
+
+impl Default for PyramidSettings {
+    fn default() -> Self {
+        Self { directions: Directions::default(), warm_start: true, lemke: LemkeSettings::default() }
+    }
 }
 
 /// Friction directions in the tangent plane: an even number of regular ones, or a list of pairs along the two tangents.
@@ -171,27 +184,53 @@ impl JsonSchema for Directions {
     }
 }
 
+/// The two directions of a single tangent.
+const LINE: [[f64; 2]; 2] = [[1.0, 0.0], [-1.0, 0.0]];
+
 /// The pyramid method with its workspace.
 #[derive(Clone, Debug)]
 pub struct Pyramid {
     settings: PyramidSettings,
-    /// Corners in space.
-    space: Vec<[f64; 2]>,
-    tableau: LemkeTableau,
-    /// $W^{-1} J^T$, row by row in the order joints, contacts (normal, tangents), friction elements.
-    solved_rows: Vec<Row>,
+    /// The two directions of a line, then the corners in space.
+    directions: Vec<[f64; 2]>,
+    lcp: ContactLcp,
+    lemke: Lemke,
+    answer: LcpSolution,
+    rows: Rows,
+    /// Impulses by row.
+    impulses: Vec<f64>,
+    /// Which unknowns the next solve starts with.
+    start: Vec<bool>,
+    memory: BasisMemory,
+}
+
+/// The rows of a problem one after another: joints, contacts (normal, tangents), friction elements.
+#[derive(Clone, Debug, Default)]
+struct Rows {
+    /// Entries of all rows, and where each row begins.
+    entries: Vec<(usize, f64)>,
+    starts: Vec<usize>,
+    /// The rates that the rows have in free motion.
+    free_rates: Vec<f64>,
+    /// $W^{-1} J^T$, row by row.
+    solved: Vec<Row>,
     /// One solved row as a dense vector.
     dense: Vec<f64>,
 }
 
-/// The two directions of a single tangent.
-const LINE: [[f64; 2]; 2] = [[1.0, 0.0], [-1.0, 0.0]];
+/// The basis of the last solution by contact, so that a similar problem can start from it.
+#[derive(Clone, Debug, Default)]
+struct BasisMemory {
+    /// Sorted by name; the flags of each are a range of `flags`.
+    ranges: Vec<(GroupName, Range<usize>)>,
+    flags: Vec<bool>,
+}
 
-/// An impulse unknown of the LCP, as a combination of at most two rows of the contact problem.
-#[derive(Clone, Copy)]
-struct Column {
-    rows: [usize; 2],
-    factors: [f64; 2],
+/// What identifies a contact or a friction element from step to step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum GroupName {
+    Contact(ContactId),
+    Element(u32),
 }
 
 impl Pyramid {
@@ -200,147 +239,105 @@ impl Pyramid {
     /// # Errors
     /// [`ContactError::Directions`] when the directions are not usable.
     pub fn new(settings: PyramidSettings) -> Result<Self, ContactError> {
-        let space = settings.directions.corners()?;
-        Ok(Self { settings, space, tableau: LemkeTableau::default(), solved_rows: Vec::new(), dense: Vec::new() })
+        let mut directions = LINE.to_vec();
+        directions.extend(settings.directions.corners()?);
+        Ok(Self {
+            settings,
+            directions,
+            lcp: ContactLcp::default(),
+            lemke: Lemke::default(),
+            answer: LcpSolution::default(),
+            rows: Rows::default(),
+            impulses: Vec::new(),
+            start: Vec::new(),
+            memory: BasisMemory::default(),
+        })
     }
 
     /// The friction directions of a contact with this many tangent rows.
     pub fn corners(&self, tangent_count: usize) -> &[[f64; 2]] {
+        &self.directions[self.corner_range(tangent_count)]
+    }
+
+    fn corner_range(&self, tangent_count: usize) -> Range<usize> {
         match tangent_count {
-            0 => &[],
-            1 => &LINE,
-            _ => &self.space,
+            0 => 0..0,
+            1 => 0..LINE.len(),
+            _ => LINE.len()..self.directions.len(),
         }
     }
 
-    /// The LCP that stands for a contact problem whose inertia is factored, joints eliminated: to be saved and solved elsewhere.
+    /// The LCP that stands for a contact problem whose inertia is factored, joints eliminated: to be saved and solved elsewhere. Its
+    /// unknowns stand in the paper's order.
     ///
     /// # Errors
     /// [`ContactError`] as for [`solve`](Self::solve).
     pub fn lcp(&mut self, problem: &ContactProblem) -> Result<Lcp, ContactError> {
-        match self.state(problem)?.form {
-            Form::Pure(lcp) => Ok(lcp),
-            Form::Mixed(mixed) => Ok(mixed.eliminate()?.0),
-        }
+        self.state(problem)?;
+        Ok(self.lcp.to_lcp()?.permuted(&self.lcp.order_of_the_paper()))
     }
 
-    /// States the complementarity problem, and leaves $W^{-1} J^T$ in the workspace.
-    fn state(&mut self, problem: &ContactProblem) -> Result<Statement, ContactError> {
-        let joint_count = problem.joints.len();
+    /// States the complementarity problem. Where there are joints, returns what they were eliminated with.
+    fn state(&mut self, problem: &ContactProblem) -> Result<Option<(MixedLcp, Elimination)>, ContactError> {
+        let mut data = self.lcp.take_data();
+        data.clear();
+        data.directions.extend_from_slice(&self.directions);
 
-        // The rows of the problem one after another, and the rates that they have in free motion.
-        let mut rows: Vec<&Row> = Vec::new();
-        let mut free_rates: Vec<f64> = Vec::new();
-        let mut push = |row, bias| {
-            rows.push(row);
-            free_rates.push(Row::dot(row, &problem.free_motion) + bias);
-        };
-        for joint in &problem.joints {
-            push(&joint.row, joint.bias);
-        }
-        let mut weights: Vec<Column> = Vec::new(); // columns of β
-        let mut normals: Vec<Column> = Vec::new(); // columns of c_n
-        let mut bounds: Vec<Bound> = Vec::new(); // rows of λ
-        let mut row_count = joint_count;
-        for (i, contact) in problem.contacts.iter().enumerate() {
-            let normal = row_count;
-            push(&contact.normal, contact.normal_bias);
-            normals.push(Column { rows: [normal; 2], factors: [1.0, 0.0] });
-            row_count += 1;
+        // Groups number their rows without those of the joints, which are eliminated.
+        self.rows.clear();
+        let free_motion = &problem.free_motion;
+        problem.joints.iter().for_each(|joint| self.rows.push(&joint.row, joint.bias, free_motion));
+        let joint_count = problem.joints.len();
+        for contact in &problem.contacts {
+            let normal = self.rows.count() - joint_count;
+            self.rows.push(&contact.normal, contact.normal_bias, free_motion);
+            let mut group = FrictionGroup { normal: Some(normal), tangent: normal + 1, ..Default::default() };
             if contact.mu > 0.0 || contact.extra_bound > 0.0 {
                 check_tangents(&contact.tangents, || format!("contact {:?}", contact.id))?;
-                for (a, tangent) in contact.tangents.iter().enumerate() {
-                    push(tangent, contact.tangent_bias[a]);
-                }
-                let first = weights.len();
-                let corners = if contact.tangents.len() == 1 { &LINE[..] } else { &self.space };
-                push_weights(&mut weights, row_count, contact.tangents.len(), corners);
-                bounds.push(Bound {
-                    weights: first..weights.len(),
-                    normal: Some((i, contact.mu)),
-                    constant: contact.extra_bound,
-                });
-                row_count += contact.tangents.len();
+                self.rows.push_all(&contact.tangents, &contact.tangent_bias, free_motion);
+                group.tangent_count = contact.tangents.len();
+                group.directions = self.corner_range(group.tangent_count);
+                (group.mu, group.bound) = (contact.mu, contact.extra_bound);
             }
+            data.groups.push(group);
         }
         for element in &problem.friction {
             check_tangents(&element.tangents, || format!("friction element {}", element.id))?;
-            for (a, tangent) in element.tangents.iter().enumerate() {
-                push(tangent, element.tangent_bias[a]);
-            }
-            let first = weights.len();
-            let corners = if element.tangents.len() == 1 { &LINE[..] } else { &self.space };
-            push_weights(&mut weights, row_count, element.tangents.len(), corners);
-            bounds.push(Bound { weights: first..weights.len(), normal: None, constant: element.bound });
-            row_count += element.tangents.len();
+            let tangent = self.rows.count() - joint_count;
+            self.rows.push_all(&element.tangents, &element.tangent_bias, free_motion);
+            let tangent_count = element.tangents.len();
+            let directions = self.corner_range(tangent_count);
+            data.groups.push(FrictionGroup {
+                normal: None,
+                tangent,
+                tangent_count,
+                directions,
+                mu: 0.0,
+                bound: element.bound,
+            });
         }
 
-        // The Delassus matrix G = J W⁻¹ Jᵀ over all rows.
-        let size = rows.len();
-        self.solved_rows.resize_with(size.max(self.solved_rows.len()), Row::new);
-        for (row, solved) in rows.iter().zip(&mut self.solved_rows) {
-            problem.inertia.solve_row(row, solved);
-        }
-        self.dense.clear();
-        self.dense.resize(problem.free_motion.len(), 0.0);
-        let mut delassus = Mat::<f64>::zeros(size, size);
-        for j in 0..size {
-            self.solved_rows[j].add_to(1.0, &mut self.dense);
-            delassus.col_as_slice_mut(j).iter_mut().zip(&rows).for_each(|(entry, row)| *entry = row.dot(&self.dense));
-            self.solved_rows[j].entries().iter().for_each(|&(index, _)| self.dense[index] = 0.0);
-        }
-
-        // [ST96] (29), and (32) for the friction elements: unknowns β, c_n, λ.
-        let impulse_count = weights.len() + normals.len();
-        let unknown_count = impulse_count + bounds.len();
-        let column =
-            |unknown: usize| if unknown < weights.len() { weights[unknown] } else { normals[unknown - weights.len()] };
-        let mut matrix = Mat::<f64>::zeros(unknown_count, unknown_count);
-        let mut offset = vec![0.0; unknown_count];
-        let mut rates = vec![0.0; size];
-        for j in 0..impulse_count {
-            // The rates that a unit of this impulse gives to all rows, then to all unknowns.
-            let Column { rows: [first, second], factors } = column(j);
-            let (one, two) = (delassus.col_as_slice(first), delassus.col_as_slice(second));
-            for row in 0..size {
-                rates[row] = factors[0] * one[row] + factors[1] * two[row];
-            }
-            let target = matrix.col_as_slice_mut(j);
-            let columns = weights.iter().chain(&normals);
-            target.iter_mut().zip(columns).for_each(|(entry, column)| *entry = column.combine(|row| rates[row]));
-            offset[j] = column(j).combine(|row| free_rates[row]);
-        }
-        for (b, bound) in bounds.iter().enumerate() {
-            let unknown = impulse_count + b;
-            for weight in bound.weights.clone() {
-                matrix[(weight, unknown)] = 1.0;
-                matrix[(unknown, weight)] = -1.0;
-            }
-            if let Some((contact, mu)) = bound.normal {
-                matrix[(unknown, weights.len() + contact)] = mu;
-            }
-            offset[unknown] = bound.constant;
-        }
-
-        let form = if joint_count == 0 {
-            Form::Pure(Lcp::new(matrix, offset)?)
+        self.rows.delassus(&problem.inertia, free_motion.len(), &mut data.delassus);
+        let mut elimination = None;
+        if joint_count == 0 {
+            data.free_rates.extend_from_slice(&self.rows.free_rates);
         } else {
-            Form::Mixed(MixedLcp::new(
-                delassus.submatrix(0, 0, joint_count, joint_count).to_owned(),
-                Mat::from_fn(joint_count, unknown_count, |i, j| {
-                    if j < impulse_count { column(j).combine(|row| delassus[(i, row)]) } else { 0.0 }
-                }),
-                Mat::from_fn(unknown_count, joint_count, |i, j| {
-                    if i < impulse_count { column(i).combine(|row| delassus[(row, j)]) } else { 0.0 }
-                }),
-                matrix,
-                free_rates[..joint_count].to_vec(),
-                offset,
-            )?)
-        };
-        let weight_count = weights.len();
-        weights.extend(normals);
-        Ok(Statement { form, columns: weights, weight_count, row_count: size })
+            let count = self.rows.count();
+            let all = MatRef::from_column_major_slice(&data.delassus, count, count);
+            let (top, bottom) = all.split_at_row(joint_count);
+            let ((a, b), (c, d)) = (top.split_at_col(joint_count), bottom.split_at_col(joint_count));
+            let (free_rates, own_rates) = self.rows.free_rates.split_at(joint_count);
+            let blocks = [a, b, c, d].map(|block| block.to_owned());
+            let [a, b, c, d] = blocks;
+            let mixed = MixedLcp::new(a, b, c, d, free_rates.to_vec(), own_rates.to_vec())?;
+            let (condensed, rates, factors) = mixed.condense()?;
+            data.delassus.clear();
+            (0..condensed.ncols()).for_each(|j| data.delassus.extend_from_slice(condensed.col_as_slice(j)));
+            data.free_rates.extend_from_slice(&rates);
+            elimination = Some((mixed, factors));
+        }
+        self.lcp.state(data)?;
+        Ok(elimination)
     }
 
     /// Solves a contact problem whose inertia is factored.
@@ -349,88 +346,135 @@ impl Pyramid {
     /// [`ContactError`] when a contact has more tangent rows than the pyramid can treat, or the joints are redundant.
     /// A problem that was not solved is not an error but a status of the report.
     pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
-        let Statement { form, columns, weight_count, row_count } = self.state(problem)?;
-        let z = match form {
-            Form::Pure(lcp) => {
-                let answer = self.tableau.solve(&lcp, &self.settings.lemke);
-                solution.joints.clear();
-                solution.report = answer.report;
-                answer.z
-            }
-            Form::Mixed(mixed) => {
-                let answer = mixed.solve(&mut self.tableau, &self.settings.lemke)?;
-                solution.joints.clone_from(&answer.free);
-                solution.report = answer.report;
-                answer.z
-            }
-        };
+        let elimination = self.state(problem)?;
+        self.start.clear();
+        if self.settings.warm_start {
+            self.memory.recall(problem, &self.lcp, &mut self.start);
+        }
+        self.lemke.solve_or_enumerate(&self.lcp, &self.settings.lemke, &self.start, &mut self.answer);
+        solution.report = self.answer.report.clone();
+        self.memory.clear();
+        if self.settings.warm_start && solution.report.is_solved() {
+            self.memory.store(problem, &self.lcp, self.lemke.basis());
+        }
 
         // Back to impulses by row, and to the motion u = u_free + W⁻¹ Jᵀ c.
         let joint_count = problem.joints.len();
-        let mut impulses = vec![0.0; row_count];
-        impulses[..joint_count].copy_from_slice(&solution.joints);
-        for (column, &value) in columns.iter().zip(&z) {
-            impulses[column.rows[0]] += column.factors[0] * value;
-            impulses[column.rows[1]] += column.factors[1] * value;
+        self.impulses.clear();
+        self.impulses.resize(self.rows.count(), 0.0);
+        let (joint_impulses, own_impulses) = self.impulses.split_at_mut(joint_count);
+        self.lcp.impulses(&self.answer.z, own_impulses);
+        solution.joints.clear();
+        if let Some((mixed, elimination)) = elimination {
+            solution.joints.extend(elimination.recover(own_impulses));
+            joint_impulses.copy_from_slice(&solution.joints);
+            let residual = free_row_residual(&mixed, &solution.joints, own_impulses);
+            if residual > solution.report.residual {
+                solution.report.residual = residual;
+                if solution.report.is_solved() && residual > self.settings.lemke.residual_tolerance {
+                    solution.report.status = SolveStatus::Inaccurate;
+                }
+            }
         }
         solution.motion.clear();
         solution.motion.extend_from_slice(&problem.free_motion);
-        for (solved, &impulse) in self.solved_rows.iter().zip(&impulses) {
+        for (solved, &impulse) in self.rows.solved.iter().zip(&self.impulses) {
             if impulse != 0.0 {
                 solved.add_to(impulse, &mut solution.motion);
             }
         }
-        let mut row = joint_count;
-        let take_tangents = |row: &mut usize, count: usize| {
+        let own_impulses = &self.impulses[joint_count..];
+        let tangent_impulse = |group: &FrictionGroup| {
             let mut tangent = [0.0; 3];
-            tangent[..count].copy_from_slice(&impulses[*row..*row + count]);
-            *row += count;
+            let own = &own_impulses[group.tangent..group.tangent + group.tangent_count];
+            tangent[..group.tangent_count].copy_from_slice(own);
             tangent
         };
+        let (contacts, elements) = self.lcp.data().groups.split_at(problem.contacts.len());
         solution.contacts.clear();
-        for (i, contact) in problem.contacts.iter().enumerate() {
-            row += 1;
-            let has_friction = contact.mu > 0.0 || contact.extra_bound > 0.0;
-            let tangent = take_tangents(&mut row, if has_friction { contact.tangents.len() } else { 0 });
-            solution.contacts.push(ContactImpulse { id: contact.id, normal: z[weight_count + i], tangent });
-        }
+        solution.contacts.extend(problem.contacts.iter().zip(contacts).map(|(contact, group)| ContactImpulse {
+            id: contact.id,
+            normal: group.normal.map_or(0.0, |row| own_impulses[row]),
+            tangent: tangent_impulse(group),
+        }));
         solution.friction.clear();
-        for element in &problem.friction {
-            solution.friction.push(take_tangents(&mut row, element.tangents.len()));
-        }
+        solution.friction.extend(elements.iter().map(tangent_impulse));
         Ok(())
     }
 }
 
-/// The complementarity problem of a contact problem, and how its unknowns become impulses.
-struct Statement {
-    form: Form,
-    /// The impulse unknowns: all $\beta$, then all $c_n$.
-    columns: Vec<Column>,
-    weight_count: usize,
-    /// Rows of joints, contacts and friction elements.
-    row_count: usize,
-}
-
-/// Without joints, or with them.
-enum Form {
-    Pure(Lcp),
-    Mixed(MixedLcp),
-}
-
-/// A row of $\lambda$: $\mu c_n + a - \sum \beta \ge 0$.
-struct Bound {
-    weights: std::ops::Range<usize>,
-    /// Contact number and $\mu$; none for friction without a normal row.
-    normal: Option<(usize, f64)>,
-    constant: f64,
-}
-
-impl Column {
-    /// The combination of values that belong to rows.
-    fn combine(&self, value: impl Fn(usize) -> f64) -> f64 {
-        self.factors[0] * value(self.rows[0]) + self.factors[1] * value(self.rows[1])
+impl Rows {
+    fn clear(&mut self) {
+        self.entries.clear();
+        self.starts.clear();
+        self.starts.push(0);
+        self.free_rates.clear();
     }
+
+    fn count(&self) -> usize {
+        self.free_rates.len()
+    }
+
+    fn push(&mut self, row: &Row, bias: f64, free_motion: &[f64]) {
+        self.entries.extend_from_slice(row.entries());
+        self.starts.push(self.entries.len());
+        self.free_rates.push(row.dot(free_motion) + bias);
+    }
+
+    fn push_all(&mut self, rows: &[Row], bias: &[f64; 3], free_motion: &[f64]) {
+        rows.iter().zip(bias).for_each(|(row, &bias)| self.push(row, bias, free_motion));
+    }
+
+    /// The Delassus matrix $J W^{-1} J^T$ over all rows, column after column; leaves $W^{-1} J^T$.
+    fn delassus(&mut self, inertia: &Inertia, coordinate_count: usize, out: &mut Vec<f64>) {
+        let count = self.count();
+        self.solved.resize_with(count.max(self.solved.len()), Row::new);
+        self.dense.clear();
+        self.dense.resize(coordinate_count, 0.0);
+        out.clear();
+        for j in 0..count {
+            let solved = &mut self.solved[j];
+            inertia.solve_row(&self.entries[self.starts[j]..self.starts[j + 1]], solved);
+            solved.add_to(1.0, &mut self.dense);
+            let dense = &self.dense;
+            out.extend(self.starts.windows(2).map(|ends| {
+                self.entries[ends[0]..ends[1]].iter().map(|&(index, value)| value * dense[index]).sum::<f64>()
+            }));
+            solved.entries().iter().for_each(|&(index, _)| self.dense[index] = 0.0);
+        }
+    }
+}
+
+impl BasisMemory {
+    fn clear(&mut self) {
+        self.ranges.clear();
+        self.flags.clear();
+    }
+
+    fn store(&mut self, problem: &ContactProblem, lcp: &ContactLcp, basis: &[bool]) {
+        self.flags.extend_from_slice(basis);
+        self.ranges.extend(names(problem).enumerate().map(|(group, name)| (name, lcp.unknowns_of(group))));
+        self.ranges.sort_unstable_by_key(|(name, _)| *name);
+    }
+
+    /// The basis that the groups of a problem had; new ones, and those of another shape, start without impulse.
+    fn recall(&self, problem: &ContactProblem, lcp: &ContactLcp, start: &mut Vec<bool>) {
+        for (group, name) in names(problem).enumerate() {
+            let count = lcp.unknowns_of(group).len();
+            match self.ranges.binary_search_by_key(&name, |(name, _)| *name) {
+                Ok(place) if self.ranges[place].1.len() == count => {
+                    start.extend_from_slice(&self.flags[self.ranges[place].1.clone()]);
+                }
+                _ => start.extend(std::iter::repeat_n(false, count)),
+            }
+        }
+    }
+}
+
+/// The names of the groups of a problem, in order.
+fn names(problem: &ContactProblem) -> impl Iterator<Item = GroupName> {
+    let contacts = problem.contacts.iter().map(|contact| GroupName::Contact(contact.id));
+    contacts.chain(problem.friction.iter().map(|element| GroupName::Element(element.id)))
 }
 
 fn check_tangents(tangents: &Tangents, what: impl Fn() -> String) -> Result<(), ContactError> {
@@ -438,11 +482,6 @@ fn check_tangents(tangents: &Tangents, what: impl Fn() -> String) -> Result<(), 
         1 | 2 => Ok(()),
         found => Err(ContactError::TangentCount { what: what(), found }),
     }
-}
-
-fn push_weights(weights: &mut Vec<Column>, first_row: usize, tangent_count: usize, corners: &[[f64; 2]]) {
-    let second_row = first_row + tangent_count - 1;
-    weights.extend(corners.iter().map(|&factors| Column { rows: [first_row, second_row], factors }));
 }
 
 #[cfg(test)]

@@ -1,0 +1,377 @@
+//! The LCP of contacts with polygonal friction, kept in the shape in which it arises and never written out.
+//!
+//! $$ \begin{aligned}
+//! 0 \le \beta_i &\perp d_i^T u_t + \lambda \ge 0, \\\\
+//! 0 \le c_n &\perp u_n \ge 0, \\\\
+//! 0 \le \lambda &\perp \mu c_n + a - \textstyle\sum_i \beta_i \ge 0,
+//! \end{aligned} \qquad u = b + W c, \quad c_t = \textstyle\sum_i d_i \beta_i, $$
+//!
+//! for each group of rows $u = (u_n, u_t)$ with impulses $c = (c_n, c_t)$: a contact, or friction without a normal row (\[ST96\]
+//! (29), (32)). With $k$ directions a contact has $k + 2$ unknowns but only three rows, so a product with the LCP's matrix costs
+//! about a tenth of what its written-out form would.
+
+use std::ops::Range;
+
+use faer::Mat;
+
+use crate::active_inverse::add_multiple;
+use crate::lcp::{check_finite_vector, nearest_power_of_two};
+use crate::residual::contact_lcp_residual;
+use crate::{Lcp, LemkeProblem, ProblemError};
+
+/// What a [`ContactLcp`] is made of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ContactLcpData {
+    /// $W$ over all rows, column after column.
+    pub delassus: Vec<f64>,
+    /// $b$: the rates of the rows without impulses.
+    pub free_rates: Vec<f64>,
+    /// Contacts and friction elements.
+    pub groups: Vec<FrictionGroup>,
+    /// Friction directions, as coordinates along the tangent rows; groups share them.
+    pub directions: Vec<[f64; 2]>,
+}
+
+/// A contact, or friction without a normal row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FrictionGroup {
+    /// Row of the normal rate $u_n$; none for friction without one.
+    pub normal: Option<usize>,
+    /// First of the tangent rows $u_t$; the second, where there is one, follows.
+    pub tangent: usize,
+    /// Number of tangent rows: 0 (no friction), 1 or 2.
+    pub tangent_count: usize,
+    /// Its friction directions in [`ContactLcpData::directions`]; empty without tangent rows.
+    pub directions: Range<usize>,
+    /// Friction coefficient $\mu$.
+    pub mu: f64,
+    /// Constant part $a$ of the friction bound.
+    pub bound: f64,
+}
+
+/// The LCP of contacts with polygonal friction. One that exists is well formed.
+///
+/// Its unknowns stand group by group: the weights $\beta$, the normal impulse $c_n$, the slip $\lambda$. The scale is the same for all
+/// impulses of a group, $1/\sqrt{\bar W}$ with the mean diagonal of its rows, and the inverse of it for $\lambda$.
+#[derive(Clone, Debug, Default)]
+pub struct ContactLcp {
+    data: ContactLcpData,
+    /// Kind, group and rows of each unknown.
+    unknowns: Vec<Unknown>,
+    /// Scaled factors of each unknown on its first and its second row; zero for $\lambda$.
+    first_factor: Vec<f64>,
+    second_factor: Vec<f64>,
+    /// First unknown of each group, and the end.
+    starts: Vec<usize>,
+    /// Scale of the impulses of each group.
+    group_scales: Vec<f64>,
+    /// Common scale of offset and unknowns.
+    offset_scale: f64,
+}
+
+/// What an unknown is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnknownKind {
+    /// Weight $\beta$ of a friction direction.
+    Weight,
+    /// Normal impulse $c_n$.
+    Normal,
+    /// Slip $\lambda$.
+    Slip,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Unknown {
+    kind: UnknownKind,
+    group: usize,
+    rows: [usize; 2],
+}
+
+impl ContactLcpData {
+    /// Removes everything and keeps the memory.
+    pub fn clear(&mut self) {
+        self.delassus.clear();
+        self.free_rates.clear();
+        self.groups.clear();
+        self.directions.clear();
+    }
+}
+
+impl ContactLcp {
+    /// States the problem in the memory of this one, whose own statement is lost; see [`take_data`](Self::take_data).
+    ///
+    /// # Errors
+    /// [`ProblemError`] when a size does not match, a row or direction does not exist, or a number is not usable.
+    pub fn state(&mut self, data: ContactLcpData) -> Result<(), ProblemError> {
+        self.data = data;
+        self.check()?;
+        self.list_unknowns();
+        self.scale();
+        Ok(())
+    }
+
+    /// The problem with these data.
+    ///
+    /// # Errors
+    /// [`ProblemError`] when a size does not match, a row or direction does not exist, or a number is not usable.
+    pub fn new(data: ContactLcpData) -> Result<Self, ProblemError> {
+        let mut problem = Self::default();
+        problem.state(data)?;
+        Ok(problem)
+    }
+
+    /// The data, to be filled anew and stated again; an empty problem is left.
+    pub fn take_data(&mut self) -> ContactLcpData {
+        self.unknowns.clear();
+        self.starts.clear();
+        std::mem::take(&mut self.data)
+    }
+
+    /// What the problem is made of.
+    pub fn data(&self) -> &ContactLcpData {
+        &self.data
+    }
+
+    /// The unknowns of a group.
+    pub fn unknowns_of(&self, group: usize) -> Range<usize> {
+        self.starts[group]..self.starts[group + 1]
+    }
+
+    /// What an unknown is.
+    pub fn kind(&self, unknown: usize) -> UnknownKind {
+        self.unknowns[unknown].kind
+    }
+
+    /// The unknowns in the order of \[ST96\] (29): all $\beta$, then all $c_n$, then all $\lambda$.
+    pub fn order_of_the_paper(&self) -> Vec<usize> {
+        let of = |kind| (0..self.unknowns.len()).filter(move |&i| self.unknowns[i].kind == kind);
+        of(UnknownKind::Weight).chain(of(UnknownKind::Normal)).chain(of(UnknownKind::Slip)).collect()
+    }
+
+    /// Impulses by row, $c_n$ and $c_t = \sum d_i \beta_i$, of the unknowns `z`.
+    pub fn impulses(&self, z: &[f64], out: &mut [f64]) {
+        out.fill(0.0);
+        for (group, own) in self.data.groups.iter().enumerate() {
+            let unknowns = self.unknowns_of(group);
+            for (value, direction) in z[unknowns.clone()].iter().zip(&self.data.directions[own.directions.clone()]) {
+                out[own.tangent] += direction[0] * value;
+                if own.tangent_count == 2 {
+                    out[own.tangent + 1] += direction[1] * value;
+                }
+            }
+            if let Some(normal) = own.normal {
+                out[normal] += z[unknowns.start + own.directions.len()];
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), ProblemError> {
+        let ContactLcpData { delassus, free_rates, groups, directions } = &self.data;
+        let rows = free_rates.len();
+        if delassus.len() != rows * rows {
+            return Err(ProblemError::Size {
+                what: "the Delassus matrix",
+                found: format!("{} entries", delassus.len()),
+                expected: format!("{rows} x {rows}"),
+            });
+        }
+        if let Some(place) = delassus.iter().position(|value| !value.is_finite()) {
+            let (row, column) = (place % rows, place / rows);
+            return Err(ProblemError::NotFinite { what: "the Delassus matrix", row, column, value: delassus[place] });
+        }
+        check_finite_vector("the free rates", free_rates)?;
+        for (number, group) in groups.iter().enumerate() {
+            let refuse = |reason: &str| Err(ProblemError::Group { number, reason: reason.to_owned() });
+            if group.normal.is_some_and(|row| row >= rows)
+                || group.tangent + group.tangent_count > rows.max(group.tangent)
+            {
+                return refuse("refers to a row that does not exist");
+            }
+            if group.tangent_count > 2 || (group.tangent_count == 0) != group.directions.is_empty() {
+                return refuse("needs friction directions for its one or two tangent rows, and none without");
+            }
+            if group.directions.end > directions.len() {
+                return refuse("refers to friction directions that do not exist");
+            }
+            if !(group.mu >= 0.0 && group.mu.is_finite() && group.bound >= 0.0 && group.bound.is_finite()) {
+                return refuse("has a friction bound that is negative or not finite");
+            }
+        }
+        match directions.iter().position(|d| !(d[0].is_finite() && d[1].is_finite())) {
+            Some(row) => {
+                let value = directions[row].into_iter().find(|value| !value.is_finite()).unwrap_or_default();
+                Err(ProblemError::NotFinite { what: "the friction directions", row, column: 0, value })
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn list_unknowns(&mut self) {
+        self.unknowns.clear();
+        self.starts.clear();
+        self.starts.push(0);
+        for (group, own) in self.data.groups.iter().enumerate() {
+            let tangents = [own.tangent, own.tangent + own.tangent_count.saturating_sub(1)];
+            let weight = Unknown { kind: UnknownKind::Weight, group, rows: tangents };
+            self.unknowns.extend(own.directions.clone().map(|_| weight));
+            if let Some(row) = own.normal {
+                self.unknowns.push(Unknown { kind: UnknownKind::Normal, group, rows: [row; 2] });
+            }
+            if own.tangent_count > 0 {
+                self.unknowns.push(Unknown { kind: UnknownKind::Slip, group, rows: [own.tangent; 2] });
+            }
+            self.starts.push(self.unknowns.len());
+        }
+    }
+
+    fn scale(&mut self) {
+        let rows = self.data.free_rates.len();
+        self.group_scales.clear();
+        self.first_factor.clear();
+        self.second_factor.clear();
+        self.offset_scale = 1.0;
+        let mut most_negative = 0.0f64;
+        for own in &self.data.groups {
+            let own_rows = own.normal.into_iter().chain(own.tangent..own.tangent + own.tangent_count);
+            let (mut sum, mut count) = (0.0, 0.0);
+            for row in own_rows {
+                sum += self.data.delassus[row * rows + row].abs();
+                count += 1.0;
+            }
+            let scale = if sum > 0.0 { nearest_power_of_two((count / sum).sqrt()) } else { 1.0 };
+            self.group_scales.push(scale);
+            for direction in &self.data.directions[own.directions.clone()] {
+                self.first_factor.push(direction[0] * scale);
+                self.second_factor.push(if own.tangent_count == 2 { direction[1] * scale } else { 0.0 });
+            }
+            if own.normal.is_some() {
+                self.first_factor.push(scale);
+                self.second_factor.push(0.0);
+            }
+            if own.tangent_count > 0 {
+                self.first_factor.push(0.0);
+                self.second_factor.push(0.0);
+            }
+        }
+        for i in 0..self.unknowns.len() {
+            let negative = -self.scaled_offset(i);
+            most_negative = if negative > most_negative { negative } else { most_negative };
+        }
+        if most_negative > 0.0 {
+            self.offset_scale = nearest_power_of_two(most_negative);
+        }
+    }
+}
+
+impl LemkeProblem for ContactLcp {
+    #[inline(always)]
+    fn unknown_count(&self) -> usize {
+        self.unknowns.len()
+    }
+
+    #[inline(always)]
+    fn scaled_offset(&self, i: usize) -> f64 {
+        let Unknown { kind, group, rows: [first, second] } = self.unknowns[i];
+        let offset = match kind {
+            UnknownKind::Slip => self.data.groups[group].bound / self.group_scales[group],
+            _ => {
+                let rates = &self.data.free_rates;
+                self.first_factor[i] * rates[first] + self.second_factor[i] * rates[second]
+            }
+        };
+        offset / self.offset_scale
+    }
+
+    #[inline(always)]
+    fn scaled_entry(&self, i: usize, j: usize) -> f64 {
+        let (row, column) = (&self.unknowns[i], &self.unknowns[j]);
+        match (row.kind, column.kind) {
+            (UnknownKind::Weight, UnknownKind::Slip) => f64::from(row.group == column.group),
+            (UnknownKind::Slip, UnknownKind::Weight) => -f64::from(row.group == column.group),
+            (UnknownKind::Slip, UnknownKind::Normal) if row.group == column.group => self.data.groups[row.group].mu,
+            (UnknownKind::Slip, _) | (_, UnknownKind::Slip) => 0.0,
+            _ => {
+                let stride = self.data.free_rates.len();
+                let [first, second] = column.rows.map(|c| {
+                    let rates = &self.data.delassus[c * stride..(c + 1) * stride];
+                    self.first_factor[i] * rates[row.rows[0]] + self.second_factor[i] * rates[row.rows[1]]
+                });
+                self.first_factor[j] * first + self.second_factor[j] * second
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn scaled_product(&self, columns: &[usize], weights: &[f64], workspace: &mut Vec<f64>, out: &mut [f64]) {
+        let (rows, groups) = (self.data.free_rates.len(), self.data.groups.len());
+        workspace.clear();
+        workspace.resize(2 * (rows + groups), 0.0);
+        let (impulses, rest) = workspace.split_at_mut(rows);
+        let (rates, rest) = rest.split_at_mut(rows);
+        let (slips, bounds) = rest.split_at_mut(groups);
+        for (&j, &weight) in columns.iter().zip(weights) {
+            let Unknown { kind, group, rows: [first, second] } = self.unknowns[j];
+            match kind {
+                UnknownKind::Slip => slips[group] = weight,
+                UnknownKind::Normal => {
+                    impulses[first] += self.first_factor[j] * weight;
+                    bounds[group] += self.data.groups[group].mu * weight;
+                }
+                UnknownKind::Weight => {
+                    impulses[first] += self.first_factor[j] * weight;
+                    impulses[second] += self.second_factor[j] * weight;
+                    bounds[group] -= weight;
+                }
+            }
+        }
+        for (&impulse, column) in impulses.iter().zip(self.data.delassus.chunks_exact(rows)) {
+            if impulse != 0.0 {
+                add_multiple(rates, impulse, column);
+            }
+        }
+        for (group, own) in self.data.groups.iter().enumerate() {
+            let (start, mut next) = (self.starts[group], self.starts[group] + own.directions.len());
+            if own.tangent_count > 0 {
+                let (first, second) = (rates[own.tangent], rates[own.tangent + own.tangent_count - 1]);
+                let factors = self.first_factor[start..next].iter().zip(&self.second_factor[start..next]);
+                for (out, (along, across)) in out[start..next].iter_mut().zip(factors) {
+                    *out = along * first + across * second + slips[group];
+                }
+            }
+            if let Some(row) = own.normal {
+                out[next] = self.first_factor[next] * rates[row];
+                next += 1;
+            }
+            if own.tangent_count > 0 {
+                out[next] = bounds[group];
+            }
+        }
+    }
+
+    fn unknown_scale(&self, i: usize) -> f64 {
+        let Unknown { kind, group, .. } = self.unknowns[i];
+        let scale = self.group_scales[group];
+        if kind == UnknownKind::Slip { self.offset_scale / scale } else { self.offset_scale * scale }
+    }
+
+    fn slack_scale(&self, i: usize) -> f64 {
+        let Unknown { kind, group, .. } = self.unknowns[i];
+        let scale = self.group_scales[group];
+        if kind == UnknownKind::Slip { 1.0 / (scale * self.offset_scale) } else { scale / self.offset_scale }
+    }
+
+    fn judge(&self, z: &[f64], w: &mut Vec<f64>) -> f64 {
+        contact_lcp_residual(self, z, w)
+    }
+
+    fn to_lcp(&self) -> Result<Lcp, ProblemError> {
+        let n = self.unknown_count();
+        // Scales are powers of two: taking them out again is exact.
+        let unscale = |i: usize| 1.0 / (self.slack_scale(i) * self.offset_scale);
+        let matrix = Mat::from_fn(n, n, |i, j| {
+            self.scaled_entry(i, j) * unscale(i) / (self.unknown_scale(j) / self.offset_scale)
+        });
+        let offset = (0..n).map(|i| self.scaled_offset(i) / self.slack_scale(i)).collect();
+        Lcp::new(matrix, offset)
+    }
+}

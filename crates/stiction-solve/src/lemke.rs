@@ -1,0 +1,616 @@
+//! Lemke's method in revised form: instead of a tableau, only the inverse of the active block is carried along.
+//!
+//! The path is that of [`lemke_tableau`](crate::lemke_tableau), which is the one to read first. At a point of it, $C$ are the
+//! unknowns $z$ that are not zero, together with the artificial $z_0$, and $R$ the rows whose slack $w$ is zero. With
+//! $N = (M, d)$ and $K = N_{RC}$,
+//!
+//! $$ x_C = -K^{-1} q_R, \qquad w = q + N_{\cdot C} x_C, $$
+//!
+//! and as the entering unknown grows by $t$, $x_C$ and $w$ move with constant rates: $\dot x_C = -K^{-1} N_{Re}$ where it is $z_e$, and
+//! $\dot x_C = K^{-1} e_e$ where it is $w_e$. A pivot costs three passes through $K^{-1}$ and one product with $M$, which a
+//! [`ContactLcp`](crate::ContactLcp) does through its $W$. As every pair $(z_i, w_i)$ but one has exactly one basic member, values and rates are
+//! arrays by pair, and the ratio test runs through them without asking which member is meant.
+//!
+//! The first path may begin at any complementary basis, for instance that of the last step: $d$ is chosen so that every basic unknown
+//! grows at the rate one with $z_0$, $d_R = -M_{RC} 1$ and $d_k = 1 - M_{kC} 1$ elsewhere. From the empty basis this is the
+//! covering vector of ones. What is proved for the cold start does not hold for a warm one, so a ray from there means nothing.
+//!
+//! Rounding collects in $K^{-1}$, so the point that a path ends at is refined with it and judged on the original data. Where the
+//! judge is not content, the method starts again from that basis with a fresh inverse, then cold with fresh inverses on the way, then
+//! with other covering vectors and stricter pivots.
+
+use crate::active_inverse::{ActiveInverse, LANES, add_multiple, padded};
+use crate::enumerate::enumerate;
+use crate::lemke_settings::{POLISH_ABOVE, STRICTER_PIVOTS, covering_entry};
+use crate::residual::proves_no_solution;
+use crate::{LcpSolution, LemkeProblem, LemkeSettings, SolveReport, SolveStatus};
+
+/// Position of an unknown or a row that is not in the active block.
+const ABSENT: usize = usize::MAX;
+
+/// Refinement steps of the point at the end of a path, at most.
+const REFINEMENTS: usize = 2;
+
+/// The method with its memory, which is reused from solve to solve.
+#[derive(Clone, Debug, Default)]
+pub struct Lemke {
+    n: usize,
+    inverse: ActiveInverse,
+    /// $C$: the unknown of each row of the inverse; `n` stands for $z_0$.
+    columns: Vec<usize>,
+    /// $R$: the row of the problem that belongs to each column of the inverse.
+    rows: Vec<usize>,
+    /// Where each unknown stands in $C$, with $z_0$ last.
+    column_place: Vec<usize>,
+    /// Where each row stands in $R$.
+    row_place: Vec<usize>,
+    /// The covering vector $d$.
+    covering: Vec<f64>,
+    /// Value of the basic member of each pair, and of $z_0$; padded.
+    value: Vec<f64>,
+    /// Its rate as the entering unknown grows.
+    rate: Vec<f64>,
+    /// $\dot x_C$, padded.
+    step: Vec<f64>,
+    /// A column $N_{Re}$ or a right-hand side.
+    right: Vec<f64>,
+    /// A row $N_{lC}$, padded, and its product with the inverse.
+    row: Vec<f64>,
+    left: Vec<f64>,
+    /// Columns and weights of a product.
+    product_columns: Vec<usize>,
+    product_weights: Vec<f64>,
+    workspace: Vec<f64>,
+    /// Pairs that leave at the same moment.
+    tied: Vec<usize>,
+    /// How the best and the next of them answer to a perturbation of $q$.
+    perturbations: [Vec<f64>; 2],
+    /// Point and slack of the path just followed.
+    z: Vec<f64>,
+    w: Vec<f64>,
+    /// Which unknowns were basic at the best point so far.
+    basis: Vec<bool>,
+    /// The basis from which a path starts.
+    start: Vec<bool>,
+}
+
+/// An unknown that becomes basic.
+#[derive(Clone, Copy)]
+enum Entering {
+    /// $z_e$, or $z_0$ for `n`.
+    Unknown(usize),
+    /// $w_e$.
+    Slack(usize),
+}
+
+/// How a path is followed.
+struct Plan {
+    /// Number of the covering vector.
+    covering: usize,
+    /// Pivots after which the inverse is computed anew.
+    refresh: usize,
+    settings: LemkeSettings,
+}
+
+/// How a path ended.
+#[derive(Clone, Copy, PartialEq)]
+enum PathEnd {
+    /// $z_0$ left the basis, or was never needed.
+    Complementary,
+    Ray,
+    Limit,
+    /// A block was singular, or a number not finite.
+    Breakdown,
+}
+
+impl Lemke {
+    /// Solves a problem. `start` says which unknowns are basic where the first path begins; where it is empty, none.
+    pub fn solve<P: LemkeProblem>(
+        &mut self,
+        problem: &P,
+        settings: &LemkeSettings,
+        start: &[bool],
+        solution: &mut LcpSolution,
+    ) {
+        let n = problem.unknown_count();
+        assert!(start.is_empty() || start.len() == n, "a start of {} unknowns for an LCP of {n}", start.len());
+        self.n = n;
+        self.basis.clear();
+        self.basis.resize(n, false);
+        solution.report =
+            SolveReport { status: SolveStatus::Breakdown, residual: f64::INFINITY, iterations: 0, size: n };
+
+        // Without impulses nothing is violated: the answer, and the only one that needs no solving.
+        if (0..n).all(|i| problem.scaled_offset(i) >= 0.0) {
+            solution.z.clear();
+            solution.z.resize(n, 0.0);
+            solution.report.residual = problem.judge(&solution.z, &mut solution.w);
+            solution.report.status = SolveStatus::Solved;
+            return;
+        }
+
+        if start.contains(&true) {
+            self.start.clear();
+            self.start.extend_from_slice(start);
+            if self.attempt(problem, &Plan::of_path(0, settings), false, solution) {
+                return;
+            }
+        }
+        for path in 0..settings.paths.max(1) {
+            self.start.clear();
+            self.start.resize(n, false);
+            let plan = Plan::of_path(path, settings);
+            if self.attempt(problem, &plan, true, solution) {
+                return;
+            }
+            // The end of the path may be the right basis, spoilt by the rounding of a long path.
+            if self.start.contains(&true) && self.attempt(problem, &plan, false, solution) {
+                return;
+            }
+        }
+    }
+
+    /// As [`solve`](Self::solve), and where that does not end in a solution or a proof and the problem is small, tries all bases.
+    pub fn solve_or_enumerate<P: LemkeProblem>(
+        &mut self,
+        problem: &P,
+        settings: &LemkeSettings,
+        start: &[bool],
+        solution: &mut LcpSolution,
+    ) {
+        self.solve(problem, settings, start, solution);
+        if matches!(solution.report.status, SolveStatus::Solved | SolveStatus::NoSolution) {
+            return;
+        }
+        let Some(found) = problem.to_lcp().ok().and_then(|lcp| enumerate(&lcp, settings)) else { return };
+        let mut w = Vec::new();
+        let judged = found.solutions.into_iter().map(|z| (problem.judge(&z, &mut w), z));
+        match judged.min_by(|a, b| a.0.total_cmp(&b.0)) {
+            Some((residual, z)) if residual <= settings.residual_tolerance => {
+                solution.report.residual = problem.judge(&z, &mut solution.w);
+                solution.report.status = SolveStatus::Solved;
+                self.basis.clear();
+                self.basis.extend(z.iter().map(|&z| z > 0.0));
+                solution.z = z;
+            }
+            None if found.undecided == 0 => solution.report.status = SolveStatus::NoSolution,
+            _ => {}
+        }
+    }
+
+    /// Which unknowns were basic at the point of the last solution: where the next solve of a similar problem may start.
+    pub fn basis(&self) -> &[bool] {
+        &self.basis
+    }
+
+    /// Follows a path from `self.start` and keeps its end if it is the best so far. True when nothing is left to do: the problem is
+    /// solved, or proved to have no solution. Leaves the basis of the end in `self.start` where it is complementary but inaccurate.
+    fn attempt<P: LemkeProblem>(
+        &mut self,
+        problem: &P,
+        plan: &Plan,
+        is_cold: bool,
+        solution: &mut LcpSolution,
+    ) -> bool {
+        // Compiled for every instruction set, chosen at run time. Sums keep their order, so the result is the same in all of them.
+        let (end, pivots) = pulp::Arch::new().dispatch(|| self.follow(problem, plan));
+        let residual = self.point_at_the_end(problem, plan);
+        solution.report.iterations += pivots;
+        let is_solved = residual <= plan.settings.residual_tolerance;
+        if is_solved || residual < solution.report.residual || solution.z.len() != self.n {
+            std::mem::swap(&mut solution.z, &mut self.z);
+            std::mem::swap(&mut solution.w, &mut self.w);
+            solution.report.residual = residual;
+            self.basis.fill(false);
+            self.columns.iter().filter(|&&j| j < self.n).for_each(|&j| self.basis[j] = true);
+            solution.report.status = match end {
+                _ if is_solved => SolveStatus::Solved,
+                PathEnd::Complementary => SolveStatus::Inaccurate,
+                PathEnd::Ray => SolveStatus::SecondaryRay,
+                PathEnd::Limit => SolveStatus::IterationLimit,
+                PathEnd::Breakdown => SolveStatus::Breakdown,
+            };
+        }
+        self.start.fill(false);
+        if end == PathEnd::Complementary {
+            self.columns.iter().filter(|&&j| j < self.n).for_each(|&j| self.start[j] = true);
+        }
+        if is_cold && end == PathEnd::Ray && !is_solved && self.ray_is_proof(problem) {
+            solution.report.status = SolveStatus::NoSolution;
+            return true;
+        }
+        is_solved
+    }
+
+    /// Follows the path; returns how it ended and the number of pivots.
+    #[inline(always)]
+    fn follow<P: LemkeProblem>(&mut self, problem: &P, plan: &Plan) -> (PathEnd, usize) {
+        let n = self.n;
+        if !self.begin(problem) {
+            return (PathEnd::Breakdown, 0);
+        }
+        let feasible = -POLISH_ABOVE * plan.settings.residual_tolerance;
+        if self.value[..n].iter().all(|&value| value >= feasible) {
+            return (PathEnd::Complementary, 0);
+        }
+        // z0 enters, and all basic unknowns grow with it at the rates of the covering vector. The last of those that are most
+        // negative leaves, as the lexicographic order asks for.
+        self.cover(problem, plan.covering);
+        let mut leaving = 0;
+        for pair in 1..n {
+            if self.value[pair] / self.rate[pair] <= self.value[leaving] / self.rate[leaving] {
+                leaving = pair;
+            }
+        }
+        let mut entering = Entering::Unknown(n);
+        let mut length = -self.value[leaving] / self.rate[leaving];
+        let pivot_limit = plan.settings.pivots_per_unknown.saturating_mul(n).max(1);
+        for pivots in 1..=pivot_limit {
+            let unknown_left = self.pivot(problem, entering, leaving, length);
+            if leaving == n {
+                return (PathEnd::Complementary, pivots);
+            }
+            if pivots % plan.refresh == 0 && !self.refresh(problem) {
+                return (PathEnd::Breakdown, pivots);
+            }
+            // The complement of what left enters.
+            entering = if unknown_left { Entering::Slack(leaving) } else { Entering::Unknown(leaving) };
+            self.find_rates(problem, entering);
+            match self.ratio_test(problem, &plan.settings) {
+                Some(pair) => leaving = pair,
+                None if self.rate[..n].iter().all(|rate| rate.is_finite()) => return (PathEnd::Ray, pivots),
+                None => return (PathEnd::Breakdown, pivots),
+            }
+            let slope = -self.rate[leaving];
+            length = self.value[leaving].max(0.0) / slope;
+        }
+        (PathEnd::Limit, pivot_limit)
+    }
+
+    /// Makes the unknowns of `self.start` basic; false where their block is singular.
+    #[inline(always)]
+    fn begin<P: LemkeProblem>(&mut self, problem: &P) -> bool {
+        let n = self.n;
+        let slots = padded(n + 1);
+        for array in [&mut self.value, &mut self.rate] {
+            array.clear();
+            array.resize(slots, 0.0);
+        }
+        self.column_place.clear();
+        self.column_place.resize(n + 1, ABSENT);
+        self.row_place.clear();
+        self.row_place.resize(n, ABSENT);
+        self.covering.clear();
+        self.covering.resize(n, 0.0);
+        self.columns.clear();
+        self.columns.extend((0..n).filter(|&i| self.start[i]));
+        self.rows.clone_from(&self.columns);
+        for (place, &i) in self.columns.iter().enumerate() {
+            self.column_place[i] = place;
+            self.row_place[i] = place;
+        }
+        self.refresh(problem)
+    }
+
+    /// Inverts the active block anew and computes the values from it; false where it is singular.
+    #[inline(always)]
+    fn refresh<P: LemkeProblem>(&mut self, problem: &P) -> bool {
+        let n = self.n;
+        let (rows, columns, covering) = (&self.rows, &self.columns, &self.covering);
+        let is_regular = self.inverse.invert(rows.len(), |c, column| {
+            for (entry, &row) in column.iter_mut().zip(rows) {
+                *entry = if columns[c] == n { covering[row] } else { problem.scaled_entry(row, columns[c]) };
+            }
+        });
+        if !is_regular {
+            return false;
+        }
+        self.right.clear();
+        self.right.extend(rows.iter().map(|&row| -problem.scaled_offset(row)));
+        self.inverse.apply(&self.right, &mut self.step);
+        self.spread_step(problem, None);
+        // What stands among the rates now are the values, but for the offset of the slacks.
+        for i in 0..n {
+            self.value[i] = match (self.column_place[i], self.row_place[i]) {
+                (ABSENT, ABSENT) => self.rate[i] + problem.scaled_offset(i),
+                (ABSENT, _) => 0.0, // the pair without a basic member
+                _ => self.rate[i],
+            };
+        }
+        self.value[n] = self.rate[n];
+        true
+    }
+
+    /// Chooses $d$ so that every basic unknown has the rate of the covering vector as $z_0$ grows, and leaves those rates.
+    #[inline(always)]
+    fn cover<P: LemkeProblem>(&mut self, problem: &P, number: usize) {
+        let n = self.n;
+        self.step.clear();
+        self.step.extend(self.columns.iter().map(|&j| covering_entry(number, j)));
+        self.step.resize(padded(self.columns.len()), 0.0);
+        problem.scaled_product(
+            &self.columns,
+            &self.step[..self.columns.len()],
+            &mut self.workspace,
+            &mut self.rate[..n],
+        );
+        for i in 0..n {
+            let wanted = covering_entry(number, i);
+            let is_basic = self.column_place[i] != ABSENT;
+            self.covering[i] = if is_basic { -self.rate[i] } else { wanted - self.rate[i] };
+            self.rate[i] = wanted;
+        }
+        self.rate[n] = 0.0;
+    }
+
+    /// The rates of all basic members as an unknown enters.
+    #[inline(always)]
+    fn find_rates<P: LemkeProblem>(&mut self, problem: &P, entering: Entering) {
+        match entering {
+            Entering::Unknown(e) => {
+                self.right.clear();
+                self.right.extend(self.rows.iter().map(|&row| -problem.scaled_entry(row, e)));
+                self.inverse.apply(&self.right, &mut self.step);
+            }
+            Entering::Slack(e) => {
+                self.step.clear();
+                self.step.extend_from_slice(self.inverse.column(self.row_place[e]));
+            }
+        }
+        self.spread_step(problem, Some(entering));
+    }
+
+    /// From $\dot x_C$ to the rates of all pairs: $\dot w = N_{\cdot C} \dot x_C$, plus the column of an entering $z_e$. With none entering,
+    /// the same map takes $x_C$ to the values.
+    #[inline(always)]
+    fn spread_step<P: LemkeProblem>(&mut self, problem: &P, entering: Option<Entering>) {
+        let n = self.n;
+        self.product_columns.clear();
+        self.product_weights.clear();
+        let mut artificial = 0.0;
+        for (&column, &weight) in self.columns.iter().zip(&self.step) {
+            if column == n {
+                artificial = weight;
+            } else {
+                self.product_columns.push(column);
+                self.product_weights.push(weight);
+            }
+        }
+        if let Some(Entering::Unknown(e)) = entering {
+            self.product_columns.push(e);
+            self.product_weights.push(1.0);
+        }
+        problem.scaled_product(&self.product_columns, &self.product_weights, &mut self.workspace, &mut self.rate[..n]);
+        if artificial != 0.0 {
+            add_multiple(&mut self.rate[..n], artificial, &self.covering);
+        }
+        for (&column, &weight) in self.columns.iter().zip(&self.step) {
+            self.rate[column] = weight;
+        }
+        // The pair that enters has no basic member yet.
+        if let Some(Entering::Unknown(e) | Entering::Slack(e)) = entering {
+            self.rate[e] = 0.0;
+        }
+    }
+
+    /// The pair, `n` for $z_0$, whose basic member first reaches zero; none on a ray.
+    #[inline(always)]
+    fn ratio_test<P: LemkeProblem>(&mut self, problem: &P, settings: &LemkeSettings) -> Option<usize> {
+        let mut largest = [0.0f64; LANES];
+        for rates in self.rate.chunks_exact(LANES) {
+            for lane in 0..LANES {
+                let size = rates[lane].abs();
+                largest[lane] = if size > largest[lane] { size } else { largest[lane] };
+            }
+        }
+        let smallest_pivot = settings.pivot_tolerance * largest.iter().fold(0.0, |a, &b| if b > a { b } else { a });
+
+        // First pass: how far the entering unknown may go if every pair gives way by the slack.
+        let mut bounds = [f64::INFINITY; LANES];
+        for (values, rates) in self.value.chunks_exact(LANES).zip(self.rate.chunks_exact(LANES)) {
+            for lane in 0..LANES {
+                let value = if values[lane] > 0.0 { values[lane] } else { 0.0 };
+                let slope = -rates[lane];
+                let ratio = (value + settings.tie_tolerance) / slope;
+                let ratio = if slope > smallest_pivot { ratio } else { f64::INFINITY };
+                bounds[lane] = if ratio < bounds[lane] { ratio } else { bounds[lane] };
+            }
+        }
+        let bound = bounds.iter().fold(f64::INFINITY, |a, &b| if b < a { b } else { a });
+        if bound == f64::INFINITY {
+            return None;
+        }
+
+        // Second pass: the pairs that leave within that bound.
+        self.tied.clear();
+        let mut strongest = 0.0f64;
+        for (pair, (&value, &rate)) in self.value.iter().zip(&self.rate).enumerate() {
+            let slope = -rate;
+            if slope > smallest_pivot && value <= bound * slope {
+                if pair == self.n {
+                    return Some(pair); // z0 leaves whenever it can
+                }
+                self.tied.push(pair);
+                strongest = if slope > strongest { slope } else { strongest };
+            }
+        }
+        let rate = &self.rate;
+        self.tied.retain(|&pair| -rate[pair] >= settings.weak_pivot * strongest);
+        match self.tied[..] {
+            [] => None,
+            [only] => Some(only),
+            _ => Some(self.lexicographic_minimum(problem, settings)),
+        }
+    }
+
+    /// The one of the tied pairs that a small perturbation $q + (\varepsilon, \varepsilon^2, \dots)$ would let go first.
+    #[inline(never)]
+    fn lexicographic_minimum<P: LemkeProblem>(&mut self, problem: &P, settings: &LemkeSettings) -> usize {
+        let [mut best, mut next] = std::mem::take(&mut self.perturbations);
+        let mut winner = self.tied[0];
+        self.perturbation(problem, winner, &mut best);
+        for k in 1..self.tied.len() {
+            let pair = self.tied[k];
+            self.perturbation(problem, pair, &mut next);
+            let first_difference = next.iter().zip(&best).find_map(|(next, best)| {
+                let difference = next - best;
+                (difference.abs() > settings.tie_tolerance * next.abs().max(1.0)).then_some(difference)
+            });
+            if first_difference.is_some_and(|difference| difference < 0.0) {
+                winner = pair;
+                std::mem::swap(&mut best, &mut next);
+            }
+        }
+        self.perturbations = [best, next];
+        winner
+    }
+
+    /// How the ratio of a pair answers to a perturbation of each entry of $q$: its row of the basis inverse over its slope.
+    fn perturbation<P: LemkeProblem>(&mut self, problem: &P, pair: usize, out: &mut Vec<f64>) {
+        let scale = -1.0 / self.rate[pair];
+        out.clear();
+        out.resize(self.n, 0.0);
+        let place = self.column_place[pair];
+        if place == ABSENT {
+            self.gather_row(problem, pair);
+            self.inverse.apply_from_left(&self.row, &mut self.left);
+            out[pair] = scale;
+            self.rows.iter().zip(&self.left).for_each(|(&row, left)| out[row] = -left * scale);
+        } else {
+            for (r, &row) in self.rows.iter().enumerate() {
+                out[row] = -self.inverse.entry(place, r) * scale;
+            }
+        }
+    }
+
+    /// $N_{lC}$, padded, in `self.row`.
+    #[inline(always)]
+    fn gather_row<P: LemkeProblem>(&mut self, problem: &P, l: usize) {
+        self.row.clear();
+        let (n, covering) = (self.n, &self.covering);
+        let entry = |&column: &usize| if column == n { covering[l] } else { problem.scaled_entry(l, column) };
+        self.row.extend(self.columns.iter().map(entry));
+        self.row.resize(padded(self.columns.len()), 0.0);
+    }
+
+    /// Lets the entering unknown grow by `length` and exchanges it for the basic member of the leaving pair; true where that was
+    /// $z$, false where it was $w$.
+    #[inline(always)]
+    fn pivot<P: LemkeProblem>(&mut self, problem: &P, entering: Entering, leaving: usize, length: f64) -> bool {
+        add_multiple(&mut self.value, length, &self.rate);
+        let column = self.column_place[leaving];
+        let unknown_left = column != ABSENT;
+        if !unknown_left {
+            self.gather_row(problem, leaving);
+            self.inverse.apply_from_left(&self.row, &mut self.left);
+        }
+        match (entering, unknown_left) {
+            (Entering::Unknown(e), false) => {
+                self.inverse.append(&self.step, &self.left, self.rate[leaving]);
+                self.column_place[e] = self.columns.len();
+                self.columns.push(e);
+                self.row_place[leaving] = self.rows.len();
+                self.rows.push(leaving);
+            }
+            (Entering::Unknown(e), true) => {
+                self.inverse.replace_column(column, &self.step);
+                self.columns[column] = e;
+                self.column_place[e] = column;
+                self.column_place[leaving] = ABSENT;
+            }
+            (Entering::Slack(e), false) => {
+                let row = self.row_place[e];
+                self.inverse.replace_row(row, &self.left, &mut self.right);
+                self.rows[row] = leaving;
+                self.row_place[leaving] = row;
+                self.row_place[e] = ABSENT;
+            }
+            (Entering::Slack(e), true) => {
+                let row = self.row_place[e];
+                self.inverse.remove(column, row, &mut self.right);
+                self.columns.swap_remove(column);
+                self.rows.swap_remove(row);
+                self.columns.get(column).inspect(|&&moved| self.column_place[moved] = column);
+                self.rows.get(row).inspect(|&&moved| self.row_place[moved] = row);
+                self.column_place[leaving] = ABSENT;
+                self.row_place[e] = ABSENT;
+            }
+        }
+        self.value[leaving] = 0.0;
+        let (Entering::Unknown(e) | Entering::Slack(e)) = entering;
+        self.value[e] = length;
+        unknown_left
+    }
+
+    /// Takes the point from the values, and refines it with the inverse while that helps. Returns its residual.
+    fn point_at_the_end<P: LemkeProblem>(&mut self, problem: &P, plan: &Plan) -> f64 {
+        let n = self.n;
+        self.z.clear();
+        self.z.resize(n, 0.0);
+        // Where z0 is gone, x_C = -K⁻¹ q_R has less rounding than the values that were carried along.
+        let is_complementary = self.columns.iter().all(|&column| column < n) && self.inverse.size() == self.rows.len();
+        if is_complementary {
+            self.right.clear();
+            self.right.extend(self.rows.iter().map(|&row| -problem.scaled_offset(row)));
+            self.inverse.apply(&self.right, &mut self.step);
+            self.columns.iter().zip(&self.step).for_each(|(&column, &value)| self.value[column] = value);
+        }
+        for &column in self.columns.iter().filter(|&&column| column < n) {
+            self.z[column] = self.value[column].max(0.0) * problem.unknown_scale(column);
+        }
+        let mut residual = problem.judge(&self.z, &mut self.w);
+        // One refinement, always, for the last digits; more where the judge may not be content.
+        for refinement in 0..REFINEMENTS {
+            let goal = if refinement == 0 { 0.0 } else { POLISH_ABOVE * plan.settings.residual_tolerance };
+            if !is_complementary || residual <= goal {
+                break;
+            }
+            self.right.clear();
+            self.right.extend(self.rows.iter().map(|&row| -self.w[row] * problem.slack_scale(row)));
+            if self.right.iter().any(|value| !value.is_finite()) {
+                break;
+            }
+            self.inverse.apply(&self.right, &mut self.step);
+            for (&column, &correction) in self.columns.iter().zip(&self.step) {
+                self.rate[column] = self.z[column]; // kept in case the correction does not help
+                self.z[column] = (self.z[column] + correction * problem.unknown_scale(column)).max(0.0);
+            }
+            let refined = problem.judge(&self.z, &mut self.w);
+            if refined > residual {
+                self.columns.iter().for_each(|&column| self.z[column] = self.rate[column]);
+                residual = problem.judge(&self.z, &mut self.w);
+                break;
+            }
+            residual = refined;
+        }
+        residual
+    }
+
+    /// Whether the direction of the ray proves that there is no solution: in contact problems, bodies that are squeezed.
+    #[cold]
+    fn ray_is_proof<P: LemkeProblem>(&self, problem: &P) -> bool {
+        let Ok(lcp) = problem.to_lcp() else { return false };
+        let mut multipliers = vec![0.0; self.n];
+        for &column in self.product_columns.iter() {
+            // What the ratio test took for zero is zero. The entering unknown itself grows with rate one.
+            let is_basic = self.column_place[column] != ABSENT;
+            let growth = if is_basic { self.rate[column].max(0.0) } else { 1.0 };
+            multipliers[column] = growth * problem.slack_scale(column);
+        }
+        proves_no_solution(&lcp, &multipliers)
+    }
+}
+
+impl Plan {
+    /// Each path is followed with more care than the one before, then from other covering vectors.
+    fn of_path(path: usize, settings: &LemkeSettings) -> Self {
+        let strict = settings.pivot_tolerance * STRICTER_PIVOTS;
+        let (covering, refresh, pivot_tolerance) = match path {
+            0 => (0, usize::MAX, settings.pivot_tolerance),
+            1 => (0, 10, settings.pivot_tolerance),
+            2 => (0, 3, strict),
+            _ => (path - 2, 10, if path % 2 == 1 { settings.pivot_tolerance } else { strict }),
+        };
+        Self { covering, refresh, settings: LemkeSettings { pivot_tolerance, ..settings.clone() } }
+    }
+}

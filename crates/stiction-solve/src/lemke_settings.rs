@@ -1,0 +1,56 @@
+//! Settings of Lemke's method, for the revised form and the tableau alike.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Settings of Lemke's method.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LemkeSettings {
+    /// Largest residual, in the problem's scale, of an answer that counts as solved.
+    /// Too large: inaccurate impulses pass. Too small: good answers are refused for their rounding.
+    pub residual_tolerance: f64,
+    /// Entries smaller than this, relative to the largest of their column, are zero to the ratio test.
+    /// Too large: false rays. Too small: pivots on rounding noise.
+    pub pivot_tolerance: f64,
+    /// Slack of the ratio test, in the scaled problem whose offset has size one: rows within it leave together.
+    /// Too large: slightly infeasible bases. Too small: ties are decided by rounding.
+    pub tie_tolerance: f64,
+    /// Among tied rows, pivots below this fraction of the largest are passed over.
+    /// Too large: the lexicographic order is ignored. Too small: unstable pivots.
+    pub weak_pivot: f64,
+    /// Most pivots per unknown of the problem on one path; the method leaves the path beyond it.
+    pub pivots_per_unknown: usize,
+    /// Paths that are tried, at most; all but the first have other covering vectors or stricter pivots.
+    pub paths: usize,
+}
+
+impl Default for LemkeSettings {
+    fn default() -> Self {
+        Self {
+            residual_tolerance: 1e-12,
+            pivot_tolerance: 1e-9,
+            tie_tolerance: 1e-14,
+            weak_pivot: 0.05,
+            pivots_per_unknown: 20,
+            paths: 12,
+        }
+    }
+}
+
+/// Factor of the pivot tolerance on every other path: rows that depend on each other up to rounding are then not told apart.
+pub(crate) const STRICTER_PIVOTS: f64 = 1e3;
+
+/// An answer with a residual above this share of the tolerance is computed again from its basis.
+pub(crate) const POLISH_ABOVE: f64 = 0.01;
+
+const GOLDEN_RATIO: f64 = 1.618_033_988_749_895;
+
+/// Entry `i` of covering vector number `covering`. Number 0 is all ones; the others are spread over (0.5, 1.5) by multiples of the
+/// golden ratio.
+pub(crate) fn covering_entry(covering: usize, i: usize) -> f64 {
+    if covering == 0 {
+        return 1.0;
+    }
+    0.5 + ((covering * (i + 1)) as f64 * GOLDEN_RATIO).fract()
+}
