@@ -79,8 +79,10 @@ impl ActiveInverse {
     /// `out` = `left` $K^{-1}$. The left side is padded.
     #[inline(always)]
     pub fn apply_from_left(&self, left: &[f64], out: &mut Vec<f64>) {
-        out.clear();
-        out.extend((0..self.size).map(|r| dot(left, self.column(r))));
+        out.resize(self.size, 0.0);
+        for r in 0..self.size {
+            out[r] = dot(left, self.column(r));
+        }
     }
 
     /// A row and a column join the block at its end. With the new column $u$, the new row $v$ and the corner entry $k$ of the block:
@@ -125,7 +127,8 @@ impl ActiveInverse {
     pub fn replace_row(&mut self, r: usize, left: &[f64], pivot_column: &mut Vec<f64>) {
         let inverse = 1.0 / left[r];
         pivot_column.clear();
-        pivot_column.extend(self.column(r).iter().map(|entry| entry * inverse));
+        pivot_column.extend_from_slice(self.column(r));
+        pivot_column.iter_mut().for_each(|entry| *entry *= inverse);
         for j in 0..self.size {
             if j == r {
                 self.column_mut(j).copy_from_slice(pivot_column);

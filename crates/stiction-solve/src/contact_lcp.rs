@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use faer::Mat;
 
-use crate::active_inverse::add_multiple;
+use crate::active_inverse::{add_multiple, padded};
 use crate::lcp::{check_finite_vector, nearest_power_of_two};
 use crate::residual::contact_lcp_residual;
 use crate::{Lcp, LemkeProblem, ProblemError};
@@ -56,6 +56,8 @@ pub struct FrictionGroup {
 #[derive(Clone, Debug, Default)]
 pub struct ContactLcp {
     data: ContactLcpData,
+    /// $W$ with its columns filled up by zeros, so that products run in whole groups of lanes.
+    padded_delassus: Vec<f64>,
     /// Kind, group and rows of each unknown.
     unknowns: Vec<Unknown>,
     /// Scaled factors of each unknown on its first and its second row; zero for $\lambda$.
@@ -107,6 +109,14 @@ impl ContactLcp {
         self.check()?;
         self.list_unknowns();
         self.scale();
+        let rows = self.data.free_rates.len();
+        let stride = padded(rows);
+        self.padded_delassus.clear();
+        self.padded_delassus.resize(rows * stride, 0.0);
+        if rows > 0 {
+            let columns = self.padded_delassus.chunks_exact_mut(stride).zip(self.data.delassus.chunks_exact(rows));
+            columns.for_each(|(padded, column)| padded[..rows].copy_from_slice(column));
+        }
         Ok(())
     }
 
@@ -303,11 +313,11 @@ impl LemkeProblem for ContactLcp {
 
     #[inline(always)]
     fn scaled_product(&self, columns: &[usize], weights: &[f64], workspace: &mut Vec<f64>, out: &mut [f64]) {
-        let (rows, groups) = (self.data.free_rates.len(), self.data.groups.len());
+        let (stride, groups) = (padded(self.data.free_rates.len()), self.data.groups.len());
         workspace.clear();
-        workspace.resize(2 * (rows + groups), 0.0);
-        let (impulses, rest) = workspace.split_at_mut(rows);
-        let (rates, rest) = rest.split_at_mut(rows);
+        workspace.resize(2 * (stride + groups), 0.0);
+        let (impulses, rest) = workspace.split_at_mut(stride);
+        let (rates, rest) = rest.split_at_mut(stride);
         let (slips, bounds) = rest.split_at_mut(groups);
         for (&j, &weight) in columns.iter().zip(weights) {
             let Unknown { kind, group, rows: [first, second] } = self.unknowns[j];
@@ -324,7 +334,7 @@ impl LemkeProblem for ContactLcp {
                 }
             }
         }
-        for (&impulse, column) in impulses.iter().zip(self.data.delassus.chunks_exact(rows)) {
+        for (&impulse, column) in impulses.iter().zip(self.padded_delassus.chunks_exact(stride.max(1))) {
             if impulse != 0.0 {
                 add_multiple(rates, impulse, column);
             }

@@ -77,7 +77,7 @@ impl Lcp {
             return Err(ProblemError::NotFinite { what: MATRIX, row, column, value });
         }
         check_finite_vector("the offset of the LCP", &offset)?;
-        let scaling = pulp::Arch::new().dispatch(|| Scaling::of(&entries, &offset));
+        let scaling = pulp::Arch::new().dispatch(Equilibrate { entries: &entries, offset: &offset });
         Ok(Self { entries, offset, scaling })
     }
 
@@ -188,6 +188,21 @@ impl LemkeProblem for Lcp {
     }
 }
 
+/// [`Scaling::of`], compiled for every instruction set and chosen at run time.
+struct Equilibrate<'a> {
+    entries: &'a [f64],
+    offset: &'a [f64],
+}
+
+impl pulp::NullaryFnOnce for Equilibrate<'_> {
+    type Output = Scaling;
+
+    #[inline(always)]
+    fn call(self) -> Scaling {
+        Scaling::of(self.entries, self.offset)
+    }
+}
+
 impl Scaling {
     /// Equilibrates $|M|$ by rows and columns, then measures the offset.
     #[inline(always)]
@@ -200,14 +215,20 @@ impl Scaling {
             for (j, column) in entries.chunks_exact(n.max(1)).enumerate() {
                 let factor = columns[j];
                 let mut largest = [0.0f64; LANES];
-                for ((entries, rows), row_largest) in
-                    column.chunks(LANES).zip(rows.chunks(LANES)).zip(row_largest.chunks_mut(LANES))
-                {
-                    for (lane, ((entry, row), row_largest)) in entries.iter().zip(rows).zip(row_largest).enumerate() {
-                        let size = (entry * row * factor).abs();
-                        *row_largest = if size > *row_largest { size } else { *row_largest };
-                        largest[lane] = if size > largest[lane] { size } else { largest[lane] };
-                    }
+                let (chunks, rest) = column.as_chunks::<LANES>();
+                let (row_chunks, row_rest) = rows.as_chunks::<LANES>();
+                let (largest_chunks, largest_rest) = row_largest.as_chunks_mut::<LANES>();
+                for ((entries, rows), row_largest) in chunks.iter().zip(row_chunks).zip(largest_chunks) {
+                    // Three loops and not one: so the compiler sees that the lanes do not touch each other.
+                    let mut sizes = [0.0f64; LANES];
+                    (0..LANES).for_each(|lane| sizes[lane] = (entries[lane] * rows[lane] * factor).abs());
+                    *row_largest = larger(row_largest, &sizes);
+                    largest = larger(&largest, &sizes);
+                }
+                for (lane, ((entry, row), row_largest)) in rest.iter().zip(row_rest).zip(largest_rest).enumerate() {
+                    let size = (entry * row * factor).abs();
+                    *row_largest = row_largest.max(size);
+                    largest[lane] = largest[lane].max(size);
                 }
                 column_largest[j] = largest.iter().fold(0.0, |a, &b| if b > a { b } else { a });
             }
@@ -230,6 +251,12 @@ impl Scaling {
         let offset = if most_negative > 0.0 { nearest_power_of_two(most_negative) } else { 1.0 };
         Self { rows, columns, offset }
     }
+}
+
+/// The larger of two numbers, lane by lane.
+#[inline(always)]
+fn larger(a: &[f64; LANES], b: &[f64; LANES]) -> [f64; LANES] {
+    std::array::from_fn(|lane| if b[lane] > a[lane] { b[lane] } else { a[lane] })
 }
 
 /// The power of two nearest to a positive number, on the logarithmic scale; subnormal and huge values are held back so

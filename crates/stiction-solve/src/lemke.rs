@@ -192,8 +192,7 @@ impl Lemke {
         is_cold: bool,
         solution: &mut LcpSolution,
     ) -> bool {
-        // Compiled for every instruction set, chosen at run time. Sums keep their order, so the result is the same in all of them.
-        let (end, pivots) = pulp::Arch::new().dispatch(|| self.follow(problem, plan));
+        let (end, pivots) = pulp::Arch::new().dispatch(Follow { lemke: self, problem, plan });
         let residual = self.point_at_the_end(problem, plan);
         solution.report.iterations += pivots;
         let is_solved = residual <= plan.settings.residual_tolerance;
@@ -348,8 +347,10 @@ impl Lemke {
     fn find_rates<P: LemkeProblem>(&mut self, problem: &P, entering: Entering) {
         match entering {
             Entering::Unknown(e) => {
-                self.right.clear();
-                self.right.extend(self.rows.iter().map(|&row| -problem.scaled_entry(row, e)));
+                self.right.resize(self.rows.len(), 0.0);
+                for (right, &row) in self.right.iter_mut().zip(&self.rows) {
+                    *right = -problem.scaled_entry(row, e);
+                }
                 self.inverse.apply(&self.right, &mut self.step);
             }
             Entering::Slack(e) => {
@@ -424,14 +425,22 @@ impl Lemke {
         // Second pass: the pairs that leave within that bound.
         self.tied.clear();
         let mut strongest = 0.0f64;
-        for (pair, (&value, &rate)) in self.value.iter().zip(&self.rate).enumerate() {
-            let slope = -rate;
-            if slope > smallest_pivot && value <= bound * slope {
+        let groups = self.value.chunks_exact(LANES).zip(self.rate.chunks_exact(LANES));
+        for (group, (values, rates)) in groups.enumerate() {
+            let mut leaves = [false; LANES];
+            for lane in 0..LANES {
+                leaves[lane] = (-rates[lane] > smallest_pivot) & (values[lane] <= bound * -rates[lane]);
+            }
+            if leaves == [false; LANES] {
+                continue;
+            }
+            for lane in (0..LANES).filter(|&lane| leaves[lane]) {
+                let pair = group * LANES + lane;
                 if pair == self.n {
                     return Some(pair); // z0 leaves whenever it can
                 }
                 self.tied.push(pair);
-                strongest = if slope > strongest { slope } else { strongest };
+                strongest = strongest.max(-rates[lane]);
             }
         }
         let rate = &self.rate;
@@ -487,10 +496,10 @@ impl Lemke {
     #[inline(always)]
     fn gather_row<P: LemkeProblem>(&mut self, problem: &P, l: usize) {
         self.row.clear();
-        let (n, covering) = (self.n, &self.covering);
-        let entry = |&column: &usize| if column == n { covering[l] } else { problem.scaled_entry(l, column) };
-        self.row.extend(self.columns.iter().map(entry));
         self.row.resize(padded(self.columns.len()), 0.0);
+        for (entry, &column) in self.row.iter_mut().zip(&self.columns) {
+            *entry = if column == self.n { self.covering[l] } else { problem.scaled_entry(l, column) };
+        }
     }
 
     /// Lets the entering unknown grow by `length` and exchanges it for the basic member of the leaving pair; true where that was
@@ -598,6 +607,23 @@ impl Lemke {
             multipliers[column] = growth * problem.slack_scale(column);
         }
         proves_no_solution(&lcp, &multipliers)
+    }
+}
+
+/// [`Lemke::follow`], compiled for every instruction set and chosen at run time. Sums keep their order and nothing is fused, so the
+/// result is the same in all of them.
+struct Follow<'a, P> {
+    lemke: &'a mut Lemke,
+    problem: &'a P,
+    plan: &'a Plan,
+}
+
+impl<P: LemkeProblem> pulp::NullaryFnOnce for Follow<'_, P> {
+    type Output = (PathEnd, usize);
+
+    #[inline(always)]
+    fn call(self) -> Self::Output {
+        self.lemke.follow(self.problem, self.plan)
     }
 }
 
