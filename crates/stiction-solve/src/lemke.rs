@@ -21,7 +21,7 @@
 
 use crate::active_inverse::{ActiveInverse, LANES, add_multiple, padded};
 use crate::enumerate::enumerate;
-use crate::lemke_settings::{POLISH_ABOVE, STRICTER_PIVOTS, covering_entry};
+use crate::lemke_settings::{POLISH_ABOVE, covering_entry, pivot_tolerance};
 use crate::residual::proves_no_solution;
 use crate::{LcpSolution, LemkeProblem, LemkeSettings, SolveReport, SolveStatus};
 
@@ -30,6 +30,18 @@ const ABSENT: usize = usize::MAX;
 
 /// Refinement steps of the point at the end of a path, at most.
 const REFINEMENTS: usize = 2;
+
+/// A path that stops with less than this of $z_0$, in the scaled problem, is repaired from its basis without $z_0$.
+const NEARLY_GONE: f64 = 1e-6;
+
+/// A start at which no basic unknown is more negative than this, relative to the largest, is the answer.
+const FEASIBLE: f64 = 1e-15;
+
+/// Rounding of a residual per size of the largest unknown.
+const ROUNDING: f64 = 1e-15;
+
+/// Factor of the slack of the ratio test on the path that repairs another: what that one gave way by is taken back.
+const REPAIR_SLACK: f64 = 1e-3;
 
 /// The method with its memory, which is reused from solve to solve.
 #[derive(Clone, Debug, Default)]
@@ -117,6 +129,8 @@ impl Lemke {
         self.n = n;
         self.basis.clear();
         self.basis.resize(n, false);
+        solution.z.clear();
+        solution.w.clear();
         solution.report =
             SolveReport { status: SolveStatus::Breakdown, residual: f64::INFINITY, iterations: 0, size: n };
 
@@ -132,19 +146,14 @@ impl Lemke {
         if start.contains(&true) {
             self.start.clear();
             self.start.extend_from_slice(start);
-            if self.attempt(problem, &Plan::of_path(0, settings), false, solution) {
+            if self.follow_and_repair(problem, &Plan::of_path(0, settings), false, solution) {
                 return;
             }
         }
         for path in 0..settings.paths.max(1) {
             self.start.clear();
             self.start.resize(n, false);
-            let plan = Plan::of_path(path, settings);
-            if self.attempt(problem, &plan, true, solution) {
-                return;
-            }
-            // The end of the path may be the right basis, spoilt by the rounding of a long path.
-            if self.start.contains(&true) && self.attempt(problem, &plan, false, solution) {
+            if self.follow_and_repair(problem, &Plan::of_path(path, settings), true, solution) {
                 return;
             }
         }
@@ -183,20 +192,42 @@ impl Lemke {
         &self.basis
     }
 
-    /// Follows a path from `self.start` and keeps its end if it is the best so far. True when nothing is left to do: the problem is
-    /// solved, or proved to have no solution. Leaves the basis of the end in `self.start` where it is complementary but inaccurate.
-    fn attempt<P: LemkeProblem>(
+    /// Follows a path from `self.start`. Its end may be the right basis, spoilt by the rounding of a long path: where the residual
+    /// says so, once more from there with a fresh inverse. True when nothing is left to do.
+    fn follow_and_repair<P: LemkeProblem>(
         &mut self,
         problem: &P,
         plan: &Plan,
         is_cold: bool,
         solution: &mut LcpSolution,
     ) -> bool {
+        self.attempt(problem, plan, is_cold, solution);
+        if !self.is_done(problem, plan, solution) && self.start.contains(&true) {
+            let exact =
+                LemkeSettings { tie_tolerance: plan.settings.tie_tolerance * REPAIR_SLACK, ..plan.settings.clone() };
+            self.attempt(problem, &Plan { settings: exact, ..*plan }, false, solution);
+        }
+        self.is_done(problem, plan, solution)
+    }
+
+    /// Whether another path is not worth the while: there is a proof, or a residual well below the tolerance, or as small as rounding
+    /// lets it be with unknowns of this size.
+    fn is_done<P: LemkeProblem>(&self, problem: &P, plan: &Plan, solution: &LcpSolution) -> bool {
+        let report = &solution.report;
+        let size = |(i, z): (usize, &f64)| z / problem.unknown_scale(i);
+        let largest = solution.z.iter().enumerate().map(size).fold(0.0, f64::max);
+        let goal = (POLISH_ABOVE * plan.settings.residual_tolerance).max(ROUNDING * largest);
+        report.status == SolveStatus::NoSolution || (report.is_solved() && report.residual <= goal)
+    }
+
+    /// Follows a path from `self.start` and keeps its end if it is the best so far. Leaves the basis of the end in `self.start` where
+    /// it is complementary, or nearly so.
+    fn attempt<P: LemkeProblem>(&mut self, problem: &P, plan: &Plan, is_cold: bool, solution: &mut LcpSolution) {
         let (end, pivots) = pulp::Arch::new().dispatch(Follow { lemke: self, problem, plan });
         let residual = self.point_at_the_end(problem, plan);
         solution.report.iterations += pivots;
         let is_solved = residual <= plan.settings.residual_tolerance;
-        if is_solved || residual < solution.report.residual || solution.z.len() != self.n {
+        if residual < solution.report.residual || solution.z.len() != self.n {
             std::mem::swap(&mut solution.z, &mut self.z);
             std::mem::swap(&mut solution.w, &mut self.w);
             solution.report.residual = residual;
@@ -211,14 +242,15 @@ impl Lemke {
             };
         }
         self.start.fill(false);
-        if end == PathEnd::Complementary {
+        // A ray with next to nothing left of z0 is the end of the path as well, missed by rounding.
+        let is_near =
+            self.column_place.last().is_some_and(|&place| place != ABSENT) && self.value[self.n] <= NEARLY_GONE;
+        if end == PathEnd::Complementary || is_near {
             self.columns.iter().filter(|&&j| j < self.n).for_each(|&j| self.start[j] = true);
         }
-        if is_cold && end == PathEnd::Ray && !is_solved && self.ray_is_proof(problem) {
+        if is_cold && end == PathEnd::Ray && !solution.report.is_solved() && self.ray_is_proof(problem) {
             solution.report.status = SolveStatus::NoSolution;
-            return true;
         }
-        is_solved
     }
 
     /// Follows the path; returns how it ended and the number of pivots.
@@ -228,7 +260,7 @@ impl Lemke {
         if !self.begin(problem) {
             return (PathEnd::Breakdown, 0);
         }
-        let feasible = -POLISH_ABOVE * plan.settings.residual_tolerance;
+        let feasible = -FEASIBLE * largest(&self.value).max(1.0);
         if self.value[..n].iter().all(|&value| value >= feasible) {
             return (PathEnd::Complementary, 0);
         }
@@ -397,22 +429,18 @@ impl Lemke {
     /// The pair, `n` for $z_0$, whose basic member first reaches zero; none on a ray.
     #[inline(always)]
     fn ratio_test<P: LemkeProblem>(&mut self, problem: &P, settings: &LemkeSettings) -> Option<usize> {
-        let mut largest = [0.0f64; LANES];
-        for rates in self.rate.chunks_exact(LANES) {
-            for lane in 0..LANES {
-                let size = rates[lane].abs();
-                largest[lane] = if size > largest[lane] { size } else { largest[lane] };
-            }
-        }
-        let smallest_pivot = settings.pivot_tolerance * largest.iter().fold(0.0, |a, &b| if b > a { b } else { a });
+        let smallest_pivot = settings.pivot_tolerance * largest(&self.rate);
+        let slack = settings.tie_tolerance * largest(&self.value).max(1.0);
 
         // First pass: how far the entering unknown may go if every pair gives way by the slack.
         let mut bounds = [f64::INFINITY; LANES];
         for (values, rates) in self.value.chunks_exact(LANES).zip(self.rate.chunks_exact(LANES)) {
             for lane in 0..LANES {
-                let value = if values[lane] > 0.0 { values[lane] } else { 0.0 };
+                // A pair that has given way already does not give way again.
+                let room = values[lane] + slack;
+                let room = if room > 0.0 { room } else { 0.0 };
                 let slope = -rates[lane];
-                let ratio = (value + settings.tie_tolerance) / slope;
+                let ratio = room / slope;
                 let ratio = if slope > smallest_pivot { ratio } else { f64::INFINITY };
                 bounds[lane] = if ratio < bounds[lane] { ratio } else { bounds[lane] };
             }
@@ -627,16 +655,29 @@ impl<P: LemkeProblem> pulp::NullaryFnOnce for Follow<'_, P> {
     }
 }
 
+/// The largest absolute value of a padded array.
+#[inline(always)]
+fn largest(values: &[f64]) -> f64 {
+    let mut largest = [0.0f64; LANES];
+    for values in values.chunks_exact(LANES) {
+        for lane in 0..LANES {
+            let size = values[lane].abs();
+            largest[lane] = if size > largest[lane] { size } else { largest[lane] };
+        }
+    }
+    largest.iter().fold(0.0, |a, &b| if b > a { b } else { a })
+}
+
 impl Plan {
     /// Each path is followed with more care than the one before, then from other covering vectors.
     fn of_path(path: usize, settings: &LemkeSettings) -> Self {
-        let strict = settings.pivot_tolerance * STRICTER_PIVOTS;
-        let (covering, refresh, pivot_tolerance) = match path {
-            0 => (0, usize::MAX, settings.pivot_tolerance),
-            1 => (0, 10, settings.pivot_tolerance),
-            2 => (0, 3, strict),
-            _ => (path - 2, 10, if path % 2 == 1 { settings.pivot_tolerance } else { strict }),
+        let (covering, refresh) = match path {
+            0 => (0, usize::MAX),
+            1 => (0, 10),
+            2 => (0, 3),
+            _ => (path - 2, 10),
         };
+        let pivot_tolerance = pivot_tolerance(settings, path);
         Self { covering, refresh, settings: LemkeSettings { pivot_tolerance, ..settings.clone() } }
     }
 }

@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LemkeSettings {
     /// Largest residual, in the problem's scale, of an answer that counts as solved.
-    /// Too large: inaccurate impulses pass. Too small: good answers are refused for their rounding.
+    /// Too large: inaccurate impulses pass. Too small: good answers are refused for their rounding, which leaves about
+    /// $10^{-16}$ times the largest impulse in that scale; with mass ratios of 1e4 that is $10^{-12}$ and more.
     pub residual_tolerance: f64,
     /// Entries smaller than this, relative to the largest of their column, are zero to the ratio test.
     /// Too large: false rays. Too small: pivots on rounding noise.
     pub pivot_tolerance: f64,
-    /// Slack of the ratio test, in the scaled problem whose offset has size one: rows within it leave together.
+    /// Slack of the ratio test, relative to the largest value of a basic unknown and to the offset: rows within it leave together.
     /// Too large: slightly infeasible bases. Too small: ties are decided by rounding.
     pub tie_tolerance: f64,
     /// Among tied rows, pivots below this fraction of the largest are passed over.
@@ -28,9 +29,9 @@ pub struct LemkeSettings {
 impl Default for LemkeSettings {
     fn default() -> Self {
         Self {
-            residual_tolerance: 1e-12,
-            pivot_tolerance: 1e-9,
-            tie_tolerance: 1e-14,
+            residual_tolerance: 1e-10,
+            pivot_tolerance: 1e-8,
+            tie_tolerance: 1e-12,
             weak_pivot: 0.05,
             pivots_per_unknown: 20,
             paths: 12,
@@ -38,8 +39,14 @@ impl Default for LemkeSettings {
     }
 }
 
-/// Factor of the pivot tolerance on every other path: rows that depend on each other up to rounding are then not told apart.
-pub(crate) const STRICTER_PIVOTS: f64 = 1e3;
+/// Factors of the pivot tolerance, path by path, over and over. A stricter one does not tell rows apart that depend on each other up
+/// to rounding; a looser one sees the small pivots of problems with large mass ratios.
+const PIVOT_TOLERANCES: [f64; 3] = [1.0, 1e3, 1e-3];
+
+/// The pivot tolerance of a path.
+pub(crate) fn pivot_tolerance(settings: &LemkeSettings, path: usize) -> f64 {
+    settings.pivot_tolerance * PIVOT_TOLERANCES[path % PIVOT_TOLERANCES.len()]
+}
 
 /// An answer with a residual above this share of the tolerance is computed again from its basis.
 pub(crate) const POLISH_ABOVE: f64 = 0.01;

@@ -16,7 +16,7 @@
 //! Where contacts already penetrate a little, theory promises no solution and the path may end in a ray although there is one. So
 //! a path that fails is followed by others, with stricter pivots and other covering vectors, before the method gives up.
 
-use crate::lemke_settings::{POLISH_ABOVE, STRICTER_PIVOTS, covering_entry};
+use crate::lemke_settings::{POLISH_ABOVE, covering_entry, pivot_tolerance};
 use crate::residual::{lcp_residual, proves_no_solution};
 use crate::{Lcp, LcpSolution, LemkeSettings, SolveReport, SolveStatus};
 use faer::Mat;
@@ -91,9 +91,8 @@ impl LemkeTableau {
     /// Follows one path. The first has the settings as they are and the covering vector of ones.
     fn follow_path(&mut self, lcp: &Lcp, settings: &LemkeSettings, path: usize) -> LcpSolution {
         let n = lcp.size();
-        let strict = LemkeSettings { pivot_tolerance: settings.pivot_tolerance * STRICTER_PIVOTS, ..settings.clone() };
-        let settings = if path.is_multiple_of(2) { settings } else { &strict };
-        self.load(lcp, path / 2);
+        let settings = &LemkeSettings { pivot_tolerance: pivot_tolerance(settings, path), ..settings.clone() };
+        self.load(lcp, path / 3);
         let (end, iterations) = self.pivot_to_the_end(lcp, settings);
         let scaling = lcp.scaling();
         let mut z = vec![0.0; n];
@@ -195,13 +194,15 @@ impl LemkeTableau {
         let n = self.n;
         let largest = (0..n).fold(0.0f64, |largest, row| largest.max(self.entry(row, column).abs()));
         let smallest_pivot = settings.pivot_tolerance * largest;
+        let slack = settings.tie_tolerance * (0..n).fold(1.0f64, |largest, row| largest.max(self.constant(row).abs()));
 
         // First pass: how far the entering unknown may go if every row gives way by the slack.
         let mut bound = f64::INFINITY;
         for row in 0..n {
             let slope = -self.entry(row, column);
             if slope > smallest_pivot {
-                bound = bound.min((self.constant(row).max(0.0) + settings.tie_tolerance) / slope);
+                // A row that has given way already does not give way again.
+                bound = bound.min((self.constant(row) + slack).max(0.0) / slope);
             }
         }
         if bound.is_infinite() {
