@@ -25,8 +25,7 @@ pub struct CheckArguments {
 pub fn check(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let loaded = load(&arguments.scene, &arguments.overrides)?;
     let findings = lint(&loaded)?;
-    let has_warning =
-        !loaded.warnings.is_empty() || findings.iter().any(|finding| finding.severity == Severity::Warning);
+    let has_warning = findings.iter().any(|finding| finding.severity == Severity::Warning);
     let word = |severity| match severity {
         Severity::Note => "note",
         Severity::Warning => "warning",
@@ -50,9 +49,6 @@ pub fn check(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         });
         say!("{document:#}");
     } else {
-        for warning in &loaded.warnings {
-            say!("warning: {warning}");
-        }
         for finding in &findings {
             say!("{}: {}: {}", finding.place, word(finding.severity), finding.message);
         }

@@ -16,6 +16,9 @@ pub struct CompletionsArguments {
 
 /// Runs the command.
 pub fn completions(arguments: &CompletionsArguments) -> Result<ExitCode, Failure> {
-    clap_complete::generate(arguments.shell, &mut crate::Arguments::command(), "stiction", &mut std::io::stdout());
+    // Into memory first: the generator panics when its writer fails.
+    let mut text = Vec::new();
+    clap_complete::generate(arguments.shell, &mut crate::Arguments::command(), "stiction", &mut text);
+    say!("{}", String::from_utf8_lossy(&text).trim_end());
     Ok(ExitCode::SUCCESS)
 }

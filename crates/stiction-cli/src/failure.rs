@@ -10,6 +10,7 @@ use stiction_scene::table_file::TableError;
 use stiction_solve::problem_file::ProblemFileError;
 use stiction_study::figure::FigureError;
 use stiction_study::reproduce::ReproduceError;
+use stiction_study::run_figure::RunFigureError;
 
 /// A check that the user asked for failed.
 pub const CHECK_FAILED: u8 = 1;
@@ -97,7 +98,24 @@ impl From<RunError> for Failure {
 
 impl From<ProblemFileError> for Failure {
     fn from(error: ProblemFileError) -> Self {
-        Self::new(if error.is_io() { INPUT_OUTPUT } else { BAD_INPUT }, error)
+        let code = match &error {
+            // The file was read, and is no text.
+            ProblemFileError::Io { cause, .. } if cause.kind() == std::io::ErrorKind::InvalidData => BAD_INPUT,
+            ProblemFileError::Io { .. } => INPUT_OUTPUT,
+            _ => BAD_INPUT,
+        };
+        Self::new(code, error)
+    }
+}
+
+impl From<RunFigureError> for Failure {
+    fn from(error: RunFigureError) -> Self {
+        let is_io = match &error {
+            RunFigureError::File { .. } => true,
+            RunFigureError::Table { source, .. } => source.is_io(),
+            _ => false,
+        };
+        Self::new(if is_io { INPUT_OUTPUT } else { BAD_INPUT }, error)
     }
 }
 

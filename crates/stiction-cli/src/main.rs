@@ -1,10 +1,10 @@
 //! The command `stiction`. A file per command; they parse and print, and compute nothing.
 
-/// Prints a line on standard output. A reader that has gone away (`stiction schema | head`) is no error.
+/// Prints a line on standard output.
 macro_rules! say {
     ($($argument:tt)*) => {{
         use std::io::Write;
-        let _ = writeln!(anstream::stdout(), $($argument)*);
+        crate::keep_output_error(writeln!(anstream::stdout(), $($argument)*));
     }};
 }
 
@@ -16,6 +16,7 @@ macro_rules! complain {
     }};
 }
 
+mod bench;
 mod check;
 mod completions;
 mod failure;
@@ -27,9 +28,13 @@ mod scenes;
 mod schema;
 mod solve;
 
+use std::io;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use clap::{Parser, Subcommand};
+
+use failure::{BAD_INPUT, Failure, INPUT_OUTPUT};
 
 /// Rigid bodies with hard contact and exact Coulomb friction.
 ///
@@ -58,14 +63,51 @@ enum Command {
     Reproduce(reproduce::ReproduceArguments),
     /// Solve an LCP from a folder with Matrix Market files M.mtx and q.mtx
     Solve(solve::SolveArguments),
+    /// Measure solvers and steps, accuracy beside speed
+    Bench(bench::BenchArguments),
     /// Draw a run as PNG or SVG
     Plot(plot::PlotArguments),
     /// Print shell completions
     Completions(completions::CompletionsArguments),
 }
 
+/// What went wrong first on standard output.
+static OUTPUT_ERROR: OnceLock<io::Error> = OnceLock::new();
+
+/// Remembers that something printed was lost. A reader that has gone away (`stiction schema | head`) is no error.
+fn keep_output_error(printed: io::Result<()>) {
+    if let Err(error) = printed
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        let _ = OUTPUT_ERROR.set(error);
+    }
+}
+
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().command {
+    let outcome = match Arguments::try_parse() {
+        Ok(arguments) => execute(arguments.command),
+        // Bad usage, or the help and the version that were asked for.
+        Err(message) => {
+            let printed = message.print();
+            if message.use_stderr() {
+                Ok(ExitCode::from(BAD_INPUT))
+            } else {
+                keep_output_error(printed);
+                Ok(ExitCode::SUCCESS)
+            }
+        }
+    };
+    match (outcome, OUTPUT_ERROR.get()) {
+        (Err(failure), _) => failure.report(),
+        (Ok(_), Some(error)) => {
+            Failure::new(INPUT_OUTPUT, format!("cannot write to standard output: {error}")).report()
+        }
+        (Ok(code), None) => code,
+    }
+}
+
+fn execute(command: Command) -> Result<ExitCode, Failure> {
+    match command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::check(&arguments),
         Command::Scenes(arguments) => scenes::scenes(&arguments),
@@ -73,11 +115,8 @@ fn main() -> ExitCode {
         Command::Schema => schema::schema(),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::Solve(arguments) => solve::solve(&arguments),
+        Command::Bench(arguments) => bench::bench(&arguments),
         Command::Plot(arguments) => plot::plot(&arguments),
         Command::Completions(arguments) => completions::completions(&arguments),
-    };
-    match outcome {
-        Ok(code) => code,
-        Err(failure) => failure.report(),
     }
 }

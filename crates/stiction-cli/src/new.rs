@@ -24,8 +24,10 @@ pub fn new(arguments: &NewArguments) -> Result<ExitCode, Failure> {
     let text = template(stem);
     parse(&text, &path.display().to_string())?; // the name itself may be unusable
     match std::fs::File::create_new(&path) {
-        Ok(mut file) => std::io::Write::write_all(&mut file, text.as_bytes())
-            .map_err(|error| Failure::io("write", &path, &error))?,
+        Ok(mut file) => std::io::Write::write_all(&mut file, text.as_bytes()).map_err(|error| {
+            let _ = std::fs::remove_file(&path); // rather no scene than half of one
+            Failure::io("write", &path, &error)
+        })?,
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             return Err(Failure::new(BAD_INPUT, format!("{} exists already; choose another name", path.display())));
         }

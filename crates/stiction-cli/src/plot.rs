@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use stiction_study::run_figure::{available_columns, column_figure, default_figure};
 
-use crate::failure::{BAD_INPUT, Failure};
+use crate::failure::Failure;
 
 /// Arguments of `plot`.
 #[derive(Args)]
@@ -28,17 +28,16 @@ pub struct PlotArguments {
 
 /// Runs the command.
 pub fn plot(arguments: &PlotArguments) -> Result<ExitCode, Failure> {
-    let fail = |error: stiction_study::run_figure::RunFigureError| Failure::new(BAD_INPUT, error);
     if arguments.list {
-        for column in available_columns(&arguments.run).map_err(fail)? {
+        for column in available_columns(&arguments.run)? {
             say!("{column}");
         }
         return Ok(ExitCode::SUCCESS);
     }
     let figure = if arguments.columns.is_empty() {
-        default_figure(&arguments.run).map_err(fail)?
+        default_figure(&arguments.run)?
     } else {
-        column_figure(&arguments.run, &arguments.columns, &arguments.against).map_err(fail)?
+        column_figure(&arguments.run, &arguments.columns, &arguments.against)?
     };
     let out = arguments.out.clone().unwrap_or_else(|| arguments.run.join("figure.png"));
     figure.write(&out)?;

@@ -11,11 +11,13 @@ use std::time::Instant;
 use anstyle::{AnsiColor, Style};
 use clap::Args;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use stiction_scene::lint::{Severity, lint};
 use stiction_scene::load::{Loaded, load};
 use stiction_scene::run::{FinishedRun, Progress, expected_size};
+use stiction_scene::scene_error::SceneError;
 use stiction_scene::summary::{Outcome, Summary};
 
-use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure, INTERRUPTED, UNSOLVED};
+use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure, INPUT_OUTPUT, INTERRUPTED, UNSOLVED};
 
 /// A run whose tables may become larger than this says so before it begins, in bytes.
 const LARGE_RUN: u64 = 200 << 20;
@@ -56,9 +58,9 @@ pub struct RunArguments {
 
 /// Runs the command.
 pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
-    let loaded = load(&arguments.scene, &overrides(arguments)?)?;
-    for warning in &loaded.warnings {
-        complain!("{}warning:{} {warning}", YELLOW.render(), YELLOW.render_reset());
+    let loaded = load_scene(arguments)?;
+    for finding in lint(&loaded)?.iter().filter(|finding| finding.severity == Severity::Warning) {
+        complain!("{}warning:{} {}: {}", YELLOW.render(), YELLOW.render_reset(), finding.place, finding.message);
     }
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&loaded.scene.name));
     announce_size(&loaded)?;
@@ -84,21 +86,52 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     } else {
         print_summary(&finished, arguments.verbose);
     }
-    Ok(match finished.summary.outcome {
-        Outcome::Finished if finished.summary.certificate.met => ExitCode::SUCCESS,
-        Outcome::Finished => ExitCode::from(CHECK_FAILED),
-        Outcome::Interrupted => ExitCode::from(INTERRUPTED),
-        Outcome::Unsolved | Outcome::NotWritten => ExitCode::from(UNSOLVED),
+    match finished.summary.outcome {
+        Outcome::Finished if finished.summary.certificate.met => Ok(ExitCode::SUCCESS),
+        Outcome::Finished => Ok(ExitCode::from(CHECK_FAILED)),
+        Outcome::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
+        Outcome::Unsolved => Ok(ExitCode::from(UNSOLVED)),
+        Outcome::NotWritten => {
+            let message = finished.summary.message.as_deref().unwrap_or("a table could not be written");
+            Err(Failure::new(INPUT_OUTPUT, message))
+        }
+    }
+}
+
+/// Loads the scene with the options of the command line in it.
+fn load_scene(arguments: &RunArguments) -> Result<Loaded, Failure> {
+    let options = option_overrides(arguments)?;
+    let texts: Vec<String> = options.iter().map(|option| &option.text).chain(&arguments.overrides).cloned().collect();
+    load(&arguments.scene, &texts).map_err(|error| match &error {
+        // The user wrote the option, and not the override that it stands for.
+        SceneError::Override { text, message, .. } => match options.iter().find(|option| option.text == *text) {
+            Some(option) => Failure::new(BAD_INPUT, format!("{}: {message}\n  help: {}", option.given, error.remedy())),
+            None => error.into(),
+        },
+        _ => error.into(),
     })
 }
 
-/// Turns the options of the command line into overrides of the scene.
-fn overrides(arguments: &RunArguments) -> Result<Vec<String>, Failure> {
+/// An option of the command line as an override of the scene.
+struct OptionOverride {
+    /// The option as it was given.
+    given: String,
+    /// The override.
+    text: String,
+}
+
+fn option_overrides(arguments: &RunArguments) -> Result<Vec<OptionOverride>, Failure> {
     let mut overrides = Vec::new();
+    let option = |name: &str, value: &dyn std::fmt::Display, path: &str, toml: &str| OptionOverride {
+        given: format!("--{name} {value}"),
+        text: format!("{path}={toml}"),
+    };
     if let Some(scheme) = &arguments.scheme {
         match scheme.split_once(':').unwrap_or((scheme, "")) {
             ("stewart-trinkle", "") => {}
-            ("stewart-trinkle", version) => overrides.push(format!("scheme.stewart-trinkle.version={version:?}")),
+            ("stewart-trinkle", version) => {
+                overrides.push(option("scheme", scheme, "scheme.stewart-trinkle.version", &format!("{version:?}")));
+            }
             _ => {
                 let known = "stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point";
                 return Err(Failure::new(BAD_INPUT, format!("--scheme {scheme}: there is only {known}")));
@@ -109,7 +142,7 @@ fn overrides(arguments: &RunArguments) -> Result<Vec<String>, Failure> {
         match method.split_once(':').unwrap_or((method, "")) {
             ("pyramid", "") => {}
             ("pyramid", count) if count.parse::<u32>().is_ok() => {
-                overrides.push(format!("method.pyramid.directions={count}"));
+                overrides.push(option("method", method, "method.pyramid.directions", count));
             }
             _ => {
                 let message = format!("--method {method}: there is only pyramid, or pyramid:K with K directions");
@@ -117,9 +150,10 @@ fn overrides(arguments: &RunArguments) -> Result<Vec<String>, Failure> {
             }
         }
     }
-    overrides.extend(arguments.step.map(|step| format!("run.step={step:?}")));
-    overrides.extend(arguments.end.map(|end| format!("run.end={end:?}")));
-    overrides.extend(arguments.overrides.iter().cloned());
+    // TOML writes `nan` where Rust writes `NaN`.
+    let number = |value: f64| format!("{value:?}").to_lowercase();
+    overrides.extend(arguments.step.map(|step| option("step", &step, "run.step", &number(step))));
+    overrides.extend(arguments.end.map(|end| option("end", &end, "run.end", &number(end))));
     Ok(overrides)
 }
 
@@ -170,7 +204,8 @@ fn print_summary(finished: &FinishedRun, verbose: bool) {
         summary.end,
         summary.wall_time_s,
     );
-    if let Some(message) = &summary.message {
+    // What could not be written is said on standard error.
+    if let Some(message) = summary.message.as_ref().filter(|_| summary.outcome != Outcome::NotWritten) {
         say!("{}{message}{}", RED.render(), RED.render_reset());
     }
     if let Some(problem) = &finished.failed_problem {

@@ -1,5 +1,6 @@
 //! `stiction solve PROBLEM`: one problem or a folder of them, by one method or all.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -20,7 +21,7 @@ pub struct SolveArguments {
     #[arg(long, value_name = "M", value_enum, default_value = "automatic")]
     method: Method,
     /// Largest residual of an answer, in the problem's own scale
-    #[arg(long, value_name = "E", default_value = "1e-12")]
+    #[arg(long, value_name = "E", default_value = "1e-10")]
     tol: f64,
     /// Write the answer as JSON; one problem and one method only
     #[arg(long, value_name = "FILE")]
@@ -44,7 +45,7 @@ enum Method {
     All,
 }
 
-/// Runs the command. A problem that some chosen method does not solve gives exit code 3.
+/// Runs the command. A problem that no chosen method solves gives exit code 3, one that cannot be read 2 or 4.
 pub fn solve(arguments: &SolveArguments) -> Result<ExitCode, Failure> {
     if !(arguments.tol > 0.0 && arguments.tol.is_finite()) {
         return Err(Failure::new(BAD_INPUT, format!("--tol {}: it must be positive and finite", arguments.tol)));
@@ -63,6 +64,7 @@ pub fn solve(arguments: &SolveArguments) -> Result<ExitCode, Failure> {
     }
     let mut documents = Vec::new();
     let mut all_solved = true;
+    let mut unreadable = None;
     if !arguments.json {
         say!(
             "{:<28} {:>5} {:<10} {:<12} {:>9} {:>9} {:>7} {:>12}",
@@ -77,7 +79,15 @@ pub fn solve(arguments: &SolveArguments) -> Result<ExitCode, Failure> {
         );
     }
     for folder in &problems {
-        let lcp = read_lcp(folder)?;
+        let lcp = match read_lcp(folder) {
+            Ok(lcp) => lcp,
+            // One bad file does not cost the answers of the others.
+            Err(error) => {
+                let code = Failure::from(error).report();
+                unreadable.get_or_insert(code);
+                continue;
+            }
+        };
         let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
         let mut is_solved = false;
         for &method in methods {
@@ -100,10 +110,11 @@ pub fn solve(arguments: &SolveArguments) -> Result<ExitCode, Failure> {
         }
         all_solved &= is_solved;
     }
-    if arguments.json {
+    if arguments.json && !(documents.is_empty() && unreadable.is_some()) {
         say!("{:#}", serde_json::Value::Array(documents));
     }
-    Ok(if all_solved { ExitCode::SUCCESS } else { ExitCode::from(UNSOLVED) })
+    let verdict = if all_solved { ExitCode::SUCCESS } else { ExitCode::from(UNSOLVED) };
+    Ok(unreadable.unwrap_or(verdict))
 }
 
 fn print_row(name: &str, size: usize, answer: &LcpAnswer) {
@@ -127,7 +138,11 @@ fn problems(argument: &Path) -> Result<Vec<PathBuf>, Failure> {
     if is_problem(argument) {
         return Ok(vec![argument.to_owned()]);
     }
-    let entries = std::fs::read_dir(argument).map_err(|error| Failure::io("read", argument, &error))?;
+    let entries = std::fs::read_dir(argument).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Failure::new(BAD_INPUT, format!("there is no folder `{}`", argument.display())),
+        ErrorKind::NotADirectory => Failure::new(BAD_INPUT, format!("`{}` is not a folder", argument.display())),
+        _ => Failure::io("read", argument, &error),
+    })?;
     let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| is_problem(path)).collect();
     found.sort();
     if found.is_empty() {

@@ -67,6 +67,7 @@ pub fn lint(loaded: &Loaded) -> Result<Vec<Finding>, SceneError> {
     for warning in &loaded.warnings {
         linter.add(Severity::Warning, Place::default(), warning.clone());
     }
+    linter.free_bodies();
     linter.gravity();
     linter.densities();
     linter.speeds();
@@ -91,6 +92,14 @@ impl Linter<'_> {
         let (line, column) = line_and_column(&source.text, offset);
         let place = format!("{}:{line}:{column}", source.file_name);
         self.findings.push((offset, Finding { severity, message, place }));
+    }
+
+    /// A file that lacks its end may still be a scene, with too few bodies.
+    fn free_bodies(&mut self) {
+        if !self.system.model().bodies.iter().any(|body| body.kind.is_free()) {
+            let message = "no body of the scene is free to move: is the end of the file missing?";
+            self.add(Severity::Warning, Place::top("body"), message.to_owned());
+        }
     }
 
     fn gravity(&mut self) {
@@ -348,6 +357,16 @@ mod tests {
         assert!(fast[1].contains("moves by 2.500e2 m in a step, more than its own size of 1.000e-1 m"), "{fast:?}");
         let spinning = warnings(&["body.rod.angular-velocity=1000"]);
         assert!(spinning[0].contains("turns by 2.500 rad in a step: take a step below 1.0e-3 s"), "{spinning:?}");
+    }
+
+    #[test]
+    fn scenes_in_which_nothing_moves_are_warnings() {
+        let rod = builtin::all()[0].text;
+        for end in [rod.find("[[body]]").unwrap(), rod.rfind("[[body]]").unwrap()] {
+            let findings = lint(&parse(&rod[..end], "x.toml").unwrap()).unwrap();
+            assert_eq!(findings.len(), 1);
+            assert!(findings[0].message.starts_with("no body of the scene is free to move"), "{findings:?}");
+        }
     }
 
     #[test]

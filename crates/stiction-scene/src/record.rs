@@ -7,8 +7,8 @@ use stiction_dynamics::{Contact, ContactId, ContactMode, Event, MechanicalSystem
 use crate::run_folder::RunFolder;
 use crate::table_file::{ColumnSpec, TableError, TableWriter};
 
-/// Rows that are collected before they go to the disk; what a crash can cost.
-const ROWS_PER_GROUP: usize = 16_384;
+/// Rows that are collected before they go to the disk: what a table loses when the process is killed.
+pub const ROWS_PER_GROUP: usize = 16_384;
 
 /// Files of a run folder.
 pub mod file {
@@ -121,16 +121,17 @@ impl Recorder {
     /// Writes what the last step of the simulation brought.
     ///
     /// # Errors
-    /// [`TableError`] when a file cannot be written.
+    /// The first [`TableError`] when a file cannot be written; the other tables have the step all the same.
     pub fn observe(&mut self, simulation: &Simulation, audit: &StepAudit) -> Result<(), TableError> {
         let (before, step) = (simulation.before(), simulation.last_step());
         let system = simulation.system();
         self.event_buffer.clear();
         let modes = self.tracker.observe(before, step, &mut self.event_buffer).to_vec();
+        let mut written = Ok(());
         for i in 0..self.event_buffer.len() {
             let event = self.event_buffer[i];
             let names = contact_names(&mut self.names, system, event.contact);
-            self.events.append(|row| {
+            written = written.and(self.events.append(|row| {
                 row.reals(&[event.t, step.state.t]);
                 row.text(&names.contact);
                 row.text(&names.bodies.0);
@@ -138,15 +139,15 @@ impl Recorder {
                 row.text(event.from.name());
                 row.text(event.to.name());
                 row.real(event.impulse);
-            })?;
+            }));
         }
         self.happened.extend_from_slice(&self.event_buffer);
         if simulation.steps_done().is_multiple_of(self.plan.interval) || simulation.is_finished() {
-            self.write_state(simulation)?;
-            self.write_contacts(simulation, &modes)?;
-            self.write_audit(simulation, audit)?;
+            written = written.and(self.write_state(simulation));
+            written = written.and(self.write_contacts(simulation, &modes));
+            written = written.and(self.write_audit(simulation, audit));
         }
-        Ok(())
+        written
     }
 
     /// Everything that happened so far.
@@ -157,10 +158,14 @@ impl Recorder {
     /// Closes the tables.
     ///
     /// # Errors
-    /// The first [`TableError`]; every file is closed all the same, at its last whole row group.
-    pub fn close(self) -> Result<RowCounts, TableError> {
-        let results = (self.states.close(), self.contacts.close(), self.audit.close(), self.events.close());
-        Ok(RowCounts { states: results.0?, contacts: results.1?, audit: results.2?, events: results.3? })
+    /// One [`TableError`] for every table that is not whole; all are closed all the same, at their last whole row group.
+    pub fn close(self) -> Result<RowCounts, Vec<TableError>> {
+        match (self.states.close(), self.contacts.close(), self.audit.close(), self.events.close()) {
+            (Ok(states), Ok(contacts), Ok(audit), Ok(events)) => Ok(RowCounts { states, contacts, audit, events }),
+            (states, contacts, audit, events) => {
+                Err([states, contacts, audit, events].into_iter().filter_map(Result::err).collect())
+            }
+        }
     }
 
     fn write_state(&mut self, simulation: &Simulation) -> Result<(), TableError> {

@@ -10,13 +10,17 @@ use thiserror::Error;
 
 use crate::load::Loaded;
 use crate::record::{RecordPlan, Recorder, file};
-use crate::run_folder::{RunFolder, RunFolderError, SUMMARY_FILE, write_atomically};
+use crate::run_folder::{RunFolder, RunFolderError, write_atomically};
 use crate::scene_error::SceneError;
 use crate::summary::{Certificate, EventSummary, Outcome, StateDigest, Summary, energy_by_cause};
 use crate::table_file::TableError;
 
 /// Events that the summary lists; all of them are in the table of events.
 const LISTED_EVENTS: usize = 200;
+
+/// Room on the disk for a summary without its lists of events and columns, in bytes. Too small: a full disk can cost the
+/// summary, and the run keeps its partial name.
+const SUMMARY_ROOM: usize = 1 << 14;
 
 /// How often an observer is asked, at most.
 const OBSERVER_INTERVAL: Duration = Duration::from_millis(50);
@@ -39,7 +43,7 @@ pub struct Progress {
     pub worst_residual: f64,
 }
 
-/// A run that could not begin, or whose files could not be written.
+/// A run that could not begin, or whose folder could not take its name.
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The scene cannot be built.
@@ -48,7 +52,7 @@ pub enum RunError {
     /// The run folder cannot be made or finished.
     #[error(transparent)]
     Folder(#[from] RunFolderError),
-    /// A table cannot be written.
+    /// A table cannot be begun.
     #[error(transparent)]
     Table(#[from] TableError),
     /// A name in the list of recorded columns does not exist.
@@ -85,8 +89,8 @@ pub fn expected_size(loaded: &Loaded, simulation: &Simulation) -> u64 {
 /// run; whatever happens, what was computed stays readable.
 ///
 /// # Errors
-/// [`RunError`] when the run cannot begin or its files cannot be written. A step that could not be solved is not an error but
-/// an outcome.
+/// [`RunError`] when the run cannot begin, and nothing is left of it then, or when its folder cannot be finished. A step that
+/// could not be solved is not an error but an outcome, and so are rows that could not be written.
 pub fn run(
     loaded: &Loaded,
     out: &Path,
@@ -95,15 +99,19 @@ pub fn run(
     let mut simulation = loaded.build().map_err(Box::new)?;
     let plan = record_plan(loaded, &simulation)?;
     let folder = RunFolder::create(out)?;
-    write_atomically(folder.path_of(file::SCENE), loaded.scene.to_toml().as_bytes())?;
     let began = Instant::now();
-    let mut recorder = Recorder::create(&folder, plan, &simulation)?;
+    let mut recorder = match begin_recording(loaded, &folder, plan, &simulation) {
+        Ok(recorder) => recorder,
+        Err(error) => {
+            let _ = folder.discard(); // what cannot be removed is known as ours, and the next run removes it
+            return Err(error);
+        }
+    };
     let mut audit = Audit::default();
     let mut digest = StateDigest::default();
     digest.update(simulation.state());
 
     let (mut outcome, mut message, mut failure) = (Outcome::Finished, None, None);
-    let mut write_error = None;
     let mut last_look = began;
     while !simulation.is_finished() {
         if simulation.steps_done() % STEPS_PER_LOOK == 0 && last_look.elapsed() >= OBSERVER_INTERVAL {
@@ -121,20 +129,20 @@ pub fn run(
         let solver = simulation.scheme().contact_solver();
         let certificate = audit.observe(simulation.system(), solver, simulation.before(), simulation.last_step());
         digest.update(simulation.state());
-        if let Err(error) = recorder.observe(&simulation, &certificate) {
-            (outcome, message) = (Outcome::NotWritten, Some(error.to_string()));
-            write_error = Some(error);
-            break;
+        if recorder.observe(&simulation, &certificate).is_err() {
+            message = Some(format!("stopped at t = {} s", simulation.state().t));
+            break; // a table that failed says why, and what it lost, when it is closed
         }
     }
     let _ = observer(&progress(&simulation, &audit));
 
     let events = event_summaries(&simulation, recorder.events());
     let event_count = recorder.events().len();
-    if let Err(error) = recorder.close() {
+    if let Err(errors) = recorder.close() {
         // Rows may fail to reach the disk only now; the summary must not call such a run finished.
-        (outcome, message) = (Outcome::NotWritten, Some(error.to_string()));
-        write_error.get_or_insert(error);
+        outcome = Outcome::NotWritten;
+        let errors = errors.into_iter().map(|error| error.moved_to(folder.final_path()).to_string());
+        message = Some(message.into_iter().chain(errors).collect::<Vec<_>>().join("; "));
     }
     // The problem of a step that was not solved goes into the folder, so that it can be replayed.
     let mut has_problem = false;
@@ -143,7 +151,10 @@ pub fn run(
     {
         match write_lcp(&folder.path_of(file::FAILED_STEP), &lcp) {
             Ok(()) => has_problem = true,
-            Err(error) => message = message.map(|message| format!("{message}; {error}")),
+            Err(error) => {
+                message = message.map(|message| format!("{message}; its problem is not saved: {error}"));
+                let _ = std::fs::remove_dir_all(folder.path_of(file::FAILED_STEP)); // rather nothing than half of it
+            }
         }
     }
     let state = simulation.state();
@@ -173,15 +184,33 @@ pub fn run(
         digest: digest.finish(),
     };
     let text = serde_json::to_string_pretty(&summary).expect("a summary is plain data") + "\n";
-    write_atomically(folder.path_of(SUMMARY_FILE), text.as_bytes())?;
+    folder.write_summary(&text)?;
     let folder = folder.finish()?;
-    match write_error {
-        Some(error) => Err(error.into()),
-        None => {
-            let failed_problem = has_problem.then(|| folder.join(file::FAILED_STEP));
-            Ok(FinishedRun { summary, folder, failure, failed_problem })
-        }
-    }
+    let failed_problem = has_problem.then(|| folder.join(file::FAILED_STEP));
+    Ok(FinishedRun { summary, folder, failure, failed_problem })
+}
+
+/// Writes the resolved scene and opens the tables.
+fn begin_recording(
+    loaded: &Loaded,
+    folder: &RunFolder,
+    plan: RecordPlan,
+    simulation: &Simulation,
+) -> Result<Recorder, RunError> {
+    write_atomically(folder.path_of(file::SCENE), loaded.scene.to_toml().as_bytes())?;
+    folder.reserve(summary_room(simulation))?;
+    Ok(Recorder::create(folder, plan, simulation)?)
+}
+
+/// Room that the summary of a run may need, in bytes.
+fn summary_room(simulation: &Simulation) -> usize {
+    let names = simulation.system().column_names();
+    let longest_name = names.iter().map(String::len).max().unwrap_or(0);
+    // Keys, indentation and the digits of a number.
+    let entry = longest_name + 64;
+    let state = simulation.state();
+    // An event has two names and four keys.
+    SUMMARY_ROOM + (names.len() + state.q.len() + state.v.len() + 4 * LISTED_EVENTS) * entry
 }
 
 fn progress(simulation: &Simulation, audit: &Audit) -> Progress {

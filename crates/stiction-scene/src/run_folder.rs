@@ -5,6 +5,11 @@
 //! or the new one is there. Only folders that Stiction made are ever replaced. A finished one is known by its
 //! `summary.json`, which has the version under the key `stiction`; an unfinished one by the marker file `.stiction-partial`,
 //! which the run keeps locked while it lives.
+//!
+//! However a run ends by itself, it takes its name with a summary that tells the outcome. For the case of a full disk it
+//! holds some room for the summary from the start. A process that is killed leaves `NAME.partial/` without a summary: an
+//! incomplete folder, but one whose tables are readable up to their last full row group. The next run of that name removes
+//! it, so whoever wants those rows renames it first.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -20,6 +25,9 @@ pub const SUMMARY_FILE: &str = "summary.json";
 pub const VERSION_KEY: &str = "stiction";
 /// The file that tells an unfinished run folder from any other.
 pub const MARKER_FILE: &str = ".stiction-partial";
+
+/// The file that keeps room on the disk for the summary while the run is written.
+const RESERVE_FILE: &str = ".stiction-reserve";
 
 /// Why a run folder could not be made or finished.
 #[derive(Debug, Error)]
@@ -150,7 +158,10 @@ impl RunFolder {
             _ => while_trying("create the folder", &partial)(cause),
         })?;
         let marker = partial.join(MARKER_FILE);
-        let file = File::create_new(&marker).map_err(while_trying("create", &marker))?;
+        let file = File::create_new(&marker).map_err(|cause| {
+            let _ = fs::remove_dir(&partial);
+            while_trying("create", &marker)(cause)
+        })?;
         let lock = file.try_lock().is_ok().then_some(file);
         Ok(Self { target, partial, old, lock })
     }
@@ -177,6 +188,25 @@ impl RunFolder {
     /// The folder as it will be when it is finished.
     pub fn final_path(&self) -> &Path {
         &self.target
+    }
+
+    /// Holds room on the disk until the summary is written, so that it fits when the tables have filled the disk.
+    ///
+    /// # Errors
+    /// [`RunFolderError::Io`] when there is not even so much room.
+    pub fn reserve(&self, bytes: usize) -> Result<(), RunFolderError> {
+        let path = self.partial.join(RESERVE_FILE);
+        fs::write(&path, vec![0; bytes]).map_err(while_trying("write", &path))
+    }
+
+    /// Writes the summary, in the room that was reserved for it.
+    ///
+    /// # Errors
+    /// [`RunFolderError::Unfinished`], which names the folder that holds the run.
+    pub fn write_summary(&self, text: &str) -> Result<(), RunFolderError> {
+        let _ = fs::remove_file(self.partial.join(RESERVE_FILE));
+        write_atomically(self.partial.join(SUMMARY_FILE), text.as_bytes())
+            .map_err(|cause| RunFolderError::Unfinished { partial: self.partial.clone(), cause: Box::new(cause) })
     }
 
     /// Gives the folder its final name in place of an older run, and returns it. All files must be closed.
@@ -216,12 +246,6 @@ impl RunFolder {
             let _ = remove_own_folder(&self.old);
         }
         Ok(())
-    }
-
-    /// Leaves the folder unfinished and returns its path, to tell the user: for a run whose files could not be closed.
-    /// The next run of that name removes it.
-    pub fn keep_partial(self) -> PathBuf {
-        self.partial
     }
 
     /// Removes the unfinished folder: for a run that ended before it had anything to tell.
@@ -493,7 +517,8 @@ mod tests {
         let target = home.path().join("rod");
         let run = RunFolder::create(&target).unwrap();
         fs::write(run.path_of("states.parquet"), "half").unwrap();
-        let partial = run.keep_partial();
+        let partial = run.partial_path().to_owned();
+        drop(run);
         assert_eq!(names_in(&partial), [MARKER_FILE, "states.parquet"]);
 
         let run = RunFolder::create(&target).unwrap();
@@ -527,6 +552,25 @@ mod tests {
         assert!(living.path_of("states.parquet").exists());
         drop(living);
         RunFolder::create(&target).unwrap();
+    }
+
+    #[test]
+    fn reserve_gives_way_to_the_summary() {
+        let home = tempfile::tempdir().unwrap();
+        let target = home.path().join("rod");
+        let run = RunFolder::create(&target).unwrap();
+        run.reserve(10_000).unwrap();
+        assert_eq!(fs::metadata(run.path_of(RESERVE_FILE)).unwrap().len(), 10_000);
+        run.write_summary(SUMMARY).unwrap();
+        run.finish().unwrap();
+        assert_eq!(names_in(&target), ["summary.json"]);
+
+        // A summary that cannot be written says where the run is.
+        let run = RunFolder::create(&target).unwrap();
+        fs::create_dir(run.path_of(SUMMARY_FILE)).unwrap();
+        let error = run.write_summary(SUMMARY).unwrap_err();
+        assert!(error.is_io() && error.to_string().contains("the run stays in"), "{error}");
+        assert!(error.to_string().contains("rod.partial"), "{error}");
     }
 
     #[test]

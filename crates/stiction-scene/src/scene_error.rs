@@ -51,9 +51,9 @@ pub enum SceneError {
 }
 
 impl SceneError {
-    /// Whether the machine is the cause, and not what the user wrote.
+    /// Whether the machine is the cause, and not what the user wrote. A file that is no text was read well.
     pub fn is_io(&self) -> bool {
-        matches!(self, Self::Read { .. })
+        matches!(self, Self::Read { cause, .. } if cause.kind() != std::io::ErrorKind::InvalidData)
     }
 
     /// What is wrong, without the place.

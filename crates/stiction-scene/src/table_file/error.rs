@@ -1,7 +1,7 @@
 //! What can go wrong with a table, in words.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -100,6 +100,21 @@ impl TableError {
     /// Whether the cause is the machine (a full disk, missing rights) and not what the file holds or the caller asked for.
     pub fn is_io(&self) -> bool {
         matches!(self, TableError::Io { .. } | TableError::Incomplete { .. })
+    }
+
+    /// The same error about a table whose folder has another name by now.
+    pub(crate) fn moved_to(mut self, folder: &Path) -> Self {
+        let (TableError::Io { file, .. }
+        | TableError::Incomplete { file, .. }
+        | TableError::DuplicateColumn { file, .. }
+        | TableError::NotParquet { file }
+        | TableError::Truncated { file }
+        | TableError::Damaged { file, .. }
+        | TableError::ForeignColumn { file, .. }
+        | TableError::MissingColumn { file, .. }
+        | TableError::WrongKind { file, .. }) = &mut self;
+        *file = folder.join(file.file_name().unwrap_or_default());
+        self
     }
 }
 

@@ -4,8 +4,10 @@
 //! Three kinds of column are enough for a run folder: reals (DOUBLE, byte-stream-split), integers (INT64) and texts (UTF-8
 //! strings), the last two with a dictionary. All are compressed with LZ4_RAW and have no nulls: a real that is not known is NaN.
 //!
-//! A row group is encoded in memory first and reaches the file in one piece, at an offset that the writer keeps. When the
-//! disk is full, the footer is therefore written over whatever followed the last whole row group, and the file stays readable.
+//! A row group is encoded in memory first and reaches the file in one piece with a footer, over the footer of the row groups
+//! before it. So a table is readable from its first moment on, and when the process is killed it holds every full row group;
+//! only a kill during that one write leaves a file without its end, which the reader then says. When the disk is full, the
+//! old footer is put back where it was, which takes no space.
 //!
 //! The footer carries a SHA-256 of the whole file, taken with the digest's own 64 characters as zeros, under a key that other
 //! readers ignore. A table that was altered on its way is refused before anything in it is decoded.

@@ -99,18 +99,17 @@ fn same_rows_give_same_bytes() {
 }
 
 #[test]
-fn full_row_group_reaches_the_file_before_close() {
+fn full_row_groups_are_readable_before_close() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("table.parquet");
     let mut writer = TableWriter::create(&path, columns(), 8).unwrap();
-    let length = || std::fs::metadata(&path).unwrap().len();
-    for row in 0..7 {
+    for row in 0..27 {
+        // What a process that is killed here leaves behind.
+        check_rows(&Table::read(&path).unwrap(), row / 8 * 8);
         append_row(&mut writer, row).unwrap();
     }
-    assert_eq!(length(), 4);
-    append_row(&mut writer, 7).unwrap();
-    assert!(length() > 4);
-    assert!(matches!(Table::read(&path), Err(TableError::Truncated { .. })));
+    writer.close().unwrap();
+    check_rows(&Table::read(&path).unwrap(), 27);
 }
 
 #[test]
@@ -267,15 +266,32 @@ fn damage_without_a_digest_is_no_panic() {
     }
 }
 
+/// How a disk takes new bytes for old ones.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Overwriting {
+    /// In their place.
+    InPlace,
+    /// Beside them, in whole blocks, and the old ones are freed afterwards.
+    CopyOnWrite,
+}
+
+/// Bytes of such a block.
+const COPIED_BLOCK: usize = 2048;
+
 /// A disk with room for `capacity` bytes, shared with the test that looks at it.
 struct SmallDisk {
     bytes: Arc<Mutex<Vec<u8>>>,
     capacity: usize,
+    overwriting: Overwriting,
 }
 
 impl Sink for SmallDisk {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut disk = self.bytes.lock().unwrap();
+        let needed = disk.len() + bytes.len().next_multiple_of(COPIED_BLOCK);
+        if self.overwriting == Overwriting::CopyOnWrite && needed > self.capacity {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         let start = offset as usize;
         let end = (start + bytes.len()).min(self.capacity);
         if disk.len() < end {
@@ -299,44 +315,54 @@ impl Sink for SmallDisk {
 fn full_disk_keeps_whole_row_groups() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("table.parquet");
-    let (rows, rows_per_group) = (100, 10);
-    let mut most_kept = 0;
-    for capacity in (0..).step_by(97) {
-        let bytes = Arc::new(Mutex::new(Vec::new()));
-        let disk = SmallDisk { bytes: bytes.clone(), capacity };
-        let Ok(mut writer) = TableWriter::with_sink(&path, Box::new(disk), columns(), rows_per_group) else {
-            continue;
-        };
-        let mut failures = 0;
-        for row in 0..rows {
-            match append_row(&mut writer, row) {
-                Ok(()) => assert_eq!(failures, 0, "a writer that failed stays failed"),
-                Err(error) => {
-                    assert!(error.is_io());
-                    failures += 1;
+    // The last five rows are written by `close`.
+    let (rows, rows_per_group) = (105, 10);
+    for overwriting in [Overwriting::InPlace, Overwriting::CopyOnWrite] {
+        let (mut most_kept, mut given_up, mut failed_at_close) = (0, 0, 0);
+        for capacity in (0..).step_by(97) {
+            let bytes = Arc::new(Mutex::new(Vec::new()));
+            let disk = SmallDisk { bytes: bytes.clone(), capacity, overwriting };
+            let Ok(mut writer) = TableWriter::with_sink(&path, Box::new(disk), columns(), rows_per_group) else {
+                assert_eq!(most_kept, 0, "room for rows, and then none for a table");
+                continue;
+            };
+            let mut accepted = 0;
+            for row in 0..rows {
+                match append_row(&mut writer, row) {
+                    Ok(()) => {
+                        assert_eq!(accepted, row, "a writer that failed stays failed");
+                        accepted += 1;
+                    }
+                    Err(error) => assert!(error.is_io()),
                 }
             }
-        }
-        let outcome = writer.close();
-        std::fs::write(&path, &*bytes.lock().unwrap()).unwrap();
-        match outcome {
-            Ok(kept) => {
-                assert_eq!(kept, rows as u64);
-                check_rows(&Table::read(&path).unwrap(), rows);
-                break;
+            let outcome = writer.close();
+            std::fs::write(&path, &*bytes.lock().unwrap()).unwrap();
+            match outcome {
+                Ok(kept) => {
+                    assert_eq!(kept, rows as u64);
+                    check_rows(&Table::read(&path).unwrap(), rows);
+                    break;
+                }
+                Err(TableError::Incomplete { rows_kept, rows_lost, cause, .. }) => {
+                    assert_eq!(cause.kind(), io::ErrorKind::StorageFull);
+                    assert_eq!(rows_kept % rows_per_group as u64, 0);
+                    assert!(rows_lost > 0 && rows_kept + rows_lost <= rows as u64);
+                    failed_at_close += usize::from(accepted == rows);
+                    assert!(rows_kept >= most_kept, "more space, fewer rows");
+                    most_kept = rows_kept;
+                    let groups_lost = accepted / rows_per_group - rows_kept as usize / rows_per_group;
+                    assert!(groups_lost <= 1, "the space of one group is enough for a footer");
+                    given_up += groups_lost;
+                    check_rows(&Table::read(&path).unwrap(), rows_kept as usize);
+                }
+                Err(error) => assert!(error.is_io() && most_kept == 0, "{overwriting:?}: {error}"),
             }
-            Err(TableError::Incomplete { rows_kept, rows_lost, cause, .. }) => {
-                assert_eq!(cause.kind(), io::ErrorKind::StorageFull);
-                assert_eq!(rows_kept % rows_per_group as u64, 0);
-                assert!(rows_lost > 0 && rows_kept + rows_lost <= rows as u64);
-                assert!(rows_kept >= most_kept, "more space, fewer rows");
-                most_kept = rows_kept;
-                check_rows(&Table::read(&path).unwrap(), rows_kept as usize);
-            }
-            Err(error) => assert!(error.is_io() && most_kept == 0, "{error}"),
         }
+        assert!(most_kept > 0 && failed_at_close > 0);
+        // Where the old footer can be put back in its place, no group that was written is lost.
+        assert_eq!(given_up > 0, overwriting == Overwriting::CopyOnWrite, "{given_up} groups were given up");
     }
-    assert!(most_kept > 0);
 }
 
 #[test]

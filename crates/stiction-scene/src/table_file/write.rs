@@ -1,4 +1,4 @@
-//! Writing: row groups one after the other, then the footer.
+//! Writing: row groups one after the other, each with a footer that the next one overwrites.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -47,8 +47,8 @@ struct WrittenGroup {
 
 /// Writes a table row by row.
 ///
-/// Rows are kept in memory until a row group is full. [`TableWriter::close`] writes the rest and the footer, without which
-/// no reader understands the file; a writer that is dropped does the same and ignores what goes wrong.
+/// Rows are kept in memory until a row group is full. [`TableWriter::close`] writes the rest; a writer that is dropped does
+/// the same and ignores what goes wrong.
 pub struct TableWriter {
     file: PathBuf,
     sink: Box<dyn Sink>,
@@ -102,7 +102,7 @@ impl TableWriter {
 
     pub(super) fn with_sink(
         path: &Path,
-        mut sink: Box<dyn Sink>,
+        sink: Box<dyn Sink>,
         specs: Vec<ColumnSpec>,
         rows_per_group: usize,
     ) -> Result<Self, TableError> {
@@ -112,9 +112,7 @@ impl TableWriter {
         let io_error = |cause| TableError::Io { file: path.to_owned(), action: "write", cause };
         let mut encoder = TrackedWrite::new(Vec::new());
         encoder.write_all(MAGIC).and_then(|()| encoder.flush()).map_err(io_error)?;
-        sink.write_at(0, encoder.inner()).map_err(io_error)?;
-        encoder.inner_mut().clear();
-        Ok(Self {
+        let mut writer = Self {
             file: path.to_owned(),
             sink,
             buffers: specs.iter().map(|spec| ColumnBuffer::new(spec.kind)).collect(),
@@ -130,7 +128,12 @@ impl TableWriter {
             digest: Sha256::new_with_prefix(MAGIC),
             failure: None,
             is_closed: false,
-        })
+        };
+        if let Err(cause) = writer.write_encoded(0) {
+            writer.is_closed = true; // there is no table to save
+            return Err(io_error(cause));
+        }
+        Ok(writer)
     }
 
     /// Appends one row. The closure gives the values from the first column to the last:
@@ -180,7 +183,7 @@ impl TableWriter {
         self.appended_rows
     }
 
-    /// Writes the last rows and the footer, and returns the number of rows in the file.
+    /// Writes the last rows, and returns the number of rows in the file.
     ///
     /// # Errors
     /// [`TableError::Incomplete`] when some rows could not be written and the file is readable without them;
@@ -194,7 +197,7 @@ impl TableWriter {
         TableError::Io { file: self.file.clone(), action: "write", cause }
     }
 
-    /// Encodes the buffered rows as a row group and writes it after the last one.
+    /// Encodes the buffered rows as a row group and writes it after the last one, with the footer that includes it.
     fn write_group(&mut self) -> io::Result<()> {
         let ordinal =
             i32::try_from(self.groups.len()).map_err(|_| io::Error::other("the file has too many row groups"))?;
@@ -236,15 +239,36 @@ impl TableWriter {
         self.buffered_rows = 0;
 
         self.encoder.flush()?;
-        self.sink.write_at(self.whole_length, self.encoder.inner())?;
-        self.groups.push(WrittenGroup { metadata, start: self.whole_length, digest_before: self.digest.clone() });
+        let start = self.whole_length;
+        self.groups.push(WrittenGroup { metadata, start, digest_before: self.digest.clone() });
         self.whole_length += self.encoder.inner().len() as u64;
         self.digest.update(self.encoder.inner());
-        self.encoder.inner_mut().clear();
+        self.write_encoded(start).inspect_err(|_| {
+            self.give_up_last_group();
+        })
+    }
+
+    /// Writes what was encoded and the footer in one piece. The file ends with it: it reaches further than the footer that
+    /// was there before.
+    fn write_encoded(&mut self, start: u64) -> io::Result<()> {
+        let footer = self.footer()?;
+        let bytes = self.encoder.inner_mut();
+        bytes.extend_from_slice(&footer);
+        self.sink.write_at(start, bytes)?;
+        bytes.clear();
         Ok(())
     }
 
-    /// Writes what is buffered, then the footer; gives up row groups from the end until there is space for a footer.
+    /// Forgets the last row group; false when there is none.
+    fn give_up_last_group(&mut self) -> bool {
+        let Some(group) = self.groups.pop() else { return false };
+        self.whole_length = group.start;
+        self.digest = group.digest_before;
+        true
+    }
+
+    /// Writes what is buffered. After a failure, now or before, puts the footer back over what the failed row group left; a
+    /// file system that needs new space even for that is given the space of row groups, from the last one on.
     fn write_rest(&mut self) -> Result<u64, TableError> {
         if self.failure.is_none() && self.buffered_rows > 0 {
             // A closure that panicked in `append` leaves a row that is filled in part.
@@ -253,14 +277,12 @@ impl TableWriter {
             }
             self.failure = self.write_group().err();
         }
-        while let Err(cause) = self.write_footer() {
-            self.failure.get_or_insert(copy_of(&cause));
-            match self.groups.pop() {
-                Some(group) => {
-                    self.whole_length = group.start;
-                    self.digest = group.digest_before;
+        if self.failure.is_some() {
+            while let Err(cause) = self.write_footer() {
+                if !self.give_up_last_group() {
+                    return Err(self.write_error(cause));
                 }
-                None => return Err(self.write_error(cause)),
+                let _ = self.sink.truncate(self.whole_length);
             }
         }
         let rows_kept = self.written_rows();
@@ -280,7 +302,8 @@ impl TableWriter {
         rows.sum::<i64>() as u64
     }
 
-    fn write_footer(&mut self) -> io::Result<()> {
+    /// The footer of a file that ends with the last row group.
+    fn footer(&self) -> io::Result<Vec<u8>> {
         let metadata = ParquetMetaData::new(
             FileMetaData::new(
                 self.properties.writer_version().as_num(),
@@ -297,7 +320,11 @@ impl TableWriter {
         let digest = hexadecimal(self.digest.clone().chain_update(&footer));
         let place = digest_place(&footer).expect("the footer has the key we gave it");
         footer[place..place + DIGEST_LENGTH].copy_from_slice(digest.as_bytes());
-        // Over what a failed row group left behind, so that the footer needs as little new space as possible.
+        Ok(footer)
+    }
+
+    fn write_footer(&mut self) -> io::Result<()> {
+        let footer = self.footer()?;
         self.sink.write_at(self.whole_length, &footer)?;
         self.sink.truncate(self.whole_length + footer.len() as u64)
     }
