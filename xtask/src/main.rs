@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `demo.rs` | the demonstration: build, simulate the rod, draw it |
 //! | `test.rs` | the list of suites, how they run, the table at the end |
+//! | `bench.rs` | the benchmarks |
 //! | `setup.rs` | the tools the suites need, and how a missing one is installed |
 //! | `documentation.rs` | `cargo doc`, where any warning is a failure |
 //! | `scenes.rs` | every scene checked and run, one of them twice |
@@ -16,6 +17,7 @@
 //! | `process.rs` | starting programs and telling how long they took |
 //! | `json.rs` | one string out of a JSON document |
 
+mod bench;
 mod demo;
 mod documentation;
 mod examples;
@@ -39,6 +41,8 @@ jobs:
   demo              build Stiction, simulate the rod, draw it
   test              run every suite of checks
   test SUITE...     run only the suites named
+  bench             measure solvers and steps, accuracy beside speed
+  bench ID...       only the benchmarks named: lemke, step, siconos
   help              this text
 ";
 
@@ -81,6 +85,7 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
             let workspace = Workspace::find().map_err(Failure::Work)?;
             if test::run(&workspace, &suites) { Ok(()) } else { Err(Failure::Reported) }
         }
+        "bench" => bench::run(&Workspace::find().map_err(Failure::Work)?, rest).map_err(Failure::Work),
         "help" | "--help" | "-h" => {
             print!("{HELP}\nsuites: {}\n", test::suite_names());
             Ok(())

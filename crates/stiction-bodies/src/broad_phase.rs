@@ -68,17 +68,17 @@ fn widest_axis(spheres: &[(DVec3, f64)]) -> usize {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+    use stiction_dynamics::families::Generator;
 
     #[test]
     fn finds_exactly_the_near_pairs() {
         // A jittered cloud and one infinite sphere, against all pairs.
-        let mut seed = 1u64;
-        let mut random = || {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 11) as f64 / (1u64 << 53) as f64
-        };
+        let mut random = Generator::new(1);
         let mut spheres: Vec<(DVec3, f64)> = (0..60)
-            .map(|_| (DVec3::new(10.0 * random(), 3.0 * random(), 3.0 * random()), 0.1 + 0.4 * random()))
+            .map(|_| {
+                let centre = DVec3::from_array([10.0, 3.0, 3.0].map(|extent| random.uniform(0.0, extent)));
+                (centre, random.uniform(0.1, 0.5))
+            })
             .collect();
         spheres.push((DVec3::ZERO, f64::INFINITY));
         let horizon = 0.3;

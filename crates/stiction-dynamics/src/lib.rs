@@ -16,6 +16,7 @@ pub mod contact_problem;
 pub mod contact_solver;
 pub mod error;
 pub mod events;
+pub mod families;
 pub mod formulation;
 pub mod friction;
 pub mod inertia;
@@ -34,7 +35,7 @@ pub use contact_problem::{
 pub use contact_solver::{ContactMethod, ContactSolver};
 pub use error::{ContactError, StepError};
 pub use events::{ContactMode, Event, ModeTracker};
-pub use formulation::pyramid::{Directions, PyramidSettings};
+pub use formulation::pyramid::{Directions, Pyramid, PyramidSettings};
 pub use friction::FrictionLaw;
 pub use inertia::Inertia;
 pub use row::Row;

@@ -3,24 +3,11 @@
 use std::fmt::Write;
 
 use stiction_dynamics::Audit;
+use stiction_dynamics::families::Generator;
 use stiction_scene::load::parse;
 
-/// A small deterministic generator, so that a failing case can be named by its number.
-struct Random(u64);
-
-impl Random {
-    fn uniform(&mut self, low: f64, high: f64) -> f64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        low + (high - low) * ((self.0 >> 11) as f64 / (1u64 << 53) as f64)
-    }
-
-    fn vector(&mut self, size: f64) -> String {
-        format!("[{:?}, {:?}, {:?}]", self.uniform(-size, size), self.uniform(-size, size), self.uniform(-size, size))
-    }
-}
-
 fn scene(case: u64, version: &str) -> String {
-    let mut random = Random(1000 + case);
+    let mut random = Generator::new(1000 + case);
     let (h, mu) = ([0.001, 0.002, 0.005, 0.01][case as usize % 4], [0.3, 0.8, 2.0][case as usize % 3]);
     let mut text = format!(
         r#"
@@ -58,7 +45,7 @@ shape = [{{ half-space = {{ normal = [0.0, 0.0, 1.0] }} }}]
         write!(
             text,
             "[[body]]\nname = \"b{number}\"\ngroup = \"{group}\"\nmaterial = \"wood\"\ndensity = {density:?}\n\
-             position = {position:?}\nvelocity = {velocity}\nangular-velocity = {spin}\nshape = [{{ {shape} }}]\n"
+             position = {position:?}\nvelocity = {velocity:?}\nangular-velocity = {spin:?}\nshape = [{{ {shape} }}]\n"
         )
         .expect("writing to a string");
     }

@@ -210,6 +210,11 @@ fn parse_matrix(text: &str) -> Result<Mat<f64>, (usize, String)> {
     if read < announced {
         return Err((last, format!("the file ends after {read} of {announced} entries: it is truncated")));
     }
+    // A file cut within its last number would give another number.
+    if announced > 0 && !text.ends_with('\n') {
+        let message = "the last line does not end: the file may be truncated. If it is whole, add a line break";
+        return Err((last, message.to_owned()));
+    }
     Ok(matrix)
 }
 
@@ -242,6 +247,7 @@ mod tests {
             (format!("{head}2 2 1\n1 1 x\n"), 3, "`x` is not a number"),
             (format!("{head}2 2 1\n1 1 nan\n"), 3, "must be finite"),
             (format!("{head}2 2 2\n1 1 1.0\n"), 3, "truncated"),
+            (format!("{head}2 2 1\n1 1 1."), 3, "may be truncated"),
             (format!("{head}2 2 1\n1 1 1.0\n1 2 1.0\n"), 4, "more than the 1 entries"),
             (format!("{head}99999999999 99999999999 1\n1 1 1\n"), 2, "too large"),
         ] {

@@ -3,6 +3,7 @@
 //! [`reproduce`] repeats the papers' experiments, [`run_figure`] draws a run folder, [`figure`] is the drawing board of both,
 //! [`solve_problem`] compares methods on problem files.
 
+pub mod bench;
 pub mod figure;
 pub mod reproduce;
 pub mod run_figure;

@@ -277,6 +277,15 @@ impl Pyramid {
         Ok(self.lcp.to_lcp()?.permuted(&self.lcp.order_of_the_paper()))
     }
 
+    /// The same problem in the shape in which it is solved.
+    ///
+    /// # Errors
+    /// [`ContactError`] as for [`solve`](Self::solve).
+    pub fn contact_lcp(&mut self, problem: &ContactProblem) -> Result<ContactLcp, ContactError> {
+        self.state(problem)?;
+        Ok(self.lcp.clone())
+    }
+
     /// States the complementarity problem. Where there are joints, returns what they were eliminated with.
     fn state(&mut self, problem: &ContactProblem) -> Result<Option<(MixedLcp, Elimination)>, ContactError> {
         let mut data = self.lcp.take_data();

@@ -1,0 +1,110 @@
+//! What the families share: bodies with their coordinates, and contacts between them.
+
+use super::{GRAVITY, Generator, STEP};
+use crate::{ContactCondition, ContactId, ContactProblem, Row};
+
+/// A problem that grows body by body and contact by contact.
+pub(super) struct Assembly {
+    problem: ContactProblem,
+    is_planar: bool,
+}
+
+/// A contact between two bodies, or a body and the ground.
+#[derive(Clone)]
+pub(super) struct Touch {
+    /// The body on which the impulse acts, and the contact point relative to its centre.
+    pub first: (usize, [f64; 3]),
+    /// The body that takes the reaction; none for the ground.
+    pub second: Option<(usize, [f64; 3])>,
+    /// Unit normal towards the first body, and the two tangents.
+    pub frame: [[f64; 3]; 3],
+    /// Gap over step, in m/s.
+    pub normal_bias: f64,
+    /// Coefficient of friction.
+    pub mu: f64,
+}
+
+impl Assembly {
+    pub fn new(is_planar: bool) -> Self {
+        Self { problem: ContactProblem::default(), is_planar }
+    }
+
+    /// Adds a body with its free motion: random in every coordinate, up to the kick, plus gravity.
+    pub fn push_body(&mut self, mass: f64, inertia: [[f64; 3]; 3], kick: f64, random: &mut Generator) {
+        let ContactProblem { inertia: masses, free_motion, .. } = &mut self.problem;
+        if self.is_planar {
+            masses.push_scalar(mass);
+            masses.push_scalar(mass);
+            masses.push_scalar(inertia[1][1]);
+        } else {
+            (0..3).for_each(|_| masses.push_scalar(mass));
+            masses.push_block(3, inertia.as_flattened());
+        }
+        let upwards = free_motion.len() + if self.is_planar { 1 } else { 2 };
+        let count = if self.is_planar { 3 } else { 6 };
+        free_motion.extend((0..count).map(|_| random.uniform(-kick, kick)));
+        free_motion[upwards] -= GRAVITY * STEP;
+    }
+
+    pub fn push_contact(&mut self, touch: &Touch) {
+        let [normal, tangents @ ..] = touch.frame.map(|direction| self.row(touch, direction));
+        let tangent_count = if self.is_planar { 1 } else { 2 };
+        self.problem.contacts.push(ContactCondition {
+            id: ContactId::number(self.problem.contacts.len() as u32),
+            normal,
+            normal_bias: touch.normal_bias,
+            tangents: tangents.into_iter().take(tangent_count).collect(),
+            mu: touch.mu,
+            ..Default::default()
+        });
+    }
+
+    /// The velocity of the first body over the second at the contact, along a direction, as a row.
+    fn row(&self, touch: &Touch, direction: [f64; 3]) -> Row {
+        let mut row = Row::new();
+        let ends = [(Some(touch.first), 1.0), (touch.second, -1.0)];
+        for ((body, arm), sign) in ends.into_iter().filter_map(|(end, sign)| end.map(|end| (end, sign))) {
+            let moment = cross(arm, direction);
+            if self.is_planar {
+                let entries = [direction[0], direction[2], moment[1]];
+                entries.iter().enumerate().for_each(|(i, entry)| row.push(3 * body + i, sign * entry));
+            } else {
+                let entries = direction.iter().chain(&moment).enumerate();
+                entries.for_each(|(i, entry)| row.push(6 * body + i, sign * entry));
+            }
+        }
+        row
+    }
+
+    /// The problem, its inertia factored.
+    pub fn finish(mut self) -> ContactProblem {
+        self.problem.inertia.factor().expect("bodies have positive masses");
+        self.problem
+    }
+}
+
+/// Inertia of a box about its centre, along its edges.
+pub(super) fn box_inertia(mass: f64, half_extents: [f64; 3]) -> [[f64; 3]; 3] {
+    let [x, y, z] = half_extents.map(|half| half * half * mass / 3.0);
+    [[y + z, 0.0, 0.0], [0.0, x + z, 0.0], [0.0, 0.0, x + y]]
+}
+
+/// The normal and two tangents, the first of them in the plane of x and z where the normal is.
+pub(super) fn frame(normal: [f64; 3]) -> [[f64; 3]; 3] {
+    let first = unit(cross([0.0, 1.0, 0.0], normal));
+    [normal, first, cross(normal, first)]
+}
+
+pub(super) fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+pub(super) fn unit(a: [f64; 3]) -> [f64; 3] {
+    let length = a.iter().map(|x| x * x).sum::<f64>().sqrt();
+    a.map(|x| x / length)
+}
+
+/// $a + f b$.
+pub(super) fn along(a: [f64; 3], factor: f64, b: [f64; 3]) -> [f64; 3] {
+    [a[0] + factor * b[0], a[1] + factor * b[1], a[2] + factor * b[2]]
+}

@@ -1,0 +1,69 @@
+//! Boxes on top of each other.
+
+use super::Generator;
+use super::bodies::{Assembly, Touch, box_inertia, frame};
+use crate::ContactProblem;
+
+/// A tower of unit cubes of 1 kg with four contacts a level, at the corners.
+///
+/// The forces of a level are not unique, so $W$ has a large null space, and without a kick every ratio test is a tie.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tower {
+    /// Number of cubes.
+    pub levels: usize,
+    /// Mass of the top cube, in kg; a heavy one is the hard case.
+    pub top_mass: f64,
+    /// Coefficient of friction.
+    pub mu: f64,
+    /// Largest random velocity, in m/s and rad/s.
+    pub kick: f64,
+}
+
+impl Default for Tower {
+    fn default() -> Self {
+        Self { levels: 10, top_mass: 1.0, mu: 0.5, kick: 0.05 }
+    }
+}
+
+impl Tower {
+    /// The problem of a seed.
+    pub fn problem(&self, seed: u64) -> ContactProblem {
+        let mut random = Generator::new(seed);
+        let mut assembly = Assembly::new(false);
+        for level in 0..self.levels {
+            let mass = if level + 1 == self.levels { self.top_mass } else { 1.0 };
+            assembly.push_body(mass, box_inertia(mass, [0.5; 3]), self.kick, &mut random);
+            for (x, y) in [(0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5)] {
+                assembly.push_contact(&Touch {
+                    first: (level, [x, y, -0.5]),
+                    second: level.checked_sub(1).map(|below| (below, [x, y, 0.5])),
+                    frame: frame([0.0, 0.0, 1.0]),
+                    normal_bias: 0.0,
+                    mu: self.mu,
+                });
+            }
+        }
+        assembly.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tower_has_four_contacts_a_level_and_the_heavy_cube_on_top() {
+        let problem = Tower { levels: 3, top_mass: 1e3, ..Default::default() }.problem(1);
+        problem.check().unwrap();
+        assert_eq!((problem.contacts.len(), problem.free_motion.len()), (12, 18));
+        // A cube of side one: m / 6.
+        assert_eq!((problem.inertia.entry(0, 0), problem.inertia.entry(12, 12)), (1.0, 1e3));
+        assert!((problem.inertia.entry(15, 15) - 1e3 / 6.0).abs() < 1e-12);
+        // All bodies rise at the same speed: only the contacts with the ground open.
+        let rise: Vec<f64> = (0..18).map(|i| if i % 6 == 2 { 0.7 } else { 0.0 }).collect();
+        for (number, contact) in problem.contacts.iter().enumerate() {
+            assert_eq!(contact.normal_rate(&rise), if number < 4 { 0.7 } else { 0.0 });
+            assert_eq!(contact.slip(&rise), [0.0; 3]);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Benchmarks: accuracy beside speed, on problems made from seeds.
+//!
+//! | id | measures |
+//! |---|---|
+//! | `lemke` | the revised method cold and warm, and the tableau, on families of contact problems: [`lemke`] |
+//! | `siconos` | the same LCP files by Siconos, where it is installed: [`siconos`] |
+//! | `step` | whole time steps of built-in scenes, without audit and recording: [`step`] |
+//!
+//! Times are per-thread processor time, best of a few, with a [reference kernel](timing::reference_kernel) in the same run: on a
+//! shared machine compare ratios, and between machines divide by the kernel.
+
+pub mod lemke;
+pub mod siconos;
+pub mod step;
+pub mod timing;
