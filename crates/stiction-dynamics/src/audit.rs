@@ -119,31 +119,24 @@ impl Audit {
         self.balance.clear();
         self.balance.resize(n, 0.0);
         self.inertia.clear();
-        system.mass_matrix(step.state.t, &step.linearized_at, &mut self.inertia);
+        system.mass_matrix(step.linearized_time, &step.linearized_at, &mut self.inertia);
         self.inertia.apply(&self.change, &mut self.balance);
         let mut impulse_scale = largest(&self.balance);
         for i in 0..n {
             self.balance[i] -= h * step.force[i];
             impulse_scale = impulse_scale.max((h * step.force[i]).abs());
         }
-        let middle = before.t + h / 2.0;
         self.force.clear();
         self.force.resize(n, 0.0);
-        // The configuration at which the scheme took its forces is the middle of the step at constant velocity.
-        let mut q_middle = std::mem::take(&mut self.change);
-        q_middle.clear();
-        q_middle.extend_from_slice(&before.q);
-        system.advance(&before.q, v, h / 2.0, &mut q_middle);
         for (cause, work) in [
             (ForceCause::Potential, &mut energy.potential_forces),
             (ForceCause::Gyroscopic, &mut energy.gyroscopic),
             (ForceCause::Applied, &mut energy.applied),
         ] {
             self.force.fill(0.0);
-            system.force_by_cause(cause, middle, &q_middle, v, &mut self.force);
+            system.force_by_cause(cause, step.force_time, &step.force_at, v, &mut self.force);
             *work = h * dot(&self.force, &self.mean);
         }
-        self.change = q_middle;
 
         // Energies are measured against the largest kinetic energy of the step; that of the free motion counts, because a
         // system at rest has no other.

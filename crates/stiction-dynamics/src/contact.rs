@@ -42,8 +42,19 @@ pub struct Contact {
     pub tangent_drift: [f64; 3],
     /// Friction law.
     pub friction: FrictionLaw,
+    /// What an impact gives back; a scheme whose impacts are inelastic ignores it.
+    pub restitution: Restitution,
     /// Where the contact is, for recordings and pictures; the mechanics do not use it.
     pub frame: Option<ContactFrame>,
+}
+
+/// Newton's law of restitution, \[GS05\] (11): the share of the approach that an impact gives back, each from 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Restitution {
+    /// In normal direction, $\varepsilon_N$.
+    pub normal: f64,
+    /// In tangential direction, $\varepsilon_T$, as far as friction allows.
+    pub tangential: f64,
 }
 
 /// Place and axes of a contact in world coordinates.

@@ -20,6 +20,7 @@ pub mod families;
 pub mod formulation;
 pub mod friction;
 pub mod inertia;
+pub mod linear_system;
 pub mod reference;
 pub mod row;
 pub mod scheme;
@@ -28,7 +29,7 @@ pub mod state;
 pub mod system;
 
 pub use audit::{Audit, EnergyByCause, StepAudit};
-pub use contact::{Contact, ContactFrame, ContactId, FrictionElement, Joint, Tangents};
+pub use contact::{Contact, ContactFrame, ContactId, FrictionElement, Joint, Restitution, Tangents};
 pub use contact_problem::{
     ContactCondition, ContactImpulse, ContactProblem, ContactSolution, FrictionCondition, JointCondition,
 };
@@ -38,7 +39,9 @@ pub use events::{ContactMode, Event, ModeTracker};
 pub use formulation::pyramid::{Directions, Pyramid, PyramidSettings};
 pub use friction::FrictionLaw;
 pub use inertia::Inertia;
+pub use linear_system::{LinearContact, LinearFriction, LinearSystem, LinearSystemData, LinearSystemError};
 pub use row::Row;
+pub use scheme::moreau_midpoint::{MoreauMidpoint, MoreauMidpointSettings};
 pub use scheme::stewart_trinkle::{StewartTrinkle, StewartTrinkleSettings, Version};
 pub use scheme::{Scheme, Step, StepReport};
 pub use simulation::{Simulation, TimeGrid};

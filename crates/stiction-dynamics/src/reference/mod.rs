@@ -2,6 +2,8 @@
 
 mod rod;
 mod slider;
+mod woodpecker;
 
 pub use rod::Rod;
 pub use slider::Slider;
+pub use woodpecker::Woodpecker;

@@ -1,5 +1,6 @@
 //! Time-stepping schemes: from one state to the next.
 
+pub mod moreau_midpoint;
 pub mod stewart_trinkle;
 
 use stiction_solve::SolveReport;
@@ -29,6 +30,12 @@ pub struct Step {
     pub state: State,
     /// Configuration at which contacts, friction and joints were evaluated.
     pub linearized_at: Vec<f64>,
+    /// Time that belongs to it, in seconds.
+    pub linearized_time: f64,
+    /// Configuration and time at which the forces were evaluated.
+    pub force_at: Vec<f64>,
+    /// Time that belongs to it, in seconds.
+    pub force_time: f64,
     /// The generalised force $k$ of the step, by the system's own axes.
     pub force: Vec<f64>,
     /// Contacts that took part, in the order of the problem.
@@ -61,4 +68,12 @@ pub struct StepReport {
     /// Energy that the scheme itself adds (negative: removes), by its defect formula, in joules. It is exact for constant
     /// inertia and a linear potential.
     pub energy_defect: f64,
+}
+
+/// Refuses a step whose result is not finite.
+fn check_finite(t: f64, what: &'static str, values: &[f64]) -> Result<(), StepError> {
+    match values.iter().position(|value| !value.is_finite()) {
+        Some(index) => Err(StepError::NotFinite { t, what, index, value: values[index] }),
+        None => Ok(()),
+    }
 }

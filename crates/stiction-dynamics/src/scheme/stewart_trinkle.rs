@@ -16,7 +16,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Scheme, Step, StepReport};
+use super::{Scheme, Step, StepReport, check_finite};
 use crate::{
     Contact, ContactCondition, ContactId, ContactSolver, ForceCause, FrictionCondition, JointCondition,
     MechanicalSystem, State, StepError,
@@ -222,6 +222,9 @@ impl Scheme for StewartTrinkle {
             self.settings.version == Version::Linear || out.report.last_move <= self.settings.position_tolerance;
 
         out.linearized_at.clone_from(&self.q_hat);
+        out.linearized_time = t_new;
+        out.force_at.clone_from(&self.q_middle);
+        out.force_time = t + h / 2.0;
         out.state.t = t_new;
         out.state.q.clone_from(&self.q_new);
         out.state.v.clone_from(&out.solution.motion);
@@ -264,11 +267,4 @@ fn insert(id: ContactId, list: &mut Vec<ContactId>) {
 
 fn largest_difference(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).fold(0.0, |largest, (a, b)| largest.max((a - b).abs()))
-}
-
-fn check_finite(t: f64, what: &'static str, values: &[f64]) -> Result<(), StepError> {
-    match values.iter().position(|value| !value.is_finite()) {
-        Some(index) => Err(StepError::NotFinite { t, what, index, value: values[index] }),
-        None => Ok(()),
-    }
 }

@@ -1,0 +1,375 @@
+//! Systems given by matrices: constant inertia, linear damping and springs, affine gaps.
+//!
+//! $$ M \dot v = f - C v - K q + \text{contact forces}, \qquad \dot q = v, \qquad g_i = g_{0i} + n_i q + \hat g_i t. $$
+//!
+//! Small motions of mechanisms with clearance are such systems: the woodpecker toy of \[GS05\], carts between stops.
+
+use faer::Mat;
+
+use crate::{
+    Contact, ContactId, ForceCause, FrictionElement, FrictionLaw, Inertia, MechanicalSystem, Restitution, Row, State,
+};
+
+/// Entries of $K - K^T$ up to this, relative to the largest of $K$, are rounding.
+const SYMMETRY_TOLERANCE: f64 = 1e-12;
+
+/// A system given by matrices. One that exists is well formed.
+#[derive(Clone, Debug)]
+pub struct LinearSystem {
+    coordinates: Vec<String>,
+    mass: Mat<f64>,
+    damping: Mat<f64>,
+    stiffness: Mat<f64>,
+    has_potential: bool,
+    force: Vec<f64>,
+    contacts: Vec<LinearContact>,
+    friction: Vec<LinearFriction>,
+}
+
+/// What a [`LinearSystem`] is made of. Sizes are checked when the system is made.
+#[derive(Clone, Debug, Default)]
+pub struct LinearSystemData {
+    /// Names of the coordinates; the names of the velocities begin with `v_`.
+    pub coordinates: Vec<String>,
+    /// Mass matrix $M$, row by row; symmetric and positive definite.
+    pub mass: Vec<Vec<f64>>,
+    /// Damping matrix $C$, row by row; empty for none.
+    pub damping: Vec<Vec<f64>>,
+    /// Stiffness matrix $K$, row by row; empty for none.
+    pub stiffness: Vec<Vec<f64>>,
+    /// Constant force $f$; empty for none.
+    pub force: Vec<f64>,
+    /// The possible contacts.
+    pub contacts: Vec<LinearContact>,
+    /// Friction elements without a normal row.
+    pub friction: Vec<LinearFriction>,
+}
+
+/// A contact with an affine gap.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinearContact {
+    /// Name, for recordings.
+    pub name: String,
+    /// Gap at $q = 0$, $t = 0$.
+    pub gap: f64,
+    /// The row $n$.
+    pub normal: Vec<f64>,
+    /// Rate $\hat g$ of the gap that does not come from $v$.
+    pub normal_drift: f64,
+    /// The rows of the sliding velocity, none to two.
+    pub tangents: Vec<Vec<f64>>,
+    /// Part of the sliding velocity that does not come from $v$, one per row; empty for none.
+    pub tangent_drift: Vec<f64>,
+    /// Coefficient of friction.
+    pub mu: f64,
+    /// What an impact gives back.
+    pub restitution: Restitution,
+}
+
+/// Friction that does not depend on a load.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinearFriction {
+    /// Name, for recordings.
+    pub name: String,
+    /// The rows of the sliding velocity, one or two.
+    pub tangents: Vec<Vec<f64>>,
+    /// Part of the sliding velocity that does not come from $v$, one per row; empty for none.
+    pub tangent_drift: Vec<f64>,
+    /// Largest friction force.
+    pub bound: f64,
+}
+
+/// What is wrong with the data of a linear system.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LinearSystemError {
+    /// A matrix or row has another size than the coordinates ask for.
+    #[error("{what} has {found} entries, but there are {expected} coordinates")]
+    Length {
+        /// Which of the data.
+        what: String,
+        /// Its length.
+        found: usize,
+        /// Number of coordinates.
+        expected: usize,
+    },
+    /// A number is outside of its range.
+    #[error("{what} is {value}: {remedy}")]
+    Value {
+        /// Which number.
+        what: String,
+        /// The value found.
+        value: f64,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The mass matrix is singular or not symmetric and positive definite.
+    #[error("the mass matrix is not symmetric and positive definite: {reason}")]
+    Mass {
+        /// What shows it.
+        reason: String,
+    },
+    /// A contact or friction element has a number of rows that no method can treat.
+    #[error("{what} has {found} rows of sliding velocity, but {expected} are possible")]
+    Tangents {
+        /// Which contact or friction element.
+        what: String,
+        /// Number found.
+        found: usize,
+        /// What is possible.
+        expected: &'static str,
+    },
+}
+
+impl LinearSystem {
+    /// The system with these data.
+    ///
+    /// # Errors
+    /// [`LinearSystemError`] that names what is wrong.
+    pub fn new(data: LinearSystemData) -> Result<Self, LinearSystemError> {
+        let n = data.coordinates.len();
+        let mass = matrix("the mass matrix", &data.mass, n)?;
+        check_mass(&mass)?;
+        let damping = matrix_or_zero("the damping matrix", &data.damping, n)?;
+        let stiffness = matrix_or_zero("the stiffness matrix", &data.stiffness, n)?;
+        let force = if data.force.is_empty() { vec![0.0; n] } else { data.force };
+        check_row("the force", &force, n)?;
+        for contact in &data.contacts {
+            let what = |part: &str| format!("{part} of contact `{}`", contact.name);
+            check_row(&what("the normal row"), &contact.normal, n)?;
+            check_finite(&what("the gap"), contact.gap)?;
+            check_finite(&what("the drift of the gap"), contact.normal_drift)?;
+            if contact.tangents.len() > 2 {
+                let what = format!("contact `{}`", contact.name);
+                return Err(LinearSystemError::Tangents {
+                    what,
+                    found: contact.tangents.len(),
+                    expected: "none to two",
+                });
+            }
+            check_tangents(&what("the rows of sliding velocity"), &contact.tangents, &contact.tangent_drift, n)?;
+            check_range(&what("the coefficient of friction"), contact.mu, f64::INFINITY)?;
+            check_range(&what("the restitution"), contact.restitution.normal, 1.0)?;
+            check_range(&what("the tangential restitution"), contact.restitution.tangential, 1.0)?;
+        }
+        for element in &data.friction {
+            let what = |part: &str| format!("{part} of friction element `{}`", element.name);
+            if !(1..=2).contains(&element.tangents.len()) {
+                let what = format!("friction element `{}`", element.name);
+                return Err(LinearSystemError::Tangents {
+                    what,
+                    found: element.tangents.len(),
+                    expected: "one or two",
+                });
+            }
+            check_tangents(&what("the rows of sliding velocity"), &element.tangents, &element.tangent_drift, n)?;
+            check_range(&what("the bound"), element.bound, f64::INFINITY)?;
+        }
+        let size = (0..n).flat_map(|i| (0..n).map(move |j| (i, j)));
+        let (largest, asymmetry) = size.fold((0.0f64, 0.0f64), |(largest, asymmetry), (i, j)| {
+            (largest.max(stiffness[(i, j)].abs()), asymmetry.max((stiffness[(i, j)] - stiffness[(j, i)]).abs()))
+        });
+        Ok(Self {
+            coordinates: data.coordinates,
+            mass,
+            damping,
+            stiffness,
+            has_potential: asymmetry <= SYMMETRY_TOLERANCE * largest,
+            force,
+            contacts: data.contacts,
+            friction: data.friction,
+        })
+    }
+
+    /// Names of the coordinates.
+    pub fn coordinates(&self) -> &[String] {
+        &self.coordinates
+    }
+
+    /// The possible contacts.
+    pub fn linear_contacts(&self) -> &[LinearContact] {
+        &self.contacts
+    }
+
+    /// Gap of a contact.
+    pub fn gap(&self, contact: usize, t: f64, q: &[f64]) -> f64 {
+        let contact = &self.contacts[contact];
+        contact.gap + contact.normal_drift * t + dot(&contact.normal, q)
+    }
+
+    /// Adds `factor` times a matrix times a vector.
+    fn add_product(&self, matrix: &Mat<f64>, factor: f64, x: &[f64], out: &mut [f64]) {
+        for (j, &value) in x.iter().enumerate() {
+            for (out, entry) in out.iter_mut().zip(matrix.col_as_slice(j)) {
+                *out += factor * entry * value;
+            }
+        }
+    }
+}
+
+impl MechanicalSystem for LinearSystem {
+    fn velocity_count(&self) -> usize {
+        self.coordinates.len()
+    }
+
+    fn mass_matrix(&self, _t: f64, _q: &[f64], out: &mut Inertia) {
+        let n = self.coordinates.len();
+        // One block: factored by Cholesky without allocation.
+        let entries: smallvec::SmallVec<[f64; 64]> = (0..n * n).map(|k| self.mass[(k / n, k % n)]).collect();
+        out.push_block(n, &entries);
+    }
+
+    fn force(&self, _t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {
+        k.copy_from_slice(&self.force);
+        self.add_product(&self.stiffness, -1.0, q, k);
+        self.add_product(&self.damping, -1.0, v, k);
+    }
+
+    fn force_by_cause(&self, cause: ForceCause, _t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {
+        k.fill(0.0);
+        match cause {
+            ForceCause::Potential => {
+                k.copy_from_slice(&self.force);
+                if self.has_potential {
+                    self.add_product(&self.stiffness, -1.0, q, k);
+                }
+            }
+            ForceCause::Applied => {
+                self.add_product(&self.damping, -1.0, v, k);
+                if !self.has_potential {
+                    self.add_product(&self.stiffness, -1.0, q, k);
+                }
+            }
+            ForceCause::Gyroscopic => {}
+        }
+    }
+
+    fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
+        for (number, contact) in self.contacts.iter().enumerate() {
+            let gap = self.gap(number, t, q);
+            if gap > horizon {
+                continue;
+            }
+            let is_rough = contact.mu > 0.0 && !contact.tangents.is_empty();
+            out.push(Contact {
+                id: ContactId::number(number as u32),
+                gap,
+                normal: Row::from_dense(&contact.normal),
+                normal_drift: contact.normal_drift,
+                tangents: contact.tangents.iter().filter(|_| is_rough).map(|row| Row::from_dense(row)).collect(),
+                tangent_drift: drift(&contact.tangent_drift),
+                friction: if is_rough { FrictionLaw::Coulomb { mu: contact.mu } } else { FrictionLaw::None },
+                restitution: contact.restitution,
+                frame: None,
+            });
+        }
+    }
+
+    fn friction_elements(&self, _t: f64, _q: &[f64], out: &mut Vec<FrictionElement>) {
+        out.extend(self.friction.iter().enumerate().map(|(id, element)| FrictionElement {
+            id: id as u32,
+            tangents: element.tangents.iter().map(|row| Row::from_dense(row)).collect(),
+            tangent_drift: drift(&element.tangent_drift),
+            bound: element.bound,
+        }));
+    }
+
+    fn potential_energy(&self, _t: f64, q: &[f64]) -> Option<f64> {
+        if !self.has_potential {
+            return None;
+        }
+        let n = q.len();
+        let spring: f64 = (0..n).map(|j| q[j] * dot(self.stiffness.col_as_slice(j), q)).sum();
+        Some(0.5 * spring - dot(&self.force, q))
+    }
+
+    fn column_names(&self) -> Vec<String> {
+        let velocities = self.coordinates.iter().map(|name| format!("v_{name}"));
+        self.coordinates.iter().cloned().chain(velocities).collect()
+    }
+
+    fn record(&self, state: &State, out: &mut Vec<f64>) {
+        out.extend_from_slice(&state.q);
+        out.extend_from_slice(&state.v);
+    }
+
+    fn contact_name(&self, id: ContactId) -> String {
+        self.contacts[id.feature as usize].name.clone()
+    }
+
+    fn body_names(&self, id: ContactId) -> (String, String) {
+        (self.contact_name(id), String::new())
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn drift(values: &[f64]) -> [f64; 3] {
+    let mut drift = [0.0; 3];
+    drift[..values.len()].copy_from_slice(values);
+    drift
+}
+
+fn matrix(what: &str, rows: &[Vec<f64>], n: usize) -> Result<Mat<f64>, LinearSystemError> {
+    if rows.len() != n {
+        return Err(LinearSystemError::Length { what: format!("{what}, by rows,"), found: rows.len(), expected: n });
+    }
+    for (i, row) in rows.iter().enumerate() {
+        check_row(&format!("row {} of {what}", i + 1), row, n)?;
+    }
+    Ok(Mat::from_fn(n, n, |i, j| rows[i][j]))
+}
+
+fn matrix_or_zero(what: &str, rows: &[Vec<f64>], n: usize) -> Result<Mat<f64>, LinearSystemError> {
+    if rows.is_empty() { Ok(Mat::zeros(n, n)) } else { matrix(what, rows, n) }
+}
+
+fn check_row(what: &str, row: &[f64], n: usize) -> Result<(), LinearSystemError> {
+    if row.len() != n {
+        return Err(LinearSystemError::Length { what: what.to_owned(), found: row.len(), expected: n });
+    }
+    row.iter().try_for_each(|&value| check_finite(&format!("an entry of {what}"), value))
+}
+
+fn check_tangents(what: &str, rows: &[Vec<f64>], drift: &[f64], n: usize) -> Result<(), LinearSystemError> {
+    rows.iter().try_for_each(|row| check_row(what, row, n))?;
+    drift.iter().try_for_each(|&value| check_finite(&format!("the drift of {what}"), value))?;
+    if !drift.is_empty() && drift.len() != rows.len() {
+        let (what, expected) = (format!("the drift of {what}"), "one number per row");
+        return Err(LinearSystemError::Tangents { what, found: drift.len(), expected });
+    }
+    Ok(())
+}
+
+fn check_finite(what: &str, value: f64) -> Result<(), LinearSystemError> {
+    if value.is_finite() {
+        return Ok(());
+    }
+    Err(LinearSystemError::Value { what: what.to_owned(), value, remedy: "give a finite number" })
+}
+
+fn check_range(what: &str, value: f64, largest: f64) -> Result<(), LinearSystemError> {
+    if value >= 0.0 && value <= largest && value.is_finite() {
+        return Ok(());
+    }
+    let remedy = if largest == 1.0 { "give a number from 0 to 1" } else { "give a number that is not negative" };
+    Err(LinearSystemError::Value { what: what.to_owned(), value, remedy })
+}
+
+/// Symmetric, and positive definite by its Cholesky factor.
+fn check_mass(mass: &Mat<f64>) -> Result<(), LinearSystemError> {
+    let n = mass.nrows();
+    for i in 0..n {
+        for j in 0..i {
+            if (mass[(i, j)] - mass[(j, i)]).abs() > SYMMETRY_TOLERANCE * mass[(i, i)].abs().max(mass[(j, j)].abs()) {
+                let reason = format!("entries ({}, {}) and ({}, {}) differ", i + 1, j + 1, j + 1, i + 1);
+                return Err(LinearSystemError::Mass { reason });
+            }
+        }
+    }
+    let mut inertia = Inertia::default();
+    let entries: Vec<f64> = (0..n * n).map(|k| mass[(k / n, k % n)]).collect();
+    inertia.push_block(n, &entries);
+    inertia.factor().map_err(|error| LinearSystemError::Mass { reason: error.to_string() })
+}
