@@ -9,9 +9,9 @@ use crate::judge::judge;
 /// the largest impulse, which is 1e5 where bodies are wedged or heavy ones stand on light ones.
 pub const TOLERANCE: f64 = 1e-9;
 
-/// Largest distance of two answers where the motion is unique, in the scale of the problem: what is left of two violations that
-/// the solver admits after the worst condition number of these problems, about a hundred.
-pub const SAME_MOTION: f64 = 1e-8;
+/// Largest distance of two answers where the motion is unique, in the scale of the problem. Answers are refined to rounding, 1e-16 of the
+/// largest impulse, whatever the solver would admit; the distance is that times the condition of the active contacts.
+pub const SAME_MOTION: f64 = 1e-10;
 
 /// One problem with its name.
 pub struct Case {

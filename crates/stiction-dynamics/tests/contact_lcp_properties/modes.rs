@@ -6,7 +6,7 @@
 //! are a line without influence on the motion, the inequalities cut an interval out of the line. Larger faces stay undecided, unless the
 //! motion is impossible by itself or has been found elsewhere.
 
-use stiction_dynamics::{ContactImpulse, ContactProblem};
+use stiction_dynamics::{ContactImpulse, ContactProblem, Row};
 
 use crate::judge::{Scale, contact_violations, corners, response};
 
@@ -187,9 +187,7 @@ impl<'a> Scaled<'a> {
                 responses.push(response(problem, row).iter().map(|x| x * factor * scale.energy_root).collect());
             }
         }
-        let entry = |(row, factor): &(&stiction_dynamics::Row, f64), response: &Vec<f64>| {
-            row.dot(response) * factor / scale.energy_root
-        };
+        let entry = |(row, factor): &(&Row, f64), response: &Vec<f64>| row.dot(response) * factor / scale.energy_root;
         let delassus = rows.iter().map(|row| responses.iter().map(|response| entry(row, response)).collect()).collect();
         Self { problem, corners: all_corners, modes: all_modes, delassus, free_rates, responses, scale }
     }
@@ -381,4 +379,29 @@ fn eliminate(mut system: Vec<Vec<f64>>, size: usize) -> Option<Solved> {
         })
         .collect();
     Some(Solved { values, weakest, null_space })
+}
+
+#[test]
+fn a_painleve_case_has_three_motions() {
+    // W⁻¹ = [[1, 0.8], [0.8, 1]], normal e1, tangent e2, μ = 2, free rates (0.3, 5). Open: they stay. Sliding: c_t = -2 c_n and
+    // 0.3 + (1 - 1.6) c_n = 0, so c_n = 1/2 and the slip is 5 + 0.4 - 1. Sticking: c = -W (0.3, 5) = (3.7, -4.76) / 0.36 is within
+    // |c_t| ≤ 2 c_n.
+    let mut problem = ContactProblem { free_motion: vec![0.3, 5.0], ..Default::default() };
+    problem.inertia.push_block(2, &[1.0, -0.8, -0.8, 1.0].map(|x| x / 0.36));
+    problem.inertia.factor().unwrap();
+    problem.contacts.push(stiction_dynamics::ContactCondition {
+        normal: Row::from_dense(&[1.0, 0.0]),
+        tangents: [Row::from_dense(&[0.0, 1.0])].into_iter().collect(),
+        mu: 2.0,
+        ..Default::default()
+    });
+    let motions = motions(&problem, 8).unwrap();
+    assert!(motions.is_complete && motions.found.len() == 3, "{motions:?}");
+    for expected in [[0.3, 5.0], [0.0, 4.4], [0.0, 0.0]] {
+        assert!(motions.distance(&problem, &expected) < 1e-14, "{expected:?} is missing in {motions:?}");
+    }
+    // Pushed down, the paradox leaves only sticking.
+    problem.free_motion = vec![-0.3, 5.0];
+    let only = self::motions(&problem, 8).unwrap();
+    assert!(only.unique().is_some_and(|motion| motion.iter().all(|u| u.abs() < 1e-14)), "{only:?}");
 }
