@@ -16,7 +16,7 @@ pub mod shape;
 pub use body::{AppliedForce, Body, BodyKind, BodyShape, DryFriction, ForceAxes, Motion, Oscillation};
 pub use error::BodyError;
 pub use glamx;
-pub use material::{CombinationRule, Material, MaterialTable};
+pub use material::{CombinationRule, Material, MaterialTable, Surface};
 pub use multibody::{Multibody, MultibodyModel};
 pub use pose::Pose;
 pub use shape::{Dimension, MassProperties, PlacedShape, Shape, ShapeError};

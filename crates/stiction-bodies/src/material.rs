@@ -1,11 +1,12 @@
-//! Materials and the friction between them.
+//! Materials, and the friction and restitution between them.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stiction_dynamics::Restitution;
 
-/// How the friction of two materials follows from theirs, where the table of pairs has no entry.
+/// How a coefficient of two materials follows from theirs, where the table of pairs has no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CombinationRule {
@@ -13,9 +14,9 @@ pub enum CombinationRule {
     Minimum,
     /// The larger one.
     Maximum,
-    /// $(\mu_1 + \mu_2)/2$.
+    /// $(a + b)/2$.
     Mean,
-    /// $\sqrt{\mu_1 \mu_2}$.
+    /// $\sqrt{a b}$.
     GeometricMean,
 }
 
@@ -31,36 +32,56 @@ impl CombinationRule {
     }
 }
 
+/// What two surfaces do to each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Surface {
+    /// Coefficient of friction.
+    pub friction: f64,
+    /// Newton's coefficients of restitution.
+    pub restitution: Restitution,
+}
+
 /// A material.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Material {
     /// Name, unique in its table.
     pub name: String,
-    /// Coefficient of friction against itself.
-    pub friction: f64,
+    /// What it does to itself.
+    pub surface: Surface,
 }
 
-/// Materials, pairs of them with their own friction, and the rule for all other pairs.
+/// Materials, pairs of them with their own coefficients, and the rule for all other pairs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MaterialTable {
     /// The materials.
     pub materials: Vec<Material>,
-    /// Friction of pairs; the smaller number comes first.
-    pub pairs: BTreeMap<(usize, usize), f64>,
+    /// Coefficients of pairs; the smaller number comes first.
+    pub pairs: BTreeMap<(usize, usize), Surface>,
     /// The rule; none means that every pair of different materials that can touch must be in the table.
     pub rule: Option<CombinationRule>,
 }
 
 impl MaterialTable {
+    /// What a pair of materials does to each other; none when neither the table nor a rule says it.
+    pub fn surface(&self, first: usize, second: usize) -> Option<Surface> {
+        let pair = (first.min(second), first.max(second));
+        let (a, b) = (self.materials[first].surface, self.materials[second].surface);
+        match self.pairs.get(&pair) {
+            Some(&surface) => Some(surface),
+            None if first == second => Some(a),
+            None => self.rule.map(|rule| Surface {
+                friction: rule.combine(a.friction, b.friction),
+                restitution: Restitution {
+                    normal: rule.combine(a.restitution.normal, b.restitution.normal),
+                    tangential: rule.combine(a.restitution.tangential, b.restitution.tangential),
+                },
+            }),
+        }
+    }
+
     /// Coefficient of friction of a pair; none when neither the table nor a rule says it.
     pub fn friction(&self, first: usize, second: usize) -> Option<f64> {
-        let pair = (first.min(second), first.max(second));
-        let (a, b) = (self.materials[first].friction, self.materials[second].friction);
-        match self.pairs.get(&pair) {
-            Some(&friction) => Some(friction),
-            None if first == second => Some(a),
-            None => self.rule.map(|rule| rule.combine(a, b)),
-        }
+        self.surface(first, second).map(|surface| surface.friction)
     }
 }
 
@@ -70,7 +91,8 @@ mod tests {
 
     #[test]
     fn the_table_comes_before_the_rule() {
-        let material = |name: &str, friction| Material { name: name.into(), friction };
+        let rough = |friction| Surface { friction, ..Default::default() };
+        let material = |name: &str, friction| Material { name: name.into(), surface: rough(friction) };
         let mut table =
             MaterialTable { materials: vec![material("steel", 0.2), material("rubber", 0.8)], ..Default::default() };
         assert_eq!(table.friction(0, 0), Some(0.2));
@@ -84,7 +106,12 @@ mod tests {
             table.rule = Some(rule);
             assert!((table.friction(1, 0).unwrap() - expected).abs() < 1e-15, "{rule:?}");
         }
-        table.pairs.insert((0, 1), 0.65);
+        table.pairs.insert((0, 1), rough(0.65));
         assert_eq!(table.friction(1, 0), Some(0.65));
+        // Restitution follows the same rule.
+        table.pairs.clear();
+        table.rule = Some(CombinationRule::Mean);
+        table.materials[0].surface.restitution = Restitution { normal: 1.0, tangential: 0.5 };
+        assert_eq!(table.surface(0, 1).unwrap().restitution, Restitution { normal: 0.5, tangential: 0.25 });
     }
 }

@@ -11,6 +11,9 @@ use serde::Serialize;
 
 use crate::{Contact, ContactSolver, ForceCause, Inertia, Joint, MechanicalSystem, State, Step};
 
+/// Impulses below this share of the momentum are not told from its rounding, and are measured against this share.
+const ROUNDING_SHARE: f64 = 1e-6;
+
 /// The certificate of one step. "Relative" means relative to the largest impulse or the largest kinetic energy of the step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct StepAudit {
@@ -120,8 +123,10 @@ impl Audit {
         self.balance.resize(n, 0.0);
         self.inertia.clear();
         system.mass_matrix(step.linearized_time, &step.linearized_at, &mut self.inertia);
+        self.inertia.apply(v_new, &mut self.balance);
+        let mut impulse_scale = ROUNDING_SHARE * largest(&self.balance);
         self.inertia.apply(&self.change, &mut self.balance);
-        let mut impulse_scale = largest(&self.balance);
+        impulse_scale = impulse_scale.max(largest(&self.balance));
         for i in 0..n {
             self.balance[i] -= h * step.force[i];
             impulse_scale = impulse_scale.max((h * step.force[i]).abs());

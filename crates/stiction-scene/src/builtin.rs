@@ -19,7 +19,7 @@ macro_rules! builtin {
     };
 }
 
-const ALL: [BuiltinScene; 8] = [
+const ALL: [BuiltinScene; 11] = [
     builtin!("rod", "The falling, spinning rod of Stewart and Trinkle (1996)"),
     builtin!("sliding-block", "A block that slides to a stop, against the exact distance"),
     builtin!("incline", "A block that must not creep, at 99 % of the friction limit"),
@@ -28,6 +28,9 @@ const ALL: [BuiltinScene; 8] = [
     builtin!("four-balls", "A ball is thrown at three others in a line, Stewart and Trinkle (1996)"),
     builtin!("two-balls", "A thrown ball lands, rolls and hits another, after Stewart and Trinkle (1996)"),
     builtin!("painleve-rod", "A sliding rod without a rigid acceleration, answered by a shock"),
+    builtin!("bouncing-ball", "A ball bounces to rest through infinitely many impacts"),
+    builtin!("newton-cradle", "A row of balls by the simultaneous impact law"),
+    builtin!("superball", "A superball turns its spin around at every bounce"),
 ];
 
 /// All built-in scenes.

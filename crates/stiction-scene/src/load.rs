@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use stiction_bodies::{Multibody, MultibodyModel};
-use stiction_dynamics::{ContactSolver, Simulation, State, StewartTrinkle, TimeGrid};
+use stiction_dynamics::{ContactSolver, MoreauMidpoint, Scheme, Simulation, State, StewartTrinkle, TimeGrid};
 use toml::de::{DeInteger, DeTable, DeValue};
 
 use crate::builtin;
@@ -134,11 +134,13 @@ impl Scene {
     /// [`SceneError`] when the scene does not pass the checks; its lines are those of [`Scene::to_toml`].
     pub fn build(&self) -> Result<Simulation, SceneError> {
         let (multibody, state) = self.build_multibody()?;
-        let SchemeSettings::StewartTrinkle(settings) = &self.scheme;
         let solver = ContactSolver::new(self.method.clone()).expect("the directions were checked");
-        let scheme = StewartTrinkle::new(settings.clone(), solver);
+        let scheme: Box<dyn Scheme> = match &self.scheme {
+            SchemeSettings::StewartTrinkle(settings) => Box::new(StewartTrinkle::new(settings.clone(), solver)),
+            SchemeSettings::MoreauMidpoint(settings) => Box::new(MoreauMidpoint::new(settings.clone(), solver)),
+        };
         let grid = TimeGrid { start: self.run.start, end: self.run.end, step: self.run.step };
-        Ok(Simulation::new(Box::new(multibody), Box::new(scheme), state, grid))
+        Ok(Simulation::new(Box::new(multibody), scheme, state, grid))
     }
 
     /// The system of bodies and its state at the start.

@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stiction_bodies::{CombinationRule, Dimension, ForceAxes};
-use stiction_dynamics::{ContactMethod, StewartTrinkleSettings};
+use stiction_dynamics::{ContactMethod, MoreauMidpointSettings, StewartTrinkleSettings};
 
 /// The version of the scene format that this library reads.
 pub const FORMAT: u32 = 1;
@@ -55,7 +55,7 @@ pub struct Scene {
     /// The materials.
     #[serde(default, rename = "material", skip_serializing_if = "Vec::is_empty")]
     pub materials: Vec<MaterialEntry>,
-    /// Pairs of materials with their own friction.
+    /// Pairs of materials with their own friction and restitution.
     #[serde(default, rename = "pair", skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<PairEntry>,
     /// The bodies.
@@ -92,6 +92,8 @@ pub struct RunSettings {
 pub enum SchemeSettings {
     /// Positions satisfy the constraints at the end of the step; impacts are inelastic. \[ST96\]
     StewartTrinkle(StewartTrinkleSettings),
+    /// Contacts on the velocity level, impacts with restitution. \[GS05\]
+    MoreauMidpoint(MoreauMidpointSettings),
 }
 
 impl Default for SchemeSettings {
@@ -123,7 +125,7 @@ impl Default for RecordSettings {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ContactSettings {
-    /// How the friction of two different materials follows from theirs. When it is not given, every such pair that can
+    /// How friction and restitution of two different materials follow from theirs. When it is not given, every such pair that can
     /// touch needs an entry in the table of pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub combine: Option<CombinationRule>,
@@ -138,9 +140,17 @@ pub struct MaterialEntry {
     /// Coefficient of friction against itself, not negative.
     #[schemars(range(min = 0.0))]
     pub friction: f64,
+    /// Share of the normal velocity that an impact against itself gives back, from 0 to 1.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub restitution: f64,
+    /// Share of the sliding velocity that an impact gives back as far as friction allows, from 0 to 1.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub tangential_restitution: f64,
 }
 
-/// The friction of two different materials.
+/// The coefficients of two different materials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PairEntry {
@@ -150,6 +160,14 @@ pub struct PairEntry {
     /// Coefficient of friction between them, not negative.
     #[schemars(range(min = 0.0))]
     pub friction: f64,
+    /// Share of the normal velocity that an impact gives back, from 0 to 1.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub restitution: f64,
+    /// Share of the sliding velocity that an impact gives back as far as friction allows, from 0 to 1.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub tangential_restitution: f64,
 }
 
 /// How a body moves.

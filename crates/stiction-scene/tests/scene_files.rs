@@ -1422,8 +1422,8 @@ fn schema_and_reference_page_know_every_key() {
     property_names(&Scene::schema(), &mut names);
     let page = include_str!("../../../docs/scene-format.md");
     let keys = "format name title description dimension gravity run step end start scheme stewart-trinkle version \
-                position-tolerance linearization-limit method pyramid directions warm-start lemke residual-tolerance pivot-tolerance \
-                tie-tolerance weak-pivot pivots-per-unknown paths record interval columns contact combine material friction pair materials \
+                position-tolerance linearization-limit moreau-midpoint theta gap-tolerance stabilize-joints method pyramid directions warm-start lemke residual-tolerance pivot-tolerance \
+                tie-tolerance weak-pivot pivots-per-unknown paths record interval columns contact combine material friction restitution tangential-restitution pair materials \
                 body kind position angle angle-degrees orientation velocity angular-velocity mass inertia density group motion \
                 surface-velocity oscillation amplitude frequency phase shape half-plane half-space disc sphere capsule box \
                 normal offset radius length size force torque point axes from until dry-friction against rotational bound \

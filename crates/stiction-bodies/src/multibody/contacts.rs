@@ -109,7 +109,9 @@ impl Multibody {
         };
         contact.normal_drift = row(touch.normal, &mut contact.normal);
         let (m, n) = (self.shape(first).material, self.shape(second).material);
-        let mu = self.model.materials.friction(m, n).unwrap_or(0.0);
+        let surface = self.model.materials.surface(m, n).unwrap_or_default();
+        contact.restitution = surface.restitution;
+        let mu = surface.friction;
         if mu > 0.0 {
             contact.friction = FrictionLaw::Coulomb { mu };
             let directions = tangent_directions(self.model.dimension, touch.normal);

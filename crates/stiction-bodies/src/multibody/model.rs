@@ -107,14 +107,21 @@ impl MultibodyModel {
 
     fn check_materials(&self) -> Result<(), BodyError> {
         let table = &self.materials;
-        let single = table.materials.iter().map(|m| (format!("material `{}`", m.name), m.friction));
-        let pairs = table.pairs.iter().map(|(&(a, b), &friction)| {
-            (format!("materials `{}` and `{}`", table.materials[a].name, table.materials[b].name), friction)
+        let single = table.materials.iter().map(|m| (format!("material `{}`", m.name), m.surface));
+        let pairs = table.pairs.iter().map(|(&(a, b), &surface)| {
+            (format!("materials `{}` and `{}`", table.materials[a].name, table.materials[b].name), surface)
         });
-        for (what, value) in single.chain(pairs) {
+        for (what, surface) in single.chain(pairs) {
+            let value = surface.friction;
             if !(value >= 0.0 && value.is_finite()) {
                 let remedy = "a coefficient of friction is finite and not negative";
                 return Err(BodyError::Value { what, quantity: "friction", value, remedy });
+            }
+            for value in [surface.restitution.normal, surface.restitution.tangential] {
+                if !(0.0..=1.0).contains(&value) {
+                    let remedy = "a coefficient of restitution is a number from 0 to 1";
+                    return Err(BodyError::Value { what, quantity: "restitution", value, remedy });
+                }
             }
         }
         Ok(())

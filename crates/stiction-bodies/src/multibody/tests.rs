@@ -6,7 +6,7 @@ use stiction_dynamics::{
 use super::contacts::tangent_directions;
 use super::*;
 use crate::body::{AppliedForce, Body, BodyKind, BodyShape, DryFriction, ForceAxes, Motion, Oscillation};
-use crate::material::{CombinationRule, Material, MaterialTable};
+use crate::material::{CombinationRule, Material, MaterialTable, Surface};
 use crate::pose::Pose;
 use crate::shape::{Dimension, PlacedShape, Shape};
 
@@ -29,7 +29,10 @@ fn model(dimension: Dimension, bodies: Vec<Body>) -> MultibodyModel {
         gravity: if dimension == Dimension::Plane { DVec3::new(0.0, -9.81, 0.0) } else { DVec3::new(0.0, 0.0, -9.81) },
         bodies,
         materials: MaterialTable {
-            materials: vec![Material { name: "steel".into(), friction: 0.5 }],
+            materials: vec![Material {
+                name: "steel".into(),
+                surface: Surface { friction: 0.5, ..Default::default() },
+            }],
             ..Default::default()
         },
         forces: Vec::new(),
@@ -133,7 +136,7 @@ fn a_ball_slides_then_rolls() {
     ball.pose.position.z = 0.5;
     ball.velocity.x = 2.0;
     let mut model = model(Dimension::Space, vec![body("floor", BodyKind::Static, FLOOR), ball]);
-    model.materials.materials[0].friction = 0.3;
+    model.materials.materials[0].surface.friction = 0.3;
     let (simulation, audit) = simulate(model, 1e-4, 0.5);
     let v = &simulation.state().v;
     assert!((v[0] - 2.0 * 5.0 / 7.0).abs() < 1e-9, "{v:?}");
@@ -238,7 +241,10 @@ fn missing_friction_and_bad_numbers_are_named() {
         vec![ball, body("floor", BodyKind::Static, FLOOR)]
     };
     let mut table = model(Dimension::Space, bodies());
-    table.materials.materials.push(Material { name: "rubber".into(), friction: 0.9 });
+    table
+        .materials
+        .materials
+        .push(Material { name: "rubber".into(), surface: Surface { friction: 0.9, ..Default::default() } });
     let error = Multibody::new(table.clone()).unwrap_err().to_string();
     assert!(error.contains("`rubber` and `steel`"), "{error}");
     table.materials.rule = Some(CombinationRule::Mean);
@@ -252,7 +258,8 @@ fn missing_friction_and_bad_numbers_are_named() {
     assert!(refuse(|m| m.bodies[0].kind = rigid(f64::NAN, DVec3::ONE)).contains("mass is NaN"));
     assert!(refuse(|m| m.bodies[0].kind = rigid(0.0, DVec3::ONE)).contains("mass is 0"));
     assert!(refuse(|m| m.bodies[0].kind = rigid(1.0, DVec3::new(1.0, -1.0, 1.0))).contains("inertia tensor"));
-    assert!(refuse(|m| m.materials.materials[0].friction = -0.1).contains("friction is -0.1"));
+    assert!(refuse(|m| m.materials.materials[0].surface.friction = -0.1).contains("friction is -0.1"));
+    assert!(refuse(|m| m.materials.materials[0].surface.restitution.normal = 1.5).contains("restitution is 1.5"));
     assert!(refuse(|m| m.bodies[0].shapes[0].placed.shape = FLOOR).contains("cannot move freely"));
     assert!(refuse(|m| m.bodies[0].shapes[0].placed.shape = Shape::Sphere { radius: -1.0 }).contains("`ball`"));
 }

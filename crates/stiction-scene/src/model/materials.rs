@@ -1,24 +1,28 @@
-//! Materials and the friction of their pairs.
+//! Materials, and friction and restitution of their pairs.
 
 use std::collections::BTreeMap;
 
-use stiction_bodies::{Material, MaterialTable};
+use stiction_bodies::{Material, MaterialTable, Surface};
+use stiction_dynamics::Restitution;
 
 use super::Reader;
 use super::names::{two, unique};
-use super::values::not_negative;
+use super::values::{from_zero_to_one, not_negative};
+use crate::scene::SchemeSettings;
 use crate::scene_error::{Fault, Place, quoted};
 
 impl Reader<'_> {
     pub(super) fn materials(&self) -> Result<MaterialTable, Fault> {
         let scene = self.scene;
         unique("material", "materials", scene.materials.iter().map(|material| material.name.as_str()))?;
+        let mut surfaces = Vec::new();
         for (index, material) in scene.materials.iter().enumerate() {
             let place = Place::top("material").index(index);
             if material.name.is_empty() {
                 return Err(place.key("name").fault("a material has an empty name", "give it a name"));
             }
-            not_negative(place.key("friction"), "the coefficient of friction", material.friction, "")?;
+            let own = (material.friction, material.restitution, material.tangential_restitution);
+            surfaces.push(self.surface(&place, own)?);
         }
         let mut pairs = BTreeMap::new();
         for (index, pair) in scene.pairs.iter().enumerate() {
@@ -26,19 +30,34 @@ impl Reader<'_> {
             let names = two(place.key("materials"), "materials", &pair.materials)?;
             let first = self.material(place.key("materials").index(0), names[0])?;
             let second = self.material(place.key("materials").index(1), names[1])?;
-            not_negative(place.key("friction"), "the coefficient of friction", pair.friction, "")?;
+            let surface = self.surface(&place, (pair.friction, pair.restitution, pair.tangential_restitution))?;
             if first == second {
                 let message = format!("the pair is `{}` twice", names[0]);
                 let help = "the `friction` of a material is its friction against itself; a pair has two different ones";
                 return Err(place.key("materials").fault(message, help));
             }
-            if pairs.insert((first.min(second), first.max(second)), pair.friction).is_some() {
+            if pairs.insert((first.min(second), first.max(second)), surface).is_some() {
                 let message = format!("the friction of {} is given twice", quoted(&names));
                 return Err(place.key("materials").fault(message, "remove one of the two tables"));
             }
         }
-        let materials =
-            scene.materials.iter().map(|entry| Material { name: entry.name.clone(), friction: entry.friction });
+        let named = scene.materials.iter().zip(surfaces);
+        let materials = named.map(|(entry, surface)| Material { name: entry.name.clone(), surface });
         Ok(MaterialTable { materials: materials.collect(), pairs, rule: scene.contact.combine })
+    }
+
+    /// Friction and the two restitutions of a material or a pair, checked.
+    fn surface(&self, place: &Place, (friction, normal, tangential): (f64, f64, f64)) -> Result<Surface, Fault> {
+        not_negative(place.key("friction"), "the coefficient of friction", friction, "")?;
+        for (key, value) in [("restitution", normal), ("tangential-restitution", tangential)] {
+            from_zero_to_one(place.key(key), &format!("the coefficient of {}", key.replace('-', " ")), value)?;
+            if value > 0.0 && matches!(self.scene.scheme, SchemeSettings::StewartTrinkle(_)) {
+                let message =
+                    format!("`{key}` is {value:?}, but the impacts of the scheme `stewart-trinkle` are inelastic");
+                let help = "choose a scheme with restitution, `[scheme.moreau-midpoint]`, or leave the key out";
+                return Err(place.key(key).fault(message, help));
+            }
+        }
+        Ok(Surface { friction, restitution: Restitution { normal, tangential } })
     }
 }

@@ -1,10 +1,10 @@
 //! Checks of the settings: name, run, scheme, method and recording.
 
-use stiction_dynamics::{ContactMethod, StewartTrinkleSettings};
+use stiction_dynamics::ContactMethod;
 
 use super::Reader;
 use super::names::plain_name;
-use super::values::{not_negative, positive};
+use super::values::{from_zero_to_one, not_negative, positive};
 use crate::scene::SchemeSettings;
 use crate::scene_error::{Fault, Place};
 
@@ -25,13 +25,21 @@ impl Reader<'_> {
             return Err(place.key("step").fault(message, format!("give a step well above {resolution:.1e} s")));
         }
 
-        let SchemeSettings::StewartTrinkle(StewartTrinkleSettings { position_tolerance, linearization_limit, .. }) =
-            scene.scheme;
-        let place = Place::top("scheme").key("stewart-trinkle");
-        positive(place.key("position-tolerance"), "the position tolerance", position_tolerance, "m")?;
-        if linearization_limit == 0 {
-            let message = "the limit of linearisations is 0";
-            return Err(place.key("linearization-limit").fault(message, "give at least 1"));
+        match &scene.scheme {
+            SchemeSettings::StewartTrinkle(settings) => {
+                let place = Place::top("scheme").key("stewart-trinkle");
+                let tolerance = settings.position_tolerance;
+                positive(place.key("position-tolerance"), "the position tolerance", tolerance, "m")?;
+                if settings.linearization_limit == 0 {
+                    let message = "the limit of linearisations is 0";
+                    return Err(place.key("linearization-limit").fault(message, "give at least 1"));
+                }
+            }
+            SchemeSettings::MoreauMidpoint(settings) => {
+                let place = Place::top("scheme").key("moreau-midpoint");
+                from_zero_to_one(place.key("theta"), "`theta`", settings.theta)?;
+                not_negative(place.key("gap-tolerance"), "the gap tolerance", settings.gap_tolerance, "m")?;
+            }
         }
 
         let ContactMethod::Pyramid(pyramid) = &scene.method;

@@ -28,6 +28,14 @@ pub(super) fn not_negative(place: Place, what: &str, value: f64, unit: &str) -> 
     Err(place.fault(format!("{what} is {value:?}{unit}"), "give zero or a positive number"))
 }
 
+/// A fault unless the value is from 0 to 1.
+pub(super) fn from_zero_to_one(place: Place, what: &str, value: f64) -> Result<f64, Fault> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(value);
+    }
+    Err(place.fault(format!("{what} is {value:?}"), "give a number from 0 to 1"))
+}
+
 /// Numbers as one writes them in a file.
 pub(super) fn list(values: &[f64]) -> String {
     let words: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();

@@ -1,0 +1,107 @@
+//! Scenes with restitution, against closed forms, and what is said when a scheme cannot treat it.
+
+use stiction_scene::{load, parse};
+
+fn run(scene: &str, overrides: &[&str]) -> stiction_dynamics::Simulation {
+    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
+    let mut simulation = load(scene, &overrides).unwrap().build().unwrap();
+    simulation.run().unwrap();
+    simulation
+}
+
+#[test]
+fn bouncing_ball_is_at_rest_when_its_bounces_are_over() {
+    for (e, rest) in [("0.8", 4.063713), ("0.5", 1.354571)] {
+        let overrides = [format!("material.rubber.restitution={e}"), "run.step=1e-4".to_owned()];
+        let mut simulation = load("bouncing-ball", &overrides).unwrap().build().unwrap();
+        let mut last_move = 0.0;
+        let mut apex = 0.0f64;
+        simulation
+            .run_with(|s| {
+                // Faster than what gravity gives within two steps: still bouncing.
+                if s.state().v[1].abs() > 2.0 * 9.81 * 1e-4 {
+                    last_move = s.state().t;
+                }
+                if (0.46..1.1).contains(&s.state().t) {
+                    apex = apex.max(s.state().q[1] - 0.1);
+                }
+            })
+            .unwrap();
+        assert!((last_move - rest).abs() < 0.05, "e = {e}: at rest after {last_move}, and not {rest}");
+        let e: f64 = e.parse().unwrap();
+        assert!((apex - e * e).abs() < 2e-3, "e = {e}: first apex {apex}");
+        let state = simulation.state();
+        assert!(state.v.iter().all(|v| v.abs() < 1e-12), "{state:?}");
+        assert!((state.q[1] - 0.1).abs() < 1e-3, "{state:?}");
+    }
+}
+
+#[test]
+fn cradle_follows_the_simultaneous_law() {
+    // n = 4 balls at rest: the first goes back with (1 - n)/(1 + n), the others leave with 2/(1 + n).
+    let simulation = run("newton-cradle", &[]);
+    let v = &simulation.state().v;
+    assert!((v[0] + 0.6).abs() < 1e-14, "{v:?}");
+    assert!((1..5).all(|ball| (v[3 * ball] - 0.4).abs() < 1e-14), "{v:?}");
+    // Inelastic: all go on together.
+    let simulation = run("newton-cradle", &["material.steel.restitution=0"]);
+    let v = &simulation.state().v;
+    assert!((0..5).all(|ball| (v[3 * ball] - 0.2).abs() < 1e-14), "{v:?}");
+}
+
+#[test]
+fn superball_leaves_the_floor_with_reversed_slip() {
+    // Before the first bounce: slip s = v_x + r ω at the floor; after it -e_T s, and the momenta about the contact stay.
+    let simulation = run("superball", &["run.end=0.5"]);
+    let (m, r, inertia, e_t) = (0.1, 0.03, 3.6e-5, 0.8);
+    let (vx, omega) = (0.6, 20.0);
+    let effective = 1.0 / (1.0 / m + r * r / inertia);
+    let impulse = -(1.0 + e_t) * (vx + r * omega) * effective;
+    let v = &simulation.state().v;
+    assert!((v[0] - (vx + impulse / m)).abs() < 1e-12, "{v:?}");
+    assert!((v[2] - (omega + r * impulse / inertia)).abs() < 1e-10, "{v:?}");
+}
+
+#[test]
+fn midpoint_rule_agrees_with_the_other_scheme_on_a_slide() {
+    // No impact, no curvature: both stop the block at the same place up to the order of the step.
+    let moreau = run("sliding-block", &["scheme={moreau-midpoint={}}"]);
+    let stewart_trinkle = run("sliding-block", &[]);
+    assert!((moreau.state().q[0] - stewart_trinkle.state().q[0]).abs() < 1e-2);
+    assert!((moreau.state().q[0] - 3.669725).abs() < 1e-4, "{}", moreau.state().q[0]);
+    assert!(moreau.state().v.iter().all(|v| v.abs() < 1e-12), "{:?}", moreau.state().v);
+}
+
+#[test]
+fn restitution_out_of_range_or_out_of_reach_is_refused() {
+    let scene = |scheme: &str, material: &str| {
+        format!(
+            "format = 1\nname = \"x\"\ndimension = \"plane\"\ngravity = [0.0, -9.81]\nrun = {{ step = 0.1, end = 1.0 }}\n\
+             {scheme}[[material]]\nname = \"steel\"\nfriction = 0.3\n{material}\n"
+        )
+    };
+    let moreau = "[scheme.moreau-midpoint]\n";
+    for (text, parts) in [
+        (scene(moreau, "restitution = 1.2"), ["the coefficient of restitution is 1.2", "give a number from 0 to 1"]),
+        (scene(moreau, "restitution = -0.1"), ["the coefficient of restitution is -0.1", "give a number from 0 to 1"]),
+        (
+            scene(moreau, "tangential-restitution = 2.0"),
+            ["the coefficient of tangential restitution is 2.0", "give a number from 0 to 1"],
+        ),
+        (
+            scene("", "restitution = 0.5"),
+            ["the impacts of the scheme `stewart-trinkle` are inelastic", "[scheme.moreau-midpoint]"],
+        ),
+        (scene("[scheme.moreau-midpoint]\ntheta = 1.5\n", ""), ["`theta` is 1.5", "give a number from 0 to 1"]),
+        (
+            scene("[scheme.moreau-midpoint]\ngap-tolerance = -1.0\n", ""),
+            ["the gap tolerance is -1.0 m", "give zero or a positive number"],
+        ),
+    ] {
+        let error = parse(&text, "x.toml").unwrap_err();
+        let message = format!("{error:?} {error}");
+        for part in parts {
+            assert!(message.contains(part), "{message}");
+        }
+    }
+}
