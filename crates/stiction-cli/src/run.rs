@@ -30,10 +30,12 @@ const SHOWN_EVENTS: usize = 12;
 pub struct RunArguments {
     /// A scene file, or the name of a built-in scene
     scene: String,
-    /// Time-stepping scheme: stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point
+    /// Time-stepping scheme: stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point, moreau-midpoint,
+    /// moreau-midpoint:THETA
     #[arg(long, value_name = "S")]
     scheme: Option<String>,
-    /// Contact method: pyramid, or pyramid:K with K friction directions
+    /// Contact method: pyramid, pyramid:K with K friction directions, planar-relay, phantom-inertia,
+    /// phantom-inertia:K with K lines
     #[arg(long, value_name = "M")]
     method: Option<String>,
     /// Step size, in seconds
@@ -126,29 +128,42 @@ fn option_overrides(arguments: &RunArguments) -> Result<Vec<OptionOverride>, Fai
         given: format!("--{name} {value}"),
         text: format!("{path}={toml}"),
     };
+    // A name alone keeps the settings that the scene gives it, and replaces another choice by the defaults of this one.
     if let Some(scheme) = &arguments.scheme {
-        match scheme.split_once(':').unwrap_or((scheme, "")) {
-            ("stewart-trinkle", "") => {}
-            ("stewart-trinkle", version) => {
-                overrides.push(option("scheme", scheme, "scheme.stewart-trinkle.version", &format!("{version:?}")));
+        let (path, value) = match scheme.split_once(':').unwrap_or((scheme, "")) {
+            (name @ ("stewart-trinkle" | "moreau-midpoint"), "") => (format!("scheme.{name}"), "{}".to_owned()),
+            ("stewart-trinkle", version) => ("scheme.stewart-trinkle.version".to_owned(), format!("{version:?}")),
+            ("moreau-midpoint", theta) if theta.parse::<f64>().is_ok() => {
+                ("scheme.moreau-midpoint.theta".to_owned(), theta.to_owned())
             }
             _ => {
-                let known = "stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point";
+                let known = "stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point, moreau-midpoint, \
+                             moreau-midpoint:THETA";
                 return Err(Failure::new(BAD_INPUT, format!("--scheme {scheme}: there is only {known}")));
             }
-        }
+        };
+        overrides.push(option("scheme", scheme, &path, &value));
     }
     if let Some(method) = &arguments.method {
-        match method.split_once(':').unwrap_or((method, "")) {
-            ("pyramid", "") => {}
+        let (path, value) = match method.split_once(':').unwrap_or((method, "")) {
+            (name @ ("pyramid" | "planar-relay" | "phantom-inertia"), "") => {
+                (format!("method.{name}"), "{}".to_owned())
+            }
             ("pyramid", count) if count.parse::<u32>().is_ok() => {
-                overrides.push(option("method", method, "method.pyramid.directions", count));
+                ("method.pyramid.directions".to_owned(), count.to_owned())
+            }
+            ("phantom-inertia", count) if count.parse::<u32>().is_ok() => {
+                ("method.phantom-inertia.lines".to_owned(), count.to_owned())
             }
             _ => {
-                let message = format!("--method {method}: there is only pyramid, or pyramid:K with K directions");
+                let message = format!(
+                    "--method {method}: there is only pyramid, pyramid:K with K directions, planar-relay, \
+                     phantom-inertia, phantom-inertia:K with K lines"
+                );
                 return Err(Failure::new(BAD_INPUT, message));
             }
-        }
+        };
+        overrides.push(option("method", method, &path, &value));
     }
     // TOML writes `nan` where Rust writes `NaN`.
     let number = |value: f64| format!("{value:?}").to_lowercase();

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::{Contact, ContactSolver, ForceCause, Inertia, Joint, MechanicalSystem, State, Step};
 
 /// Impulses below this share of the momentum are not told from its rounding, and are measured against this share.
-const ROUNDING_SHARE: f64 = 1e-6;
+const ROUNDING_SHARE: f64 = 1e-4;
 
 /// The certificate of one step. "Relative" means relative to the largest impulse or the largest kinetic energy of the step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

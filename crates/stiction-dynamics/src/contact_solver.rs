@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use stiction_solve::Lcp;
+use stiction_solve::{Lcp, LemkeSettings};
 
+use crate::formulation::phantom_inertia::{PhantomInertia, PhantomInertiaSettings};
+use crate::formulation::planar_relay::{PlanarRelay, PlanarRelaySettings};
 use crate::formulation::pyramid::{Pyramid, PyramidSettings};
 use crate::{ContactError, ContactProblem, ContactSolution};
 
@@ -14,6 +16,21 @@ use crate::{ContactError, ContactProblem, ContactSolution};
 pub enum ContactMethod {
     /// Friction pyramid, solved by Lemke's method.
     Pyramid(PyramidSettings),
+    /// Relay functions, in the plane only: the linear complementarity problem of \[GS05\].
+    PlanarRelay(PlanarRelaySettings),
+    /// Discrete acceleration with phantom inertia: the full-rank problem of \[PKF\].
+    PhantomInertia(PhantomInertiaSettings),
+}
+
+impl ContactMethod {
+    /// Settings of Lemke's method, which all of them use.
+    pub fn lemke(&self) -> &LemkeSettings {
+        match self {
+            Self::Pyramid(settings) => &settings.lemke,
+            Self::PlanarRelay(settings) => &settings.lemke,
+            Self::PhantomInertia(settings) => &settings.lemke,
+        }
+    }
 }
 
 impl Default for ContactMethod {
@@ -25,17 +42,31 @@ impl Default for ContactMethod {
 /// A contact method with its workspace.
 #[derive(Clone, Debug)]
 pub struct ContactSolver {
-    pyramid: Pyramid,
+    method: Method,
 }
+
+#[derive(Clone, Debug)]
+enum Method {
+    Pyramid(Box<Pyramid>),
+    PlanarRelay(Box<PlanarRelay>),
+    PhantomInertia(Box<PhantomInertia>),
+}
+
+/// The corners of the friction set of a single tangent.
+const LINE: [[f64; 2]; 2] = [[1.0, 0.0], [-1.0, 0.0]];
 
 impl ContactSolver {
     /// A solver for this method.
     ///
     /// # Errors
-    /// [`ContactError::Directions`] when the friction directions are not usable.
+    /// [`ContactError`] when friction directions or other settings of the method are not usable.
     pub fn new(method: ContactMethod) -> Result<Self, ContactError> {
-        let ContactMethod::Pyramid(settings) = method;
-        Ok(Self { pyramid: Pyramid::new(settings)? })
+        let method = match method {
+            ContactMethod::Pyramid(settings) => Method::Pyramid(Box::new(Pyramid::new(settings)?)),
+            ContactMethod::PlanarRelay(settings) => Method::PlanarRelay(Box::new(PlanarRelay::new(settings))),
+            ContactMethod::PhantomInertia(settings) => Method::PhantomInertia(Box::new(PhantomInertia::new(settings)?)),
+        };
+        Ok(Self { method })
     }
 
     /// Solves a problem whose inertia is factored; the report in `solution` says how well.
@@ -44,7 +75,11 @@ impl ContactSolver {
     /// [`ContactError`] when the problem is malformed or outside what the method can treat.
     pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
         problem.check()?;
-        self.pyramid.solve(problem, solution)
+        match &mut self.method {
+            Method::Pyramid(method) => method.solve(problem, solution),
+            Method::PlanarRelay(method) => method.solve(problem, solution),
+            Method::PhantomInertia(method) => method.solve(problem, solution),
+        }
     }
 
     /// The LCP that stands for a problem, to be saved and solved elsewhere.
@@ -53,18 +88,33 @@ impl ContactSolver {
     /// [`ContactError`] when the problem is malformed or outside what the method can treat.
     pub fn lcp(&self, problem: &ContactProblem) -> Result<Lcp, ContactError> {
         problem.check()?;
-        self.pyramid.clone().lcp(problem)
+        match &self.method {
+            Method::Pyramid(method) => method.clone().lcp(problem),
+            Method::PlanarRelay(method) => method.clone().lcp(problem),
+            Method::PhantomInertia(method) => method.clone().lcp(problem),
+        }
     }
 
     /// Largest friction power per unit of the bound that the method's friction set allows against this sliding velocity:
     /// $\max_i -d_i^T s$, the paper's $\lambda$. For the exact cone it would be $\lVert s \rVert$.
     pub fn friction_support(&self, tangent_count: usize, slip: &[f64; 3]) -> f64 {
-        let corners = self.pyramid.corners(tangent_count);
+        let corners = match &self.method {
+            Method::Pyramid(method) => method.corners(tangent_count),
+            Method::PlanarRelay(_) => &LINE,
+            Method::PhantomInertia(method) => return method.friction_support(tangent_count, slip),
+        };
         corners.iter().fold(0.0f64, |largest, d| largest.max(-(d[0] * slip[0] + d[1] * slip[1])))
     }
 
-    /// Largest length of a friction impulse of unit bound: one for an inscribed polygon, more for anisotropic directions.
+    /// Largest length of a friction impulse of unit bound: one for an inscribed polygon, more for a circumscribed one and for
+    /// anisotropic directions.
     pub fn friction_reach(&self, tangent_count: usize) -> f64 {
-        self.pyramid.corners(tangent_count).iter().fold(0.0, |reach, d| reach.max(d[0].hypot(d[1])))
+        match &self.method {
+            Method::Pyramid(method) => {
+                method.corners(tangent_count).iter().fold(0.0, |reach, d| reach.max(d[0].hypot(d[1])))
+            }
+            Method::PlanarRelay(_) => 1.0,
+            Method::PhantomInertia(method) => method.friction_reach(tangent_count),
+        }
     }
 }

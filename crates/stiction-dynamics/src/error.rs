@@ -47,8 +47,19 @@ pub enum ContactError {
         value: f64,
     },
     /// The method cannot treat this friction.
-    #[error("{what}: {found} tangent rows; the pyramid method treats one (plane) or two (space)")]
+    #[error("{what}: {found} tangent rows; polygonal friction treats one (plane) or two (space)")]
     TangentCount {
+        /// Which contact or friction element.
+        what: String,
+        /// Number of tangent rows.
+        found: usize,
+    },
+    /// Friction that does not act along a single line, given to a method for the plane.
+    #[error(
+        "{what}: friction along {found} tangent rows; the planar-relay method treats exactly one, as in the plane, \
+         and the pyramid method one or two"
+    )]
+    NotPlanar {
         /// Which contact or friction element.
         what: String,
         /// Number of tangent rows.
@@ -57,6 +68,23 @@ pub enum ContactError {
     /// The friction directions given by the user are not usable.
     #[error("friction directions: {0}")]
     Directions(String),
+    /// The phantom inertia given by the user is not usable.
+    #[error("the phantom inertia rho is {rho} kg, and must be positive and finite; leave it out to have it chosen")]
+    PhantomInertia {
+        /// The value found.
+        rho: f64,
+    },
+    /// Joint and friction rows depend on each other, so that their forces cannot be eliminated.
+    #[error(
+        "the {size} joint and friction rows depend on each other (smallest pivot {smallest_pivot:.1e} of the largest), \
+         and their forces cannot be eliminated; the pyramid method states an LCP for such a problem"
+    )]
+    RedundantRows {
+        /// Number of joint and friction rows.
+        size: usize,
+        /// Smallest pivot of their Delassus matrix divided by the largest.
+        smallest_pivot: f64,
+    },
     /// The complementarity problem behind it could not be stated.
     #[error(transparent)]
     Problem(#[from] ProblemError),

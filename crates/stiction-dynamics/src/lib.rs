@@ -10,6 +10,7 @@
 //!
 //! [`Simulation`] repeats this over a [`TimeGrid`].
 
+pub mod acceleration;
 pub mod audit;
 pub mod contact;
 pub mod contact_problem;
@@ -28,6 +29,7 @@ pub mod simulation;
 pub mod state;
 pub mod system;
 
+pub use acceleration::{Instant, InstantContact, Motions};
 pub use audit::{Audit, EnergyByCause, StepAudit};
 pub use contact::{Contact, ContactFrame, ContactId, FrictionElement, Joint, Restitution, Tangents};
 pub use contact_problem::{
@@ -36,6 +38,8 @@ pub use contact_problem::{
 pub use contact_solver::{ContactMethod, ContactSolver};
 pub use error::{ContactError, StepError};
 pub use events::{ContactMode, Event, ModeTracker};
+pub use formulation::phantom_inertia::{PhantomInertia, PhantomInertiaSettings};
+pub use formulation::planar_relay::{BoxProgram, PlanarRelay, PlanarRelaySettings};
 pub use formulation::pyramid::{Directions, Pyramid, PyramidSettings};
 pub use friction::FrictionLaw;
 pub use inertia::Inertia;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use stiction_dynamics::{Audit, ContactMethod, Event, Simulation, StepError};
+use stiction_dynamics::{Audit, Event, Simulation, StepError};
 use stiction_solve::problem_file::write_lcp;
 use thiserror::Error;
 
@@ -160,7 +160,6 @@ pub fn run(
     let state = simulation.state();
     let mut values = Vec::new();
     simulation.system().record(state, &mut values);
-    let ContactMethod::Pyramid(pyramid) = &loaded.scene.method;
     let json = |value: serde_json::Result<serde_json::Value>| value.expect("settings are plain data");
     let summary = Summary {
         stiction: env!("CARGO_PKG_VERSION").into(),
@@ -174,7 +173,7 @@ pub fn run(
         end: state.t,
         steps: simulation.steps_done(),
         wall_time_s: began.elapsed().as_secs_f64(),
-        certificate: Certificate::new(&audit, pyramid.lemke.residual_tolerance),
+        certificate: Certificate::new(&audit, loaded.scene.method.lemke().residual_tolerance),
         energy: energy_by_cause(&audit),
         event_count,
         events,

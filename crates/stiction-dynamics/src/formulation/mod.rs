@@ -1,3 +1,6 @@
 //! How a [`ContactProblem`](crate::ContactProblem) becomes a complementarity problem, and its answer impulses again.
 
+pub mod phantom_inertia;
+pub mod planar_relay;
 pub mod pyramid;
+mod rows;

@@ -18,14 +18,11 @@ use std::ops::Range;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use stiction_solve::faer::MatRef;
-use stiction_solve::residual::free_row_residual;
-use stiction_solve::{
-    ContactLcp, Elimination, FrictionGroup, Lcp, LcpSolution, Lemke, LemkeProblem, LemkeSettings, MixedLcp, SolveStatus,
-};
+use stiction_solve::{ContactLcp, FrictionGroup, Lcp, LcpSolution, Lemke, LemkeProblem, LemkeSettings};
 
+use super::rows::{JointElimination, Rows};
 use crate::contact::Tangents;
-use crate::{ContactError, ContactId, ContactImpulse, ContactProblem, ContactSolution, Inertia, Row};
+use crate::{ContactError, ContactId, ContactImpulse, ContactProblem, ContactSolution};
 
 /// Number of friction directions in space when nothing else is said: the octagon of \[ST96\].
 const DEFAULT_DIRECTIONS: usize = 8;
@@ -196,26 +193,13 @@ pub struct Pyramid {
     lcp: ContactLcp,
     lemke: Lemke,
     answer: LcpSolution,
+    /// Joints, contacts (normal, tangents), friction elements.
     rows: Rows,
     /// Impulses by row.
     impulses: Vec<f64>,
     /// Which unknowns the next solve starts with.
     start: Vec<bool>,
     memory: BasisMemory,
-}
-
-/// The rows of a problem one after another: joints, contacts (normal, tangents), friction elements.
-#[derive(Clone, Debug, Default)]
-struct Rows {
-    /// Entries of all rows, and where each row begins.
-    entries: Vec<(usize, f64)>,
-    starts: Vec<usize>,
-    /// The rates that the rows have in free motion.
-    free_rates: Vec<f64>,
-    /// $W^{-1} J^T$, row by row.
-    solved: Vec<Row>,
-    /// One solved row as a dense vector.
-    dense: Vec<f64>,
 }
 
 /// The basis of the last solution by contact, so that a similar problem can start from it.
@@ -287,15 +271,14 @@ impl Pyramid {
     }
 
     /// States the complementarity problem. Where there are joints, returns what they were eliminated with.
-    fn state(&mut self, problem: &ContactProblem) -> Result<Option<(MixedLcp, Elimination)>, ContactError> {
+    fn state(&mut self, problem: &ContactProblem) -> Result<Option<JointElimination>, ContactError> {
         let mut data = self.lcp.take_data();
         data.clear();
         data.directions.extend_from_slice(&self.directions);
 
         // Groups number their rows without those of the joints, which are eliminated.
-        self.rows.clear();
+        self.rows.begin(problem);
         let free_motion = &problem.free_motion;
-        problem.joints.iter().for_each(|joint| self.rows.push(&joint.row, joint.bias, free_motion));
         let joint_count = problem.joints.len();
         for contact in &problem.contacts {
             let normal = self.rows.count() - joint_count;
@@ -326,25 +309,7 @@ impl Pyramid {
             });
         }
 
-        self.rows.delassus(&problem.inertia, free_motion.len(), &mut data.delassus);
-        let mut elimination = None;
-        if joint_count == 0 {
-            data.free_rates.extend_from_slice(&self.rows.free_rates);
-        } else {
-            let count = self.rows.count();
-            let all = MatRef::from_column_major_slice(&data.delassus, count, count);
-            let (top, bottom) = all.split_at_row(joint_count);
-            let ((a, b), (c, d)) = (top.split_at_col(joint_count), bottom.split_at_col(joint_count));
-            let (free_rates, own_rates) = self.rows.free_rates.split_at(joint_count);
-            let blocks = [a, b, c, d].map(|block| block.to_owned());
-            let [a, b, c, d] = blocks;
-            let mixed = MixedLcp::new(a, b, c, d, free_rates.to_vec(), own_rates.to_vec())?;
-            let (condensed, rates, factors) = mixed.condense()?;
-            data.delassus.clear();
-            (0..condensed.ncols()).for_each(|j| data.delassus.extend_from_slice(condensed.col_as_slice(j)));
-            data.free_rates.extend_from_slice(&rates);
-            elimination = Some((mixed, factors));
-        }
+        let elimination = self.rows.condense(problem, &mut data.delassus, &mut data.free_rates)?;
         self.lcp.state(data)?;
         Ok(elimination)
     }
@@ -371,27 +336,9 @@ impl Pyramid {
         let joint_count = problem.joints.len();
         self.impulses.clear();
         self.impulses.resize(self.rows.count(), 0.0);
-        let (joint_impulses, own_impulses) = self.impulses.split_at_mut(joint_count);
-        self.lcp.impulses(&self.answer.z, own_impulses);
-        solution.joints.clear();
-        if let Some((mixed, elimination)) = elimination {
-            solution.joints.extend(elimination.recover(own_impulses));
-            joint_impulses.copy_from_slice(&solution.joints);
-            let residual = free_row_residual(&mixed, &solution.joints, own_impulses);
-            if residual > solution.report.residual {
-                solution.report.residual = residual;
-                if solution.report.is_solved() && residual > self.settings.lemke.residual_tolerance {
-                    solution.report.status = SolveStatus::Inaccurate;
-                }
-            }
-        }
-        solution.motion.clear();
-        solution.motion.extend_from_slice(&problem.free_motion);
-        for (solved, &impulse) in self.rows.solved.iter().zip(&self.impulses) {
-            if impulse != 0.0 {
-                solved.add_to(impulse, &mut solution.motion);
-            }
-        }
+        self.lcp.impulses(&self.answer.z, &mut self.impulses[joint_count..]);
+        let tolerance = self.settings.lemke.residual_tolerance;
+        self.rows.recover(problem, elimination, tolerance, &mut self.impulses, solution);
         let own_impulses = &self.impulses[joint_count..];
         let tangent_impulse = |group: &FrictionGroup| {
             let mut tangent = [0.0; 3];
@@ -409,48 +356,6 @@ impl Pyramid {
         solution.friction.clear();
         solution.friction.extend(elements.iter().map(tangent_impulse));
         Ok(())
-    }
-}
-
-impl Rows {
-    fn clear(&mut self) {
-        self.entries.clear();
-        self.starts.clear();
-        self.starts.push(0);
-        self.free_rates.clear();
-    }
-
-    fn count(&self) -> usize {
-        self.free_rates.len()
-    }
-
-    fn push(&mut self, row: &Row, bias: f64, free_motion: &[f64]) {
-        self.entries.extend_from_slice(row.entries());
-        self.starts.push(self.entries.len());
-        self.free_rates.push(row.dot(free_motion) + bias);
-    }
-
-    fn push_all(&mut self, rows: &[Row], bias: &[f64; 3], free_motion: &[f64]) {
-        rows.iter().zip(bias).for_each(|(row, &bias)| self.push(row, bias, free_motion));
-    }
-
-    /// The Delassus matrix $J W^{-1} J^T$ over all rows, column after column; leaves $W^{-1} J^T$.
-    fn delassus(&mut self, inertia: &Inertia, coordinate_count: usize, out: &mut Vec<f64>) {
-        let count = self.count();
-        self.solved.resize_with(count.max(self.solved.len()), Row::new);
-        self.dense.clear();
-        self.dense.resize(coordinate_count, 0.0);
-        out.clear();
-        for j in 0..count {
-            let solved = &mut self.solved[j];
-            inertia.solve_row(&self.entries[self.starts[j]..self.starts[j + 1]], solved);
-            solved.add_to(1.0, &mut self.dense);
-            let dense = &self.dense;
-            out.extend(self.starts.windows(2).map(|ends| {
-                self.entries[ends[0]..ends[1]].iter().map(|&(index, value)| value * dense[index]).sum::<f64>()
-            }));
-            solved.entries().iter().for_each(|&(index, _)| self.dense[index] = 0.0);
-        }
     }
 }
 
@@ -496,7 +401,7 @@ fn check_tangents(tangents: &Tangents, what: impl Fn() -> String) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ContactCondition, ContactId, FrictionCondition, JointCondition};
+    use crate::{ContactCondition, ContactId, FrictionCondition, JointCondition, Row};
 
     fn pyramid(directions: Directions) -> Pyramid {
         Pyramid::new(PyramidSettings { directions, ..Default::default() }).unwrap()

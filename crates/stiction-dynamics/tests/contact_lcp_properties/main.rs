@@ -6,6 +6,7 @@ mod energy;
 mod enumeration;
 mod judge;
 mod modes;
+mod relay;
 mod solved;
 mod symmetry;
 mod warm_start;

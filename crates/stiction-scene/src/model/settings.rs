@@ -1,5 +1,6 @@
 //! Checks of the settings: name, run, scheme, method and recording.
 
+use stiction_bodies::Dimension;
 use stiction_dynamics::ContactMethod;
 
 use super::Reader;
@@ -42,13 +43,32 @@ impl Reader<'_> {
             }
         }
 
-        let ContactMethod::Pyramid(pyramid) = &scene.method;
-        let place = Place::top("method").key("pyramid");
-        if let Err(error) = pyramid.directions.corners() {
-            let help = "give an even number of at least 4, or a list of pairs with their opposites";
-            return Err(place.key("directions").fault(error.to_string(), help));
-        }
-        let (lemke, place) = (&pyramid.lemke, place.key("lemke"));
+        let place = Place::top("method");
+        let name = match &scene.method {
+            ContactMethod::Pyramid(pyramid) => {
+                if let Err(error) = pyramid.directions.corners() {
+                    let help = "give an even number of at least 4, or a list of pairs with their opposites";
+                    return Err(place.key("pyramid").key("directions").fault(error.to_string(), help));
+                }
+                "pyramid"
+            }
+            ContactMethod::PlanarRelay(_) => {
+                if self.dimension == Dimension::Space {
+                    let message = "the method `planar-relay` treats contacts in the plane, and this scene is in space";
+                    let help = "choose `[method.pyramid]` or `[method.phantom-inertia]`, which treat both";
+                    return Err(place.key("planar-relay").fault(message, help));
+                }
+                "planar-relay"
+            }
+            ContactMethod::PhantomInertia(settings) => {
+                if let Err(error) = settings.check() {
+                    let help = "give at least 2 `lines`, and a positive `rho` or none";
+                    return Err(place.key("phantom-inertia").fault(error.to_string(), help));
+                }
+                "phantom-inertia"
+            }
+        };
+        let (lemke, place) = (scene.method.lemke(), place.key(name).key("lemke"));
         for (key, value) in [
             ("residual-tolerance", lemke.residual_tolerance),
             ("pivot-tolerance", lemke.pivot_tolerance),

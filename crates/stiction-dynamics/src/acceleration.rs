@@ -1,0 +1,337 @@
+//! Forces and accelerations of one instant, and how many of them there are.
+//!
+//! Contacts that slide are told from contacts that rest, the sets $\mathcal{N}$ and $\mathcal{R}$ of \[TTP01\]. With $\dot v$ for the
+//! acceleration, $s$ for the unit vector of a sliding velocity, and $f$ for all applied and gyroscopic forces:
+//!
+//! $$ \begin{aligned}
+//! M \dot v &= f + \sum_{\mathcal{N}} (n^T - \mu T^T s) \lambda_n + \sum_{\mathcal{R}} (n^T \lambda_n + T^T \lambda_t), \\\\
+//! 0 \le \lambda_n &\perp n \dot v + \dot n v \ge 0, \\\\
+//! (T \dot v + \dot T v,\ \lambda_t) &\text{ obey the friction law with bound } \mu \lambda_n \text{ on } \mathcal{R}.
+//! \end{aligned} $$
+//!
+//! The friction of a sliding contact is known up to its normal force. It makes the matrix of the problem unsymmetric, and its
+//! diagonal may become negative: then there may be no solution (the paradox of Painlevé), or several. Velocities are those of
+//! the instant: contacts that part or approach do not belong here.
+
+use stiction_solve::{ContactLcp, FrictionGroup, LcpSolution, Lemke, LemkeProblem, enumerate};
+
+use crate::contact::Tangents;
+use crate::{
+    ContactCondition, ContactError, ContactId, ContactProblem, ContactSolution, Inertia, PhantomInertia, Pyramid,
+    PyramidSettings, Row,
+};
+
+/// A sliding direction whose length differs from one by more is refused.
+const UNIT_LENGTH: f64 = 1e-9;
+
+/// Two solutions whose accelerations differ by less, relative to the largest, are the same motion.
+const SAME_MOTION: f64 = 1e-9;
+
+/// What acts at one instant; see the [module](self) for the letters.
+#[derive(Clone, Debug, Default)]
+pub struct Instant {
+    /// $M$, factored.
+    pub inertia: Inertia,
+    /// $f$, in N (N m for a rotation).
+    pub force: Vec<f64>,
+    /// Closed contacts.
+    pub contacts: Vec<InstantContact>,
+}
+
+/// A closed contact that slides or rests.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InstantContact {
+    /// Which contact.
+    pub id: ContactId,
+    /// The row $n$.
+    pub normal: Row,
+    /// $\dot n v$, in m/s².
+    pub normal_bias: f64,
+    /// The rows $T$: one or two.
+    pub tangents: Tangents,
+    /// $\dot T v$, in m/s².
+    pub tangent_bias: [f64; 3],
+    /// Coefficient of friction $\mu$: kinetic where it slides, static where it rests.
+    pub mu: f64,
+    /// Unit vector $s$ of the sliding velocity along the tangents; none where the contact rests.
+    pub sliding: Option<[f64; 2]>,
+}
+
+/// All motions of an instant that enumeration found.
+#[derive(Clone, Debug, Default)]
+pub struct Motions {
+    /// One solution for each motion.
+    pub solutions: Vec<ContactSolution>,
+    /// Bases that could not be decided. With none, the list is complete: if it is empty, there is no solution.
+    pub undecided: usize,
+}
+
+impl Instant {
+    /// Forces and accelerations by the friction pyramid. The report says how it ended; an instant without solution is no error.
+    ///
+    /// # Errors
+    /// [`ContactError`] when the instant is malformed.
+    pub fn solve_pyramid(&self, settings: &PyramidSettings) -> Result<ContactSolution, ContactError> {
+        let (problem, force_rows) = self.problem()?;
+        let pyramid = Pyramid::new(settings.clone())?;
+        let mut lcp = ContactLcp::default();
+        let mut data = lcp.take_data();
+        data.clear();
+        let (mut rows, mut columns): (Vec<(&Row, f64)>, Vec<&Row>) = (Vec::new(), Vec::new());
+        for (contact, force_row) in problem.contacts.iter().zip(&force_rows) {
+            let normal = rows.len();
+            rows.push((&contact.normal, contact.normal_bias));
+            columns.push(force_row);
+            rows.extend(contact.tangents.iter().zip(contact.tangent_bias));
+            columns.extend(&contact.tangents);
+            let first = data.directions.len();
+            data.directions.extend_from_slice(pyramid.corners(contact.tangents.len()));
+            data.groups.push(FrictionGroup {
+                normal: Some(normal),
+                tangent: normal + 1,
+                tangent_count: contact.tangents.len(),
+                directions: first..data.directions.len(),
+                mu: contact.mu,
+                bound: 0.0,
+            });
+        }
+        let mut solved = vec![Row::new(); columns.len()];
+        for (column, solved) in columns.iter().zip(&mut solved) {
+            problem.inertia.solve_row(column.entries(), solved);
+            let mut dense = vec![0.0; problem.free_motion.len()];
+            solved.add_to(1.0, &mut dense);
+            data.delassus.extend(rows.iter().map(|(row, _)| row.dot(&dense)));
+        }
+        data.free_rates.extend(rows.iter().map(|(row, bias)| row.dot(&problem.free_motion) + bias));
+        lcp.state(data)?;
+        let mut answer = LcpSolution::default();
+        Lemke::default().solve_or_enumerate(&lcp, &settings.lemke, &[], &mut answer);
+
+        let mut solution = ContactSolution { motion: problem.free_motion.clone(), ..Default::default() };
+        let mut forces = vec![0.0; rows.len()];
+        if answer.z.len() == lcp.unknown_count() {
+            lcp.impulses(&answer.z, &mut forces);
+        }
+        solved.iter().zip(&forces).for_each(|(solved, &force)| solved.add_to(force, &mut solution.motion));
+        for (contact, group) in problem.contacts.iter().zip(&lcp.data().groups) {
+            let mut tangent = [0.0; 3];
+            let own = &forces[group.tangent..group.tangent + group.tangent_count];
+            tangent[..own.len()].copy_from_slice(own);
+            let normal = group.normal.map_or(0.0, |row| forces[row]);
+            solution.contacts.push(crate::ContactImpulse { id: contact.id, normal, tangent });
+        }
+        solution.report = answer.report;
+        self.add_kinetic_friction(&mut solution);
+        Ok(solution)
+    }
+
+    /// Forces and accelerations by phantom inertia.
+    ///
+    /// # Errors
+    /// [`ContactError`] when the instant is malformed.
+    pub fn solve_phantom(&self, method: &mut PhantomInertia) -> Result<ContactSolution, ContactError> {
+        let (problem, force_rows) = self.problem()?;
+        let mut solution = ContactSolution::default();
+        method.solve_along(&problem, force_rows.iter().collect(), &mut solution)?;
+        self.add_kinetic_friction(&mut solution);
+        Ok(solution)
+    }
+
+    /// All motions, by trying every basis of the LCP of phantom inertia, which has full rank; none when it has more than
+    /// [`LARGEST_SIZE`](stiction_solve::enumerate::LARGEST_SIZE) unknowns: one for each contact, and $2k$ more for each that rests.
+    ///
+    /// # Errors
+    /// [`ContactError`] when the instant is malformed, or its friction rows depend on each other.
+    pub fn motions(&self, method: &PhantomInertia) -> Result<Option<Motions>, ContactError> {
+        let (problem, force_rows) = self.problem()?;
+        let lcp = method.lcp_along(&problem, force_rows.iter().collect())?;
+        let Some(found) = enumerate(&lcp, &method.settings().lemke) else { return Ok(None) };
+        let mut motions = Motions { undecided: found.undecided, ..Default::default() };
+        for z in &found.solutions {
+            let mut solution = method.recover(&problem, force_rows.iter().collect(), z)?;
+            if !solution.report.is_solved() {
+                motions.undecided += 1;
+                continue;
+            }
+            self.add_kinetic_friction(&mut solution);
+            let is_same = |other: &ContactSolution| {
+                let pairs = || other.motion.iter().zip(&solution.motion);
+                let largest = pairs().fold(0.0f64, |largest, (a, b)| largest.max(a.abs()).max(b.abs()));
+                pairs().all(|(a, b)| (a - b).abs() <= SAME_MOTION * largest)
+            };
+            if !motions.solutions.iter().any(is_same) {
+                motions.solutions.push(solution);
+            }
+        }
+        Ok(Some(motions))
+    }
+
+    /// The contact problem with $u = \dot v$, where sliding contacts have no friction of their own, and the rows along which the
+    /// normal forces act: $n - \mu s^T T$ for them.
+    fn problem(&self) -> Result<(ContactProblem, Vec<Row>), ContactError> {
+        let mut problem = ContactProblem { inertia: self.inertia.clone(), ..Default::default() };
+        let mut force_rows = Vec::new();
+        for contact in &self.contacts {
+            if !matches!(contact.tangents.len(), 1 | 2) && contact.mu > 0.0 {
+                let what = format!("contact {:?}", contact.id);
+                return Err(ContactError::TangentCount { what, found: contact.tangents.len() });
+            }
+            let mut force_row = contact.normal.clone();
+            if let Some(s) = contact.sliding {
+                let length = contact.tangents.iter().zip(s).fold(0.0f64, |length, (_, s)| length.hypot(s));
+                if (length - 1.0).abs() > UNIT_LENGTH || length.is_nan() {
+                    let reason = format!("contact {:?} slides along {s:?}, which is not a unit vector", contact.id);
+                    return Err(ContactError::Directions(reason));
+                }
+                for (row, s) in contact.tangents.iter().zip(s) {
+                    row.entries().iter().for_each(|&(index, value)| force_row.push(index, -contact.mu * s * value));
+                }
+            }
+            force_rows.push(force_row);
+            let rests = contact.sliding.is_none() && contact.mu > 0.0;
+            problem.contacts.push(ContactCondition {
+                id: contact.id,
+                normal: contact.normal.clone(),
+                normal_bias: contact.normal_bias,
+                tangents: if rests { contact.tangents.clone() } else { Tangents::new() },
+                tangent_bias: contact.tangent_bias,
+                mu: if rests { contact.mu } else { 0.0 },
+                extra_bound: 0.0,
+            });
+        }
+        problem.free_motion.extend_from_slice(&self.force);
+        problem.check()?;
+        // The sliding rows are not part of the problem's own, and the coefficient of a sliding contact is not either.
+        for contact in &self.contacts {
+            if !(contact.mu >= 0.0 && contact.mu.is_finite()) {
+                let what = format!("contact {:?}", contact.id);
+                return Err(ContactError::Coefficient { what, quantity: "friction coefficient", value: contact.mu });
+            }
+            let mut entries = contact.tangents.iter().flat_map(|row| row.entries());
+            if let Some(&(index, _)) = entries.find(|&&(index, _)| index >= self.force.len()) {
+                let what = format!("contact {:?}", contact.id);
+                return Err(ContactError::RowIndex { what, index, count: self.force.len() });
+            }
+        }
+        problem.inertia.solve_in_place(&mut problem.free_motion);
+        Ok((problem, force_rows))
+    }
+
+    /// Writes the friction $-\mu \lambda_n s$ of the sliding contacts.
+    fn add_kinetic_friction(&self, solution: &mut ContactSolution) {
+        for (contact, force) in self.contacts.iter().zip(&mut solution.contacts) {
+            if let Some(s) = contact.sliding {
+                for a in 0..contact.tangents.len().min(2) {
+                    force.tangent[a] = -contact.mu * s[a] * force.normal;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PhantomInertiaSettings;
+    use crate::families::Generator;
+
+    const G: f64 = 9.81;
+
+    /// The rod of Painlevé: 1 kg, half length 1 m, its lower left end on the floor; coordinates x, y of the centre and the angle θ.
+    /// The end is at (x - cos θ, y - sin θ).
+    fn rod(angle: f64, mu: f64, omega: f64, push: f64, sliding: Option<[f64; 2]>) -> Instant {
+        let (sine, cosine) = angle.sin_cos();
+        let mut instant = Instant { force: vec![push, -G, 0.0], ..Default::default() };
+        instant.inertia.set_diagonal(&[1.0, 1.0, 1.0 / 3.0]);
+        instant.inertia.factor().unwrap();
+        instant.contacts.push(InstantContact {
+            normal: Row::from_dense(&[0.0, 1.0, -cosine]),
+            normal_bias: omega * omega * sine,
+            tangents: [Row::from_dense(&[1.0, 0.0, sine])].into_iter().collect(),
+            tangent_bias: [omega * omega * cosine, 0.0, 0.0],
+            mu,
+            sliding,
+            ..Default::default()
+        });
+        instant
+    }
+
+    fn phantom() -> PhantomInertia {
+        PhantomInertia::new(PhantomInertiaSettings::default()).unwrap()
+    }
+
+    const LEFT: Option<[f64; 2]> = Some([-1.0, 0.0]);
+
+    /// Normal forces of all motions, ascending; the list must be complete.
+    fn forces(instant: &Instant) -> Vec<f64> {
+        let motions = instant.motions(&phantom()).unwrap().unwrap();
+        assert_eq!(motions.undecided, 0);
+        let mut forces: Vec<f64> = motions.solutions.iter().map(|solution| solution.contacts[0].normal).collect();
+        forces.sort_by(f64::total_cmp);
+        forces
+    }
+
+    fn assert_forces(found: &[f64], expected: &[f64]) {
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        // The printed numbers have nine decimals or more.
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{found:?}");
+    }
+
+    #[test]
+    fn the_rod_of_painleve_has_no_motion_one_two_or_three() {
+        let steep = 2.0f64.atan();
+        assert_forces(&forces(&rod(30f64.to_radians(), 0.5, 0.0, 0.0, LEFT)), &[3.772379109606]);
+        assert_forces(&forces(&rod(steep, 2.0, 0.0, 0.0, LEFT)), &[]);
+        assert_forces(&forces(&rod(steep, 2.0, 4.0, 0.0, LEFT)), &[0.0, 5.626043819998]);
+        assert_forces(&forces(&rod(steep, 2.0, 3.5, -40.0, None)), &[0.0, 1.433416362, 9.381766910]);
+    }
+
+    #[test]
+    fn both_methods_find_one_of_the_motions_or_say_that_there_is_none() {
+        let steep = 2.0f64.atan();
+        for instant in [
+            rod(0.5, 0.5, 0.0, 0.0, LEFT),
+            rod(steep, 2.0, 4.0, 0.0, LEFT),
+            rod(steep, 2.0, 3.5, -40.0, None),
+            rod(0.7, 0.4, 0.0, -2.0, None),
+        ] {
+            let known = forces(&instant);
+            let solutions = [instant.solve_pyramid(&PyramidSettings::default()), instant.solve_phantom(&mut phantom())];
+            for solution in solutions.map(Result::unwrap) {
+                assert!(solution.report.is_solved(), "{:?}", solution.report);
+                let found = solution.contacts[0];
+                assert!(known.iter().any(|force| (force - found.normal).abs() < 1e-9), "{found:?} {known:?}");
+                // Momentum by hand: x and y of the centre carry push plus friction, weight plus normal force.
+                let push = instant.force[0];
+                assert!((solution.motion[0] - push - found.tangent[0]).abs() < 1e-12);
+                assert!((solution.motion[1] + G - found.normal).abs() < 1e-12);
+            }
+        }
+        let none = rod(steep, 2.0, 0.0, 0.0, LEFT);
+        assert!(!none.solve_pyramid(&PyramidSettings::default()).unwrap().report.is_solved());
+        assert!(!none.solve_phantom(&mut phantom()).unwrap().report.is_solved());
+    }
+
+    #[test]
+    fn at_rest_there_is_always_a_motion() {
+        // [ST96] and others prove it for contacts without sliding velocity: the matrix is copositive.
+        let mut generator = Generator::new(7);
+        let mut several = 0;
+        for _ in 0..1000 {
+            let (angle, mu) = (generator.uniform(0.05, 1.5), generator.uniform(0.0, 4.0));
+            let (omega, push) = (generator.uniform(-6.0, 6.0), generator.uniform(-60.0, 60.0));
+            let instant = rod(angle, mu, omega, push, None);
+            let count = forces(&instant).len();
+            assert!(count >= 1, "{angle} {mu} {omega} {push}");
+            several += usize::from(count > 1);
+            assert!(instant.solve_phantom(&mut phantom()).unwrap().report.is_solved());
+        }
+        assert!(several > 0, "the states should reach the paradox");
+    }
+
+    #[test]
+    fn a_sliding_direction_must_be_a_unit_vector() {
+        let error = rod(0.5, 0.5, 0.0, 0.0, Some([0.5, 0.0])).solve_phantom(&mut phantom()).unwrap_err();
+        assert!(error.to_string().contains("[0.5, 0.0], which is not a unit vector"), "{error}");
+    }
+}

@@ -1,0 +1,523 @@
+//! Coulomb friction in the plane as a relay, taken apart into two unilateral conditions: the linear complementarity problem of Glocker
+//! and Studer.
+//!
+//! \[GS05\] (27), (33). Friction along a line is a relay, $-\Lambda_T \in \bar\Lambda \thinspace \mathrm{Sgn}(\xi_T)$ with the bound
+//! $\bar\Lambda = \mu \Lambda_N + a$, and a relay is the sum of two unilateral conditions (5), (23). With
+//!
+//! $$ \Lambda_R = \bar\Lambda + \Lambda_T \quad (24), \qquad \Lambda_L = \bar\Lambda - \Lambda_T = 2 \bar\Lambda - \Lambda_R \quad (25), (31),
+//! \qquad \xi_T = \xi_R - \xi_L \quad (26), $$
+//!
+//! the conditions are (27), and the equations between the unknowns, with the Delassus blocks $G_{NN} = W_N^T M^{-1} W_N$ and so on, (33):
+//!
+//! $$ 0 \le \begin{pmatrix} \xi_N \\\\ \xi_R \\\\ \Lambda_L \end{pmatrix} \perp
+//! \begin{pmatrix} \Lambda_N \\\\ \Lambda_R \\\\ \xi_L \end{pmatrix} \ge 0, $$
+//!
+//! $$ \begin{pmatrix} \xi_N \\\\ \xi_R \\\\ \Lambda_L \end{pmatrix} =
+//! \begin{pmatrix} G_{NN} - G_{NT} \mu & G_{NT} & 0 \\\\ G_{TN} - G_{TT} \mu & G_{TT} & E \\\\ 2 \mu & -E & 0 \end{pmatrix}
+//! \begin{pmatrix} \Lambda_N \\\\ \Lambda_R \\\\ \xi_L \end{pmatrix} +
+//! \begin{pmatrix} b_N - G_{NT} a \\\\ b_T - G_{TT} a \\\\ 2 a \end{pmatrix}. $$
+//!
+//! | \[GS05\] | here |
+//! |---|---|
+//! | $\Lambda_N$, $\Lambda_T$ | the impulses $c_n$, $c_t$ of a [`ContactProblem`] |
+//! | $w_N$, $w_T$ | its rows $n$, $T$ |
+//! | $\xi_N$, $\xi_T$ (11), (20), (21) | its rates $n u + b_n$, $T u + b_t$; the biases hold drift and restitution $\varepsilon \gamma_A$ |
+//! | $b_N$, $b_T$ | those rates in free motion |
+//! | $a_i$, in the remarks after (33) | the load-independent part $a$ of a bound |
+//!
+//! More general than the paper: $a$ stands beside $\mu \Lambda_N$ and not only in its place, friction elements have a tangent row without a
+//! normal one, contacts without friction have no rows R and L, and joints are eliminated first. A one-way condition on
+//! velocities, such as a sprag clutch (§2), is a contact without friction whose bias holds no gap.
+//!
+//! **Load-independent friction.** Where every $\mu$ is zero and the inertia is symmetric, the matrix is bisymmetric, $((G, E), (-E, 0))$, and
+//! the problem states the Kuhn-Tucker conditions of a quadratic program, the [`BoxProgram`] of [`PlanarRelay::quadratic_program`].
+//! As $G$ is positive semidefinite, it has a solution, and the motion is unique.
+//!
+//! **Existence.** With $\mu > 0$ the matrix is not copositive, as that of the [pyramid](super::pyramid) is, so that the path of Lemke's
+//! method may end in a ray although there is a solution. The conditions are the same with the tangent of a contact reversed, which
+//! exchanges R and L, but the path is another one. So where it ends in a ray the method reverses tangents and tries again.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stiction_solve::{Lcp, LcpSolution, Lemke, LemkeSettings, SolveStatus};
+
+use super::rows::{JointElimination, Rows};
+use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution};
+
+/// Choices of tangents that are tried, at most: as given, all reversed, against the free slip, along it, and then mixed ones.
+const ATTEMPTS: usize = 40;
+
+/// Multiples of it are spread evenly over the unit interval.
+const GOLDEN_RATIO: f64 = 1.618_033_988_749_895;
+
+/// Settings of the planar relay method.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PlanarRelaySettings {
+    /// Settings of Lemke's method.
+    pub lemke: LemkeSettings,
+}
+
+/// The planar relay method with its workspace.
+#[derive(Clone, Debug, Default)]
+pub struct PlanarRelay {
+    settings: PlanarRelaySettings,
+    lemke: Lemke,
+    answer: LcpSolution,
+    /// Joints, normals of contacts, tangents of contacts with friction, tangents of friction elements.
+    rows: Rows,
+    /// $G$ over all rows but those of the joints, column after column, and the rates $b$ of these rows in free motion.
+    delassus: Vec<f64>,
+    free_rates: Vec<f64>,
+    normal_count: usize,
+    /// The unit in which the impulse of each of these rows is measured in the LCP.
+    units: Vec<f64>,
+    /// The relays in the order of their tangent rows.
+    relays: Vec<Relay>,
+    /// Impulses by row.
+    impulses: Vec<f64>,
+}
+
+/// Friction along one tangent.
+#[derive(Clone, Copy, Debug)]
+struct Relay {
+    /// The normal row that loads it, with $\mu$; none for friction elements.
+    normal: Option<usize>,
+    mu: f64,
+    /// The constant part $a$ of the bound.
+    extra_bound: f64,
+    /// The tangent in the LCP is this sign times that of the problem.
+    sign: f64,
+}
+
+/// The quadratic program behind load-independent friction (\[GS05\], remarks after (33)):
+///
+/// $$ \min_\Lambda \tfrac12 \Lambda^T G \Lambda + b^T \Lambda, \qquad \Lambda_N \ge 0, \quad |\Lambda_T| \le a. $$
+///
+/// Without biases this is the kinetic energy of $u$, up to a constant: of all admissible impulses the contacts take those that leave the
+/// least. The unknowns are the normal impulses of all contacts, then the friction impulses of those contacts that
+/// have friction, then those of the friction elements, each in the order of the problem.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoxProgram {
+    /// $G$, symmetric and positive semidefinite, column after column; joints are eliminated.
+    pub matrix: Vec<f64>,
+    /// $b$.
+    pub linear: Vec<f64>,
+    /// Smallest value of each unknown: 0 or $-a$.
+    pub lower: Vec<f64>,
+    /// Largest value of each unknown: infinity or $a$.
+    pub upper: Vec<f64>,
+}
+
+impl PlanarRelay {
+    /// The method with these settings.
+    pub fn new(settings: PlanarRelaySettings) -> Self {
+        Self { settings, ..Default::default() }
+    }
+
+    /// Whether the bounds of all friction are independent of the normal load and the inertia is symmetric: the special case in which
+    /// the matrix of (33) is bisymmetric, and the impulses solve a [`BoxProgram`].
+    pub fn is_bisymmetric(problem: &ContactProblem) -> bool {
+        problem.contacts.iter().all(|contact| contact.mu == 0.0) && problem.inertia.is_symmetric()
+    }
+
+    /// The quadratic program whose Kuhn-Tucker conditions the problem states, where it [is bisymmetric](Self::is_bisymmetric).
+    ///
+    /// # Errors
+    /// [`ContactError`] as for [`solve`](Self::solve).
+    pub fn quadratic_program(&mut self, problem: &ContactProblem) -> Result<Option<BoxProgram>, ContactError> {
+        if !Self::is_bisymmetric(problem) {
+            return Ok(None);
+        }
+        self.state(problem)?;
+        let (normals, relays) = (self.normal_count, &self.relays);
+        Ok(Some(BoxProgram {
+            matrix: self.delassus.clone(),
+            linear: self.free_rates.clone(),
+            lower: (0..normals).map(|_| 0.0).chain(relays.iter().map(|relay| -relay.extra_bound)).collect(),
+            upper: (0..normals).map(|_| f64::INFINITY).chain(relays.iter().map(|relay| relay.extra_bound)).collect(),
+        }))
+    }
+
+    /// The LCP (27), (33) of a contact problem whose inertia is factored, joints eliminated: to be saved and solved elsewhere. Its unknowns
+    /// stand in the paper's order: $\Lambda_N$ of all contacts, $\Lambda_R$ and then $\xi_L$ of all contacts with friction and all friction
+    /// elements.
+    ///
+    /// # Errors
+    /// [`ContactError`] as for [`solve`](Self::solve).
+    pub fn lcp(&mut self, problem: &ContactProblem) -> Result<Lcp, ContactError> {
+        self.state(problem)?;
+        self.units.fill(1.0);
+        self.write()
+    }
+
+    /// Collects rows and relays. Where there are joints, returns what they were eliminated with.
+    fn state(&mut self, problem: &ContactProblem) -> Result<Option<JointElimination>, ContactError> {
+        let free_motion = &problem.free_motion;
+        self.rows.begin(problem);
+        for contact in &problem.contacts {
+            self.rows.push(&contact.normal, contact.normal_bias, free_motion);
+        }
+        self.normal_count = problem.contacts.len();
+        self.relays.clear();
+        for (number, contact) in problem.contacts.iter().enumerate() {
+            if contact.mu > 0.0 || contact.extra_bound > 0.0 {
+                let [tangent] = &contact.tangents[..] else {
+                    let (what, found) = (format!("contact {:?}", contact.id), contact.tangents.len());
+                    return Err(ContactError::NotPlanar { what, found });
+                };
+                self.rows.push(tangent, contact.tangent_bias[0], free_motion);
+                let (mu, extra_bound) = (contact.mu, contact.extra_bound);
+                self.relays.push(Relay { normal: Some(number), mu, extra_bound, sign: 1.0 });
+            }
+        }
+        for element in &problem.friction {
+            let [tangent] = &element.tangents[..] else {
+                let (what, found) = (format!("friction element {}", element.id), element.tangents.len());
+                return Err(ContactError::NotPlanar { what, found });
+            };
+            self.rows.push(tangent, element.tangent_bias[0], free_motion);
+            self.relays.push(Relay { normal: None, mu: 0.0, extra_bound: element.bound, sign: 1.0 });
+        }
+        let elimination = self.rows.condense(problem, &mut self.delassus, &mut self.free_rates)?;
+        self.choose_units();
+        Ok(elimination)
+    }
+
+    /// Units of impulse in which the Delassus matrix is about one. With E among its entries, no scaling of (33) by its largest ones would
+    /// find them: the motion of bodies of tons would be right to ten digits only, and the residual would not notice.
+    fn choose_units(&mut self) {
+        let rows = self.free_rates.len();
+        let diagonal = |row: usize| self.delassus[row * rows + row].abs();
+        let unit = |mean: f64| if mean > 0.0 { (-0.5 * mean.log2()).round().exp2() } else { 1.0 };
+        self.units.clear();
+        self.units.extend((0..self.normal_count).map(|row| unit(diagonal(row))));
+        for (k, relay) in self.relays.iter().enumerate() {
+            let row = self.normal_count + k;
+            let own = match relay.normal {
+                Some(normal) => unit(0.5 * (diagonal(normal) + diagonal(row))),
+                None => unit(diagonal(row)),
+            };
+            self.units.push(own);
+            if let Some(normal) = relay.normal {
+                self.units[normal] = own;
+            }
+        }
+    }
+
+    /// The LCP (33) of the rows and relays. Impulses are measured in the units, rates in their inverses, which changes no entry of E and
+    /// 2 μ; as the units are powers of two, nothing is rounded.
+    fn write(&self) -> Result<Lcp, ContactError> {
+        let (normals, tangents) = (self.normal_count, self.relays.len());
+        let (rows, size) = (normals + tangents, normals + 2 * tangents);
+        let sign = |row: usize| if row < normals { 1.0 } else { self.relays[row - normals].sign };
+        let mut entries = vec![0.0; size * size];
+        let units = &self.units;
+        let mut offset: Vec<f64> = (0..rows).map(|i| sign(i) * units[i] * self.free_rates[i]).collect();
+        offset.resize(size, 0.0);
+        for j in 0..rows {
+            for i in 0..rows {
+                entries[j * size + i] = sign(i) * units[i] * sign(j) * units[j] * self.delassus[j * rows + i];
+            }
+        }
+        for (k, relay) in self.relays.iter().enumerate() {
+            let (right, left) = (normals + k, rows + k);
+            let extra_bound = relay.extra_bound / units[right];
+            // Λ_T = Λ_R - μ Λ_N - a moves the rates by -G_T (μ Λ_N + a).
+            for i in 0..rows {
+                let entry = entries[right * size + i];
+                offset[i] -= entry * extra_bound;
+                if let Some(normal) = relay.normal {
+                    entries[normal * size + i] -= entry * relay.mu;
+                }
+            }
+            // (30): ξ_R = ξ_T + ξ_L, and (31): Λ_L = 2 (μ Λ_N + a) - Λ_R.
+            entries[left * size + right] = 1.0;
+            entries[right * size + left] = -1.0;
+            if let Some(normal) = relay.normal {
+                entries[normal * size + left] = 2.0 * relay.mu;
+            }
+            offset[left] = 2.0 * extra_bound;
+        }
+        Ok(Lcp::from_columns(entries, offset)?)
+    }
+
+    /// Solves a contact problem whose inertia is factored.
+    ///
+    /// # Errors
+    /// [`ContactError::NotPlanar`] when a contact or friction element has friction along two tangents, as in space;
+    /// [`ContactError::Coefficient`] when a tolerance of the settings is negative or not a number; or the joints are redundant.
+    /// A problem that was not solved is not an error but a status of the report.
+    pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
+        self.check_settings()?;
+        let elimination = self.state(problem)?;
+        self.solve_lcp()?;
+        solution.report = self.answer.report.clone();
+
+        // Back to impulses by row: Λ_T = Λ_R - μ Λ_N - a.
+        let (joint_count, normals) = (problem.joints.len(), self.normal_count);
+        self.impulses.clear();
+        self.impulses.resize(joint_count, 0.0);
+        self.impulses.extend(self.answer.z.iter().zip(&self.units).map(|(z, unit)| z * unit));
+        let (normal_impulses, right) = self.impulses[joint_count..].split_at_mut(normals);
+        for (relay, impulse) in self.relays.iter().zip(right) {
+            let bound = relay.normal.map_or(0.0, |normal| relay.mu * normal_impulses[normal]) + relay.extra_bound;
+            *impulse = relay.sign * (*impulse - bound);
+        }
+        let tolerance = self.settings.lemke.residual_tolerance;
+        self.rows.recover(problem, elimination, tolerance, &mut self.impulses, solution);
+
+        let (normal_impulses, tangent_impulses) = self.impulses[joint_count..].split_at(normals);
+        solution.contacts.clear();
+        solution.contacts.extend(
+            problem.contacts.iter().zip(normal_impulses).map(|(contact, &normal)| ContactImpulse {
+                id: contact.id,
+                normal,
+                tangent: [0.0; 3],
+            }),
+        );
+        solution.friction.clear();
+        for (relay, &impulse) in self.relays.iter().zip(tangent_impulses) {
+            match relay.normal {
+                Some(contact) => solution.contacts[contact].tangent[0] = impulse,
+                None => solution.friction.push([impulse, 0.0, 0.0]),
+            }
+        }
+        Ok(())
+    }
+
+    /// Solves the LCP, and where the path ends in a ray tries again with other tangents reversed; leaves the signs of the answer.
+    fn solve_lcp(&mut self) -> Result<(), ContactError> {
+        let mut iterations = 0;
+        for attempt in 0..ATTEMPTS {
+            let slips = &self.free_rates[self.normal_count..];
+            for (k, (relay, slip)) in self.relays.iter_mut().zip(slips).enumerate() {
+                let is_reversed = match attempt {
+                    0 => false,
+                    1 => true,
+                    2 => *slip > 0.0,
+                    3 => *slip <= 0.0,
+                    _ => (((attempt - 3) * (k + 1)) as f64 * GOLDEN_RATIO).fract() < 0.5,
+                };
+                relay.sign = if is_reversed { -1.0 } else { 1.0 };
+            }
+            let lcp = self.write()?;
+            // Without load-dependent friction nothing is to be gained from another path.
+            let is_last = attempt + 1 == ATTEMPTS || self.relays.iter().all(|relay| relay.mu == 0.0);
+            if is_last {
+                self.lemke.solve_or_enumerate(&lcp, &self.settings.lemke, &[], &mut self.answer);
+            } else {
+                self.lemke.solve(&lcp, &self.settings.lemke, &[], &mut self.answer);
+            }
+            iterations += self.answer.report.iterations;
+            if is_last || matches!(self.answer.report.status, SolveStatus::Solved | SolveStatus::NoSolution) {
+                break;
+            }
+        }
+        self.answer.report.iterations = iterations;
+        Ok(())
+    }
+
+    fn check_settings(&self) -> Result<(), ContactError> {
+        let LemkeSettings { residual_tolerance, pivot_tolerance, tie_tolerance, weak_pivot, .. } = self.settings.lemke;
+        for (quantity, value) in [
+            ("residual-tolerance", residual_tolerance),
+            ("pivot-tolerance", pivot_tolerance),
+            ("tie-tolerance", tie_tolerance),
+            ("weak-pivot", weak_pivot),
+        ] {
+            if !(value >= 0.0 && value.is_finite()) {
+                let what = "the settings of the planar-relay method".to_owned();
+                return Err(ContactError::Coefficient { what, quantity, value });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ContactCondition, ContactId, FrictionCondition, JointCondition, Row};
+
+    /// Coordinates with these masses and this free motion.
+    fn free(masses: &[f64], free_motion: &[f64]) -> ContactProblem {
+        let mut problem = ContactProblem { free_motion: free_motion.to_vec(), ..Default::default() };
+        problem.inertia.set_diagonal(masses);
+        problem.inertia.factor().unwrap();
+        problem
+    }
+
+    /// A particle of 2 kg in the plane on the floor y ≥ 0 with μ = 0.5.
+    fn particle(free_motion: [f64; 2]) -> ContactProblem {
+        let mut problem = free(&[2.0; 2], &free_motion);
+        problem.contacts.push(ContactCondition {
+            id: ContactId::number(7),
+            normal: Row::from_dense(&[0.0, 1.0]),
+            tangents: [Row::from_dense(&[1.0, 0.0])].into_iter().collect(),
+            mu: 0.5,
+            ..Default::default()
+        });
+        problem
+    }
+
+    fn solve(problem: &ContactProblem) -> ContactSolution {
+        problem.check().unwrap();
+        let mut solution = ContactSolution::default();
+        PlanarRelay::default().solve(problem, &mut solution).unwrap();
+        assert!(solution.report.is_solved(), "{:?}", solution.report);
+        solution
+    }
+
+    fn assert_close(values: &[f64], expected: &[f64]) {
+        assert_eq!(values.len(), expected.len());
+        // Numbers of the order of one, few operations.
+        assert!(values.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-14), "{values:?}, not {expected:?}");
+    }
+
+    #[test]
+    fn a_particle_sticks_slides_and_flies() {
+        // Falls with 3 m/s: normal impulse 6, so friction may be 3 N s and change the velocity by 1.5 m/s.
+        for (speed, left, friction) in [(1.0, 0.0, -2.0), (-1.0, 0.0, 2.0), (4.0, 2.5, -3.0), (-4.0, -2.5, 3.0)] {
+            let solution = solve(&particle([speed, -3.0]));
+            assert_close(&solution.motion, &[left, 0.0]);
+            assert_close(&[solution.contacts[0].normal, solution.contacts[0].tangent[0]], &[6.0, friction]);
+            assert_eq!(solution.contacts[0].id, ContactId::number(7));
+        }
+        let fly = solve(&particle([4.0, 0.1]));
+        assert_eq!(fly.motion, [4.0, 0.1]);
+        assert_eq!((fly.contacts[0].normal, fly.contacts[0].tangent), (0.0, [0.0; 3]));
+    }
+
+    #[test]
+    fn restitution_and_belts_stand_in_the_biases() {
+        // (20), (21): with ε_N = 0.5 it leaves with 1.5 m/s, normal impulse 9; over a belt of 1 m/s it sticks with 1 m/s.
+        let mut problem = particle([2.0, -3.0]);
+        problem.contacts[0].normal_bias = 0.5 * -3.0;
+        problem.contacts[0].tangent_bias[0] = -1.0;
+        let solution = solve(&problem);
+        assert_close(&solution.motion, &[1.0, 1.5]);
+        assert_close(&[solution.contacts[0].normal, solution.contacts[0].tangent[0]], &[9.0, -2.0]);
+    }
+
+    #[test]
+    fn the_parts_of_a_bound_add_up() {
+        // μ Λ_N + a = 3 + 1 N s takes 2 m/s; in the air a alone takes 0.5 m/s.
+        let mut problem = particle([4.0, -3.0]);
+        problem.contacts[0].extra_bound = 1.0;
+        assert_close(&solve(&problem).motion, &[2.0, 0.0]);
+        let mut problem = particle([-4.0, 3.0]);
+        problem.contacts[0].extra_bound = 1.0;
+        let solution = solve(&problem);
+        assert_close(&solution.motion, &[-3.5, 3.0]);
+        assert_close(&solution.contacts[0].tangent, &[1.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn friction_without_a_normal_row_is_bounded_by_its_constant() {
+        // 3 kg with 2 m/s, bound 4.5 N s: 0.5 m/s remain. With 1 m/s it stops and 3 N s are used.
+        for (speed, left, impulse) in [(2.0, 0.5, -4.5), (1.0, 0.0, -3.0), (-2.0, -0.5, 4.5)] {
+            let mut problem = free(&[3.0], &[speed]);
+            let tangents = [Row::from_dense(&[1.0])].into_iter().collect();
+            problem.friction.push(FrictionCondition { tangents, bound: 4.5, ..Default::default() });
+            let solution = solve(&problem);
+            assert_close(&solution.motion, &[left]);
+            assert_close(&solution.friction[0], &[impulse, 0.0, 0.0]);
+        }
+    }
+
+    #[test]
+    fn the_lcp_is_that_of_the_paper() {
+        // (33) with G = 1/2 for both rows, uncoupled, μ = 0.5, a = 3, free rates -3 and 1.
+        let mut problem = particle([1.0, -3.0]);
+        problem.contacts[0].extra_bound = 3.0;
+        let lcp = PlanarRelay::default().lcp(&problem).unwrap();
+        let expected = [[0.5, 0.0, 0.0], [-0.25, 0.5, 1.0], [1.0, -1.0, 0.0]];
+        for (i, row) in expected.iter().enumerate() {
+            assert_close(&[0, 1, 2].map(|j| lcp.matrix()[(i, j)]), row);
+        }
+        assert_close(lcp.offset(), &[-3.0, 1.0 - 0.5 * 3.0, 2.0 * 3.0]);
+    }
+
+    #[test]
+    fn a_contact_without_friction_has_a_normal_row_only() {
+        let mut problem = particle([1.0, -3.0]);
+        problem.contacts[0].mu = 0.0;
+        // In space as well.
+        problem.contacts[0].tangents.push(Row::from_dense(&[1.0, 0.0]));
+        assert_eq!(PlanarRelay::default().lcp(&problem).unwrap().size(), 1);
+        assert_close(&solve(&problem).motion, &[1.0, 0.0]);
+    }
+
+    #[test]
+    fn a_sprag_clutch_turns_one_way() {
+        // A shaft of 0.5 kg m² in a clutch that lets it turn forwards over a housing with 2 rad/s: ω - 2 ≥ 0 ⊥ Λ ≥ 0.
+        for (free_speed, speed, impulse) in [(5.0, 5.0, 0.0), (2.5, 2.5, 0.0), (1.0, 2.0, 0.5), (-3.0, 2.0, 2.5)] {
+            let mut problem = free(&[0.5], &[free_speed]);
+            let normal = Row::from_dense(&[1.0]);
+            problem.contacts.push(ContactCondition { normal, normal_bias: -2.0, ..Default::default() });
+            let solution = solve(&problem);
+            assert_close(&solution.motion, &[speed]);
+            assert_close(&[solution.contacts[0].normal], &[impulse]);
+        }
+        // Driven through a slipping coupling, which transmits at most 0.75 N m s from a shaft of 1 kg m² that turns backwards: the
+        // clutch holds, takes what the coupling transmits, and the other shaft goes on with -4 + 0.75.
+        let mut problem = free(&[0.5, 1.0], &[0.0, -4.0]);
+        problem.contacts.push(ContactCondition { normal: Row::from_dense(&[1.0, 0.0]), ..Default::default() });
+        let tangents = [Row::from_dense(&[1.0, -1.0])].into_iter().collect();
+        problem.friction.push(FrictionCondition { tangents, bound: 0.75, ..Default::default() });
+        let solution = solve(&problem);
+        assert_close(&solution.motion, &[0.0, -3.25]);
+        assert_close(&[solution.contacts[0].normal, solution.friction[0][0]], &[0.75, -0.75]);
+        // Forwards it turns freely: the coupling drags it along to 0.75 / 0.5.
+        problem.free_motion[1] = 4.0;
+        assert_close(&solve(&problem).motion, &[1.5, 3.25]);
+    }
+
+    #[test]
+    fn joints_hold_while_the_contact_acts() {
+        // The particle, with a second one of 2 kg linked to it in both coordinates: twice the momentum, and half of it through the link.
+        let mut problem = free(&[2.0; 4], &[4.0, -3.0, 4.0, -3.0]);
+        problem.contacts = particle([0.0; 2]).contacts;
+        for i in 0..2 {
+            let mut row = Row::new();
+            row.push(i, 1.0);
+            row.push(i + 2, -1.0);
+            problem.joints.push(JointCondition { row, bias: 0.0 });
+        }
+        let solution = solve(&problem);
+        assert_close(&solution.motion, &[2.5, 0.0, 2.5, 0.0]);
+        assert_close(&[solution.contacts[0].normal, solution.contacts[0].tangent[0]], &[12.0, -6.0]);
+        assert_close(&solution.joints, &[3.0, -6.0]);
+        problem.joints.push(problem.joints[0].clone());
+        let error = PlanarRelay::default().solve(&problem, &mut ContactSolution::default()).unwrap_err();
+        assert!(error.to_string().contains("redundant"), "{error}");
+    }
+
+    #[test]
+    fn friction_in_space_is_refused_with_the_contact_and_the_method_that_can() {
+        let mut problem = particle([1.0, -3.0]);
+        problem.contacts[0].tangents.push(Row::from_dense(&[1.0, 0.0]));
+        let mut method = PlanarRelay::default();
+        let error = method.solve(&problem, &mut ContactSolution::default()).unwrap_err();
+        assert_eq!(method.lcp(&problem).unwrap_err(), error);
+        let text = error.to_string();
+        for part in ["feature: 7", "friction along 2 tangent rows", "planar-relay", "the pyramid method one or two"] {
+            assert!(text.contains(part), "{text}");
+        }
+        let mut problem = free(&[3.0], &[1.0]);
+        problem.friction.push(FrictionCondition { id: 4, bound: 1.0, ..Default::default() });
+        let text = method.lcp(&problem).unwrap_err().to_string();
+        assert!(text.contains("friction element 4: friction along 0 tangent rows"), "{text}");
+    }
+
+    #[test]
+    fn settings_that_are_negative_are_refused() {
+        for value in [-1e-10, f64::NAN] {
+            let lemke = LemkeSettings { residual_tolerance: value, ..Default::default() };
+            let mut method = PlanarRelay::new(PlanarRelaySettings { lemke });
+            let error = method.solve(&particle([1.0, -3.0]), &mut ContactSolution::default()).unwrap_err();
+            assert!(error.to_string().contains(&format!("residual-tolerance is {value}")), "{error}");
+        }
+    }
+}
