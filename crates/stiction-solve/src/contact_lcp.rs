@@ -69,6 +69,8 @@ pub struct ContactLcp {
     group_scales: Vec<f64>,
     /// Common scale of offset and unknowns.
     offset_scale: f64,
+    /// The scaled offset.
+    offset: Vec<f64>,
 }
 
 /// What an unknown is.
@@ -263,12 +265,18 @@ impl ContactLcp {
                 self.second_factor.push(0.0);
             }
         }
-        for i in 0..self.unknowns.len() {
-            let negative = -self.scaled_offset(i);
-            most_negative = if negative > most_negative { negative } else { most_negative };
+        self.offset.clear();
+        for (i, &Unknown { kind, group, rows: [first, second] }) in self.unknowns.iter().enumerate() {
+            let rates = &self.data.free_rates;
+            self.offset.push(match kind {
+                UnknownKind::Slip => self.data.groups[group].bound / self.group_scales[group],
+                _ => self.first_factor[i] * rates[first] + self.second_factor[i] * rates[second],
+            });
+            most_negative = most_negative.max(-self.offset[i]);
         }
         if most_negative > 0.0 {
             self.offset_scale = nearest_power_of_two(most_negative);
+            self.offset.iter_mut().for_each(|offset| *offset /= self.offset_scale);
         }
     }
 }
@@ -281,15 +289,7 @@ impl LemkeProblem for ContactLcp {
 
     #[inline(always)]
     fn scaled_offset(&self, i: usize) -> f64 {
-        let Unknown { kind, group, rows: [first, second] } = self.unknowns[i];
-        let offset = match kind {
-            UnknownKind::Slip => self.data.groups[group].bound / self.group_scales[group],
-            _ => {
-                let rates = &self.data.free_rates;
-                self.first_factor[i] * rates[first] + self.second_factor[i] * rates[second]
-            }
-        };
-        offset / self.offset_scale
+        self.offset[i]
     }
 
     #[inline(always)]
@@ -312,15 +312,23 @@ impl LemkeProblem for ContactLcp {
     }
 
     #[inline(always)]
-    fn scaled_product(&self, columns: &[usize], weights: &[f64], workspace: &mut Vec<f64>, out: &mut [f64]) {
+    fn scaled_product(
+        &self,
+        columns: &[usize],
+        weights: &[f64],
+        extra: Option<usize>,
+        workspace: &mut Vec<f64>,
+        out: &mut [f64],
+    ) {
         let (stride, groups) = (padded(self.data.free_rates.len()), self.data.groups.len());
         workspace.clear();
         workspace.resize(2 * (stride + groups), 0.0);
         let (impulses, rest) = workspace.split_at_mut(stride);
         let (rates, rest) = rest.split_at_mut(stride);
         let (slips, bounds) = rest.split_at_mut(groups);
-        for (&j, &weight) in columns.iter().zip(weights) {
-            let Unknown { kind, group, rows: [first, second] } = self.unknowns[j];
+        let extra = extra.map(|column| (column, 1.0));
+        for (j, weight) in columns.iter().copied().zip(weights.iter().copied()).chain(extra) {
+            let Some(&Unknown { kind, group, rows: [first, second] }) = self.unknowns.get(j) else { continue };
             match kind {
                 UnknownKind::Slip => slips[group] = weight,
                 UnknownKind::Normal => {
@@ -334,10 +342,23 @@ impl LemkeProblem for ContactLcp {
                 }
             }
         }
+        // Two columns at a time: half the passes through the rates.
+        let mut pending: Option<(f64, &[f64])> = None;
         for (&impulse, column) in impulses.iter().zip(self.padded_delassus.chunks_exact(stride.max(1))) {
-            if impulse != 0.0 {
-                add_multiple(rates, impulse, column);
+            if impulse == 0.0 {
+                continue;
             }
+            match pending.take() {
+                None => pending = Some((impulse, column)),
+                Some((other, other_column)) => {
+                    for ((rate, a), b) in rates.iter_mut().zip(other_column).zip(column) {
+                        *rate += other * a + impulse * b;
+                    }
+                }
+            }
+        }
+        if let Some((impulse, column)) = pending {
+            add_multiple(rates, impulse, column);
         }
         for (group, own) in self.data.groups.iter().enumerate() {
             let (start, mut next) = (self.starts[group], self.starts[group] + own.directions.len());

@@ -161,10 +161,18 @@ impl LemkeProblem for Lcp {
     }
 
     #[inline(always)]
-    fn scaled_product(&self, columns: &[usize], weights: &[f64], _workspace: &mut Vec<f64>, out: &mut [f64]) {
+    fn scaled_product(
+        &self,
+        columns: &[usize],
+        weights: &[f64],
+        extra: Option<usize>,
+        _workspace: &mut Vec<f64>,
+        out: &mut [f64],
+    ) {
         out.fill(0.0);
-        for (&j, &weight) in columns.iter().zip(weights) {
-            if weight != 0.0 {
+        let extra = extra.map(|column| (column, 1.0));
+        for (j, weight) in columns.iter().copied().zip(weights.iter().copied()).chain(extra) {
+            if weight != 0.0 && j < out.len() {
                 add_multiple(out, weight * self.scaling.columns[j], self.column(j));
             }
         }

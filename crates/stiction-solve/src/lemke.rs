@@ -69,9 +69,8 @@ pub struct Lemke {
     /// A row $N_{lC}$, padded, and its product with the inverse.
     row: Vec<f64>,
     left: Vec<f64>,
-    /// Columns and weights of a product.
-    product_columns: Vec<usize>,
-    product_weights: Vec<f64>,
+    /// The $z$ that entered last; none where it was a $w$.
+    entered: Option<usize>,
     workspace: Vec<f64>,
     /// Pairs that leave at the same moment.
     tied: Vec<usize>,
@@ -359,12 +358,7 @@ impl Lemke {
         self.step.clear();
         self.step.extend(self.columns.iter().map(|&j| covering_entry(number, j)));
         self.step.resize(padded(self.columns.len()), 0.0);
-        problem.scaled_product(
-            &self.columns,
-            &self.step[..self.columns.len()],
-            &mut self.workspace,
-            &mut self.rate[..n],
-        );
+        problem.scaled_product(&self.columns, &self.step, None, &mut self.workspace, &mut self.rate[..n]);
         for i in 0..n {
             let wanted = covering_entry(number, i);
             let is_basic = self.column_place[i] != ABSENT;
@@ -398,24 +392,15 @@ impl Lemke {
     #[inline(always)]
     fn spread_step<P: LemkeProblem>(&mut self, problem: &P, entering: Option<Entering>) {
         let n = self.n;
-        self.product_columns.clear();
-        self.product_weights.clear();
-        let mut artificial = 0.0;
-        for (&column, &weight) in self.columns.iter().zip(&self.step) {
-            if column == n {
-                artificial = weight;
-            } else {
-                self.product_columns.push(column);
-                self.product_weights.push(weight);
-            }
-        }
-        if let Some(Entering::Unknown(e)) = entering {
-            self.product_columns.push(e);
-            self.product_weights.push(1.0);
-        }
-        problem.scaled_product(&self.product_columns, &self.product_weights, &mut self.workspace, &mut self.rate[..n]);
-        if artificial != 0.0 {
-            add_multiple(&mut self.rate[..n], artificial, &self.covering);
+        let extra = match entering {
+            Some(Entering::Unknown(e)) => Some(e),
+            _ => None,
+        };
+        self.entered = extra;
+        problem.scaled_product(&self.columns, &self.step, extra, &mut self.workspace, &mut self.rate[..n]);
+        let artificial = self.column_place[n];
+        if artificial != ABSENT {
+            add_multiple(&mut self.rate[..n], self.step[artificial], &self.covering);
         }
         for (&column, &weight) in self.columns.iter().zip(&self.step) {
             self.rate[column] = weight;
@@ -628,11 +613,12 @@ impl Lemke {
     fn ray_is_proof<P: LemkeProblem>(&self, problem: &P) -> bool {
         let Ok(lcp) = problem.to_lcp() else { return false };
         let mut multipliers = vec![0.0; self.n];
-        for &column in self.product_columns.iter() {
-            // What the ratio test took for zero is zero. The entering unknown itself grows with rate one.
-            let is_basic = self.column_place[column] != ABSENT;
-            let growth = if is_basic { self.rate[column].max(0.0) } else { 1.0 };
-            multipliers[column] = growth * problem.slack_scale(column);
+        // What the ratio test took for zero is zero. The entering unknown itself grows with rate one.
+        for &column in self.columns.iter().filter(|&&column| column < self.n) {
+            multipliers[column] = self.rate[column].max(0.0) * problem.slack_scale(column);
+        }
+        if let Some(entered) = self.entered {
+            multipliers[entered] = problem.slack_scale(entered);
         }
         proves_no_solution(&lcp, &multipliers)
     }

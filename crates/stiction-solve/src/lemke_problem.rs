@@ -15,9 +15,16 @@ pub trait LemkeProblem {
     /// Entry $\tilde M_{ij}$.
     fn scaled_entry(&self, i: usize, j: usize) -> f64;
 
-    /// `out` $= \tilde M \tilde z$ for the $\tilde z$ that has these `weights` in these `columns` and zeros elsewhere. What is in the
-    /// workspace is of no meaning between calls.
-    fn scaled_product(&self, columns: &[usize], weights: &[f64], workspace: &mut Vec<f64>, out: &mut [f64]);
+    /// `out` $= \tilde M \tilde z$ for the $\tilde z$ that has these `weights` in these `columns`, a one in the `extra` column, and zeros
+    /// elsewhere. Columns that are not among the unknowns are passed over. What is in the workspace is of no meaning between calls.
+    fn scaled_product(
+        &self,
+        columns: &[usize],
+        weights: &[f64],
+        extra: Option<usize>,
+        workspace: &mut Vec<f64>,
+        out: &mut [f64],
+    );
 
     /// The factor in $z_i = f_i \tilde z_i$.
     fn unknown_scale(&self, i: usize) -> f64;
