@@ -131,6 +131,7 @@ impl From<ReproduceError> for Failure {
         match error {
             ReproduceError::Scene(error) => (*error).into(),
             ReproduceError::Step(error) => Self::new(UNSOLVED, error),
+            ReproduceError::Instant(error) => Self::new(UNSOLVED, error),
         }
     }
 }

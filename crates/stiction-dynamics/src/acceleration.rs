@@ -234,27 +234,9 @@ mod tests {
     use super::*;
     use crate::PhantomInertiaSettings;
     use crate::families::Generator;
+    use crate::reference::painleve_rod as rod;
 
     const G: f64 = 9.81;
-
-    /// The rod of Painlevé: 1 kg, half length 1 m, its lower left end on the floor; coordinates x, y of the centre and the angle θ.
-    /// The end is at (x - cos θ, y - sin θ).
-    fn rod(angle: f64, mu: f64, omega: f64, push: f64, sliding: Option<[f64; 2]>) -> Instant {
-        let (sine, cosine) = angle.sin_cos();
-        let mut instant = Instant { force: vec![push, -G, 0.0], ..Default::default() };
-        instant.inertia.set_diagonal(&[1.0, 1.0, 1.0 / 3.0]);
-        instant.inertia.factor().unwrap();
-        instant.contacts.push(InstantContact {
-            normal: Row::from_dense(&[0.0, 1.0, -cosine]),
-            normal_bias: omega * omega * sine,
-            tangents: [Row::from_dense(&[1.0, 0.0, sine])].into_iter().collect(),
-            tangent_bias: [omega * omega * cosine, 0.0, 0.0],
-            mu,
-            sliding,
-            ..Default::default()
-        });
-        instant
-    }
 
     fn phantom() -> PhantomInertia {
         PhantomInertia::new(PhantomInertiaSettings::default()).unwrap()

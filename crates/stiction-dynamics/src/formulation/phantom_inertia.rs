@@ -643,9 +643,8 @@ fn check_tangents(tangents: &Tangents, what: impl Fn() -> String) -> Result<(), 
 mod tests {
     use super::*;
     use crate::families::{Generator, RandomContacts, Tower};
-    use crate::{
-        ContactCondition, ContactId, Directions, FrictionCondition, Inertia, JointCondition, Pyramid, PyramidSettings,
-    };
+    use crate::reference::{pushed_particle as particle, touching_arm as arm};
+    use crate::{ContactCondition, ContactId, Directions, FrictionCondition, JointCondition, Pyramid, PyramidSettings};
 
     /// Phantom inertias over the six decades that must not matter; none is singular for the problems here.
     const RHO: [Option<f64>; 8] =
@@ -675,46 +674,6 @@ mod tests {
         assert_eq!(found.len(), expected.len());
         let is_close = found.iter().zip(expected).all(|(a, b)| (a - b).abs() <= tolerance);
         assert!(is_close, "{found:?}, expected {expected:?} to {tolerance:e}");
-    }
-
-    /// A problem at the level of accelerations, u_free = M⁻¹ f.
-    fn instant(inertia: Inertia, force: &[f64], contact: ContactCondition) -> ContactProblem {
-        let mut problem = ContactProblem { inertia, free_motion: force.to_vec(), ..Default::default() };
-        problem.inertia.factor().unwrap();
-        problem.inertia.solve_in_place(&mut problem.free_motion);
-        problem.contacts.push(contact);
-        problem
-    }
-
-    /// A particle of this mass on the floor z ≥ 0.
-    fn particle(mass: f64, force: [f64; 3]) -> ContactProblem {
-        let mut inertia = Inertia::default();
-        inertia.set_diagonal(&[mass; 3]);
-        let contact = ContactCondition {
-            normal: Row::from_dense(&[0.0, 0.0, 1.0]),
-            tangents: [Row::from_dense(&[1.0, 0.0, 0.0]), Row::from_dense(&[0.0, 1.0, 0.0])].into_iter().collect(),
-            mu: 0.5,
-            ..Default::default()
-        };
-        instant(inertia, &force, contact)
-    }
-
-    /// The arm with three joints whose hand touches a surface.
-    fn arm(force: [f64; 3]) -> ContactProblem {
-        let mut inertia = Inertia::default();
-        inertia.push_scalar(0.565056780767);
-        inertia.push_block(2, &[0.601458780963, 0.084396057148, 0.084396057148, 0.084]);
-        let tangents = [
-            Row::from_dense(&[-0.203151012541, 0.0703299564488, 0.299336311872]),
-            Row::from_dense(&[0.656731995674, 0.0217556049631, 0.0925955720866]),
-        ];
-        let contact = ContactCondition {
-            normal: Row::from_dense(&[0.0, 0.687435268253, 0.248643987308]),
-            tangents: tangents.into_iter().collect(),
-            mu: 0.6,
-            ..Default::default()
-        };
-        instant(inertia, &force, contact)
     }
 
     /// The corners of the polygon with 2k sides around the circle, first half and opposites.

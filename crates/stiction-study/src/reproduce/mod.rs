@@ -1,10 +1,12 @@
 //! The papers' experiments: published and reference numbers beside ours, and their figures redrawn.
 
 mod four_balls;
+mod painleve;
+mod phantom_inertia;
 mod rod;
 
 use serde::Serialize;
-use stiction_dynamics::StepError;
+use stiction_dynamics::{ContactError, StepError};
 use stiction_scene::scene_error::SceneError;
 use thiserror::Error;
 
@@ -58,6 +60,9 @@ pub enum ReproduceError {
     /// One of its steps could not be made.
     #[error(transparent)]
     Step(#[from] Box<StepError>),
+    /// An instant of it is malformed.
+    #[error(transparent)]
+    Instant(#[from] ContactError),
 }
 
 /// An experiment of a paper.
@@ -84,12 +89,22 @@ impl Experiment {
 }
 
 /// All experiments.
-pub const EXPERIMENTS: [Experiment; 2] = [
+pub const EXPERIMENTS: [Experiment; 4] = [
     Experiment { id: "rod", title: "[ST96] a spinning rod falls on a table", run: rod::reproduce },
     Experiment {
         id: "four-balls",
         title: "[ST96] a ball is thrown at three others in a line",
         run: four_balls::reproduce,
+    },
+    Experiment {
+        id: "phantom-inertia",
+        title: "[PKF] a particle and an arm by the full-rank problem",
+        run: phantom_inertia::reproduce,
+    },
+    Experiment {
+        id: "painleve",
+        title: "the rod of Painlevé: none, one, two or three motions",
+        run: painleve::reproduce,
     },
 ];
 

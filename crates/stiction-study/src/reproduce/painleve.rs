@@ -1,0 +1,122 @@
+//! The rod of Painlevé: how many motions an instant has, and which; \[TTP01\] and the literature on existence.
+
+use stiction_dynamics::families::Generator;
+use stiction_dynamics::reference::painleve_rod;
+use stiction_dynamics::{PhantomInertia, PhantomInertiaSettings};
+
+use super::{NamedFigure, ReproduceError, Reproduction, Rows};
+use crate::figure::{Figure, Legend, Panel, Rule, Series};
+
+/// Random states at rest.
+const RANDOM_STATES: usize = 1000;
+
+/// The end slides to the left.
+const LEFT: Option<[f64; 2]> = Some([-1.0, 0.0]);
+
+/// Normal forces of all motions, ascending.
+fn normal_forces(
+    angle: f64,
+    mu: f64,
+    omega: f64,
+    push: f64,
+    sliding: Option<[f64; 2]>,
+) -> Result<Vec<f64>, ReproduceError> {
+    let method = PhantomInertia::new(PhantomInertiaSettings::default())?;
+    let motions = painleve_rod(angle, mu, omega, push, sliding).motions(&method)?.unwrap_or_default();
+    let mut forces: Vec<f64> = motions.solutions.iter().map(|solution| solution.contacts[0].normal).collect();
+    forces.sort_by(f64::total_cmp);
+    Ok(forces)
+}
+
+/// The whole experiment.
+pub(super) fn reproduce(progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
+    let mut rows = Rows::new("painleve", "TTP01");
+    progress("the listed states");
+    let steep = 2.0f64.atan();
+    let listed: [(&str, f64, f64, f64, f64, Option<[f64; 2]>, &[f64]); 4] = [
+        ("θ = 30°, μ = 0.5, sliding", 30f64.to_radians(), 0.5, 0.0, 0.0, LEFT, &[3.772379109606]),
+        ("tan θ = 2, μ = 2, sliding", steep, 2.0, 0.0, 0.0, LEFT, &[]),
+        ("tan θ = 2, μ = 2, sliding, ω = 4", steep, 2.0, 4.0, 0.0, LEFT, &[0.0, 5.626043819998]),
+        ("tan θ = 2, μ = 2, at rest, ω = 3.5, f = -40", steep, 2.0, 3.5, -40.0, None, &[0.0, 1.433416362, 9.381766910]),
+    ];
+    for (name, angle, mu, omega, push, sliding, expected) in listed {
+        let found = normal_forces(angle, mu, omega, push, sliding)?;
+        rows.add(format!("{name}: number of motions"), None, Some(expected.len() as f64), found.len() as f64, 0.0);
+        for (i, &force) in expected.iter().enumerate() {
+            let computed = found.get(i).copied().unwrap_or(f64::NAN);
+            rows.add(format!("{name}: normal force {}, N", i + 1), None, Some(force), computed, 1e-9);
+        }
+    }
+
+    progress("random states at rest");
+    let mut random = Generator::new(2001);
+    let mut without = 0;
+    for _ in 0..RANDOM_STATES {
+        let (angle, mu) = (random.uniform(0.05, 1.5), random.uniform(0.0, 4.0));
+        let (omega, push) = (random.uniform(-6.0, 6.0), random.uniform(-60.0, 60.0));
+        without += usize::from(normal_forces(angle, mu, omega, push, None)?.is_empty());
+    }
+    rows.add(format!("{RANDOM_STATES} random states at rest: without a motion"), None, Some(0.0), without as f64, 0.0);
+
+    progress("the map of motions");
+    Ok(Reproduction { rows: rows.into_rows(), figures: vec![map()?] })
+}
+
+/// Number of motions of the sliding rod over angle and friction, and the curve beyond which the paradox begins.
+fn map() -> Result<NamedFigure, ReproduceError> {
+    const COLUMNS: usize = 60;
+    const ROWS: usize = 40;
+    let names = ["none", "one", "two"];
+    let mut panels = Vec::new();
+    for (title, omega) in [("Not turning: ω = 0", 0.0), ("Turning: ω = 4 rad/s", 4.0)] {
+        let mut points: [Vec<(f64, f64)>; 3] = Default::default();
+        for i in 0..COLUMNS {
+            for j in 0..ROWS {
+                let degrees = 90.0 * (i as f64 + 0.5) / COLUMNS as f64;
+                let mu = 3.0 * (j as f64 + 0.5) / ROWS as f64;
+                let count = normal_forces(degrees.to_radians(), mu, omega, 0.0, LEFT)?.len().min(2);
+                points[count].push((degrees, mu));
+            }
+        }
+        let boundary = (1..360).filter_map(|k| {
+            let angle = (0.25 * f64::from(k)).to_radians();
+            let (sine, cosine) = angle.sin_cos();
+            let mu = (1.0 + 3.0 * cosine * cosine) / (3.0 * sine * cosine);
+            (mu < 3.0).then_some((angle.to_degrees(), mu))
+        });
+        let clouds = names.iter().zip(points).map(|(name, points)| Series {
+            label: (*name).to_owned(),
+            points,
+            width: 1.6,
+            kind: crate::figure::SeriesKind::Points,
+            ..Default::default()
+        });
+        let curve = Series {
+            label: "μ = (1 + 3 cos²θ)/(3 sin θ cos θ)".to_owned(),
+            points: boundary.collect(),
+            colour: Some(crate::figure::Colour::INK),
+            ..Default::default()
+        };
+        panels.push(Panel {
+            title: title.to_owned(),
+            x_label: "angle θ, degrees".to_owned(),
+            y_label: "friction μ".to_owned(),
+            x_range: Some((0.0, 90.0)),
+            y_range: Some((0.0, 3.0)),
+            series: clouds.chain([curve]).collect(),
+            rules: Vec::<Rule>::new(),
+            legend: Legend::Above,
+            ..Default::default()
+        });
+    }
+    let figure = Figure {
+        title: "How many motions a sliding rod has".to_owned(),
+        subtitle: "Rod of 1 kg and half length 1 m, its end slides to the left; all solutions by enumeration"
+            .to_owned(),
+        panels,
+        columns: 1,
+        size: (900, 1000),
+        ..Default::default()
+    };
+    Ok(NamedFigure { name: "painleve", figure })
+}
