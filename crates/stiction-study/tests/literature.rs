@@ -55,13 +55,15 @@ box = {{ size = [0.4, 0.4, 0.1] }}
 
 #[test]
 fn every_published_number_is_met() {
-    for (id, count) in [("rod", 46), ("four-balls", 46)] {
+    for (id, count, figures) in
+        [("rod", 46, 1), ("four-balls", 46, 1), ("woodpecker", 31, 1), ("phantom-inertia", 110, 0), ("painleve", 11, 1)]
+    {
         let experiment = EXPERIMENTS.iter().find(|experiment| experiment.id == id).unwrap();
         let result = experiment.run(&mut |_| {}).unwrap();
         assert_eq!(result.rows.len(), count, "{id}");
         let missed: Vec<_> = result.rows.iter().filter(|row| !row.ok).collect();
         assert!(missed.is_empty(), "{missed:#?}");
-        assert!(!result.figures.is_empty(), "{id}");
+        assert_eq!(result.figures.len(), figures, "{id}");
     }
 }
 

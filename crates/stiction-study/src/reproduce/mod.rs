@@ -4,6 +4,7 @@ mod four_balls;
 mod painleve;
 mod phantom_inertia;
 mod rod;
+mod woodpecker;
 
 use serde::Serialize;
 use stiction_dynamics::{ContactError, StepError};
@@ -89,13 +90,14 @@ impl Experiment {
 }
 
 /// All experiments.
-pub const EXPERIMENTS: [Experiment; 4] = [
+pub const EXPERIMENTS: [Experiment; 5] = [
     Experiment { id: "rod", title: "[ST96] a spinning rod falls on a table", run: rod::reproduce },
     Experiment {
         id: "four-balls",
         title: "[ST96] a ball is thrown at three others in a line",
         run: four_balls::reproduce,
     },
+    Experiment { id: "woodpecker", title: "[GS05] a woodpecker hammers down a pole", run: woodpecker::reproduce },
     Experiment {
         id: "phantom-inertia",
         title: "[PKF] a particle and an arm by the full-rank problem",

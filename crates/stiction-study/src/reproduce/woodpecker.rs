@@ -1,0 +1,256 @@
+//! \[GS05\] §4: the woodpecker toy by Moreau's midpoint rule, its limit cycle by a return map.
+//!
+//! The section of the map is where the bird swings up through $\varphi_S = -0.45$ while the lower sleeve is jammed: nothing moves but the
+//! bird there, so the state on the section is one number, $\omega_S$, and the map has one multiplier. The reference is an event-driven
+//! solution of the limit cycle with an error below 1e-12 in its period.
+
+use stiction_dynamics::reference::Woodpecker;
+use stiction_dynamics::{
+    ContactMethod, ContactMode, ContactSolver, ModeTracker, MoreauMidpoint, MoreauMidpointSettings, Simulation, State,
+    TimeGrid,
+};
+
+use super::{NamedFigure, ReproduceError, Reproduction, Rows, fitted_order};
+use crate::figure::{Figure, Panel, Series};
+
+/// Period of the limit cycle, in s.
+const PERIOD: f64 = 0.145976065144;
+/// Descent per cycle, in m.
+const DESCENT: f64 = 0.0194453792847;
+/// Floquet multiplier of the cycle.
+const MULTIPLIER: f64 = -0.839156;
+/// Lowest angle of the bird.
+const LOWEST_ANGLE: f64 = -0.529471967111;
+/// Normal impulse of the beak, in N s.
+const BEAK_IMPULSE: f64 = 1.28450293e-3;
+
+/// The nine events of a cycle: contact (from 0: beak, lower, upper sleeve), what it becomes, and the time after the beak has hit.
+const EVENTS: [(usize, ContactMode, f64, &str); 9] = [
+    (0, ContactMode::Impact, 0.0, "beak hits"),
+    (2, ContactMode::Impact, 0.000579522, "upper sleeve hits, slips"),
+    (2, ContactMode::Open, 0.002434212, "upper sleeve opens"),
+    (1, ContactMode::Impact, 0.037722623, "lower sleeve hits, separates"),
+    (1, ContactMode::Impact, 0.040451357, "lower sleeve hits, slips"),
+    (1, ContactMode::Stick, 0.086571479, "lower sleeve jams"),
+    (1, ContactMode::Slip, 0.126164886, "lower sleeve slips"),
+    (1, ContactMode::Open, 0.131985643, "lower sleeve opens"),
+    (2, ContactMode::Impact, 0.142874711, "upper sleeve hits, separates"),
+];
+
+/// States of an independent implementation of the same rule, at Δt = 1e-4.
+const STATES: [(f64, [f64; 6]); 2] = [
+    (0.05, [-0.004407467745, -0.1036, -0.392981586347, 0.0, 0.0, 14.667583730228]),
+    (0.1, [-0.007094524535, 0.022166321270, 0.008792454468, -0.071520694709, -4.636980467935, -5.804023655487]),
+];
+
+/// Where the section lies.
+const SECTION: f64 = -0.45;
+/// Cycles of a run, and how many of the last are averaged: the multiplier is close to -1, so the cycle is approached slowly.
+const CYCLES: f64 = 36.0;
+const AVERAGED: usize = 20;
+/// A contact that opens within this many steps after its impact has separated in it.
+const SEPARATES_WITHIN: f64 = 3.5;
+
+/// A passage through the section.
+struct Crossing {
+    t: f64,
+    height: f64,
+    omega: f64,
+}
+
+/// A long run.
+#[derive(Default)]
+struct PeckRun {
+    crossings: Vec<Crossing>,
+    /// Contact, new mode, time, normal impulse.
+    events: Vec<(usize, ContactMode, f64, f64)>,
+    /// The last states.
+    tail: Vec<State>,
+}
+
+fn simulation(start: State, h: f64, duration: f64) -> Result<Simulation, ReproduceError> {
+    let solver = ContactSolver::new(ContactMethod::default())?;
+    let scheme = MoreauMidpoint::new(MoreauMidpointSettings::default(), solver);
+    let grid = TimeGrid { start: start.t, end: start.t + duration, step: h };
+    Ok(Simulation::new(Box::new(Woodpecker::default().system()), Box::new(scheme), start, grid))
+}
+
+/// Where a step passes the section upwards, by linear interpolation.
+fn crossing(before: &State, after: &State) -> Option<Crossing> {
+    if !(before.q[2] < SECTION && after.q[2] >= SECTION) {
+        return None;
+    }
+    let share = (SECTION - before.q[2]) / (after.q[2] - before.q[2]);
+    let between = |a: f64, b: f64| a + share * (b - a);
+    Some(Crossing {
+        t: between(before.t, after.t),
+        height: between(before.q[0], after.q[0]),
+        omega: between(before.v[2], after.v[2]),
+    })
+}
+
+fn peck(h: f64) -> Result<PeckRun, ReproduceError> {
+    let mut simulation = simulation(Woodpecker::start(), h, CYCLES * PERIOD)?;
+    let end = simulation.grid().end;
+    let (mut run, mut tracker, mut events) = (PeckRun::default(), ModeTracker::default(), Vec::new());
+    let mut last_impact = [f64::NEG_INFINITY; 3];
+    simulation
+        .run_with(|s| {
+            let (before, step) = (s.before(), s.last_step());
+            run.crossings.extend(crossing(before, s.state()));
+            events.clear();
+            tracker.observe(before, step, &mut events);
+            for event in &events {
+                let contact = event.contact.feature as usize;
+                let follows_impact = event.t - last_impact[contact] < SEPARATES_WITHIN * h;
+                match event.to {
+                    ContactMode::Impact => last_impact[contact] = event.t,
+                    // What an impact turns into belongs to it.
+                    _ if follows_impact => continue,
+                    _ => {}
+                }
+                run.events.push((contact, event.to, event.t, event.impulse));
+            }
+            if s.state().t > end - 2.0 * PERIOD {
+                run.tail.push(s.state().clone());
+            }
+        })
+        .map_err(Box::new)?;
+    Ok(run)
+}
+
+impl PeckRun {
+    /// Mean over the last cycles of what changes between two crossings.
+    fn mean_change(&self, value: impl Fn(&Crossing) -> f64) -> f64 {
+        let last = self.crossings.len() - 1;
+        (value(&self.crossings[last]) - value(&self.crossings[last - AVERAGED])) / AVERAGED as f64
+    }
+
+    /// The events of each of the last cycles, from one hit of the beak to the next.
+    fn cycles(&self) -> Vec<&[(usize, ContactMode, f64, f64)]> {
+        let is_hit = |i: &usize| self.events[*i].0 == 0 && self.events[*i].1 == ContactMode::Impact;
+        let hits: Vec<usize> = (0..self.events.len()).filter(is_hit).collect();
+        let skipped = hits.len().saturating_sub(AVERAGED + 1);
+        hits[skipped..].windows(2).map(|pair| &self.events[pair[0]..pair[1]]).collect()
+    }
+}
+
+/// The return map: from $\omega_S$ on the section to that at the next passage.
+fn return_map(omega: f64, h: f64) -> Result<f64, ReproduceError> {
+    let clearance = Woodpecker::default().sleeve_radius - Woodpecker::default().pole_radius;
+    let closed = -clearance / Woodpecker::default().sleeve_half_height;
+    let start = State::new(0.0, vec![0.0, closed, SECTION], vec![0.0, 0.0, omega]);
+    let mut simulation = simulation(start, h, 3.0 * PERIOD)?;
+    while !simulation.is_finished() {
+        simulation.step().map_err(Box::new)?;
+        if let Some(crossing) = crossing(simulation.before(), simulation.state()) {
+            return Ok(crossing.omega);
+        }
+    }
+    Ok(f64::NAN)
+}
+
+/// Slope of the return map at its fixed point, by a straight line through many points: the steps blur each of them a little.
+fn multiplier(fixed_point: f64) -> Result<f64, ReproduceError> {
+    const POINTS: usize = 60;
+    const HALF_WIDTH: f64 = 0.15;
+    const STEP: f64 = 2e-6;
+    let (mut covariance, mut variance) = (0.0, 0.0);
+    for i in 0..POINTS {
+        let offset = HALF_WIDTH * (2.0 * (i as f64 + 0.5) / POINTS as f64 - 1.0);
+        covariance += offset * (return_map(fixed_point + offset, STEP)? - fixed_point);
+        variance += offset * offset;
+    }
+    Ok(covariance / variance)
+}
+
+/// The whole experiment.
+pub(super) fn reproduce(progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
+    let mut rows = Rows::new("woodpecker", "GS05");
+    let names = ["y, m", "φ_M", "φ_S", "v, m/s", "ω_M, rad/s", "ω_S, rad/s"];
+    for (t, expected) in STATES {
+        let mut simulation = simulation(Woodpecker::start(), 1e-4, t)?;
+        let state = simulation.run().map_err(Box::new)?;
+        for (i, found) in state.q.iter().chain(&state.v).enumerate() {
+            rows.add(format!("{} at t = {t} s, Δt = 1e-4", names[i]), None, Some(expected[i]), *found, 1e-9);
+        }
+    }
+
+    let mut errors = Vec::new();
+    let mut finest = PeckRun::default();
+    for (h, descent_share) in [(3e-4, None), (1e-4, Some(0.02)), (3e-5, None), (1e-5, Some(0.002))] {
+        progress(&format!("limit cycle, Δt = {h:e}"));
+        let run = peck(h)?;
+        let period = run.mean_change(|crossing| crossing.t);
+        errors.push((h, (period - PERIOD).abs()));
+        rows.add(format!("period, s, Δt = {h:e}"), None, Some(PERIOD), period, 6.0 * h);
+        if let Some(share) = descent_share {
+            let descent = -run.mean_change(|crossing| crossing.height);
+            rows.add(format!("descent per cycle, m, Δt = {h:e}"), None, Some(DESCENT), descent, share * DESCENT);
+        }
+        finest = run;
+    }
+    rows.add("order of the period", None, Some(1.1), fitted_order(&errors), 0.3);
+
+    // Events at Δt = 1e-5: the order in every one of the last cycles, and their mean times.
+    let cycles = finest.cycles();
+    let in_order = |cycle: &&&[(usize, ContactMode, f64, f64)]| {
+        cycle.len() == EVENTS.len()
+            && cycle.iter().zip(&EVENTS).all(|(event, expected)| (event.0, event.1) == (expected.0, expected.1))
+    };
+    let good: Vec<_> = cycles.iter().filter(in_order).collect();
+    rows.add("cycles with the nine events in order, Δt = 1e-5", None, Some(AVERAGED as f64), good.len() as f64, 0.0);
+    let mean = |value: &dyn Fn(&[(usize, ContactMode, f64, f64)]) -> f64| {
+        good.iter().map(|cycle| value(cycle)).sum::<f64>() / good.len() as f64
+    };
+    for (i, (_, _, time, name)) in EVENTS.iter().enumerate().skip(1) {
+        let computed = mean(&|cycle| cycle[i].2 - cycle[0].2);
+        rows.add(format!("{name}, s after the beak, Δt = 1e-5"), None, Some(*time), computed, 3e-4);
+    }
+    let impulse = mean(&|cycle| cycle[0].3);
+    rows.add("normal impulse of the beak, N s, Δt = 1e-5", None, Some(BEAK_IMPULSE), impulse, 0.002 * BEAK_IMPULSE);
+    let lowest = finest.tail.iter().fold(f64::INFINITY, |lowest, state| lowest.min(state.q[2]));
+    rows.add("lowest φ_S, Δt = 1e-5", None, Some(LOWEST_ANGLE), lowest, 2e-3);
+
+    progress("multiplier of the return map");
+    let last = &finest.crossings[finest.crossings.len() - AVERAGED..];
+    let fixed_point = last.iter().map(|crossing| crossing.omega).sum::<f64>() / AVERAGED as f64;
+    rows.add("Floquet multiplier", None, Some(MULTIPLIER), multiplier(fixed_point)?, 0.01 * MULTIPLIER.abs());
+    Ok(Reproduction { rows: rows.into_rows(), figures: vec![figure(&finest)] })
+}
+
+/// Figures 4 to 6 of the paper: angles and velocities over two cycles, and the limit cycle in the phase plane.
+fn figure(run: &PeckRun) -> NamedFigure {
+    let begin = run.tail.first().map_or(0.0, |state| state.t);
+    let over_time = |value: &dyn Fn(&State) -> f64| -> Vec<(f64, f64)> {
+        run.tail.iter().map(|state| (state.t - begin, value(state))).collect()
+    };
+    let panel = |title: &str, x_label: &str, y_label: &str, points| Panel {
+        title: title.to_owned(),
+        x_label: x_label.to_owned(),
+        y_label: y_label.to_owned(),
+        series: vec![Series { points, ..Default::default() }],
+        ..Default::default()
+    };
+    let mut panels = Vec::new();
+    for (name, index, symbol) in [("Figure 4: woodpecker", 2, "S"), ("Figure 5: sleeve", 1, "M")] {
+        let (angle, velocity) = (format!("φ_{symbol}, rad"), format!("ω_{symbol}, rad/s"));
+        panels.push(panel(&format!("{name}, angle"), "time, s", &angle, over_time(&|state| state.q[index])));
+        panels.push(panel(&format!("{name}, velocity"), "time, s", &velocity, over_time(&|state| state.v[index])));
+    }
+    for (name, index, symbol) in [("woodpecker", 2, "S"), ("sleeve", 1, "M")] {
+        let (angle, velocity) = (format!("φ_{symbol}, rad"), format!("ω_{symbol}, rad/s"));
+        let points = run.tail.iter().map(|state| (state.q[index], state.v[index])).collect();
+        panels.push(panel(&format!("Figure 6: limit cycle of the {name}"), &angle, &velocity, points));
+    }
+    let figure = Figure {
+        title: "The woodpecker toy".to_owned(),
+        subtitle: "Glocker and Studer 2005, Figures 4 to 6; midpoint rule, Δt = 1e-5, two cycles after 34 others"
+            .to_owned(),
+        panels,
+        columns: 2,
+        size: (1000, 1000),
+        ..Default::default()
+    };
+    NamedFigure { name: "woodpecker", figure }
+}
