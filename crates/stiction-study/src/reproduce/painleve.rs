@@ -5,7 +5,7 @@ use stiction_dynamics::reference::painleve_rod;
 use stiction_dynamics::{PhantomInertia, PhantomInertiaSettings};
 
 use super::{NamedFigure, ReproduceError, Reproduction, Rows};
-use crate::figure::{Figure, Legend, Panel, Rule, Series};
+use crate::figure::{Colour, Figure, Legend, Panel, Series, SeriesKind};
 
 /// Random states at rest.
 const RANDOM_STATES: usize = 1000;
@@ -28,21 +28,55 @@ fn normal_forces(
     Ok(forces)
 }
 
+/// A state with a known number of motions.
+struct Listed {
+    name: &'static str,
+    angle: f64,
+    mu: f64,
+    omega: f64,
+    push: f64,
+    sliding: Option<[f64; 2]>,
+    /// Normal forces of its motions, ascending.
+    forces: &'static [f64],
+}
+
+fn listed() -> [Listed; 4] {
+    let state = |name, degrees: f64, mu, omega, sliding, forces| Listed {
+        name,
+        angle: degrees.to_radians(),
+        mu,
+        omega,
+        push: 0.0,
+        sliding,
+        forces,
+    };
+    let steep = 2.0f64.atan().to_degrees();
+    [
+        state("θ = 30°, μ = 0.5, sliding", 30.0, 0.5, 0.0, LEFT, &[3.772379109606]),
+        state("tan θ = 2, μ = 2, sliding", steep, 2.0, 0.0, LEFT, &[]),
+        state("tan θ = 2, μ = 2, sliding, ω = 4", steep, 2.0, 4.0, LEFT, &[0.0, 5.626043819998]),
+        Listed {
+            push: -40.0,
+            ..state(
+                "tan θ = 2, μ = 2, at rest, ω = 3.5, f = -40",
+                steep,
+                2.0,
+                3.5,
+                None,
+                &[0.0, 1.433416362, 9.381766910],
+            )
+        },
+    ]
+}
+
 /// The whole experiment.
 pub(super) fn reproduce(progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
     let mut rows = Rows::new("painleve", "TTP01");
     progress("the listed states");
-    let steep = 2.0f64.atan();
-    let listed: [(&str, f64, f64, f64, f64, Option<[f64; 2]>, &[f64]); 4] = [
-        ("θ = 30°, μ = 0.5, sliding", 30f64.to_radians(), 0.5, 0.0, 0.0, LEFT, &[3.772379109606]),
-        ("tan θ = 2, μ = 2, sliding", steep, 2.0, 0.0, 0.0, LEFT, &[]),
-        ("tan θ = 2, μ = 2, sliding, ω = 4", steep, 2.0, 4.0, 0.0, LEFT, &[0.0, 5.626043819998]),
-        ("tan θ = 2, μ = 2, at rest, ω = 3.5, f = -40", steep, 2.0, 3.5, -40.0, None, &[0.0, 1.433416362, 9.381766910]),
-    ];
-    for (name, angle, mu, omega, push, sliding, expected) in listed {
+    for Listed { name, angle, mu, omega, push, sliding, forces } in listed() {
         let found = normal_forces(angle, mu, omega, push, sliding)?;
-        rows.add(format!("{name}: number of motions"), None, Some(expected.len() as f64), found.len() as f64, 0.0);
-        for (i, &force) in expected.iter().enumerate() {
+        rows.add(format!("{name}: number of motions"), None, Some(forces.len() as f64), found.len() as f64, 0.0);
+        for (i, &force) in forces.iter().enumerate() {
             let computed = found.get(i).copied().unwrap_or(f64::NAN);
             rows.add(format!("{name}: normal force {}, N", i + 1), None, Some(force), computed, 1e-9);
         }
@@ -88,13 +122,13 @@ fn map() -> Result<NamedFigure, ReproduceError> {
             label: (*name).to_owned(),
             points,
             width: 1.6,
-            kind: crate::figure::SeriesKind::Points,
+            kind: SeriesKind::Points,
             ..Default::default()
         });
         let curve = Series {
             label: "μ = (1 + 3 cos²θ)/(3 sin θ cos θ)".to_owned(),
             points: boundary.collect(),
-            colour: Some(crate::figure::Colour::INK),
+            colour: Some(Colour::INK),
             ..Default::default()
         };
         panels.push(Panel {
@@ -104,7 +138,6 @@ fn map() -> Result<NamedFigure, ReproduceError> {
             x_range: Some((0.0, 90.0)),
             y_range: Some((0.0, 3.0)),
             series: clouds.chain([curve]).collect(),
-            rules: Vec::<Rule>::new(),
             legend: Legend::Above,
             ..Default::default()
         });

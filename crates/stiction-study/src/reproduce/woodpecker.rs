@@ -58,12 +58,19 @@ struct Crossing {
     omega: f64,
 }
 
+/// An event of a contact, numbered from 0: beak, lower, upper sleeve.
+struct PeckEvent {
+    contact: usize,
+    to: ContactMode,
+    t: f64,
+    impulse: f64,
+}
+
 /// A long run.
 #[derive(Default)]
 struct PeckRun {
     crossings: Vec<Crossing>,
-    /// Contact, new mode, time, normal impulse.
-    events: Vec<(usize, ContactMode, f64, f64)>,
+    events: Vec<PeckEvent>,
     /// The last states.
     tail: Vec<State>,
 }
@@ -109,7 +116,7 @@ fn peck(h: f64) -> Result<PeckRun, ReproduceError> {
                     _ if follows_impact => continue,
                     _ => {}
                 }
-                run.events.push((contact, event.to, event.t, event.impulse));
+                run.events.push(PeckEvent { contact, to: event.to, t: event.t, impulse: event.impulse });
             }
             if s.state().t > end - 2.0 * PERIOD {
                 run.tail.push(s.state().clone());
@@ -127,8 +134,8 @@ impl PeckRun {
     }
 
     /// The events of each of the last cycles, from one hit of the beak to the next.
-    fn cycles(&self) -> Vec<&[(usize, ContactMode, f64, f64)]> {
-        let is_hit = |i: &usize| self.events[*i].0 == 0 && self.events[*i].1 == ContactMode::Impact;
+    fn cycles(&self) -> Vec<&[PeckEvent]> {
+        let is_hit = |i: &usize| self.events[*i].contact == 0 && self.events[*i].to == ContactMode::Impact;
         let hits: Vec<usize> = (0..self.events.len()).filter(is_hit).collect();
         let skipped = hits.len().saturating_sub(AVERAGED + 1);
         hits[skipped..].windows(2).map(|pair| &self.events[pair[0]..pair[1]]).collect()
@@ -194,20 +201,21 @@ pub(super) fn reproduce(progress: &mut dyn FnMut(&str)) -> Result<Reproduction, 
 
     // Events at Δt = 1e-5: the order in every one of the last cycles, and their mean times.
     let cycles = finest.cycles();
-    let in_order = |cycle: &&&[(usize, ContactMode, f64, f64)]| {
-        cycle.len() == EVENTS.len()
-            && cycle.iter().zip(&EVENTS).all(|(event, expected)| (event.0, event.1) == (expected.0, expected.1))
+    let in_order = |cycle: &&&[PeckEvent]| {
+        let is_expected = |(event, expected): (&PeckEvent, &(usize, ContactMode, f64, &str))| {
+            (event.contact, event.to) == (expected.0, expected.1)
+        };
+        cycle.len() == EVENTS.len() && cycle.iter().zip(&EVENTS).all(is_expected)
     };
     let good: Vec<_> = cycles.iter().filter(in_order).collect();
     rows.add("cycles with the nine events in order, Δt = 1e-5", None, Some(AVERAGED as f64), good.len() as f64, 0.0);
-    let mean = |value: &dyn Fn(&[(usize, ContactMode, f64, f64)]) -> f64| {
-        good.iter().map(|cycle| value(cycle)).sum::<f64>() / good.len() as f64
-    };
+    let mean =
+        |value: &dyn Fn(&[PeckEvent]) -> f64| good.iter().map(|cycle| value(cycle)).sum::<f64>() / good.len() as f64;
     for (i, (_, _, time, name)) in EVENTS.iter().enumerate().skip(1) {
-        let computed = mean(&|cycle| cycle[i].2 - cycle[0].2);
+        let computed = mean(&|cycle| cycle[i].t - cycle[0].t);
         rows.add(format!("{name}, s after the beak, Δt = 1e-5"), None, Some(*time), computed, 3e-4);
     }
-    let impulse = mean(&|cycle| cycle[0].3);
+    let impulse = mean(&|cycle| cycle[0].impulse);
     rows.add("normal impulse of the beak, N s, Δt = 1e-5", None, Some(BEAK_IMPULSE), impulse, 0.002 * BEAK_IMPULSE);
     let lowest = finest.tail.iter().fold(f64::INFINITY, |lowest, state| lowest.min(state.q[2]));
     rows.add("lowest φ_S, Δt = 1e-5", None, Some(LOWEST_ANGLE), lowest, 2e-3);
