@@ -61,6 +61,10 @@ impl ContactSolver {
     /// # Errors
     /// [`ContactError`] when friction directions or other settings of the method are not usable.
     pub fn new(method: ContactMethod) -> Result<Self, ContactError> {
+        if let Some((quantity, value)) = method.lemke().first_unusable() {
+            let what = "the settings of Lemke's method".to_owned();
+            return Err(ContactError::Coefficient { what, quantity, value });
+        }
         let method = match method {
             ContactMethod::Pyramid(settings) => Method::Pyramid(Box::new(Pyramid::new(settings)?)),
             ContactMethod::PlanarRelay(settings) => Method::PlanarRelay(Box::new(PlanarRelay::new(settings))),
@@ -115,6 +119,26 @@ impl ContactSolver {
             }
             Method::PlanarRelay(_) => 1.0,
             Method::PhantomInertia(method) => method.friction_reach(tangent_count),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_lemke_are_checked_for_every_method() {
+        for value in [-1e-10, f64::NAN, f64::INFINITY] {
+            let lemke = LemkeSettings { residual_tolerance: value, ..Default::default() };
+            for method in [
+                ContactMethod::Pyramid(PyramidSettings { lemke: lemke.clone(), ..Default::default() }),
+                ContactMethod::PlanarRelay(PlanarRelaySettings { lemke: lemke.clone() }),
+                ContactMethod::PhantomInertia(PhantomInertiaSettings { lemke: lemke.clone(), ..Default::default() }),
+            ] {
+                let error = ContactSolver::new(method).unwrap_err();
+                assert!(error.to_string().contains(&format!("residual-tolerance is {value}")), "{error}");
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ use std::ops::Range;
 use faer::Mat;
 
 use crate::active_inverse::{add_multiple, padded};
-use crate::lcp::{check_finite_vector, nearest_power_of_two};
+use crate::lcp::{check_finite_vector, first_not_finite, nearest_power_of_two};
 use crate::residual::contact_lcp_residual;
 use crate::{Lcp, LemkeProblem, ProblemError};
 
@@ -187,7 +187,7 @@ impl ContactLcp {
                 expected: format!("{rows} x {rows}"),
             });
         }
-        if let Some(place) = delassus.iter().position(|value| !value.is_finite()) {
+        if let Some(place) = first_not_finite(delassus) {
             let (row, column) = (place % rows, place / rows);
             return Err(ProblemError::NotFinite { what: "the Delassus matrix", row, column, value: delassus[place] });
         }
@@ -202,7 +202,7 @@ impl ContactLcp {
             if group.tangent_count > 2 || (group.tangent_count == 0) != group.directions.is_empty() {
                 return refuse("needs friction directions for its one or two tangent rows, and none without");
             }
-            if group.directions.end > directions.len() {
+            if directions.get(group.directions.clone()).is_none() {
                 return refuse("refers to friction directions that do not exist");
             }
             if !(group.mu >= 0.0 && group.mu.is_finite() && group.bound >= 0.0 && group.bound.is_finite()) {
@@ -404,5 +404,142 @@ impl LemkeProblem for ContactLcp {
         });
         let offset = (0..n).map(|i| self.scaled_offset(i) / self.slack_scale(i)).collect();
         Lcp::new(matrix, offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A contact in space, a frictionless one, one in the plane with a constant bound, and friction without a normal row: seven rows
+    /// whose Delassus matrix is neither symmetric nor of one size, so that mistaken places show.
+    fn mixed() -> ContactLcpData {
+        let group = |normal, tangent, tangent_count, directions, mu, bound| FrictionGroup {
+            normal,
+            tangent,
+            tangent_count,
+            directions,
+            mu,
+            bound,
+        };
+        let sizes = [1.0, 3.0, 0.5, 1e-4, 2.0, 50.0, 7.0];
+        let delassus = (0..49).map(|k| {
+            let (i, j) = (k % 7, k / 7);
+            sizes[i] * sizes[j] * if i == j { 2.0 } else { ((3 * i + 5 * j) % 11) as f64 / 11.0 - 0.5 }
+        });
+        ContactLcpData {
+            delassus: delassus.collect(),
+            free_rates: vec![-1.0, 0.3, -0.2, -0.5, 0.4, 2.0, -3.0],
+            groups: vec![
+                group(Some(0), 1, 2, 2..6, 0.3, 0.0),
+                group(Some(3), 4, 0, 0..0, 0.0, 0.0),
+                group(Some(4), 5, 1, 0..2, 0.7, 0.25),
+                group(None, 6, 1, 0..2, 0.0, 0.125),
+            ],
+            directions: vec![[1.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]],
+        }
+    }
+
+    #[test]
+    fn unknowns_stand_group_by_group_and_in_the_order_of_the_paper() {
+        let problem = ContactLcp::new(mixed()).unwrap();
+        assert_eq!(problem.unknown_count(), 6 + 1 + 4 + 3);
+        assert_eq!(problem.unknowns_of(2), 7..11);
+        let kinds: Vec<UnknownKind> = problem.order_of_the_paper().into_iter().map(|i| problem.kind(i)).collect();
+        let expected = [(UnknownKind::Weight, 8), (UnknownKind::Normal, 3), (UnknownKind::Slip, 3)];
+        let expected: Vec<UnknownKind> =
+            expected.into_iter().flat_map(|(kind, count)| std::iter::repeat_n(kind, count)).collect();
+        assert_eq!(kinds, expected);
+    }
+
+    #[test]
+    fn entries_are_those_of_the_law() {
+        // The rows of one contact in the plane by hand: β₊, β₋, c_n, λ.
+        let data = ContactLcpData {
+            delassus: vec![1.0, 0.25, 0.25, 1.0],
+            free_rates: vec![-1.0, 0.5],
+            groups: vec![FrictionGroup {
+                normal: Some(0),
+                tangent: 1,
+                tangent_count: 1,
+                directions: 0..2,
+                mu: 0.3,
+                bound: 0.125,
+            }],
+            directions: vec![[1.0, 0.0], [-1.0, 0.0]],
+        };
+        let lcp = ContactLcp::new(data).unwrap().to_lcp().unwrap();
+        let expected =
+            [[1.0, -1.0, 0.25, 1.0], [-1.0, 1.0, -0.25, 1.0], [0.25, -0.25, 1.0, 0.0], [-1.0, -1.0, 0.3, 0.0]];
+        for i in 0..4 {
+            for j in 0..4 {
+                assert_eq!(lcp.matrix()[(i, j)], expected[i][j], "({i}, {j})");
+            }
+        }
+        assert_eq!(lcp.offset(), [0.5, -0.5, -1.0, 0.125]);
+    }
+
+    #[test]
+    fn products_entries_and_judge_speak_of_one_problem() {
+        let problem = ContactLcp::new(mixed()).unwrap();
+        let n = problem.unknown_count();
+        let lcp = problem.to_lcp().unwrap();
+        let scaled: Vec<f64> = (0..n).map(|i| ((i * 5) % 7) as f64 / 3.0).collect();
+        let (columns, mut out, mut workspace) = ((0..n).collect::<Vec<_>>(), vec![f64::NAN; n], Vec::new());
+        problem.scaled_product(&columns, &scaled, Some(4), &mut workspace, &mut out);
+        for i in 0..n {
+            let expected: f64 = (0..n).map(|j| problem.scaled_entry(i, j) * (scaled[j] + f64::from(j == 4))).sum();
+            let size: f64 = (0..n).map(|j| (problem.scaled_entry(i, j) * scaled[j]).abs()).sum();
+            assert!((out[i] - expected).abs() <= 1e-14 * size.max(1.0), "row {i}: {} and not {expected}", out[i]);
+        }
+        // The judge in the problem's own units, against the written-out problem.
+        let z: Vec<f64> = (0..n).map(|i| scaled[i] * problem.unknown_scale(i)).collect();
+        let (mut w, mut reference) = (Vec::new(), Vec::new());
+        let residual = problem.judge(&z, &mut w);
+        crate::residual::lcp_residual(&lcp, &z, &mut reference);
+        let mut worst = 0.0f64;
+        for i in 0..n {
+            assert!((w[i] - reference[i]).abs() <= 1e-13 * reference[i].abs().max(1.0), "slack {i}");
+            worst = worst.max((z[i] / problem.unknown_scale(i)).min(w[i] * problem.slack_scale(i)).abs());
+        }
+        assert_eq!(residual, worst);
+    }
+
+    #[test]
+    fn scaling_brings_the_diagonal_near_one_whatever_the_units() {
+        for unit in [1.0, 1e-9, 1e9] {
+            let mut data = mixed();
+            data.delassus.iter_mut().for_each(|entry| *entry *= unit);
+            let problem = ContactLcp::new(data).unwrap();
+            for i in (0..problem.unknown_count()).filter(|&i| problem.kind(i) == UnknownKind::Normal) {
+                let diagonal = problem.scaled_entry(i, i);
+                assert!((0.001..5.0).contains(&diagonal), "unknown {i}, unit {unit}: {diagonal}");
+            }
+            let most_negative =
+                (0..problem.unknown_count()).fold(0.0f64, |worst, i| worst.min(problem.scaled_offset(i)));
+            assert!((-2.0..=-0.5).contains(&most_negative), "{most_negative}");
+        }
+    }
+
+    #[test]
+    fn malformed_data_are_refused_with_a_reason() {
+        let refused = |change: &dyn Fn(&mut ContactLcpData)| {
+            let mut data = mixed();
+            change(&mut data);
+            ContactLcp::new(data).unwrap_err().to_string()
+        };
+        for (message, part) in [
+            (refused(&|d| d.delassus.truncate(48)), "the Delassus matrix has size 48 entries, but 7 x 7 is needed"),
+            (refused(&|d| d.delassus[8] = f64::NAN), "the Delassus matrix: entry (1, 1) is NaN"),
+            (refused(&|d| d.free_rates[2] = f64::INFINITY), "the free rates: entry (2, 0) is inf"),
+            (refused(&|d| d.groups[1].normal = Some(7)), "element 1 refers to a row that does not exist"),
+            (refused(&|d| d.groups[0].tangent = 6), "element 0 refers to a row that does not exist"),
+            (refused(&|d| d.groups[0].directions = 0..0), "element 0 needs friction directions"),
+            (refused(&|d| d.groups[0].directions = 4..7), "element 0 refers to friction directions that do not exist"),
+            (refused(&|d| d.groups[2].mu = -0.1), "element 2 has a friction bound that is negative"),
+            (refused(&|d| d.directions[3] = [0.0, f64::NAN]), "the friction directions: entry (3, 0) is NaN"),
+        ] {
+            assert!(message.contains(part), "{message}");
+        }
     }
 }

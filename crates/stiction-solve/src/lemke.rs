@@ -13,7 +13,8 @@
 //!
 //! The first path may begin at any complementary basis, for instance that of the last step: $d$ is chosen so that every basic unknown
 //! grows at the rate one with $z_0$, $d_R = -M_{RC} 1$ and $d_k = 1 - M_{kC} 1$ elsewhere. From the empty basis this is the
-//! covering vector of ones. What is proved for the cold start does not hold for a warm one, so a ray from there means nothing.
+//! covering vector of ones. What is proved for the cold start does not hold for a warm one, so a ray from there means
+//! nothing, unless its direction passes as a certificate.
 //!
 //! Rounding collects in $K^{-1}$, so the point that a path ends at is refined with it and judged on the original data. Where the
 //! judge is not content, the method starts again from that basis with a fresh inverse, then cold with fresh inverses on the way, then
@@ -135,7 +136,6 @@ impl Lemke {
 
         // Without impulses nothing is violated: the answer, and the only one that needs no solving.
         if (0..n).all(|i| problem.scaled_offset(i) >= 0.0) {
-            solution.z.clear();
             solution.z.resize(n, 0.0);
             solution.report.residual = problem.judge(&solution.z, &mut solution.w);
             solution.report.status = SolveStatus::Solved;
@@ -145,14 +145,14 @@ impl Lemke {
         if start.contains(&true) {
             self.start.clear();
             self.start.extend_from_slice(start);
-            if self.follow_and_repair(problem, &Plan::of_path(0, settings), false, solution) {
+            if self.follow_and_repair(problem, &Plan::of_path(0, settings), solution) {
                 return;
             }
         }
         for path in 0..settings.paths.max(1) {
             self.start.clear();
             self.start.resize(n, false);
-            if self.follow_and_repair(problem, &Plan::of_path(path, settings), true, solution) {
+            if self.follow_and_repair(problem, &Plan::of_path(path, settings), solution) {
                 return;
             }
         }
@@ -193,18 +193,12 @@ impl Lemke {
 
     /// Follows a path from `self.start`. Its end may be the right basis, spoilt by the rounding of a long path: where the residual
     /// says so, once more from there with a fresh inverse. True when nothing is left to do.
-    fn follow_and_repair<P: LemkeProblem>(
-        &mut self,
-        problem: &P,
-        plan: &Plan,
-        is_cold: bool,
-        solution: &mut LcpSolution,
-    ) -> bool {
-        self.attempt(problem, plan, is_cold, solution);
+    fn follow_and_repair<P: LemkeProblem>(&mut self, problem: &P, plan: &Plan, solution: &mut LcpSolution) -> bool {
+        self.attempt(problem, plan, solution);
         if !self.is_done(problem, plan, solution) && self.start.contains(&true) {
             let exact =
                 LemkeSettings { tie_tolerance: plan.settings.tie_tolerance * REPAIR_SLACK, ..plan.settings.clone() };
-            self.attempt(problem, &Plan { settings: exact, ..*plan }, false, solution);
+            self.attempt(problem, &Plan { settings: exact, ..*plan }, solution);
         }
         self.is_done(problem, plan, solution)
     }
@@ -221,7 +215,7 @@ impl Lemke {
 
     /// Follows a path from `self.start` and keeps its end if it is the best so far. Leaves the basis of the end in `self.start` where
     /// it is complementary, or nearly so.
-    fn attempt<P: LemkeProblem>(&mut self, problem: &P, plan: &Plan, is_cold: bool, solution: &mut LcpSolution) {
+    fn attempt<P: LemkeProblem>(&mut self, problem: &P, plan: &Plan, solution: &mut LcpSolution) {
         let (end, pivots) = pulp::Arch::new().dispatch(Follow { lemke: self, problem, plan });
         let residual = self.point_at_the_end(problem, plan);
         solution.report.iterations += pivots;
@@ -247,7 +241,7 @@ impl Lemke {
         if end == PathEnd::Complementary || is_near {
             self.columns.iter().filter(|&&j| j < self.n).for_each(|&j| self.start[j] = true);
         }
-        if is_cold && end == PathEnd::Ray && !solution.report.is_solved() && self.ray_is_proof(problem) {
+        if end == PathEnd::Ray && !solution.report.is_solved() && self.ray_is_proof(problem) {
             solution.report.status = SolveStatus::NoSolution;
         }
     }
@@ -608,7 +602,8 @@ impl Lemke {
         residual
     }
 
-    /// Whether the direction of the ray proves that there is no solution: in contact problems, bodies that are squeezed.
+    /// Whether the direction of the ray proves that there is no solution, wherever the path began: in contact problems, bodies that
+    /// are squeezed.
     #[cold]
     fn ray_is_proof<P: LemkeProblem>(&self, problem: &P) -> bool {
         let Ok(lcp) = problem.to_lcp() else { return false };
@@ -665,5 +660,168 @@ impl Plan {
         };
         let pivot_tolerance = pivot_tolerance(settings, path);
         Self { covering, refresh, settings: LemkeSettings { pivot_tolerance, ..settings.clone() } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ContactLcp, ContactLcpData, FrictionGroup, Lcp, LemkeTableau};
+    use faer::{Mat, mat};
+
+    fn solve<P: LemkeProblem>(problem: &P, start: &[bool]) -> (LcpSolution, Vec<bool>) {
+        let (mut lemke, mut solution) = (Lemke::default(), LcpSolution::default());
+        lemke.solve(problem, &LemkeSettings::default(), start, &mut solution);
+        (solution, lemke.basis().to_vec())
+    }
+
+    /// A symmetric positive definite matrix with some structure, and an offset of both signs.
+    fn example(n: usize) -> Lcp {
+        let noise = |i: usize, j: usize| ((i * j + 3 * i + 3 * j) % 7) as f64 / 7.0 - 0.4;
+        let matrix = Mat::from_fn(n, n, |i, j| if i == j { n as f64 } else { noise(i, j) });
+        Lcp::new(matrix, (0..n).map(|i| (i as f64 * 2.7).sin() - 0.4).collect()).unwrap()
+    }
+
+    #[test]
+    fn two_unknowns_by_hand() {
+        // 2 z1 + z2 = 5, z1 + 2 z2 = 6 with both positive: z = (4/3, 7/3).
+        let (solution, basis) = solve(&Lcp::new(mat![[2.0, 1.0], [1.0, 2.0]], vec![-5.0, -6.0]).unwrap(), &[]);
+        assert!(solution.report.is_solved());
+        assert!((solution.z[0] - 4.0 / 3.0).abs() < 1e-15 && (solution.z[1] - 7.0 / 3.0).abs() < 1e-15);
+        assert_eq!(basis, [true, true]);
+    }
+
+    #[test]
+    fn tableau_and_revised_form_follow_the_same_path() {
+        // A unique solution: the answers agree; without ties to resolve, so do the pivots.
+        for n in [1, 2, 5, 8, 9, 16, 17, 40] {
+            let lcp = example(n);
+            let tableau = LemkeTableau::default().solve(&lcp, &LemkeSettings::default());
+            let (solution, _) = solve(&lcp, &[]);
+            assert!(solution.report.is_solved() && tableau.report.is_solved(), "n = {n}");
+            assert!(solution.z.iter().zip(&tableau.z).all(|(a, b)| (a - b).abs() < 1e-14), "n = {n}");
+            assert_eq!(solution.report.iterations, tableau.report.iterations, "n = {n}");
+        }
+    }
+
+    #[test]
+    fn a_warm_start_from_the_answer_needs_no_pivot_and_from_elsewhere_few() {
+        let lcp = example(24);
+        let (cold, basis) = solve(&lcp, &[]);
+        let (warm, _) = solve(&lcp, &basis);
+        assert_eq!(warm.report.iterations, 0);
+        assert!(warm.z.iter().zip(&cold.z).all(|(a, b)| (a - b).abs() < 1e-15));
+        // Any start leads to the only solution: all unknowns, every third, or all but those of the answer.
+        for start in [
+            vec![true; 24],
+            (0..24).map(|i| i % 3 == 0).collect::<Vec<bool>>(),
+            basis.iter().map(|is_basic| !is_basic).collect(),
+        ] {
+            let (warm, _) = solve(&lcp, &start);
+            assert!(warm.report.is_solved());
+            assert!(warm.z.iter().zip(&cold.z).all(|(a, b)| (a - b).abs() < 1e-14), "{start:?}");
+        }
+    }
+
+    #[test]
+    fn a_singular_start_falls_back_to_the_cold_one() {
+        // Four corners of a box: rank three, so all four together are no basis.
+        let corners = [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0f64)];
+        let matrix =
+            Mat::from_fn(4, 4, |i, j| 1.0 + 3.0 * corners[i].0 * corners[j].0 + 3.0 * corners[i].1 * corners[j].1);
+        let (solution, _) = solve(&Lcp::new(matrix, vec![-1.0; 4]).unwrap(), &[true; 4]);
+        assert!(solution.report.is_solved(), "{:?}", solution.report);
+        assert!((solution.z.iter().sum::<f64>() - 1.0).abs() < 1e-14, "the corners carry the whole weight");
+    }
+
+    #[test]
+    fn refreshed_inverses_do_not_change_the_path() {
+        let lcp = example(30);
+        let (reference, _) = solve(&lcp, &[]);
+        for path in [1, 2] {
+            let settings = LemkeSettings::default();
+            let (mut lemke, mut solution) = (Lemke { n: 30, ..Default::default() }, LcpSolution::default());
+            lemke.basis.resize(30, false);
+            lemke.start.resize(30, false);
+            solution.report.residual = f64::INFINITY;
+            lemke.attempt(&lcp, &Plan::of_path(path, &settings), &mut solution);
+            assert!(solution.report.is_solved(), "path {path}");
+            assert_eq!(solution.report.iterations, reference.report.iterations, "path {path}");
+            assert!(solution.z.iter().zip(&reference.z).all(|(a, b)| (a - b).abs() < 1e-14), "path {path}");
+        }
+    }
+
+    #[test]
+    fn ties_are_resolved_as_the_tableau_resolves_them() {
+        // Equal offsets and a matrix of few different entries: every ratio test is a tie.
+        for n in [3, 6, 10] {
+            let matrix = Mat::from_fn(n, n, |i, j| if i == j { 2.0 } else { f64::from((i + j) % 2 == 0) });
+            let lcp = Lcp::new(matrix, vec![-1.0; n]).unwrap();
+            let tableau = LemkeTableau::default().solve(&lcp, &LemkeSettings::default());
+            let (solution, _) = solve(&lcp, &[]);
+            assert!(solution.report.is_solved());
+            assert_eq!(solution.report.iterations, tableau.report.iterations, "n = {n}");
+        }
+    }
+
+    #[test]
+    fn a_squeezed_body_is_proved_to_have_no_solution_from_any_start() {
+        // Two walls approach one body from both sides: w = (c1 - c2 - 1, c2 - c1 - 1).
+        let squeezed = Lcp::new(mat![[1.0, -1.0], [-1.0, 1.0]], vec![-1.0, -1.0]).unwrap();
+        for start in [&[][..], &[true, false], &[false, true]] {
+            assert_eq!(solve(&squeezed, start).0.report.status, SolveStatus::NoSolution, "{start:?}");
+        }
+    }
+
+    #[test]
+    fn a_ray_without_a_certificate_is_no_proof_and_enumeration_goes_on() {
+        // Every path ends in a ray, and yet z = (0, 3/2, 1) is a solution, the only one.
+        let lcp = Lcp::new(mat![[2.0, 1.0, 1.0], [-1.0, 0.0, 2.0], [-2.0, 2.0, -2.0]], vec![0.0, -2.0, -1.0]).unwrap();
+        let (mut lemke, mut solution) = (Lemke::default(), LcpSolution::default());
+        lemke.solve(&lcp, &LemkeSettings::default(), &[], &mut solution);
+        assert_eq!(solution.report.status, SolveStatus::SecondaryRay);
+        lemke.solve_or_enumerate(&lcp, &LemkeSettings::default(), &[], &mut solution);
+        assert_eq!(solution.report.status, SolveStatus::Solved);
+        assert!(solution.z.iter().zip([0.0, 1.5, 1.0]).all(|(z, expected)| (z - expected).abs() < 1e-15));
+        assert_eq!(lemke.basis(), [false, true, true]);
+    }
+
+    #[test]
+    fn nothing_of_an_earlier_problem_is_left() {
+        // One workspace for problems that grow and shrink, against fresh ones.
+        let (mut lemke, mut solution) = (Lemke::default(), LcpSolution::default());
+        for n in [40, 3, 17, 1, 33, 8] {
+            let lcp = example(n);
+            lemke.solve(&lcp, &LemkeSettings::default(), &[], &mut solution);
+            let (fresh, basis) = solve(&lcp, &[]);
+            assert_eq!(solution, fresh, "n = {n}");
+            assert_eq!(lemke.basis(), basis);
+        }
+    }
+
+    #[test]
+    fn a_contact_is_solved_through_its_structure_as_when_written_out() {
+        // A particle of 2 kg falls with 3 m/s and slides with 4 m/s, μ = 0.5 and four directions: it keeps 2.5 m/s.
+        let data = ContactLcpData {
+            delassus: vec![0.5, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.5],
+            free_rates: vec![-3.0, 4.0, 0.0],
+            groups: vec![FrictionGroup {
+                normal: Some(0),
+                tangent: 1,
+                tangent_count: 2,
+                directions: 0..4,
+                mu: 0.5,
+                bound: 0.0,
+            }],
+            directions: vec![[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]],
+        };
+        let problem = ContactLcp::new(data).unwrap();
+        let (solution, _) = solve(&problem, &[]);
+        assert!(solution.report.is_solved());
+        let mut impulses = [0.0; 3];
+        problem.impulses(&solution.z, &mut impulses);
+        assert_eq!(impulses, [6.0, -3.0, 0.0]);
+        let (written_out, _) = solve(&problem.to_lcp().unwrap(), &[]);
+        assert!(written_out.z.iter().zip(&solution.z).all(|(a, b)| (a - b).abs() < 1e-15));
     }
 }

@@ -39,6 +39,21 @@ impl Default for LemkeSettings {
     }
 }
 
+impl LemkeSettings {
+    /// The first number that cannot be used, by its key: a tolerance that is negative or not finite, or a limit of pivots of zero.
+    pub fn first_unusable(&self) -> Option<(&'static str, f64)> {
+        let tolerances = [
+            ("residual-tolerance", self.residual_tolerance),
+            ("pivot-tolerance", self.pivot_tolerance),
+            ("tie-tolerance", self.tie_tolerance),
+            ("weak-pivot", self.weak_pivot),
+        ];
+        let is_unusable = |value: f64| !(value >= 0.0 && value.is_finite());
+        let limit = (self.pivots_per_unknown == 0).then_some(("pivots-per-unknown", 0.0));
+        tolerances.into_iter().find(|&(_, value)| is_unusable(value)).or(limit)
+    }
+}
+
 /// Factors of the pivot tolerance, path by path, over and over. A stricter one does not tell rows apart that depend on each other up
 /// to rounding; a looser one sees the small pivots of problems with large mass ratios.
 const PIVOT_TOLERANCES: [f64; 3] = [1.0, 1e3, 1e-3];

@@ -20,8 +20,7 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stiction_solve::{ContactLcp, FrictionGroup, Lcp, LcpSolution, Lemke, LemkeProblem, LemkeSettings};
 
-use super::rows::{JointElimination, Rows};
-use crate::contact::Tangents;
+use super::rows::{JointElimination, Rows, check_tangents};
 use crate::{ContactError, ContactId, ContactImpulse, ContactProblem, ContactSolution};
 
 /// Number of friction directions in space when nothing else is said: the octagon of \[ST96\].
@@ -389,13 +388,6 @@ impl BasisMemory {
 fn names(problem: &ContactProblem) -> impl Iterator<Item = GroupName> {
     let contacts = problem.contacts.iter().map(|contact| GroupName::Contact(contact.id));
     contacts.chain(problem.friction.iter().map(|element| GroupName::Element(element.id)))
-}
-
-fn check_tangents(tangents: &Tangents, what: impl Fn() -> String) -> Result<(), ContactError> {
-    match tangents.len() {
-        1 | 2 => Ok(()),
-        found => Err(ContactError::TangentCount { what: what(), found }),
-    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use stiction_solve::faer::MatRef;
 use stiction_solve::residual::free_row_residual;
 use stiction_solve::{Elimination, MixedLcp, SolveStatus};
 
+use crate::contact::Tangents;
 use crate::{ContactError, ContactProblem, ContactSolution, Inertia, Row};
 
 /// The rows of a problem one after another: those of the joints, then those of contacts and friction in the order of the formulation.
@@ -131,5 +132,13 @@ impl Rows {
                 solved.add_to(impulse, &mut solution.motion);
             }
         }
+    }
+}
+
+/// Refuses tangent rows that polygonal friction cannot treat.
+pub(super) fn check_tangents(tangents: &Tangents, what: impl Fn() -> String) -> Result<(), ContactError> {
+    match tangents.len() {
+        1 | 2 => Ok(()),
+        found => Err(ContactError::TangentCount { what: what(), found }),
     }
 }

@@ -70,6 +70,47 @@ pub struct StepReport {
     pub energy_defect: f64,
 }
 
+/// States $W = M$ at one time and configuration, and $u_\text{free} = v + h W^{-1} k$ with the forces at another.
+///
+/// # Errors
+/// [`StepError::Malformed`] when the mass matrix cannot be factored.
+fn state_free_motion(
+    system: &dyn MechanicalSystem,
+    state: &State,
+    h: f64,
+    (mass_time, mass_at): (f64, &[f64]),
+    (force_time, force_at): (f64, &[f64]),
+    out: &mut Step,
+) -> Result<(), StepError> {
+    let ContactProblem { inertia, free_motion, .. } = &mut out.problem;
+    inertia.clear();
+    system.mass_matrix(mass_time, mass_at, inertia);
+    inertia.factor().map_err(|source| StepError::Malformed { t: state.t, source })?;
+    out.force.clear();
+    out.force.resize(system.velocity_count(), 0.0);
+    system.force(force_time, force_at, &state.v, &mut out.force);
+    free_motion.clear();
+    free_motion.extend(out.force.iter().map(|k| h * k));
+    inertia.solve_in_place(free_motion);
+    free_motion.iter_mut().zip(&state.v).for_each(|(u, v)| *u += v);
+    Ok(())
+}
+
+/// Solves the contact problem of a step and keeps the report.
+///
+/// # Errors
+/// [`StepError`] when the problem is malformed or not solved, which moves it into the error, or when the motion is not finite.
+fn solve_problem(solver: &mut ContactSolver, t: f64, out: &mut Step) -> Result<(), StepError> {
+    solver.solve(&out.problem, &mut out.solution).map_err(|source| StepError::Malformed { t, source })?;
+    let report = &out.solution.report;
+    out.report.solves.push(report.clone());
+    if !report.is_solved() {
+        let problem = Box::new(std::mem::take(&mut out.problem));
+        return Err(StepError::Unsolved { t, report: report.clone(), problem });
+    }
+    check_finite(t, "velocity", &out.solution.motion)
+}
+
 /// Refuses a step whose result is not finite.
 fn check_finite(t: f64, what: &'static str, values: &[f64]) -> Result<(), StepError> {
     match values.iter().position(|value| !value.is_finite()) {

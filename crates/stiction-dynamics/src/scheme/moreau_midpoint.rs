@@ -21,7 +21,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Scheme, Step, StepReport, check_finite};
+use super::{Scheme, Step, StepReport, check_finite, solve_problem, state_free_motion};
 use crate::{
     ContactCondition, ContactSolver, ForceCause, FrictionCondition, JointCondition, MechanicalSystem, State, StepError,
 };
@@ -51,6 +51,7 @@ pub struct MoreauMidpoint {
     settings: MoreauMidpointSettings,
     solver: ContactSolver,
     // Workspace of a step.
+    q_middle: Vec<f64>,
     mean: Vec<f64>,
     q_mean: Vec<f64>,
     part: Vec<f64>,
@@ -59,8 +60,8 @@ pub struct MoreauMidpoint {
 impl MoreauMidpoint {
     /// The scheme with these settings and this contact solver.
     pub fn new(settings: MoreauMidpointSettings, solver: ContactSolver) -> Self {
-        let [mean, q_mean, part] = [const { Vec::new() }; 3];
-        Self { settings, solver, mean, q_mean, part }
+        let [q_middle, mean, q_mean, part] = [const { Vec::new() }; 4];
+        Self { settings, solver, q_middle, mean, q_mean, part }
     }
 }
 
@@ -73,8 +74,6 @@ impl Scheme for MoreauMidpoint {
         let (t, t_new) = (state.t, state.t + h);
         let t_middle = t + (1.0 - theta) * h;
         let (q, v) = (&state.q, &state.v);
-        let n = system.velocity_count();
-        let malformed = |source| StepError::Malformed { t, source };
         out.h = h;
         out.report =
             StepReport { solves: std::mem::take(&mut out.report.solves), converged: true, ..Default::default() };
@@ -82,29 +81,19 @@ impl Scheme for MoreauMidpoint {
         out.report.linearizations = 1;
 
         // (17), steps 2 and 3: the middle, inertia and forces there.
-        out.linearized_at.clone_from(q);
-        system.advance(q, v, (1.0 - theta) * h, &mut out.linearized_at);
-        let q_middle = &out.linearized_at;
-        out.linearized_time = t_middle;
-        let problem = &mut out.problem;
-        problem.inertia.clear();
-        system.mass_matrix(t_middle, q_middle, &mut problem.inertia);
-        problem.inertia.factor().map_err(malformed)?;
-        out.force.clear();
-        out.force.resize(n, 0.0);
-        system.force(t_middle, q_middle, v, &mut out.force);
+        self.q_middle.clone_from(q);
+        system.advance(q, v, (1.0 - theta) * h, &mut self.q_middle);
+        let q_middle = &self.q_middle;
+        (out.linearized_time, out.force_time) = (t_middle, t_middle);
+        out.linearized_at.clone_from(q_middle);
         out.force_at.clone_from(q_middle);
-        out.force_time = t_middle;
-        problem.free_motion.clear();
-        problem.free_motion.extend(out.force.iter().map(|k| h * k));
-        problem.inertia.solve_in_place(&mut problem.free_motion);
-        problem.free_motion.iter_mut().zip(v).for_each(|(u, v)| *u += v);
+        state_free_motion(system, state, h, (t_middle, q_middle), (t_middle, q_middle), out)?;
 
         // The index set, and the conditions (10), (11) of its contacts.
         out.contacts.clear();
         system.contacts(t_middle, q_middle, self.settings.gap_tolerance, &mut out.contacts);
-        problem.contacts.clear();
-        problem.contacts.extend(out.contacts.iter().map(|contact| {
+        out.problem.contacts.clear();
+        out.problem.contacts.extend(out.contacts.iter().map(|contact| {
             let restitution = contact.restitution;
             let mut tangent_bias = contact.tangent_drift;
             for (bias, tangent) in tangent_bias.iter_mut().zip(&contact.tangents) {
@@ -123,16 +112,16 @@ impl Scheme for MoreauMidpoint {
         out.joints.clear();
         system.joints(t_middle, q_middle, &mut out.joints);
         let pull = if self.settings.stabilize_joints && h > 0.0 { 1.0 / h } else { 0.0 };
-        problem.joints.clear();
-        problem.joints.extend(
+        out.problem.joints.clear();
+        out.problem.joints.extend(
             out.joints
                 .iter()
                 .map(|joint| JointCondition { row: joint.row.clone(), bias: joint.drift + pull * joint.value }),
         );
         out.friction.clear();
         system.friction_elements(t_middle, q_middle, &mut out.friction);
-        problem.friction.clear();
-        problem.friction.extend(out.friction.iter().map(|element| FrictionCondition {
+        out.problem.friction.clear();
+        out.problem.friction.extend(out.friction.iter().map(|element| FrictionCondition {
             id: element.id,
             tangents: element.tangents.clone(),
             tangent_bias: element.tangent_drift,
@@ -140,13 +129,7 @@ impl Scheme for MoreauMidpoint {
         }));
 
         // (17), steps 4 and 5: the new velocity and position.
-        self.solver.solve(problem, &mut out.solution).map_err(malformed)?;
-        out.report.solves.push(out.solution.report.clone());
-        if !out.solution.report.is_solved() {
-            let report = out.solution.report.clone();
-            return Err(StepError::Unsolved { t, report, problem: Box::new(std::mem::take(problem)) });
-        }
-        check_finite(t, "velocity", &out.solution.motion)?;
+        solve_problem(&mut self.solver, t, out)?;
         out.state.t = t_new;
         out.state.v.clone_from(&out.solution.motion);
         out.state.q.clone_from(q);

@@ -16,7 +16,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Scheme, Step, StepReport, check_finite};
+use super::{Scheme, Step, StepReport, check_finite, solve_problem, state_free_motion};
 use crate::{
     Contact, ContactCondition, ContactId, ContactSolver, ForceCause, FrictionCondition, JointCondition,
     MechanicalSystem, State, StepError,
@@ -104,7 +104,6 @@ impl Scheme for StewartTrinkle {
         let (t, t_new) = (state.t, state.t + h);
         let (q, v) = (&state.q, &state.v);
         let n = system.velocity_count();
-        let malformed = |source| StepError::Malformed { t, source };
         for buffer in [&mut self.q_hat, &mut self.q_middle, &mut self.q_new] {
             buffer.clear();
             buffer.extend_from_slice(q);
@@ -119,17 +118,7 @@ impl Scheme for StewartTrinkle {
         // W = M(q̂) and u_free = v + h W⁻¹ k(q + h v/2, v), once per step.
         system.advance(q, v, h, &mut self.q_hat);
         system.advance(q, v, h / 2.0, &mut self.q_middle);
-        let problem = &mut out.problem;
-        problem.inertia.clear();
-        system.mass_matrix(t_new, &self.q_hat, &mut problem.inertia);
-        problem.inertia.factor().map_err(malformed)?;
-        out.force.clear();
-        out.force.resize(n, 0.0);
-        system.force(t + h / 2.0, &self.q_middle, v, &mut out.force);
-        problem.free_motion.clear();
-        problem.free_motion.extend(out.force.iter().map(|k| h * k));
-        problem.inertia.solve_in_place(&mut problem.free_motion);
-        problem.free_motion.iter_mut().zip(v).for_each(|(u, v)| *u += v);
+        state_free_motion(system, state, h, (t_new, &self.q_hat), (t + h / 2.0, &self.q_middle), out)?;
 
         // [ST96] §4: those that touched before; those violated at the prediction join them below.
         self.active.clone_from(&self.touching);
@@ -142,15 +131,15 @@ impl Scheme for StewartTrinkle {
             violated.for_each(|contact| insert(contact.id, &mut self.active));
             out.joints.clear();
             system.joints(t_new, &self.q_hat, &mut out.joints);
-            problem.joints.clear();
-            problem.joints.extend(out.joints.iter().map(|joint| JointCondition {
+            out.problem.joints.clear();
+            out.problem.joints.extend(out.joints.iter().map(|joint| JointCondition {
                 row: joint.row.clone(),
                 bias: joint.value / h - joint.row.dot(&self.v_hat),
             }));
             out.friction.clear();
             system.friction_elements(t_new, &self.q_hat, &mut out.friction);
-            problem.friction.clear();
-            problem.friction.extend(out.friction.iter().map(|element| FrictionCondition {
+            out.problem.friction.clear();
+            out.problem.friction.extend(out.friction.iter().map(|element| FrictionCondition {
                 id: element.id,
                 tangents: element.tangents.clone(),
                 tangent_bias: element.tangent_drift,
@@ -162,8 +151,8 @@ impl Scheme for StewartTrinkle {
                 out.contacts.clear();
                 out.contacts
                     .extend(self.candidates.iter().filter(|c| self.active.binary_search(&c.id).is_ok()).cloned());
-                problem.contacts.clear();
-                problem.contacts.extend(out.contacts.iter().map(|contact| ContactCondition {
+                out.problem.contacts.clear();
+                out.problem.contacts.extend(out.contacts.iter().map(|contact| ContactCondition {
                     id: contact.id,
                     normal: contact.normal.clone(),
                     // [ST96] (29), row of c_n: the gap linearised at q̂, over h.
@@ -173,13 +162,7 @@ impl Scheme for StewartTrinkle {
                     mu: contact.friction.mu(),
                     extra_bound: 0.0,
                 }));
-                self.solver.solve(problem, &mut out.solution).map_err(malformed)?;
-                out.report.solves.push(out.solution.report.clone());
-                if !out.solution.report.is_solved() {
-                    let report = out.solution.report.clone();
-                    return Err(StepError::Unsolved { t, report, problem: Box::new(std::mem::take(problem)) });
-                }
-                check_finite(t, "velocity", &out.solution.motion)?;
+                solve_problem(&mut self.solver, t, out)?;
                 system.advance(q, &out.solution.motion, h, &mut self.q_new);
                 check_finite(t, "coordinate", &self.q_new)?;
 
@@ -243,7 +226,7 @@ impl Scheme for StewartTrinkle {
         // What touched at the end is active at the start of the next step.
         self.touching.clear();
         self.horizon = 2.0 * self.settings.position_tolerance;
-        for (contact, impulse) in problem.contacts.iter().zip(&out.solution.contacts) {
+        for (contact, impulse) in out.problem.contacts.iter().zip(&out.solution.contacts) {
             let rate = contact.normal_rate(v_new);
             if impulse.normal > 0.0 || h * rate <= self.settings.position_tolerance {
                 insert(contact.id, &mut self.touching);

@@ -69,16 +69,9 @@ impl Reader<'_> {
             }
         };
         let (lemke, place) = (scene.method.lemke(), place.key(name).key("lemke"));
-        for (key, value) in [
-            ("residual-tolerance", lemke.residual_tolerance),
-            ("pivot-tolerance", lemke.pivot_tolerance),
-            ("tie-tolerance", lemke.tie_tolerance),
-            ("weak-pivot", lemke.weak_pivot),
-        ] {
-            not_negative(place.key(key), &format!("`{key}`"), value, "")?;
-        }
-        if lemke.pivots_per_unknown == 0 {
-            return Err(place.key("pivots-per-unknown").fault("the limit of pivots is 0", "give at least 1"));
+        if let Some((key, value)) = lemke.first_unusable() {
+            let help = if value < 0.0 { "give zero or a positive number" } else { "give at least 1" };
+            return Err(place.key(key).fault(format!("`{key}` is {value:?}"), help));
         }
 
         if scene.record.interval == 0 {
