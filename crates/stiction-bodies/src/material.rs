@@ -37,7 +37,7 @@ impl CombinationRule {
 pub struct Surface {
     /// Coefficient of friction.
     pub friction: f64,
-    /// Newton's coefficients of restitution.
+    /// What impacts give back.
     pub restitution: Restitution,
 }
 
@@ -69,9 +69,12 @@ impl MaterialTable {
         match self.pairs.get(&pair) {
             Some(&surface) => Some(surface),
             None if first == second => Some(a),
+            // Shares of velocities and shares of impulses cannot be combined.
+            None if a.restitution.law != b.restitution.law => None,
             None => self.rule.map(|rule| Surface {
                 friction: rule.combine(a.friction, b.friction),
                 restitution: Restitution {
+                    law: a.restitution.law,
                     normal: rule.combine(a.restitution.normal, b.restitution.normal),
                     tangential: rule.combine(a.restitution.tangential, b.restitution.tangential),
                 },
@@ -88,6 +91,7 @@ impl MaterialTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stiction_dynamics::ImpactLaw;
 
     #[test]
     fn the_table_comes_before_the_rule() {
@@ -111,7 +115,11 @@ mod tests {
         // Restitution follows the same rule.
         table.pairs.clear();
         table.rule = Some(CombinationRule::Mean);
-        table.materials[0].surface.restitution = Restitution { normal: 1.0, tangential: 0.5 };
-        assert_eq!(table.surface(0, 1).unwrap().restitution, Restitution { normal: 0.5, tangential: 0.25 });
+        table.materials[0].surface.restitution = Restitution { normal: 1.0, tangential: 0.5, ..Default::default() };
+        let combined = table.surface(0, 1).unwrap().restitution;
+        assert_eq!(combined, Restitution { normal: 0.5, tangential: 0.25, ..Default::default() });
+        // Coefficients of different laws have different meanings.
+        table.materials[0].surface.restitution.law = ImpactLaw::Poisson;
+        assert_eq!(table.surface(0, 1), None);
     }
 }

@@ -1,5 +1,7 @@
 //! What a system says about its possible contacts, its load-independent friction and its joints.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::{FrictionLaw, Row};
@@ -48,12 +50,25 @@ pub struct Contact {
     pub frame: Option<ContactFrame>,
 }
 
-/// Newton's law of restitution, \[GS05\] (11): the share of the approach that an impact gives back, each from 0 to 1.
+/// What the coefficients of restitution refer to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ImpactLaw {
+    /// Newton: the velocity after the impact is that share of the velocity before it, reversed. \[GS05\] (11)
+    #[default]
+    Newton,
+    /// Poisson: the impulse of the decompression is that share of the impulse of the compression. \[PAGT\] (6.7)
+    Poisson,
+}
+
+/// What an impact gives back, each share from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Restitution {
-    /// In normal direction, $\varepsilon_N$.
+    /// Whether velocities or impulses are meant.
+    pub law: ImpactLaw,
+    /// In normal direction, $\varepsilon_N$ or $e$.
     pub normal: f64,
-    /// In tangential direction, $\varepsilon_T$, as far as friction allows.
+    /// In tangential direction, $\varepsilon_T$, as far as friction allows; Newton's law only.
     pub tangential: f64,
 }
 

@@ -18,6 +18,7 @@ pub mod contact_solver;
 pub mod error;
 pub mod events;
 pub mod families;
+pub mod force_jacobians;
 pub mod formulation;
 pub mod friction;
 pub mod inertia;
@@ -31,13 +32,14 @@ pub mod system;
 
 pub use acceleration::{Instant, InstantContact, Motions};
 pub use audit::{Audit, EnergyByCause, StepAudit};
-pub use contact::{Contact, ContactFrame, ContactId, FrictionElement, Joint, Restitution, Tangents};
+pub use contact::{Contact, ContactFrame, ContactId, FrictionElement, ImpactLaw, Joint, Restitution, Tangents};
 pub use contact_problem::{
     ContactCondition, ContactImpulse, ContactProblem, ContactSolution, FrictionCondition, JointCondition,
 };
 pub use contact_solver::{ContactMethod, ContactSolver};
 pub use error::{ContactError, StepError};
 pub use events::{ContactMode, Event, ModeTracker};
+pub use force_jacobians::{ForceJacobians, JacobianEntry, JacobianKind};
 pub use formulation::phantom_inertia::{PhantomInertia, PhantomInertiaSettings};
 pub use formulation::planar_relay::{BoxProgram, PlanarRelay, PlanarRelaySettings};
 pub use formulation::pyramid::{Directions, Pyramid, PyramidSettings};

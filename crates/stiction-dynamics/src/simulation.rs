@@ -42,6 +42,8 @@ pub struct Simulation {
     scheme: Box<dyn Scheme>,
     grid: TimeGrid,
     steps_done: u64,
+    /// Whether the last step ended before the next time of the grid, at an event.
+    is_between: bool,
     state: State,
     before: State,
     step: Step,
@@ -50,7 +52,16 @@ pub struct Simulation {
 impl Simulation {
     /// A simulation from `state.t` on; `grid.start` must be that time.
     pub fn new(system: Box<dyn MechanicalSystem>, scheme: Box<dyn Scheme>, state: State, grid: TimeGrid) -> Self {
-        Self { system, scheme, grid, steps_done: 0, before: state.clone(), state, step: Step::default() }
+        Self {
+            system,
+            scheme,
+            grid,
+            steps_done: 0,
+            is_between: false,
+            before: state.clone(),
+            state,
+            step: Step::default(),
+        }
     }
 
     /// The system.
@@ -83,7 +94,7 @@ impl Simulation {
         self.grid
     }
 
-    /// Number of steps made.
+    /// Number of steps of the grid that were made.
     pub fn steps_done(&self) -> u64 {
         self.steps_done
     }
@@ -93,7 +104,8 @@ impl Simulation {
         self.steps_done >= self.grid.step_count()
     }
 
-    /// Makes the next step. Does nothing at the end of the grid.
+    /// Makes the next step: to the next time of the grid, or as far as the scheme goes, which may stop at an event on the way and
+    /// take a step of no length for an impact. Does nothing at the end of the grid.
     ///
     /// # Errors
     /// [`StepError`] when the step could not be made; the state is then the one before it.
@@ -101,10 +113,16 @@ impl Simulation {
         if self.is_finished() {
             return Ok(());
         }
-        let h = self.grid.size(self.steps_done);
+        let h = match self.is_between {
+            false => self.grid.size(self.steps_done),
+            true => self.grid.time(self.steps_done + 1) - self.state.t,
+        };
         self.scheme.step(&*self.system, &self.state, h, &mut self.step)?;
-        self.steps_done += 1;
-        self.step.state.t = self.grid.time(self.steps_done);
+        self.is_between = self.step.h < h;
+        if !self.is_between {
+            self.steps_done += 1;
+            self.step.state.t = self.grid.time(self.steps_done);
+        }
         self.before.copy_from(&self.state);
         self.state.copy_from(&self.step.state);
         Ok(())

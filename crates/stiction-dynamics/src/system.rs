@@ -1,6 +1,6 @@
 //! The trait that a mechanical system implements: what users bring.
 
-use crate::{Contact, ContactId, FrictionElement, Inertia, Joint, State};
+use crate::{Contact, ContactId, ForceJacobians, FrictionElement, Inertia, JacobianKind, Joint, State};
 
 /// Where a part of the generalised force comes from; the audit keeps their work apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +45,23 @@ pub trait MechanicalSystem: Send + Sync {
     /// Appends the dry friction elements that have no normal row to `out`, which comes empty.
     fn friction_elements(&self, _t: f64, _q: &[f64], _out: &mut Vec<FrictionElement>) {}
 
-    /// Appends the rows of the bilateral constraints to `out`, which comes empty.
+    /// Appends the rows of the bilateral constraints to `out`, which comes empty; always the same ones in the same order.
     fn joints(&self, _t: f64, _q: &[f64], _out: &mut Vec<Joint>) {}
+
+    /// Names of the rows of [`joints`](Self::joints), for recordings and messages; those without one are numbered.
+    fn joint_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Appends the derivatives of [`force`](Self::force) to `out`, which comes empty.
+    ///
+    /// By default central differences for [`JacobianKind::Exact`], which needs a thousand force evaluations where there are some
+    /// hundred coordinates, and nothing for [`JacobianKind::Definite`].
+    fn force_jacobians(&self, kind: JacobianKind, t: f64, q: &[f64], v: &[f64], out: &mut ForceJacobians) {
+        if kind == JacobianKind::Exact {
+            out.append_differences(self, t, q, v);
+        }
+    }
 
     /// Writes into `out` the configuration that is reached from `q` with constant velocity `v` after `h` seconds.
     ///

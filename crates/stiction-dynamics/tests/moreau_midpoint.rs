@@ -70,7 +70,7 @@ fn balls(count: usize, gravity: f64, floor: bool, restitution: f64) -> LinearSys
     let contact = |name: String, normal| LinearContact {
         name,
         normal,
-        restitution: Restitution { normal: restitution, tangential: 0.0 },
+        restitution: Restitution { normal: restitution, ..Default::default() },
         ..Default::default()
     };
     let mut contacts: Vec<LinearContact> =
@@ -170,7 +170,7 @@ fn a_superball_reverses_its_spin() {
                 normal: vec![0.0, 1.0, 0.0],
                 tangents: vec![vec![1.0, 0.0, r]],
                 mu,
-                restitution: Restitution { normal: e_n, tangential: e_t },
+                restitution: Restitution { normal: e_n, tangential: e_t, ..Default::default() },
                 ..Default::default()
             }],
             ..Default::default()
@@ -206,7 +206,7 @@ fn a_moving_floor_pushes_and_the_energy_is_accounted_for() {
                 name: "piston".to_owned(),
                 normal: vec![1.0],
                 normal_drift: -0.5,
-                restitution: Restitution { normal: e, tangential: 0.0 },
+                restitution: Restitution { normal: e, ..Default::default() },
                 ..Default::default()
             }],
             ..Default::default()

@@ -75,7 +75,7 @@ impl Woodpecker {
             normal: normal.to_vec(),
             tangents: vec![tangent.to_vec()],
             mu: self.mu,
-            restitution: Restitution { normal: restitution, tangential: 0.0 },
+            restitution: Restitution { normal: restitution, ..Default::default() },
             ..Default::default()
         };
         let data = LinearSystemData {

@@ -11,7 +11,9 @@ use crate::{
 
 /// A time-stepping scheme. It owns its contact solver and its memory of the last step.
 pub trait Scheme: Send {
-    /// Makes one step of `h` seconds from `state` and writes it into `out`, whose memory is reused.
+    /// Makes one step from `state`, of `h` seconds or less, and writes it into `out`, whose memory is reused. A scheme that
+    /// locates events ends the step at the first one, says so by [`Step::h`], and is then asked for the rest; an impact is a step of
+    /// no length.
     ///
     /// # Errors
     /// [`StepError`] when the step could not be made; `out` is then unspecified and `state` still holds.
@@ -24,7 +26,7 @@ pub trait Scheme: Send {
 /// One step: the new state, and all that led to it.
 #[derive(Clone, Debug, Default)]
 pub struct Step {
-    /// Step size, in seconds.
+    /// How far the step went, in seconds.
     pub h: f64,
     /// State at the end.
     pub state: State,

@@ -58,6 +58,6 @@ impl Reader<'_> {
                 return Err(place.key(key).fault(message, help));
             }
         }
-        Ok(Surface { friction, restitution: Restitution { normal, tangential } })
+        Ok(Surface { friction, restitution: Restitution { normal, tangential, ..Default::default() } })
     }
 }
