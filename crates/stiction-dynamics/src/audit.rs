@@ -125,7 +125,20 @@ impl Audit {
         system.mass_matrix(step.linearized_time, &step.linearized_at, &mut self.inertia);
         self.inertia.apply(v_new, &mut self.balance);
         let mut impulse_scale = ROUNDING_SHARE * largest(&self.balance);
-        self.inertia.apply(&self.change, &mut self.balance);
+        match step.averages_mass {
+            false => self.inertia.apply(&self.change, &mut self.balance),
+            true => {
+                self.force.clear();
+                self.force.resize(n, 0.0);
+                self.balance.fill(0.0);
+                for (t, q) in [(before.t, &before.q), (step.state.t, &step.state.q)] {
+                    self.inertia.clear();
+                    system.mass_matrix(t, q, &mut self.inertia);
+                    self.inertia.apply(&self.change, &mut self.force);
+                    self.balance.iter_mut().zip(&self.force).for_each(|(sum, part)| *sum += 0.5 * part);
+                }
+            }
+        }
         impulse_scale = impulse_scale.max(largest(&self.balance));
         for i in 0..n {
             self.balance[i] -= h * step.force[i];
@@ -133,13 +146,21 @@ impl Audit {
         }
         self.force.clear();
         self.force.resize(n, 0.0);
-        for (cause, work) in [
+        for (i, (cause, work)) in [
             (ForceCause::Potential, &mut energy.potential_forces),
             (ForceCause::Gyroscopic, &mut energy.gyroscopic),
             (ForceCause::Applied, &mut energy.applied),
-        ] {
-            self.force.fill(0.0);
-            system.force_by_cause(cause, step.force_time, &step.force_at, v, &mut self.force);
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            match step.force_parts.get(i * n..(i + 1) * n) {
+                Some(part) => self.force.copy_from_slice(part),
+                None => {
+                    self.force.fill(0.0);
+                    system.force_by_cause(cause, step.force_time, &step.force_at, v, &mut self.force);
+                }
+            }
             *work = h * dot(&self.force, &self.mean);
         }
 
@@ -154,16 +175,17 @@ impl Audit {
             energy.joints += impulse * joint.row.dot(&self.mean);
             impulse_scale = impulse_scale.max(impulse.abs());
         }
-        for (contact, impulse) in step.contacts.iter().zip(&step.solution.contacts) {
-            contact.normal.add_to(-impulse.normal, &mut self.balance);
-            energy.normal += impulse.normal * (contact.normal.dot(&self.mean) + contact.normal_drift);
-            energy.drive -= impulse.normal * contact.normal_drift;
+        for (i, (contact, impulse)) in step.contacts.iter().zip(&step.solution.contacts).enumerate() {
+            let normal = impulse.normal + step.restitution.get(i).unwrap_or(&0.0);
+            contact.normal.add_to(-normal, &mut self.balance);
+            energy.normal += normal * (contact.normal.dot(&self.mean) + contact.normal_drift);
+            energy.drive -= normal * contact.normal_drift;
             for (a, tangent) in contact.tangents.iter().enumerate() {
                 tangent.add_to(-impulse.tangent[a], &mut self.balance);
                 energy.friction += impulse.tangent[a] * (tangent.dot(&self.mean) + contact.tangent_drift[a]);
                 energy.drive -= impulse.tangent[a] * contact.tangent_drift[a];
             }
-            impulse_scale = impulse_scale.max(impulse.normal.abs());
+            impulse_scale = impulse_scale.max(normal.abs());
         }
         for (element, impulse) in step.friction.iter().zip(&step.solution.friction) {
             for (a, tangent) in element.tangents.iter().enumerate() {
@@ -179,14 +201,15 @@ impl Audit {
         audit.momentum = relative(largest(&self.balance), impulse_scale);
         audit.kinetic_balance = relative((energy.kinetic_change - explained).abs(), energy_scale);
 
-        // The laws, contact by contact.
+        // The laws, contact by contact, for the motion that they were stated for.
+        let motion = &step.solution.motion;
         for (condition, impulse) in step.problem.contacts.iter().zip(&step.solution.contacts) {
             let bound = condition.mu * impulse.normal + condition.extra_bound;
-            let power = impulse.normal * condition.normal_rate(v_new);
+            let power = impulse.normal * condition.normal_rate(motion);
             let pulling = (-impulse.normal).max(0.0);
             audit.complementarity = audit.complementarity.max(relative(power.abs(), energy_scale));
             audit.complementarity = audit.complementarity.max(relative(pulling, impulse_scale));
-            let slip = condition.slip(v_new);
+            let slip = condition.slip(motion);
             audit.judge_friction(
                 solver,
                 condition.tangents.len(),
@@ -198,7 +221,7 @@ impl Audit {
             );
         }
         for (condition, impulse) in step.problem.friction.iter().zip(&step.solution.friction) {
-            let slip = condition.slip(v_new);
+            let slip = condition.slip(motion);
             let count = condition.tangents.len();
             audit.judge_friction(solver, count, condition.bound, impulse, &slip, impulse_scale, energy_scale);
         }

@@ -50,6 +50,22 @@ pub struct Contact {
     pub frame: Option<ContactFrame>,
 }
 
+impl Contact {
+    /// Sliding velocity $T v$ + drift.
+    pub fn slip(&self, v: &[f64]) -> [f64; 3] {
+        slip(&self.tangents, &self.tangent_drift, v)
+    }
+}
+
+/// The sliding velocity of some tangent rows; zero along those that do not exist.
+pub(crate) fn slip(tangents: &[Row], drift: &[f64; 3], v: &[f64]) -> [f64; 3] {
+    let mut slip = [0.0; 3];
+    for (a, row) in tangents.iter().enumerate() {
+        slip[a] = row.dot(v) + drift[a];
+    }
+    slip
+}
+
 /// What the coefficients of restitution refer to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -94,6 +110,13 @@ pub struct FrictionElement {
     pub tangent_drift: [f64; 3],
     /// Largest friction force, in N (N m for a rotation).
     pub bound: f64,
+}
+
+impl FrictionElement {
+    /// Sliding velocity $T v$ + drift.
+    pub fn slip(&self, v: &[f64]) -> [f64; 3] {
+        slip(&self.tangents, &self.tangent_drift, v)
+    }
 }
 
 /// One row of a bilateral constraint $\Theta(t, q) = 0$.

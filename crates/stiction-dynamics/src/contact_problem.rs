@@ -14,7 +14,7 @@
 use smallvec::SmallVec;
 use stiction_solve::{SolveReport, SolveStatus};
 
-use crate::contact::Tangents;
+use crate::contact::{Tangents, slip};
 use crate::{ContactError, ContactId, Inertia, Row};
 
 /// Inertia, free motion and conditions; see the [module](self) for the letters.
@@ -168,12 +168,4 @@ impl FrictionCondition {
     pub fn slip(&self, motion: &[f64]) -> [f64; 3] {
         slip(&self.tangents, &self.tangent_bias, motion)
     }
-}
-
-fn slip(tangents: &[Row], bias: &[f64; 3], motion: &[f64]) -> [f64; 3] {
-    let mut slip = [0.0; 3];
-    for (a, row) in tangents.iter().enumerate() {
-        slip[a] = row.dot(motion) + bias[a];
-    }
-    slip
 }

@@ -126,6 +126,17 @@ pub enum StepError {
         /// The value.
         value: f64,
     },
+    /// Impacts or ends of sliding follow each other without end.
+    #[error(
+        "the step from t = {t} s did not get beyond {count} impacts or ends of sliding at one instant: \
+         raise the rest speed or the still speed of the scheme"
+    )]
+    Impacts {
+        /// When, in seconds.
+        t: f64,
+        /// How many.
+        count: usize,
+    },
     /// The step size is not usable.
     #[error("the step size is {h} s, and must be positive and finite")]
     StepSize {

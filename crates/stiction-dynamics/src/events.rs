@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{ContactId, State, Step};
+use crate::{ContactId, State, Step, StepKind};
 
 /// What a contact does during a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -73,22 +73,32 @@ pub struct ModeTracker {
 impl ModeTracker {
     /// Finds the modes of a step and appends what changed to `events`. Returns the modes in the order of the contacts.
     pub fn observe(&mut self, before: &State, step: &Step, events: &mut Vec<Event>) -> &[ContactMode] {
-        self.current.clear();
         self.modes.clear();
+        // What belongs to an impact says nothing new of the modes, and a projection has no contacts.
+        if matches!(step.kind, StepKind::Decompression | StepKind::Projection) {
+            let last =
+                |id| self.last.binary_search_by_key(&id, |entry| entry.0).map_or(ContactMode::Open, |i| self.last[i].1);
+            self.modes.extend(step.contacts.iter().map(|contact| last(contact.id)));
+            return &self.modes;
+        }
+        self.current.clear();
         let applied = step.force.iter().fold(0.0f64, |largest, force| largest.max(step.h * force.abs()));
         let largest = step.solution.contacts.iter().fold(applied, |largest, impulse| largest.max(impulse.normal));
         for (i, (contact, impulse)) in step.contacts.iter().zip(&step.solution.contacts).enumerate() {
             let previous = self.last.binary_search_by_key(&contact.id, |entry| entry.0).ok().map(|i| self.last[i]);
             let (from, impact_steps) = previous.map_or((ContactMode::Open, 0), |(_, mode, steps)| (mode, steps));
             let approach = -(contact.normal.dot(&before.v) + contact.normal_drift);
-            let is_impact = approach > STILL_SPEED
-                && (from == ContactMode::Open || (from == ContactMode::Impact && impact_steps < IMPACT_STEPS));
-            let slip = (0..contact.tangents.len())
-                .map(|a| (contact.tangents[a].dot(&step.state.v) + contact.tangent_drift[a]).powi(2))
-                .sum::<f64>()
-                .sqrt();
+            let is_impact = match step.kind {
+                StepKind::Stepping => {
+                    approach > STILL_SPEED
+                        && (from == ContactMode::Open || (from == ContactMode::Impact && impact_steps < IMPACT_STEPS))
+                }
+                StepKind::Impact => approach > STILL_SPEED && from == ContactMode::Open,
+                StepKind::Smooth | StepKind::Decompression | StepKind::Projection => false,
+            };
+            let slip = contact.slip(&step.solution.motion).iter().map(|part| part * part).sum::<f64>().sqrt();
             let is_loaded = impulse.normal > NO_IMPULSE * largest;
-            let gap_at_end = step.h * step.problem.contacts[i].normal_rate(&step.state.v);
+            let gap_at_end = step.h * step.problem.contacts[i].normal_rate(&step.solution.motion);
             let mode = if !is_loaded && gap_at_end > TOUCHING_GAP {
                 ContactMode::Open
             } else if is_impact && is_loaded {

@@ -105,6 +105,25 @@ impl Inertia {
         self.form = Form::Sparse(matrix);
     }
 
+    /// Makes it a sum of multiples of other matrices and of single entries (row, column, value), which may be unsymmetric.
+    pub fn set_sum(&mut self, parts: &[(&Self, f64)], entries: impl Iterator<Item = (usize, usize, f64)>) {
+        let n = parts[0].0.size();
+        let mut matrix = Mat::zeros(n, n);
+        for (part, factor) in parts {
+            part.for_each_entry(|row, column, value| matrix[(row, column)] += factor * value);
+        }
+        entries.for_each(|(row, column, value)| matrix[(row, column)] += value);
+        self.form = Form::Dense(matrix);
+    }
+
+    /// Whether $x^T W x > 0$ for all $x \ne 0$: its symmetric part has a Cholesky factor.
+    pub fn is_positive_definite(&self) -> bool {
+        let n = self.size();
+        let mut symmetric: Vec<f64> =
+            (0..n * n).map(|k| 0.5 * (self.entry(k / n, k % n) + self.entry(k % n, k / n))).collect();
+        cholesky(&mut symmetric, n).is_ok()
+    }
+
     /// Number of coordinates.
     pub fn size(&self) -> usize {
         match &self.form {

@@ -1,12 +1,16 @@
 //! Time-stepping schemes: from one state to the next.
 
+pub mod collision;
+mod impact_time;
 pub mod moreau_midpoint;
 pub mod stewart_trinkle;
+pub mod trapezoidal;
 
 use stiction_solve::SolveReport;
 
 use crate::{
-    Contact, ContactProblem, ContactSolution, ContactSolver, FrictionElement, Joint, MechanicalSystem, State, StepError,
+    Contact, ContactProblem, ContactSolution, ContactSolver, ForceCause, FrictionElement, Joint, MechanicalSystem,
+    State, StepError,
 };
 
 /// A time-stepping scheme. It owns its contact solver and its memory of the last step.
@@ -23,9 +27,27 @@ pub trait Scheme: Send {
     fn contact_solver(&self) -> &ContactSolver;
 }
 
+/// What a step is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StepKind {
+    /// A step of a scheme that does not locate events: whatever happens on the way is in it.
+    #[default]
+    Stepping,
+    /// A step between events of a scheme that locates them.
+    Smooth,
+    /// An impact, or its compression; without length.
+    Impact,
+    /// The decompression of an impact, without length.
+    Decompression,
+    /// A projection of velocities on what holds from now on, without length.
+    Projection,
+}
+
 /// One step: the new state, and all that led to it.
 #[derive(Clone, Debug, Default)]
 pub struct Step {
+    /// What the step is.
+    pub kind: StepKind,
     /// How far the step went, in seconds.
     pub h: f64,
     /// State at the end.
@@ -38,20 +60,39 @@ pub struct Step {
     pub force_at: Vec<f64>,
     /// Time that belongs to it, in seconds.
     pub force_time: f64,
-    /// The generalised force $k$ of the step, by the system's own axes.
+    /// The generalised force $k$ of the step, by the system's own axes; of an implicit scheme the mean over the step.
     pub force: Vec<f64>,
+    /// Its parts by cause (potential, gyroscopic, applied), one after another, where they are not those of the system at
+    /// `force_time`, `force_at` and the velocity before the step; else empty.
+    pub force_parts: Vec<f64>,
+    /// Whether the inertia of the step is the mean of those at its two ends, and not that of `linearized_at`.
+    pub averages_mass: bool,
     /// Contacts that took part, in the order of the problem.
     pub contacts: Vec<Contact>,
     /// Friction elements that took part.
     pub friction: Vec<FrictionElement>,
     /// Joint rows that took part.
     pub joints: Vec<Joint>,
+    /// Normal impulses that an impact law gives back beside the solution, in the order of the contacts; else empty.
+    pub restitution: Vec<f64>,
     /// The last contact problem of the step.
     pub problem: ContactProblem,
     /// Its solution.
     pub solution: ContactSolution,
     /// What happened on the way.
     pub report: StepReport,
+}
+
+impl Step {
+    /// Starts anew as a step of this kind and length, and keeps the memory.
+    fn begin(&mut self, kind: StepKind, h: f64) {
+        (self.kind, self.h, self.averages_mass) = (kind, h, false);
+        let mut solves = std::mem::take(&mut self.report.solves);
+        solves.clear();
+        self.report = StepReport { solves, linearizations: 1, converged: true, ..Default::default() };
+        self.force_parts.clear();
+        self.restitution.clear();
+    }
 }
 
 /// What happened within a step.
@@ -111,6 +152,21 @@ fn solve_problem(solver: &mut ContactSolver, t: f64, out: &mut Step) -> Result<(
         return Err(StepError::Unsolved { t, report: report.clone(), problem });
     }
     check_finite(t, "velocity", &out.solution.motion)
+}
+
+/// Fall of the potential energy over a motion with constant velocity: the work $\int k \cdot u\, d\tau$ of the forces with potential, by Simpson's
+/// rule, which is exact for forces up to cubic ones.
+fn potential_drop(system: &dyn MechanicalSystem, state: &State, u: &[f64], h: f64, part: &mut Vec<f64>) -> f64 {
+    let mut at = smallvec::SmallVec::<[f64; 64]>::from_slice(&state.q);
+    let mut drop = 0.0;
+    for (share, weight) in [(0.0, 1.0 / 6.0), (0.5, 4.0 / 6.0), (1.0, 1.0 / 6.0)] {
+        system.advance(&state.q, u, share * h, &mut at);
+        part.clear();
+        part.resize(u.len(), 0.0);
+        system.force_by_cause(ForceCause::Potential, state.t + share * h, &at, &state.v, part);
+        drop += weight * h * part.iter().zip(u).map(|(k, u)| k * u).sum::<f64>();
+    }
+    drop
 }
 
 /// Refuses a step whose result is not finite.

@@ -21,7 +21,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Scheme, Step, StepReport, check_finite, solve_problem, state_free_motion};
+use super::{Scheme, Step, StepKind, check_finite, solve_problem, state_free_motion};
 use crate::{
     ContactCondition, ContactSolver, ForceCause, FrictionCondition, JointCondition, MechanicalSystem, State, StepError,
 };
@@ -74,11 +74,7 @@ impl Scheme for MoreauMidpoint {
         let (t, t_new) = (state.t, state.t + h);
         let t_middle = t + (1.0 - theta) * h;
         let (q, v) = (&state.q, &state.v);
-        out.h = h;
-        out.report =
-            StepReport { solves: std::mem::take(&mut out.report.solves), converged: true, ..Default::default() };
-        out.report.solves.clear();
-        out.report.linearizations = 1;
+        out.begin(StepKind::Stepping, h);
 
         // (17), steps 2 and 3: the middle, inertia and forces there.
         self.q_middle.clone_from(q);

@@ -16,7 +16,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Scheme, Step, StepReport, check_finite, solve_problem, state_free_motion};
+use super::{Scheme, Step, StepKind, check_finite, solve_problem, state_free_motion};
 use crate::{
     Contact, ContactCondition, ContactId, ContactSolver, ForceCause, FrictionCondition, JointCondition,
     MechanicalSystem, State, StepError,
@@ -110,10 +110,8 @@ impl Scheme for StewartTrinkle {
         }
         self.v_hat.clear();
         self.v_hat.extend_from_slice(v);
-        out.h = h;
-        out.report =
-            StepReport { solves: std::mem::take(&mut out.report.solves), converged: true, ..Default::default() };
-        out.report.solves.clear();
+        out.begin(StepKind::Stepping, h);
+        out.report.linearizations = 0;
 
         // W = M(q̂) and u_free = v + h W⁻¹ k(q + h v/2, v), once per step.
         system.advance(q, v, h, &mut self.q_hat);
