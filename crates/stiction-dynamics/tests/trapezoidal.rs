@@ -2,8 +2,8 @@
 
 use stiction_dynamics::reference::{Carts, DoublePendulum, FreeTop, PendulumInAngles};
 use stiction_dynamics::{
-    ContactMethod, ContactSolver, ImpactLaw, MechanicalSystem, Restitution, Simulation, State, StepKind, TimeGrid,
-    Trapezoidal, TrapezoidalSettings,
+    Contact, ContactMethod, ContactSolver, FrictionLaw, ImpactLaw, Inertia, MechanicalSystem, Restitution, Row,
+    Simulation, State, StepKind, TimeGrid, Trapezoidal, TrapezoidalSettings,
 };
 
 #[track_caller]
@@ -189,4 +189,242 @@ fn the_pendulum_in_angles_is_of_order_two_with_iteration() {
     let (iterated, linear) = (order(true), order(false));
     assert!(iterated > 1.9, "{iterated}");
     assert!((0.8..1.3).contains(&linear), "Theorem 3.4: {linear}");
+}
+
+/// A particle of unit mass in the plane that touches a circle around the origin from inside or outside, without friction, under
+/// gravity.
+struct CircularTrack {
+    radius: f64,
+    is_inside: bool,
+    restitution: Restitution,
+}
+
+const GRAVITY: f64 = 9.81;
+
+impl MechanicalSystem for CircularTrack {
+    fn velocity_count(&self) -> usize {
+        2
+    }
+
+    fn mass_matrix(&self, _t: f64, _q: &[f64], out: &mut Inertia) {
+        (0..2).for_each(|_| out.push_scalar(1.0));
+    }
+
+    fn force(&self, _t: f64, _q: &[f64], _v: &[f64], k: &mut [f64]) {
+        k.copy_from_slice(&[0.0, -GRAVITY]);
+    }
+
+    fn contacts(&self, _t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
+        let sign = if self.is_inside { -1.0 } else { 1.0 };
+        let distance = q[0].hypot(q[1]);
+        let gap = sign * (distance - self.radius);
+        if gap <= horizon {
+            let normal = Row::from_dense(&[sign * q[0] / distance, sign * q[1] / distance]);
+            out.push(Contact { gap, normal, restitution: self.restitution, ..Default::default() });
+        }
+    }
+}
+
+/// Errors of the end of a run against a reference, for steps from 2^-first to 2^-last.
+fn errors(powers: std::ops::RangeInclusive<i32>, reference: &[f64], run: impl Fn(f64) -> Vec<f64>) -> Vec<(f64, f64)> {
+    powers.map(|power| 0.5f64.powi(power)).map(|h| (h, distance(&run(h), reference))).collect()
+}
+
+/// Angle from the vertical of a pendulum of length one at time `t`, by the classical method of Runge and Kutta with small steps.
+fn pendulum_angle(angle: f64, rate: f64, sign: f64, t: f64) -> f64 {
+    let steps = 200_000;
+    let h = t / steps as f64;
+    let f = |y: [f64; 2]| [y[1], -sign * GRAVITY * y[0].sin()];
+    let mut y = [angle, rate];
+    for _ in 0..steps {
+        let k1 = f(y);
+        let k2 = f([y[0] + 0.5 * h * k1[0], y[1] + 0.5 * h * k1[1]]);
+        let k3 = f([y[0] + 0.5 * h * k2[0], y[1] + 0.5 * h * k2[1]]);
+        let k4 = f([y[0] + h * k3[0], y[1] + h * k3[1]]);
+        for i in 0..2 {
+            y[i] += h / 6.0 * (k1[i] + 2.0 * k2[i] + 2.0 * k3[i] + k4[i]);
+        }
+    }
+    y[0]
+}
+
+#[test]
+fn curved_contacts_keep_order_two_without_false_collisions() {
+    // A bead in a ring, from the bottom with 2 m/s, and a marble on a circle, 0.1 rad off its top: both are pendulums.
+    for (is_inside, angle, speed, end) in [(true, 0.0, 2.0, 1.0), (false, 0.1, 0.0, 0.5)] {
+        let sign = if is_inside { -1.0f64 } else { 1.0 };
+        let exact = pendulum_angle(angle, speed, -sign, end);
+        let at = |angle: f64| vec![angle.sin(), sign * angle.cos()];
+        let run = |h: f64| {
+            let system = CircularTrack { radius: 1.0, is_inside, restitution: Restitution::default() };
+            let start = State::new(0.0, at(angle), vec![speed * angle.cos(), -sign * speed * angle.sin()]);
+            let mut run = simulation(system, start, (h, end), TrapezoidalSettings::default());
+            run.run_with(|s| {
+                assert_eq!((s.last_step().kind, s.last_step().report.solves.len()), (StepKind::Smooth, 1), "h = {h}");
+            })
+            .unwrap();
+            let gap = run.state().q[0].hypot(run.state().q[1]) - 1.0;
+            assert!(gap.abs() <= 1e-4 * (32.0 * h) * (32.0 * h) * 10.0, "gap {gap} at h = {h}");
+            run.state().q.clone()
+        };
+        let rows = errors(5..=11, &at(exact), run);
+        assert!(fitted_order(&rows) > 1.8, "inside {is_inside}: {} {rows:?}", fitted_order(&rows));
+    }
+}
+
+#[test]
+fn the_pendulum_with_wall_is_of_order_two_for_all_restitutions() {
+    for e in [0.0, 1.0] {
+        let run = |h: f64| {
+            let system = DoublePendulum { gravity: 9.8, wall: poisson(e) };
+            let mut run = simulation(system, DoublePendulum::start(), (h, 1.2), TrapezoidalSettings::default());
+            run.run().unwrap();
+            run.state().q.clone()
+        };
+        // Below the steps at which the phase of an impact within its step decides the error.
+        let rows = errors(7..=13, &run(0.5f64.powi(17)), run);
+        assert!(fitted_order(&rows) > 1.8, "e = {e}: {} {rows:?}", fitted_order(&rows));
+    }
+}
+
+#[test]
+fn energy_and_drift_of_the_free_pendulum_over_a_thousand_seconds() {
+    let h = 0.5f64.powi(7);
+    let system = DoublePendulum { gravity: 9.8, wall: None };
+    let energy_scale = system.energy(&DoublePendulum::start()).abs();
+    let run = |settings| {
+        let mut run = simulation(system, DoublePendulum::start(), (h, 1000.0), settings);
+        let start = system.energy(run.state());
+        let (mut drift, mut theta) = (0.0f64, [0.0f64; 2]);
+        run.run_with(|s| {
+            drift = drift.max((system.energy(s.state()) - start).abs() / energy_scale);
+            let values = DoublePendulum::joint_values(&s.state().q);
+            (0..2).for_each(|i| theta[i] = theta[i].max(values[i].abs()));
+        })
+        .unwrap();
+        (drift, theta)
+    };
+    let (drift, _) = run(paper());
+    assert!(drift <= 1e-10, "energy of the plain scheme: {drift:e}");
+    let (_, theta) = run(TrapezoidalSettings::default());
+    assert!(theta[0] <= 1e-5 && theta[1] <= 3e-5, "{theta:?}");
+}
+
+/// A disc of radius 0.1 and unit mass on the floor $y \ge 0.1$ with friction, sliding and turning; or a block, which does not turn.
+struct OnTheFloor {
+    mu: f64,
+    turns: bool,
+    slope: f64,
+}
+
+impl MechanicalSystem for OnTheFloor {
+    fn velocity_count(&self) -> usize {
+        3
+    }
+
+    fn mass_matrix(&self, _t: f64, _q: &[f64], out: &mut Inertia) {
+        [1.0, 1.0, 0.4 * 0.01].into_iter().for_each(|mass| out.push_scalar(mass));
+    }
+
+    fn force(&self, _t: f64, _q: &[f64], _v: &[f64], k: &mut [f64]) {
+        k.copy_from_slice(&[-GRAVITY * self.slope.sin(), -GRAVITY * self.slope.cos(), 0.0]);
+    }
+
+    fn contacts(&self, _t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
+        if q[1] <= horizon {
+            let arm = if self.turns { 0.1 } else { 0.0 };
+            out.push(Contact {
+                gap: q[1],
+                normal: Row::from_dense(&[0.0, 1.0, 0.0]),
+                tangents: [Row::from_dense(&[1.0, 0.0, arm])].into_iter().collect(),
+                friction: FrictionLaw::Coulomb { mu: self.mu },
+                ..Default::default()
+            });
+        }
+    }
+}
+
+#[test]
+fn a_sliding_block_stops_where_it_should_and_stays() {
+    // μ = 0.5, v₀ = 6: 3.669725 m, 1.223242 s.
+    let start = State::new(0.0, vec![0.0; 3], vec![6.0, 0.0, 0.0]);
+    let system = OnTheFloor { mu: 0.5, turns: false, slope: 0.0 };
+    let mut run = simulation(system, start, (0.01, 3.0), TrapezoidalSettings::default());
+    let (mut stops, stop) = (Vec::new(), 6.0 / (0.5 * GRAVITY));
+    run.run_with(|s| {
+        if s.last_step().kind == StepKind::Projection {
+            stops.push(s.state().t);
+        }
+        if s.state().t > stop + 1e-9 {
+            assert!(s.state().v.iter().all(|v| v.abs() <= 1e-12), "{:?} at {}", s.state().v, s.state().t);
+        }
+    })
+    .unwrap();
+    let distance = 36.0 / (2.0 * 0.5 * GRAVITY);
+    assert_close(run.state().q[0], distance, 1e-9 * distance, "stopping distance");
+    assert_eq!(stops.len(), 1);
+    assert_close(stops[0], stop, 1e-9, "time");
+}
+
+#[test]
+fn a_block_thrown_up_a_steep_slope_turns_back_at_the_right_time() {
+    // tan 40° > μ = 0.5: up with g (sin + μ cos), down with g (sin - μ cos).
+    let slope = 40f64.to_radians();
+    let (up, down) = (GRAVITY * (slope.sin() + 0.5 * slope.cos()), GRAVITY * (slope.sin() - 0.5 * slope.cos()));
+    let start = State::new(0.0, vec![0.0; 3], vec![3.0, 0.0, 0.0]);
+    let mut run =
+        simulation(OnTheFloor { mu: 0.5, turns: false, slope }, start, (0.01, 1.0), TrapezoidalSettings::default());
+    run.run().unwrap();
+    let rest = 1.0 - 3.0 / up;
+    assert_close(run.state().q[0], 4.5 / up - 0.5 * down * rest * rest, 1e-10, "closed form");
+    assert_close(run.state().v[0], -down * rest, 1e-10, "closed form");
+}
+
+#[test]
+fn a_sliding_ball_begins_to_roll_at_the_right_time() {
+    // v₀ = 2, μ = 0.3, inertia 2/5 m r²: rolls from 2 v₀ / (7 μ g) = 0.194165 s, x = 0.332855 m, with 5/7 v₀.
+    let start = State::new(0.0, vec![0.0; 3], vec![2.0, 0.0, 0.0]);
+    let mut run = simulation(
+        OnTheFloor { mu: 0.3, turns: true, slope: 0.0 },
+        start,
+        (0.01, 0.5),
+        TrapezoidalSettings::default(),
+    );
+    let mut rolls = Vec::new();
+    run.run_with(|s| {
+        if s.last_step().kind == StepKind::Projection {
+            rolls.push((s.state().t, s.state().q[0]));
+        }
+    })
+    .unwrap();
+    let time = 4.0 / (7.0 * 0.3 * GRAVITY);
+    assert_eq!(rolls.len(), 1);
+    assert_close(rolls[0].0, time, 1e-9, "slide to roll");
+    assert_close(rolls[0].1, 2.0 * time - 0.5 * 0.3 * GRAVITY * time * time, 1e-9, "place");
+    assert_close(run.state().v[0], 10.0 / 7.0, 1e-12, "rolling velocity");
+    assert_close(run.state().v[0] + 0.1 * run.state().v[2], 0.0, 1e-12, "no slip");
+}
+
+#[test]
+fn a_bouncing_ball_comes_to_rest_in_time() {
+    // From 1 m with e = 0.5 at √(2h/g) (1 + e)/(1 - e) = 1.354571 s, with e = 0.8 at 4.063713 s; apex e^2n.
+    for (e, rest) in [(0.5, 1.354571), (0.8, 4.063713)] {
+        for law in [ImpactLaw::Newton, ImpactLaw::Poisson] {
+            let restitution = Restitution { law, normal: e, tangential: 0.0 };
+            let system = CircularTrack { radius: 1.0, is_inside: false, restitution };
+            let start = State::new(0.0, vec![0.0, 2.0], vec![0.0; 2]);
+            let mut run = simulation(system, start, (0.01, 5.0), TrapezoidalSettings::default());
+            let mut last = 0.0;
+            run.run_with(|s| {
+                if s.last_step().kind == StepKind::Impact {
+                    last = s.state().t;
+                }
+            })
+            .unwrap();
+            // Bounces lower than the gap tolerance, 1e-9 m, end it: their speed is 1.4e-4 m/s, and they would take 2 v / g (1 - e).
+            assert_close(last, rest, 2.0 * 1.4e-4 / GRAVITY / (1.0 - e), "last impact");
+            assert_close(run.state().q[1], 1.0, 1e-9, "at rest on the top");
+            assert!(run.state().v[1].abs() < 1e-9, "{:?}", run.state().v);
+        }
+    }
 }
