@@ -31,7 +31,7 @@ pub struct RunArguments {
     /// A scene file, or the name of a built-in scene
     scene: String,
     /// Time-stepping scheme: stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point, moreau-midpoint,
-    /// moreau-midpoint:THETA
+    /// moreau-midpoint:THETA, trapezoidal, trapezoidal:paper
     #[arg(long, value_name = "S")]
     scheme: Option<String>,
     /// Contact method: pyramid, pyramid:K with K friction directions, planar-relay, phantom-inertia,
@@ -131,14 +131,17 @@ fn option_overrides(arguments: &RunArguments) -> Result<Vec<OptionOverride>, Fai
     // A name alone keeps the settings that the scene gives it, and replaces another choice by the defaults of this one.
     if let Some(scheme) = &arguments.scheme {
         let (path, value) = match scheme.split_once(':').unwrap_or((scheme, "")) {
-            (name @ ("stewart-trinkle" | "moreau-midpoint"), "") => (format!("scheme.{name}"), "{}".to_owned()),
+            (name @ ("stewart-trinkle" | "moreau-midpoint" | "trapezoidal"), "") => {
+                (format!("scheme.{name}"), "{}".to_owned())
+            }
+            ("trapezoidal", "paper") => ("scheme.trapezoidal.paper".to_owned(), "true".to_owned()),
             ("stewart-trinkle", version) => ("scheme.stewart-trinkle.version".to_owned(), format!("{version:?}")),
             ("moreau-midpoint", theta) if theta.parse::<f64>().is_ok() => {
                 ("scheme.moreau-midpoint.theta".to_owned(), theta.to_owned())
             }
             _ => {
                 let known = "stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point, moreau-midpoint, \
-                             moreau-midpoint:THETA";
+                             moreau-midpoint:THETA, trapezoidal, trapezoidal:paper";
                 return Err(Failure::new(BAD_INPUT, format!("--scheme {scheme}: there is only {known}")));
             }
         };

@@ -60,7 +60,7 @@ impl ForceJacobians {
         let (mut ahead, mut behind) = (vec![0.0; n], vec![0.0; n]);
         let size = |values: &[f64]| values.iter().fold(1.0f64, |largest, value| largest.max(value.abs()));
         let (q_step, v_step) = (DIFFERENCE_STEP * size(q), DIFFERENCE_STEP * size(v));
-        for cause in [ForceCause::Potential, ForceCause::Gyroscopic, ForceCause::Applied] {
+        for cause in ForceCause::ALL {
             for column in 0..n {
                 let push = |list: &mut Vec<JacobianEntry>, ahead: &[f64], behind: &[f64], step: f64| {
                     for row in 0..n {

@@ -13,6 +13,11 @@ pub enum ForceCause {
     Applied,
 }
 
+impl ForceCause {
+    /// All causes, in the order in which parts by cause are written.
+    pub const ALL: [Self; 3] = [Self::Potential, Self::Gyroscopic, Self::Applied];
+}
+
 /// A system with finitely many degrees of freedom, contacts, dry friction and joints:
 ///
 /// $$ M(t, q) \dot v = k(t, q, v) + \text{contact, friction and joint forces}. $$

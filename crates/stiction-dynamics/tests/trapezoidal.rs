@@ -384,12 +384,8 @@ fn a_block_thrown_up_a_steep_slope_turns_back_at_the_right_time() {
 fn a_sliding_ball_begins_to_roll_at_the_right_time() {
     // v₀ = 2, μ = 0.3, inertia 2/5 m r²: rolls from 2 v₀ / (7 μ g) = 0.194165 s, x = 0.332855 m, with 5/7 v₀.
     let start = State::new(0.0, vec![0.0; 3], vec![2.0, 0.0, 0.0]);
-    let mut run = simulation(
-        OnTheFloor { mu: 0.3, turns: true, slope: 0.0 },
-        start,
-        (0.01, 0.5),
-        TrapezoidalSettings::default(),
-    );
+    let mut run =
+        simulation(OnTheFloor { mu: 0.3, turns: true, slope: 0.0 }, start, (0.01, 0.5), TrapezoidalSettings::default());
     let mut rolls = Vec::new();
     run.run_with(|s| {
         if s.last_step().kind == StepKind::Projection {

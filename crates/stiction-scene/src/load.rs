@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use stiction_bodies::{Multibody, MultibodyModel};
-use stiction_dynamics::{ContactSolver, MoreauMidpoint, Scheme, Simulation, State, StewartTrinkle, TimeGrid};
+use stiction_dynamics::{
+    ContactSolver, MoreauMidpoint, Scheme, Simulation, State, StewartTrinkle, TimeGrid, Trapezoidal,
+};
 use toml::de::{DeInteger, DeTable, DeValue};
 
 use crate::builtin;
@@ -138,6 +140,7 @@ impl Scene {
         let scheme: Box<dyn Scheme> = match &self.scheme {
             SchemeSettings::StewartTrinkle(settings) => Box::new(StewartTrinkle::new(settings.clone(), solver)),
             SchemeSettings::MoreauMidpoint(settings) => Box::new(MoreauMidpoint::new(settings.clone(), solver)),
+            SchemeSettings::Trapezoidal(settings) => Box::new(Trapezoidal::new(settings.clone(), solver)),
         };
         let grid = TimeGrid { start: self.run.start, end: self.run.end, step: self.run.step };
         Ok(Simulation::new(Box::new(multibody), scheme, state, grid))

@@ -10,7 +10,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stiction_bodies::{CombinationRule, Dimension, ForceAxes};
-use stiction_dynamics::{ContactMethod, MoreauMidpointSettings, StewartTrinkleSettings};
+use stiction_dynamics::{
+    ContactMethod, ImpactLaw, MoreauMidpointSettings, StewartTrinkleSettings, TrapezoidalSettings,
+};
 
 /// The version of the scene format that this library reads.
 pub const FORMAT: u32 = 1;
@@ -94,6 +96,8 @@ pub enum SchemeSettings {
     StewartTrinkle(StewartTrinkleSettings),
     /// Contacts on the velocity level, impacts with restitution. \[GS05\]
     MoreauMidpoint(MoreauMidpointSettings),
+    /// Order two, stiff springs and dampers, located collisions with restitution. \[PAGT\]
+    Trapezoidal(TrapezoidalSettings),
 }
 
 impl Default for SchemeSettings {
@@ -140,10 +144,13 @@ pub struct MaterialEntry {
     /// Coefficient of friction against itself, not negative.
     #[schemars(range(min = 0.0))]
     pub friction: f64,
-    /// Share of the normal velocity that an impact against itself gives back, from 0 to 1.
+    /// Share that an impact against itself gives back in normal direction, from 0 to 1.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub restitution: f64,
+    /// Whether it is a share of the velocity or of the impulse.
+    #[serde(default)]
+    pub impact_law: ImpactLaw,
     /// Share of the sliding velocity that an impact gives back as far as friction allows, from 0 to 1.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -160,10 +167,13 @@ pub struct PairEntry {
     /// Coefficient of friction between them, not negative.
     #[schemars(range(min = 0.0))]
     pub friction: f64,
-    /// Share of the normal velocity that an impact gives back, from 0 to 1.
+    /// Share that an impact gives back in normal direction, from 0 to 1.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub restitution: f64,
+    /// Whether it is a share of the velocity or of the impulse.
+    #[serde(default)]
+    pub impact_law: ImpactLaw,
     /// Share of the sliding velocity that an impact gives back as far as friction allows, from 0 to 1.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]

@@ -357,7 +357,7 @@ fn unknown_keys_get_a_suggestion() {
         "friction = 0.6",
         "frictoin = 0.6",
         "12:1: unknown key `frictoin` in material `steel`",
-        "did you mean `friction`? (the keys here are `name`, `friction`, `restitution` and `tangential-restitution`)",
+        "did you mean `friction`? (the keys here are `name`, `friction`, `restitution`, `impact-law` and `tangential-restitution`)",
     );
     assert_error(
         PLANE,
@@ -393,7 +393,7 @@ fn unknown_keys_get_a_suggestion() {
         PLANE,
         "[scheme.stewart]",
         "29:9: `scheme` cannot be `stewart`",
-        "did you mean `stewart-trinkle`? (the choices are `stewart-trinkle` and `moreau-midpoint`)",
+        "did you mean `stewart-trinkle`? (the choices are `stewart-trinkle`, `moreau-midpoint` and `trapezoidal`)",
     );
     assert_error_after(PLANE, "[method]", "29:1: `method` names no choices", "name one");
 }
@@ -1422,8 +1422,8 @@ fn schema_and_reference_page_know_every_key() {
     property_names(&Scene::schema(), &mut names);
     let page = include_str!("../../../docs/scene-format.md");
     let keys = "format name title description dimension gravity run step end start scheme stewart-trinkle version \
-                position-tolerance linearization-limit moreau-midpoint theta gap-tolerance stabilize-joints method pyramid directions warm-start planar-relay phantom-inertia lines rho lemke residual-tolerance pivot-tolerance \
-                tie-tolerance weak-pivot pivots-per-unknown paths record interval columns contact combine material friction restitution tangential-restitution pair materials \
+                position-tolerance linearization-limit moreau-midpoint theta gap-tolerance stabilize-joints implicit trapezoidal paper jacobians stabilize locate-stops iterate iteration-tolerance iteration-limit rest-speed still-speed impact-order restitution-friction method pyramid directions warm-start planar-relay phantom-inertia lines rho lemke residual-tolerance pivot-tolerance \
+                tie-tolerance weak-pivot pivots-per-unknown paths record interval columns contact combine material friction restitution impact-law tangential-restitution pair materials \
                 body kind position angle angle-degrees orientation velocity angular-velocity mass inertia density group motion \
                 surface-velocity oscillation amplitude frequency phase shape half-plane half-space disc sphere capsule box \
                 normal offset radius length size force torque point axes from until dry-friction against rotational bound \

@@ -154,6 +154,25 @@ fn solve_problem(solver: &mut ContactSolver, t: f64, out: &mut Step) -> Result<(
     check_finite(t, "velocity", &out.solution.motion)
 }
 
+/// What a scheme itself adds to the energy, by its defect. The audit credits forces with their work over the mean of the velocities
+/// before and after; in truth the potential falls by the work along the way, whose velocity is `u`, and gyroscopic forces do none.
+fn energy_defect(system: &dyn MechanicalSystem, state: &State, u: &[f64], step: &Step, part: &mut Vec<f64>) -> f64 {
+    let (n, h) = (u.len(), step.h);
+    let mut credited = 0.0;
+    for (i, cause) in [ForceCause::Potential, ForceCause::Gyroscopic].into_iter().enumerate() {
+        part.clear();
+        match step.force_parts.get(i * n..(i + 1) * n) {
+            Some(known) => part.extend_from_slice(known),
+            None => {
+                part.resize(n, 0.0);
+                system.force_by_cause(cause, step.force_time, &step.force_at, &state.v, part);
+            }
+        }
+        credited += (0..n).map(|i| 0.5 * h * part[i] * (state.v[i] + step.state.v[i])).sum::<f64>();
+    }
+    credited - potential_drop(system, state, u, h, part)
+}
+
 /// Fall of the potential energy over a motion with constant velocity: the work $\int k \cdot u\, d\tau$ of the forces with potential, by Simpson's
 /// rule, which is exact for forces up to cubic ones.
 fn potential_drop(system: &dyn MechanicalSystem, state: &State, u: &[f64], h: f64, part: &mut Vec<f64>) -> f64 {
@@ -161,8 +180,7 @@ fn potential_drop(system: &dyn MechanicalSystem, state: &State, u: &[f64], h: f6
     let mut drop = 0.0;
     for (share, weight) in [(0.0, 1.0 / 6.0), (0.5, 4.0 / 6.0), (1.0, 1.0 / 6.0)] {
         system.advance(&state.q, u, share * h, &mut at);
-        part.clear();
-        part.resize(u.len(), 0.0);
+        part.fill(0.0);
         system.force_by_cause(ForceCause::Potential, state.t + share * h, &at, &state.v, part);
         drop += weight * h * part.iter().zip(u).map(|(k, u)| k * u).sum::<f64>();
     }

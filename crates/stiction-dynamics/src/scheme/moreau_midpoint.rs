@@ -12,6 +12,10 @@
 //! [`ContactProblem`](crate::ContactProblem): $u = u^E$, $W = M(q^M)$, $u_\text{free} = u^A + \Delta t W^{-1} h$, and the biases carry the
 //! rheonomic terms and what is to be given back, (10)-(11): $b_n = \hat w_N + \varepsilon_N \gamma_N^A$ and $b_t = \hat w_T + \varepsilon_T \gamma_T^A$.
 //!
+//! **Implicit forces.** With [`implicit`](MoreauMidpointSettings::implicit) the force is the mean $\theta k(t^E, q^E, u^E) + (1 - \theta)
+//! k(t^A, q^A, u^A)$, linearised at the start: $W = M - \Delta t\, \theta\, k_v - \Delta t^2 \theta^2 k_q$ and $W (u_\text{free} - u^A) = \Delta t\, (\theta k(t^E)
+//! + (1 - \theta) k(t^A) + \theta\, \Delta t\, k_q u^A)$, stable for stiff springs and dampers from $\theta = \tfrac12$ on.
+//!
 //! A step of length zero is the pure impact law: it changes the velocities only.
 //!
 //! Differs from the paper: a contact is closed up to a named tolerance and not only where its gap is negative, so that a block that
@@ -21,9 +25,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Scheme, Step, StepKind, check_finite, solve_problem, state_free_motion};
+use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion};
+use crate::force_jacobians::add_product;
 use crate::{
-    ContactCondition, ContactSolver, ForceCause, FrictionCondition, JointCondition, MechanicalSystem, State, StepError,
+    ContactCondition, ContactSolver, ForceCause, ForceJacobians, FrictionCondition, Inertia, JacobianKind,
+    JointCondition, MechanicalSystem, State, StepError,
 };
 
 /// Settings of Moreau's midpoint rule.
@@ -37,11 +43,13 @@ pub struct MoreauMidpointSettings {
     pub gap_tolerance: f64,
     /// Whether drift of the joints is taken back: the bias of a joint row is then its value over the step.
     pub stabilize_joints: bool,
+    /// Whether forces are treated implicitly with the weight $\theta$, by their derivatives at the start of the step.
+    pub implicit: bool,
 }
 
 impl Default for MoreauMidpointSettings {
     fn default() -> Self {
-        Self { theta: 0.5, gap_tolerance: 1e-12, stabilize_joints: true }
+        Self { theta: 0.5, gap_tolerance: 1e-12, stabilize_joints: true, implicit: false }
     }
 }
 
@@ -53,15 +61,17 @@ pub struct MoreauMidpoint {
     // Workspace of a step.
     q_middle: Vec<f64>,
     mean: Vec<f64>,
-    q_mean: Vec<f64>,
     part: Vec<f64>,
+    mass: Inertia,
+    jacobians: ForceJacobians,
 }
 
 impl MoreauMidpoint {
     /// The scheme with these settings and this contact solver.
     pub fn new(settings: MoreauMidpointSettings, solver: ContactSolver) -> Self {
-        let [q_middle, mean, q_mean, part] = [const { Vec::new() }; 4];
-        Self { settings, solver, q_middle, mean, q_mean, part }
+        let [q_middle, mean, part] = [const { Vec::new() }; 3];
+        let (mass, jacobians) = (Inertia::default(), ForceJacobians::default());
+        Self { settings, solver, q_middle, mean, part, mass, jacobians }
     }
 }
 
@@ -79,11 +89,16 @@ impl Scheme for MoreauMidpoint {
         // (17), steps 2 and 3: the middle, inertia and forces there.
         self.q_middle.clone_from(q);
         system.advance(q, v, (1.0 - theta) * h, &mut self.q_middle);
-        let q_middle = &self.q_middle;
         (out.linearized_time, out.force_time) = (t_middle, t_middle);
-        out.linearized_at.clone_from(q_middle);
-        out.force_at.clone_from(q_middle);
-        state_free_motion(system, state, h, (t_middle, q_middle), (t_middle, q_middle), out)?;
+        out.linearized_at.clone_from(&self.q_middle);
+        out.force_at.clone_from(&self.q_middle);
+        if self.settings.implicit {
+            self.state_implicit_motion(system, state, (t_middle, t_new), out)?;
+        } else {
+            let middle = (t_middle, &self.q_middle[..]);
+            state_free_motion(system, state, h, middle, middle, out)?;
+        }
+        let q_middle = &self.q_middle;
 
         // The index set, and the conditions (10), (11) of its contacts.
         out.contacts.clear();
@@ -132,7 +147,12 @@ impl Scheme for MoreauMidpoint {
         system.advance(&out.linearized_at, &out.state.v, theta * h, &mut out.state.q);
         check_finite(t, "coordinate", &out.state.q)?;
 
-        out.report.energy_defect = self.energy_defect(system, state, out);
+        if self.settings.implicit {
+            self.complete_forces(state, out);
+        }
+        self.mean.clear();
+        self.mean.extend(v.iter().zip(&out.state.v).map(|(a, b)| (1.0 - theta) * a + theta * b));
+        out.report.energy_defect = energy_defect(system, state, &self.mean, out, &mut self.part);
         Ok(())
     }
 
@@ -142,27 +162,65 @@ impl Scheme for MoreauMidpoint {
 }
 
 impl MoreauMidpoint {
-    /// What the rule itself adds to the energy. A force with potential is credited with $\tfrac12 h k(q^M) \cdot (u^A + u^E)$, where
-    /// the potential falls by $h k(\bar q) \cdot ((1 - \theta) u^A + \theta u^E)$ with the force in the middle of the way, which is exact up to
-    /// quadratic potentials. The explicit gyroscopic force works a little although its continuous model does not.
-    fn energy_defect(&mut self, system: &dyn MechanicalSystem, state: &State, out: &Step) -> f64 {
-        let (theta, h) = (self.settings.theta, out.h);
-        let (v, v_new) = (&state.v, &out.state.v);
-        let n = v.len();
+    /// States $W$ and $u_\text{free}$ with forces that are implicit with the weight $\theta$.
+    fn state_implicit_motion(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        (t_middle, t_new): (f64, f64),
+        out: &mut Step,
+    ) -> Result<(), StepError> {
+        let (theta, h, n) = (self.settings.theta, out.h, system.velocity_count());
+        self.mass.clear();
+        system.mass_matrix(t_middle, &self.q_middle, &mut self.mass);
+        for &kind in &[JacobianKind::Exact, JacobianKind::Definite] {
+            self.jacobians.clear();
+            system.force_jacobians(kind, t_new, &state.q, &state.v, &mut self.jacobians);
+            let ForceJacobians { by_velocity, by_configuration } = &self.jacobians;
+            let by_velocity = by_velocity.iter().map(|e| (e.row, e.column, -h * theta * e.value));
+            let by_configuration = by_configuration.iter().map(|e| (e.row, e.column, -h * h * theta * theta * e.value));
+            out.problem.inertia.set_sum(&[(&self.mass, 1.0)], by_velocity.chain(by_configuration));
+            if out.problem.inertia.is_positive_definite() {
+                break;
+            }
+        }
+        out.problem.inertia.factor().map_err(|source| StepError::Malformed { t: state.t, source })?;
+        // θ k(t^E) + (1 - θ) k(t^A) by cause; what depends on u^E follows when it is known.
+        out.force_parts.clear();
+        for cause in ForceCause::ALL {
+            let from = out.force_parts.len();
+            out.force_parts.resize(from + n, 0.0);
+            for (t, weight) in [(state.t, 1.0 - theta), (t_new, theta)] {
+                self.part.clear();
+                self.part.resize(n, 0.0);
+                system.force_by_cause(cause, t, &state.q, &state.v, &mut self.part);
+                out.force_parts[from..].iter_mut().zip(&self.part).for_each(|(sum, part)| *sum += weight * part);
+            }
+        }
+        let free = &mut out.problem.free_motion;
+        free.clear();
+        free.extend((0..n).map(|i| h * (0..3).map(|cause| out.force_parts[cause * n + i]).sum::<f64>()));
+        add_product(&self.jacobians.by_configuration, None, h * h * theta, &state.v, free);
+        out.problem.inertia.solve_in_place(free);
+        free.iter_mut().zip(&state.v).for_each(|(u, v)| *u += v);
+        Ok(())
+    }
+
+    /// Adds what the new velocity contributes to the implicit forces: $\theta (k_q \Delta t ((1 - \theta) u^A + \theta u^E) + k_v (u^E - u^A))$.
+    fn complete_forces(&mut self, state: &State, out: &mut Step) {
+        let (theta, h, n) = (self.settings.theta, out.h, state.v.len());
+        let v_new = &out.solution.motion;
         self.mean.clear();
-        self.mean.extend(v.iter().zip(v_new).map(|(a, b)| (1.0 - theta) * a + theta * b));
-        self.q_mean.clone_from(&state.q);
-        system.advance(&state.q, &self.mean, h / 2.0, &mut self.q_mean);
-        let mut defect = 0.0;
+        self.mean.extend(state.v.iter().zip(v_new).map(|(a, b)| h * ((1.0 - theta) * a + theta * b)));
         self.part.clear();
-        self.part.resize(n, 0.0);
-        system.force_by_cause(ForceCause::Potential, out.force_time, &out.force_at, v, &mut self.part);
-        defect += (0..n).map(|i| 0.5 * h * self.part[i] * (v[i] + v_new[i])).sum::<f64>();
-        self.part.fill(0.0);
-        system.force_by_cause(ForceCause::Potential, state.t + h / 2.0, &self.q_mean, v, &mut self.part);
-        defect -= (0..n).map(|i| h * self.part[i] * self.mean[i]).sum::<f64>();
-        self.part.fill(0.0);
-        system.force_by_cause(ForceCause::Gyroscopic, out.force_time, &out.force_at, v, &mut self.part);
-        defect + (0..n).map(|i| 0.5 * h * self.part[i] * (v[i] + v_new[i])).sum::<f64>()
+        self.part.extend(state.v.iter().zip(v_new).map(|(a, b)| b - a));
+        out.force.clear();
+        out.force.resize(n, 0.0);
+        for (i, cause) in ForceCause::ALL.into_iter().enumerate() {
+            let part = &mut out.force_parts[i * n..(i + 1) * n];
+            add_product(&self.jacobians.by_configuration, Some(cause), theta, &self.mean, part);
+            add_product(&self.jacobians.by_velocity, Some(cause), theta, &self.part, part);
+            out.force.iter_mut().zip(part).for_each(|(sum, part)| *sum += *part);
+        }
     }
 }

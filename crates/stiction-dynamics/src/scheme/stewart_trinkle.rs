@@ -16,10 +16,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Scheme, Step, StepKind, check_finite, solve_problem, state_free_motion};
+use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion};
 use crate::{
-    Contact, ContactCondition, ContactId, ContactSolver, ForceCause, FrictionCondition, JointCondition,
-    MechanicalSystem, State, StepError,
+    Contact, ContactCondition, ContactId, ContactSolver, FrictionCondition, JointCondition, MechanicalSystem, State,
+    StepError,
 };
 
 /// Which version of the scheme.
@@ -103,7 +103,6 @@ impl Scheme for StewartTrinkle {
         }
         let (t, t_new) = (state.t, state.t + h);
         let (q, v) = (&state.q, &state.v);
-        let n = system.velocity_count();
         for buffer in [&mut self.q_hat, &mut self.q_middle, &mut self.q_new] {
             buffer.clear();
             buffer.extend_from_slice(q);
@@ -210,16 +209,8 @@ impl Scheme for StewartTrinkle {
         out.state.q.clone_from(&self.q_new);
         out.state.v.clone_from(&out.solution.motion);
 
-        // The defect formula. A force with potential is credited with ½ h k·(v + v⁺) where the potential falls by h k·v⁺, and
-        // the explicit gyroscopic force works a little although its continuous model does not.
-        self.part.clear();
-        self.part.resize(n, 0.0);
+        out.report.energy_defect = energy_defect(system, state, &out.state.v, out, &mut self.part);
         let v_new = &out.state.v;
-        system.force_by_cause(ForceCause::Potential, t + h / 2.0, &self.q_middle, v, &mut self.part);
-        out.report.energy_defect = (0..n).map(|i| 0.5 * h * self.part[i] * (v[i] - v_new[i])).sum();
-        self.part.fill(0.0);
-        system.force_by_cause(ForceCause::Gyroscopic, t + h / 2.0, &self.q_middle, v, &mut self.part);
-        out.report.energy_defect += (0..n).map(|i| 0.5 * h * self.part[i] * (v[i] + v_new[i])).sum::<f64>();
 
         // What touched at the end is active at the start of the next step.
         self.touching.clear();

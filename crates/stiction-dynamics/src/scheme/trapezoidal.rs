@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 
 use super::collision::{Collision, ImpactOrder};
 use super::impact_time::first_closing;
-use super::{Scheme, Step, StepKind, check_finite, potential_drop, solve_problem};
+use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem};
 use crate::force_jacobians::add_product;
 use crate::{
     Contact, ContactCondition, ContactId, ContactSolver, ForceCause, ForceJacobians, FrictionCondition, Inertia,
@@ -166,8 +166,6 @@ enum Element {
     Contact(ContactId),
     Friction(u32),
 }
-
-const CAUSES: [ForceCause; 3] = [ForceCause::Potential, ForceCause::Gyroscopic, ForceCause::Applied];
 
 /// How a trial step went on: to its end, or to an event before.
 enum Trial {
@@ -391,7 +389,7 @@ impl Trapezoidal {
             part.clear();
             part.resize(n, 0.0);
             let at = if i < 3 { t } else { t_new };
-            system.force_by_cause(CAUSES[i % 3], at, q, v, part);
+            system.force_by_cause(ForceCause::ALL[i % 3], at, q, v, part);
         }
         // The linearisation point: first q^l, v^l, then what the last problem gave.
         self.u_last.clone_from(v);
@@ -420,7 +418,7 @@ impl Trapezoidal {
                 self.u_last.clone_from(u);
                 self.displacement.clear();
                 self.displacement.extend(u.iter().map(|u| h * u));
-                for (cause, part) in CAUSES.into_iter().zip(&mut self.forces[3..]) {
+                for (cause, part) in ForceCause::ALL.into_iter().zip(&mut self.forces[3..]) {
                     part.fill(0.0);
                     system.force_by_cause(cause, t_new, &self.q_new, &self.v_new, part);
                 }
@@ -562,7 +560,7 @@ impl Trapezoidal {
         self.product.extend(out.solution.motion.iter().zip(&self.u_last).map(|(u, last)| 2.0 * (u - last)));
         self.momentum.clear();
         self.momentum.extend(out.solution.motion.iter().zip(&self.displacement).map(|(u, d)| h * u - d));
-        for (i, cause) in CAUSES.into_iter().enumerate() {
+        for (i, cause) in ForceCause::ALL.into_iter().enumerate() {
             let from = out.force_parts.len();
             out.force_parts.extend((0..n).map(|j| 0.5 * (self.forces[i][j] + self.forces[i + 3][j])));
             let part = &mut out.force_parts[from..];
@@ -649,14 +647,9 @@ impl Trapezoidal {
         out.state.q.clone_from(&self.q_new);
         out.state.v.clone_from(&self.v_new);
 
-        // The potential falls by the work along the way; the mean force of the step is credited with another.
-        let n = state.v.len();
         self.product.clear();
         self.product.extend(state.v.iter().zip(&self.v_new).map(|(a, b)| 0.5 * (a + b)));
-        let work = |part: &[f64]| out.h * part.iter().zip(&self.product).map(|(k, u)| k * u).sum::<f64>();
-        let (potential, rest) = out.force_parts.split_at(n);
-        let credited = work(potential) + work(&rest[..n]);
-        out.report.energy_defect = credited - potential_drop(system, state, &self.product, out.h, &mut self.momentum);
+        out.report.energy_defect = energy_defect(system, state, &self.product, out, &mut self.momentum);
 
         self.carried.clear();
         self.sliding.clear();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use stiction_bodies::{Material, MaterialTable, Surface};
-use stiction_dynamics::Restitution;
+use stiction_dynamics::{ImpactLaw, Restitution};
 
 use super::Reader;
 use super::names::{two, unique};
@@ -21,8 +21,12 @@ impl Reader<'_> {
             if material.name.is_empty() {
                 return Err(place.key("name").fault("a material has an empty name", "give it a name"));
             }
-            let own = (material.friction, material.restitution, material.tangential_restitution);
-            surfaces.push(self.surface(&place, own)?);
+            let restitution = Restitution {
+                law: material.impact_law,
+                normal: material.restitution,
+                tangential: material.tangential_restitution,
+            };
+            surfaces.push(self.surface(&place, Surface { friction: material.friction, restitution })?);
         }
         let mut pairs = BTreeMap::new();
         for (index, pair) in scene.pairs.iter().enumerate() {
@@ -30,7 +34,9 @@ impl Reader<'_> {
             let names = two(place.key("materials"), "materials", &pair.materials)?;
             let first = self.material(place.key("materials").index(0), names[0])?;
             let second = self.material(place.key("materials").index(1), names[1])?;
-            let surface = self.surface(&place, (pair.friction, pair.restitution, pair.tangential_restitution))?;
+            let restitution =
+                Restitution { law: pair.impact_law, normal: pair.restitution, tangential: pair.tangential_restitution };
+            let surface = self.surface(&place, Surface { friction: pair.friction, restitution })?;
             if first == second {
                 let message = format!("the pair is `{}` twice", names[0]);
                 let help = "the `friction` of a material is its friction against itself; a pair has two different ones";
@@ -47,17 +53,31 @@ impl Reader<'_> {
     }
 
     /// Friction and the two restitutions of a material or a pair, checked.
-    fn surface(&self, place: &Place, (friction, normal, tangential): (f64, f64, f64)) -> Result<Surface, Fault> {
-        not_negative(place.key("friction"), "the coefficient of friction", friction, "")?;
+    fn surface(&self, place: &Place, surface: Surface) -> Result<Surface, Fault> {
+        not_negative(place.key("friction"), "the coefficient of friction", surface.friction, "")?;
+        let Restitution { law, normal, tangential } = surface.restitution;
+        if law == ImpactLaw::Poisson {
+            if let SchemeSettings::MoreauMidpoint(_) = self.scene.scheme {
+                let message = "the scheme `moreau-midpoint` knows Newton's impact law only";
+                let help = "choose `impact-law = \"newton\"`, or the scheme `[scheme.trapezoidal]`";
+                return Err(place.key("impact-law").fault(message, help));
+            }
+            if tangential > 0.0 {
+                let message = format!("`tangential-restitution` is {tangential:?}, but Poisson's law has none");
+                let help = "leave it out, or choose `impact-law = \"newton\"`";
+                return Err(place.key("tangential-restitution").fault(message, help));
+            }
+        }
         for (key, value) in [("restitution", normal), ("tangential-restitution", tangential)] {
             from_zero_to_one(place.key(key), &format!("the coefficient of {}", key.replace('-', " ")), value)?;
             if value > 0.0 && matches!(self.scene.scheme, SchemeSettings::StewartTrinkle(_)) {
                 let message =
                     format!("`{key}` is {value:?}, but the impacts of the scheme `stewart-trinkle` are inelastic");
-                let help = "choose a scheme with restitution, `[scheme.moreau-midpoint]`, or leave the key out";
+                let help = "choose a scheme with restitution, `[scheme.moreau-midpoint]` or `[scheme.trapezoidal]`, or \
+                            leave the key out";
                 return Err(place.key(key).fault(message, help));
             }
         }
-        Ok(Surface { friction, restitution: Restitution { normal, tangential, ..Default::default() } })
+        Ok(surface)
     }
 }

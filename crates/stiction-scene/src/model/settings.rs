@@ -41,6 +41,18 @@ impl Reader<'_> {
                 from_zero_to_one(place.key("theta"), "`theta`", settings.theta)?;
                 not_negative(place.key("gap-tolerance"), "the gap tolerance", settings.gap_tolerance, "m")?;
             }
+            SchemeSettings::Trapezoidal(settings) => {
+                let place = Place::top("scheme").key("trapezoidal");
+                positive(place.key("gap-tolerance"), "the gap tolerance", settings.gap_tolerance, "m")?;
+                positive(place.key("rest-speed"), "the rest speed", settings.rest_speed, "m/s")?;
+                positive(place.key("still-speed"), "the still speed", settings.still_speed, "m/s")?;
+                let tolerance = settings.iteration_tolerance;
+                positive(place.key("iteration-tolerance"), "the iteration tolerance", tolerance, "(relative)")?;
+                if settings.iteration_limit == 0 {
+                    let message = "the limit of iterations is 0";
+                    return Err(place.key("iteration-limit").fault(message, "give at least 1"));
+                }
+            }
         }
 
         let place = Place::top("method");
