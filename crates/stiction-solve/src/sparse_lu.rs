@@ -76,6 +76,15 @@ pub struct SparseLu {
     row_and_column: Vec<[f64; 2]>,
 }
 
+/// The memory of a solve.
+struct Vectors<'a> {
+    b: &'a mut [f64],
+    answer: &'a mut [f64],
+    candidate: &'a mut [f64],
+    residual: &'a mut [f64],
+    sizes: &'a mut [f64],
+}
+
 /// What follows from the pattern.
 #[derive(Clone, Debug, Default)]
 struct Analysis {
@@ -207,45 +216,98 @@ impl SparseLu {
     pub fn solve(&self, x: &mut [f64], workspace: &mut Vec<f64>) -> f64 {
         let n = self.size;
         assert_eq!(x.len(), n, "a right-hand side of {} entries for a matrix of size {n}", x.len());
-        assert_eq!(self.inverse_pivots.len(), n, "the matrix must be factored before it solves");
-        workspace.clear();
-        workspace.resize(5 * n, 0.0);
-        let (b, rest) = workspace.split_at_mut(n);
-        let (answer, rest) = rest.split_at_mut(n);
-        let (candidate, rest) = rest.split_at_mut(n);
-        let (residual, sizes) = rest.split_at_mut(n);
-        for (b, &row) in b.iter_mut().zip(&self.analysis.order) {
+        let mut vectors = self.vectors(workspace);
+        for (b, &row) in vectors.b.iter_mut().zip(&self.analysis.order) {
             *b = x[row];
         }
-        answer.copy_from_slice(b);
-        self.solve_at(0..n, answer);
-        let mut error = self.componentwise_error(b, answer, residual, sizes);
-        for _ in 0..REFINEMENTS {
-            if error <= ROUNDING || error.is_nan() {
-                break;
-            }
-            self.solve_at(0..n, residual);
-            candidate.iter_mut().zip(answer.iter().zip(residual.iter())).for_each(|(c, (x, dx))| *c = x + dx);
-            let refined = self.componentwise_error(b, candidate, residual, sizes);
-            if refined.is_nan() || refined >= error {
-                break;
-            }
-            answer.copy_from_slice(candidate);
-            error = refined;
-        }
-        for (&value, &row) in answer.iter().zip(&self.analysis.order) {
+        let error = self.solve_refined(0..n, &mut vectors);
+        for (&value, &row) in vectors.answer.iter().zip(&self.analysis.order) {
             x[row] = value;
         }
         error
     }
 
-    /// The error of [`solve`](Self::solve) at a point, by position; leaves the residual.
-    fn componentwise_error(&self, b: &[f64], x: &[f64], residual: &mut [f64], sizes: &mut [f64]) -> f64 {
-        self.residual_at(0..self.size, b, x, residual);
+    /// As [`solve`](Self::solve), for a right-hand side given by its entries, those of the same row added up: gives each row of the
+    /// components that they touch, with its unknown, to `visit`. All other unknowns are zero.
+    ///
+    /// # Panics
+    /// When the matrix has not been factored, or an entry is outside of it.
+    pub fn solve_entries(
+        &self,
+        entries: &[(usize, f64)],
+        workspace: &mut Vec<f64>,
+        mut visit: impl FnMut(usize, f64),
+    ) -> f64 {
+        let mut vectors = self.vectors(workspace);
+        let mut worst = 0.0f64;
+        for (k, &(row, _)) in entries.iter().enumerate() {
+            let own = self.component(row);
+            if entries[..k].iter().any(|&(earlier, _)| own.contains(&self.position(earlier))) {
+                continue; // done with its component
+            }
+            vectors.b[own.clone()].fill(0.0);
+            for &(row, value) in entries {
+                if own.contains(&self.position(row)) {
+                    vectors.b[self.position(row)] += value;
+                }
+            }
+            let error = self.solve_refined(own.clone(), &mut vectors);
+            worst = if error <= worst { worst } else { error };
+            own.for_each(|position| visit(self.analysis.order[position], vectors.answer[position]));
+        }
+        worst
+    }
+
+    /// The memory of a solve.
+    fn vectors<'a>(&self, workspace: &'a mut Vec<f64>) -> Vectors<'a> {
+        let n = self.size;
+        assert_eq!(self.inverse_pivots.len(), n, "the matrix must be factored before it solves");
+        if workspace.len() < 5 * n {
+            workspace.resize(5 * n, 0.0);
+        }
+        let (b, rest) = workspace.split_at_mut(n);
+        let (answer, rest) = rest.split_at_mut(n);
+        let (candidate, rest) = rest.split_at_mut(n);
+        let (residual, rest) = rest.split_at_mut(n);
+        Vectors { b, answer, candidate, residual, sizes: &mut rest[..n] }
+    }
+
+    /// Solves and refines at the positions of one or more components; all vectors in the order of elimination.
+    fn solve_refined(&self, positions: Range<usize>, vectors: &mut Vectors<'_>) -> f64 {
+        let Vectors { b, answer, candidate, residual, sizes } = vectors;
+        answer[positions.clone()].copy_from_slice(&b[positions.clone()]);
+        self.solve_at(positions.clone(), answer);
+        let mut error = self.componentwise_error(positions.clone(), b, answer, residual, sizes);
+        for _ in 0..REFINEMENTS {
+            if error <= ROUNDING || error.is_nan() {
+                break;
+            }
+            self.solve_at(positions.clone(), residual);
+            positions.clone().for_each(|k| candidate[k] = answer[k] + residual[k]);
+            let refined = self.componentwise_error(positions.clone(), b, candidate, residual, sizes);
+            if refined.is_nan() || refined >= error {
+                break;
+            }
+            answer[positions.clone()].copy_from_slice(&candidate[positions.clone()]);
+            error = refined;
+        }
+        error
+    }
+
+    /// The error of [`solve`](Self::solve) at a point; leaves the residual.
+    fn componentwise_error(
+        &self,
+        positions: Range<usize>,
+        b: &[f64],
+        x: &[f64],
+        residual: &mut [f64],
+        sizes: &mut [f64],
+    ) -> f64 {
+        self.residual_at(positions.clone(), b, x, residual);
         let Analysis { row_starts, row_columns, .. } = &self.analysis;
         let (diagonal, off_diagonal) = self.matrix.split_at(self.size);
         let (below, above) = off_diagonal.split_at(row_columns.len());
-        for k in 0..self.size {
+        for k in positions.clone() {
             sizes[k] = b[k].abs() + (diagonal[k] * x[k]).abs();
             for entry in row_starts[k]..row_starts[k + 1] {
                 let i = row_columns[entry];
@@ -254,8 +316,8 @@ impl SparseLu {
             }
         }
         // A maximum that keeps what is not a number.
-        let error = |(r, size): (&f64, &f64)| if *r == 0.0 { 0.0 } else { r.abs() / size };
-        residual.iter().zip(&*sizes).map(error).fold(0.0, |worst, own| if own <= worst { worst } else { own })
+        let error = |k: usize| if residual[k] == 0.0 { 0.0 } else { residual[k].abs() / sizes[k] };
+        positions.map(error).fold(0.0, |worst, own| if own <= worst { worst } else { own })
     }
 
     /// The positions of the component to which a row belongs: one after another, and not coupled to any other.
