@@ -79,7 +79,10 @@ impl Inertia {
     /// When the number of entries is not `size²`, or the matrix was made dense or sparse.
     pub fn push_block(&mut self, size: usize, block: &[f64]) {
         assert_eq!(block.len(), size * size, "a block of {size} rows has {} entries", size * size);
-        assert!(matches!(self.form, Form::Blocks), "blocks cannot be appended to a dense or sparse inertia; clear it first");
+        assert!(
+            matches!(self.form, Form::Blocks),
+            "blocks cannot be appended to a dense or sparse inertia; clear it first"
+        );
         let start = self.block_of.len();
         self.block_of.extend(std::iter::repeat_n(self.blocks.len(), size));
         self.blocks.push(Block { start, size, offset: self.entries.len() });
