@@ -85,6 +85,16 @@ pub enum ContactError {
         /// Smallest pivot of their Delassus matrix divided by the largest.
         smallest_pivot: f64,
     },
+    /// A joint row cannot be eliminated, because a number is not finite.
+    #[error(
+        "joint row {row} cannot be eliminated (pivot {pivot:e}): check that its entries and the inertia are finite"
+    )]
+    JointRow {
+        /// Which joint row, from 0.
+        row: usize,
+        /// The pivot found.
+        pivot: f64,
+    },
     /// The complementarity problem behind it could not be stated.
     #[error(transparent)]
     Problem(#[from] ProblemError),

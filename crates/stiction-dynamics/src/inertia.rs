@@ -4,46 +4,49 @@
 //! loses its symmetry with gyroscopic terms; so the dense and the sparse form may be unsymmetric. Blocks of a few rows are
 //! factored by hand, because a general factorisation costs about twenty times as much at that size.
 
+use std::cell::RefCell;
+use std::ops::Range;
+
 use faer::Mat;
 use faer::linalg::solvers::{PartialPivLu, Solve};
 use faer::sparse::SparseColMat;
-use faer::sparse::linalg::solvers::Lu;
+use stiction_solve::{ProblemError, SparseLu};
 
 use crate::{ContactError, Row};
 
 /// Asymmetry below this, relative to the largest entry, is rounding.
 const SYMMETRY_TOLERANCE: f64 = 1e-12;
 
+thread_local! {
+    /// Memory of sparse solves, which need some and leave the matrix as it is.
+    static WORKSPACE: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
+}
+
 /// The matrix $W$ and its factors.
 #[derive(Clone, Debug, Default)]
 pub struct Inertia {
     form: Form,
-    /// Factors of a dense matrix.
-    dense_factor: Option<PartialPivLu<f64>>,
-    /// Factors of a sparse matrix.
-    sparse_factor: Option<Lu<usize, f64>>,
+    /// Symmetric blocks along the diagonal.
+    blocks: Vec<Block>,
+    /// Entries of all blocks, each row by row.
+    entries: Vec<f64>,
+    /// The block of every coordinate.
+    block_of: Vec<usize>,
     /// Cholesky factors of the blocks, one after another like the entries.
     block_factors: Vec<f64>,
+    /// Factors of a dense matrix.
+    dense_factor: Option<PartialPivLu<f64>>,
+    /// A sparse matrix with its factors; its memory stays when the form changes.
+    sparse: SparseLu,
 }
 
-#[derive(Clone, Debug)]
+/// Which of the matrices counts.
+#[derive(Clone, Debug, Default)]
 enum Form {
-    Blocks {
-        /// Symmetric blocks along the diagonal.
-        blocks: Vec<Block>,
-        /// Entries of all blocks, each row by row.
-        entries: Vec<f64>,
-        /// The block of every coordinate.
-        block_of: Vec<usize>,
-    },
+    #[default]
+    Blocks,
     Dense(Mat<f64>),
-    Sparse(SparseColMat<usize, f64>),
-}
-
-impl Default for Form {
-    fn default() -> Self {
-        Self::Blocks { blocks: Vec::new(), entries: Vec::new(), block_of: Vec::new() }
-    }
+    Sparse,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,14 +62,10 @@ struct Block {
 impl Inertia {
     /// Starts anew as an empty block-diagonal matrix and keeps the memory.
     pub fn clear(&mut self) {
-        match &mut self.form {
-            Form::Blocks { blocks, entries, block_of } => {
-                blocks.clear();
-                entries.clear();
-                block_of.clear();
-            }
-            form => *form = Form::default(),
-        }
+        self.form = Form::Blocks;
+        self.blocks.clear();
+        self.entries.clear();
+        self.block_of.clear();
     }
 
     /// Appends one coordinate with this mass, in kg (or kg m²), uncoupled from all others.
@@ -80,13 +79,14 @@ impl Inertia {
     /// When the number of entries is not `size²`, or the matrix was made dense or sparse.
     pub fn push_block(&mut self, size: usize, block: &[f64]) {
         assert_eq!(block.len(), size * size, "a block of {size} rows has {} entries", size * size);
-        let Form::Blocks { blocks, entries, block_of } = &mut self.form else {
-            panic!("blocks cannot be appended to a dense or sparse inertia; clear it first");
-        };
-        let start = block_of.len();
-        block_of.extend(std::iter::repeat_n(blocks.len(), size));
-        blocks.push(Block { start, size, offset: entries.len() });
-        entries.extend_from_slice(block);
+        assert!(
+            matches!(self.form, Form::Blocks),
+            "blocks cannot be appended to a dense or sparse inertia; clear it first"
+        );
+        let start = self.block_of.len();
+        self.block_of.extend(std::iter::repeat_n(self.blocks.len(), size));
+        self.blocks.push(Block { start, size, offset: self.entries.len() });
+        self.entries.extend_from_slice(block);
     }
 
     /// Makes it a diagonal matrix.
@@ -97,12 +97,41 @@ impl Inertia {
 
     /// Makes it a dense matrix, symmetric or not.
     pub fn set_dense(&mut self, matrix: Mat<f64>) {
+        self.clear();
         self.form = Form::Dense(matrix);
     }
 
-    /// Makes it a sparse matrix, symmetric or not.
+    /// Makes it a sparse matrix, symmetric or not, with a symmetric part that should be positive definite.
     pub fn set_sparse(&mut self, matrix: SparseColMat<usize, f64>) {
-        self.form = Form::Sparse(matrix);
+        let entries = matrix.triplet_iter().map(|entry| (entry.row, entry.col, *entry.val));
+        self.set_entries(matrix.nrows(), entries);
+    }
+
+    /// Makes it a sparse matrix from entries (row, column, value); those of the same place add up. With the same rows and columns in the
+    /// same order as last time, nothing is allocated: so a zero that may become an entry should be given too.
+    ///
+    /// # Panics
+    /// When an entry is outside of the matrix.
+    pub fn set_entries(&mut self, size: usize, entries: impl IntoIterator<Item = (usize, usize, f64)>) {
+        self.clear();
+        self.form = Form::Sparse;
+        self.sparse.begin(size, size);
+        entries.into_iter().for_each(|(row, column, value)| self.sparse.push(row, column, value));
+        self.sparse.assemble();
+    }
+
+    /// Makes it the sparse matrix `factor` · `mass` + entries (row, column, value), as for [`set_entries`](Self::set_entries): a mass
+    /// matrix with the Jacobians of forces.
+    ///
+    /// # Panics
+    /// When an entry is outside of the mass matrix.
+    pub fn set_sum(&mut self, mass: &Self, factor: f64, entries: impl IntoIterator<Item = (usize, usize, f64)>) {
+        self.clear();
+        self.form = Form::Sparse;
+        self.sparse.begin(mass.size(), mass.size());
+        mass.for_each_entry(|row, column, value| self.sparse.push(row, column, factor * value));
+        entries.into_iter().for_each(|(row, column, value)| self.sparse.push(row, column, value));
+        self.sparse.assemble();
     }
 
     /// Makes it a sum of multiples of other matrices and of single entries (row, column, value), which may be unsymmetric.
@@ -127,9 +156,9 @@ impl Inertia {
     /// Number of coordinates.
     pub fn size(&self) -> usize {
         match &self.form {
-            Form::Blocks { block_of, .. } => block_of.len(),
+            Form::Blocks => self.block_of.len(),
             Form::Dense(matrix) => matrix.nrows(),
-            Form::Sparse(matrix) => matrix.nrows(),
+            Form::Sparse => self.sparse.size(),
         }
     }
 
@@ -146,26 +175,38 @@ impl Inertia {
     /// The entry at a row and a column.
     pub fn entry(&self, row: usize, column: usize) -> f64 {
         match &self.form {
-            Form::Blocks { blocks, entries, block_of } => {
-                let block = blocks[block_of[row]];
-                if block_of[row] == block_of[column] {
-                    entries[block.offset + (row - block.start) * block.size + (column - block.start)]
+            Form::Blocks => {
+                let block = self.blocks[self.block_of[row]];
+                if self.block_of[row] == self.block_of[column] {
+                    self.entries[block.offset + (row - block.start) * block.size + (column - block.start)]
                 } else {
                     0.0
                 }
             }
             Form::Dense(matrix) => matrix[(row, column)],
-            Form::Sparse(matrix) => matrix.get(row, column).copied().unwrap_or(0.0),
+            Form::Sparse => self.sparse.entry(row, column),
         }
     }
 
-    fn for_each_entry(&self, mut visit: impl FnMut(usize, usize, f64)) {
+    /// The coordinates among which those that are coupled to this one are, directly or through others: its block, or all.
+    pub(crate) fn coupled(&self, coordinate: usize) -> Range<usize> {
         match &self.form {
-            Form::Blocks { blocks, entries, .. } => {
-                for block in blocks {
+            Form::Blocks => {
+                let block = self.blocks[self.block_of[coordinate]];
+                block.start..block.start + block.size
+            }
+            Form::Dense(_) | Form::Sparse => 0..self.size(),
+        }
+    }
+
+    /// Visits the entries as (row, column, value): of blocks all, zeros included.
+    pub fn for_each_entry(&self, mut visit: impl FnMut(usize, usize, f64)) {
+        match &self.form {
+            Form::Blocks => {
+                for block in &self.blocks {
                     for i in 0..block.size {
                         for j in 0..block.size {
-                            visit(block.start + i, block.start + j, entries[block.offset + i * block.size + j]);
+                            visit(block.start + i, block.start + j, self.entries[block.offset + i * block.size + j]);
                         }
                     }
                 }
@@ -177,11 +218,7 @@ impl Inertia {
                     }
                 }
             }
-            Form::Sparse(matrix) => {
-                for entry in matrix.triplet_iter() {
-                    visit(entry.row, entry.col, *entry.val);
-                }
-            }
+            Form::Sparse => self.sparse.for_each_entry(visit),
         }
     }
 
@@ -197,10 +234,10 @@ impl Inertia {
     /// [`ContactError::Inertia`] when a block is not positive definite, or the matrix is singular.
     pub fn factor(&mut self) -> Result<(), ContactError> {
         match &self.form {
-            Form::Blocks { blocks, entries, .. } => {
+            Form::Blocks => {
                 self.block_factors.clear();
-                self.block_factors.extend_from_slice(entries);
-                for block in blocks {
+                self.block_factors.extend_from_slice(&self.entries);
+                for block in &self.blocks {
                     let factor = &mut self.block_factors[block.offset..block.offset + block.size * block.size];
                     cholesky(factor, block.size)
                         .map_err(|pivot| ContactError::Inertia { coordinate: block.start, pivot })?;
@@ -217,10 +254,10 @@ impl Inertia {
                 }
                 self.dense_factor = Some(lu);
             }
-            Form::Sparse(matrix) => {
-                let singular = ContactError::Inertia { coordinate: 0, pivot: 0.0 };
-                self.sparse_factor = Some(matrix.sp_lu().map_err(|_| singular)?);
-            }
+            Form::Sparse => self.sparse.factor().map_err(|error| match error {
+                ProblemError::Pivot { row, pivot } => ContactError::Inertia { coordinate: row, pivot },
+                error => error.into(),
+            })?,
         }
         Ok(())
     }
@@ -231,35 +268,49 @@ impl Inertia {
     /// When the matrix has not been factored.
     pub fn solve_in_place(&self, x: &mut [f64]) {
         match &self.form {
-            Form::Blocks { blocks, .. } => {
-                for block in blocks {
+            Form::Blocks => {
+                for block in &self.blocks {
                     self.solve_block(block, &mut x[block.start..block.start + block.size]);
                 }
             }
-            Form::Dense(_) => {
-                let factor = self.dense_factor.as_ref().expect("the inertia must be factored before it solves");
-                solve_column(factor, x);
-            }
-            Form::Sparse(_) => {
-                let factor = self.sparse_factor.as_ref().expect("the inertia must be factored before it solves");
-                solve_column(factor, x);
-            }
+            Form::Dense(_) => solve_column(self.dense_factor(), x),
+            Form::Sparse => WORKSPACE.with_borrow_mut(|workspace| {
+                self.sparse.solve(x, workspace);
+            }),
         }
     }
 
-    /// Writes $W^{-1} J^T$ of one row $J$, given by its entries, into `out`. With blocks, only those that the row touches are visited.
+    fn dense_factor(&self) -> &PartialPivLu<f64> {
+        self.dense_factor.as_ref().expect("the inertia must be factored before it solves")
+    }
+
+    /// Writes $W^{-1} J^T$ of one row $J$, given by its entries, into `out`. Only the blocks or
+    /// components that the row touches are visited.
     ///
     /// # Panics
     /// When the matrix has not been factored.
     pub fn solve_row(&self, entries: &[(usize, f64)], out: &mut Row) {
         out.clear();
-        let Form::Blocks { blocks, block_of, .. } = &self.form else {
-            let mut x = vec![0.0; self.size()];
-            entries.iter().for_each(|&(index, value)| x[index] += value);
-            self.solve_in_place(&mut x);
-            x.iter().enumerate().filter(|&(_, &value)| value != 0.0).for_each(|(i, &value)| out.push(i, value));
-            return;
-        };
+        match &self.form {
+            Form::Blocks => self.solve_row_in_blocks(entries, out),
+            Form::Dense(_) => {
+                let mut x = vec![0.0; self.size()];
+                entries.iter().for_each(|&(index, value)| x[index] += value);
+                solve_column(self.dense_factor(), &mut x);
+                x.iter().enumerate().filter(|&(_, &value)| value != 0.0).for_each(|(i, &value)| out.push(i, value));
+            }
+            Form::Sparse => WORKSPACE.with_borrow_mut(|workspace| {
+                self.sparse.solve_entries(entries, workspace, |i, value| {
+                    if value != 0.0 {
+                        out.push(i, value);
+                    }
+                });
+            }),
+        }
+    }
+
+    fn solve_row_in_blocks(&self, entries: &[(usize, f64)], out: &mut Row) {
+        let (blocks, block_of) = (&self.blocks, &self.block_of);
         for (k, &(index, _)) in entries.iter().enumerate() {
             let number = block_of[index];
             if entries[..k].iter().any(|&(earlier, _)| block_of[earlier] == number) {
@@ -394,6 +445,34 @@ mod tests {
     }
 
     #[test]
+    fn a_sum_of_masses_and_springs_is_sparse() {
+        // Two masses of 1 and 3 kg; a spring adds 2 between them, a turning coupling 0.5 and -0.5. Twice the mass matrix.
+        let mut mass = Inertia::default();
+        mass.set_diagonal(&[1.0, 3.0, 5.0]);
+        let springs = [(0, 0, 2.0), (0, 1, -2.0), (1, 0, -2.0), (1, 1, 2.0), (0, 1, 0.5), (1, 0, -0.5)];
+        let mut sum = Inertia::default();
+        sum.set_sum(&mass, 2.0, springs);
+        sum.factor().unwrap();
+        for (i, row) in [[4.0, -1.5, 0.0], [-2.5, 8.0, 0.0], [0.0, 0.0, 10.0]].iter().enumerate() {
+            (0..3).for_each(|j| assert_eq!(sum.entry(i, j), row[j], "({i}, {j})"));
+        }
+        assert!(!sum.is_symmetric());
+        // W (1, 2, 3) = (1, 13.5, 30).
+        let mut x = [1.0, 13.5, 30.0];
+        sum.solve_in_place(&mut x);
+        assert!(x.iter().zip([1.0, 2.0, 3.0]).all(|(a, b)| (a - b).abs() < 1e-15), "{x:?}");
+        // A row on the third mass reaches it alone.
+        let mut row = Row::new();
+        sum.solve_row(&[(2, 5.0)], &mut row);
+        assert_eq!(row.entries(), [(2, 0.5)]);
+        // A mass matrix that became sparse can be a sum of others again, and blocks after that.
+        sum.set_sum(&mass, 1.0, []);
+        assert_eq!((sum.size(), sum.entry(1, 1), sum.entry(0, 1)), (3, 3.0, 0.0));
+        sum.set_diagonal(&[7.0]);
+        assert_eq!((sum.size(), sum.entry(0, 0)), (1, 7.0));
+    }
+
+    #[test]
     fn an_unsymmetric_matrix_is_solved_as_it_is() {
         let mut inertia = Inertia::default();
         inertia.set_dense(mat![[2.0, 1.0], [0.0, 4.0]]);
@@ -409,5 +488,7 @@ mod tests {
         let mut inertia = Inertia::default();
         inertia.set_diagonal(&[1.0, 0.0]);
         assert_eq!(inertia.factor(), Err(ContactError::Inertia { coordinate: 1, pivot: 0.0 }));
+        inertia.set_entries(3, [(0, 0, 1.0), (1, 1, 2.0), (2, 2, 0.0)]);
+        assert_eq!(inertia.factor(), Err(ContactError::Inertia { coordinate: 2, pivot: 0.0 }));
     }
 }

@@ -12,6 +12,7 @@
 
 pub mod acceleration;
 pub mod audit;
+pub mod constrained_motion;
 pub mod contact;
 pub mod contact_problem;
 pub mod contact_solver;
@@ -22,6 +23,7 @@ pub mod force_jacobians;
 pub mod formulation;
 pub mod friction;
 pub mod inertia;
+pub mod joint_residual;
 pub mod linear_system;
 pub mod reference;
 pub mod row;
@@ -32,6 +34,7 @@ pub mod system;
 
 pub use acceleration::{Instant, InstantContact, Motions};
 pub use audit::{Audit, EnergyByCause, StepAudit};
+pub use constrained_motion::ConstrainedMotion;
 pub use contact::{Contact, ContactFrame, ContactId, FrictionElement, ImpactLaw, Joint, Restitution, Tangents};
 pub use contact_problem::{
     ContactCondition, ContactImpulse, ContactProblem, ContactSolution, FrictionCondition, JointCondition,
@@ -45,6 +48,7 @@ pub use formulation::planar_relay::{BoxProgram, PlanarRelay, PlanarRelaySettings
 pub use formulation::pyramid::{Directions, Pyramid, PyramidSettings};
 pub use friction::FrictionLaw;
 pub use inertia::Inertia;
+pub use joint_residual::joint_residual;
 pub use linear_system::{LinearContact, LinearFriction, LinearSystem, LinearSystemData, LinearSystemError};
 pub use row::Row;
 pub use scheme::collision::ImpactOrder;

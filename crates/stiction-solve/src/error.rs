@@ -35,6 +35,14 @@ pub enum ProblemError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A sparse matrix cannot be factored without pivoting.
+    #[error("row {row} of the sparse matrix has the pivot {pivot:e}: it depends on the others, or is not finite")]
+    Pivot {
+        /// Which row, from 0.
+        row: usize,
+        /// The pivot found.
+        pivot: f64,
+    },
     /// The free rows do not determine the free variables.
     #[error(
         "the block of the {size} free variables is singular (smallest pivot {smallest_pivot:.1e} of the largest): \

@@ -22,6 +22,7 @@
 //! | the same, to read and to compare with | [`lemke_tableau`] |
 //! | all solutions of a small LCP | [`enumerate`](mod@enumerate) |
 //! | free variables beside complementary ones | [`MixedLcp`], which eliminates them first |
+//! | sparse linear equations of springs and joints | [`SparseLu`] |
 //!
 //! ```
 //! use stiction_solve::{Lcp, LemkeSettings, SolveStatus, faer::mat};
@@ -47,6 +48,7 @@ pub mod mixed_lcp;
 pub mod problem_file;
 pub mod report;
 pub mod residual;
+pub mod sparse_lu;
 
 pub use contact_lcp::{ContactLcp, ContactLcpData, FrictionGroup};
 pub use enumerate::{Enumeration, enumerate};
@@ -59,3 +61,4 @@ pub use lemke_settings::LemkeSettings;
 pub use lemke_tableau::LemkeTableau;
 pub use mixed_lcp::{Elimination, MixedLcp, MixedSolution};
 pub use report::{SolveReport, SolveStatus};
+pub use sparse_lu::SparseLu;

@@ -41,7 +41,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stiction_solve::{Lcp, LcpSolution, Lemke, LemkeSettings, SolveStatus};
 
-use super::rows::{JointElimination, Rows};
+use super::rows::Rows;
 use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution};
 
 /// Choices of tangents that are tried, at most: as given, all reversed, against the free slip, along it, and then mixed ones.
@@ -64,9 +64,9 @@ pub struct PlanarRelay {
     settings: PlanarRelaySettings,
     lemke: Lemke,
     answer: LcpSolution,
-    /// Joints, normals of contacts, tangents of contacts with friction, tangents of friction elements.
+    /// Normals of contacts, tangents of contacts with friction, tangents of friction elements.
     rows: Rows,
-    /// $G$ over all rows but those of the joints, column after column, and the rates $b$ of these rows in free motion.
+    /// $G$ over all rows, joints eliminated, column after column, and the rates $b$ of these rows in free motion.
     delassus: Vec<f64>,
     free_rates: Vec<f64>,
     normal_count: usize,
@@ -151,12 +151,11 @@ impl PlanarRelay {
         self.write()
     }
 
-    /// Collects rows and relays. Where there are joints, returns what they were eliminated with.
-    fn state(&mut self, problem: &ContactProblem) -> Result<Option<JointElimination>, ContactError> {
-        let free_motion = &problem.free_motion;
-        self.rows.begin(problem);
+    /// Collects rows and relays, and eliminates the joints.
+    fn state(&mut self, problem: &ContactProblem) -> Result<(), ContactError> {
+        self.rows.begin();
         for contact in &problem.contacts {
-            self.rows.push(&contact.normal, contact.normal_bias, free_motion);
+            self.rows.push(&contact.normal, contact.normal_bias);
         }
         self.normal_count = problem.contacts.len();
         self.relays.clear();
@@ -166,7 +165,7 @@ impl PlanarRelay {
                     let (what, found) = (format!("contact {:?}", contact.id), contact.tangents.len());
                     return Err(ContactError::NotPlanar { what, found });
                 };
-                self.rows.push(tangent, contact.tangent_bias[0], free_motion);
+                self.rows.push(tangent, contact.tangent_bias[0]);
                 let (mu, extra_bound) = (contact.mu, contact.extra_bound);
                 self.relays.push(Relay { normal: Some(number), mu, extra_bound, sign: 1.0 });
             }
@@ -176,12 +175,12 @@ impl PlanarRelay {
                 let (what, found) = (format!("friction element {}", element.id), element.tangents.len());
                 return Err(ContactError::NotPlanar { what, found });
             };
-            self.rows.push(tangent, element.tangent_bias[0], free_motion);
+            self.rows.push(tangent, element.tangent_bias[0]);
             self.relays.push(Relay { normal: None, mu: 0.0, extra_bound: element.bound, sign: 1.0 });
         }
-        let elimination = self.rows.condense(problem, &mut self.delassus, &mut self.free_rates)?;
+        self.rows.condense(problem, &mut self.delassus, &mut self.free_rates)?;
         self.choose_units();
-        Ok(elimination)
+        Ok(())
     }
 
     /// Units of impulse in which the Delassus matrix is about one. With E among its entries, no scaling of (33) by its largest ones would
@@ -245,28 +244,26 @@ impl PlanarRelay {
     /// Solves a contact problem whose inertia is factored.
     ///
     /// # Errors
-    /// [`ContactError::NotPlanar`] when a contact or friction element has friction along two tangents, as in space; or the joints are
-    /// redundant.
+    /// [`ContactError::NotPlanar`] when a contact or friction element has friction along two tangents, as in space; or a
+    /// number is not finite.
     /// A problem that was not solved is not an error but a status of the report.
     pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
-        let elimination = self.state(problem)?;
+        self.state(problem)?;
         self.solve_lcp()?;
         solution.report = self.answer.report.clone();
 
         // Back to impulses by row: Λ_T = Λ_R - μ Λ_N - a.
-        let (joint_count, normals) = (problem.joints.len(), self.normal_count);
+        let normals = self.normal_count;
         self.impulses.clear();
-        self.impulses.resize(joint_count, 0.0);
         self.impulses.extend(self.answer.z.iter().zip(&self.units).map(|(z, unit)| z * unit));
-        let (normal_impulses, right) = self.impulses[joint_count..].split_at_mut(normals);
+        let (normal_impulses, right) = self.impulses.split_at_mut(normals);
         for (relay, impulse) in self.relays.iter().zip(right) {
             let bound = relay.normal.map_or(0.0, |normal| relay.mu * normal_impulses[normal]) + relay.extra_bound;
             *impulse = relay.sign * (*impulse - bound);
         }
-        let tolerance = self.settings.lemke.residual_tolerance;
-        self.rows.recover(problem, elimination, tolerance, &mut self.impulses, solution);
+        self.rows.recover(&self.impulses, solution);
 
-        let (normal_impulses, tangent_impulses) = self.impulses[joint_count..].split_at(normals);
+        let (normal_impulses, tangent_impulses) = self.impulses.split_at(normals);
         solution.contacts.clear();
         solution.contacts.extend(
             problem.contacts.iter().zip(normal_impulses).map(|(contact, &normal)| ContactImpulse {
@@ -282,6 +279,7 @@ impl PlanarRelay {
                 None => solution.friction.push([impulse, 0.0, 0.0]),
             }
         }
+        self.rows.judge(problem, self.settings.lemke.residual_tolerance, solution);
         Ok(())
     }
 
@@ -472,9 +470,16 @@ mod tests {
         assert_close(&solution.motion, &[2.5, 0.0, 2.5, 0.0]);
         assert_close(&[solution.contacts[0].normal, solution.contacts[0].tangent[0]], &[12.0, -6.0]);
         assert_close(&solution.joints, &[3.0, -6.0]);
+        // The first joint twice: the same motion, and its impulse in two parts.
         problem.joints.push(problem.joints[0].clone());
-        let error = PlanarRelay::default().solve(&problem, &mut ContactSolution::default()).unwrap_err();
-        assert!(error.to_string().contains("redundant"), "{error}");
+        let doubled = solve(&problem);
+        assert_close(&doubled.motion, &[2.5, 0.0, 2.5, 0.0]);
+        assert_close(&[doubled.joints[0] + doubled.joints[2], doubled.joints[1]], &[3.0, -6.0]);
+        // And once more with another bias: no motion obeys both.
+        problem.joints[2].bias = 1e-3;
+        let mut contradiction = ContactSolution::default();
+        PlanarRelay::default().solve(&problem, &mut contradiction).unwrap();
+        assert_eq!(contradiction.report.status, SolveStatus::Inaccurate);
     }
 
     #[test]

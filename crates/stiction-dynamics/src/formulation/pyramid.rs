@@ -20,7 +20,7 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stiction_solve::{ContactLcp, FrictionGroup, Lcp, LcpSolution, Lemke, LemkeProblem, LemkeSettings};
 
-use super::rows::{JointElimination, Rows, check_tangents};
+use super::rows::{Rows, check_tangents};
 use crate::{ContactError, ContactId, ContactImpulse, ContactProblem, ContactSolution};
 
 /// Number of friction directions in space when nothing else is said: the octagon of \[ST96\].
@@ -192,7 +192,7 @@ pub struct Pyramid {
     lcp: ContactLcp,
     lemke: Lemke,
     answer: LcpSolution,
-    /// Joints, contacts (normal, tangents), friction elements.
+    /// Contacts (normal, tangents), friction elements.
     rows: Rows,
     /// Impulses by row.
     impulses: Vec<f64>,
@@ -269,23 +269,20 @@ impl Pyramid {
         Ok(self.lcp.clone())
     }
 
-    /// States the complementarity problem. Where there are joints, returns what they were eliminated with.
-    fn state(&mut self, problem: &ContactProblem) -> Result<Option<JointElimination>, ContactError> {
+    /// States the complementarity problem.
+    fn state(&mut self, problem: &ContactProblem) -> Result<(), ContactError> {
         let mut data = self.lcp.take_data();
         data.clear();
         data.directions.extend_from_slice(&self.directions);
 
-        // Groups number their rows without those of the joints, which are eliminated.
-        self.rows.begin(problem);
-        let free_motion = &problem.free_motion;
-        let joint_count = problem.joints.len();
+        self.rows.begin();
         for contact in &problem.contacts {
-            let normal = self.rows.count() - joint_count;
-            self.rows.push(&contact.normal, contact.normal_bias, free_motion);
+            let normal = self.rows.count();
+            self.rows.push(&contact.normal, contact.normal_bias);
             let mut group = FrictionGroup { normal: Some(normal), tangent: normal + 1, ..Default::default() };
             if contact.mu > 0.0 || contact.extra_bound > 0.0 {
                 check_tangents(&contact.tangents, || format!("contact {:?}", contact.id))?;
-                self.rows.push_all(&contact.tangents, &contact.tangent_bias, free_motion);
+                self.rows.push_all(&contact.tangents, &contact.tangent_bias);
                 group.tangent_count = contact.tangents.len();
                 group.directions = self.corner_range(group.tangent_count);
                 (group.mu, group.bound) = (contact.mu, contact.extra_bound);
@@ -294,8 +291,8 @@ impl Pyramid {
         }
         for element in &problem.friction {
             check_tangents(&element.tangents, || format!("friction element {}", element.id))?;
-            let tangent = self.rows.count() - joint_count;
-            self.rows.push_all(&element.tangents, &element.tangent_bias, free_motion);
+            let tangent = self.rows.count();
+            self.rows.push_all(&element.tangents, &element.tangent_bias);
             let tangent_count = element.tangents.len();
             let directions = self.corner_range(tangent_count);
             data.groups.push(FrictionGroup {
@@ -308,18 +305,18 @@ impl Pyramid {
             });
         }
 
-        let elimination = self.rows.condense(problem, &mut data.delassus, &mut data.free_rates)?;
+        self.rows.condense(problem, &mut data.delassus, &mut data.free_rates)?;
         self.lcp.state(data)?;
-        Ok(elimination)
+        Ok(())
     }
 
     /// Solves a contact problem whose inertia is factored.
     ///
     /// # Errors
-    /// [`ContactError`] when a contact has more tangent rows than the pyramid can treat, or the joints are redundant.
+    /// [`ContactError`] when a contact has more tangent rows than the pyramid can treat, or a number is not finite.
     /// A problem that was not solved is not an error but a status of the report.
     pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
-        let elimination = self.state(problem)?;
+        self.state(problem)?;
         self.start.clear();
         if self.settings.warm_start {
             self.memory.recall(problem, &self.lcp, &mut self.start);
@@ -331,14 +328,12 @@ impl Pyramid {
             self.memory.store(problem, &self.lcp, self.lemke.basis());
         }
 
-        // Back to impulses by row, and to the motion u = u_free + W⁻¹ Jᵀ c.
-        let joint_count = problem.joints.len();
+        // Back to impulses by row, and to the motion u = u_c + P c.
         self.impulses.clear();
         self.impulses.resize(self.rows.count(), 0.0);
-        self.lcp.impulses(&self.answer.z, &mut self.impulses[joint_count..]);
-        let tolerance = self.settings.lemke.residual_tolerance;
-        self.rows.recover(problem, elimination, tolerance, &mut self.impulses, solution);
-        let own_impulses = &self.impulses[joint_count..];
+        self.lcp.impulses(&self.answer.z, &mut self.impulses);
+        self.rows.recover(&self.impulses, solution);
+        let own_impulses = &self.impulses;
         let tangent_impulse = |group: &FrictionGroup| {
             let mut tangent = [0.0; 3];
             let own = &own_impulses[group.tangent..group.tangent + group.tangent_count];
@@ -354,6 +349,7 @@ impl Pyramid {
         }));
         solution.friction.clear();
         solution.friction.extend(elements.iter().map(tangent_impulse));
+        self.rows.judge(problem, self.settings.lemke.residual_tolerance, solution);
         Ok(())
     }
 }
