@@ -38,6 +38,8 @@ pub struct Inertia {
     dense_factor: Option<PartialPivLu<f64>>,
     /// A sparse matrix with its factors; its memory stays when the form changes.
     sparse: SparseLu,
+    /// Workspace of the test for definiteness.
+    symmetric_part: SparseLu,
 }
 
 /// Which of the matrices counts.
@@ -49,7 +51,7 @@ enum Form {
     Sparse,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Block {
     /// First coordinate.
     start: usize,
@@ -120,37 +122,50 @@ impl Inertia {
         self.sparse.assemble();
     }
 
-    /// Makes it the sparse matrix `factor` · `mass` + entries (row, column, value), as for [`set_entries`](Self::set_entries): a mass
-    /// matrix with the Jacobians of forces.
+    /// Makes it the sum of multiples of mass matrices and of entries (row, column, value), as for [`set_entries`](Self::set_entries): a
+    /// mass matrix with the derivatives of forces. Without entries, blocks stay blocks.
     ///
     /// # Panics
-    /// When an entry is outside of the mass matrix.
-    pub fn set_sum(&mut self, mass: &Self, factor: f64, entries: impl IntoIterator<Item = (usize, usize, f64)>) {
+    /// When there is no matrix, their sizes differ, or an entry is outside of them.
+    pub fn set_sum(&mut self, masses: &[(&Self, f64)], entries: impl IntoIterator<Item = (usize, usize, f64)>) {
+        let first = masses[0].0;
+        assert!(masses.iter().all(|(mass, _)| mass.size() == first.size()), "matrices of one size");
+        let mut entries = entries.into_iter().peekable();
+        let is_alike = |other: &Self| matches!(other.form, Form::Blocks) && other.blocks == first.blocks;
         self.clear();
+        if entries.peek().is_none() && masses.iter().all(|(mass, _)| is_alike(mass)) {
+            self.blocks.extend_from_slice(&first.blocks);
+            self.block_of.extend_from_slice(&first.block_of);
+            self.entries.resize(first.entries.len(), 0.0);
+            for (mass, factor) in masses {
+                self.entries.iter_mut().zip(&mass.entries).for_each(|(sum, entry)| *sum += factor * entry);
+            }
+            return;
+        }
         self.form = Form::Sparse;
-        self.sparse.begin(mass.size(), mass.size());
-        mass.for_each_entry(|row, column, value| self.sparse.push(row, column, factor * value));
-        entries.into_iter().for_each(|(row, column, value)| self.sparse.push(row, column, value));
+        self.sparse.begin(first.size(), first.size());
+        for (mass, factor) in masses {
+            mass.for_each_entry(|row, column, value| self.sparse.push(row, column, factor * value));
+        }
+        entries.for_each(|(row, column, value)| self.sparse.push(row, column, value));
         self.sparse.assemble();
     }
 
-    /// Makes it a sum of multiples of other matrices and of single entries (row, column, value), which may be unsymmetric.
-    pub fn set_sum(&mut self, parts: &[(&Self, f64)], entries: impl Iterator<Item = (usize, usize, f64)>) {
-        let n = parts[0].0.size();
-        let mut matrix = Mat::zeros(n, n);
-        for (part, factor) in parts {
-            part.for_each_entry(|row, column, value| matrix[(row, column)] += factor * value);
+    /// Whether $x^T W x > 0$ for all $x \ne 0$: the symmetric part has positive pivots in every order of elimination.
+    pub fn is_positive_definite(&mut self) -> bool {
+        if let Form::Blocks = self.form {
+            return self.factor().is_ok();
         }
-        entries.for_each(|(row, column, value)| matrix[(row, column)] += value);
-        self.form = Form::Dense(matrix);
-    }
-
-    /// Whether $x^T W x > 0$ for all $x \ne 0$: its symmetric part has a Cholesky factor.
-    pub fn is_positive_definite(&self) -> bool {
-        let n = self.size();
-        let mut symmetric: Vec<f64> =
-            (0..n * n).map(|k| 0.5 * (self.entry(k / n, k % n) + self.entry(k % n, k / n))).collect();
-        cholesky(&mut symmetric, n).is_ok()
+        let mut symmetric = std::mem::take(&mut self.symmetric_part);
+        symmetric.begin(self.size(), self.size());
+        self.for_each_entry(|row, column, value| {
+            symmetric.push(row, column, 0.5 * value);
+            symmetric.push(column, row, 0.5 * value);
+        });
+        symmetric.assemble();
+        let is_definite = symmetric.factor().is_ok() && symmetric.has_positive_pivots();
+        self.symmetric_part = symmetric;
+        is_definite
     }
 
     /// Number of coordinates.
@@ -451,7 +466,7 @@ mod tests {
         mass.set_diagonal(&[1.0, 3.0, 5.0]);
         let springs = [(0, 0, 2.0), (0, 1, -2.0), (1, 0, -2.0), (1, 1, 2.0), (0, 1, 0.5), (1, 0, -0.5)];
         let mut sum = Inertia::default();
-        sum.set_sum(&mass, 2.0, springs);
+        sum.set_sum(&[(&mass, 2.0)], springs);
         sum.factor().unwrap();
         for (i, row) in [[4.0, -1.5, 0.0], [-2.5, 8.0, 0.0], [0.0, 0.0, 10.0]].iter().enumerate() {
             (0..3).for_each(|j| assert_eq!(sum.entry(i, j), row[j], "({i}, {j})"));
@@ -466,7 +481,7 @@ mod tests {
         sum.solve_row(&[(2, 5.0)], &mut row);
         assert_eq!(row.entries(), [(2, 0.5)]);
         // A mass matrix that became sparse can be a sum of others again, and blocks after that.
-        sum.set_sum(&mass, 1.0, []);
+        sum.set_sum(&[(&mass, 1.0)], []);
         assert_eq!((sum.size(), sum.entry(1, 1), sum.entry(0, 1)), (3, 3.0, 0.0));
         sum.set_diagonal(&[7.0]);
         assert_eq!((sum.size(), sum.entry(0, 0)), (1, 7.0));

@@ -47,7 +47,7 @@ fn problem(seed: u64, is_planar: bool, mass_ratio: f64) -> ContactProblem {
             entries.extend([(i, i, spring), (j, j, spring), (i, j, turn - spring), (j, i, -turn - spring)]);
         }
         let mass = std::mem::take(&mut problem.inertia);
-        problem.inertia.set_sum(&mass, 2.0, entries);
+        problem.inertia.set_sum(&[(&mass, 2.0)], entries);
         if form == 2 {
             let sparse = std::mem::take(&mut problem.inertia);
             problem.inertia.set_dense(dense(&sparse));

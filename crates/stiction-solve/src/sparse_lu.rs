@@ -206,6 +206,11 @@ impl SparseLu {
         Ok(())
     }
 
+    /// Whether all pivots of the factored matrix are positive: for a symmetric matrix, whether it is positive definite.
+    pub fn has_positive_pivots(&self) -> bool {
+        self.inverse_pivots.iter().all(|&inverse| inverse > 0.0)
+    }
+
     /// Replaces `x` by $A^{-1} x$, refined against the matrix without shifts, and returns the componentwise error
     /// $\max_i |b - A x|_i / (|A| |x| + |b|)_i$ that is left (\[OP64\]): some $10^{-16}$ where all is well.
     ///
