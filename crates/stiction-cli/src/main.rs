@@ -19,6 +19,7 @@ macro_rules! complain {
 mod bench;
 mod check;
 mod completions;
+mod converge;
 mod failure;
 mod new;
 mod plot;
@@ -61,6 +62,8 @@ enum Command {
     Schema,
     /// Repeat a paper's experiment: published and reference numbers beside computed ones
     Reproduce(reproduce::ReproduceArguments),
+    /// Compare schemes over step sizes: error, observed order, work against precision
+    Converge(converge::ConvergeArguments),
     /// Solve an LCP from a folder with Matrix Market files M.mtx and q.mtx
     Solve(solve::SolveArguments),
     /// Measure solvers and steps, accuracy beside speed
@@ -114,6 +117,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::New(arguments) => new::new(&arguments),
         Command::Schema => schema::schema(),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
+        Command::Converge(arguments) => converge::converge(&arguments),
         Command::Solve(arguments) => solve::solve(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
         Command::Plot(arguments) => plot::plot(&arguments),

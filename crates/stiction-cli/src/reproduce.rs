@@ -12,7 +12,8 @@ use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure};
 /// Arguments of `reproduce`.
 #[derive(Args)]
 pub struct ReproduceArguments {
-    /// Experiments [default: all]: rod, four-balls, woodpecker, phantom-inertia, painleve
+    /// Experiments [default: all]: rod, four-balls, double-pendulum, carts-damper, carts-spring, free-top, woodpecker,
+    /// phantom-inertia, painleve
     experiments: Vec<String>,
     /// Folder for the figures
     #[arg(long, value_name = "DIR", default_value = "runs/reproduce")]

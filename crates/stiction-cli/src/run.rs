@@ -122,6 +122,25 @@ struct OptionOverride {
     text: String,
 }
 
+/// A scheme as the command line names it, as path and value of an override of the scene.
+pub(crate) fn scheme_override(scheme: &str) -> Result<(String, String), Failure> {
+    Ok(match scheme.split_once(':').unwrap_or((scheme, "")) {
+        (name @ ("stewart-trinkle" | "moreau-midpoint" | "trapezoidal"), "") => {
+            (format!("scheme.{name}"), "{}".to_owned())
+        }
+        ("trapezoidal", "paper") => ("scheme.trapezoidal.paper".to_owned(), "true".to_owned()),
+        ("stewart-trinkle", version) => ("scheme.stewart-trinkle.version".to_owned(), format!("{version:?}")),
+        ("moreau-midpoint", theta) if theta.parse::<f64>().is_ok() => {
+            ("scheme.moreau-midpoint.theta".to_owned(), theta.to_owned())
+        }
+        _ => {
+            let known = "stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point, moreau-midpoint, \
+                             moreau-midpoint:THETA, trapezoidal, trapezoidal:paper";
+            return Err(Failure::new(BAD_INPUT, format!("--scheme {scheme}: there is only {known}")));
+        }
+    })
+}
+
 fn option_overrides(arguments: &RunArguments) -> Result<Vec<OptionOverride>, Failure> {
     let mut overrides = Vec::new();
     let option = |name: &str, value: &dyn std::fmt::Display, path: &str, toml: &str| OptionOverride {
@@ -130,21 +149,7 @@ fn option_overrides(arguments: &RunArguments) -> Result<Vec<OptionOverride>, Fai
     };
     // A name alone keeps the settings that the scene gives it, and replaces another choice by the defaults of this one.
     if let Some(scheme) = &arguments.scheme {
-        let (path, value) = match scheme.split_once(':').unwrap_or((scheme, "")) {
-            (name @ ("stewart-trinkle" | "moreau-midpoint" | "trapezoidal"), "") => {
-                (format!("scheme.{name}"), "{}".to_owned())
-            }
-            ("trapezoidal", "paper") => ("scheme.trapezoidal.paper".to_owned(), "true".to_owned()),
-            ("stewart-trinkle", version) => ("scheme.stewart-trinkle.version".to_owned(), format!("{version:?}")),
-            ("moreau-midpoint", theta) if theta.parse::<f64>().is_ok() => {
-                ("scheme.moreau-midpoint.theta".to_owned(), theta.to_owned())
-            }
-            _ => {
-                let known = "stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point, moreau-midpoint, \
-                             moreau-midpoint:THETA, trapezoidal, trapezoidal:paper";
-                return Err(Failure::new(BAD_INPUT, format!("--scheme {scheme}: there is only {known}")));
-            }
-        };
+        let (path, value) = scheme_override(scheme)?;
         overrides.push(option("scheme", scheme, &path, &value));
     }
     if let Some(method) = &arguments.method {

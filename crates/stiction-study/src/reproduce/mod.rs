@@ -4,6 +4,7 @@ mod four_balls;
 mod painleve;
 mod phantom_inertia;
 mod rod;
+mod trapezoidal;
 mod woodpecker;
 
 use serde::Serialize;
@@ -90,13 +91,21 @@ impl Experiment {
 }
 
 /// All experiments.
-pub const EXPERIMENTS: [Experiment; 5] = [
+pub const EXPERIMENTS: [Experiment; 9] = [
     Experiment { id: "rod", title: "[ST96] a spinning rod falls on a table", run: rod::reproduce },
     Experiment {
         id: "four-balls",
         title: "[ST96] a ball is thrown at three others in a line",
         run: four_balls::reproduce,
     },
+    Experiment {
+        id: "double-pendulum",
+        title: "[PAGT] a double pendulum beside a wall",
+        run: trapezoidal::double_pendulum,
+    },
+    Experiment { id: "carts-damper", title: "[PAGT] two carts and a stopper, damper", run: trapezoidal::carts_damper },
+    Experiment { id: "carts-spring", title: "[PAGT] two carts and a stopper, spring", run: trapezoidal::carts_spring },
+    Experiment { id: "free-top", title: "a free top, order two", run: trapezoidal::free_top },
     Experiment { id: "woodpecker", title: "[GS05] a woodpecker hammers down a pole", run: woodpecker::reproduce },
     Experiment {
         id: "phantom-inertia",

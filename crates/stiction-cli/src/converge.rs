@@ -1,0 +1,146 @@
+//! `stiction converge SCENE`: error, observed order and work of schemes over a range of steps.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use stiction_scene::load::load;
+use stiction_study::converge::{ConvergeError, Convergence, Plan, converge as compare};
+
+use crate::failure::{BAD_INPUT, Failure, UNSOLVED};
+use crate::run::scheme_override;
+
+/// Step sizes relative to that of the scene when none are given: six halvings.
+const DEFAULT_STEPS: [f64; 7] = [8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.125];
+
+/// Arguments of `converge`.
+#[derive(Args)]
+pub struct ConvergeArguments {
+    /// A scene file, or the name of a built-in scene
+    scene: String,
+    /// Step sizes, in seconds [default: from 8 times to 1/8 of the scene's]
+    #[arg(long, value_name = "H,…", value_delimiter = ',')]
+    steps: Vec<f64>,
+    /// Schemes, as for `run`
+    #[arg(
+        long,
+        value_name = "S,…",
+        value_delimiter = ',',
+        default_value = "stewart-trinkle,moreau-midpoint,trapezoidal"
+    )]
+    schemes: Vec<String>,
+    /// Scheme of the reference
+    #[arg(long, value_name = "S", default_value = "trapezoidal")]
+    reference: String,
+    /// Step of the reference, in seconds [default: 1/16 of the finest]
+    #[arg(long, value_name = "H")]
+    reference_step: Option<f64>,
+    /// End, in seconds
+    #[arg(long, value_name = "T")]
+    end: Option<f64>,
+    /// Change any value of the scene, for example --set material.steel.friction=0.3
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    overrides: Vec<String>,
+    /// Figure, PNG or SVG [default: runs/converge-NAME.png]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Print the numbers as one JSON document, and draw nothing unless --out is given
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn converge(arguments: &ConvergeArguments) -> Result<ExitCode, Failure> {
+    let named = |scheme: &String| {
+        let (path, value) = scheme_override(scheme)?;
+        Ok::<_, Failure>((scheme.clone(), format!("{path}={value}")))
+    };
+    let mut overrides: Vec<String> = arguments.end.iter().map(|end| format!("run.end={end:e}")).collect();
+    overrides.extend_from_slice(&arguments.overrides);
+    let scene = load(&arguments.scene, &overrides)?.scene;
+    let steps = match arguments.steps.as_slice() {
+        [] => DEFAULT_STEPS.map(|factor| factor * scene.run.step).to_vec(),
+        steps => steps.to_vec(),
+    };
+    let plan = Plan {
+        scene: arguments.scene.clone(),
+        overrides,
+        schemes: arguments.schemes.iter().map(named).collect::<Result<_, _>>()?,
+        steps,
+        reference: named(&arguments.reference)?,
+        reference_step: arguments.reference_step,
+    };
+    let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is well formed");
+    let spinner = ProgressBar::new_spinner().with_style(style);
+    spinner.enable_steady_tick(std::time::Duration::from_millis(100));
+    let result = compare(&plan, &mut |what| spinner.set_message(what.to_owned()));
+    spinner.finish_and_clear();
+    let convergence = result.map_err(|error| match error {
+        ConvergeError::Scene(error) => (*error).into(),
+        error @ ConvergeError::Step { .. } => Failure::new(UNSOLVED, error),
+        error @ ConvergeError::Steps(_) => Failure::new(BAD_INPUT, error),
+    })?;
+
+    if arguments.json {
+        say!("{:#}", json!(convergence));
+    } else {
+        print(&convergence);
+    }
+    let default = || PathBuf::from("runs").join(format!("converge-{}.png", scene.name));
+    if let Some(path) = arguments.out.clone().or_else(|| (!arguments.json).then(default)) {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| Failure::io("make", folder, &error))?;
+        }
+        convergence.figure().write(&path)?;
+        if !arguments.json {
+            say!("figure  {}", path.display());
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(convergence: &Convergence) {
+    say!(
+        "{}: error against {} with a step of {:.1e} s\n",
+        convergence.scene,
+        convergence.reference,
+        convergence.reference_step
+    );
+    let width = convergence.schemes.iter().map(|summary| summary.scheme.len()).max().unwrap_or(0);
+    say!(
+        "{:<width$} {:>10} {:>12} {:>12} {:>14} {:>9} {:>10}",
+        "scheme",
+        "step, s",
+        "error",
+        "at the end",
+        "numerical, J",
+        "problems",
+        "time, ms"
+    );
+    for summary in &convergence.schemes {
+        for run in convergence.runs.iter().filter(|run| run.scheme == summary.scheme) {
+            say!(
+                "{:<width$} {:>10.3e} {:>12.3e} {:>12.3e} {:>14.3e} {:>9} {:>10.2}",
+                run.scheme,
+                run.step,
+                run.error,
+                run.error_at_end,
+                run.numerical_energy,
+                run.solves,
+                1e3 * run.time
+            );
+        }
+        let fitted = |order: Option<f64>| order.map_or_else(|| "–".to_owned(), |order| format!("{order:.2}"));
+        match &summary.refused {
+            Some(reason) => say!("{:<width$} not possible: {reason}\n", summary.scheme),
+            None => say!(
+                "{:<width$} order {}, of the numerical energy {}\n",
+                summary.scheme,
+                fitted(summary.order),
+                fitted(summary.energy_order)
+            ),
+        }
+    }
+}

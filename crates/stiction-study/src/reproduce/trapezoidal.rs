@@ -1,0 +1,308 @@
+//! \[PAGT\] §10: the double pendulum beside a wall and the carts with a stopper, and the free top behind §8.
+//!
+//! The numbers of the paper are those of its plain scheme, so the setting `paper` is used. Reference numbers are those of an independent
+//! implementation of it, and of an event-driven solution with 40 digits for the end of the pendulum.
+
+use stiction_dynamics::reference::{Carts, DoublePendulum, FreeTop};
+use stiction_dynamics::{
+    ContactMethod, ContactSolver, ImpactLaw, MechanicalSystem, Restitution, Simulation, State, StepKind, TimeGrid,
+    Trapezoidal, TrapezoidalSettings,
+};
+
+use super::{NamedFigure, ReproduceError, Reproduction, Rows, fitted_order};
+use crate::figure::{Figure, Panel, Series};
+
+/// End of the pendulum at t = 2.5 s.
+const PENDULUM_END: [f64; 4] = [0.02196211769492439, -0.99975880360532674, 0.02376948677391344, -1.99975717031249908];
+
+/// Energy of the pendulum at the start and at the end, in joules.
+const PENDULUM_ENERGY: [f64; 2] = [-17.728366544874486, -29.393123052629806];
+
+/// Times of its collisions, in seconds.
+const COLLISIONS: [f64; 5] = [0.54550805144, 0.70793269999, 1.28472664595, 2.09773945488, 2.13164028430];
+
+/// Table 10.1 for h = 2⁻⁵ … 2⁻¹¹: error and joint errors as printed, and as an independent implementation has them.
+const PENDULUM_TABLE: [([f64; 3], [f64; 3]); 7] = [
+    ([2.38e-3, -1.27e-3, -3.18e-3], [2.38220e-3, -1.26743e-3, -3.18347e-3]),
+    ([6.14e-4, -3.14e-4, -8.29e-4], [6.13727e-4, -3.13787e-4, -8.28505e-4]),
+    ([1.54e-4, -7.82e-5, -2.14e-4], [1.54449e-4, -7.82203e-5, -2.13707e-4]),
+    ([3.95e-5, -1.95e-5, -5.48e-5], [3.94525e-5, -1.95355e-5, -5.47614e-5]),
+    ([1.01e-5, -4.88e-6, -1.37e-5], [1.00658e-5, -4.88281e-6, -1.37139e-5]),
+    ([2.42e-6, -1.22e-6, -3.44e-6], [2.41592e-6, -1.22128e-6, -3.43789e-6]),
+    ([6.15e-7, -3.05e-7, -8.60e-7], [6.15741e-7, -3.04900e-7, -8.59981e-7]),
+];
+
+/// Step of the carts, in seconds.
+const CART_STEP: f64 = 0.01;
+
+/// Damping, largest $|x_2 - x_1 - 5|$, first impact, end of both carts.
+const DAMPER_TABLE: [(f64, f64, f64, [f64; 2]); 4] = [
+    (1e2, 3.48396e-2, 0.0568586927, [0.19800271, 5.17713780]),
+    (1e3, 3.43099e-3, 0.0557696497, [0.21662340, 5.21436955]),
+    (1e6, 4.51725e-6, 0.0556360812, [0.23840545, 5.23840233]),
+    (f64::INFINITY, 0.0, 0.0556359437, [0.23458450, 5.23458450]),
+];
+
+/// Stiffness, largest $|x_1 - 0.2|$, end of both carts.
+const SPRING_TABLE: [(f64, f64, [f64; 2]); 4] = [
+    (1e2, 0.195081, [0.20452427, 4.90217981]),
+    (1e4, 3.01151e-2, [0.20002163, 4.91848992]),
+    (1e6, 2.95462e-3, [0.19918896, 4.92020586]),
+    (f64::INFINITY, 0.0, [0.2, 4.92022575]),
+];
+
+/// Time of the impact of the first row of that table, in seconds.
+const SPRING_IMPACT: f64 = 0.0724227276;
+
+/// Angular velocity of the free top at t = 10 s, in body axes.
+const TOP_END: [f64; 3] = [0.20605198904, 0.56350916391, 1.36167267508];
+
+fn simulation(
+    system: impl MechanicalSystem + 'static,
+    start: State,
+    (step, end): (f64, f64),
+    settings: TrapezoidalSettings,
+) -> Result<Simulation, ReproduceError> {
+    let solver = ContactSolver::new(ContactMethod::default())?;
+    let scheme = Box::new(Trapezoidal::new(settings, solver));
+    Ok(Simulation::new(Box::new(system), scheme, start, TimeGrid { start: 0.0, end, step }))
+}
+
+fn plain() -> TrapezoidalSettings {
+    TrapezoidalSettings { paper: true, ..Default::default() }
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+}
+
+/// A panel of curves over time.
+fn over_time(title: &str, y_label: &str, series: Vec<(String, Vec<(f64, f64)>)>) -> Panel {
+    Panel {
+        title: title.to_owned(),
+        x_label: "time, s".to_owned(),
+        y_label: y_label.to_owned(),
+        series: series.into_iter().map(|(label, points)| Series { label, points, ..Default::default() }).collect(),
+        ..Default::default()
+    }
+}
+
+/// Table 10.1 and Figure 2.
+pub(super) fn double_pendulum(progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
+    let mut rows = Rows::new("double-pendulum", "PAGT");
+    let wall = Restitution { law: ImpactLaw::Poisson, normal: 0.1, tangential: 0.0 };
+    let system = DoublePendulum { gravity: 9.8, wall: Some(wall) };
+    let mut curves: [Vec<(f64, f64)>; 3] = Default::default();
+    for (i, (printed, reference)) in PENDULUM_TABLE.iter().enumerate() {
+        let power = i as i32 + 5;
+        let h = 0.5f64.powi(power);
+        progress(&format!("h = 2^-{power}"));
+        let mut run = simulation(system, DoublePendulum::start(), (h, 2.5), plain())?;
+        let (mut times, mut solves) = (Vec::new(), 0);
+        let is_finest = i + 1 == PENDULUM_TABLE.len();
+        run.run_with(|s| {
+            solves += s.last_step().report.solves.len();
+            if s.last_step().kind == StepKind::Impact {
+                times.push(s.state().t);
+            }
+            if is_finest {
+                let values = [s.state().q[0], s.state().q[2], system.energy(s.state())];
+                curves.iter_mut().zip(values).for_each(|(curve, value)| curve.push((s.state().t, value)));
+            }
+        })
+        .map_err(Box::new)?;
+        let q = &run.state().q;
+        let [first, second] = DoublePendulum::joint_values(q);
+        let found = [distance(q, &PENDULUM_END), -first, -second];
+        for (j, name) in ["error of the positions", "-Θ of the upper rod", "-Θ of the lower rod"].iter().enumerate() {
+            let quantity = format!("{name}, h = 2^-{power}");
+            rows.add(quantity, Some(printed[j]), Some(reference[j]), found[j], 1e-3 * reference[j].abs());
+        }
+        rows.add(format!("collisions, h = 2^-{power}"), None, Some(5.0), times.len() as f64, 0.0);
+        let expected = 2.5 / h + 15.0;
+        rows.add(format!("complementarity problems, h = 2^-{power}"), None, Some(expected), solves as f64, 0.0);
+        if is_finest {
+            for (number, (time, expected)) in times.iter().zip(COLLISIONS).enumerate() {
+                rows.add(format!("time of collision {}, s, h = 2^-11", number + 1), None, Some(expected), *time, 2e-6);
+            }
+            for (when, expected, energy) in [
+                ("start", PENDULUM_ENERGY[0], system.energy(&DoublePendulum::start())),
+                ("end", PENDULUM_ENERGY[1], system.energy(run.state())),
+            ] {
+                rows.add(format!("energy at the {when}, J, h = 2^-11"), None, Some(expected), energy, 1e-5);
+            }
+        }
+    }
+    let [first, second, energy] = curves;
+    let figure = Figure {
+        title: "A double pendulum beside a wall".to_owned(),
+        subtitle: "Potra, Anitescu, Gavrea and Trinkle, Figure 2; plain scheme, h = 2^-11, e = 0.1".to_owned(),
+        panels: vec![
+            over_time(
+                "Distance of the bobs from the wall",
+                "x, m",
+                vec![("upper bob".to_owned(), first), ("lower bob".to_owned(), second)],
+            ),
+            over_time("Total energy", "energy, J", vec![(String::new(), energy)]),
+        ],
+        columns: 2,
+        size: (1000, 430),
+        ..Default::default()
+    };
+    Ok(Reproduction { rows: rows.into_rows(), figures: vec![NamedFigure { name: "double-pendulum", figure }] })
+}
+
+/// One run of the carts.
+struct CartRun {
+    end: State,
+    first_impact: f64,
+    /// Largest deviation at the times of the grid.
+    deviation: f64,
+    /// Largest rise of the energy over a step, an impact counted as a whole.
+    rise: f64,
+    curves: [Vec<(f64, f64)>; 2],
+}
+
+fn run_carts(
+    carts: Carts,
+    start: State,
+    end: f64,
+    deviation: impl Fn(&[f64]) -> f64,
+) -> Result<CartRun, ReproduceError> {
+    let energy = |state: &State| {
+        let kinetic: f64 = state.v.iter().map(|v| 0.5 * v * v).sum();
+        kinetic + carts.potential_energy(state.t, &state.q).unwrap_or(0.0)
+    };
+    let mut run = simulation(carts, start, (CART_STEP, end), plain())?;
+    let mut before = energy(run.state());
+    let (mut first_impact, mut largest, mut rise) = (f64::NAN, 0.0f64, f64::NEG_INFINITY);
+    let mut curves: [Vec<(f64, f64)>; 2] = Default::default();
+    let mut steps = 0;
+    run.run_with(|s| {
+        let state = s.state();
+        if s.steps_done() > steps {
+            steps = s.steps_done();
+            largest = largest.max(deviation(&state.q));
+        }
+        let kind = s.last_step().kind;
+        if kind == StepKind::Impact && first_impact.is_nan() && !s.last_step().contacts.is_empty() {
+            first_impact = state.t;
+        }
+        let now = energy(state);
+        curves[0].push((state.t, deviation(&state.q)));
+        curves[1].push((state.t, now));
+        if kind != StepKind::Impact {
+            rise = rise.max(now - before);
+            before = now;
+        }
+    })
+    .map_err(Box::new)?;
+    Ok(CartRun { end: run.state().clone(), first_impact, deviation: largest, rise, curves })
+}
+
+/// A number as one writes it in a table, or the rigid link that it tends to.
+fn parameter(name: &str, value: f64) -> String {
+    if value.is_finite() { format!("{name} = {value:e}") } else { "rigid link".to_owned() }
+}
+
+/// Figures 4 and 5: deviation and energy of all rows of a table.
+fn cart_figure(name: &'static str, figure: &str, what: &str, runs: Vec<(String, CartRun)>) -> NamedFigure {
+    let (mut deviations, mut energies) = (Vec::new(), Vec::new());
+    for (label, run) in runs {
+        let [deviation, energy] = run.curves;
+        deviations.push((label.clone(), deviation));
+        energies.push((label, energy));
+    }
+    let figure = Figure {
+        title: "Two carts and a stopper".to_owned(),
+        subtitle: format!("Potra, Anitescu, Gavrea and Trinkle, {figure}; plain scheme, h = 0.01"),
+        panels: vec![over_time(what, "deviation, m", deviations), over_time("Total energy", "energy, J", energies)],
+        columns: 2,
+        size: (1000, 430),
+        ..Default::default()
+    };
+    NamedFigure { name, figure }
+}
+
+/// The carts with a stiffer and stiffer damper: Figure 4.
+pub(super) fn carts_damper(_progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
+    let mut rows = Rows::new("carts-damper", "PAGT");
+    let mut runs = Vec::new();
+    for (damping, deviation, impact, end) in DAMPER_TABLE {
+        let carts = Carts { stiffness: 100.0, damping };
+        let start = State::new(0.0, vec![0.1, 5.1], vec![-2.0, -2.0]);
+        let run = run_carts(carts, start, 4.0, |q| (q[1] - q[0] - 5.0).abs())?;
+        let at = parameter("δ", damping);
+        let tolerance = 6e-6 * deviation + 1e-12;
+        rows.add(format!("largest |x₂ - x₁ - 5|, m, {at}"), None, Some(deviation), run.deviation, tolerance);
+        rows.add(format!("first impact, s, {at}"), None, Some(impact), run.first_impact, 6e-11);
+        for (i, expected) in end.into_iter().enumerate() {
+            rows.add(format!("x{} at t = 4 s, m, {at}", i + 1), None, Some(expected), run.end.q[i], 6e-9);
+        }
+        rows.add(format!("largest rise of the energy, J, {at}"), None, Some(0.0), run.rise.max(0.0), 1e-12);
+        if damping.is_finite() {
+            runs.push((at, run));
+        }
+    }
+    let figure = cart_figure("carts-damper", "Figure 4", "Distance between the carts less 5 m", runs);
+    Ok(Reproduction { rows: rows.into_rows(), figures: vec![figure] })
+}
+
+/// The carts with a stiffer and stiffer spring: Figure 5.
+pub(super) fn carts_spring(_progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
+    let mut rows = Rows::new("carts-spring", "PAGT");
+    let mut runs = Vec::new();
+    let start = || State::new(0.0, vec![0.2, 5.2], vec![-3.0, -3.0]);
+    for (stiffness, deviation, end) in SPRING_TABLE {
+        let run = run_carts(Carts { stiffness, damping: 10.0 }, start(), 2.0, |q| (q[0] - Carts::EQUILIBRIUM).abs())?;
+        let at = parameter("γ", stiffness);
+        let tolerance = 6e-6 * deviation + 1e-12;
+        rows.add(format!("largest |x₁ - 0.2|, m, {at}"), None, Some(deviation), run.deviation, tolerance);
+        if stiffness == SPRING_TABLE[0].0 {
+            rows.add(format!("impact, s, {at}"), None, Some(SPRING_IMPACT), run.first_impact, 6e-11);
+        }
+        for (i, expected) in end.into_iter().enumerate() {
+            rows.add(format!("x{} at t = 2 s, m, {at}", i + 1), None, Some(expected), run.end.q[i], 6e-9);
+        }
+        rows.add(format!("largest rise of the energy, J, {at}"), None, Some(0.0), run.rise.max(0.0), 1e-12);
+        if stiffness.is_finite() {
+            runs.push((at, run));
+        }
+    }
+    let stiff = run_carts(Carts { stiffness: 1e10, damping: 1e10 }, start(), 2.0, |_| 0.0)?;
+    rows.add("largest rise of the energy, J, γ = δ = 1e10", None, Some(0.0), stiff.rise.max(0.0), 1e-12);
+    let figure = cart_figure("carts-spring", "Figure 5", "Distance of the first cart from the unloaded spring", runs);
+    Ok(Reproduction { rows: rows.into_rows(), figures: vec![figure] })
+}
+
+/// The free top: order two with quaternions and the gyroscopic term.
+pub(super) fn free_top(progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
+    let mut rows = Rows::new("free-top", "PAGT");
+    let mut errors = Vec::new();
+    let mut curves: [Vec<(f64, f64)>; 3] = Default::default();
+    for power in 4..=10 {
+        let h = 0.5f64.powi(power);
+        progress(&format!("h = 2^-{power}"));
+        let mut run = simulation(FreeTop::default(), FreeTop::start(), (h, 10.0), TrapezoidalSettings::default())?;
+        curves = Default::default();
+        run.run_with(|s| {
+            curves.iter_mut().zip(&s.state().v).for_each(|(curve, rate)| curve.push((s.state().t, *rate)));
+        })
+        .map_err(Box::new)?;
+        errors.push((h, distance(&run.state().v, &TOP_END)));
+    }
+    let finest = errors[errors.len() - 1].1;
+    rows.add("error of the angular velocity, rad/s, h = 2^-10", None, Some(1.294e-6), finest, 1e-9);
+    rows.add("order over six halvings", Some(2.0), None, fitted_order(&errors), 0.05);
+    let labels = ["about the axis of moment 1", "of moment 2", "of moment 3"];
+    let series = labels.iter().map(|label| (*label).to_owned()).zip(curves).collect();
+    let figure = Figure {
+        title: "A free top".to_owned(),
+        subtitle: "moments 1, 2, 3 kg m²; trapezoidal scheme, h = 2^-10".to_owned(),
+        panels: vec![over_time("Angular velocity in body axes", "rad/s", series)],
+        columns: 1,
+        size: (700, 400),
+        ..Default::default()
+    };
+    Ok(Reproduction { rows: rows.into_rows(), figures: vec![NamedFigure { name: "free-top", figure }] })
+}
