@@ -43,7 +43,9 @@ pub use formulation::planar_relay::{BoxProgram, PlanarRelay, PlanarRelaySettings
 pub use formulation::pyramid::{Directions, Pyramid, PyramidSettings};
 pub use friction::FrictionLaw;
 pub use inertia::Inertia;
-pub use linear_system::{LinearContact, LinearFriction, LinearSystem, LinearSystemData, LinearSystemError};
+pub use linear_system::{
+    LinearContact, LinearFriction, LinearJoint, LinearSystem, LinearSystemData, LinearSystemError,
+};
 pub use row::Row;
 pub use scheme::moreau_midpoint::{MoreauMidpoint, MoreauMidpointSettings};
 pub use scheme::stewart_trinkle::{StewartTrinkle, StewartTrinkleSettings, Version};
