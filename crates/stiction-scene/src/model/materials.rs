@@ -22,7 +22,7 @@ impl Reader<'_> {
                 return Err(place.key("name").fault("a material has an empty name", "give it a name"));
             }
             let own = (material.friction, material.restitution, material.tangential_restitution);
-            surfaces.push(self.surface(&place, own)?);
+            surfaces.push(surface(&scene.scheme, &place, own)?);
         }
         let mut pairs = BTreeMap::new();
         for (index, pair) in scene.pairs.iter().enumerate() {
@@ -30,7 +30,8 @@ impl Reader<'_> {
             let names = two(place.key("materials"), "materials", &pair.materials)?;
             let first = self.material(place.key("materials").index(0), names[0])?;
             let second = self.material(place.key("materials").index(1), names[1])?;
-            let surface = self.surface(&place, (pair.friction, pair.restitution, pair.tangential_restitution))?;
+            let own = (pair.friction, pair.restitution, pair.tangential_restitution);
+            let surface = surface(&scene.scheme, &place, own)?;
             if first == second {
                 let message = format!("the pair is `{}` twice", names[0]);
                 let help = "the `friction` of a material is its friction against itself; a pair has two different ones";
@@ -45,19 +46,23 @@ impl Reader<'_> {
         let materials = named.map(|(entry, surface)| Material { name: entry.name.clone(), surface });
         Ok(MaterialTable { materials: materials.collect(), pairs, rule: scene.contact.combine })
     }
+}
 
-    /// Friction and the two restitutions of a material or a pair, checked.
-    fn surface(&self, place: &Place, (friction, normal, tangential): (f64, f64, f64)) -> Result<Surface, Fault> {
-        not_negative(place.key("friction"), "the coefficient of friction", friction, "")?;
-        for (key, value) in [("restitution", normal), ("tangential-restitution", tangential)] {
-            from_zero_to_one(place.key(key), &format!("the coefficient of {}", key.replace('-', " ")), value)?;
-            if value > 0.0 && matches!(self.scene.scheme, SchemeSettings::StewartTrinkle(_)) {
-                let message =
-                    format!("`{key}` is {value:?}, but the impacts of the scheme `stewart-trinkle` are inelastic");
-                let help = "choose a scheme with restitution, `[scheme.moreau-midpoint]`, or leave the key out";
-                return Err(place.key(key).fault(message, help));
-            }
+/// Friction and the two restitutions of a material, a pair or a contact, checked.
+pub(super) fn surface(
+    scheme: &SchemeSettings,
+    place: &Place,
+    (friction, normal, tangential): (f64, f64, f64),
+) -> Result<Surface, Fault> {
+    not_negative(place.key("friction"), "the coefficient of friction", friction, "")?;
+    for (key, value) in [("restitution", normal), ("tangential-restitution", tangential)] {
+        from_zero_to_one(place.key(key), &format!("the coefficient of {}", key.replace('-', " ")), value)?;
+        if value > 0.0 && matches!(scheme, SchemeSettings::StewartTrinkle(_)) {
+            let message =
+                format!("`{key}` is {value:?}, but the impacts of the scheme `stewart-trinkle` are inelastic");
+            let help = "choose a scheme with restitution, `[scheme.moreau-midpoint]`, or leave the key out";
+            return Err(place.key(key).fault(message, help));
         }
-        Ok(Surface { friction, restitution: Restitution { normal, tangential } })
     }
+    Ok(Surface { friction, restitution: Restitution { normal, tangential } })
 }
