@@ -53,10 +53,13 @@ pub fn check(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
             say!("{}: {}: {}", finding.place, word(finding.severity), finding.message);
         }
         let simulation = loaded.build()?;
+        let what = match &loaded.scene.system {
+            Some(system) => format!("a system with {} contacts", system.contacts.len()),
+            None => format!("{} bodies", loaded.scene.bodies.len()),
+        };
         say!(
-            "{}: {} bodies, {} degrees of freedom, {} steps of {} s{}",
+            "{}: {what}, {} degrees of freedom, {} steps of {} s{}",
             loaded.scene.name,
-            loaded.scene.bodies.len(),
             simulation.system().velocity_count(),
             simulation.grid().step_count(),
             simulation.grid().step,
