@@ -53,9 +53,11 @@ pub fn check(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
             say!("{}: {}: {}", finding.place, word(finding.severity), finding.message);
         }
         let simulation = loaded.build()?;
-        let what = match &loaded.scene.system {
-            Some(system) => format!("a system with {} contacts", system.contacts.len()),
-            None => format!("{} bodies", loaded.scene.bodies.len()),
+        let what = match (&loaded.scene.system, loaded.scene.bodies.len()) {
+            (Some(system), _) if system.contacts.len() == 1 => "a system with 1 contact".to_owned(),
+            (Some(system), _) => format!("a system with {} contacts", system.contacts.len()),
+            (None, 1) => "1 body".to_owned(),
+            (None, count) => format!("{count} bodies"),
         };
         say!(
             "{}: {what}, {} degrees of freedom, {} steps of {} s{}",

@@ -495,8 +495,7 @@ fn first_bad_pivot(matrix: &Mat<f64>) -> Option<(usize, f64)> {
     let mut factor = Mat::<f64>::zeros(n, n);
     for j in 0..n {
         let pivot = matrix[(j, j)] - (0..j).map(|k| factor[(j, k)] * factor[(j, k)]).sum::<f64>();
-        // Also where it is not a number.
-        if !(pivot > PIVOT_TOLERANCE * matrix[(j, j)].abs()) {
+        if pivot.is_nan() || pivot <= PIVOT_TOLERANCE * matrix[(j, j)].abs() {
             return Some((j, pivot));
         }
         factor[(j, j)] = pivot.sqrt();

@@ -79,7 +79,7 @@ pub fn lint(loaded: &Loaded) -> Result<Vec<Finding>, SceneError> {
             linter.findings
         }
         SceneSystem::Matrices(system) => {
-            let mut linter = Linter { loaded, system, findings: Vec::new() };
+            let mut linter = Linter { loaded, system: &**system, findings: Vec::new() };
             linter.gaps(&start);
             linter.joints(&start);
             linter.painleve();

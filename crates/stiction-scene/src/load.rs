@@ -42,7 +42,7 @@ pub enum SceneSystem {
     /// Bodies in the plane or in space.
     Bodies(Box<Multibody>),
     /// A system given by matrices.
-    Matrices(LinearSystem),
+    Matrices(Box<LinearSystem>),
 }
 
 impl Loaded {
@@ -101,7 +101,7 @@ pub fn load(argument: &str, overrides: &[String]) -> Result<Loaded, SceneError> 
 /// # Errors
 /// [`SceneError`] with the place of the mistake and the remedy.
 pub fn parse(text: &str, file_name: &str) -> Result<Loaded, SceneError> {
-    let (scene, _, warnings) = check(text, file_name)?;
+    let Checked { scene, warnings, .. } = check(text, file_name)?;
     let source = SceneSource { file_name: file_name.to_owned(), text: text.to_owned(), overrides: Vec::new() };
     Ok(Loaded { scene, source, warnings })
 }
@@ -155,7 +155,7 @@ impl Scene {
         let (system, state) = self.build_system()?;
         let system: Box<dyn MechanicalSystem> = match system {
             SceneSystem::Bodies(bodies) => bodies,
-            SceneSystem::Matrices(system) => Box::new(system),
+            SceneSystem::Matrices(system) => system,
         };
         let solver = ContactSolver::new(self.method.clone()).expect("the directions were checked");
         let scheme: Box<dyn Scheme> = match &self.scheme {
@@ -172,8 +172,8 @@ impl Scene {
     /// [`SceneError`] when the scene does not pass the checks; its lines are those of [`Scene::to_toml`].
     pub fn build_system(&self) -> Result<(SceneSystem, State), SceneError> {
         // Through the text: the fields are public, so anything may stand in them, and a message needs a place to show.
-        let (_, system, _) = check(&self.to_toml(), &self.resolved_name())?;
-        Ok(system)
+        let Checked { system, start, .. } = check(&self.to_toml(), &self.resolved_name())?;
+        Ok((system, start))
     }
 
     /// The system of bodies and its state at the start.
@@ -197,15 +197,23 @@ impl Scene {
     }
 }
 
+/// A scene that passed every check, and what was made of it on the way.
+struct Checked {
+    scene: Scene,
+    system: SceneSystem,
+    start: State,
+    warnings: Vec<String>,
+}
+
 /// Everything there is to check: syntax, version, numbers, keys and types, meaning.
-fn check(text: &str, file_name: &str) -> Result<(Scene, (SceneSystem, State), Vec<String>), SceneError> {
+fn check(text: &str, file_name: &str) -> Result<Checked, SceneError> {
     let document = DeTable::parse(text).map_err(|error| syntax_error(file_name, text, &error))?;
     let locate = |fault: Fault| fault.locate(file_name, text);
     check_format(document.get_ref()).map_err(locate)?;
     check_finite(document.get_ref()).map_err(locate)?;
     let mut scene: Scene = toml::from_str(text).map_err(|error| key_error(file_name, text, &error))?;
     let mut warnings = Vec::new();
-    let system = match &scene.system {
+    let (system, start) = match &scene.system {
         None => {
             let model = model(&scene, &mut warnings).map_err(locate)?;
             let multibody = Multibody::new(model).map_err(|error| locate(body_fault(&scene, &error)))?;
@@ -217,11 +225,11 @@ fn check(text: &str, file_name: &str) -> Result<(Scene, (SceneSystem, State), Ve
             keys.sort_by_key(|key| key.span().start);
             check_no_bodies(keys.iter().map(|key| key.get_ref().as_ref())).map_err(locate)?;
             let (system, start) = linear_system(&scene, entry).map_err(locate)?;
-            (SceneSystem::Matrices(system), start)
+            (SceneSystem::Matrices(Box::new(system)), start)
         }
     };
     resolve(&mut scene);
-    Ok((scene, system, warnings))
+    Ok(Checked { scene, system, start, warnings })
 }
 
 /// Checks the version first: keys of another one would only confuse.

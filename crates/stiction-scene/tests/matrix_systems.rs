@@ -57,7 +57,7 @@ fn assert_error(from: &str, to: &str, display: &str, help: &str) {
 
 fn matrices(loaded: &Loaded) -> LinearSystem {
     match loaded.build_system().unwrap().0 {
-        SceneSystem::Matrices(system) => system,
+        SceneSystem::Matrices(system) => *system,
         SceneSystem::Bodies(_) => panic!("bodies"),
     }
 }
