@@ -53,10 +53,15 @@ pub fn check(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
             say!("{}: {}: {}", finding.place, word(finding.severity), finding.message);
         }
         let simulation = loaded.build()?;
+        let what = match (&loaded.scene.system, loaded.scene.bodies.len()) {
+            (Some(system), _) if system.contacts.len() == 1 => "a system with 1 contact".to_owned(),
+            (Some(system), _) => format!("a system with {} contacts", system.contacts.len()),
+            (None, 1) => "1 body".to_owned(),
+            (None, count) => format!("{count} bodies"),
+        };
         say!(
-            "{}: {} bodies, {} degrees of freedom, {} steps of {} s{}",
+            "{}: {what}, {} degrees of freedom, {} steps of {} s{}",
             loaded.scene.name,
-            loaded.scene.bodies.len(),
             simulation.system().velocity_count(),
             simulation.grid().step_count(),
             simulation.grid().step,

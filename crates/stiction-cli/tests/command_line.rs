@@ -58,6 +58,11 @@ fn check_finds_what_looks_wrong() {
     let overlap = ["check", "rod", "--set", "body.rod.position=[0.0, 0.0]"];
     expect(&stiction(dir.path(), &overlap), 1, &["rod", "table"]);
     assert_eq!(json(&stiction(dir.path(), &["check", "rod", "--json"]))["ok"], true);
+    let expected =
+        ["`lower-sleeve` is closed by 8.8", "a system with 3 contacts, 3 degrees of freedom", "nothing wrong"];
+    expect(&stiction(dir.path(), &["check", "woodpecker"]), 0, &expected);
+    let singular = ["check", "woodpecker", "--set", "system.mass.0=[0, 0, 0]"];
+    expect(&stiction(dir.path(), &singular), 2, &["the mass matrix is not symmetric"]);
 }
 
 #[test]

@@ -49,7 +49,9 @@ pub use formulation::pyramid::{Directions, Pyramid, PyramidSettings};
 pub use friction::FrictionLaw;
 pub use inertia::Inertia;
 pub use joint_residual::joint_residual;
-pub use linear_system::{LinearContact, LinearFriction, LinearSystem, LinearSystemData, LinearSystemError};
+pub use linear_system::{
+    LinearContact, LinearFriction, LinearJoint, LinearSystem, LinearSystemData, LinearSystemError,
+};
 pub use row::Row;
 pub use scheme::collision::ImpactOrder;
 pub use scheme::moreau_midpoint::{MoreauMidpoint, MoreauMidpointSettings};

@@ -1,20 +1,27 @@
 //! Systems given by matrices: constant inertia, linear damping and springs, affine gaps.
 //!
-//! $$ M \dot v = f - C v - K q + \text{contact forces}, \qquad \dot q = v, \qquad g_i = g_{0i} + n_i q + \hat g_i t. $$
+//! $$ M \dot v = f - C v - K q + \text{contact, friction and joint forces}, \qquad \dot q = v, $$
+//!
+//! with gaps $g_i = g_{0i} + n_i q + \hat g_i t \ge 0$ and joints $\Theta_j = \Theta_{0j} + \nu_j q + \hat \Theta_j t = 0$.
 //!
 //! Small motions of mechanisms with clearance are such systems: the woodpecker toy of \[GS05\], carts between stops.
 
 use faer::Mat;
 
 use crate::{
-    Contact, ContactId, ForceCause, FrictionElement, FrictionLaw, Inertia, MechanicalSystem, Restitution, Row, State,
+    Contact, ContactId, ForceCause, FrictionElement, FrictionLaw, Inertia, Joint, MechanicalSystem, Restitution, Row,
+    State,
 };
 
 /// Entries of $K - K^T$ up to this, relative to the largest of $K$, are rounding.
 const SYMMETRY_TOLERANCE: f64 = 1e-12;
 
+/// Pivots of Cholesky's factorisation up to this, relative to their entry on the diagonal, are zero. Too large: light bodies on
+/// heavy ones are refused. Too small: a singular matrix passes by its rounding.
+const PIVOT_TOLERANCE: f64 = 1e-14;
+
 /// A system given by matrices. One that exists is well formed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LinearSystem {
     coordinates: Vec<String>,
     mass: Mat<f64>,
@@ -24,10 +31,11 @@ pub struct LinearSystem {
     force: Vec<f64>,
     contacts: Vec<LinearContact>,
     friction: Vec<LinearFriction>,
+    joints: Vec<LinearJoint>,
 }
 
 /// What a [`LinearSystem`] is made of. Sizes are checked when the system is made.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinearSystemData {
     /// Names of the coordinates; the names of the velocities begin with `v_`.
     pub coordinates: Vec<String>,
@@ -43,6 +51,8 @@ pub struct LinearSystemData {
     pub contacts: Vec<LinearContact>,
     /// Friction elements without a normal row.
     pub friction: Vec<LinearFriction>,
+    /// Bilateral constraints; their rows are linearly independent.
+    pub joints: Vec<LinearJoint>,
 }
 
 /// A contact with an affine gap.
@@ -79,6 +89,19 @@ pub struct LinearFriction {
     pub bound: f64,
 }
 
+/// A bilateral constraint with an affine value, one row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinearJoint {
+    /// Name, for messages.
+    pub name: String,
+    /// Value $\Theta$ at $q = 0$, $t = 0$.
+    pub value: f64,
+    /// The row $\nu$.
+    pub row: Vec<f64>,
+    /// Rate $\hat \Theta$ that does not come from $v$: a drive.
+    pub drift: f64,
+}
+
 /// What is wrong with the data of a linear system.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LinearSystemError {
@@ -102,11 +125,36 @@ pub enum LinearSystemError {
         /// What to do.
         remedy: &'static str,
     },
-    /// The mass matrix is singular or not symmetric and positive definite.
-    #[error("the mass matrix is not symmetric and positive definite: {reason}")]
-    Mass {
-        /// What shows it.
-        reason: String,
+    /// The mass matrix is not symmetric.
+    #[error(
+        "the mass matrix is not symmetric: entries ({0}, {1}) and ({1}, {0}) differ, {lower:?} and {upper:?}",
+        row + 1, column + 1
+    )]
+    Asymmetric {
+        /// Row of the entry below the diagonal, from 0.
+        row: usize,
+        /// Its column, from 0.
+        column: usize,
+        /// The entry below the diagonal.
+        lower: f64,
+        /// The one above it.
+        upper: f64,
+    },
+    /// The mass matrix is singular or has a negative direction.
+    #[error("the mass matrix is not positive definite: the pivot of coordinate `{coordinate}` is {pivot:.1e}")]
+    Indefinite {
+        /// The first coordinate that has no inertia of its own.
+        coordinate: String,
+        /// What Cholesky's factorisation leaves of its entry on the diagonal.
+        pivot: f64,
+    },
+    /// A joint repeats what others say.
+    #[error("the row of joint `{name}` is zero, or a combination of the rows of the joints before it")]
+    Redundant {
+        /// The joint.
+        name: String,
+        /// Its number, from 0.
+        index: usize,
     },
     /// A contact or friction element has a number of rows that no method can treat.
     #[error("{what} has {found} rows of sliding velocity, but {expected} are possible")]
@@ -128,7 +176,7 @@ impl LinearSystem {
     pub fn new(data: LinearSystemData) -> Result<Self, LinearSystemError> {
         let n = data.coordinates.len();
         let mass = matrix("the mass matrix", &data.mass, n)?;
-        check_mass(&mass)?;
+        check_mass(&mass, &data.coordinates)?;
         let damping = matrix_or_zero("the damping matrix", &data.damping, n)?;
         let stiffness = matrix_or_zero("the stiffness matrix", &data.stiffness, n)?;
         let force = if data.force.is_empty() { vec![0.0; n] } else { data.force };
@@ -164,6 +212,13 @@ impl LinearSystem {
             check_tangents(&what("the rows of sliding velocity"), &element.tangents, &element.tangent_drift, n)?;
             check_range(&what("the bound"), element.bound, f64::INFINITY)?;
         }
+        for joint in &data.joints {
+            let what = |part: &str| format!("{part} of joint `{}`", joint.name);
+            check_row(&what("the row"), &joint.row, n)?;
+            check_finite(&what("the value"), joint.value)?;
+            check_finite(&what("the drift"), joint.drift)?;
+        }
+        check_joints(&mass, &data.joints)?;
         let size = (0..n).flat_map(|i| (0..n).map(move |j| (i, j)));
         let (largest, asymmetry) = size.fold((0.0f64, 0.0f64), |(largest, asymmetry), (i, j)| {
             (largest.max(stiffness[(i, j)].abs()), asymmetry.max((stiffness[(i, j)] - stiffness[(j, i)]).abs()))
@@ -177,6 +232,7 @@ impl LinearSystem {
             force,
             contacts: data.contacts,
             friction: data.friction,
+            joints: data.joints,
         })
     }
 
@@ -188,6 +244,36 @@ impl LinearSystem {
     /// The possible contacts.
     pub fn linear_contacts(&self) -> &[LinearContact] {
         &self.contacts
+    }
+
+    /// The friction elements.
+    pub fn linear_friction(&self) -> &[LinearFriction] {
+        &self.friction
+    }
+
+    /// The joints.
+    pub fn linear_joints(&self) -> &[LinearJoint] {
+        &self.joints
+    }
+
+    /// Mass matrix $M$.
+    pub fn mass(&self) -> &Mat<f64> {
+        &self.mass
+    }
+
+    /// Damping matrix $C$.
+    pub fn damping(&self) -> &Mat<f64> {
+        &self.damping
+    }
+
+    /// Stiffness matrix $K$.
+    pub fn stiffness(&self) -> &Mat<f64> {
+        &self.stiffness
+    }
+
+    /// Constant force $f$.
+    pub fn constant_force(&self) -> &[f64] {
+        &self.force
     }
 
     /// Gap of a contact.
@@ -273,6 +359,14 @@ impl MechanicalSystem for LinearSystem {
         }));
     }
 
+    fn joints(&self, t: f64, q: &[f64], out: &mut Vec<Joint>) {
+        out.extend(self.joints.iter().map(|joint| Joint {
+            value: joint.value + joint.drift * t + dot(&joint.row, q),
+            row: Row::from_dense(&joint.row),
+            drift: joint.drift,
+        }));
+    }
+
     fn potential_energy(&self, _t: f64, q: &[f64]) -> Option<f64> {
         if !self.has_potential {
             return None;
@@ -296,8 +390,9 @@ impl MechanicalSystem for LinearSystem {
         self.contacts[id.feature as usize].name.clone()
     }
 
-    fn body_names(&self, id: ContactId) -> (String, String) {
-        (self.contact_name(id), String::new())
+    /// Empty: there are coordinates and contacts, and no bodies.
+    fn body_names(&self, _id: ContactId) -> (String, String) {
+        (String::new(), String::new())
     }
 }
 
@@ -357,19 +452,105 @@ fn check_range(what: &str, value: f64, largest: f64) -> Result<(), LinearSystemE
     Err(LinearSystemError::Value { what: what.to_owned(), value, remedy })
 }
 
-/// Symmetric, and positive definite by its Cholesky factor.
-fn check_mass(mass: &Mat<f64>) -> Result<(), LinearSystemError> {
-    let n = mass.nrows();
-    for i in 0..n {
-        for j in 0..i {
-            if (mass[(i, j)] - mass[(j, i)]).abs() > SYMMETRY_TOLERANCE * mass[(i, i)].abs().max(mass[(j, j)].abs()) {
-                let reason = format!("entries ({}, {}) and ({}, {}) differ", i + 1, j + 1, j + 1, i + 1);
-                return Err(LinearSystemError::Mass { reason });
+/// Symmetric, and positive definite by the pivots of Cholesky's factorisation.
+fn check_mass(mass: &Mat<f64>, coordinates: &[String]) -> Result<(), LinearSystemError> {
+    for row in 0..mass.nrows() {
+        for column in 0..row {
+            let (lower, upper) = (mass[(row, column)], mass[(column, row)]);
+            let scale = mass[(row, row)].abs().max(mass[(column, column)].abs());
+            if (lower - upper).abs() > SYMMETRY_TOLERANCE * scale {
+                return Err(LinearSystemError::Asymmetric { row, column, lower, upper });
             }
         }
     }
+    match first_bad_pivot(mass) {
+        None => Ok(()),
+        Some((index, pivot)) => Err(LinearSystemError::Indefinite { coordinate: coordinates[index].clone(), pivot }),
+    }
+}
+
+/// Joints are independent when $\nu M^{-1} \nu^T$ is positive definite.
+fn check_joints(mass: &Mat<f64>, joints: &[LinearJoint]) -> Result<(), LinearSystemError> {
+    let n = mass.nrows();
     let mut inertia = Inertia::default();
     let entries: Vec<f64> = (0..n * n).map(|k| mass[(k / n, k % n)]).collect();
     inertia.push_block(n, &entries);
-    inertia.factor().map_err(|error| LinearSystemError::Mass { reason: error.to_string() })
+    inertia.factor().expect("the mass matrix is positive definite");
+    let solved = |joint: &LinearJoint| {
+        let mut row = joint.row.clone();
+        inertia.solve_in_place(&mut row);
+        row
+    };
+    let solved: Vec<Vec<f64>> = joints.iter().map(solved).collect();
+    let delassus = Mat::from_fn(joints.len(), joints.len(), |i, j| dot(&joints[i].row, &solved[j]));
+    match first_bad_pivot(&delassus) {
+        None => Ok(()),
+        Some((index, _)) => Err(LinearSystemError::Redundant { name: joints[index].name.clone(), index }),
+    }
+}
+
+/// Where Cholesky's factorisation of a symmetric matrix meets a pivot that is not positive, and the pivot.
+fn first_bad_pivot(matrix: &Mat<f64>) -> Option<(usize, f64)> {
+    let n = matrix.nrows();
+    let mut factor = Mat::<f64>::zeros(n, n);
+    for j in 0..n {
+        let pivot = matrix[(j, j)] - (0..j).map(|k| factor[(j, k)] * factor[(j, k)]).sum::<f64>();
+        if pivot.is_nan() || pivot <= PIVOT_TOLERANCE * matrix[(j, j)].abs() {
+            return Some((j, pivot));
+        }
+        factor[(j, j)] = pivot.sqrt();
+        for i in j + 1..n {
+            let rest = matrix[(i, j)] - (0..j).map(|k| factor[(i, k)] * factor[(j, k)]).sum::<f64>();
+            factor[(i, j)] = rest / factor[(j, j)];
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_carts() -> LinearSystemData {
+        LinearSystemData {
+            coordinates: ["a", "b"].map(str::to_owned).to_vec(),
+            mass: vec![vec![1.0, 0.0], vec![0.0, 3.0]],
+            ..Default::default()
+        }
+    }
+
+    fn joint(name: &str, row: [f64; 2]) -> LinearJoint {
+        LinearJoint { name: name.to_owned(), row: row.to_vec(), ..Default::default() }
+    }
+
+    #[test]
+    fn the_value_of_a_joint_is_affine_in_place_and_time() {
+        let rod = LinearJoint { value: -0.5, drift: 0.25, ..joint("rod", [-1.0, 1.0]) };
+        let system = LinearSystem::new(LinearSystemData { joints: vec![rod], ..two_carts() }).unwrap();
+        let mut joints = Vec::new();
+        system.joints(2.0, &[1.0, 3.0], &mut joints);
+        // -0.5 - 1 + 3 + 2 · 0.25.
+        assert_eq!(joints, [Joint { value: 2.0, row: Row::from_dense(&[-1.0, 1.0]), drift: 0.25 }]);
+    }
+
+    #[test]
+    fn joints_that_repeat_others_are_refused() {
+        let make = |joints: Vec<LinearJoint>| LinearSystem::new(LinearSystemData { joints, ..two_carts() });
+        assert!(make(vec![joint("one", [1.0, 0.0]), joint("two", [1.0, 1.0])]).is_ok());
+        for joints in [vec![joint("one", [0.1, 0.3]), joint("two", [0.2, 0.6])], vec![joint("two", [0.0, 0.0])]] {
+            let index = joints.len() - 1;
+            let expected = LinearSystemError::Redundant { name: "two".to_owned(), index };
+            assert_eq!(make(joints).unwrap_err(), expected);
+        }
+    }
+
+    #[test]
+    fn a_mass_matrix_that_only_rounding_keeps_regular_is_refused() {
+        // The second row is three times the first: without rounding the second pivot is zero.
+        let mass = vec![vec![0.1, 0.3], vec![0.3, 0.9]];
+        let error = LinearSystem::new(LinearSystemData { mass, ..two_carts() }).unwrap_err();
+        assert!(matches!(&error, LinearSystemError::Indefinite { coordinate, .. } if coordinate == "b"), "{error}");
+        let mass = vec![vec![1e-6, 0.0], vec![0.0, 1e9]];
+        assert!(LinearSystem::new(LinearSystemData { mass, ..two_carts() }).is_ok());
+    }
 }

@@ -264,7 +264,10 @@ fn malformed_matrices_are_refused_by_name() {
         LinearSystem::new(data).unwrap_err().to_string()
     };
     for (message, part) in [
-        (refused(&|d| d.mass = vec![vec![1.0, 1.0], vec![1.0, 1.0]]), "not symmetric and positive definite"),
+        (
+            refused(&|d| d.mass = vec![vec![1.0, 1.0], vec![1.0, 1.0]]),
+            "not positive definite: the pivot of coordinate `b` is 0.0e0",
+        ),
         (refused(&|d| d.mass = vec![vec![1.0, 0.5], vec![0.0, 1.0]]), "entries (2, 1) and (1, 2) differ"),
         (refused(&|d| d.mass = vec![vec![1.0, 0.0]]), "the mass matrix, by rows, has 1 entries"),
         (refused(&|d| d.stiffness = vec![vec![1.0], vec![0.0, 1.0]]), "row 1 of the stiffness matrix has 1 entries"),

@@ -14,11 +14,12 @@ pub mod scene;
 pub mod scene_error;
 pub mod set;
 pub mod summary;
+pub mod system_entry;
 pub mod table_file;
 
 pub use builtin::{BuiltinScene, template};
 pub use lint::{Finding, Severity, lint};
-pub use load::{Loaded, SceneSource, load, parse, parse_with};
+pub use load::{Loaded, SceneSource, SceneSystem, load, parse, parse_with};
 pub use scene::Scene;
 pub use scene_error::{SceneError, TextError};
 pub use set::apply_overrides;

@@ -6,10 +6,11 @@ use std::f64::consts::TAU;
 use stiction_bodies::glamx::{DQuat, DVec3};
 use stiction_bodies::shape::combined_mass_properties;
 use stiction_bodies::{Body, BodyKind, Dimension, Multibody, PlacedShape, Shape};
-use stiction_dynamics::{MechanicalSystem, State};
+use stiction_dynamics::{Inertia, LinearSystem, MechanicalSystem, Row, State};
 
-use crate::load::Loaded;
+use crate::load::{Loaded, SceneSystem};
 use crate::model::{Collisions, extent};
+use crate::scene::SchemeSettings;
 use crate::scene_error::{Place, SceneError, line_and_column, span_of};
 
 /// Shapes that overlap by less than this at the start, in metres, touch. Too large: real overlaps pass. Too small: rounding
@@ -62,30 +63,41 @@ pub struct Finding {
 /// # Errors
 /// [`SceneError`] when the scene was changed after it was loaded and can no longer be built.
 pub fn lint(loaded: &Loaded) -> Result<Vec<Finding>, SceneError> {
-    let (system, start) = loaded.build_multibody()?;
-    let mut linter = Linter { loaded, system: &system, findings: Vec::new() };
-    for warning in &loaded.warnings {
-        linter.add(Severity::Warning, Place::default(), warning.clone());
-    }
-    linter.free_bodies();
-    linter.gravity();
-    linter.densities();
-    linter.speeds();
-    linter.overlaps(&start);
-    linter.painleve();
-    let mut findings = linter.findings;
+    let (system, start) = loaded.build_system()?;
+    let mut findings = match &system {
+        SceneSystem::Bodies(bodies) => {
+            let mut linter = Linter { loaded, system: &**bodies, findings: Vec::new() };
+            for warning in &loaded.warnings {
+                linter.add(Severity::Warning, Place::default(), warning.clone());
+            }
+            linter.free_bodies();
+            linter.gravity();
+            linter.densities();
+            linter.speeds();
+            linter.overlaps(&start);
+            linter.painleve();
+            linter.findings
+        }
+        SceneSystem::Matrices(system) => {
+            let mut linter = Linter { loaded, system: &**system, findings: Vec::new() };
+            linter.gaps(&start);
+            linter.joints(&start);
+            linter.painleve();
+            linter.findings
+        }
+    };
     findings.sort_by_key(|(offset, _)| *offset);
     Ok(findings.into_iter().map(|(_, finding)| finding).collect())
 }
 
-struct Linter<'a> {
+struct Linter<'a, S> {
     loaded: &'a Loaded,
-    system: &'a Multibody,
+    system: &'a S,
     /// With the byte of the file that it is about.
     findings: Vec<(usize, Finding)>,
 }
 
-impl Linter<'_> {
+impl<S> Linter<'_, S> {
     fn add(&mut self, severity: Severity, place: Place, message: String) {
         let source = &self.loaded.source;
         let offset = span_of(&source.text, &place, false).start;
@@ -93,7 +105,9 @@ impl Linter<'_> {
         let place = format!("{}:{line}:{column}", source.file_name);
         self.findings.push((offset, Finding { severity, message, place }));
     }
+}
 
+impl Linter<'_, Multibody> {
     /// A file that lacks its end may still be a scene, with too few bodies.
     fn free_bodies(&mut self) {
         if !self.system.model().bodies.iter().any(|body| body.kind.is_free()) {
@@ -245,6 +259,76 @@ impl Linter<'_> {
         }
         for (body, message) in notes {
             self.add(Severity::Note, Place::top("body").index(body), message);
+        }
+    }
+}
+
+impl Linter<'_, LinearSystem> {
+    fn gaps(&mut self, start: &State) {
+        for (index, contact) in self.system.linear_contacts().iter().enumerate() {
+            let gap = self.system.gap(index, start.t, &start.q);
+            if gap >= -OVERLAP {
+                continue;
+            }
+            let what = format!("contact `{}` is closed by {:.3e} m too much at the start", contact.name, -gap);
+            let (severity, message) = match self.loaded.scene.scheme {
+                SchemeSettings::MoreauMidpoint(_) => (
+                    Severity::Note,
+                    format!("{what}; the scheme `moreau-midpoint` takes it as closed and leaves it so"),
+                ),
+                SchemeSettings::StewartTrinkle(_) => (
+                    Severity::Warning,
+                    format!("{what}: change its `gap` or the position; the first step pushes it open"),
+                ),
+            };
+            self.add(severity, Place::top("system").key("contact").index(index).key("gap"), message);
+        }
+    }
+
+    fn joints(&mut self, start: &State) {
+        let mut joints = Vec::new();
+        self.system.joints(start.t, &start.q, &mut joints);
+        for (index, (joint, entry)) in joints.iter().zip(self.system.linear_joints()).enumerate() {
+            let (name, rate) = (&entry.name, joint.row.dot(&start.v) + joint.drift);
+            let place = Place::top("system").key("joint").index(index);
+            if joint.value.abs() > OVERLAP {
+                let message = format!(
+                    "joint `{name}` is off by {:.3e} at the start: change its `value` or the position; the first step pulls \
+                     it together",
+                    joint.value
+                );
+                self.add(Severity::Warning, place, message);
+            } else if rate.abs() > OVERLAP {
+                let message = format!(
+                    "joint `{name}` comes apart at the rate {rate:.3e} at the start: change the velocity; the first step \
+                     stops it with an impulse"
+                );
+                self.add(Severity::Warning, place, message);
+            }
+        }
+    }
+
+    /// Contacts whose friction is above $n M^{-1} n^T / \lVert T M^{-1} n^T \rVert$: sliding one way, pressing on the contact
+    /// accelerates it inwards.
+    fn painleve(&mut self) {
+        let mut inertia = Inertia::default();
+        self.system.mass_matrix(0.0, &[], &mut inertia);
+        inertia.factor().expect("the mass matrix is positive definite");
+        for (index, contact) in self.system.linear_contacts().iter().enumerate() {
+            let mut answer = contact.normal.clone();
+            inertia.solve_in_place(&mut answer);
+            let along = |row: &[f64]| Row::from_dense(row).dot(&answer);
+            let sideways = contact.tangents.iter().map(|row| along(row).powi(2)).sum::<f64>().sqrt();
+            let inwards = along(&contact.normal);
+            if contact.mu * sideways > inwards {
+                let limit = inwards / sideways;
+                let message = format!(
+                    "friction {:?} of contact `{}` is above {limit:.3}: sliding one way, it has no acceleration or several \
+                     (Painlevé); the time stepping handles it",
+                    contact.mu, contact.name
+                );
+                self.add(Severity::Note, Place::top("system").key("contact").index(index), message);
+            }
         }
     }
 }

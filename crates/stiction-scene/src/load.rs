@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use stiction_bodies::{Multibody, MultibodyModel};
+use stiction_bodies::Multibody;
 use stiction_dynamics::{
-    ContactSolver, MoreauMidpoint, Scheme, Simulation, State, StewartTrinkle, TimeGrid, Trapezoidal,
+    ContactSolver, LinearSystem, MechanicalSystem, MoreauMidpoint, Scheme, Simulation, State, StewartTrinkle, TimeGrid,
+    Trapezoidal,
 };
 use toml::de::{DeInteger, DeTable, DeValue};
 
 use crate::builtin;
-use crate::model::{body_fault, model, resolve};
+use crate::model::{BESIDE_SYSTEM, body_fault, check_no_bodies, linear_system, model, resolve};
 use crate::scene::{FORMAT, Scene, SchemeSettings};
 use crate::scene_error::{Fault, Place, SceneError, TextError, describe, most_similar, search, suggest};
 use crate::set::apply_overrides;
@@ -36,6 +37,15 @@ pub struct SceneSource {
     pub overrides: Vec<String>,
 }
 
+/// What a scene describes.
+#[derive(Debug)]
+pub enum SceneSystem {
+    /// Bodies in the plane or in space.
+    Bodies(Box<Multibody>),
+    /// A system given by matrices.
+    Matrices(Box<LinearSystem>),
+}
+
 impl Loaded {
     /// The simulation of the scene, at its start.
     ///
@@ -45,10 +55,18 @@ impl Loaded {
         self.scene.build()
     }
 
-    /// The system of bodies and its state at the start.
+    /// The system of the scene and its state at the start.
     ///
     /// # Errors
     /// None, unless the scene was changed after it was loaded.
+    pub fn build_system(&self) -> Result<(SceneSystem, State), SceneError> {
+        self.scene.build_system()
+    }
+
+    /// The system of bodies and its state at the start.
+    ///
+    /// # Errors
+    /// [`SceneError`] when the scene has matrices in place of bodies, or was changed after it was loaded.
     pub fn build_multibody(&self) -> Result<(Multibody, State), SceneError> {
         self.scene.build_multibody()
     }
@@ -84,7 +102,7 @@ pub fn load(argument: &str, overrides: &[String]) -> Result<Loaded, SceneError> 
 /// # Errors
 /// [`SceneError`] with the place of the mistake and the remedy.
 pub fn parse(text: &str, file_name: &str) -> Result<Loaded, SceneError> {
-    let (scene, _, warnings) = check(text, file_name)?;
+    let Checked { scene, warnings, .. } = check(text, file_name)?;
     let source = SceneSource { file_name: file_name.to_owned(), text: text.to_owned(), overrides: Vec::new() };
     Ok(Loaded { scene, source, warnings })
 }
@@ -135,7 +153,11 @@ impl Scene {
     /// # Errors
     /// [`SceneError`] when the scene does not pass the checks; its lines are those of [`Scene::to_toml`].
     pub fn build(&self) -> Result<Simulation, SceneError> {
-        let (multibody, state) = self.build_multibody()?;
+        let (system, state) = self.build_system()?;
+        let system: Box<dyn MechanicalSystem> = match system {
+            SceneSystem::Bodies(bodies) => bodies,
+            SceneSystem::Matrices(system) => system,
+        };
         let solver = ContactSolver::new(self.method.clone()).expect("the directions were checked");
         let scheme: Box<dyn Scheme> = match &self.scheme {
             SchemeSettings::StewartTrinkle(settings) => Box::new(StewartTrinkle::new(settings.clone(), solver)),
@@ -143,34 +165,73 @@ impl Scene {
             SchemeSettings::Trapezoidal(settings) => Box::new(Trapezoidal::new(settings.clone(), solver)),
         };
         let grid = TimeGrid { start: self.run.start, end: self.run.end, step: self.run.step };
-        Ok(Simulation::new(Box::new(multibody), scheme, state, grid))
+        Ok(Simulation::new(system, scheme, state, grid))
+    }
+
+    /// The system of the scene and its state at the start.
+    ///
+    /// # Errors
+    /// [`SceneError`] when the scene does not pass the checks; its lines are those of [`Scene::to_toml`].
+    pub fn build_system(&self) -> Result<(SceneSystem, State), SceneError> {
+        // Through the text: the fields are public, so anything may stand in them, and a message needs a place to show.
+        let Checked { system, start, .. } = check(&self.to_toml(), &self.resolved_name())?;
+        Ok((system, start))
     }
 
     /// The system of bodies and its state at the start.
     ///
     /// # Errors
-    /// [`SceneError`] when the scene does not pass the checks; its lines are those of [`Scene::to_toml`].
+    /// [`SceneError`] when the scene does not pass the checks, or has matrices in place of bodies; its lines are those of
+    /// [`Scene::to_toml`].
     pub fn build_multibody(&self) -> Result<(Multibody, State), SceneError> {
-        // Through the text: the fields are public, so anything may stand in them, and a message needs a place to show.
-        let file_name = format!("{} (resolved)", self.name);
-        let (_, multibody, _) = check(&self.to_toml(), &file_name)?;
-        let state = multibody.start(self.run.start);
-        Ok((multibody, state))
+        match self.build_system()? {
+            (SceneSystem::Bodies(multibody), state) => Ok((*multibody, state)),
+            (SceneSystem::Matrices(_), _) => {
+                let message = "the scene has no bodies: its system is given by matrices";
+                let fault = Place::top("system").fault(message, "ask for its system, with `build_system`");
+                Err(fault.locate(&self.resolved_name(), &self.to_toml()))
+            }
+        }
+    }
+
+    fn resolved_name(&self) -> String {
+        format!("{} (resolved)", self.name)
     }
 }
 
+/// A scene that passed every check, and what was made of it on the way.
+struct Checked {
+    scene: Scene,
+    system: SceneSystem,
+    start: State,
+    warnings: Vec<String>,
+}
+
 /// Everything there is to check: syntax, version, numbers, keys and types, meaning.
-fn check(text: &str, file_name: &str) -> Result<(Scene, Multibody, Vec<String>), SceneError> {
+fn check(text: &str, file_name: &str) -> Result<Checked, SceneError> {
     let document = DeTable::parse(text).map_err(|error| syntax_error(file_name, text, &error))?;
     let locate = |fault: Fault| fault.locate(file_name, text);
     check_format(document.get_ref()).map_err(locate)?;
     check_finite(document.get_ref()).map_err(locate)?;
     let mut scene: Scene = toml::from_str(text).map_err(|error| key_error(file_name, text, &error))?;
     let mut warnings = Vec::new();
-    let model: MultibodyModel = model(&scene, &mut warnings).map_err(locate)?;
-    let multibody = Multibody::new(model).map_err(|error| locate(body_fault(&scene, &error)))?;
+    let (system, start) = match &scene.system {
+        None => {
+            let model = model(&scene, &mut warnings).map_err(locate)?;
+            let multibody = Multibody::new(model).map_err(|error| locate(body_fault(&scene, &error)))?;
+            let start = multibody.start(scene.run.start);
+            (SceneSystem::Bodies(Box::new(multibody)), start)
+        }
+        Some(entry) => {
+            let mut keys: Vec<_> = document.get_ref().keys().collect();
+            keys.sort_by_key(|key| key.span().start);
+            check_no_bodies(keys.iter().map(|key| key.get_ref().as_ref())).map_err(locate)?;
+            let (system, start) = linear_system(&scene, entry).map_err(locate)?;
+            (SceneSystem::Matrices(Box::new(system)), start)
+        }
+    };
     resolve(&mut scene);
-    Ok((scene, multibody, warnings))
+    Ok(Checked { scene, system, start, warnings })
 }
 
 /// Checks the version first: keys of another one would only confuse.
@@ -316,14 +377,15 @@ fn unknown_key_help(name: &str, known: &[&str], parent: &Place) -> String {
         return format!("did you mean `{similar}`? ({list})");
     }
     let top = ["run", "scheme", "method", "record", "contact", "body", "force", "name", "gravity"];
-    if *parent != Place::default() && top.contains(&name) {
+    let is_of_bodies = parent.is_inside("system") && !BESIDE_SYSTEM.contains(&name);
+    if *parent != Place::default() && top.contains(&name) && !is_of_bodies {
         return format!("`{name}` belongs to the top of the scene: write it before the first table; {list}");
     }
     list
 }
 
 /// How a missing key is written.
-fn missing_key_help(name: &str) -> String {
+pub(crate) fn missing_key_help(name: &str) -> String {
     let line = match name {
         "name" => "name = \"rod\"",
         "dimension" => "dimension = \"plane\"` or `dimension = \"space\"",
@@ -345,6 +407,11 @@ fn missing_key_help(name: &str) -> String {
         "size" => "size = [0.2, 0.1]",
         "amplitude" => "amplitude = [0.0, 0.001]",
         "frequency" => "frequency = 50.0",
+        "coordinates" => "coordinates = [\"x\", \"phi\"]",
+        "mass" => "mass = [[1.0, 0.0], [0.0, 1.0]]",
+        "gap" => "gap = 0.01",
+        "row" => "row = [1.0, -1.0]",
+        "tangents" => "tangents = [[1.0, 0.0]]",
         other => return format!("add `{other} = …`"),
     };
     format!("add `{line}`")

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use stiction_dynamics::{Contact, ContactId, ContactMode, Event, MechanicalSystem, ModeTracker, Simulation, StepAudit};
+use stiction_dynamics::{
+    Contact, ContactFrame, ContactId, ContactMode, Event, MechanicalSystem, ModeTracker, Simulation, StepAudit,
+};
 
 use crate::run_folder::RunFolder;
 use crate::table_file::{ColumnSpec, TableError, TableWriter};
@@ -191,7 +193,9 @@ impl Recorder {
             let gap =
                 self.at_end.iter().find(|other| other.id == contact.id).map_or_else(|| linear(i), |other| other.gap);
             let slip = step.problem.contacts[i].slip(&step.state.v);
-            let frame = contact.frame.unwrap_or_default();
+            // A contact of which only the gap is known is nowhere.
+            let nowhere = ContactFrame { point: [f64::NAN; 3], normal: [f64::NAN; 3] };
+            let frame = contact.frame.unwrap_or(nowhere);
             let names = contact_names(&mut self.names, system, contact.id);
             self.contacts.append(|row| {
                 row.real(step.state.t);

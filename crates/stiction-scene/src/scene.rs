@@ -14,15 +14,19 @@ use stiction_dynamics::{
     ContactMethod, ImpactLaw, MoreauMidpointSettings, StewartTrinkleSettings, TrapezoidalSettings,
 };
 
+use crate::system_entry::SystemEntry;
+
 /// The version of the scene format that this library reads.
 pub const FORMAT: u32 = 1;
 
 /// The group of a body that names none.
 pub const DEFAULT_GROUP: &str = "default";
 
-/// A scene: bodies, what they are made of, what acts on them, and how they are simulated. SI units throughout.
+/// A scene: bodies, what they are made of and what acts on them, or a system given by matrices; and how they are simulated. SI
+/// units throughout.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(extend("oneOf" = [{ "required": ["dimension", "gravity"] }, { "required": ["system"] }]))]
 pub struct Scene {
     /// Version of the format: 1.
     #[schemars(range(min = 1, max = 1))]
@@ -35,11 +39,13 @@ pub struct Scene {
     /// What there is to see, and where it comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether everything moves in the plane or in space.
-    pub dimension: Dimension,
-    /// Acceleration of gravity in m/s²: two numbers in the plane, three in space.
+    /// Whether the bodies move in the plane or in space; not given beside `system`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dimension: Option<Dimension>,
+    /// Acceleration of gravity in m/s²: two numbers in the plane, three in space; not given beside `system`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
-    pub gravity: Vec<f64>,
+    pub gravity: Option<Vec<f64>>,
     /// From when to when, and in which steps.
     pub run: RunSettings,
     /// The time-stepping scheme.
@@ -51,8 +57,11 @@ pub struct Scene {
     /// What is recorded.
     #[serde(default)]
     pub record: RecordSettings,
+    /// A system given by matrices, in place of bodies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<SystemEntry>,
     /// Rules for all contacts.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "ContactSettings::is_empty")]
     pub contact: ContactSettings,
     /// The materials.
     #[serde(default, rename = "material", skip_serializing_if = "Vec::is_empty")]
@@ -133,6 +142,13 @@ pub struct ContactSettings {
     /// touch needs an entry in the table of pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub combine: Option<CombinationRule>,
+}
+
+impl ContactSettings {
+    /// Whether nothing is said.
+    fn is_empty(&self) -> bool {
+        self.combine.is_none()
+    }
 }
 
 /// A material.
@@ -615,6 +631,12 @@ impl Scene {
         let text = toml::to_string(self).expect("every scene has a form in TOML");
         let mut document: toml_edit::DocumentMut = text.parse().expect("what was written reads back");
         shorten_numbers(document.as_table_mut());
+        if let Some(system) = document.get_mut("system").and_then(|item| item.as_table_mut()) {
+            fold_tables(system);
+            for key in ["mass", "damping", "stiffness"] {
+                system.get_mut(key).into_iter().for_each(break_rows);
+            }
+        }
         // Shapes and oscillations on one line each, as one writes them by hand.
         for body in elements(document.get_mut("body")) {
             for shape in elements(body.get_mut("shape")) {
@@ -648,27 +670,38 @@ fn fold_tables(table: &mut toml_edit::Table) {
     }
 }
 
+/// Puts every row of a matrix on a line of its own.
+fn break_rows(matrix: &mut toml_edit::Item) {
+    let Some(rows) = matrix.as_array_mut().filter(|rows| rows.len() > 1) else { return };
+    rows.iter_mut().for_each(|row| row.decor_mut().set_prefix("\n    "));
+    rows.set_trailing("\n");
+    rows.set_trailing_comma(true);
+}
+
 /// Writes very small and very large numbers with an exponent: 1e-11.
 fn shorten_numbers(table: &mut dyn toml_edit::TableLike) {
-    const PLAIN: std::ops::Range<f64> = 1e-4..1e16;
     for (_, item) in table.iter_mut() {
         if let Some(inner) = item.as_table_like_mut() {
             shorten_numbers(inner);
         } else if let Some(tables) = item.as_array_of_tables_mut() {
             tables.iter_mut().for_each(|inner| shorten_numbers(inner));
         } else if let Some(value) = item.as_value_mut() {
-            let values = match value {
-                toml_edit::Value::Array(list) => list.iter_mut().collect(),
-                single => vec![single],
-            };
-            for value in values {
-                let Some(number) = value.as_float() else { continue };
-                if number.is_finite() && number != 0.0 && !PLAIN.contains(&number.abs()) {
-                    let mut short: toml_edit::Value = format!("{number:e}").parse().expect("a number");
-                    *short.decor_mut() = value.decor().clone();
-                    *value = short;
-                }
-            }
+            shorten_value(value);
         }
+    }
+}
+
+fn shorten_value(value: &mut toml_edit::Value) {
+    const PLAIN: std::ops::Range<f64> = 1e-4..1e16;
+    if let Some(list) = value.as_array_mut() {
+        list.iter_mut().for_each(shorten_value);
+    } else if let Some(number) = value.as_float()
+        && number.is_finite()
+        && number != 0.0
+        && !PLAIN.contains(&number.abs())
+    {
+        let mut short: toml_edit::Value = format!("{number:e}").parse().expect("a number");
+        *short.decor_mut() = value.decor().clone();
+        *value = short;
     }
 }

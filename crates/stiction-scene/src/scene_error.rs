@@ -153,6 +153,11 @@ impl Place {
         Self(self.0[..self.0.len().saturating_sub(1)].to_vec())
     }
 
+    /// Whether this place is a key at the top or something inside of it.
+    pub(crate) fn is_inside(&self, key: &str) -> bool {
+        matches!(self.0.first(), Some(Part::Key(first)) if first == key)
+    }
+
     /// The fault that is at this place.
     pub(crate) fn fault(&self, message: impl Into<String>, help: impl Into<String>) -> Fault {
         Fault { place: self.clone(), is_on_key: false, message: message.into(), help: help.into() }

@@ -190,7 +190,7 @@ lemke = { residual-tolerance = 1e-11 }
         let again = parse(&copy, "copy.toml").unwrap_or_else(|error| panic!("{error}\n{copy}"));
         assert_eq!(again.scene, scene, "{copy}");
         assert_eq!(again.scene.to_toml(), copy);
-        let states = [scene.build_multibody().unwrap().1, again.build_multibody().unwrap().1];
+        let states = [scene.build_system().unwrap().1, again.build_system().unwrap().1];
         assert_eq!(states[0], states[1]);
     }
 }
@@ -1395,6 +1395,8 @@ fn every_scene_fits_the_schema_and_mistakes_do_not() {
         ("radius = 0.05", "radius = true"),
         ("[run]", "[method.pyramid]\ndirections = 7\n[run]"),
         ("[run]", "[scheme.moreau]\n[run]"),
+        ("gravity = [0.0, -9.81]\n", ""),
+        ("[run]", "[system]\ncoordinates = [\"x\"]\nmass = [[1.0]]\n[run]"),
     ] {
         assert!(check(&changed(PLANE, from, to)).is_err(), "{to}");
     }
@@ -1427,7 +1429,8 @@ fn schema_and_reference_page_know_every_key() {
                 body kind position angle angle-degrees orientation velocity angular-velocity mass inertia density group motion \
                 surface-velocity oscillation amplitude frequency phase shape half-plane half-space disc sphere capsule box \
                 normal offset radius length size force torque point axes from until dry-friction against rotational bound \
-                ignore bodies groups";
+                ignore bodies groups system coordinates units damping stiffness gap normal-drift tangents tangent-drift \
+                joint value row drift";
     let keys: BTreeSet<String> = keys.split_whitespace().map(str::to_owned).collect();
     assert_eq!(names, keys);
     for key in keys {

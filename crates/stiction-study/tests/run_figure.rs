@@ -104,9 +104,15 @@ fn every_built_in_scene_has_a_figure() {
         let figure = default_figure(&run).unwrap();
         assert_eq!(figure.title, scene.title);
         assert_not_empty(&figure);
-        for title in ["Pose", "Energy", "Certificate"] {
+        for title in ["Energy", "Certificate"] {
             panel(&figure, title);
         }
+        if scene.text.contains("[system]") {
+            panel(&figure, "Coordinate");
+            figure.to_png().unwrap();
+            continue;
+        }
+        panel(&figure, "Pose");
         let is_plane = scene.text.contains("dimension = \"plane\"");
         for title in if is_plane { ["Vertical velocity", "Horizontal velocity"] } else { ["Speed", "Angular speed"] } {
             panel(&figure, title);
@@ -119,6 +125,74 @@ fn every_built_in_scene_has_a_figure() {
         }
         figure.to_png().unwrap();
     }
+}
+
+#[test]
+fn a_system_of_matrices_has_curves_of_its_coordinates() {
+    let folder = TempDir::new().unwrap();
+    let run = run_scene(&folder, "woodpecker", &["run.end=0.2"]);
+    let figure = default_figure(&run).unwrap();
+    let expected = [
+        "Coordinate y",
+        "Velocity of y",
+        "Coordinate phi_m",
+        "Velocity of phi_m",
+        "Coordinate phi_s",
+        "Velocity of phi_s",
+        "Contact modes",
+        "Normal force between impacts",
+        "Energy",
+        "Certificate",
+    ];
+    assert_eq!(titles(&figure), expected);
+    assert_not_empty(&figure);
+    assert!(figure.subtitle.starts_with("moreau-midpoint, pyramid, step 0.0001 s"), "{}", figure.subtitle);
+    let labels: Vec<&str> = figure.panels[..6].iter().map(|panel| panel.y_label.as_str()).collect();
+    assert_eq!(labels, ["y (m)", "v_y (m/s)", "phi_m (rad)", "v_phi_m (rad/s)", "phi_s (rad)", "v_phi_s (rad/s)"]);
+    // The beak hits once, after 0.081 s.
+    let rules = &panel(&figure, "Velocity of phi_s").rules;
+    assert!(rules.iter().any(|rule| matches!(rule.position, RulePosition::X(t) if (t - 0.08).abs() < 3e-3)));
+    assert_eq!(panel(&figure, "Contact modes").y_names.as_ref().unwrap().len(), 3);
+
+    let figure = column_figure(&run, &names(&["phi_m", "phi_s", "v_phi_s", "y", "beak.c_n"]), "t").unwrap();
+    let labels: Vec<&str> = figure.panels.iter().map(|panel| panel.y_label.as_str()).collect();
+    assert_eq!(labels, ["angle (rad)", "v_phi_s (rad/s)", "y (m)", "beak.c_n (N s)"]);
+    let figure = column_figure(&run, &names(&["v_phi_s"]), "phi_s").unwrap();
+    assert_eq!(figure.panels[0].x_label, "phi_s (rad)");
+    // Contacts of matrices have a gap and no place.
+    let columns = available_columns(&run).unwrap();
+    assert!(columns.contains(&"beak.gap".to_owned()) && !columns.contains(&"beak.x".to_owned()), "{columns:?}");
+    column_figure(&run, &columns, "t").unwrap().to_svg().unwrap();
+    let error = column_figure(&run, &names(&["?"]), "t").unwrap_err().to_string();
+    assert!(error.contains("for every contact, as in `beak.gap`") && !error.contains("upper-sleeve"), "{error}");
+}
+
+#[test]
+fn many_coordinates_share_panels_by_unit() {
+    let folder = TempDir::new().unwrap();
+    let scene = r#"
+format = 1
+name = "chain"
+run = { step = 0.01, end = 0.5 }
+[system]
+coordinates = ["a", "b", "c", "phi"]
+units = ["m", "m", "m", "rad"]
+mass = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+stiffness = [[2, -1, 0, 0], [-1, 2, -1, 0], [0, -1, 1, 0], [0, 0, 0, 1]]
+start = { velocity = [1.0, 0.0, 0.0, 0.0] }
+"#;
+    let loaded = load::parse(scene, "chain.toml").unwrap();
+    let out = folder.path().join("chain");
+    run::run(&loaded, &out, &mut |_| ControlFlow::Continue(())).unwrap();
+    let figure = default_figure(&out).unwrap();
+    let expected = ["Coordinates", "Velocities", "Coordinate phi", "Velocity of phi", "Energy", "Certificate"];
+    assert_eq!(titles(&figure), expected);
+    assert_eq!(figure.panels[0].y_label, "m");
+    let labels: Vec<&str> = figure.panels[1].series.iter().map(|series| series.label.as_str()).collect();
+    assert_eq!(labels, ["v_a", "v_b", "v_c"]);
+    // What does not move is drawn as zero.
+    assert_eq!(panel(&figure, "Velocity of phi").y_range, Some((-1e-3, 1e-3)));
+    figure.to_png().unwrap();
 }
 
 #[test]

@@ -99,8 +99,8 @@ impl Woodpecker {
                     [1.0, l_m, l_g - l_s],
                     self.beak_restitution,
                 ),
-                contact("lower sleeve", clearance, [0.0, h_m, 0.0], [1.0, r_m, 0.0], 0.0),
-                contact("upper sleeve", clearance, [0.0, -h_m, 0.0], [1.0, r_m, 0.0], 0.0),
+                contact("lower-sleeve", clearance, [0.0, h_m, 0.0], [1.0, r_m, 0.0], 0.0),
+                contact("upper-sleeve", clearance, [0.0, -h_m, 0.0], [1.0, r_m, 0.0], 0.0),
             ],
             ..Default::default()
         };

@@ -4,10 +4,14 @@ use stiction_bodies::Dimension;
 
 use super::pose::normalised;
 use crate::scene::{KindName, Rotation, Scene};
+use crate::system_entry::SystemEntry;
 
 /// Fills in every default of a scene that [`model`](super::model()) has accepted, and normalises its quaternions.
 pub(crate) fn resolve(scene: &mut Scene) {
-    let is_plane = scene.dimension == Dimension::Plane;
+    if let Some(system) = &mut scene.system {
+        resolve_system(system);
+    }
+    let is_plane = scene.dimension == Some(Dimension::Plane);
     let zeros = || Some(vec![0.0; if is_plane { 2 } else { 3 }]);
     let no_rotation = || Some(if is_plane { Rotation::Plane(0.0) } else { Rotation::Space(vec![0.0; 3]) });
     let fill_pose = |position: &mut Option<Vec<f64>>,
@@ -49,5 +53,20 @@ pub(crate) fn resolve(scene: &mut Scene) {
     }
     for element in &mut scene.dry_friction {
         element.point = element.point.take().or_else(zeros);
+    }
+}
+
+fn resolve_system(system: &mut SystemEntry) {
+    let zeros = vec![0.0; system.coordinates.len()];
+    system.damping.get_or_insert_with(|| vec![zeros.clone(); zeros.len()]);
+    system.stiffness.get_or_insert_with(|| vec![zeros.clone(); zeros.len()]);
+    for vector in [&mut system.force, &mut system.start.position, &mut system.start.velocity] {
+        vector.get_or_insert_with(|| zeros.clone());
+    }
+    for contact in &mut system.contacts {
+        contact.tangent_drift.get_or_insert_with(|| vec![0.0; contact.tangents.len()]);
+    }
+    for element in &mut system.dry_friction {
+        element.tangent_drift.get_or_insert_with(|| vec![0.0; element.tangents.len()]);
     }
 }

@@ -26,7 +26,11 @@ impl Reader<'_> {
                 normal: material.restitution,
                 tangential: material.tangential_restitution,
             };
-            surfaces.push(self.surface(&place, Surface { friction: material.friction, restitution })?);
+            surfaces.push(checked_surface(
+                &scene.scheme,
+                &place,
+                Surface { friction: material.friction, restitution },
+            )?);
         }
         let mut pairs = BTreeMap::new();
         for (index, pair) in scene.pairs.iter().enumerate() {
@@ -36,7 +40,7 @@ impl Reader<'_> {
             let second = self.material(place.key("materials").index(1), names[1])?;
             let restitution =
                 Restitution { law: pair.impact_law, normal: pair.restitution, tangential: pair.tangential_restitution };
-            let surface = self.surface(&place, Surface { friction: pair.friction, restitution })?;
+            let surface = checked_surface(&scene.scheme, &place, Surface { friction: pair.friction, restitution })?;
             if first == second {
                 let message = format!("the pair is `{}` twice", names[0]);
                 let help = "the `friction` of a material is its friction against itself; a pair has two different ones";
@@ -51,33 +55,33 @@ impl Reader<'_> {
         let materials = named.map(|(entry, surface)| Material { name: entry.name.clone(), surface });
         Ok(MaterialTable { materials: materials.collect(), pairs, rule: scene.contact.combine })
     }
+}
 
-    /// Friction and the two restitutions of a material or a pair, checked.
-    fn surface(&self, place: &Place, surface: Surface) -> Result<Surface, Fault> {
-        not_negative(place.key("friction"), "the coefficient of friction", surface.friction, "")?;
-        let Restitution { law, normal, tangential } = surface.restitution;
-        if law == ImpactLaw::Poisson {
-            if let SchemeSettings::MoreauMidpoint(_) = self.scene.scheme {
-                let message = "the scheme `moreau-midpoint` knows Newton's impact law only";
-                let help = "choose `impact-law = \"newton\"`, or the scheme `[scheme.trapezoidal]`";
-                return Err(place.key("impact-law").fault(message, help));
-            }
-            if tangential > 0.0 {
-                let message = format!("`tangential-restitution` is {tangential:?}, but Poisson's law has none");
-                let help = "leave it out, or choose `impact-law = \"newton\"`";
-                return Err(place.key("tangential-restitution").fault(message, help));
-            }
+/// Friction and the two restitutions of a material, a pair or a contact, checked.
+pub(super) fn checked_surface(scheme: &SchemeSettings, place: &Place, surface: Surface) -> Result<Surface, Fault> {
+    not_negative(place.key("friction"), "the coefficient of friction", surface.friction, "")?;
+    let Restitution { law, normal, tangential } = surface.restitution;
+    if law == ImpactLaw::Poisson {
+        if let SchemeSettings::MoreauMidpoint(_) = scheme {
+            let message = "the scheme `moreau-midpoint` knows Newton's impact law only";
+            let help = "choose `impact-law = \"newton\"`, or the scheme `[scheme.trapezoidal]`";
+            return Err(place.key("impact-law").fault(message, help));
         }
-        for (key, value) in [("restitution", normal), ("tangential-restitution", tangential)] {
-            from_zero_to_one(place.key(key), &format!("the coefficient of {}", key.replace('-', " ")), value)?;
-            if value > 0.0 && matches!(self.scene.scheme, SchemeSettings::StewartTrinkle(_)) {
-                let message =
-                    format!("`{key}` is {value:?}, but the impacts of the scheme `stewart-trinkle` are inelastic");
-                let help = "choose a scheme with restitution, `[scheme.moreau-midpoint]` or `[scheme.trapezoidal]`, or \
-                            leave the key out";
-                return Err(place.key(key).fault(message, help));
-            }
+        if tangential > 0.0 {
+            let message = format!("`tangential-restitution` is {tangential:?}, but Poisson's law has none");
+            let help = "leave it out, or choose `impact-law = \"newton\"`";
+            return Err(place.key("tangential-restitution").fault(message, help));
         }
-        Ok(surface)
     }
+    for (key, value) in [("restitution", normal), ("tangential-restitution", tangential)] {
+        from_zero_to_one(place.key(key), &format!("the coefficient of {}", key.replace('-', " ")), value)?;
+        if value > 0.0 && matches!(scheme, SchemeSettings::StewartTrinkle(_)) {
+            let message =
+                format!("`{key}` is {value:?}, but the impacts of the scheme `stewart-trinkle` are inelastic");
+            let help = "choose a scheme with restitution, `[scheme.moreau-midpoint]` or `[scheme.trapezoidal]`, or \
+                        leave the key out";
+            return Err(place.key(key).fault(message, help));
+        }
+    }
+    Ok(surface)
 }

@@ -1,4 +1,4 @@
-//! From a scene to a model of bodies, with every check that needs more than the type of a key.
+//! From a scene to a model of bodies or a system of matrices, with every check that needs more than the type of a key.
 //!
 //! The first thing that is wrong ends it, as a [`Fault`] that knows its place in the scene.
 
@@ -12,10 +12,12 @@ mod names;
 mod pose;
 mod settings;
 mod shapes;
+mod system;
 mod values;
 
 use stiction_bodies::{BodyError, Dimension, MultibodyModel};
 
+use crate::load::missing_key_help;
 use crate::scene::Scene;
 use crate::scene_error::{Fault, Place};
 
@@ -23,14 +25,20 @@ pub(crate) use collisions::Collisions;
 pub(crate) use defaults::resolve;
 pub(crate) use names::is_plain_name;
 pub(crate) use shapes::extent;
+pub(crate) use system::{BESIDE_SYSTEM, check_no_bodies, linear_system};
 
 use collisions::{Ignored, check_pairs};
 
 /// The model of a scene, and remarks on what was changed on the way.
 pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<MultibodyModel, Fault> {
-    let mut reader = Reader { scene, dimension: scene.dimension, warnings };
-    reader.check_settings()?;
-    let gravity = reader.vector(Place::top("gravity"), "gravity", &scene.gravity)?;
+    let missing = |name: &'static str| {
+        Place::top(name).fault(format!("`{name}` is missing in the scene"), missing_key_help(name))
+    };
+    let dimension = scene.dimension.ok_or_else(|| missing("dimension"))?;
+    let gravity = scene.gravity.as_ref().ok_or_else(|| missing("gravity"))?;
+    Reader::check_settings(scene)?;
+    let mut reader = Reader { scene, dimension, warnings };
+    let gravity = reader.vector(Place::top("gravity"), "gravity", gravity)?;
     let materials = reader.materials()?;
     let group_names = reader.group_names();
     let bodies = reader.bodies(&group_names)?;
@@ -38,7 +46,7 @@ pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<Multibo
     let dry_friction = reader.dry_friction()?;
     let Ignored { pairs: ignored_pairs, groups: ignored_groups } = reader.ignored(&group_names)?;
     let model = MultibodyModel {
-        dimension: scene.dimension,
+        dimension,
         gravity,
         bodies,
         materials,

@@ -20,13 +20,18 @@ pub(super) fn plain_name(place: Place, what: &str, name: &str) -> Result<(), Fau
     Err(place.fault(format!("`{name}` cannot be the name of {what}"), help))
 }
 
-/// A fault at the second of two entries of a list that have the same name.
+/// A fault at the second of two entries of a list at the top that have the same name.
 pub(super) fn unique<'a>(list: &'static str, what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), Fault> {
+    unique_at(&Place::top(list), what, names)
+}
+
+/// A fault at the second of two entries of any list that have the same name.
+pub(super) fn unique_at<'a>(list: &Place, what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), Fault> {
     let mut seen = BTreeMap::new();
     for (index, name) in names.enumerate() {
         if let Some(first) = seen.insert(name, index) {
             let message = format!("two {what} are named `{name}`, numbers {} and {}", first + 1, index + 1);
-            return Err(Place::top(list).index(index).key("name").fault(message, "give one of them another name"));
+            return Err(list.index(index).key("name").fault(message, "give one of them another name"));
         }
     }
     Ok(())

@@ -6,12 +6,12 @@ use stiction_dynamics::ContactMethod;
 use super::Reader;
 use super::names::plain_name;
 use super::values::{from_zero_to_one, not_negative, positive};
-use crate::scene::SchemeSettings;
+use crate::scene::{Scene, SchemeSettings};
 use crate::scene_error::{Fault, Place};
 
 impl Reader<'_> {
-    pub(super) fn check_settings(&self) -> Result<(), Fault> {
-        let scene = self.scene;
+    /// The settings that bodies and systems of matrices share.
+    pub(super) fn check_settings(scene: &Scene) -> Result<(), Fault> {
         plain_name(Place::top("name"), "a scene", &scene.name)?;
 
         let (run, place) = (&scene.run, Place::top("run"));
@@ -65,7 +65,7 @@ impl Reader<'_> {
                 "pyramid"
             }
             ContactMethod::PlanarRelay(_) => {
-                if self.dimension == Dimension::Space {
+                if scene.dimension == Some(Dimension::Space) {
                     let message = "the method `planar-relay` treats contacts in the plane, and this scene is in space";
                     let help = "choose `[method.pyramid]` or `[method.phantom-inertia]`, which treat both";
                     return Err(place.key("planar-relay").fault(message, help));

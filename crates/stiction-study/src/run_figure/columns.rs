@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use stiction_scene::system_entry::CoordinateUnit;
+
 use super::curves::{FLOOR, mark_impacts};
 use super::run_data::RunData;
 use super::{RunFigureError, steady_range};
@@ -11,7 +13,7 @@ use crate::figure::{Figure, Panel, Series};
 const LIKENESS: f64 = 0.75;
 
 /// A motion of this size in SI units is one, however small all others are; a billionth of it is rounding.
-const SMALL_MOTION: f64 = 1e-3;
+pub(super) const SMALL_MOTION: f64 = 1e-3;
 
 /// What a column measures: columns of one kind share a panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +64,18 @@ impl Kind {
         match self.words().1 {
             "" => name.to_owned(),
             unit => format!("{name} ({unit})"),
+        }
+    }
+
+    /// The kind of a column of the states: as the scene says, where it is a system of matrices, or by its name.
+    fn of_column(data: &RunData, name: &str) -> Self {
+        let velocity = name.strip_prefix("v_").and_then(|name| data.units.get(name));
+        match (data.units.get(name), velocity) {
+            (Some(CoordinateUnit::Metre), _) => Kind::Position,
+            (Some(CoordinateUnit::Radian), _) => Kind::Angle,
+            (None, Some(CoordinateUnit::Metre)) => Kind::Velocity,
+            (None, Some(CoordinateUnit::Radian)) => Kind::AngularVelocity,
+            (None, None) => Kind::of_state(name),
         }
     }
 
@@ -132,7 +146,12 @@ fn names(data: &RunData) -> Result<Vec<String>, RunFigureError> {
     let mut contacts = data.contact_names()?;
     contacts.sort_unstable();
     for contact in contacts {
-        names.extend(data.contact_column_names().map(|column| format!("{contact}.{column}")));
+        for column in data.contact_column_names() {
+            // Contacts of a system of matrices have no place.
+            if data.contact_column(contact, column, |_| true)?.iter().any(|value| !value.is_nan()) {
+                names.push(format!("{contact}.{column}"));
+            }
+        }
     }
     Ok(names)
 }
@@ -217,7 +236,7 @@ fn scale(data: &RunData, kind: Kind) -> Result<f64, RunFigureError> {
         largest = values.iter().map(|value| value.abs()).filter(|value| value.is_finite()).fold(largest, f64::max);
     };
     let states = if kind == Kind::Sliding { Kind::Velocity } else { kind };
-    for name in data.state_names().filter(|name| Kind::of_state(name) == states) {
+    for name in data.state_names().filter(|name| Kind::of_column(data, name) == states) {
         include(data.state(name).unwrap_or_default());
     }
     for name in data.audit_names().filter(|name| Kind::of_audit(name) == kind && kind == Kind::Energy) {
@@ -231,7 +250,7 @@ fn scale(data: &RunData, kind: Kind) -> Result<f64, RunFigureError> {
 
 fn find(data: &RunData, name: &str) -> Result<Found, RunFigureError> {
     if let Some(values) = data.state(name) {
-        return Ok(Found { kind: Kind::of_state(name), values: values.to_vec() });
+        return Ok(Found { kind: Kind::of_column(data, name), values: values.to_vec() });
     }
     if data.audit_names().any(|known| known == name) {
         return Ok(Found { kind: Kind::of_audit(name), values: data.audit_column(name)? });

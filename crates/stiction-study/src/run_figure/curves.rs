@@ -32,7 +32,7 @@ const FEWEST_ROWS: f64 = 2.5;
 const LONGEST_NAME: usize = 20;
 
 /// A panel over time with the impacts as dashed lines.
-fn over_time(data: &RunData, title: &str, y_label: &str) -> Result<Panel, RunFigureError> {
+pub(super) fn over_time(data: &RunData, title: &str, y_label: &str) -> Result<Panel, RunFigureError> {
     let rules = data.impacts()?.into_iter().map(|impact| Rule {
         position: RulePosition::X(impact.t),
         colour: Colour::GREY.towards(Colour::WHITE, 0.35),
@@ -374,12 +374,17 @@ fn is_restless(points: &[(f64, f64)]) -> bool {
     jumps as f64 > RESTLESS * values.len() as f64
 }
 
-/// Kinetic, potential and total energy, and what each cause took or brought so far.
-pub(super) fn energy(
-    data: &RunData,
-    model: &MultibodyModel,
-    tracks: &[BodyTrack],
-) -> Result<Option<Panel>, RunFigureError> {
+/// The kinetic energy of all bodies at the speed that counts as one, in J.
+pub(super) fn energy_scale(data: &RunData, model: &MultibodyModel, tracks: &[BodyTrack]) -> f64 {
+    let masses = model.bodies.iter().map(|body| match body.kind {
+        BodyKind::Rigid { mass, .. } | BodyKind::Point { mass } => mass,
+        _ => 0.0,
+    });
+    0.5 * masses.sum::<f64>() * speed_scale(data, model, tracks).powi(2)
+}
+
+/// Kinetic, potential and total energy, and what each cause took or brought so far. Energies far below `scale` are rounding.
+pub(super) fn energy(data: &RunData, scale: f64) -> Result<Option<Panel>, RunFigureError> {
     let (t, kinetic, potential) = (data.audit("t")?, data.audit("kinetic")?, data.audit("potential")?);
     if t.is_empty() {
         return Ok(None);
@@ -403,17 +408,12 @@ pub(super) fn energy(
         colour: Some(colour),
         ..Series::default()
     };
-    let masses = model.bodies.iter().map(|body| match body.kind {
-        BodyKind::Rigid { mass, .. } | BodyKind::Point { mass } => mass,
-        _ => 0.0,
-    });
-    let reference = 0.5 * masses.sum::<f64>() * speed_scale(data, model, tracks).powi(2);
     let reach = |points: &[(f64, f64)]| {
         points.iter().map(|point| point.1.abs()).filter(|energy| energy.is_finite()).fold(0.0, f64::max)
     };
     let total = line("total", Colour::INK, &|row| row.1 + row.2 - lowest);
     let largest = reach(&total.points);
-    let visible = (VISIBLE_ENERGY * largest).max(NOISE * reference);
+    let visible = (VISIBLE_ENERGY * largest).max(NOISE * scale);
     let potential = line("potential", Colour::GREEN, &|row| row.2 - lowest);
     if reach(&potential.points) > visible {
         panel.series = vec![total, line("kinetic", Colour::BLUE, &|row| row.1), potential];
@@ -443,7 +443,7 @@ pub(super) fn energy(
         }
     }
     let values = panel.series.iter().flat_map(|series| &series.points).map(|point| point.1);
-    panel.y_range = steady_range(values, reference);
+    panel.y_range = steady_range(values, scale);
     panel.legend = Legend::Above;
     Ok(Some(panel))
 }

@@ -77,7 +77,9 @@ fn offer(near: &Option<String>) -> String {
 
 /// All names in one sentence; the columns that every contact has are written once.
 fn list(columns: &[String]) -> String {
-    let (contacts, plain): (Vec<&String>, Vec<&String>) = columns.iter().partition(|name| name.contains('#'));
+    let owners: Vec<&str> = columns.iter().filter_map(|name| name.strip_suffix(".c_n")).collect();
+    let is_of_contact = |name: &&String| name.rsplit_once('.').is_some_and(|(owner, _)| owners.contains(&owner));
+    let (contacts, plain): (Vec<&String>, Vec<&String>) = columns.iter().partition(is_of_contact);
     let shown: Vec<&str> = plain.iter().take(LISTED_COLUMNS).map(|name| name.as_str()).collect();
     let mut text = shown.join(", ");
     if plain.len() > shown.len() {

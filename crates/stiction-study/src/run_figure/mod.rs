@@ -1,10 +1,12 @@
 //! Pictures of a run: what a run folder holds, as a [`Figure`].
 //!
 //! [`default_figure`] suits any run of a scene: poses over time, velocities, contacts, energy by cause, and the
-//! certificate. For a single body in the plane its curves are those of \[ST96\] Figures 3–5. [`column_figure`] draws any
+//! certificate. For a single body in the plane its curves are those of \[ST96\] Figures 3–5; a system given by matrices has
+//! coordinates in place of poses. [`column_figure`] draws any
 //! columns of the tables, over time or against each other; [`available_columns`] lists them.
 
 mod columns;
+mod coordinates;
 mod curves;
 mod error;
 mod poses;
@@ -16,6 +18,7 @@ mod tests;
 use std::path::Path;
 
 use stiction_bodies::Dimension;
+use stiction_scene::SceneSystem;
 
 use crate::figure::{Colour, Figure, Panel};
 
@@ -38,36 +41,46 @@ const HEADING_HEIGHT: f64 = 70.0;
 /// Height of a row of weight 1, in pixels.
 const ROW_HEIGHT: f64 = 265.0;
 
-/// A figure worth looking at, for any run folder: poses over time, the velocities of the moving bodies with the impacts,
-/// what the contacts do and carry, energy by cause, and the certificate.
+/// A figure worth looking at, for any run folder: poses over time, or coordinates where there are no bodies, velocities with
+/// the impacts, what the contacts do and carry, energy by cause, and the certificate.
 ///
 /// # Errors
 /// [`RunFigureError`] when the folder is not that of a run, or one of its files is missing, cut off or damaged.
 pub fn default_figure(run: &Path) -> Result<Figure, RunFigureError> {
     let data = RunData::read(run)?;
     let (scene, system) = data.scene()?;
-    let model = system.model();
-    let tracks = data.tracks(&system)?;
     if data.times()?.is_empty() {
         return Err(RunFigureError::Empty { run: run.to_owned() });
     }
 
     let mut rows: Vec<(f64, [Option<Panel>; 2])> = Vec::new();
-    match model.dimension {
-        Dimension::Plane => {
-            let [vertical, spin, horizontal] = curves::planar_velocities(&data, model, &tracks)?;
-            let poses = poses::planar(&data, &system, &tracks)?;
-            rows.push((pose_weight(&poses).max(1.0), [poses, vertical]));
-            rows.push((1.0, [spin, horizontal]));
+    // Whether friction has directions to choose, and the energy that counts as some.
+    let (is_spatial, energy_scale) = match &system {
+        SceneSystem::Bodies(bodies) => {
+            let (model, tracks) = (bodies.model(), data.tracks(bodies)?);
+            match model.dimension {
+                Dimension::Plane => {
+                    let [vertical, spin, horizontal] = curves::planar_velocities(&data, model, &tracks)?;
+                    let poses = poses::planar(&data, bodies, &tracks)?;
+                    rows.push((pose_weight(&poses).max(1.0), [poses, vertical]));
+                    rows.push((1.0, [spin, horizontal]));
+                }
+                Dimension::Space => {
+                    let views = poses::spatial(&data, bodies, &tracks)?;
+                    rows.push((pose_weight(views.iter().flatten()), views));
+                    rows.push((1.0, curves::speeds(&data, model, &tracks)?));
+                }
+            }
+            (model.dimension == Dimension::Space, curves::energy_scale(&data, model, &tracks))
         }
-        Dimension::Space => {
-            let views = poses::spatial(&data, &system, &tracks)?;
-            rows.push((pose_weight(views.iter().flatten()), views));
-            rows.push((1.0, curves::speeds(&data, model, &tracks)?));
+        SceneSystem::Matrices(system) => {
+            rows.extend(coordinates::panels(&data, &scene)?.into_iter().map(|row| (1.0, row)));
+            let is_spatial = system.linear_contacts().iter().any(|contact| contact.tangents.len() > 1);
+            (is_spatial, coordinates::energy_scale(&data, system)?)
         }
-    }
+    };
     rows.push((0.85, [curves::modes(&data)?, curves::normal_forces(&data)?]));
-    rows.push((1.0, [curves::energy(&data, model, &tracks)?, curves::certificate(&data)?]));
+    rows.push((1.0, [curves::energy(&data, energy_scale)?, curves::certificate(&data)?]));
 
     // What a run does not have (poses that were not recorded, contacts that never closed) leaves no hole behind.
     let (mut panels, mut row_weights, mut spare) = (Vec::new(), Vec::new(), Vec::new());
@@ -86,7 +99,7 @@ pub fn default_figure(run: &Path) -> Result<Figure, RunFigureError> {
     let height = HEADING_HEIGHT + ROW_HEIGHT * row_weights.iter().sum::<f64>();
     Ok(Figure {
         title: scene.title.unwrap_or(scene.name),
-        subtitle: data.subtitle(model.dimension),
+        subtitle: data.subtitle(is_spatial),
         panels,
         columns: 2,
         row_weights,

@@ -1,22 +1,24 @@
 //! What a run folder holds, in the form that pictures need.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use stiction_bodies::glamx::{DQuat, DVec3};
 use stiction_bodies::{BodyKind, Dimension, Multibody, Pose};
-use stiction_scene::load;
 use stiction_scene::record::file;
 use stiction_scene::run_folder::{SUMMARY_FILE, is_run_folder};
 use stiction_scene::scene::Scene;
+use stiction_scene::system_entry::CoordinateUnit;
 use stiction_scene::table_file::{Column, Table, TableError};
+use stiction_scene::{Loaded, SceneSystem, load};
 
 use super::{RunFigureError, brief};
 
 /// Impacts closer than this share of the run are drawn as one.
 const IMPACT_MERGING: f64 = 0.004;
 /// Impacts that are drawn; of more, those with the largest impulses.
-const MOST_IMPACTS: usize = 12;
+const MOST_IMPACTS: usize = 16;
 
 /// The tables and the summary of a run.
 pub(super) struct RunData {
@@ -27,6 +29,8 @@ pub(super) struct RunData {
     contacts: Table,
     audit: Table,
     events: Table,
+    /// Units of the coordinates of a system of matrices, as far as its scene tells.
+    pub(super) units: BTreeMap<String, CoordinateUnit>,
 }
 
 /// An impact that is worth showing.
@@ -100,8 +104,14 @@ impl RunData {
         let text = std::fs::read(run.join(SUMMARY_FILE)).map_err(unreadable(SUMMARY_FILE))?;
         let summary = serde_json::from_slice(&text).map_err(|_| no_run("its `summary.json` is damaged"))?;
         let table = |name| Table::read(run.join(name)).map_err(in_run(run));
+        // Columns are drawn without a scene, too.
+        let system = read_scene(run).ok().and_then(|loaded| loaded.scene.system);
+        let units = system.map_or_else(BTreeMap::new, |system| {
+            system.coordinates.into_iter().zip(system.units.unwrap_or_default()).collect()
+        });
         Ok(Self {
             run: run.to_owned(),
+            units,
             summary,
             states: table(file::STATES)?,
             contacts: table(file::CONTACTS)?,
@@ -110,16 +120,11 @@ impl RunData {
         })
     }
 
-    /// The scene that ran and its bodies.
-    pub(super) fn scene(&self) -> Result<(Scene, Multibody), RunFigureError> {
-        let text = std::fs::read_to_string(self.run.join(file::SCENE)).map_err(|source| RunFigureError::File {
-            run: self.run.clone(),
-            file: file::SCENE,
-            source,
-        })?;
+    /// The scene that ran and its system.
+    pub(super) fn scene(&self) -> Result<(Scene, SceneSystem), RunFigureError> {
+        let loaded = read_scene(&self.run)?;
         let wrong = |reason: String| RunFigureError::Scene { run: self.run.clone(), reason };
-        let loaded = load::parse(&text, file::SCENE).map_err(|e| wrong(e.to_string()))?;
-        let (system, _) = loaded.build_multibody().map_err(|e| wrong(e.to_string()))?;
+        let (system, _) = loaded.build_system().map_err(|e| wrong(e.to_string()))?;
         Ok((loaded.scene, system))
     }
 
@@ -181,8 +186,8 @@ impl RunData {
         checks.iter().find(|entry| entry.get("name").and_then(Value::as_str) == Some(check))?.get("limit")?.as_f64()
     }
 
-    /// What ran and how well: scheme, method, step, outcome, worst residual, digest.
-    pub(super) fn subtitle(&self, dimension: Dimension) -> String {
+    /// What ran and how well: scheme, method, step, outcome, worst residual, digest. Friction has directions only in space.
+    pub(super) fn subtitle(&self, is_spatial: bool) -> String {
         let mut parts = Vec::new();
         if let Some((name, settings)) = tagged(self.summary.get("scheme")) {
             let version = settings.get("version").and_then(Value::as_str).unwrap_or_default();
@@ -190,7 +195,7 @@ impl RunData {
         }
         if let Some((name, settings)) = tagged(self.summary.get("method")) {
             let count = match settings.get("directions") {
-                _ if dimension == Dimension::Plane => None,
+                _ if !is_spatial => None,
                 Some(Value::Array(list)) => Some(list.len() as u64),
                 Some(number) => number.as_u64(),
                 None => None,
@@ -382,6 +387,14 @@ impl RunData {
         }
         Ok(values)
     }
+}
+
+/// The scene of a run folder.
+fn read_scene(run: &Path) -> Result<Loaded, RunFigureError> {
+    let unreadable = |source| RunFigureError::File { run: run.to_owned(), file: file::SCENE, source };
+    let text = std::fs::read_to_string(run.join(file::SCENE)).map_err(unreadable)?;
+    let wrong = |reason: String| RunFigureError::Scene { run: run.to_owned(), reason };
+    load::parse(&text, file::SCENE).map_err(|error| wrong(error.to_string()))
 }
 
 /// Puts the run folder in front of an error of one of its tables.

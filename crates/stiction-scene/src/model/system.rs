@@ -1,0 +1,273 @@
+//! From the table `[system]` to a system given by matrices.
+
+use stiction_bodies::Surface;
+use stiction_dynamics::{
+    ContactMethod, LinearContact, LinearFriction, LinearJoint, LinearSystem, LinearSystemData, LinearSystemError,
+    Restitution, State,
+};
+
+use super::Reader;
+use super::materials::checked_surface;
+use super::names::{plain_name, unique_at};
+use super::values::not_negative;
+use crate::scene::Scene;
+use crate::scene_error::{Fault, Place};
+use crate::system_entry::{SystemContact, SystemEntry, SystemFriction, SystemJoint};
+
+/// Keys at the top of a scene that go with `[system]`; all others are about bodies.
+pub(crate) const BESIDE_SYSTEM: [&str; 9] =
+    ["format", "name", "title", "description", "run", "scheme", "method", "record", "system"];
+
+/// The fault of a scene with `[system]` that has keys for bodies as well, given the keys at its top in the order of the file.
+pub(crate) fn check_no_bodies<'a>(keys: impl Iterator<Item = &'a str>) -> Result<(), Fault> {
+    let mut others: Vec<&str> = keys.filter(|key| !BESIDE_SYSTEM.contains(key)).collect();
+    // Bodies are the contradiction itself; whatever else there is, belongs to them.
+    others.sort_by_key(|key| *key != "body");
+    let Some(&key) = others.first() else { return Ok(()) };
+    let help = match key {
+        "dimension" => "leave it out: a system moves along the coordinates that it names",
+        "gravity" => "leave it out, and add the weights to `force` of the system",
+        "force" => "leave it out, and write `force` in the table `[system]`",
+        "contact" | "material" | "pair" => {
+            "leave it out, and write friction and restitution in each `[[system.contact]]`"
+        }
+        "dry-friction" => "write it as `[[system.dry-friction]]`, with rows",
+        "joint" => "write it as `[[system.joint]]`, with a row",
+        _ => "a scene is made of bodies or of a system: remove the one or the other",
+    };
+    Err(Place::default().key(key.to_owned()).key_fault(format!("`{key}` does not go with `[system]`"), help))
+}
+
+/// The system of a scene, and its state at the start.
+pub(crate) fn linear_system(scene: &Scene, entry: &SystemEntry) -> Result<(LinearSystem, State), Fault> {
+    Reader::check_settings(scene)?;
+    let reader = SystemReader { scene, entry, place: Place::top("system") };
+    reader.check_names()?;
+    let place = &reader.place;
+    if let Some(units) = &entry.units {
+        reader.check_length(place.key("units"), "`units`", units.len())?;
+    }
+    let matrix = |key: &'static str, rows: &Option<Vec<Vec<f64>>>| -> Result<Vec<Vec<f64>>, Fault> {
+        rows.as_ref().map_or(Ok(Vec::new()), |rows| reader.matrix(key, rows))
+    };
+    let vector = |place: Place, what: &str, row: &Option<Vec<f64>>| match row {
+        Some(row) => reader.check_length(place, what, row.len()).map(|()| row.clone()),
+        None => Ok(vec![0.0; entry.coordinates.len()]),
+    };
+    let start = place.key("start");
+    let state = State::new(
+        scene.run.start,
+        vector(start.key("position"), "the position at the start", &entry.start.position)?,
+        vector(start.key("velocity"), "the velocity at the start", &entry.start.velocity)?,
+    );
+    let data = LinearSystemData {
+        coordinates: entry.coordinates.clone(),
+        mass: reader.matrix("mass", &entry.mass)?,
+        damping: matrix("damping", &entry.damping)?,
+        stiffness: matrix("stiffness", &entry.stiffness)?,
+        force: vector(place.key("force"), "the force", &entry.force)?,
+        contacts: numbered(&entry.contacts, |index, contact| reader.contact(index, contact))?,
+        friction: numbered(&entry.dry_friction, |index, element| reader.friction(index, element))?,
+        joints: numbered(&entry.joints, |index, joint| reader.joint(index, joint))?,
+    };
+    let system = LinearSystem::new(data).map_err(|error| reader.system_fault(&error))?;
+    Ok((system, state))
+}
+
+fn numbered<E, T>(entries: &[E], read: impl Fn(usize, &E) -> Result<T, Fault>) -> Result<Vec<T>, Fault> {
+    entries.iter().enumerate().map(|(index, entry)| read(index, entry)).collect()
+}
+
+/// `1 row`, `2 rows`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+struct SystemReader<'a> {
+    scene: &'a Scene,
+    entry: &'a SystemEntry,
+    place: Place,
+}
+
+impl SystemReader<'_> {
+    fn check_names(&self) -> Result<(), Fault> {
+        let (entry, place) = (self.entry, self.place.key("coordinates"));
+        if entry.coordinates.is_empty() {
+            return Err(
+                place.fault("the system has no coordinates", "name at least one, as in `coordinates = [\"x\"]`")
+            );
+        }
+        for (index, name) in entry.coordinates.iter().enumerate() {
+            plain_name(place.index(index), "a coordinate", name)?;
+            if entry.coordinates[..index].contains(name) {
+                let message = format!("two coordinates are named `{name}`");
+                return Err(place.index(index).fault(message, "give one of them another name"));
+            }
+            // The columns of a recording are the time, the coordinates and their velocities.
+            let velocity_of = name.strip_prefix("v_").filter(|of| entry.coordinates.iter().any(|other| other == of));
+            let taken = match velocity_of {
+                _ if name == "t" => "the time".to_owned(),
+                Some(other) => format!("the velocity of `{other}`"),
+                None => continue,
+            };
+            let message = format!("`{name}` is the column of {taken}, and cannot be the name of a coordinate");
+            return Err(place.index(index).fault(message, "give the coordinate another name"));
+        }
+        let (contacts, frictions, joints) = (&entry.contacts, &entry.dry_friction, &entry.joints);
+        self.check_list("contact", "contacts", "a contact", contacts.iter().map(|it| it.name.as_str()))?;
+        let names = frictions.iter().map(|it| it.name.as_str());
+        self.check_list("dry-friction", "dry friction elements", "dry friction", names)?;
+        self.check_list("joint", "joints", "a joint", joints.iter().map(|it| it.name.as_str()))
+    }
+
+    fn check_list<'a>(
+        &self,
+        key: &'static str,
+        all: &str,
+        one: &str,
+        names: impl Iterator<Item = &'a str> + Clone,
+    ) -> Result<(), Fault> {
+        let place = self.place.key(key);
+        for (index, name) in names.clone().enumerate() {
+            plain_name(place.index(index).key("name"), one, name)?;
+        }
+        unique_at(&place, all, names)
+    }
+
+    /// A fault unless there is one number, or row, per coordinate.
+    fn check_length(&self, place: Place, what: &str, found: usize) -> Result<(), Fault> {
+        let names = &self.entry.coordinates;
+        if found == names.len() {
+            return Ok(());
+        }
+        let message =
+            format!("{what} has {}, and the system {}", counted(found, "number"), counted(names.len(), "coordinate"));
+        Err(place.fault(message, format!("write one number per coordinate, for {}", names.join(", "))))
+    }
+
+    fn matrix(&self, key: &'static str, rows: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, Fault> {
+        let (place, count) = (self.place.key(key), self.entry.coordinates.len());
+        if rows.len() != count {
+            let message = format!(
+                "the {key} matrix has {}, and the system {}",
+                counted(rows.len(), "row"),
+                counted(count, "coordinate")
+            );
+            let help = format!("write {} of {}", counted(count, "row"), counted(count, "number"));
+            return Err(place.fault(message, help));
+        }
+        for (index, row) in rows.iter().enumerate() {
+            self.check_length(place.index(index), &format!("row {} of the {key} matrix", index + 1), row.len())?;
+        }
+        Ok(rows.to_vec())
+    }
+
+    /// A row that does something: one number per coordinate, not all of them zero.
+    fn row(&self, place: Place, what: &str, row: &[f64]) -> Result<Vec<f64>, Fault> {
+        self.check_length(place.clone(), what, row.len())?;
+        if row.iter().all(|&entry| entry == 0.0) {
+            return Err(place.fault(format!("{what} is zero"), "give at least one coordinate a part in it"));
+        }
+        Ok(row.to_vec())
+    }
+
+    /// Rows of a sliding velocity and what comes on top of it, when friction acts along them.
+    fn tangents(
+        &self,
+        place: &Place,
+        what: &str,
+        rows: &[Vec<f64>],
+        drift: &Option<Vec<f64>>,
+        is_rough: bool,
+    ) -> Result<(Vec<Vec<f64>>, Vec<f64>), Fault> {
+        let tangents = place.key("tangents");
+        if rows.len() > 2 {
+            let message = format!("{what} has {} tangents", rows.len());
+            return Err(tangents.fault(message, "give one for sliding along a line, or two in a plane"));
+        }
+        let read = |(index, row): (usize, &Vec<f64>)| {
+            self.row(tangents.index(index), &format!("tangent {} of {what}", index + 1), row)
+        };
+        let read: Vec<Vec<f64>> = rows.iter().enumerate().map(read).collect::<Result<_, _>>()?;
+        if rows.len() == 2 && is_rough && matches!(self.scene.method, ContactMethod::PlanarRelay(_)) {
+            let message = format!(
+                "{what} has friction along two tangents, and the method `planar-relay` treats friction along one"
+            );
+            let help = "choose `[method.pyramid]` or `[method.phantom-inertia]`, which treat both, or give one tangent";
+            return Err(tangents.fault(message, help));
+        }
+        let drift = drift.clone().unwrap_or_else(|| vec![0.0; rows.len()]);
+        if drift.len() != rows.len() {
+            let (drifts, tangents) = (counted(drift.len(), "number"), counted(rows.len(), "tangent"));
+            let message = format!("{what} has {tangents}, and {drifts} in `tangent-drift`");
+            return Err(place.key("tangent-drift").fault(message, "write one number per tangent"));
+        }
+        Ok((read, drift))
+    }
+
+    fn contact(&self, index: usize, entry: &SystemContact) -> Result<LinearContact, Fault> {
+        let place = self.place.key("contact").index(index);
+        let what = format!("contact `{}`", entry.name);
+        let normal = self.row(place.key("normal"), &format!("the normal row of {what}"), &entry.normal)?;
+        let restitution =
+            Restitution { law: entry.impact_law, normal: entry.restitution, tangential: entry.tangential_restitution };
+        let surface = Surface { friction: entry.friction, restitution };
+        let surface = checked_surface(&self.scene.scheme, &place, surface)?;
+        if entry.friction > 0.0 && entry.tangents.is_empty() {
+            let message = format!("{what} has friction and no tangents");
+            let help = "give the row of its sliding velocity, as in `tangents = [[1.0, 0.0]]`, or leave out `friction`";
+            return Err(place.key("friction").fault(message, help));
+        }
+        let is_rough = entry.friction > 0.0;
+        let (tangents, tangent_drift) =
+            self.tangents(&place, &what, &entry.tangents, &entry.tangent_drift, is_rough)?;
+        Ok(LinearContact {
+            name: entry.name.clone(),
+            gap: entry.gap,
+            normal,
+            normal_drift: entry.normal_drift,
+            tangents,
+            tangent_drift,
+            mu: surface.friction,
+            restitution: surface.restitution,
+        })
+    }
+
+    fn friction(&self, index: usize, entry: &SystemFriction) -> Result<LinearFriction, Fault> {
+        let place = self.place.key("dry-friction").index(index);
+        let what = format!("dry friction `{}`", entry.name);
+        not_negative(place.key("bound"), "the bound", entry.bound, "N")?;
+        if entry.tangents.is_empty() {
+            let message = format!("{what} has no tangents");
+            return Err(place.key("tangents").fault(message, "give the row of its sliding velocity"));
+        }
+        let (tangents, tangent_drift) = self.tangents(&place, &what, &entry.tangents, &entry.tangent_drift, true)?;
+        Ok(LinearFriction { name: entry.name.clone(), tangents, tangent_drift, bound: entry.bound })
+    }
+
+    fn joint(&self, index: usize, entry: &SystemJoint) -> Result<LinearJoint, Fault> {
+        let place = self.place.key("joint").index(index).key("row");
+        let row = self.row(place, &format!("the row of joint `{}`", entry.name), &entry.row)?;
+        Ok(LinearJoint { name: entry.name.clone(), value: entry.value, row, drift: entry.drift })
+    }
+
+    /// The place of what only the whole matrices show.
+    fn system_fault(&self, error: &LinearSystemError) -> Fault {
+        let mass = self.place.key("mass");
+        let (place, help) = match error {
+            LinearSystemError::Asymmetric { row, column, .. } => {
+                (mass.index(*row).index(*column), "write the same number in both places")
+            }
+            LinearSystemError::Indefinite { .. } => {
+                (mass, "give every coordinate an inertia of its own, or remove the coordinates that follow from others")
+            }
+            LinearSystemError::Redundant { index, .. } => {
+                (self.place.key("joint").index(*index).key("row"), "remove the joint, or correct its row")
+            }
+            LinearSystemError::Length { .. } | LinearSystemError::Value { .. } | LinearSystemError::Tangents { .. } => {
+                (self.place.clone(), "change the value that the message names")
+            }
+        };
+        place.fault(error.to_string(), help)
+    }
+}
