@@ -77,6 +77,14 @@ pub enum BodyError {
         /// What to do.
         remedy: &'static str,
     },
+    /// A joint that cannot be.
+    #[error("joint `{joint}`: {reason}")]
+    Joint {
+        /// Which joint.
+        joint: String,
+        /// Why it cannot be.
+        reason: String,
+    },
     /// A force, torque or friction acts on a body that cannot feel it.
     #[error("{what}: body `{body}` {reason}")]
     Target {

@@ -195,7 +195,7 @@ impl Multibody {
     }
 }
 
-fn prescribed_pose(start: &Pose, motion: &Motion, t: f64) -> Pose {
+pub(crate) fn prescribed_pose(start: &Pose, motion: &Motion, t: f64) -> Pose {
     let mut position = start.position + motion.velocity * t;
     if let Some(o) = &motion.oscillation {
         position += o.amplitude * (TAU * o.frequency * t + o.phase).sin();

@@ -4,10 +4,12 @@
 //! quaternion $(w, x, y, z)$ with the linear velocity in world axes and the angular velocity in body axes, so that the inertia is
 //! constant; a body with the same inertia about every axis, such as a ball, has its angular velocity in world axes. Points have no rotation. Static and prescribed bodies have no coordinates.
 
+mod assemble;
 mod contacts;
 mod coordinates;
 mod dry_friction;
 mod forces;
+mod joints;
 mod model;
 mod record;
 mod rows;
@@ -17,14 +19,17 @@ mod tests;
 
 use std::sync::Mutex;
 
-use stiction_dynamics::{Contact, ContactId, ForceCause, FrictionElement, Inertia, MechanicalSystem, State};
+use stiction_dynamics::{Contact, ContactId, ForceCause, FrictionElement, Inertia, Joint, MechanicalSystem, State};
 
 use crate::error::BodyError;
+use crate::joint::JointRow;
 
 use contacts::{Part, Search};
 use coordinates::Coordinates;
 use model::Exclusions;
 
+pub use assemble::Assembly;
+pub(crate) use coordinates::prescribed_pose;
 pub use model::MultibodyModel;
 
 /// A system of bodies.
@@ -34,6 +39,8 @@ pub struct Multibody {
     coordinates: Coordinates,
     parts: Vec<Part>,
     exclusions: Exclusions,
+    /// What the rows of each joint hold.
+    joint_rows: Vec<Vec<JointRow>>,
     /// Memory of the contact search; a lock because the system is shared, uncontended in a simulation.
     search: Mutex<Search>,
 }
@@ -49,10 +56,12 @@ impl Multibody {
     pub fn new(model: MultibodyModel) -> Result<Self, BodyError> {
         let exclusions = Exclusions::new(&model);
         model.check(&exclusions)?;
+        let kinds = |rows: Vec<(_, JointRow)>| rows.into_iter().map(|(_, kind)| kind).collect();
         Ok(Self {
             coordinates: Coordinates::new(&model),
             parts: Part::all(&model),
             exclusions,
+            joint_rows: model.joints.iter().map(|joint| joint.kind.rows(model.dimension)).map(kinds).collect(),
             search: Mutex::default(),
             model,
         })
@@ -78,6 +87,7 @@ impl MechanicalSystem for Multibody {
         self.add_gravity(k);
         self.add_gyroscopic(v, k);
         self.add_applied(t, q, k);
+        self.add_motors(t, q, k);
     }
 
     fn force_by_cause(&self, cause: ForceCause, t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {
@@ -85,16 +95,29 @@ impl MechanicalSystem for Multibody {
         match cause {
             ForceCause::Potential => self.add_gravity(k),
             ForceCause::Gyroscopic => self.add_gyroscopic(v, k),
-            ForceCause::Applied => self.add_applied(t, q, k),
+            ForceCause::Applied => {
+                self.add_applied(t, q, k);
+                self.add_motors(t, q, k);
+            }
         }
     }
 
     fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
         self.find_contacts(t, q, horizon, out);
+        self.add_stops(t, q, horizon, out);
     }
 
     fn friction_elements(&self, t: f64, q: &[f64], out: &mut Vec<FrictionElement>) {
         self.add_dry_friction(t, q, out);
+        self.add_joint_friction(t, q, out);
+    }
+
+    fn joints(&self, t: f64, q: &[f64], out: &mut Vec<Joint>) {
+        self.add_joints(t, q, out);
+    }
+
+    fn joint_names(&self) -> Vec<String> {
+        self.model.joints.iter().flat_map(|joint| joint.row_names(self.model.dimension)).collect()
     }
 
     fn advance(&self, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
@@ -114,10 +137,16 @@ impl MechanicalSystem for Multibody {
     }
 
     fn contact_name(&self, id: ContactId) -> String {
-        self.name_of_contact(id)
+        match self.joint_of_stop(id) {
+            Some(joint) => self.name_of_stop(joint, id.feature),
+            None => self.name_of_contact(id),
+        }
     }
 
     fn body_names(&self, id: ContactId) -> (String, String) {
+        if let Some(joint) = self.joint_of_stop(id) {
+            return self.bodies_of_joint(joint);
+        }
         let name = |body: u32| self.model.bodies[body as usize].name.clone();
         (name(id.first), name(id.second))
     }

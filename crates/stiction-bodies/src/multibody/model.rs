@@ -7,6 +7,7 @@ use glamx::{DMat3, DVec3};
 use crate::body::{AppliedForce, Body, BodyKind, DryFriction};
 use crate::collide;
 use crate::error::BodyError;
+use crate::joint::BodyJoint;
 use crate::material::MaterialTable;
 use crate::shape::{Dimension, Shape};
 
@@ -29,7 +30,9 @@ pub struct MultibodyModel {
     pub forces: Vec<AppliedForce>,
     /// Friction that no load changes.
     pub dry_friction: Vec<DryFriction>,
-    /// Pairs of bodies that do not collide.
+    /// Joints.
+    pub joints: Vec<BodyJoint>,
+    /// Pairs of bodies that do not collide, beside those that a joint connects.
     pub ignored_pairs: Vec<(usize, usize)>,
     /// Pairs of groups whose bodies do not collide.
     pub ignored_groups: Vec<(usize, usize)>,
@@ -47,11 +50,19 @@ pub(super) struct Exclusions {
 impl Exclusions {
     pub(super) fn new(model: &MultibodyModel) -> Self {
         let ordered = |pairs: &[(usize, usize)]| pairs.iter().map(|&(a, b)| (a.min(b), a.max(b))).collect();
-        Self { bodies: ordered(&model.ignored_pairs), groups: ordered(&model.ignored_groups) }
+        let mut bodies: BTreeSet<(usize, usize)> = ordered(&model.ignored_pairs);
+        bodies.extend(ordered(&model.jointed_pairs()));
+        Self { bodies, groups: ordered(&model.ignored_groups) }
     }
 }
 
 impl MultibodyModel {
+    /// Pairs of bodies that do not collide because of a joint between them.
+    pub fn jointed_pairs(&self) -> Vec<(usize, usize)> {
+        let silent = self.joints.iter().filter(|joint| !joint.can_collide);
+        silent.filter_map(|joint| Some((joint.first, joint.second?))).collect()
+    }
+
     /// Whether two bodies may collide at all.
     pub(super) fn may_collide(&self, exclusions: &Exclusions, a: usize, b: usize) -> bool {
         let bodies = &self.bodies;
@@ -70,7 +81,8 @@ impl MultibodyModel {
         self.check_pairs(exclusions)?;
         self.check_materials()?;
         self.check_forces()?;
-        self.check_dry_friction()
+        self.check_dry_friction()?;
+        self.joints.iter().try_for_each(|joint| joint.check(self.dimension, &self.bodies))
     }
 
     /// Refuses pairs that may meet without a collision test or without friction.

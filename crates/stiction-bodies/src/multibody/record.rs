@@ -15,6 +15,9 @@ impl Multibody {
             let suffixes = column_suffixes(&body.kind, self.model.dimension).iter();
             names.extend(suffixes.map(|suffix| format!("{}.{suffix}", body.name)));
         }
+        names.extend(
+            self.recorded_coordinates().map(|(joint, suffix)| format!("{}.{suffix}", self.model.joints[joint].name)),
+        );
         names
     }
 
@@ -53,6 +56,8 @@ impl Multibody {
                 }
             }
         }
+        let coordinates = self.recorded_coordinates();
+        out.extend(coordinates.filter_map(|(joint, _)| self.joint_coordinate(joint, state.t, &state.q)));
     }
 }
 

@@ -9,9 +9,27 @@ use crate::body::BodyKind;
 use crate::pose::Pose;
 
 impl Multibody {
-    /// Adds `sign` times the velocity of a body at the world point `point` along `direction` to a row; returns the part that
-    /// is prescribed.
+    /// Adds `sign` times the velocity of a body's surface at the world point `point` along `direction` to a row; returns the part
+    /// that is prescribed.
     pub(super) fn add_point_velocity(
+        &self,
+        body: usize,
+        pose: &Pose,
+        t: f64,
+        point: DVec3,
+        direction: DVec3,
+        sign: f64,
+        row: &mut Row,
+    ) -> f64 {
+        let drift = self.add_body_velocity(body, pose, t, point, direction, sign, row);
+        match &self.model.bodies[body].kind {
+            BodyKind::Prescribed(motion) => drift + sign * motion.surface_velocity.dot(direction),
+            _ => drift,
+        }
+    }
+
+    /// Like [`add_point_velocity`](Self::add_point_velocity) for the body itself, which a running surface does not carry along.
+    pub(super) fn add_body_velocity(
         &self,
         body: usize,
         pose: &Pose,
@@ -35,8 +53,7 @@ impl Multibody {
             Layout::SpacePoint { v, .. } => push(row, v, sign, direction.to_array()),
             Layout::Fixed => {
                 if let BodyKind::Prescribed(motion) = &self.model.bodies[body].kind {
-                    let velocity =
-                        prescribed_velocity(motion, t) + motion.angular_velocity.cross(arm) + motion.surface_velocity;
+                    let velocity = prescribed_velocity(motion, t) + motion.angular_velocity.cross(arm);
                     return sign * velocity.dot(direction);
                 }
             }

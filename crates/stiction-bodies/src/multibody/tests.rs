@@ -37,6 +37,7 @@ fn model(dimension: Dimension, bodies: Vec<Body>) -> MultibodyModel {
         },
         forces: Vec::new(),
         dry_friction: Vec::new(),
+        joints: Vec::new(),
         ignored_pairs: Vec::new(),
         ignored_groups: Vec::new(),
         group_names: vec!["default".into()],

@@ -52,6 +52,7 @@ pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<Multibo
         materials,
         forces,
         dry_friction,
+        joints: Vec::new(),
         ignored_pairs,
         ignored_groups,
         group_names,
@@ -69,7 +70,7 @@ pub(crate) fn body_fault(scene: &Scene, error: &BodyError) -> Fault {
         | BodyError::InfiniteShape { body, .. }
         | BodyError::Target { body, .. }
         | BodyError::UnsupportedPair { first_body: body, .. } => Some(body),
-        BodyError::NoFriction { .. } | BodyError::Value { .. } => None,
+        BodyError::NoFriction { .. } | BodyError::Value { .. } | BodyError::Joint { .. } => None,
     };
     let place = match scene.bodies.iter().position(|body| Some(&body.name) == name) {
         Some(index) => Place::top("body").index(index),

@@ -1,0 +1,475 @@
+//! Joints between bodies: what they hold, what they leave free, and what acts along the free coordinate.
+//!
+//! A joint has a frame on each of its two bodies. The first body moves relative to the second: coordinates, velocities and
+//! efforts count for the first one, and its reactions act on the first body. With $p$ the point of a frame, $e_3$ its axis, $e_1$ its
+//! side and $e_2 = e_3 \times e_1$, a joint holds some of these at zero, where $a$ and $b$ are the frames of the first and of the second body and
+//! $d = p^a - p^b$:
+//!
+//! | rows | value | moment or force on the first body |
+//! |---|---|---|
+//! | `x`, `y`, `z` | components of $d$ in world axes | force along the axis |
+//! | `side1`, `side2`, `normal` | $d \cdot e_1^b$, $d \cdot e_2^b$, $d \cdot e_3^b$ | force along $e_i^b$, at $p^a$ |
+//! | `tilt1`, `tilt2` | $-e_3^a \cdot e_2^b$, $e_3^a \cdot e_1^b$ | moment about $e_1^b$, $e_2^b$ |
+//! | `twist` | $e_1^a \cdot e_2^b$; the angle itself in the plane | moment about $e_3^b$ |
+//! | `cross` | $e_3^a \cdot e_3^b$ | moment about $e_3^a \times e_3^b$ |
+//! | `length` | $\lvert d \rvert - L$ | force along $d$ |
+//! | `drive` | free coordinate minus its law | force along it, or moment about it |
+
+use std::f64::consts::TAU;
+
+use glamx::DVec3;
+use stiction_dynamics::Restitution;
+
+use crate::body::{Body, BodyKind};
+use crate::error::BodyError;
+use crate::multibody::prescribed_pose;
+use crate::pose::Pose;
+use crate::shape::Dimension;
+
+/// Axis and side of a frame are of unit length and orthogonal up to this. Too large: coordinates are off by this fraction. Too small:
+/// frames that were turned into other axes are refused for their rounding.
+const FRAME_TOLERANCE: f64 = 1e-9;
+
+/// What a joint holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum JointKind {
+    /// Everything: a weld.
+    Fixed,
+    /// A point, in space.
+    Ball,
+    /// A point and an axis: a hinge; in the plane a pin.
+    Revolute,
+    /// All but the displacement along an axis: a slide.
+    Prismatic,
+    /// A line on a line, in space: slides along it and turns about it.
+    Cylindrical,
+    /// A point, and an axis of each body at right angles to the other, in space: the joint of Cardan.
+    Universal,
+    /// A plane on a plane, in space; the axis is their normal.
+    Planar,
+    /// The distance of two points.
+    Distance {
+        /// The distance that is held, in metres; none leaves it free, for limits, friction, a motor or a drive.
+        length: Option<f64>,
+    },
+}
+
+/// What one row of a joint holds, see the table of the [module](self).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum JointRow {
+    /// `x`, `y`, `z`.
+    World(DVec3),
+    /// `side1`, `side2`, `normal`: the component of the distance along this axis of the second frame.
+    Across(usize),
+    Tilt1,
+    Tilt2,
+    Twist,
+    Cross,
+    Length(f64),
+}
+
+/// The unit of a free coordinate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CoordinateKind {
+    /// Radians.
+    Angle,
+    /// Metres.
+    Length,
+}
+
+impl JointKind {
+    /// The word in scene files.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::Ball => "ball",
+            Self::Revolute => "revolute",
+            Self::Prismatic => "prismatic",
+            Self::Cylindrical => "cylindrical",
+            Self::Universal => "universal",
+            Self::Planar => "planar",
+            Self::Distance { .. } => "distance",
+        }
+    }
+
+    /// The coordinate that limits, friction, motor and drive of the joint refer to: the angle of a hinge, the displacement of a slide
+    /// or a cylinder, the distance of two points.
+    pub fn coordinate(self) -> Option<CoordinateKind> {
+        match self {
+            Self::Revolute => Some(CoordinateKind::Angle),
+            Self::Prismatic | Self::Cylindrical | Self::Distance { length: None } => Some(CoordinateKind::Length),
+            _ => None,
+        }
+    }
+
+    /// Whether the joint exists in this dimension.
+    pub fn exists_in(self, dimension: Dimension) -> bool {
+        dimension == Dimension::Space
+            || matches!(self, Self::Fixed | Self::Revolute | Self::Prismatic | Self::Distance { .. })
+    }
+
+    /// Whether a row or the coordinate of the joint needs a rotation of both bodies.
+    fn holds_rotation(self, dimension: Dimension) -> bool {
+        match self {
+            Self::Ball | Self::Distance { .. } => false,
+            Self::Revolute => dimension == Dimension::Space,
+            _ => true,
+        }
+    }
+
+    /// The rows with their names, without that of a drive.
+    pub(crate) fn rows(self, dimension: Dimension) -> Vec<(&'static str, JointRow)> {
+        use JointRow::{Across, Cross, Length, Tilt1, Tilt2, Twist, World};
+        let point = [("x", World(DVec3::X)), ("y", World(DVec3::Y)), ("z", World(DVec3::Z))];
+        let (tilts, twist) = ([("tilt1", Tilt1), ("tilt2", Tilt2)], ("twist", Twist));
+        let sides = [("side1", Across(0)), ("side2", Across(1))];
+        let is_plane = dimension == Dimension::Plane;
+        match self {
+            Self::Fixed if is_plane => [&point[..2], &[twist]].concat(),
+            Self::Fixed => [&point[..], &tilts, &[twist]].concat(),
+            Self::Ball => point.to_vec(),
+            Self::Revolute if is_plane => point[..2].to_vec(),
+            Self::Revolute => [&point[..], &tilts].concat(),
+            Self::Prismatic if is_plane => vec![("side", Across(0)), twist],
+            Self::Prismatic => [&sides[..], &tilts, &[twist]].concat(),
+            Self::Cylindrical => [sides, tilts].concat(),
+            Self::Universal => [&point[..], &[("cross", Cross)]].concat(),
+            Self::Planar => [&[("normal", Across(2))][..], &tilts].concat(),
+            Self::Distance { length } => length.iter().map(|&length| ("length", Length(length))).collect(),
+        }
+    }
+}
+
+/// A point and two axes on a body, in its coordinates; in world coordinates for the world.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JointFrame {
+    /// The point, in metres.
+    pub point: DVec3,
+    /// Unit vector: the axis of rotation or sliding, the normal of a planar joint.
+    pub axis: DVec3,
+    /// Unit vector at right angles to the axis, from which an angle counts in space. In the plane, and across a slide there, it lies in
+    /// the plane.
+    pub side: DVec3,
+}
+
+impl JointFrame {
+    /// A frame with a side that depends on point and axis alone. The axis need not be of unit length.
+    ///
+    /// In the plane the side of an axis in the plane is the axis turned anticlockwise, and that of the normal is x.
+    pub fn new(point: DVec3, axis: DVec3) -> Self {
+        let axis = axis.normalize();
+        // The world axis that is least aligned, orthogonalised.
+        let size = axis.abs();
+        let side = if axis.z == 0.0 {
+            DVec3::new(-axis.y, axis.x, 0.0)
+        } else if size.x <= size.y && size.x <= size.z {
+            DVec3::X
+        } else if size.y <= size.z {
+            DVec3::Y
+        } else {
+            DVec3::Z
+        };
+        Self { point, axis, side: (side - side.dot(axis) * axis).normalize() }
+    }
+
+    /// The frame with this side, as far as it is at right angles to the axis.
+    pub fn with_side(self, side: DVec3) -> Self {
+        Self { side: (side - side.dot(self.axis) * self.axis).normalize(), ..self }
+    }
+
+    /// This frame of the world as one of a body with this pose.
+    pub fn seen_from(&self, pose: &Pose) -> Self {
+        Self {
+            point: pose.inverse_transform_point(self.point),
+            axis: pose.inverse_transform_vector(self.axis).normalize(),
+            side: pose.inverse_transform_vector(self.side).normalize(),
+        }
+    }
+
+    /// This frame of a body with this pose as one of the world.
+    pub fn in_world(&self, pose: &Pose) -> Self {
+        Self {
+            point: pose.transform_point(self.point),
+            axis: pose.transform_vector(self.axis),
+            side: pose.transform_vector(self.side),
+        }
+    }
+
+    /// Side, axis × side, and axis.
+    pub(crate) fn axes(&self) -> [DVec3; 3] {
+        [self.side, self.axis.cross(self.side), self.axis]
+    }
+}
+
+/// Stops of the free coordinate: unilateral contacts without friction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct JointLimits {
+    /// Smallest value, in metres or radians.
+    pub lower: Option<f64>,
+    /// Largest value, in metres or radians.
+    pub upper: Option<f64>,
+    /// What an impact on a stop gives back.
+    pub restitution: Restitution,
+}
+
+impl JointLimits {
+    /// Whether there is a stop at all.
+    pub fn are_given(&self) -> bool {
+        self.lower.is_some() || self.upper.is_some()
+    }
+}
+
+/// A constant force or torque along the free coordinate during an interval of time; the second body feels its opposite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JointMotor {
+    /// Force in N, or torque in N m.
+    pub effort: f64,
+    /// Start, in seconds.
+    pub from: f64,
+    /// End, in seconds.
+    pub until: f64,
+}
+
+/// The law that the free coordinate of a driven joint follows: $c(t) = c_0 + \dot c t + a \sin(2\pi f t + \varphi)$.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct JointDrive {
+    /// $c_0$, in metres or radians.
+    pub offset: f64,
+    /// $\dot c$, per second.
+    pub rate: f64,
+    /// Amplitude $a$, in metres or radians.
+    pub amplitude: f64,
+    /// Frequency $f$, in hertz.
+    pub frequency: f64,
+    /// Phase $\varphi$, in radians.
+    pub phase: f64,
+}
+
+impl JointDrive {
+    /// Value and rate at the time `t`.
+    pub fn at(&self, t: f64) -> (f64, f64) {
+        let (sine, cosine) = (TAU * self.frequency * t + self.phase).sin_cos();
+        let value = self.offset + self.rate * t + self.amplitude * sine;
+        (value, self.rate + self.amplitude * TAU * self.frequency * cosine)
+    }
+}
+
+/// A joint between two bodies, or between a body and the world.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BodyJoint {
+    /// Name, unique among joints.
+    pub name: String,
+    /// Number of the first body.
+    pub first: usize,
+    /// Number of the second body; none for the world.
+    pub second: Option<usize>,
+    /// What it holds.
+    pub kind: JointKind,
+    /// The frames on the first and on the second body.
+    pub frames: [JointFrame; 2],
+    /// In the plane, the difference of the angles of the bodies, first minus second, at which the angle of the joint is zero.
+    pub zero_angle: f64,
+    /// Stops of the free coordinate.
+    pub limits: JointLimits,
+    /// Largest friction along the free coordinate, in N or N m, whatever the load.
+    pub friction: f64,
+    /// What drives the free coordinate by force.
+    pub motor: Option<JointMotor>,
+    /// The law that the free coordinate follows.
+    pub drive: Option<JointDrive>,
+    /// Whether the shapes of the two bodies collide with each other.
+    pub can_collide: bool,
+}
+
+impl BodyJoint {
+    /// A joint whose frames are the same one of the world at the time `t`, when the bodies are where they start: the free coordinate is
+    /// zero there, and nothing is violated. A universal joint has `axis` on its first body and the side of the frame on its second.
+    pub fn new(
+        name: &str,
+        kind: JointKind,
+        bodies: &[Body],
+        (first, second): (usize, Option<usize>),
+        t: f64,
+        frame: JointFrame,
+    ) -> Self {
+        let pose = |body: Option<usize>| body.map_or(Pose::IDENTITY, |body| start_pose(&bodies[body], t));
+        let angle = |body: Option<usize>| body.map_or(0.0, |body| start_angle(&bodies[body], t));
+        let across = match kind {
+            JointKind::Universal => JointFrame { point: frame.point, axis: frame.side, side: frame.axis },
+            _ => frame,
+        };
+        Self {
+            name: name.to_owned(),
+            first,
+            second,
+            kind,
+            frames: [frame.seen_from(&pose(Some(first))), across.seen_from(&pose(second))],
+            zero_angle: angle(Some(first)) - angle(second),
+            limits: JointLimits::default(),
+            friction: 0.0,
+            motor: None,
+            drive: None,
+            can_collide: false,
+        }
+    }
+
+    /// Names of the rows of the joint: `hinge.x`, `hinge.tilt1`, and `hinge.drive` for a driven one.
+    pub fn row_names(&self, dimension: Dimension) -> Vec<String> {
+        let rows = self.kind.rows(dimension).into_iter().map(|(suffix, _)| suffix);
+        let drive = self.drive.iter().map(|_| "drive");
+        rows.chain(drive).map(|suffix| format!("{}.{suffix}", self.name)).collect()
+    }
+
+    /// Refuses what has no meaning.
+    pub(crate) fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), BodyError> {
+        let refuse = |reason: String| Err(BodyError::Joint { joint: self.name.clone(), reason });
+        let value_error = |quantity, value, remedy| {
+            Err(BodyError::Value { what: format!("joint `{}`", self.name), quantity, value, remedy })
+        };
+        let word = self.kind.word();
+        if !self.kind.exists_in(dimension) {
+            return refuse(format!("there is no {word} joint in the plane"));
+        }
+        if self.second == Some(self.first) {
+            return refuse(format!("it joins body `{}` to itself", bodies[self.first].name));
+        }
+        let ends = [Some(self.first), self.second].map(|body| body.map(|body| &bodies[body]));
+        if !ends.iter().flatten().any(|body| body.kind.is_free()) {
+            return refuse("neither of its bodies moves freely".to_owned());
+        }
+        for (frame, body) in self.frames.iter().zip(ends) {
+            let [e1, e2, e3] = frame.axes();
+            let is_sound = frame.point.is_finite()
+                && (e1.length() - 1.0).abs() <= FRAME_TOLERANCE
+                && (e3.length() - 1.0).abs() <= FRAME_TOLERANCE
+                && (e2.length() - 1.0).abs() <= FRAME_TOLERANCE;
+            if !is_sound {
+                return refuse("the axes of its frames are not of unit length and at right angles".to_owned());
+            }
+            if dimension == Dimension::Plane {
+                let is_slide = self.kind == JointKind::Prismatic;
+                if frame.point.z != 0.0 || (is_slide && (e3.z != 0.0 || e1.z != 0.0)) {
+                    return refuse("its frames do not lie in the plane".to_owned());
+                }
+            }
+            if let Some(body) = body
+                && matches!(body.kind, BodyKind::Point { .. })
+            {
+                if self.kind.holds_rotation(dimension) {
+                    return refuse(format!("body `{}` is a point, and has no rotation for a {word} joint", body.name));
+                }
+                if self.kind == JointKind::Revolute && self.has_effort() {
+                    return refuse(format!("body `{}` is a point, and has no angle", body.name));
+                }
+                if frame.point.length() > FRAME_TOLERANCE {
+                    return refuse(format!(
+                        "body `{}` is a point, and the joint is {:e} m beside it",
+                        body.name,
+                        frame.point.length()
+                    ));
+                }
+            }
+        }
+        if self.has_effort() && self.kind.coordinate().is_none() {
+            return refuse(format!("a {word} joint has no coordinate for limits, friction, a motor or a drive"));
+        }
+        if let JointKind::Distance { length } = self.kind {
+            if let Some(value) = length
+                && !(value > 0.0 && value.is_finite())
+            {
+                return value_error("length", value, "it must be positive and finite");
+            }
+            if length.is_none() && !self.has_effort() {
+                return refuse("it neither holds a length nor limits or drives it".to_owned());
+            }
+        }
+        let JointLimits { lower, upper, restitution } = self.limits;
+        for value in [lower, upper].into_iter().flatten() {
+            if !value.is_finite() {
+                return value_error("limit", value, "it must be finite");
+            }
+            let is_angle_in_space = self.kind == JointKind::Revolute && dimension == Dimension::Space;
+            if is_angle_in_space && value.abs() > std::f64::consts::PI {
+                return value_error("limit", value, "in space the angle of a joint is between -π and π");
+            }
+            if is_angle_in_space && (lower.is_none() || upper.is_none()) {
+                return refuse("in space an angle has both limits, or none".to_owned());
+            }
+        }
+        if let (Some(lower), Some(upper)) = (lower, upper)
+            && lower >= upper
+        {
+            return refuse(format!("its lower limit, {lower:?}, is not below its upper one, {upper:?}"));
+        }
+        if !(0.0..=1.0).contains(&restitution.normal) {
+            return value_error("restitution", restitution.normal, "it is a number from 0 to 1");
+        }
+        if !(self.friction >= 0.0 && self.friction.is_finite()) {
+            return value_error("friction", self.friction, "it must be finite and not negative");
+        }
+        if let Some(motor) = self.motor
+            && !motor.effort.is_finite()
+        {
+            return value_error("motor", motor.effort, "it must be finite");
+        }
+        if let Some(drive) = self.drive {
+            let numbers = [drive.offset, drive.rate, drive.amplitude, drive.frequency, drive.phase];
+            if let Some(&value) = numbers.iter().find(|value| !value.is_finite()) {
+                return value_error("drive", value, "it must be finite");
+            }
+            if self.motor.is_some() || self.limits.are_given() {
+                return refuse("it is driven, so that a motor or limits have no effect".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    fn has_effort(&self) -> bool {
+        self.limits.are_given() || self.friction != 0.0 || self.motor.is_some() || self.drive.is_some()
+    }
+}
+
+/// Where a body is when a run starts at the time `t`.
+fn start_pose(body: &Body, t: f64) -> Pose {
+    match &body.kind {
+        BodyKind::Prescribed(motion) => prescribed_pose(&body.pose, motion, t),
+        _ => body.pose,
+    }
+}
+
+/// The angle of a plane body when a run starts at the time `t`, with all its turns.
+pub(crate) fn start_angle(body: &Body, t: f64) -> f64 {
+    let start = body.pose.planar_angle() + TAU * f64::from(body.turns);
+    match &body.kind {
+        BodyKind::Prescribed(motion) => start + motion.angular_velocity.z * t,
+        _ => start,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_right_handed_and_survive_a_change_of_axes() {
+        let pose = Pose::new(DVec3::new(0.3, -1.0, 2.0), glamx::DQuat::from_xyzw(0.1, 0.5, -0.3, 0.8).normalize());
+        for axis in [DVec3::X, DVec3::Y, DVec3::Z, -DVec3::Z, DVec3::new(1.0, 2.0, 0.0), DVec3::new(0.3, -2.0, 5.0)] {
+            let frame = JointFrame::new(DVec3::ONE, axis);
+            let [e1, e2, e3] = frame.axes();
+            assert!((e1.cross(e2) - e3).length() < 1e-15 && e1.dot(e3).abs() < 1e-15, "{frame:?}");
+            assert!((e3.cross(axis)).length() < 1e-15 * axis.length() && e3.dot(axis) > 0.0);
+            let back = frame.seen_from(&pose).in_world(&pose);
+            assert!((back.point - frame.point).length() < 1e-15 && (back.side - e1).length() < 1e-15);
+        }
+        // In the plane the side of a slide stays in the plane.
+        assert_eq!(JointFrame::new(DVec3::ZERO, DVec3::new(0.0, 2.0, 0.0)).side, DVec3::new(-1.0, 0.0, 0.0));
+    }
+
+    #[test]
+    fn the_law_of_a_drive_by_hand() {
+        // 1 + 2·0.25 + 0.5 sin(2π·1·0.25 + 0) = 2; rate 2 + 0.5·2π cos(π/2) = 2.
+        let drive = JointDrive { offset: 1.0, rate: 2.0, amplitude: 0.5, frequency: 1.0, phase: 0.0 };
+        let (value, rate) = drive.at(0.25);
+        assert!((value - 2.0).abs() < 1e-15 && (rate - 2.0).abs() < 1e-15);
+    }
+}

@@ -1,0 +1,264 @@
+//! Joints as rows: values, exact gradients, drift; their limits, friction and motors.
+//!
+//! The letters are those of [`joint`](crate::joint). Two identities give every row. The rate of $u \cdot w$ for $u$ fixed on the first and $w$ on the
+//! second body is $(\omega^a - \omega^b) \cdot (u \times w)$. The rate of $d \cdot e^b$ is the velocity of the first body at $p^a$ along $e^b$, less that
+//! of the second body's material at the same place $p^a$, which the turning of $e^b$ puts there.
+
+use std::f64::consts::TAU;
+
+use glamx::DVec3;
+use stiction_dynamics::{Contact, ContactFrame, ContactId, FrictionElement, FrictionLaw, Joint, Row, Tangents};
+
+use super::Multibody;
+use super::coordinates::Layout;
+use crate::joint::{BodyJoint, CoordinateKind, JointKind, JointRow, start_angle};
+use crate::pose::Pose;
+use crate::shape::Dimension;
+
+/// Stands in place of the first body in the identity of a contact that is a stop of a joint; the second number is then that of the joint.
+const STOP: u32 = u32::MAX;
+
+/// A joint at one time and configuration.
+struct Placed<'a> {
+    system: &'a Multibody,
+    joint: &'a BodyJoint,
+    t: f64,
+    /// Of the two bodies; the world has none and stands still.
+    poses: [Pose; 2],
+    /// $p^a$, $p^b$.
+    points: [DVec3; 2],
+    /// $e^a$, $e^b$.
+    axes: [[DVec3; 3]; 2],
+    /// Angle in the plane.
+    angle: f64,
+}
+
+impl Placed<'_> {
+    /// Adds the velocity of the first body at `at` along a direction, less that of the second body at `at`, to a row.
+    fn add_velocity(&self, at: [DVec3; 2], direction: DVec3, row: &mut Row) -> f64 {
+        self.each_body(|end, body, sign| {
+            self.system.add_body_velocity(body, &self.poses[end], self.t, at[end], direction, sign, row)
+        })
+    }
+
+    /// Adds the relative rotation about an axis to a row.
+    fn add_rotation(&self, axis: DVec3, row: &mut Row) -> f64 {
+        self.each_body(|end, body, sign| self.system.add_rotation(body, &self.poses[end], axis, sign, row))
+    }
+
+    fn each_body(&self, mut add: impl FnMut(usize, usize, f64) -> f64) -> f64 {
+        let drift = add(0, self.joint.first, 1.0);
+        match self.joint.second {
+            Some(second) => drift + add(1, second, -1.0),
+            None => drift,
+        }
+    }
+
+    fn row(&self, kind: JointRow) -> Joint {
+        let ([p, _], [a, b]) = (self.points, &self.axes);
+        let d = self.points[0] - self.points[1];
+        let mut joint = Joint::default();
+        let row = &mut joint.row;
+        (joint.value, joint.drift) = match kind {
+            JointRow::World(direction) => (d.dot(direction), self.add_velocity(self.points, direction, row)),
+            JointRow::Across(i) => (d.dot(b[i]), self.add_velocity([p, p], b[i], row)),
+            JointRow::Tilt1 => (-a[2].dot(b[1]), self.add_rotation(b[1].cross(a[2]), row)),
+            JointRow::Tilt2 => (a[2].dot(b[0]), self.add_rotation(a[2].cross(b[0]), row)),
+            JointRow::Twist if self.system.model.dimension == Dimension::Plane => {
+                (self.angle, self.add_rotation(DVec3::Z, row))
+            }
+            JointRow::Twist => (a[0].dot(b[1]), self.add_rotation(a[0].cross(b[1]), row)),
+            JointRow::Cross => (a[2].dot(b[2]), self.add_rotation(a[2].cross(b[2]), row)),
+            JointRow::Length(length) => (d.length() - length, self.add_velocity(self.points, self.direction(), row)),
+        };
+        joint
+    }
+
+    /// The direction from the second point to the first; any one when they coincide, where the distance has no gradient.
+    fn direction(&self) -> DVec3 {
+        (self.points[0] - self.points[1]).try_normalize().unwrap_or(self.axes[1][0])
+    }
+
+    /// The free coordinate, its gradient and its drift.
+    fn coordinate(&self) -> Option<Joint> {
+        let ([p, _], [a, b]) = (self.points, &self.axes);
+        let d = self.points[0] - self.points[1];
+        let mut joint = Joint::default();
+        let row = &mut joint.row;
+        (joint.value, joint.drift) = match self.joint.kind {
+            JointKind::Revolute if self.system.model.dimension == Dimension::Plane => {
+                (self.angle, self.add_rotation(DVec3::Z, row))
+            }
+            JointKind::Revolute => {
+                // atan2(s, c), whose differential is (c ds - s dc)/(s² + c²), with s = e₁ᵃ·e₂ᵇ and c = e₁ᵃ·e₁ᵇ.
+                let (sine, cosine) = (a[0].dot(b[1]), a[0].dot(b[0]));
+                let axis = a[0].cross(cosine * b[1] - sine * b[0]) / (sine * sine + cosine * cosine);
+                (sine.atan2(cosine), self.add_rotation(axis, row))
+            }
+            JointKind::Prismatic | JointKind::Cylindrical => (d.dot(b[2]), self.add_velocity([p, p], b[2], row)),
+            JointKind::Distance { length: None } => (d.length(), self.add_velocity(self.points, self.direction(), row)),
+            _ => return None,
+        };
+        Some(joint)
+    }
+
+    /// Whether the coordinate is an angle that cannot tell its turns.
+    fn is_cyclic(&self) -> bool {
+        self.joint.kind == JointKind::Revolute && self.system.model.dimension == Dimension::Space
+    }
+}
+
+/// An angle in the half-turns around zero.
+fn wrapped(angle: f64) -> f64 {
+    angle - TAU * (angle / TAU).round()
+}
+
+impl Multibody {
+    fn placed<'a>(&'a self, joint: &'a BodyJoint, t: f64, q: &[f64]) -> Placed<'a> {
+        let bodies = [Some(joint.first), joint.second];
+        let poses = bodies.map(|body| body.map_or(Pose::IDENTITY, |body| self.pose(body, t, q)));
+        let frames = [joint.frames[0].in_world(&poses[0]), joint.frames[1].in_world(&poses[1])];
+        let angle = |body: Option<usize>| match body.map(|body| (body, self.coordinates.layout[body])) {
+            Some((_, Layout::PlaneRigid { q: i, .. })) => q[i + 2],
+            Some((body, Layout::Fixed)) => start_angle(&self.model.bodies[body], t),
+            _ => 0.0,
+        };
+        Placed {
+            system: self,
+            joint,
+            t,
+            poses,
+            points: frames.map(|frame| frame.point),
+            axes: frames.map(|frame| frame.axes()),
+            angle: match self.model.dimension {
+                Dimension::Plane => angle(bodies[0]) - angle(bodies[1]) - joint.zero_angle,
+                Dimension::Space => 0.0,
+            },
+        }
+    }
+
+    /// Appends the rows of all joints, each with that of its drive last.
+    pub(super) fn add_joints(&self, t: f64, q: &[f64], out: &mut Vec<Joint>) {
+        for (joint, rows) in self.model.joints.iter().zip(&self.joint_rows) {
+            let placed = self.placed(joint, t, q);
+            out.extend(rows.iter().map(|&kind| placed.row(kind)));
+            if let (Some(drive), Some(mut row)) = (joint.drive, placed.coordinate()) {
+                let (value, rate) = drive.at(t);
+                row.value -= value;
+                if placed.is_cyclic() {
+                    row.value = wrapped(row.value);
+                }
+                row.drift -= rate;
+                out.push(row);
+            }
+        }
+    }
+
+    /// Appends the stops whose gap is at most `horizon`, in metres or radians.
+    pub(super) fn add_stops(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
+        for (number, joint) in self.model.joints.iter().enumerate().filter(|(_, joint)| joint.limits.are_given()) {
+            let limits = joint.limits;
+            let placed = self.placed(joint, t, q);
+            let Some(mut coordinate) = placed.coordinate() else { continue };
+            if let (true, Some(lower), Some(upper)) = (placed.is_cyclic(), limits.lower, limits.upper) {
+                // Counted from the middle of the limits, so that the jump is farthest from both.
+                let middle = 0.5 * (lower + upper);
+                coordinate.value = middle + wrapped(coordinate.value - middle);
+            }
+            for (feature, limit, sign) in [(0, limits.lower, 1.0), (1, limits.upper, -1.0)] {
+                let Some(limit) = limit else { continue };
+                let gap = sign * (coordinate.value - limit);
+                // The comparison also leaves out a gap that is not a number, as no search would find it.
+                if gap <= horizon {
+                    let mut normal = Row::new();
+                    coordinate.row.entries().iter().for_each(|&(i, value)| normal.push(i, sign * value));
+                    let axis = match joint.kind {
+                        JointKind::Distance { .. } => placed.direction(),
+                        _ => placed.axes[1][2],
+                    };
+                    out.push(Contact {
+                        id: ContactId { first: STOP, second: number as u32, feature },
+                        gap,
+                        normal,
+                        normal_drift: sign * coordinate.drift,
+                        friction: FrictionLaw::None,
+                        restitution: limits.restitution,
+                        frame: Some(ContactFrame {
+                            point: placed.points[0].to_array(),
+                            normal: (sign * axis).to_array(),
+                        }),
+                        ..Default::default()
+                    });
+                }
+            }
+        }
+    }
+
+    /// Appends the friction of joints, numbered after the dry friction elements.
+    pub(super) fn add_joint_friction(&self, t: f64, q: &[f64], out: &mut Vec<FrictionElement>) {
+        for (number, joint) in self.model.joints.iter().enumerate().filter(|(_, joint)| joint.friction > 0.0) {
+            let Some(coordinate) = self.placed(joint, t, q).coordinate() else { continue };
+            out.push(FrictionElement {
+                id: (self.model.dry_friction.len() + number) as u32,
+                tangents: Tangents::from_iter([coordinate.row]),
+                tangent_drift: [coordinate.drift, 0.0, 0.0],
+                bound: joint.friction,
+            });
+        }
+    }
+
+    /// Adds the efforts of motors to the generalised force.
+    pub(super) fn add_motors(&self, t: f64, q: &[f64], k: &mut [f64]) {
+        for joint in &self.model.joints {
+            if let Some(motor) = joint.motor
+                && motor.from <= t
+                && t <= motor.until
+                && let Some(coordinate) = self.placed(joint, t, q).coordinate()
+            {
+                coordinate.row.add_to(motor.effort, k);
+            }
+        }
+    }
+
+    /// The free coordinate of a joint, in metres or radians; none where it has none.
+    ///
+    /// The angle of a hinge counts all turns in the plane, and is in (-π, π] in space.
+    pub fn joint_coordinate(&self, joint: usize, t: f64, q: &[f64]) -> Option<f64> {
+        self.placed(&self.model.joints[joint], t, q).coordinate().map(|coordinate| coordinate.value)
+    }
+
+    /// The joint whose stop a contact is, if it is one.
+    pub fn joint_of_stop(&self, id: ContactId) -> Option<usize> {
+        (id.first == STOP).then_some(id.second as usize)
+    }
+
+    /// `hinge.lower`, `hinge.upper`.
+    pub(super) fn name_of_stop(&self, joint: usize, feature: u32) -> String {
+        format!("{}.{}", self.model.joints[joint].name, if feature == 0 { "lower" } else { "upper" })
+    }
+
+    /// Names of the bodies of a joint.
+    pub(super) fn bodies_of_joint(&self, joint: usize) -> (String, String) {
+        let joint = &self.model.joints[joint];
+        let name = |body: usize| self.model.bodies[body].name.clone();
+        (name(joint.first), joint.second.map_or_else(|| "world".to_owned(), name))
+    }
+
+    /// The joints with a recorded coordinate, and its word: `angle`, `displacement`, `distance`.
+    pub(super) fn recorded_coordinates(&self) -> impl Iterator<Item = (usize, &'static str)> + '_ {
+        self.model.joints.iter().enumerate().filter_map(|(number, joint)| {
+            let is_point = |body: usize| {
+                matches!(self.coordinates.layout[body], Layout::PlanePoint { .. } | Layout::SpacePoint { .. })
+            };
+            let suffix = match (joint.kind.coordinate()?, joint.kind) {
+                (CoordinateKind::Angle, _) if is_point(joint.first) || joint.second.is_some_and(is_point) => {
+                    return None;
+                }
+                (CoordinateKind::Angle, _) => "angle",
+                (_, JointKind::Distance { .. }) => "distance",
+                _ => "displacement",
+            };
+            Some((number, suffix))
+        })
+    }
+}
