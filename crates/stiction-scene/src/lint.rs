@@ -276,7 +276,7 @@ impl Linter<'_, LinearSystem> {
                     Severity::Note,
                     format!("{what}; the scheme `moreau-midpoint` takes it as closed and leaves it so"),
                 ),
-                SchemeSettings::StewartTrinkle(_) => (
+                SchemeSettings::StewartTrinkle(_) | SchemeSettings::Trapezoidal(_) => (
                     Severity::Warning,
                     format!("{what}: change its `gap` or the position; the first step pushes it open"),
                 ),
