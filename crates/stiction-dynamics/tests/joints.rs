@@ -317,6 +317,41 @@ fn a_four_bar_of_spatial_hinges_moves_like_the_planar_one() {
     assert!((10..40).contains(&touched), "{touched}");
 }
 
+/// A parallelogram with cranks at this angle to the ground: flat at zero, where one row depends on the others and a second motion
+/// opens.
+fn parallelogram(angle: f64) -> Mechanism {
+    let (sine, cosine) = angle.sin_cos();
+    let [a, b, c, d] = [[0.0, 0.0, 0.0], [cosine, 0.0, sine], [2.0 + cosine, 0.0, sine], [2.0, 0.0, 0.0]];
+    let middle = |p: Vector, q: Vector| [0, 1, 2].map(|i| 0.5 * (p[i] + q[i]));
+    Mechanism {
+        bodies: vec![(1.0, middle(a, b)), (2.5, middle(b, c)), (1.5, middle(c, d))],
+        hinges: vec![(0, None, a), (1, Some(0), b), (2, Some(1), c), (2, None, d)],
+        contact: None,
+    }
+}
+
+#[test]
+fn mechanisms_pass_their_singular_positions() {
+    // Two hinges of the flat parallelogram ask for the same to first order in the angle; what they ask beyond it is obeyed with impulses
+    // of the order of 1 / angle. Only where these have eight to ten digits more than the motion an answer may be refused.
+    let mut random = Generator::new(8);
+    for exponent in 0..17 {
+        let angle = if exponent == 16 { 0.0 } else { 10f64.powi(-exponent) };
+        for _ in 0..20 {
+            let free_motion: Vec<f64> = (0..9).map(|_| random.uniform(-1.0, 1.0)).collect();
+            let problem = parallelogram(angle).problem(true, &free_motion);
+            let solution = solve(&problem);
+            if (8..=10).contains(&exponent) {
+                assert!(solution.report.residual < 1e-8, "angle {angle:e}: {:?}", solution.report);
+            } else {
+                assert!(solution.report.is_solved(), "angle {angle:e}: {:?}", solution.report);
+            }
+            let rates = largest(problem.joints.iter().map(|joint| joint.row.dot(&solution.motion)));
+            assert!(!solution.report.is_solved() || rates < 1e-9, "angle {angle:e}: {rates:e}");
+        }
+    }
+}
+
 /// A triangle of three links, its base pinned to the ground at both ends: one row too many, along the base.
 fn pinned_triangle() -> Mechanism {
     let [a, b, c] = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [1.0, 0.0, 1.5]];
