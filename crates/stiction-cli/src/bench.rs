@@ -5,19 +5,20 @@ use std::process::ExitCode;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
+use stiction_study::bench::joints::JointRow;
 use stiction_study::bench::lemke::LemkeRow;
 use stiction_study::bench::siconos::SiconosRow;
 use stiction_study::bench::step::StepRow;
-use stiction_study::bench::{lemke, siconos, step, timing};
+use stiction_study::bench::{joints, lemke, siconos, step, timing};
 
 use crate::failure::{BAD_INPUT, Failure, INPUT_OUTPUT, UNSOLVED};
 
-const IDS: [&str; 3] = ["lemke", "step", "siconos"];
+const IDS: [&str; 4] = ["lemke", "joints", "step", "siconos"];
 
 /// Arguments of `bench`.
 #[derive(Args)]
 pub struct BenchArguments {
-    /// Benchmarks [default: all]: lemke, step, siconos (where its Python package is installed)
+    /// Benchmarks [default: all]: lemke, joints, step, siconos (where its Python package is installed)
     ids: Vec<String>,
     /// Print the numbers as one JSON document
     #[arg(long)]
@@ -50,6 +51,14 @@ pub fn bench(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
             print_lemke(&rows);
         }
         document["lemke"] = json!(rows);
+    }
+    if wanted("joints") {
+        let rows = joints::measure(bar("joints")).map_err(|error| Failure::new(BAD_INPUT, error))?;
+        all_solved &= rows.iter().all(|row| row.is_solved);
+        if !arguments.json {
+            print_joints(&rows);
+        }
+        document["joints"] = json!(rows);
     }
     if wanted("step") {
         let rows = step::measure(bar("step"))?;
@@ -128,6 +137,34 @@ fn print_lemke(rows: &[LemkeRow]) {
             1e6 * row.cold,
             row.warm_pivots,
             1e6 * row.warm,
+        );
+    }
+}
+
+fn print_joints(rows: &[JointRow]) {
+    say!("\nChains of planar links with hinges and one contact at the end, cold");
+    say!(
+        "{:>6} {:>11} {:>14} {:>9} {:>11} {:>11} {:>9} {:>14}",
+        "links",
+        "joint rows",
+        "factor entries",
+        "residual",
+        "joints",
+        "solve",
+        "per link",
+        "with analysis"
+    );
+    for row in rows {
+        say!(
+            "{:>6} {:>11} {:>14} {:>9.1e} {:>8.1} µs {:>8.1} µs {:>6.2} µs {:>11.1} µs",
+            row.links,
+            row.joint_rows,
+            row.factor_entries,
+            row.residual,
+            1e6 * row.joints,
+            1e6 * row.solve,
+            1e6 * row.solve / row.links as f64,
+            1e6 * row.first,
         );
     }
 }

@@ -20,6 +20,10 @@
 //! that fit it gives those without a part in the null space of $\nu^T$, up to rounding, which $\varepsilon$ magnifies there: to
 //! about $10^{-16} / \varepsilon$ of their size. Where conditions contradict each other no motion obeys them; [`joint_residual`](crate::joint_residual)
 //! will say so.
+//!
+//! **Dead centres.** Rows that nearly depend on each other have a $\lambda$ near $\varepsilon$ or below, and the repetition is slow. Then the steps are made
+//! conjugate, which takes two for each such direction. Down to $\lambda \approx 10^{-15}$ this is solved to rounding; far below, the rows
+//! count as dependent. In between an answer may be refused.
 
 use std::ops::Range;
 
@@ -31,15 +35,28 @@ use crate::{ContactError, ContactProblem, Inertia, Row};
 /// apart. Too small: the impulses of redundant joints are shared at random.
 const REGULARISATION: f64 = 1e-9;
 
-/// Solves with the factors for one right-hand side, at least and at most. The second takes back the regularisation where joints are well
-/// conditioned; nearly dependent ones need a few more.
-const SOLVES: Range<usize> = 2..16;
+/// Solves with the factors for one right-hand side, at most, before they are accelerated. The second takes back the regularisation
+/// where joints are well conditioned.
+const REPETITIONS: usize = 16;
 
 /// A residual up to this, relative to the terms that it sums, is rounding.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
-/// A solve that does not reduce the residual by this factor is the last.
+/// A residual up to this that does not fall any more is rounding, too.
+const NEARLY_ROUNDING: f64 = 256.0 * f64::EPSILON;
+
+/// A solve that does not reduce the residual by this factor is the last of its kind.
 const WORTH_REPEATING: f64 = 0.5;
+
+/// Rounds of accelerated solves, at most; each round measures rates and momenta by the joint impulses that the last one found.
+const ACCELERATIONS: usize = 4;
+
+/// Accelerated solves of a round, at most: two for each direction in which joints are nearly dependent.
+const DIRECTIONS: usize = 12;
+
+/// A step whose image is smaller than this share of the residual changes nothing but its rounding: the conditions contradict each
+/// other. Too large: dead centres are refused. Too small: impulses of pure rounding noise.
+const CONTRADICTION: f64 = 1e-8;
 
 /// Marks a coordinate that no joint reaches.
 const FREE: usize = usize::MAX;
@@ -60,6 +77,13 @@ pub struct ConstrainedMotion {
     right: Vec<f64>,
     solution: Vec<f64>,
     residual: Vec<f64>,
+    /// The best solution so far, a step with the residual that it leaves, and what residuals are multiplied with to be compared.
+    best: Vec<f64>,
+    step: Vec<f64>,
+    left: Vec<f64>,
+    weights: Vec<f64>,
+    /// The conjugate steps of one solve, each with its image.
+    directions: Vec<f64>,
     /// The entries of a row at coordinates that no joint reaches.
     free_entries: Vec<(usize, f64)>,
 }
@@ -123,14 +147,20 @@ impl ConstrainedMotion {
             Some(joint) => regular_mobility(inertia, &problem.joints[joint].row).sqrt(),
             None => inertia.entry(self.coordinates[row], self.coordinates[row]).abs().sqrt(),
         }));
-        for vector in [&mut self.right, &mut self.solution, &mut self.residual] {
+        let Self { right, solution, residual, best, step, left, weights, .. } = self;
+        for vector in [right, solution, residual, best, step, left, weights] {
             vector.resize(size, 0.0);
         }
         self.right.fill(0.0);
         for (number, joint) in problem.joints.iter().enumerate() {
             self.right[self.saddle.position(count + number)] = -(joint.row.dot(&problem.free_motion) + joint.bias);
         }
-        self.solve(0..size);
+        let mut next = 0;
+        while next < size {
+            let component = self.saddle.component(self.saddle.order()[next]);
+            next = component.end;
+            self.solve(component);
+        }
         for (&row, &value) in self.saddle.order().iter().zip(&self.solution) {
             match row.checked_sub(count) {
                 Some(joint) => self.impulses[joint] = value,
@@ -201,38 +231,111 @@ impl ConstrainedMotion {
         }
     }
 
-    /// Solves with $K$ at the positions of one or more components, by repeating with the residual.
-    ///
-    /// The residual of a momentum over $\sqrt{W_{kk}}$ and that of a rate over $\sqrt{D_i}$ have the same unit, the root of an energy. Rates are
-    /// measured against motion and right-hand side, momenta against joint impulses too, which can be far larger.
+    /// Solves with $K$ at the positions of a component: by repeating with the residual, and with conjugate steps in between where that is
+    /// not enough. The best point is the answer.
     fn solve(&mut self, positions: Range<usize>) {
-        let Self { saddle, roots, right, solution, residual, coordinates, .. } = self;
-        let is_joint = |position: usize| saddle.order()[position] >= coordinates.len();
-        let over = |value: f64, root: f64| if root > 0.0 { value.abs() / root } else { 0.0 };
-        let given = positions.clone().fold(0.0f64, |largest, k| largest.max(over(right[k], roots[k])));
-        solution[positions.clone()].fill(0.0);
-        residual[positions.clone()].copy_from_slice(&right[positions.clone()]);
-        let mut last = f64::INFINITY;
-        for count in 1..SOLVES.end {
-            saddle.solve_at(positions.clone(), residual);
-            positions.clone().for_each(|k| solution[k] += residual[k]);
-            saddle.residual_at(positions.clone(), right, solution, residual);
-            let (mut rate_size, mut momentum_size, mut rate_error, mut momentum_error) = (given, given, 0.0f64, 0.0f64);
-            for k in positions.clone() {
-                let (size, error) = (roots[k] * solution[k].abs(), over(residual[k], roots[k]));
-                if is_joint(k) {
-                    rate_error = rate_error.max(error);
-                } else {
-                    rate_size = rate_size.max(size);
-                    momentum_error = momentum_error.max(error);
-                }
-                momentum_size = momentum_size.max(size);
-            }
-            let error = (rate_error / rate_size).max(momentum_error / momentum_size);
-            if count >= SOLVES.start && (error <= ROUNDING || error.is_nan() || error > WORTH_REPEATING * last) {
+        self.solution[positions.clone()].fill(0.0);
+        self.residual[positions.clone()].copy_from_slice(&self.right[positions.clone()]);
+        let mut error = self.repeat(positions.clone());
+        for _ in 0..ACCELERATIONS {
+            if error <= NEARLY_ROUNDING || error.is_nan() {
                 break;
             }
+            self.best[positions.clone()].copy_from_slice(&self.solution[positions.clone()]);
+            self.accelerate(positions.clone());
+            let accelerated = self.repeat(positions.clone());
+            if accelerated.is_nan() || accelerated > WORTH_REPEATING * error {
+                if accelerated.is_nan() || accelerated > error {
+                    self.solution[positions.clone()].copy_from_slice(&self.best[positions.clone()]);
+                }
+                break;
+            }
+            error = accelerated;
+        }
+    }
+
+    /// Adds to the solution what the factors make of its residual, as often as it pays; at least twice, because the first solve leaves
+    /// the regularisation. Returns the error of the last point.
+    fn repeat(&mut self, positions: Range<usize>) -> f64 {
+        let mut last = f64::INFINITY;
+        for count in 1..=REPETITIONS {
+            self.saddle.solve_at(positions.clone(), &mut self.residual);
+            positions.clone().for_each(|k| self.solution[k] += self.residual[k]);
+            self.saddle.residual_at(positions.clone(), &self.right, &self.solution, &mut self.residual);
+            let [rate, momentum] = self.errors(positions.clone());
+            let error = (rate[0] / rate[1]).max(momentum[0] / momentum[1]);
+            if count > 1 && (error <= ROUNDING || error.is_nan() || error > WORTH_REPEATING * last) {
+                return error;
+            }
             last = error;
+        }
+        last
+    }
+
+    /// Largest residual of rates and of momenta, each with what it is measured against. A momentum over $\sqrt{W_{kk}}$ and a rate over
+    /// $\sqrt{D_i}$ have the same unit, the root of an energy. Rates are measured against motion and right-hand side, momenta against
+    /// joint impulses too, which can be far larger.
+    fn errors(&self, positions: Range<usize>) -> [[f64; 2]; 2] {
+        // No size is zero, so that nothing is divided by it: where all is zero the errors are too.
+        let (mut rate, mut momentum, mut joint_size) = ([0.0f64, f64::MIN_POSITIVE], [0.0f64; 2], 0.0f64);
+        for k in positions {
+            let root = self.roots[k];
+            let (size, error) = (root * self.solution[k].abs(), self.residual[k].abs() / root);
+            rate[1] = rate[1].max(self.right[k].abs() / root);
+            // Not a number stays so: `max` would lose it.
+            let larger = |worst: f64| if error <= worst { worst } else { error };
+            if self.saddle.order()[k] >= self.coordinates.len() {
+                (rate[0], joint_size) = (larger(rate[0]), joint_size.max(size));
+            } else {
+                (momentum[0], rate[1]) = (larger(momentum[0]), rate[1].max(size));
+            }
+        }
+        momentum[1] = rate[1].max(joint_size);
+        [rate, momentum]
+    }
+
+    /// Goes on where repeating does not help: joints that are nearly dependent, as in a mechanism near its dead centre, with $\lambda$ below
+    /// $\varepsilon$. The steps are made conjugate (generalised conjugate residuals, \[EES83\]), which finds each of a few such
+    /// directions in one step or two.
+    fn accelerate(&mut self, positions: Range<usize>) {
+        let len = positions.len();
+        self.directions.resize(self.directions.len().max(2 * DIRECTIONS * len), 0.0);
+        // Residuals are compared in units of what they are measured against: else the rounding of large momenta would hide rates.
+        let [rate, momentum] = self.errors(positions.clone());
+        for k in positions.clone() {
+            let is_joint = self.saddle.order()[k] >= self.coordinates.len();
+            self.weights[k] = 1.0 / (self.roots[k] * if is_joint { rate[1] } else { momentum[1] });
+        }
+        let weights = &self.weights[positions.clone()];
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).zip(weights).map(|((a, b), w)| (a * w) * (b * w)).sum::<f64>();
+        for count in 0..DIRECTIONS {
+            let (earlier, own) = self.directions.split_at_mut(2 * count * len);
+            let (step, rest) = own.split_at_mut(len);
+            let image = &mut rest[..len];
+            // The step p by the factors, and its image K p: what is taken from the residual.
+            self.step[positions.clone()].copy_from_slice(&self.residual[positions.clone()]);
+            self.saddle.solve_at(positions.clone(), &mut self.step);
+            step.copy_from_slice(&self.step[positions.clone()]);
+            self.saddle.residual_at(positions.clone(), &self.residual, &self.step, &mut self.left);
+            let residual = &self.residual[positions.clone()];
+            image.iter_mut().zip(residual).zip(&self.left[positions.clone()]).for_each(|((q, r), left)| *q = r - left);
+            for pair in earlier.chunks_exact(2 * len) {
+                let (other_step, other_image) = pair.split_at(len);
+                let along = dot(image, other_image);
+                image.iter_mut().zip(other_image).for_each(|(q, other)| *q -= along * other);
+                step.iter_mut().zip(other_step).for_each(|(p, other)| *p -= along * other);
+            }
+            let (length, before) = (dot(image, image).sqrt(), dot(residual, residual).sqrt());
+            if length.is_nan() || length <= CONTRADICTION * before {
+                break;
+            }
+            image.iter_mut().chain(&mut *step).for_each(|value| *value /= length);
+            let along = dot(image, residual);
+            self.solution[positions.clone()].iter_mut().zip(&*step).for_each(|(x, p)| *x += along * p);
+            self.saddle.residual_at(positions.clone(), &self.right, &self.solution, &mut self.residual);
+            if dot(&self.residual[positions.clone()], &self.residual[positions.clone()]).sqrt() <= NEARLY_ROUNDING {
+                break;
+            }
         }
     }
 }

@@ -23,6 +23,7 @@ pub mod force_jacobians;
 pub mod formulation;
 pub mod friction;
 pub mod inertia;
+pub mod joint_redundancy;
 pub mod joint_residual;
 pub mod linear_system;
 pub mod reference;
@@ -48,6 +49,7 @@ pub use formulation::planar_relay::{BoxProgram, PlanarRelay, PlanarRelaySettings
 pub use formulation::pyramid::{Directions, Pyramid, PyramidSettings};
 pub use friction::FrictionLaw;
 pub use inertia::Inertia;
+pub use joint_redundancy::{JointRedundancy, joint_redundancy};
 pub use joint_residual::joint_residual;
 pub use linear_system::{
     LinearContact, LinearFriction, LinearJoint, LinearSystem, LinearSystemData, LinearSystemError,

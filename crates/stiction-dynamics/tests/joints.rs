@@ -2,12 +2,12 @@
 
 use faer::Mat;
 use faer::linalg::solvers::Solve;
-use stiction_dynamics::families::{Generator, RandomContacts};
+use stiction_dynamics::families::{Chain, Generator, RandomContacts};
 use stiction_dynamics::{
-    ContactProblem, ContactSolution, FrictionCondition, Inertia, JointCondition, PlanarRelay, Pyramid, PyramidSettings,
-    Row, joint_residual,
+    ConstrainedMotion, ContactCondition, ContactProblem, ContactSolution, Directions, FrictionCondition, Inertia,
+    JointCondition, PlanarRelay, Pyramid, PyramidSettings, Row, joint_redundancy, joint_residual,
 };
-use stiction_solve::MixedLcp;
+use stiction_solve::{MixedLcp, SolveStatus};
 
 /// A row with this many random entries.
 fn random_row(random: &mut Generator, coordinate_count: usize, entry_count: usize) -> Row {
@@ -178,4 +178,305 @@ fn the_relay_method_eliminates_in_the_same_way() {
         }
     }
     assert!(compared > 40, "{compared}");
+}
+
+/// Solves with four friction directions in space.
+fn solve(problem: &ContactProblem) -> ContactSolution {
+    problem.check().unwrap();
+    let settings = PyramidSettings { directions: Directions::Regular(4), ..Default::default() };
+    let mut solution = ContactSolution::default();
+    Pyramid::new(settings).unwrap().solve(problem, &mut solution).unwrap();
+    solution
+}
+
+type Vector = [f64; 3];
+
+const AXES: [Vector; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+
+fn cross(a: Vector, b: Vector) -> Vector {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+/// A body of a mechanism in the plane of x and z: mass and centre; its moments of inertia are 0.1 m about every axis.
+type Body = (f64, Vector);
+
+/// A mechanism with hinges about y, each between two bodies or a body and the ground, at a point; in the plane with two rows
+/// a hinge and coordinates (v_x, v_z, ω_y), or in space with five.
+struct Mechanism {
+    bodies: Vec<Body>,
+    hinges: Vec<(usize, Option<usize>, Vector)>,
+    /// Body and point of a contact with the ground, upwards and with μ = 0.3.
+    contact: Option<(usize, Vector)>,
+}
+
+impl Mechanism {
+    /// The velocity of a point of one body over the other along a direction (or the angular velocity about it), as a row.
+    fn row(
+        &self,
+        first: usize,
+        second: Option<usize>,
+        point: Vector,
+        direction: Vector,
+        turns: bool,
+        planar: bool,
+    ) -> Row {
+        let mut row = Row::new();
+        for (body, sign) in [(Some(first), 1.0), (second, -1.0)] {
+            let Some(body) = body else { continue };
+            let centre = self.bodies[body].1;
+            let arm = [0, 1, 2].map(|i| point[i] - centre[i]);
+            let (linear, angular) = if turns { ([0.0; 3], direction) } else { (direction, cross(arm, direction)) };
+            if planar {
+                let entries = [linear[0], linear[2], angular[1]];
+                entries.iter().enumerate().for_each(|(i, value)| row.push(3 * body + i, sign * value));
+            } else {
+                let entries = linear.iter().chain(&angular).enumerate();
+                entries.for_each(|(i, value)| row.push(6 * body + i, sign * value));
+            }
+        }
+        row
+    }
+
+    /// The problem with this free motion in the plane, (v_x, v_z, ω_y) body by body.
+    fn problem(&self, planar: bool, free_motion: &[f64]) -> ContactProblem {
+        let mut problem = ContactProblem::default();
+        for ((mass, _), u) in self.bodies.iter().zip(free_motion.chunks(3)) {
+            if planar {
+                [*mass, *mass, 0.1 * mass].into_iter().for_each(|mass| problem.inertia.push_scalar(mass));
+                problem.free_motion.extend_from_slice(u);
+            } else {
+                [*mass; 3].into_iter().for_each(|mass| problem.inertia.push_scalar(mass));
+                let moment = 0.1 * mass;
+                problem.inertia.push_block(3, &[moment, 0.0, 0.0, 0.0, moment, 0.0, 0.0, 0.0, moment]);
+                problem.free_motion.extend([u[0], 0.0, u[1], 0.0, u[2], 0.0]);
+            }
+        }
+        problem.inertia.factor().unwrap();
+        let [x, y, z] = AXES;
+        for &(first, second, point) in &self.hinges {
+            let mut push = |direction, turns| {
+                let row = self.row(first, second, point, direction, turns, planar);
+                problem.joints.push(JointCondition { row, bias: 0.0 });
+            };
+            [x, z].into_iter().for_each(|direction| push(direction, false));
+            if !planar {
+                push(y, false);
+                [x, z].into_iter().for_each(|direction| push(direction, true));
+            }
+        }
+        if let Some((body, point)) = self.contact {
+            let row = |direction| self.row(body, None, point, direction, false, planar);
+            let tangents = if planar { vec![row(x)] } else { vec![row(x), row(y)] };
+            let tangents = tangents.into_iter().collect();
+            problem.contacts.push(ContactCondition { normal: row(z), tangents, mu: 0.3, ..Default::default() });
+        }
+        problem
+    }
+}
+
+/// Crank, coupler and rocker between two pivots on the ground, the coupler running into the ground.
+fn four_bar() -> Mechanism {
+    let [a, b, c, d] = [[0.0, 0.0, 0.0], [0.3, 0.0, 0.8], [2.0, 0.0, 1.4], [2.2, 0.0, 0.1]];
+    let middle = |p: Vector, q: Vector| [0, 1, 2].map(|i| 0.5 * (p[i] + q[i]));
+    Mechanism {
+        bodies: vec![(1.0, middle(a, b)), (2.5, middle(b, c)), (1.5, middle(c, d))],
+        hinges: vec![(0, None, a), (1, Some(0), b), (2, Some(1), c), (2, None, d)],
+        contact: Some((1, [1.0, 0.0, 0.9])),
+    }
+}
+
+#[test]
+fn a_four_bar_of_spatial_hinges_moves_like_the_planar_one() {
+    let mechanism = four_bar();
+    let mut random = Generator::new(3);
+    let mut touched = 0;
+    for _ in 0..50 {
+        let free_motion: Vec<f64> = (0..9).map(|_| random.uniform(-1.0, 1.0)).collect();
+        let (planar, spatial) = (mechanism.problem(true, &free_motion), mechanism.problem(false, &free_motion));
+        // 18 coordinates, one of which is left by 20 rows: three of them are redundant, none of those in the plane.
+        let redundancy = joint_redundancy(&spatial.inertia, spatial.joints.iter().map(|joint| &joint.row));
+        assert_eq!((redundancy.row_count, redundancy.rank, redundancy.count()), (20, 17, 3));
+        assert!(redundancy.dependent.iter().all(|row| row % 5 >= 2), "{redundancy:?}");
+        let redundancy = joint_redundancy(&planar.inertia, planar.joints.iter().map(|joint| &joint.row));
+        assert_eq!((redundancy.row_count, redundancy.count()), (8, 0));
+
+        let (expected, found) = (solve(&planar), solve(&spatial));
+        assert!(expected.report.is_solved() && found.report.is_solved(), "{:?}", found.report);
+        touched += usize::from(expected.contacts[0].normal > 0.0);
+        // Numbers of the order of one, a few hundred operations.
+        for (own, other) in found.motion.chunks(6).zip(expected.motion.chunks(3)) {
+            assert!(largest([own[0] - other[0], own[2] - other[1], own[4] - other[2]]) < 1e-13);
+            assert!(largest([own[1], own[3], own[5]]) < 1e-13);
+        }
+        // The impulses in the plane are unique; those across it are not, and the least ones are zero.
+        for (own, other) in found.joints.chunks(5).zip(expected.joints.chunks(2)) {
+            assert!(largest([own[0] - other[0], own[1] - other[1]]) < 1e-12);
+            assert!(largest([own[2], own[3], own[4]]) < 1e-6, "{own:?}");
+        }
+    }
+    assert!((10..40).contains(&touched), "{touched}");
+}
+
+/// A parallelogram with cranks at this angle to the ground: flat at zero, where one row depends on the others and a second motion
+/// opens.
+fn parallelogram(angle: f64) -> Mechanism {
+    let (sine, cosine) = angle.sin_cos();
+    let [a, b, c, d] = [[0.0, 0.0, 0.0], [cosine, 0.0, sine], [2.0 + cosine, 0.0, sine], [2.0, 0.0, 0.0]];
+    let middle = |p: Vector, q: Vector| [0, 1, 2].map(|i| 0.5 * (p[i] + q[i]));
+    Mechanism {
+        bodies: vec![(1.0, middle(a, b)), (2.5, middle(b, c)), (1.5, middle(c, d))],
+        hinges: vec![(0, None, a), (1, Some(0), b), (2, Some(1), c), (2, None, d)],
+        contact: None,
+    }
+}
+
+#[test]
+fn mechanisms_pass_their_singular_positions() {
+    // Two hinges of the flat parallelogram ask for the same to first order in the angle; what they ask beyond it is obeyed with impulses
+    // of the order of 1 / angle. Only where these have eight to ten digits more than the motion an answer may be refused.
+    let mut random = Generator::new(8);
+    for exponent in 0..17 {
+        let angle = if exponent == 16 { 0.0 } else { 10f64.powi(-exponent) };
+        for _ in 0..20 {
+            let free_motion: Vec<f64> = (0..9).map(|_| random.uniform(-1.0, 1.0)).collect();
+            let problem = parallelogram(angle).problem(true, &free_motion);
+            let solution = solve(&problem);
+            if (8..=10).contains(&exponent) {
+                assert!(solution.report.residual < 1e-8, "angle {angle:e}: {:?}", solution.report);
+            } else {
+                assert!(solution.report.is_solved(), "angle {angle:e}: {:?}", solution.report);
+            }
+            let rates = largest(problem.joints.iter().map(|joint| joint.row.dot(&solution.motion)));
+            assert!(!solution.report.is_solved() || rates < 1e-9, "angle {angle:e}: {rates:e}");
+        }
+    }
+}
+
+/// A triangle of three links, its base pinned to the ground at both ends: one row too many, along the base.
+fn pinned_triangle() -> Mechanism {
+    let [a, b, c] = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [1.0, 0.0, 1.5]];
+    Mechanism {
+        bodies: vec![(1.0, [1.0, 0.0, 0.0]), (2.0, [0.5, 0.0, 0.75]), (4.0, [1.5, 0.0, 0.75])],
+        hinges: vec![(0, None, a), (0, None, b), (1, Some(0), a), (2, Some(0), b), (2, Some(1), c)],
+        contact: None,
+    }
+}
+
+#[test]
+fn an_overconstrained_triangle_rests_and_its_reactions_carry_the_weight() {
+    // Falls by 0.1 m/s in the step: 0.7 N s upwards at the pins, by the lever rule 0.1 (0.5 + 2 · 0.75 + 4 · 0.25) at the first.
+    let free_motion = [0.0, -0.1, 0.0].repeat(3);
+    let problem = pinned_triangle().problem(true, &free_motion);
+    let redundancy = joint_redundancy(&problem.inertia, problem.joints.iter().map(|joint| &joint.row));
+    assert_eq!((redundancy.row_count, redundancy.rank), (10, 9));
+    assert_eq!((redundancy.dependent, redundancy.removable), (vec![0, 2], vec![2]));
+    let solution = solve(&problem);
+    assert!(solution.report.is_solved() && solution.report.residual < 1e-14, "{:?}", solution.report);
+    // 0.1 m/s is taken back, up to rounding.
+    assert!(largest(solution.motion.iter().copied()) < 1e-15);
+    let [left, right] = [&solution.joints[0..2], &solution.joints[2..4]];
+    assert!((left[1] - 0.3).abs() < 1e-14 && (right[1] - 0.4).abs() < 1e-14, "{:?}", solution.joints);
+    assert!((left[0] + right[0]).abs() < 1e-14);
+    // Nothing pulls at the base, and of all pairs of opposite impulses along it the least is none.
+    assert!(left[0].abs() < 1e-8, "{left:?}");
+}
+
+#[test]
+fn joints_that_contradict_each_other_are_never_solved() {
+    let free_motion = [0.0, -0.1, 0.0].repeat(3);
+    for (bias, is_solved) in [(0.0, true), (1e-9, false), (1e-3, false), (1e3, false)] {
+        let mut problem = pinned_triangle().problem(true, &free_motion);
+        // The pins move apart, and the base is rigid.
+        problem.joints[2].bias = bias;
+        let mut solutions = [ContactSolution::default(), ContactSolution::default()];
+        Pyramid::new(PyramidSettings::default()).unwrap().solve(&problem, &mut solutions[0]).unwrap();
+        PlanarRelay::default().solve(&problem, &mut solutions[1]).unwrap();
+        for solution in solutions {
+            assert_eq!(solution.report.is_solved(), is_solved, "bias {bias}: {:?}", solution.report);
+            assert_eq!(solution.report.status == SolveStatus::Inaccurate, !is_solved);
+        }
+    }
+    // A row without entries asks for 0 = -b.
+    for (bias, is_solved) in [(0.0, true), (1e-12, false)] {
+        let mut problem = pinned_triangle().problem(true, &free_motion);
+        problem.joints.push(JointCondition { row: Row::new(), bias });
+        assert_eq!(solve(&problem).report.is_solved(), is_solved, "bias {bias}");
+    }
+}
+
+#[test]
+fn a_row_that_stands_several_times_shares_its_impulse() {
+    // 1 kg and 3 kg linked three times, the second time in other units: 4 and 0 m/s become 1 m/s, 3 N s are carried together.
+    let mut problem = ContactProblem { free_motion: vec![4.0, 0.0], ..Default::default() };
+    problem.inertia.set_diagonal(&[1.0, 3.0]);
+    problem.inertia.factor().unwrap();
+    for factor in [1.0, 1e3, 1.0] {
+        problem.joints.push(JointCondition { row: Row::from_dense(&[factor, -factor]), bias: 0.0 });
+    }
+    let solution = solve(&problem);
+    assert!(solution.report.is_solved(), "{:?}", solution.report);
+    assert!(largest(solution.motion.iter().map(|u| u - 1.0)) < 1e-15);
+    let shares = [solution.joints[0], 1e3 * solution.joints[1], solution.joints[2]];
+    assert!((shares.iter().sum::<f64>() + 3.0).abs() < 1e-14);
+    // Each the same, whatever its units: rounding magnified by the regularisation.
+    assert!(largest(shares.map(|share| share + 1.0)) < 1e-6, "{shares:?}");
+}
+
+#[test]
+fn masses_far_apart_are_treated() {
+    for other_mass in [1e-6, 1e-3, 1e3, 1e6] {
+        for (links, seed) in [(2, 0), (5, 1), (20, 2), (100, 3)] {
+            let problem = Chain { links, other_mass, ..Default::default() }.problem(seed);
+            let solution = solve(&problem);
+            let residual = joint_residual(&problem, &solution, &mut Default::default());
+            assert!(solution.report.is_solved(), "{links} links, {other_mass} kg: {:?}", solution.report);
+            assert!(residual < 1e-13, "{links} links, {other_mass} kg: {residual:e}");
+        }
+    }
+}
+
+#[test]
+fn the_work_of_a_chain_grows_with_its_length() {
+    let counts = [10, 100, 1000].map(|links| {
+        let mut motion = ConstrainedMotion::default();
+        motion.factor(&Chain { links, ..Default::default() }.problem(0)).unwrap();
+        [motion.matrix().size(), motion.matrix().factor_entry_count(), motion.matrix().operation_count()]
+    });
+    for ([size, entries, operations], links) in counts.into_iter().zip([10, 100, 1000]) {
+        assert_eq!(size, 5 * links);
+        assert!(entries <= 20 * links && operations <= 120 * links, "{links} links: {counts:?}");
+    }
+}
+
+#[test]
+fn bodies_without_joints_are_not_part_of_the_factorisation() {
+    // A chain of three links, with 50 free bodies behind it that touch the chain's last link and each other.
+    let mut problem = Chain { links: 3, ..Default::default() }.problem(0);
+    let mut lonely = RandomContacts { contact_count: 115, is_planar: true, ..Default::default() }.problem(7);
+    let shift = problem.free_motion.len();
+    let bodies = lonely.free_motion.len();
+    (0..bodies).for_each(|i| problem.inertia.push_scalar(lonely.inertia.entry(i, i)));
+    problem.inertia.factor().unwrap();
+    problem.free_motion.append(&mut lonely.free_motion);
+    let mut row = Row::new();
+    problem.contacts[0].normal.entries().iter().for_each(|&(index, value)| row.push(index, value));
+    row.push(shift + 1, -1.0);
+    let mut motion = ConstrainedMotion::default();
+    motion.factor(&problem).unwrap();
+    assert_eq!(motion.matrix().size(), 15);
+    assert_eq!(motion.motion()[shift..], problem.free_motion[shift..]);
+    // The response of a row that touches both is the sum of those of its parts.
+    let [mut response, mut joints, mut chain, mut chain_joints] = [0; 4].map(|_| Row::new());
+    motion.respond(&problem.inertia, row.entries(), &mut response, &mut joints);
+    motion.respond(&problem.inertia, problem.contacts[0].normal.entries(), &mut chain, &mut chain_joints);
+    chain.push(shift + 1, -1.0 / problem.inertia.entry(shift + 1, shift + 1));
+    let mut difference = vec![0.0; problem.free_motion.len()];
+    response.add_to(1.0, &mut difference);
+    chain.add_to(-1.0, &mut difference);
+    assert!(largest(difference) < 1e-15);
+    assert_eq!(joints, chain_joints);
+    // And the joints hold in it.
+    let mut dense = vec![0.0; problem.free_motion.len()];
+    response.add_to(1.0, &mut dense);
+    assert!(largest(problem.joints.iter().map(|joint| joint.row.dot(&dense))) < 1e-14);
 }

@@ -1,7 +1,7 @@
 //! What the families share: bodies with their coordinates, and contacts between them.
 
 use super::{GRAVITY, Generator, STEP};
-use crate::{ContactCondition, ContactId, ContactProblem, Row};
+use crate::{ContactCondition, ContactId, ContactProblem, JointCondition, Row};
 
 /// A problem that grows body by body and contact by contact.
 pub(super) struct Assembly {
@@ -47,7 +47,7 @@ impl Assembly {
     }
 
     pub fn push_contact(&mut self, touch: &Touch) {
-        let [normal, tangents @ ..] = touch.frame.map(|direction| self.row(touch, direction));
+        let [normal, tangents @ ..] = touch.frame.map(|direction| self.row(touch.first, touch.second, direction));
         let tangent_count = if self.is_planar { 1 } else { 2 };
         self.problem.contacts.push(ContactCondition {
             id: ContactId::number(self.problem.contacts.len() as u32),
@@ -59,10 +59,20 @@ impl Assembly {
         });
     }
 
-    /// The velocity of the first body over the second at the contact, along a direction, as a row.
-    fn row(&self, touch: &Touch, direction: [f64; 3]) -> Row {
+    /// Holds a point of a body on one of another body or of the ground: a hinge in the plane, a ball joint in space.
+    pub fn push_hinge(&mut self, first: (usize, [f64; 3]), second: Option<(usize, [f64; 3])>) {
+        for (axis, direction) in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].into_iter().enumerate() {
+            if axis != 1 || !self.is_planar {
+                let row = self.row(first, second, direction);
+                self.problem.joints.push(JointCondition { row, bias: 0.0 });
+            }
+        }
+    }
+
+    /// The velocity of a point of the first body over one of the second, along a direction, as a row.
+    fn row(&self, first: (usize, [f64; 3]), second: Option<(usize, [f64; 3])>, direction: [f64; 3]) -> Row {
         let mut row = Row::new();
-        let ends = [(Some(touch.first), 1.0), (touch.second, -1.0)];
+        let ends = [(Some(first), 1.0), (second, -1.0)];
         for ((body, arm), sign) in ends.into_iter().filter_map(|(end, sign)| end.map(|end| (end, sign))) {
             let moment = cross(arm, direction);
             if self.is_planar {

@@ -6,6 +6,7 @@
 //! | [`Tower`] | forces that are far from unique, ties in every ratio test; with a heavy top, mass ratios |
 //! | [`Wall`] | the same, with many contacts |
 //! | [`Arch`] | forces that must go all the way around |
+//! | [`Chain`] | many joints, each of which depends on all others; with masses far apart, ill-conditioned ones |
 //!
 //! A family is a struct of options with defaults, and its method `problem` makes one problem of each seed: one step of size
 //! [`STEP`], with the free motion $u_\text{free}$ = kick · uniform(-1, 1) per coordinate, plus gravity · h. Inertias are factored, contacts have
@@ -26,12 +27,14 @@
 
 mod arch;
 mod bodies;
+mod chain;
 mod generator;
 mod random;
 mod tower;
 mod wall;
 
 pub use arch::Arch;
+pub use chain::Chain;
 pub use generator::Generator;
 pub use random::{BodyKind, RandomContacts};
 pub use tower::Tower;
