@@ -36,6 +36,7 @@
 
 mod active_inverse;
 pub mod contact_lcp;
+pub mod dense_lu;
 pub mod enumerate;
 pub mod error;
 pub mod lcp;
@@ -49,6 +50,7 @@ pub mod report;
 pub mod residual;
 
 pub use contact_lcp::{ContactLcp, ContactLcpData, FrictionGroup};
+pub use dense_lu::DenseLu;
 pub use enumerate::{Enumeration, enumerate};
 pub use error::ProblemError;
 pub use faer;
