@@ -17,8 +17,8 @@ use stiction_solve::{ContactLcp, FrictionGroup, LcpSolution, Lemke, LemkeProblem
 
 use crate::contact::Tangents;
 use crate::{
-    ContactCondition, ContactError, ContactId, ContactProblem, ContactSolution, Inertia, PhantomInertia, Pyramid,
-    PyramidSettings, Row,
+    ContactCondition, ContactError, ContactId, ContactProblem, ContactSolution, Inertia, PhantomInertia, PlanarRelay,
+    Pyramid, PyramidSettings, Row,
 };
 
 /// A sliding direction whose length differs from one by more is refused.
@@ -125,6 +125,19 @@ impl Instant {
         Ok(solution)
     }
 
+    /// Forces and accelerations by relay functions, \[GS05\] (27), (33), where all contacts that rest have one tangent; those that
+    /// slide may have two, as their friction is known.
+    ///
+    /// # Errors
+    /// [`ContactError::NotPlanar`] when a contact with two tangents rests; else [`ContactError`] when the instant is malformed.
+    pub fn solve_relay(&self, method: &mut PlanarRelay) -> Result<ContactSolution, ContactError> {
+        let (problem, force_rows) = self.problem()?;
+        let mut solution = ContactSolution::default();
+        method.solve_along(&problem, Some(&force_rows), &mut solution)?;
+        self.add_kinetic_friction(&mut solution);
+        Ok(solution)
+    }
+
     /// Forces and accelerations by phantom inertia.
     ///
     /// # Errors
@@ -132,7 +145,7 @@ impl Instant {
     pub fn solve_phantom(&self, method: &mut PhantomInertia) -> Result<ContactSolution, ContactError> {
         let (problem, force_rows) = self.problem()?;
         let mut solution = ContactSolution::default();
-        method.solve_along(&problem, force_rows.iter().collect(), &mut solution)?;
+        method.solve_along(&problem, Some(&force_rows), &mut solution)?;
         self.add_kinetic_friction(&mut solution);
         Ok(solution)
     }
@@ -144,11 +157,12 @@ impl Instant {
     /// [`ContactError`] when the instant is malformed, or its friction rows depend on each other.
     pub fn motions(&self, method: &PhantomInertia) -> Result<Option<Motions>, ContactError> {
         let (problem, force_rows) = self.problem()?;
-        let lcp = method.lcp_along(&problem, force_rows.iter().collect())?;
+        let mut method = method.clone();
+        let lcp = method.lcp_along(&problem, Some(&force_rows))?;
         let Some(found) = enumerate(&lcp, &method.settings().lemke) else { return Ok(None) };
         let mut motions = Motions { undecided: found.undecided, ..Default::default() };
         for z in &found.solutions {
-            let mut solution = method.recover(&problem, force_rows.iter().collect(), z)?;
+            let mut solution = method.solution_at(&problem, Some(&force_rows), z);
             if !solution.report.is_solved() {
                 motions.undecided += 1;
                 continue;
