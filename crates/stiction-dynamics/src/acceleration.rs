@@ -13,12 +13,13 @@
 //! diagonal may become negative: then there may be no solution (the paradox of Painlevé), or several. Velocities are those of
 //! the instant: contacts that part or approach do not belong here.
 
-use stiction_solve::{ContactLcp, FrictionGroup, LcpSolution, Lemke, LemkeProblem, enumerate};
+use stiction_solve::{ContactLcp, FrictionGroup, LcpSolution, Lemke, LemkeProblem, LemkeSettings, enumerate};
 
 use crate::contact::Tangents;
+use crate::least_norm::least_norm_with_kinetic;
 use crate::{
-    ContactCondition, ContactError, ContactId, ContactProblem, ContactSolution, Inertia, PhantomInertia, PlanarRelay,
-    Pyramid, PyramidSettings, Row,
+    ContactCondition, ContactError, ContactId, ContactProblem, ContactSolution, Inertia, LeastNorm, PhantomInertia,
+    PlanarRelay, Pyramid, PyramidSettings, Row,
 };
 
 /// A sliding direction whose length differs from one by more is refused.
@@ -152,6 +153,7 @@ impl Instant {
 
     /// All motions, by trying every basis of the LCP of phantom inertia, which has full rank; none when it has more than
     /// [`LARGEST_SIZE`](stiction_solve::enumerate::LARGEST_SIZE) unknowns: one for each contact, and $2k$ more for each that rests.
+    /// With three lines or more the slip of an open contact is a sum of them in many ways, so that bases stay undecided; two lines decide.
     ///
     /// # Errors
     /// [`ContactError`] when the instant is malformed, or its friction rows depend on each other.
@@ -178,6 +180,26 @@ impl Instant {
             }
         }
         Ok(Some(motions))
+    }
+
+    /// The contact forces of least norm among all that give the accelerations of a solution and obey the laws, with the friction of
+    /// resting contacts within the polygon of these `corners`; see [`least_norm`](crate::least_norm).
+    ///
+    /// # Errors
+    /// [`ContactError`] when the instant is malformed, the solution is not one of it, or the corners are not those of a polygon.
+    pub fn least_norm_forces(
+        &self,
+        solution: &ContactSolution,
+        corners: &[[f64; 2]],
+        settings: &LemkeSettings,
+    ) -> Result<LeastNorm, ContactError> {
+        let (mut problem, _) = self.problem()?;
+        let mut kinetic = Vec::new();
+        for (condition, contact) in problem.contacts.iter_mut().zip(&self.contacts) {
+            (condition.tangents, condition.mu) = (contact.tangents.clone(), contact.mu);
+            kinetic.push(contact.sliding);
+        }
+        least_norm_with_kinetic(&problem, &kinetic, solution, corners, settings)
     }
 
     /// The contact problem with $u = \dot v$, where sliding contacts have no friction of their own, and the rows along which the

@@ -21,6 +21,7 @@ pub mod families;
 pub mod formulation;
 pub mod friction;
 pub mod inertia;
+pub mod least_norm;
 pub mod linear_system;
 pub mod reference;
 pub mod row;
@@ -43,6 +44,7 @@ pub use formulation::planar_relay::{BoxProgram, PlanarRelay, PlanarRelaySettings
 pub use formulation::pyramid::{Directions, Pyramid, PyramidSettings};
 pub use friction::FrictionLaw;
 pub use inertia::Inertia;
+pub use least_norm::{LeastNorm, least_norm_forces};
 pub use linear_system::{LinearContact, LinearFriction, LinearSystem, LinearSystemData, LinearSystemError};
 pub use row::Row;
 pub use scheme::moreau_midpoint::{MoreauMidpoint, MoreauMidpointSettings};

@@ -418,7 +418,8 @@ impl PlanarRelay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ContactCondition, ContactId, FrictionCondition, JointCondition, Row};
+    use crate::families::{BodyKind, RandomContacts};
+    use crate::{ContactCondition, ContactId, FrictionCondition, JointCondition};
 
     /// Coordinates with these masses and this free motion.
     fn free(masses: &[f64], free_motion: &[f64]) -> ContactProblem {
@@ -517,6 +518,34 @@ mod tests {
             assert_close(&[0, 1, 2].map(|j| lcp.matrix()[(i, j)]), row);
         }
         assert_close(lcp.offset(), &[-3.0, 1.0 - 0.5 * 3.0, 2.0 * 3.0]);
+    }
+
+    #[test]
+    fn a_basis_found_with_reversed_tangents_is_kept_for_the_tangents_as_given() {
+        // Leaning rods with much friction, where paths end in rays. The same problem again starts at its answer: no pivot is needed.
+        let family = RandomContacts {
+            contact_count: 3,
+            bodies: BodyKind::Rods,
+            is_planar: true,
+            mu: [1.0, 10.0],
+            kick: 1.0,
+            ..Default::default()
+        };
+        let mut reversed = 0;
+        for seed in 0..2000 {
+            let problem = family.problem(seed);
+            let mut method = PlanarRelay::default();
+            let [mut first, mut again] = [0; 2].map(|_| ContactSolution::default());
+            method.solve(&problem, &mut first).unwrap();
+            if !(first.report.is_solved() && method.relays.iter().any(|relay| relay.sign < 0.0)) {
+                continue;
+            }
+            reversed += 1;
+            method.solve(&problem, &mut again).unwrap();
+            assert_eq!(again.report.iterations, 0, "seed {seed}");
+            assert!(first.motion.iter().zip(&again.motion).all(|(a, b)| (a - b).abs() < 1e-10), "seed {seed}");
+        }
+        assert!(reversed > 5, "{reversed}");
     }
 
     #[test]
