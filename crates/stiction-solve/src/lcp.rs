@@ -415,8 +415,10 @@ mod tests {
         let other = Lcp::new(mat![[4.0]], vec![-1.0]).unwrap();
         let (mut entries, mut offset) = lcp.take_data();
         assert_eq!(lcp.size(), 0);
-        (entries.clear(), offset.clear());
-        (entries.push(4.0), offset.push(-1.0));
+        entries.clear();
+        offset.clear();
+        entries.push(4.0);
+        offset.push(-1.0);
         lcp.state(entries, offset).unwrap();
         assert_eq!((lcp.matrix(), lcp.offset(), lcp.scaling()), (other.matrix(), other.offset(), other.scaling()));
         // Another offset is another scale; what cannot be stated changes nothing.
