@@ -13,12 +13,13 @@
 //! diagonal may become negative: then there may be no solution (the paradox of Painlevé), or several. Velocities are those of
 //! the instant: contacts that part or approach do not belong here.
 
-use stiction_solve::{ContactLcp, FrictionGroup, LcpSolution, Lemke, LemkeProblem, enumerate};
+use stiction_solve::{ContactLcp, FrictionGroup, LcpSolution, Lemke, LemkeProblem, LemkeSettings, enumerate};
 
 use crate::contact::Tangents;
+use crate::least_norm::least_norm_with_kinetic;
 use crate::{
-    ContactCondition, ContactError, ContactId, ContactProblem, ContactSolution, Inertia, PhantomInertia, Pyramid,
-    PyramidSettings, Row,
+    ContactCondition, ContactError, ContactId, ContactProblem, ContactSolution, Inertia, LeastNorm, PhantomInertia,
+    PlanarRelay, Pyramid, PyramidSettings, Row,
 };
 
 /// A sliding direction whose length differs from one by more is refused.
@@ -125,6 +126,19 @@ impl Instant {
         Ok(solution)
     }
 
+    /// Forces and accelerations by relay functions, \[GS05\] (27), (33), where all contacts that rest have one tangent; those that
+    /// slide may have two, as their friction is known.
+    ///
+    /// # Errors
+    /// [`ContactError::NotPlanar`] when a contact with two tangents rests; else [`ContactError`] when the instant is malformed.
+    pub fn solve_relay(&self, method: &mut PlanarRelay) -> Result<ContactSolution, ContactError> {
+        let (problem, force_rows) = self.problem()?;
+        let mut solution = ContactSolution::default();
+        method.solve_along(&problem, Some(&force_rows), &mut solution)?;
+        self.add_kinetic_friction(&mut solution);
+        Ok(solution)
+    }
+
     /// Forces and accelerations by phantom inertia.
     ///
     /// # Errors
@@ -132,23 +146,25 @@ impl Instant {
     pub fn solve_phantom(&self, method: &mut PhantomInertia) -> Result<ContactSolution, ContactError> {
         let (problem, force_rows) = self.problem()?;
         let mut solution = ContactSolution::default();
-        method.solve_along(&problem, force_rows.iter().collect(), &mut solution)?;
+        method.solve_along(&problem, Some(&force_rows), &mut solution)?;
         self.add_kinetic_friction(&mut solution);
         Ok(solution)
     }
 
     /// All motions, by trying every basis of the LCP of phantom inertia, which has full rank; none when it has more than
     /// [`LARGEST_SIZE`](stiction_solve::enumerate::LARGEST_SIZE) unknowns: one for each contact, and $2k$ more for each that rests.
+    /// With three lines or more the slip of an open contact is a sum of them in many ways, so that bases stay undecided; two lines decide.
     ///
     /// # Errors
     /// [`ContactError`] when the instant is malformed, or its friction rows depend on each other.
     pub fn motions(&self, method: &PhantomInertia) -> Result<Option<Motions>, ContactError> {
         let (problem, force_rows) = self.problem()?;
-        let lcp = method.lcp_along(&problem, force_rows.iter().collect())?;
+        let mut method = method.clone();
+        let lcp = method.lcp_along(&problem, Some(&force_rows))?;
         let Some(found) = enumerate(&lcp, &method.settings().lemke) else { return Ok(None) };
         let mut motions = Motions { undecided: found.undecided, ..Default::default() };
         for z in &found.solutions {
-            let mut solution = method.recover(&problem, force_rows.iter().collect(), z)?;
+            let mut solution = method.solution_at(&problem, Some(&force_rows), z);
             if !solution.report.is_solved() {
                 motions.undecided += 1;
                 continue;
@@ -164,6 +180,26 @@ impl Instant {
             }
         }
         Ok(Some(motions))
+    }
+
+    /// The contact forces of least norm among all that give the accelerations of a solution and obey the laws, with the friction of
+    /// resting contacts within the polygon of these `corners`; see [`least_norm`](crate::least_norm).
+    ///
+    /// # Errors
+    /// [`ContactError`] when the instant is malformed, the solution is not one of it, or the corners are not those of a polygon.
+    pub fn least_norm_forces(
+        &self,
+        solution: &ContactSolution,
+        corners: &[[f64; 2]],
+        settings: &LemkeSettings,
+    ) -> Result<LeastNorm, ContactError> {
+        let (mut problem, _) = self.problem()?;
+        let mut kinetic = Vec::new();
+        for (condition, contact) in problem.contacts.iter_mut().zip(&self.contacts) {
+            (condition.tangents, condition.mu) = (contact.tangents.clone(), contact.mu);
+            kinetic.push(contact.sliding);
+        }
+        least_norm_with_kinetic(&problem, &kinetic, solution, corners, settings)
     }
 
     /// The contact problem with $u = \dot v$, where sliding contacts have no friction of their own, and the rows along which the

@@ -99,27 +99,26 @@ impl ContactSolver {
         }
     }
 
+    /// The corners of the method's friction set of unit bound, for a contact with this many tangent rows.
+    pub fn corners(&self, tangent_count: usize) -> &[[f64; 2]] {
+        match &self.method {
+            Method::Pyramid(method) => method.corners(tangent_count),
+            Method::PlanarRelay(_) => &LINE,
+            Method::PhantomInertia(method) => method.corners(tangent_count),
+        }
+    }
+
     /// Largest friction power per unit of the bound that the method's friction set allows against this sliding velocity:
     /// $\max_i -d_i^T s$, the paper's $\lambda$. For the exact cone it would be $\lVert s \rVert$.
     pub fn friction_support(&self, tangent_count: usize, slip: &[f64; 3]) -> f64 {
-        let corners = match &self.method {
-            Method::Pyramid(method) => method.corners(tangent_count),
-            Method::PlanarRelay(_) => &LINE,
-            Method::PhantomInertia(method) => return method.friction_support(tangent_count, slip),
-        };
-        corners.iter().fold(0.0f64, |largest, d| largest.max(-(d[0] * slip[0] + d[1] * slip[1])))
+        let corners = self.corners(tangent_count).iter();
+        corners.fold(0.0f64, |largest, d| largest.max(-(d[0] * slip[0] + d[1] * slip[1])))
     }
 
     /// Largest length of a friction impulse of unit bound: one for an inscribed polygon, more for a circumscribed one and for
     /// anisotropic directions.
     pub fn friction_reach(&self, tangent_count: usize) -> f64 {
-        match &self.method {
-            Method::Pyramid(method) => {
-                method.corners(tangent_count).iter().fold(0.0, |reach, d| reach.max(d[0].hypot(d[1])))
-            }
-            Method::PlanarRelay(_) => 1.0,
-            Method::PhantomInertia(method) => method.friction_reach(tangent_count),
-        }
+        self.corners(tangent_count).iter().fold(0.0, |reach, d| reach.max(d[0].hypot(d[1])))
     }
 }
 
@@ -133,7 +132,7 @@ mod tests {
             let lemke = LemkeSettings { residual_tolerance: value, ..Default::default() };
             for method in [
                 ContactMethod::Pyramid(PyramidSettings { lemke: lemke.clone(), ..Default::default() }),
-                ContactMethod::PlanarRelay(PlanarRelaySettings { lemke: lemke.clone() }),
+                ContactMethod::PlanarRelay(PlanarRelaySettings { lemke: lemke.clone(), ..Default::default() }),
                 ContactMethod::PhantomInertia(PhantomInertiaSettings { lemke: lemke.clone(), ..Default::default() }),
             ] {
                 let error = ContactSolver::new(method).unwrap_err();

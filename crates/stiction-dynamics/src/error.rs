@@ -95,6 +95,16 @@ pub enum ContactError {
         /// The pivot found.
         pivot: f64,
     },
+    /// A solution that belongs to another problem.
+    #[error("the solution has {found} {what}, but the problem has {expected}: it belongs to another one")]
+    OtherProblem {
+        /// What there are too many or too few of.
+        what: &'static str,
+        /// Their number in the solution.
+        found: usize,
+        /// Their number in the problem.
+        expected: usize,
+    },
     /// The complementarity problem behind it could not be stated.
     #[error(transparent)]
     Problem(#[from] ProblemError),

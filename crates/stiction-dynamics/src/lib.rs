@@ -25,6 +25,7 @@ pub mod friction;
 pub mod inertia;
 pub mod joint_redundancy;
 pub mod joint_residual;
+pub mod least_norm;
 pub mod linear_system;
 pub mod reference;
 pub mod row;
@@ -51,6 +52,7 @@ pub use friction::FrictionLaw;
 pub use inertia::Inertia;
 pub use joint_redundancy::{JointRedundancy, joint_redundancy};
 pub use joint_residual::joint_residual;
+pub use least_norm::{LeastNorm, least_norm_forces};
 pub use linear_system::{
     LinearContact, LinearFriction, LinearJoint, LinearSystem, LinearSystemData, LinearSystemError,
 };

@@ -7,6 +7,7 @@ use crate::residual::lcp_residual;
 use crate::{Lemke, LemkeProblem, LemkeSettings, ProblemError, SolveReport};
 
 const MATRIX: &str = "the matrix of the LCP";
+const OFFSET: &str = "the offset of the LCP";
 
 /// Passes of the row and column equilibration, at most; each roughly takes the root of the spread of the entries.
 const EQUILIBRATION_PASSES: usize = 4;
@@ -15,12 +16,14 @@ const EQUILIBRATION_PASSES: usize = 4;
 const BALANCED: f64 = 4.0;
 
 /// A linear complementarity problem. One that exists is well formed: square, of matching sizes, and finite.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Lcp {
     /// The matrix, column after column.
     entries: Vec<f64>,
     offset: Vec<f64>,
     scaling: Scaling,
+    /// Largest entries of rows and columns, while the scale is found.
+    workspace: Vec<f64>,
 }
 
 /// The scale in which a problem is solved and judged: $\tilde w_i = r_i w_i / s$ and $z_i = c_i s \tilde z_i$.
@@ -36,6 +39,13 @@ pub struct Scaling {
     pub columns: Vec<f64>,
     /// Common factor $s$ of the offset and the unknowns; one where the offset has no negative entry.
     pub offset: f64,
+}
+
+impl Default for Scaling {
+    /// The scale of the empty problem.
+    fn default() -> Self {
+        Self { rows: Vec::new(), columns: Vec::new(), offset: 1.0 }
+    }
 }
 
 /// A point and how well it solves the problem.
@@ -67,6 +77,17 @@ impl Lcp {
     /// # Errors
     /// As for [`new`](Self::new).
     pub fn from_columns(entries: Vec<f64>, offset: Vec<f64>) -> Result<Self, ProblemError> {
+        let mut lcp = Self::default();
+        lcp.state(entries, offset)?;
+        Ok(lcp)
+    }
+
+    /// States another problem in the memory of this one, with the entries of the matrix column after column; see
+    /// [`take_data`](Self::take_data).
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new); this problem then stays what it was.
+    pub fn state(&mut self, entries: Vec<f64>, offset: Vec<f64>) -> Result<(), ProblemError> {
         let n = offset.len();
         if entries.len() != n * n {
             let (found, expected) = (format!("{} entries", entries.len()), format!("{n} x {n}"));
@@ -76,9 +97,36 @@ impl Lcp {
             let (row, column, value) = (place % n, place / n, entries[place]);
             return Err(ProblemError::NotFinite { what: MATRIX, row, column, value });
         }
-        check_finite_vector("the offset of the LCP", &offset)?;
-        let scaling = pulp::Arch::new().dispatch(Equilibrate { entries: &entries, offset: &offset });
-        Ok(Self { entries, offset, scaling })
+        check_finite_vector(OFFSET, &offset)?;
+        (self.entries, self.offset) = (entries, offset);
+        let Self { entries, offset, scaling, workspace } = self;
+        pulp::Arch::new().dispatch(Equilibrate { scaling, entries, size: n, workspace });
+        scaling.measure_offset(offset);
+        Ok(())
+    }
+
+    /// The entries of the matrix, column after column, and the offset: memory to be filled anew and stated again. The empty problem is
+    /// left.
+    pub fn take_data(&mut self) -> (Vec<f64>, Vec<f64>) {
+        self.scaling.rows.clear();
+        self.scaling.columns.clear();
+        (std::mem::take(&mut self.entries), std::mem::take(&mut self.offset))
+    }
+
+    /// Gives the problem another offset.
+    ///
+    /// # Errors
+    /// [`ProblemError`] when it has another length or an entry is not finite; this problem then stays what it was.
+    pub fn set_offset(&mut self, offset: &[f64]) -> Result<(), ProblemError> {
+        let n = self.size();
+        if offset.len() != n {
+            let (found, expected) = (format!("{} entries", offset.len()), format!("{n} entries"));
+            return Err(ProblemError::Size { what: OFFSET, found, expected });
+        }
+        check_finite_vector(OFFSET, offset)?;
+        self.offset.copy_from_slice(offset);
+        self.scaling.measure_offset(&self.offset);
+        Ok(())
     }
 
     /// Number of unknowns.
@@ -127,6 +175,7 @@ impl Lcp {
                 columns: order.iter().map(|&i| self.scaling.columns[i]).collect(),
                 offset: self.scaling.offset,
             },
+            workspace: Vec::new(),
         }
     }
 
@@ -196,28 +245,35 @@ impl LemkeProblem for Lcp {
     }
 }
 
-/// [`Scaling::of`], compiled for every instruction set and chosen at run time.
+/// [`Scaling::equilibrate`], compiled for every instruction set and chosen at run time.
 struct Equilibrate<'a> {
+    scaling: &'a mut Scaling,
     entries: &'a [f64],
-    offset: &'a [f64],
+    size: usize,
+    workspace: &'a mut Vec<f64>,
 }
 
 impl pulp::NullaryFnOnce for Equilibrate<'_> {
-    type Output = Scaling;
+    type Output = ();
 
     #[inline(always)]
-    fn call(self) -> Scaling {
-        Scaling::of(self.entries, self.offset)
+    fn call(self) {
+        self.scaling.equilibrate(self.entries, self.size, self.workspace);
     }
 }
 
 impl Scaling {
-    /// Equilibrates $|M|$ by rows and columns, then measures the offset.
+    /// Equilibrates $|M|$ by rows and columns.
     #[inline(always)]
-    fn of(entries: &[f64], offset: &[f64]) -> Self {
-        let n = offset.len();
-        let (mut rows, mut columns) = (vec![1.0f64; n], vec![1.0f64; n]);
-        let (mut row_largest, mut column_largest) = (vec![0.0f64; n], vec![0.0f64; n]);
+    fn equilibrate(&mut self, entries: &[f64], n: usize, workspace: &mut Vec<f64>) {
+        let Self { rows, columns, .. } = self;
+        for factors in [&mut *rows, &mut *columns] {
+            factors.clear();
+            factors.resize(n, 1.0);
+        }
+        workspace.clear();
+        workspace.resize(2 * n, 0.0);
+        let (row_largest, column_largest) = workspace.split_at_mut(n);
         for _ in 0..EQUILIBRATION_PASSES {
             row_largest.fill(0.0);
             for (j, column) in entries.chunks_exact(n.max(1)).enumerate() {
@@ -241,7 +297,7 @@ impl Scaling {
                 column_largest[j] = largest.iter().fold(0.0, |a, &b| if b > a { b } else { a });
             }
             let mut is_balanced = true;
-            for (factors, largest) in [(&mut rows, &row_largest), (&mut columns, &column_largest)] {
+            for (factors, largest) in [(&mut *rows, &*row_largest), (&mut *columns, &*column_largest)] {
                 for (factor, &largest) in factors.iter_mut().zip(largest) {
                     // An empty row or column keeps its factor.
                     if largest > 0.0 {
@@ -254,10 +310,13 @@ impl Scaling {
                 break;
             }
         }
-        rows.iter_mut().chain(&mut columns).for_each(|factor| *factor = nearest_power_of_two(*factor));
-        let most_negative = (0..n).fold(0.0f64, |worst, i| worst.max(-offset[i] * rows[i]));
-        let offset = if most_negative > 0.0 { nearest_power_of_two(most_negative) } else { 1.0 };
-        Self { rows, columns, offset }
+        rows.iter_mut().chain(columns).for_each(|factor| *factor = nearest_power_of_two(*factor));
+    }
+
+    /// Measures the offset with the row factors.
+    fn measure_offset(&mut self, offset: &[f64]) {
+        let most_negative = offset.iter().zip(&self.rows).fold(0.0f64, |worst, (q, row)| worst.max(-q * row));
+        self.offset = if most_negative > 0.0 { nearest_power_of_two(most_negative) } else { 1.0 };
     }
 }
 
@@ -348,6 +407,27 @@ mod tests {
         }
         assert!((0.4..2.5).contains(&(7e5 * rows[0] / offset)));
         assert!(rows.iter().chain(columns).all(|factor| factor.log2().fract() == 0.0), "powers of two");
+    }
+
+    #[test]
+    fn a_problem_stated_in_the_memory_of_another_is_the_same_problem() {
+        let mut lcp = Lcp::new(mat![[1e8, 3e-3], [2e-3, 5e-12]], vec![-7e5, 2.0]).unwrap();
+        let other = Lcp::new(mat![[4.0]], vec![-1.0]).unwrap();
+        let (mut entries, mut offset) = lcp.take_data();
+        assert_eq!(lcp.size(), 0);
+        entries.clear();
+        offset.clear();
+        entries.push(4.0);
+        offset.push(-1.0);
+        lcp.state(entries, offset).unwrap();
+        assert_eq!((lcp.matrix(), lcp.offset(), lcp.scaling()), (other.matrix(), other.offset(), other.scaling()));
+        // Another offset is another scale; what cannot be stated changes nothing.
+        lcp.set_offset(&[-32.0]).unwrap();
+        assert_eq!(lcp.scaling(), Lcp::new(mat![[4.0]], vec![-32.0]).unwrap().scaling());
+        assert!(lcp.set_offset(&[f64::NAN]).unwrap_err().to_string().contains("entry (0, 0) is NaN"));
+        assert!(lcp.set_offset(&[1.0, 2.0]).unwrap_err().to_string().contains("has size 2 entries, but 1 entries"));
+        assert_eq!(lcp.offset(), [-32.0]);
+        assert_eq!(lcp.solve(&LemkeSettings::default()).z, [8.0]);
     }
 
     #[test]

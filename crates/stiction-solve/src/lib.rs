@@ -37,6 +37,7 @@
 
 mod active_inverse;
 pub mod contact_lcp;
+pub mod dense_lu;
 pub mod enumerate;
 pub mod error;
 pub mod lcp;
@@ -51,6 +52,7 @@ pub mod residual;
 pub mod sparse_lu;
 
 pub use contact_lcp::{ContactLcp, ContactLcpData, FrictionGroup};
+pub use dense_lu::DenseLu;
 pub use enumerate::{Enumeration, enumerate};
 pub use error::ProblemError;
 pub use faer;

@@ -8,13 +8,10 @@
 use faer::linalg::solvers::{PartialPivLu, Solve};
 use faer::{Mat, MatRef};
 
+use crate::dense_lu::SINGULAR_PIVOT;
 use crate::lcp::{check_finite, check_finite_vector, check_size};
 use crate::residual::{free_row_residual, lcp_residual};
 use crate::{Lcp, LcpSolution, Lemke, LemkeSettings, ProblemError, SolveReport, SolveStatus};
-
-/// Pivots of the free block below this, relative to the largest, mean that it is singular. Too large: stiff but regular
-/// problems are refused. Too small: redundant rows give unknowns of pure rounding noise.
-const SINGULAR_PIVOT: f64 = 1e-13;
 
 /// A mixed linear complementarity problem; see the [module](self) for the letters.
 #[derive(Clone, Debug)]

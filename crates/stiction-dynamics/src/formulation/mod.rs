@@ -1,5 +1,6 @@
 //! How a [`ContactProblem`](crate::ContactProblem) becomes a complementarity problem, and its answer impulses again.
 
+mod basis_memory;
 pub mod phantom_inertia;
 pub mod planar_relay;
 pub mod pyramid;

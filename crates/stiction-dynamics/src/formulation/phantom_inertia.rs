@@ -15,25 +15,39 @@
 //! $2 (\mu \lambda_n + a) + \rho (\kappa_{j+} + \kappa_{j-}) = 0$, so that where it acts, it enlarges a slack that is no bound. The paper
 //! states the model for accelerations; it holds unchanged for velocities at the end of a step, with impulses for forces.
 //!
-//! The motion $u$ and the free forces $\lambda_j$ (joints), $\lambda_t$ are eliminated from (8), the Schur complement that the paper
-//! describes; $\lambda_n$, $\kappa_+$, $\kappa_-$ in this order are left. With $S = E^T A^{-1} E$, $A$ the Delassus matrix of the tangent
-//! rows, sum and difference of the rows of $\kappa$ decouple into $\rho$ and $2 S - \rho$. So the rank is full for almost every
-//! $\rho$, not for every one as the paper says: not where $\rho / 2$ is an eigenvalue of $S$.
+//! The motion $u$ and the free forces $x = (\lambda_j, \lambda_t)$ of joints and friction are eliminated from (8), the Schur complement
+//! that the paper describes; $\lambda_n$, $\kappa_+$, $\kappa_-$ in this order are left. With the Delassus blocks $A$ of the free rows, $N$ of
+//! the normal rows, $F$ and $B$ between them ($F = J W^{-1} n^T$, $B = n W^{-1} J^T$), $E$ filled up by zeros in the rows of joints, and the
+//! rates $a$, $b$ of the free and the normal rows in free motion,
+//!
+//! $$ x = -x_0 - X \lambda_n + Y (\kappa_+ - \kappa_-), \qquad X = A^{-1} F, \quad Y = A^{-1} E, \quad x_0 = A^{-1} a, $$
+//!
+//! $$ \begin{pmatrix} \dot u_n \\\\ \sigma_- \\\\ \sigma_+ \end{pmatrix} =
+//! \begin{pmatrix} N - B X & B Y & -B Y \\\\ \mu - E^T X & S & \rho - S \\\\ \mu + E^T X & \rho - S & S \end{pmatrix}
+//! \begin{pmatrix} \lambda_n \\\\ \kappa_+ \\\\ \kappa_- \end{pmatrix} +
+//! \begin{pmatrix} b - B x_0 \\\\ \bar a - E^T x_0 \\\\ \bar a + E^T x_0 \end{pmatrix}, \qquad S = E^T A^{-1} E, $$
+//!
+//! with $\bar a$ for the load-independent part of each bound. Sum and difference of the rows of $\kappa$ decouple into $\rho$ and
+//! $2 S - \rho$. So the rank is full for almost every $\rho$, not for every one as the paper says: not where $\rho / 2$ is an eigenvalue of
+//! $S$.
 //!
 //! The friction set is the polygon $|e_j^T \lambda_t| \le \mu \lambda_n + a$ with $2k$ sides, circumscribed about the circle: friction is
 //! never too small, and too large by at most the factor $1 / \cos(\pi / 2k)$. In the plane one line describes Coulomb's law exactly.
 //!
 //! Where joint and tangent rows depend on each other (several coplanar contacts of one body), $A$ is singular, whatever $\rho$ is. Then
-//! the free rows are relaxed, $A + \varepsilon \operatorname{diag} A$, the paper's "constraint relaxation", and the error that
-//! this makes is taken back by repeating with $a - \varepsilon \operatorname{diag} A \cdot x$, $x$ the last forces. A least-norm elimination
-//! would be shorter, and wrong: it prescribes how the friction is shared before it is known which contact has reached its bound.
+//! all rows are relaxed, $A + \varepsilon \operatorname{diag} A$ and $N + \varepsilon \operatorname{diag} N$, the paper's "constraint
+//! relaxation", and the error that this makes is taken back by repeating with $a - \varepsilon \operatorname{diag} A \cdot x$ and
+//! $b - \varepsilon \operatorname{diag} N \cdot \lambda_n$, with the last forces. The normals belong to it: with them unrelaxed, the normal
+//! forces of a redundant contact may jump from one choice to another at every repetition, and their friction with them. A least-norm
+//! elimination would be shorter, and wrong: it prescribes how the friction is shared before it is known which contact has reached its
+//! bound.
 
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use stiction_solve::faer::Mat;
-use stiction_solve::{Lcp, LcpSolution, Lemke, LemkeSettings, MixedLcp, ProblemError, SolveReport, SolveStatus};
+use stiction_solve::{DenseLu, Lcp, LcpSolution, Lemke, LemkeSettings, ProblemError, SolveReport, SolveStatus};
 
+use super::basis_memory::{BasisMemory, Places};
 use super::rows::check_tangents;
 use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution, Row};
 
@@ -45,7 +59,7 @@ const DEFAULT_LINES: usize = 4;
 const RELAXATION: f64 = 1e-3;
 
 /// Repetitions of the relaxed problem, at most. Each takes the error down by about $\varepsilon$ over the smallest eigenvalue of the
-/// scaled rows once the active set is right: a handful for a box on the floor, some forty for a tower.
+/// scaled rows once the active set is right: a handful for a box on the floor or a tower.
 const RELAXED_SOLVES: usize = 120;
 
 /// A repetition that does not reduce the residual by this factor was the last, provided that the residual is within the tolerance.
@@ -64,13 +78,15 @@ pub struct PhantomInertiaSettings {
     /// condition of the problem is best. Much too small or large: an ill-conditioned problem, though with the same answer.
     #[serde(deserialize_with = "rho_from_file", skip_serializing_if = "Option::is_none")]
     pub rho: Option<f64>,
+    /// Start each solve from the basis of the last one. Faster; where forces are not unique, it stays with those of the last step.
+    pub warm_start: bool,
     /// Settings of Lemke's method.
     pub lemke: LemkeSettings,
 }
 
 impl Default for PhantomInertiaSettings {
     fn default() -> Self {
-        Self { lines: DEFAULT_LINES, rho: None, lemke: LemkeSettings::default() }
+        Self { lines: DEFAULT_LINES, rho: None, warm_start: true, lemke: LemkeSettings::default() }
     }
 }
 
@@ -112,55 +128,104 @@ fn rho_from_file<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f6
     Ok(rho)
 }
 
-/// The line of a single tangent.
+/// The line of a single tangent, and the corners of its friction set.
 const ONE_LINE: [[f64; 2]; 1] = [[1.0, 0.0]];
+const TWO_CORNERS: [[f64; 2]; 2] = [[1.0, 0.0], [-1.0, 0.0]];
 
-/// The phantom inertia method.
+/// The phantom inertia method with its workspace.
 #[derive(Clone, Debug)]
 pub struct PhantomInertia {
     settings: PhantomInertiaSettings,
     /// The unit vectors $e_j$ in space.
     lines: Vec<[f64; 2]>,
+    /// The corners of the friction polygon in space, opposites half a turn apart.
+    corners: Vec<[f64; 2]>,
+    stated: Stated,
+    lcp: Lcp,
     lemke: Lemke,
     answer: LcpSolution,
+    /// Forces of the free rows.
+    free: Vec<f64>,
+    /// The offset of the LCP, where only that changes.
+    offset: Vec<f64>,
+    /// An answer that may be better than the one before.
+    candidate: ContactSolution,
+    /// Which unknowns the next solve starts with.
+    start: Vec<bool>,
+    memory: BasisMemory,
     was_relaxed: bool,
 }
 
-/// A problem in the form (8), its motion eliminated.
-struct Stated<'a> {
-    /// Rows and biases: joints, tangents of contacts and of friction elements, normals.
-    rows: Vec<(&'a Row, f64)>,
-    /// The row along which each normal force acts: the normal itself, or with the friction of a contact that slides.
-    force_rows: Vec<&'a Row>,
+/// A problem in the form (8), its motion eliminated, and the elimination of its free rows.
+#[derive(Clone, Debug, Default)]
+struct Stated {
+    /// Where the rows are found: joints, tangents of contacts and of friction elements, normals.
+    rows: Vec<RowPlace>,
     /// $W^{-1}$ times the rows along which the forces act.
     solved: Vec<Row>,
+    /// The Delassus matrix over all rows, column after column, and the rates that they have in free motion.
+    delassus: Vec<f64>,
+    free_rates: Vec<f64>,
     /// $\sqrt{|J W^{-1} J^T|}$, row by row: brings rates and forces to the same unit, the root of an energy.
     roots: Vec<f64>,
     joint_count: usize,
     /// Number of joint and tangent rows.
     free_count: usize,
     /// Contacts, then friction elements.
-    groups: Vec<Group<'a>>,
-    /// Number of lines of all groups.
-    line_count: usize,
-    free_by_free: Mat<f64>,
-    free_by_complementary: Mat<f64>,
-    complementary_by_free: Mat<f64>,
-    complementary_by_complementary: Mat<f64>,
-    free_offset: Vec<f64>,
-    complementary_offset: Vec<f64>,
+    groups: Vec<Group>,
+    /// The unit vectors $e_j$ of all groups, one after another: the columns of $E$.
+    lines: Vec<[f64; 2]>,
+    /// What is added to the diagonal of $A$; nothing, unless the rows are redundant.
+    relaxation: Vec<f64>,
+    factors: DenseLu,
+    /// $X$ and $Y$, column after column, and $x_0$.
+    by_normal: Vec<f64>,
+    by_line: Vec<f64>,
+    constant: Vec<f64>,
+    /// Vectors over the velocity coordinates, while they are needed.
+    dense: Vec<f64>,
+    momentum: Vec<f64>,
+}
+
+/// Where a row stands in the problem.
+#[derive(Clone, Copy, Debug)]
+enum RowPlace {
+    Joint(usize),
+    /// A tangent of a contact.
+    Tangent(usize, usize),
+    /// A tangent of a friction element.
+    ElementTangent(usize, usize),
+    Normal(usize),
+}
+
+impl RowPlace {
+    /// The row and its bias.
+    fn of(self, problem: &ContactProblem) -> (&Row, f64) {
+        match self {
+            Self::Joint(i) => (&problem.joints[i].row, problem.joints[i].bias),
+            Self::Tangent(i, a) => (&problem.contacts[i].tangents[a], problem.contacts[i].tangent_bias[a]),
+            Self::ElementTangent(i, a) => (&problem.friction[i].tangents[a], problem.friction[i].tangent_bias[a]),
+            Self::Normal(i) => (&problem.contacts[i].normal, problem.contacts[i].normal_bias),
+        }
+    }
+}
+
+/// The row along which a normal force acts: the normal itself, or with the friction of a contact that slides.
+fn force_row<'a>(problem: &'a ContactProblem, force_rows: Option<&'a [Row]>, contact: usize) -> &'a Row {
+    force_rows.map_or(&problem.contacts[contact].normal, |rows| &rows[contact])
 }
 
 /// The friction of a contact or of a friction element.
-struct Group<'a> {
+#[derive(Clone, Copy, Debug)]
+struct Group {
     /// Number of the contact; none for a friction element.
     contact: Option<usize>,
     /// First tangent row, and how many.
     tangent: usize,
     tangent_count: usize,
-    /// The unit vectors $e_j$, and the place of the first among all lines.
-    lines: &'a [[f64; 2]],
+    /// The place of its first line among all, and how many.
     first_line: usize,
+    line_count: usize,
     mu: f64,
     bound: f64,
     rho: f64,
@@ -181,11 +246,25 @@ impl PhantomInertia {
             let (sine, cosine) = (std::f64::consts::PI * j as f64 / k as f64).sin_cos();
             [cosine, sine]
         };
+        let half_angle = std::f64::consts::FRAC_PI_2 / k as f64;
+        let corner = |j: usize| {
+            let (sine, cosine) = ((2 * j + 1) as f64 * half_angle).sin_cos();
+            [cosine / half_angle.cos(), sine / half_angle.cos()]
+        };
+        let opposites = (0..k).map(|j| corner(j).map(|x| -x));
         Ok(Self {
             lines: (0..k).map(line).collect(),
+            corners: (0..k).map(corner).chain(opposites).collect(),
             settings,
+            stated: Stated::default(),
+            lcp: Lcp::default(),
             lemke: Lemke::default(),
             answer: LcpSolution::default(),
+            free: Vec::new(),
+            offset: Vec::new(),
+            candidate: ContactSolution::default(),
+            start: Vec::new(),
+            memory: BasisMemory::default(),
             was_relaxed: false,
         })
     }
@@ -204,26 +283,13 @@ impl PhantomInertia {
         }
     }
 
-    /// Largest friction power per unit of the bound that the polygon allows against this sliding velocity $s$:
-    /// $\min \sum_j |\kappa_j|$ over $s = \sum_j \kappa_j e_j$, reached at a corner of the polygon.
-    pub fn friction_support(&self, tangent_count: usize, slip: &[f64; 3]) -> f64 {
+    /// The corners of the friction set of unit bound for this many tangent rows: in space the polygon with $2k$ sides around the circle.
+    pub fn corners(&self, tangent_count: usize) -> &[[f64; 2]] {
         match tangent_count {
-            0 => 0.0,
-            1 => slip[0].abs(),
-            _ => {
-                let reach = self.friction_reach(tangent_count);
-                let corners = (0..self.lines.len()).map(|j| {
-                    let angle = std::f64::consts::PI * (j as f64 + 0.5) / self.lines.len() as f64;
-                    reach * (angle.cos() * slip[0] + angle.sin() * slip[1]).abs()
-                });
-                corners.fold(0.0, f64::max)
-            }
+            0 => &[],
+            1 => &TWO_CORNERS,
+            _ => &self.corners,
         }
-    }
-
-    /// Largest length of a friction force of unit bound: $1 / \cos(\pi / 2k)$ in space, one in the plane.
-    pub fn friction_reach(&self, tangent_count: usize) -> f64 {
-        if tangent_count < 2 { 1.0 } else { 1.0 / (std::f64::consts::FRAC_PI_2 / self.lines.len() as f64).cos() }
     }
 
     /// Whether the joint and tangent rows of the last problem depended on each other, exactly or so nearly that it was not solved
@@ -237,13 +303,18 @@ impl PhantomInertia {
     /// # Errors
     /// [`ContactError::RedundantRows`] when joint and tangent rows depend on each other; else as for [`solve`](Self::solve).
     pub fn lcp(&mut self, problem: &ContactProblem) -> Result<Lcp, ContactError> {
-        self.lcp_along(problem, problem.contacts.iter().map(|contact| &contact.normal).collect())
+        self.lcp_along(problem, None)
     }
 
-    /// As [`lcp`](Self::lcp), with normal forces that act along these rows.
-    pub(crate) fn lcp_along(&self, problem: &ContactProblem, force_rows: Vec<&Row>) -> Result<Lcp, ContactError> {
-        match self.state(problem, force_rows)?.mixed()?.eliminate() {
-            Ok((lcp, _)) => Ok(lcp),
+    /// As [`lcp`](Self::lcp), with normal forces that act along these rows and not along the normals.
+    pub(crate) fn lcp_along(
+        &mut self,
+        problem: &ContactProblem,
+        force_rows: Option<&[Row]>,
+    ) -> Result<Lcp, ContactError> {
+        self.stated.state(problem, force_rows, &self.lines, self.settings.rho)?;
+        match self.stated.eliminate(problem, &mut self.lcp) {
+            Ok(()) => Ok(self.lcp.clone()),
             Err(ProblemError::SingularFreeBlock { size, smallest_pivot }) => {
                 Err(ContactError::RedundantRows { size, smallest_pivot })
             }
@@ -258,28 +329,33 @@ impl PhantomInertia {
     /// [`ContactError`] when a contact has more tangent rows than polygonal friction can treat. A problem that was not
     /// solved is not an error but a status of the report.
     pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
-        self.solve_along(problem, problem.contacts.iter().map(|contact| &contact.normal).collect(), solution)
+        self.solve_along(problem, None, solution)
     }
 
-    /// As [`solve`](Self::solve), with normal forces that act along these rows.
+    /// As [`solve`](Self::solve), with normal forces that act along these rows and not along the normals.
     pub(crate) fn solve_along(
         &mut self,
         problem: &ContactProblem,
-        force_rows: Vec<&Row>,
+        force_rows: Option<&[Row]>,
         solution: &mut ContactSolution,
     ) -> Result<(), ContactError> {
-        let (mut lemke, mut answer) = (std::mem::take(&mut self.lemke), std::mem::take(&mut self.answer));
-        let stated = self.state(problem, force_rows)?;
+        self.stated.state(problem, force_rows, &self.lines, self.settings.rho)?;
+        self.start.clear();
+        if self.settings.warm_start {
+            let count = self.stated.unknown_count(problem);
+            self.memory.recall(problem, count, |group| self.stated.places(problem, group), &mut self.start);
+        }
+        self.memory.clear();
         let settings = &self.settings.lemke;
 
         let mut is_done = false;
-        match stated.mixed()?.eliminate() {
-            Ok((lcp, elimination)) => {
-                lemke.solve_or_enumerate(&lcp, settings, &[], &mut answer);
-                let free = elimination.recover(&answer.z);
-                stated.write(problem, &free, &answer.z, solution);
-                let residual = stated.law_residual(problem, solution, &answer.z).max(answer.report.residual);
-                solution.report = judged(&answer.report, residual, settings);
+        match self.stated.eliminate(problem, &mut self.lcp) {
+            Ok(()) => {
+                self.lemke.solve_or_enumerate(&self.lcp, settings, &self.start, &mut self.answer);
+                self.stated.recover(&self.answer.z, &mut self.free);
+                self.stated.write(problem, &self.free, &self.answer.z, solution);
+                let residual = self.stated.law_residual(problem, force_rows, solution, &self.answer.z);
+                solution.report = judged(&self.answer.report, residual.max(self.answer.report.residual), settings);
                 // Else the rows may be redundant up to rounding: an answer that does not obey the laws, or a path into noise.
                 is_done = matches!(solution.report.status, SolveStatus::Solved | SolveStatus::NoSolution);
             }
@@ -290,223 +366,52 @@ impl PhantomInertia {
             Err(error) => return Err(error.into()),
         }
         if !is_done {
-            stated.solve_relaxed(problem, settings, &mut lemke, &mut answer, solution)?;
+            self.solve_relaxed(problem, force_rows, solution)?;
         }
         self.was_relaxed = !is_done;
-        (self.lemke, self.answer) = (lemke, answer);
+        if self.settings.warm_start && solution.report.is_solved() {
+            self.memory.store(problem, self.lemke.basis(), |group| self.stated.places(problem, group));
+        }
         Ok(())
     }
 
-    /// The solution of a contact problem that belongs to a point of its LCP, judged by the laws.
-    pub(crate) fn recover(
-        &self,
-        problem: &ContactProblem,
-        force_rows: Vec<&Row>,
-        z: &[f64],
-    ) -> Result<ContactSolution, ContactError> {
-        let stated = self.state(problem, force_rows)?;
-        let (_, elimination) = stated.mixed()?.eliminate()?;
-        let mut solution = ContactSolution::default();
-        stated.write(problem, &elimination.recover(z), z, &mut solution);
-        let residual = stated.law_residual(problem, &solution, z);
-        let report = SolveReport { size: z.len(), ..SolveReport::default() };
-        solution.report = judged(&report, residual, &self.settings.lemke);
-        Ok(solution)
-    }
-
-    /// States a problem in the form (8).
-    fn state<'a>(&'a self, problem: &'a ContactProblem, force_rows: Vec<&'a Row>) -> Result<Stated<'a>, ContactError> {
-        let mut rows: Vec<(&Row, f64)> = problem.joints.iter().map(|joint| (&joint.row, joint.bias)).collect();
-        let joint_count = rows.len();
-        let mut groups = Vec::new();
-        let mut line_count = 0;
-        let contacts = problem.contacts.iter().enumerate().map(|(i, contact)| {
-            let has_friction = contact.mu > 0.0 || contact.extra_bound > 0.0;
-            let tangents = has_friction.then_some(&contact.tangents);
-            (Some(i), tangents, &contact.tangent_bias, contact.mu, contact.extra_bound)
-        });
-        let elements = problem.friction.iter().map(|e| (None, Some(&e.tangents), &e.tangent_bias, 0.0, e.bound));
-        for (number, (contact, tangents, bias, mu, bound)) in contacts.chain(elements).enumerate() {
-            let mut tangent_count = 0;
-            let tangent = rows.len();
-            if let Some(tangents) = tangents {
-                check_tangents(tangents, || match contact {
-                    Some(i) => format!("contact {:?}", problem.contacts[i].id),
-                    None => format!("friction element {}", problem.friction[number - problem.contacts.len()].id),
-                })?;
-                tangent_count = tangents.len();
-                rows.extend(tangents.iter().zip(bias).map(|(row, &bias)| (row, bias)));
-            }
-            let lines = self.lines(tangent_count);
-            groups.push(Group { contact, tangent, tangent_count, lines, first_line: line_count, mu, bound, rho: 0.0 });
-            line_count += lines.len();
-        }
-        let free_count = rows.len();
-        rows.extend(problem.contacts.iter().map(|contact| (&contact.normal, contact.normal_bias)));
-
-        // The Delassus matrix over all rows, and the rates that they have in free motion.
-        let count = rows.len();
-        let mut solved = vec![Row::new(); count];
-        let mut delassus = Mat::<f64>::zeros(count, count);
-        let mut dense = vec![0.0; problem.free_motion.len()];
-        for j in 0..count {
-            let force_row = if j < free_count { rows[j].0 } else { force_rows[j - free_count] };
-            problem.inertia.solve_row(force_row.entries(), &mut solved[j]);
-            solved[j].add_to(1.0, &mut dense);
-            for i in 0..count {
-                delassus[(i, j)] = rows[i].0.dot(&dense);
-            }
-            solved[j].entries().iter().for_each(|&(index, _)| dense[index] = 0.0);
-        }
-        let free_rates: Vec<f64> = rows.iter().map(|(row, bias)| row.dot(&problem.free_motion) + bias).collect();
-        choose_rho(&mut groups, &delassus, self.settings.rho);
-
-        // (8) with x = (λ_j, λ_t) and z = (λ_n, κ₊, κ₋).
-        let (m, r, k) = (free_count, problem.contacts.len(), line_count);
-        let mut free_by_complementary = Mat::zeros(m, r + 2 * k);
-        let mut complementary_by_free = Mat::zeros(r + 2 * k, m);
-        let mut complementary_by_complementary = Mat::zeros(r + 2 * k, r + 2 * k);
-        let mut complementary_offset = free_rates[m..].to_vec();
-        complementary_offset.resize(r + 2 * k, 0.0);
-        for i in 0..r {
-            for j in 0..m {
-                free_by_complementary[(j, i)] = delassus[(j, m + i)];
-                complementary_by_free[(i, j)] = delassus[(m + i, j)];
-            }
-            for j in 0..r {
-                complementary_by_complementary[(i, j)] = delassus[(m + i, m + j)];
-            }
-        }
-        for group in &groups {
-            for (j, e) in group.lines.iter().enumerate() {
-                let (plus, minus) = (r + group.first_line + j, r + k + group.first_line + j);
-                for a in 0..group.tangent_count {
-                    let row = group.tangent + a;
-                    (free_by_complementary[(row, plus)], free_by_complementary[(row, minus)]) = (-e[a], e[a]);
-                    (complementary_by_free[(plus, row)], complementary_by_free[(minus, row)]) = (e[a], -e[a]);
-                }
-                // σ₋ stands against κ₊ and carries ρ κ₋; σ₊ stands against κ₋ and carries ρ κ₊.
-                complementary_by_complementary[(plus, minus)] = group.rho;
-                complementary_by_complementary[(minus, plus)] = group.rho;
-                for sigma in [plus, minus] {
-                    if let Some(contact) = group.contact {
-                        complementary_by_complementary[(sigma, contact)] = group.mu;
-                    }
-                    complementary_offset[sigma] = group.bound;
-                }
-            }
-        }
-        Ok(Stated {
-            solved,
-            force_rows,
-            roots: (0..count).map(|i| delassus[(i, i)].abs().sqrt()).collect(),
-            joint_count,
-            free_count,
-            groups,
-            line_count,
-            free_by_free: delassus.get(..m, ..m).to_owned(),
-            free_by_complementary,
-            complementary_by_free,
-            complementary_by_complementary,
-            free_offset: free_rates[..m].to_vec(),
-            complementary_offset,
-            rows,
-        })
-    }
-}
-
-/// The phantom inertia of each group: the one given, or half of the smallest that could make the rank drop.
-///
-/// With $E E^T = g$ ($k/2$ in space, 1 in the plane) the block $2S - \rho$ is singular only if $A - 2 g / \rho$ is, where $\rho$ may
-/// differ from contact to contact. The sum of the norms of a contact's row of blocks bounds $A$ from above (Gershgorin), so that
-/// $\rho = g$ over that sum leaves $2 g / \rho - A$ positive definite: the condition $0 < \rho < 2 \lambda^+_{\min}(S)$, kept with a factor
-/// of two. For a single particle all eigenvalues of the block then have the same size.
-fn choose_rho(groups: &mut [Group<'_>], delassus: &Mat<f64>, given: Option<f64>) {
-    let norm = |first: &Group<'_>, second: &Group<'_>| {
-        let (mut by_row, mut by_column) = (0.0f64, 0.0f64);
-        for a in 0..2 {
-            let (mut row_sum, mut column_sum) = (0.0, 0.0);
-            for b in 0..2 {
-                if a < first.tangent_count && b < second.tangent_count {
-                    row_sum += delassus[(first.tangent + a, second.tangent + b)].abs();
-                }
-                if b < first.tangent_count && a < second.tangent_count {
-                    column_sum += delassus[(first.tangent + b, second.tangent + a)].abs();
-                }
-            }
-            (by_row, by_column) = (by_row.max(row_sum), by_column.max(column_sum));
-        }
-        (by_row * by_column).sqrt()
-    };
-    let chosen = |group: &Group<'_>, groups: &[Group<'_>]| {
-        let mobility: f64 = groups.iter().map(|other| norm(group, other)).sum();
-        let g = if group.tangent_count == 2 { 0.5 * group.lines.len() as f64 } else { 1.0 };
-        // A contact between bodies that cannot move has no mobility, and any ρ will do.
-        if mobility > 0.0 { g / mobility } else { 1.0 }
-    };
-    for i in 0..groups.len() {
-        groups[i].rho = given.unwrap_or_else(|| chosen(&groups[i], groups));
-    }
-}
-
-impl Stated<'_> {
-    fn mixed(&self) -> Result<MixedLcp, ProblemError> {
-        self.mixed_with(self.free_by_free.clone(), self.free_offset.clone())
-    }
-
-    fn mixed_with(&self, free_by_free: Mat<f64>, free_offset: Vec<f64>) -> Result<MixedLcp, ProblemError> {
-        MixedLcp::new(
-            free_by_free,
-            self.free_by_complementary.clone(),
-            self.complementary_by_free.clone(),
-            self.complementary_by_complementary.clone(),
-            free_offset,
-            self.complementary_offset.clone(),
-        )
-    }
-
-    /// Relaxes the free rows and repeats until the relaxation has no effect left. The best point by the residual of the
+    /// Relaxes all rows and repeats until the relaxation has no effect left. The best point by the residual of the
     /// laws is the answer.
     fn solve_relaxed(
-        &self,
+        &mut self,
         problem: &ContactProblem,
-        settings: &LemkeSettings,
-        lemke: &mut Lemke,
-        answer: &mut LcpSolution,
+        force_rows: Option<&[Row]>,
         solution: &mut ContactSolution,
     ) -> Result<(), ContactError> {
-        let m = self.free_count;
-        let largest = (0..m).fold(0.0f64, |largest, i| largest.max(self.free_by_free[(i, i)]));
-        let relaxation: Vec<f64> = (0..m)
-            .map(|i| match self.free_by_free[(i, i)] {
-                // A row without any mobility is relaxed like the others, and its force stays zero.
-                diagonal if diagonal > 0.0 => RELAXATION * diagonal,
-                _ => RELAXATION * if largest > 0.0 { largest } else { 1.0 },
-            })
-            .collect();
-        let mut free_by_free = self.free_by_free.clone();
-        (0..m).for_each(|i| free_by_free[(i, i)] += relaxation[i]);
-
-        let mut free = vec![0.0; m];
-        let mut candidate = ContactSolution::default();
+        let Self { stated, lcp, lemke, answer, free, offset, candidate, start, .. } = self;
+        let settings = &self.settings.lemke;
+        stated.relax();
+        match stated.eliminate(problem, lcp) {
+            Ok(()) => {}
+            Err(ProblemError::SingularFreeBlock { .. }) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
         let mut pivots = solution.report.iterations;
         for repetition in 0..RELAXED_SOLVES {
-            let offset = (0..m).map(|i| self.free_offset[i] - relaxation[i] * free[i]).collect();
-            let Ok((lcp, elimination)) = self.mixed_with(free_by_free.clone(), offset)?.eliminate() else { break };
-            let start = if repetition > 0 { lemke.basis().to_vec() } else { Vec::new() };
-            lemke.solve_or_enumerate(&lcp, settings, &start, answer);
+            if repetition > 0 {
+                stated.write_offset(free, &answer.z[..problem.contacts.len()], offset);
+                lcp.set_offset(offset)?;
+                start.clear();
+                start.extend_from_slice(lemke.basis());
+            }
+            lemke.solve_or_enumerate(lcp, settings, start, answer);
             pivots += answer.report.iterations;
-            free = elimination.recover(&answer.z);
+            stated.recover(&answer.z, free);
             let has_answer = matches!(answer.report.status, SolveStatus::Solved | SolveStatus::Inaccurate);
             if !has_answer || free.iter().any(|force| !force.is_finite()) {
                 break;
             }
-            self.write(problem, &free, &answer.z, &mut candidate);
-            let residual = self.law_residual(problem, &candidate, &answer.z);
+            stated.write(problem, free, &answer.z, candidate);
+            let residual = stated.law_residual(problem, force_rows, candidate, &answer.z);
             let before = solution.report.residual;
             if residual < before || repetition == 0 && before.is_infinite() {
                 candidate.report = judged(&answer.report, residual, settings);
-                std::mem::swap(solution, &mut candidate);
+                std::mem::swap(solution, candidate);
             }
             if before <= settings.residual_tolerance && residual > WORTH_REPEATING * before {
                 break;
@@ -514,6 +419,255 @@ impl Stated<'_> {
         }
         solution.report.iterations = pivots;
         Ok(())
+    }
+
+    /// The solution that belongs to a point of the LCP that [`lcp_along`](Self::lcp_along) stated last, judged by the laws.
+    pub(crate) fn solution_at(
+        &mut self,
+        problem: &ContactProblem,
+        force_rows: Option<&[Row]>,
+        z: &[f64],
+    ) -> ContactSolution {
+        let mut solution = ContactSolution::default();
+        self.stated.recover(z, &mut self.free);
+        self.stated.write(problem, &self.free, z, &mut solution);
+        let residual = self.stated.law_residual(problem, force_rows, &solution, z);
+        let report = SolveReport { size: z.len(), ..SolveReport::default() };
+        solution.report = judged(&report, residual, &self.settings.lemke);
+        solution
+    }
+}
+
+impl Stated {
+    /// States a problem in the form (8), its rows not relaxed.
+    fn state(
+        &mut self,
+        problem: &ContactProblem,
+        force_rows: Option<&[Row]>,
+        lines_in_space: &[[f64; 2]],
+        rho: Option<f64>,
+    ) -> Result<(), ContactError> {
+        self.rows.clear();
+        self.groups.clear();
+        self.lines.clear();
+        self.rows.extend((0..problem.joints.len()).map(RowPlace::Joint));
+        self.joint_count = self.rows.len();
+        for (i, contact) in problem.contacts.iter().enumerate() {
+            let mut tangent_count = 0;
+            if contact.mu > 0.0 || contact.extra_bound > 0.0 {
+                check_tangents(&contact.tangents, || format!("contact {:?}", contact.id))?;
+                tangent_count = contact.tangents.len();
+            }
+            self.push_group(Some(i), tangent_count, lines_in_space, contact.mu, contact.extra_bound);
+            self.rows.extend((0..tangent_count).map(|a| RowPlace::Tangent(i, a)));
+        }
+        for (i, element) in problem.friction.iter().enumerate() {
+            check_tangents(&element.tangents, || format!("friction element {}", element.id))?;
+            self.push_group(None, element.tangents.len(), lines_in_space, 0.0, element.bound);
+            self.rows.extend((0..element.tangents.len()).map(|a| RowPlace::ElementTangent(i, a)));
+        }
+        self.free_count = self.rows.len();
+        self.rows.extend((0..problem.contacts.len()).map(RowPlace::Normal));
+
+        // The Delassus matrix over all rows, and the rates that they have in free motion.
+        let count = self.rows.len();
+        self.solved.resize_with(count.max(self.solved.len()), Row::new);
+        self.delassus.clear();
+        self.dense.clear();
+        self.dense.resize(problem.free_motion.len(), 0.0);
+        for (&place, solved) in self.rows.iter().zip(&mut self.solved) {
+            let row = match place {
+                RowPlace::Normal(i) => force_row(problem, force_rows, i),
+                _ => place.of(problem).0,
+            };
+            problem.inertia.solve_row(row.entries(), solved);
+            solved.add_to(1.0, &mut self.dense);
+            self.delassus.extend(self.rows.iter().map(|place| place.of(problem).0.dot(&self.dense)));
+            solved.entries().iter().for_each(|&(index, _)| self.dense[index] = 0.0);
+        }
+        if let Some(place) = self.delassus.iter().position(|entry| !entry.is_finite()) {
+            let (row, column, value) = (place % count, place / count, self.delassus[place]);
+            return Err(ProblemError::NotFinite { what: "the Delassus matrix", row, column, value }.into());
+        }
+        self.free_rates.clear();
+        self.free_rates.extend(self.rows.iter().map(|place| {
+            let (row, bias) = place.of(problem);
+            row.dot(&problem.free_motion) + bias
+        }));
+        self.roots.clear();
+        self.roots.extend((0..count).map(|i| self.delassus[i * count + i].abs().sqrt()));
+        self.relaxation.clear();
+        self.relaxation.resize(count, 0.0);
+        choose_rho(&mut self.groups, &self.delassus, count, rho);
+        Ok(())
+    }
+
+    /// Adds a group whose tangent rows come next.
+    fn push_group(
+        &mut self,
+        contact: Option<usize>,
+        tangent_count: usize,
+        lines_in_space: &[[f64; 2]],
+        mu: f64,
+        bound: f64,
+    ) {
+        let (tangent, first_line) = (self.rows.len(), self.lines.len());
+        match tangent_count {
+            0 => {}
+            1 => self.lines.extend_from_slice(&ONE_LINE),
+            _ => self.lines.extend_from_slice(lines_in_space),
+        }
+        let line_count = self.lines.len() - first_line;
+        self.groups.push(Group { contact, tangent, tangent_count, first_line, line_count, mu, bound, rho: 0.0 });
+    }
+
+    fn unknown_count(&self, problem: &ContactProblem) -> usize {
+        problem.contacts.len() + 2 * self.lines.len()
+    }
+
+    /// Where the unknowns of a contact or friction element stand: $\lambda_n$, $\kappa_+$, $\kappa_-$.
+    fn places(&self, problem: &ContactProblem, group: usize) -> Places {
+        let (r, k) = (problem.contacts.len(), self.lines.len());
+        let Group { contact, first_line, line_count, .. } = self.groups[group];
+        let at = |first: usize| first + first_line..first + first_line + line_count;
+        [contact.map_or(0..0, |contact| contact..contact + 1), at(r), at(r + k)]
+    }
+
+    /// Eliminates the free rows, and writes the LCP in $z = (\lambda_n, \kappa_+, \kappa_-)$.
+    fn eliminate(&mut self, problem: &ContactProblem, lcp: &mut Lcp) -> Result<(), ProblemError> {
+        let (m, r, k) = (self.free_count, problem.contacts.len(), self.lines.len());
+        let count = m + r;
+        let delassus = &self.delassus;
+        self.factors.factor(m, |j, column| {
+            column.copy_from_slice(&delassus[j * count..j * count + m]);
+            column[j] += self.relaxation[j];
+        })?;
+        self.by_normal.clear();
+        (m..count).for_each(|j| self.by_normal.extend_from_slice(&delassus[j * count..j * count + m]));
+        self.factors.solve_in_place(&mut self.by_normal);
+        self.by_line.clear();
+        self.by_line.resize(m * k, 0.0);
+        for group in &self.groups {
+            for j in group.first_line..group.first_line + group.line_count {
+                let first = j * m + group.tangent;
+                self.by_line[first..first + group.tangent_count].copy_from_slice(&self.lines[j][..group.tangent_count]);
+            }
+        }
+        self.factors.solve_in_place(&mut self.by_line);
+
+        // The columns of λ_n, then those of κ₊, and those of κ₋ from them.
+        let (mut entries, mut offset) = lcp.take_data();
+        let size = r + 2 * k;
+        entries.clear();
+        entries.resize(size * size, 0.0);
+        let (normal_columns, line_columns) = entries.split_at_mut(r * size);
+        for j in 0..r {
+            let (column, free) = (&mut normal_columns[j * size..(j + 1) * size], &self.by_normal[j * m..(j + 1) * m]);
+            column[..r].copy_from_slice(&delassus[(m + j) * count + m..(m + j + 1) * count]);
+            column[j] += self.relaxation[m + j];
+            self.subtract_rates(free, r, column);
+            for group in self.groups.iter().filter(|group| group.contact == Some(j)) {
+                for line in group.first_line..group.first_line + group.line_count {
+                    column[r + line] += group.mu;
+                    column[r + k + line] += group.mu;
+                }
+            }
+        }
+        let (plus_columns, minus_columns) = line_columns.split_at_mut(k * size);
+        for group in &self.groups {
+            for line in group.first_line..group.first_line + group.line_count {
+                let plus = &mut plus_columns[line * size..(line + 1) * size];
+                let minus = &mut minus_columns[line * size..(line + 1) * size];
+                self.subtract_rates(&self.by_line[line * m..(line + 1) * m], r, minus);
+                plus.iter_mut().zip(&*minus).for_each(|(plus, minus)| *plus = -minus);
+                // σ₋ stands against κ₊ and carries ρ κ₋; σ₊ stands against κ₋ and carries ρ κ₊.
+                minus[r + line] += group.rho;
+                plus[r + k + line] += group.rho;
+            }
+        }
+        self.write_offset(&[], &[], &mut offset);
+        lcp.state(entries, offset)
+    }
+
+    /// Takes the rates that the forces $f$ of the free rows give off a column: $B f$ from the normals, $E^T f$ from $\sigma_-$, and
+    /// $-E^T f$ from $\sigma_+$.
+    fn subtract_rates(&self, free: &[f64], r: usize, column: &mut [f64]) {
+        let (m, k) = (self.free_count, self.lines.len());
+        let count = m + r;
+        let (normals, sigma) = column.split_at_mut(r);
+        for (j, &force) in free.iter().enumerate() {
+            if force != 0.0 {
+                let rates = &self.delassus[j * count + m..(j + 1) * count];
+                normals.iter_mut().zip(rates).for_each(|(normal, rate)| *normal -= rate * force);
+            }
+        }
+        for group in &self.groups {
+            for line in group.first_line..group.first_line + group.line_count {
+                let own = &free[group.tangent..group.tangent + group.tangent_count];
+                let along: f64 = own.iter().zip(&self.lines[line]).map(|(force, e)| force * e).sum();
+                sigma[line] -= along;
+                sigma[k + line] += along;
+            }
+        }
+    }
+
+    /// Writes $x_0$ and $q$. Where the rows are relaxed, what this does to these forces of the free rows and the normals is taken back.
+    fn write_offset(&mut self, free: &[f64], normals: &[f64], offset: &mut Vec<f64>) {
+        let m = self.free_count;
+        let r = self.rows.len() - m;
+        self.constant.clear();
+        self.constant.extend_from_slice(&self.free_rates[..m]);
+        offset.clear();
+        offset.extend_from_slice(&self.free_rates[m..]);
+        for (rates, relaxation, forces) in
+            [(&mut self.constant, &self.relaxation[..m], free), (offset, &self.relaxation[m..], normals)]
+        {
+            rates
+                .iter_mut()
+                .zip(relaxation.iter().zip(forces))
+                .for_each(|(rate, (epsilon, force))| *rate -= epsilon * force);
+        }
+        self.factors.solve_in_place(&mut self.constant);
+        for _ in 0..2 {
+            let bounds = self.groups.iter().flat_map(|group| std::iter::repeat_n(group.bound, group.line_count));
+            offset.extend(bounds);
+        }
+        self.subtract_rates(&self.constant, r, offset);
+    }
+
+    /// The free unknowns that belong to the complementary ones: $x = -x_0 - X \lambda_n + Y (\kappa_+ - \kappa_-)$.
+    fn recover(&self, z: &[f64], free: &mut Vec<f64>) {
+        let (m, k) = (self.free_count, self.lines.len());
+        free.clear();
+        free.extend(self.constant.iter().map(|constant| -constant));
+        if m == 0 {
+            return;
+        }
+        let (normals, kappa) = z.split_at(z.len() - 2 * k);
+        let mut add = |factor: f64, column: &[f64]| {
+            if factor != 0.0 {
+                free.iter_mut().zip(column).for_each(|(free, entry)| *free += factor * entry);
+            }
+        };
+        self.by_normal.chunks_exact(m).zip(normals).for_each(|(column, force)| add(-force, column));
+        let (plus, minus) = kappa.split_at(k);
+        self.by_line.chunks_exact(m).zip(plus.iter().zip(minus)).for_each(|(column, (p, m))| add(p - m, column));
+    }
+
+    /// Chooses the relaxation of all rows.
+    fn relax(&mut self) {
+        let count = self.rows.len();
+        let diagonal = |i: usize| self.delassus[i * count + i].abs();
+        let largest = (0..count).fold(0.0f64, |largest, i| largest.max(diagonal(i)));
+        for i in 0..count {
+            self.relaxation[i] = RELAXATION
+                * match diagonal(i) {
+                    own if own > 0.0 => own,
+                    // A row without any mobility is relaxed like the others, and its force stays zero.
+                    _ if largest > 0.0 => largest,
+                    _ => 1.0,
+                };
+        }
     }
 
     /// Forces and motion $u = u_\text{free} + W^{-1} J^T \lambda$ from the free and the complementary unknowns.
@@ -548,23 +702,33 @@ impl Stated<'_> {
     ///
     /// Rates over $\sqrt{J W^{-1} J^T}$ and forces times it have the same unit, the root of an energy, as has a momentum over
     /// $\sqrt{W_{ii}}$; the residual is the largest of these errors over the largest of the terms.
-    fn law_residual(&self, problem: &ContactProblem, solution: &ContactSolution, z: &[f64]) -> f64 {
+    fn law_residual(
+        &mut self,
+        problem: &ContactProblem,
+        force_rows: Option<&[Row]>,
+        solution: &ContactSolution,
+        z: &[f64],
+    ) -> f64 {
         let motion = &solution.motion;
         let (mut size, mut error) = (0.0f64, 0.0f64);
         let mut worse = |value: f64| error = if value.is_nan() { f64::INFINITY } else { error.max(value.abs()) };
-        let mut momentum: Vec<f64> = vec![0.0; motion.len()];
-        let change: Vec<f64> = motion.iter().zip(&problem.free_motion).map(|(u, free)| u - free).collect();
-        problem.inertia.apply(&change, &mut momentum);
-        for (i, &(row, bias)) in self.rows.iter().enumerate() {
-            if self.roots[i] > 0.0 {
+        let (momentum, change) = (&mut self.momentum, &mut self.dense);
+        momentum.clear();
+        momentum.resize(motion.len(), 0.0);
+        change.clear();
+        change.extend(motion.iter().zip(&problem.free_motion).map(|(u, free)| u - free));
+        problem.inertia.apply(change, momentum);
+        for (place, &root) in self.rows.iter().zip(&self.roots) {
+            if root > 0.0 {
+                let (row, bias) = place.of(problem);
                 let terms = row.entries().iter().map(|&(k, value)| (value * motion[k]).abs());
-                size = size.max(terms.fold(bias.abs(), f64::max) / self.roots[i]);
+                size = size.max(terms.fold(bias.abs(), f64::max) / root);
             }
         }
 
         for (i, joint) in problem.joints.iter().enumerate() {
             let force = solution.joints[i];
-            joint.row.add_to(-force, &mut momentum);
+            joint.row.add_to(-force, momentum);
             size = size.max(force.abs() * self.roots[i]);
             if self.roots[i] > 0.0 {
                 worse((joint.row.dot(motion) + joint.bias) / self.roots[i]);
@@ -572,7 +736,7 @@ impl Stated<'_> {
         }
         for (i, (contact, force)) in problem.contacts.iter().zip(&solution.contacts).enumerate() {
             let root = self.roots[self.free_count + i];
-            self.force_rows[i].add_to(-force.normal, &mut momentum);
+            force_row(problem, force_rows, i).add_to(-force.normal, momentum);
             size = size.max(force.normal.abs() * root);
             if root > 0.0 {
                 worse((force.normal * root).min(contact.normal_rate(motion) / root));
@@ -600,9 +764,10 @@ impl Stated<'_> {
                 continue;
             }
             let mut unexplained = slip;
-            for (j, e) in group.lines.iter().enumerate() {
-                let plus = z[problem.contacts.len() + group.first_line + j];
-                let minus = z[problem.contacts.len() + self.line_count + group.first_line + j];
+            for line in group.first_line..group.first_line + group.line_count {
+                let e = self.lines[line];
+                let plus = z[problem.contacts.len() + line];
+                let minus = z[problem.contacts.len() + self.lines.len() + line];
                 let along = e[0] * force[0] + e[1] * force[1];
                 worse((plus / root).min((bound + along) * root));
                 worse((minus / root).min((bound - along) * root));
@@ -610,7 +775,7 @@ impl Stated<'_> {
                 unexplained[1] -= e[1] * (plus - minus);
             }
             for (a, row) in tangents.iter().enumerate() {
-                row.add_to(-force[a], &mut momentum);
+                row.add_to(-force[a], momentum);
                 size = size.max(force[a].abs() * root);
                 worse(unexplained[a] / root);
             }
@@ -619,6 +784,41 @@ impl Stated<'_> {
             worse(left / problem.inertia.entry(i, i).abs().sqrt());
         }
         if size > 0.0 { error / size } else { error }
+    }
+}
+
+/// The phantom inertia of each group: the one given, or half of the smallest that could make the rank drop.
+///
+/// With $E E^T = g$ ($k/2$ in space, 1 in the plane) the block $2S - \rho$ is singular only if $A - 2 g / \rho$ is, where $\rho$ may
+/// differ from contact to contact. The sum of the norms of a contact's row of blocks bounds $A$ from above (Gershgorin), so that
+/// $\rho = g$ over that sum leaves $2 g / \rho - A$ positive definite: the condition $0 < \rho < 2 \lambda^+_{\min}(S)$, kept with a factor
+/// of two. For a single particle all eigenvalues of the block then have the same size.
+fn choose_rho(groups: &mut [Group], delassus: &[f64], row_count: usize, given: Option<f64>) {
+    let entry = |i: usize, j: usize| delassus[j * row_count + i].abs();
+    let norm = |first: &Group, second: &Group| {
+        let (mut by_row, mut by_column) = (0.0f64, 0.0f64);
+        for a in 0..2 {
+            let (mut row_sum, mut column_sum) = (0.0, 0.0);
+            for b in 0..2 {
+                if a < first.tangent_count && b < second.tangent_count {
+                    row_sum += entry(first.tangent + a, second.tangent + b);
+                }
+                if b < first.tangent_count && a < second.tangent_count {
+                    column_sum += entry(first.tangent + b, second.tangent + a);
+                }
+            }
+            (by_row, by_column) = (by_row.max(row_sum), by_column.max(column_sum));
+        }
+        (by_row * by_column).sqrt()
+    };
+    let chosen = |group: &Group, groups: &[Group]| {
+        let mobility: f64 = groups.iter().map(|other| norm(group, other)).sum();
+        let g = if group.tangent_count == 2 { 0.5 * group.line_count as f64 } else { 1.0 };
+        // A contact between bodies that cannot move has no mobility, and any ρ will do.
+        if mobility > 0.0 { g / mobility } else { 1.0 }
+    };
+    for i in 0..groups.len() {
+        groups[i].rho = given.unwrap_or_else(|| chosen(&groups[i], groups));
     }
 }
 

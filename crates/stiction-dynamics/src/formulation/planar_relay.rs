@@ -36,13 +36,22 @@
 //! **Existence.** With $\mu > 0$ the matrix is not copositive, as that of the [pyramid](super::pyramid) is, so that the path of Lemke's
 //! method may end in a ray although there is a solution. The conditions are the same with the tangent of a contact reversed, which
 //! exchanges R and L, but the path is another one. So where it ends in a ray the method reverses tangents and tries again.
+//!
+//! **Warm start.** The basis of the last solution is kept by contact, in terms of the tangents as given: with a tangent reversed,
+//! $\Lambda_L$ and $\xi_R$ stand among the unknowns in the places of $\Lambda_R$ and $\xi_L$, so that R is basic where L was not, and L where R
+//! was not.
+//!
+//! **The level of accelerations.** (33) holds unchanged for forces and accelerations, as \[GS05\] says at its end. There the friction of
+//! a contact that slides is known, and its normal force acts along $n - \mu s^T T$ instead of $n$: only the columns of $G$ that
+//! belong to $\Lambda_N$ change. See [`Instant::solve_relay`](crate::Instant::solve_relay).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stiction_solve::{Lcp, LcpSolution, Lemke, LemkeSettings, SolveStatus};
 
+use super::basis_memory::{BasisMemory, Places};
 use super::rows::Rows;
-use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution};
+use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution, Row};
 
 /// Choices of tangents that are tried, at most: as given, all reversed, against the free slip, along it, and then mixed ones.
 const ATTEMPTS: usize = 40;
@@ -51,22 +60,32 @@ const ATTEMPTS: usize = 40;
 const GOLDEN_RATIO: f64 = 1.618_033_988_749_895;
 
 /// Settings of the planar relay method.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PlanarRelaySettings {
+    /// Start each solve from the basis of the last one. Faster; where forces are not unique, it stays with those of the last step.
+    pub warm_start: bool,
     /// Settings of Lemke's method.
     pub lemke: LemkeSettings,
+}
+
+impl Default for PlanarRelaySettings {
+    fn default() -> Self {
+        Self { warm_start: true, lemke: LemkeSettings::default() }
+    }
 }
 
 /// The planar relay method with its workspace.
 #[derive(Clone, Debug, Default)]
 pub struct PlanarRelay {
     settings: PlanarRelaySettings,
+    lcp: Lcp,
     lemke: Lemke,
     answer: LcpSolution,
-    /// Normals of contacts, tangents of contacts with friction, tangents of friction elements.
+    /// Normals of contacts, tangents of contacts with friction, tangents of friction elements; last, where they are not the normals,
+    /// the rows along which the normal forces act.
     rows: Rows,
-    /// $G$ over all rows, joints eliminated, column after column, and the rates $b$ of these rows in free motion.
+    /// $G$ over all rows but those of forces, joints eliminated, column after column, and the rates $b$ of these rows in free motion.
     delassus: Vec<f64>,
     free_rates: Vec<f64>,
     normal_count: usize,
@@ -74,8 +93,13 @@ pub struct PlanarRelay {
     units: Vec<f64>,
     /// The relays in the order of their tangent rows.
     relays: Vec<Relay>,
+    /// The relay of each contact, or none, and then of each friction element.
+    relay_of: Vec<Option<usize>>,
     /// Impulses by row.
     impulses: Vec<f64>,
+    /// Which unknowns the next solve starts with.
+    start: Vec<bool>,
+    memory: BasisMemory,
 }
 
 /// Friction along one tangent.
@@ -129,7 +153,7 @@ impl PlanarRelay {
         if !Self::is_bisymmetric(problem) {
             return Ok(None);
         }
-        self.state(problem)?;
+        self.state(problem, None)?;
         let (normals, relays) = (self.normal_count, &self.relays);
         Ok(Some(BoxProgram {
             matrix: self.delassus.clone(),
@@ -146,21 +170,25 @@ impl PlanarRelay {
     /// # Errors
     /// [`ContactError`] as for [`solve`](Self::solve).
     pub fn lcp(&mut self, problem: &ContactProblem) -> Result<Lcp, ContactError> {
-        self.state(problem)?;
+        self.state(problem, None)?;
         self.units.fill(1.0);
-        self.write()
+        self.write()?;
+        Ok(std::mem::take(&mut self.lcp))
     }
 
     /// Collects rows and relays, and eliminates the joints.
-    fn state(&mut self, problem: &ContactProblem) -> Result<(), ContactError> {
+    fn state(&mut self, problem: &ContactProblem, force_rows: Option<&[Row]>) -> Result<(), ContactError> {
         self.rows.begin();
         for contact in &problem.contacts {
             self.rows.push(&contact.normal, contact.normal_bias);
         }
         self.normal_count = problem.contacts.len();
         self.relays.clear();
+        self.relay_of.clear();
         for (number, contact) in problem.contacts.iter().enumerate() {
-            if contact.mu > 0.0 || contact.extra_bound > 0.0 {
+            let has_friction = contact.mu > 0.0 || contact.extra_bound > 0.0;
+            self.relay_of.push(has_friction.then_some(self.relays.len()));
+            if has_friction {
                 let [tangent] = &contact.tangents[..] else {
                     let (what, found) = (format!("contact {:?}", contact.id), contact.tangents.len());
                     return Err(ContactError::NotPlanar { what, found });
@@ -176,11 +204,30 @@ impl PlanarRelay {
                 return Err(ContactError::NotPlanar { what, found });
             };
             self.rows.push(tangent, element.tangent_bias[0]);
+            self.relay_of.push(Some(self.relays.len()));
             self.relays.push(Relay { normal: None, mu: 0.0, extra_bound: element.bound, sign: 1.0 });
         }
+        force_rows.into_iter().flatten().for_each(|row| self.rows.push(row, 0.0));
         self.rows.condense(problem, &mut self.delassus, &mut self.free_rates)?;
+        if force_rows.is_some() {
+            // The columns of the force rows take the places of those of the normals; their rates mean nothing.
+            let (all, own) = (self.free_rates.len(), self.normal_count + self.relays.len());
+            for j in 0..own {
+                let from = all * if j < self.normal_count { own + j } else { j };
+                self.delassus.copy_within(from..from + own, j * own);
+            }
+            self.delassus.truncate(own * own);
+            self.free_rates.truncate(own);
+        }
         self.choose_units();
         Ok(())
+    }
+
+    /// Where the unknowns of a contact or friction element stand: $\Lambda_N$, $\Lambda_R$, $\xi_L$.
+    fn places(normal_count: usize, relay_count: usize, relay_of: &[Option<usize>], group: usize) -> Places {
+        let normal = if group < normal_count { group..group + 1 } else { 0..0 };
+        let at = |first: usize| relay_of[group].map_or(0..0, |relay| first + relay..first + relay + 1);
+        [normal, at(normal_count), at(normal_count + relay_count)]
     }
 
     /// Units of impulse in which the Delassus matrix is about one. With E among its entries, no scaling of (33) by its largest ones would
@@ -206,13 +253,16 @@ impl PlanarRelay {
 
     /// The LCP (33) of the rows and relays. Impulses are measured in the units, rates in their inverses, which changes no entry of E and
     /// 2 μ; as the units are powers of two, nothing is rounded.
-    fn write(&self) -> Result<Lcp, ContactError> {
+    fn write(&mut self) -> Result<(), ContactError> {
+        let (mut entries, mut offset) = self.lcp.take_data();
         let (normals, tangents) = (self.normal_count, self.relays.len());
         let (rows, size) = (normals + tangents, normals + 2 * tangents);
         let sign = |row: usize| if row < normals { 1.0 } else { self.relays[row - normals].sign };
-        let mut entries = vec![0.0; size * size];
         let units = &self.units;
-        let mut offset: Vec<f64> = (0..rows).map(|i| sign(i) * units[i] * self.free_rates[i]).collect();
+        entries.clear();
+        entries.resize(size * size, 0.0);
+        offset.clear();
+        offset.extend((0..rows).map(|i| sign(i) * units[i] * self.free_rates[i]));
         offset.resize(size, 0.0);
         for j in 0..rows {
             for i in 0..rows {
@@ -238,7 +288,7 @@ impl PlanarRelay {
             }
             offset[left] = 2.0 * extra_bound;
         }
-        Ok(Lcp::from_columns(entries, offset)?)
+        Ok(self.lcp.state(entries, offset)?)
     }
 
     /// Solves a contact problem whose inertia is factored.
@@ -248,8 +298,18 @@ impl PlanarRelay {
     /// number is not finite.
     /// A problem that was not solved is not an error but a status of the report.
     pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
-        self.state(problem)?;
-        self.solve_lcp()?;
+        self.solve_along(problem, None, solution)
+    }
+
+    /// As [`solve`](Self::solve), with normal forces that act along these rows and not along the normals.
+    pub(crate) fn solve_along(
+        &mut self,
+        problem: &ContactProblem,
+        force_rows: Option<&[Row]>,
+        solution: &mut ContactSolution,
+    ) -> Result<(), ContactError> {
+        self.state(problem, force_rows)?;
+        self.solve_warm(problem)?;
         solution.report = self.answer.report.clone();
 
         // Back to impulses by row: Λ_T = Λ_R - μ Λ_N - a.
@@ -261,9 +321,17 @@ impl PlanarRelay {
             let bound = relay.normal.map_or(0.0, |normal| relay.mu * normal_impulses[normal]) + relay.extra_bound;
             *impulse = relay.sign * (*impulse - bound);
         }
+        let mut first_normal = 0;
+        if force_rows.is_some() {
+            // The normal forces belong to the force rows, which stand last, and nothing acts along the normals themselves.
+            first_normal = self.impulses.len();
+            self.impulses.extend_from_within(..normals);
+            self.impulses[..normals].fill(0.0);
+        }
         self.rows.recover(&self.impulses, solution);
 
-        let (normal_impulses, tangent_impulses) = self.impulses.split_at(normals);
+        let normal_impulses = &self.impulses[first_normal..first_normal + normals];
+        let tangent_impulses = &self.impulses[normals..];
         solution.contacts.clear();
         solution.contacts.extend(
             problem.contacts.iter().zip(normal_impulses).map(|(contact, &normal)| ContactImpulse {
@@ -283,6 +351,29 @@ impl PlanarRelay {
         Ok(())
     }
 
+    /// Solves the LCP from the basis of the last solution, and keeps the basis of this one.
+    fn solve_warm(&mut self, problem: &ContactProblem) -> Result<(), ContactError> {
+        let (normals, tangents) = (self.normal_count, self.relays.len());
+        self.start.clear();
+        if self.settings.warm_start {
+            let places = |group: usize| Self::places(normals, tangents, &self.relay_of, group);
+            self.memory.recall(problem, normals + 2 * tangents, places, &mut self.start);
+        }
+        self.solve_lcp()?;
+        self.memory.clear();
+        if self.settings.warm_start && self.answer.report.is_solved() {
+            self.start.clear();
+            self.start.extend_from_slice(self.lemke.basis());
+            for (k, _) in self.relays.iter().enumerate().filter(|(_, relay)| relay.sign < 0.0) {
+                let (right, left) = (normals + k, normals + tangents + k);
+                (self.start[right], self.start[left]) = (!self.start[left], !self.start[right]);
+            }
+            let places = |group: usize| Self::places(normals, tangents, &self.relay_of, group);
+            self.memory.store(problem, &self.start, places);
+        }
+        Ok(())
+    }
+
     /// Solves the LCP, and where the path ends in a ray tries again with other tangents reversed; leaves the signs of the answer.
     fn solve_lcp(&mut self) -> Result<(), ContactError> {
         let mut iterations = 0;
@@ -298,13 +389,15 @@ impl PlanarRelay {
                 };
                 relay.sign = if is_reversed { -1.0 } else { 1.0 };
             }
-            let lcp = self.write()?;
+            self.write()?;
+            // The start is in terms of the tangents as given.
+            let start = if attempt == 0 { &self.start[..] } else { &[] };
             // Without load-dependent friction nothing is to be gained from another path.
             let is_last = attempt + 1 == ATTEMPTS || self.relays.iter().all(|relay| relay.mu == 0.0);
             if is_last {
-                self.lemke.solve_or_enumerate(&lcp, &self.settings.lemke, &[], &mut self.answer);
+                self.lemke.solve_or_enumerate(&self.lcp, &self.settings.lemke, start, &mut self.answer);
             } else {
-                self.lemke.solve(&lcp, &self.settings.lemke, &[], &mut self.answer);
+                self.lemke.solve(&self.lcp, &self.settings.lemke, start, &mut self.answer);
             }
             iterations += self.answer.report.iterations;
             if is_last || matches!(self.answer.report.status, SolveStatus::Solved | SolveStatus::NoSolution) {
@@ -319,7 +412,8 @@ impl PlanarRelay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ContactCondition, ContactId, FrictionCondition, JointCondition, Row};
+    use crate::families::{BodyKind, RandomContacts};
+    use crate::{ContactCondition, ContactId, FrictionCondition, JointCondition};
 
     /// Coordinates with these masses and this free motion.
     fn free(masses: &[f64], free_motion: &[f64]) -> ContactProblem {
@@ -418,6 +512,34 @@ mod tests {
             assert_close(&[0, 1, 2].map(|j| lcp.matrix()[(i, j)]), row);
         }
         assert_close(lcp.offset(), &[-3.0, 1.0 - 0.5 * 3.0, 2.0 * 3.0]);
+    }
+
+    #[test]
+    fn a_basis_found_with_reversed_tangents_is_kept_for_the_tangents_as_given() {
+        // Leaning rods with much friction, where paths end in rays. The same problem again starts at its answer: no pivot is needed.
+        let family = RandomContacts {
+            contact_count: 3,
+            bodies: BodyKind::Rods,
+            is_planar: true,
+            mu: [1.0, 10.0],
+            kick: 1.0,
+            ..Default::default()
+        };
+        let mut reversed = 0;
+        for seed in 0..2000 {
+            let problem = family.problem(seed);
+            let mut method = PlanarRelay::default();
+            let [mut first, mut again] = [0; 2].map(|_| ContactSolution::default());
+            method.solve(&problem, &mut first).unwrap();
+            if !(first.report.is_solved() && method.relays.iter().any(|relay| relay.sign < 0.0)) {
+                continue;
+            }
+            reversed += 1;
+            method.solve(&problem, &mut again).unwrap();
+            assert_eq!(again.report.iterations, 0, "seed {seed}");
+            assert!(first.motion.iter().zip(&again.motion).all(|(a, b)| (a - b).abs() < 1e-10), "seed {seed}");
+        }
+        assert!(reversed > 5, "{reversed}");
     }
 
     #[test]

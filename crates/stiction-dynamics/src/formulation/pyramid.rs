@@ -20,8 +20,9 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stiction_solve::{ContactLcp, FrictionGroup, Lcp, LcpSolution, Lemke, LemkeProblem, LemkeSettings};
 
+use super::basis_memory::BasisMemory;
 use super::rows::{Rows, check_tangents};
-use crate::{ContactError, ContactId, ContactImpulse, ContactProblem, ContactSolution};
+use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution};
 
 /// Number of friction directions in space when nothing else is said: the octagon of \[ST96\].
 const DEFAULT_DIRECTIONS: usize = 8;
@@ -201,21 +202,6 @@ pub struct Pyramid {
     memory: BasisMemory,
 }
 
-/// The basis of the last solution by contact, so that a similar problem can start from it.
-#[derive(Clone, Debug, Default)]
-struct BasisMemory {
-    /// Sorted by name; the flags of each are a range of `flags`.
-    ranges: Vec<(GroupName, Range<usize>)>,
-    flags: Vec<bool>,
-}
-
-/// What identifies a contact or a friction element from step to step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum GroupName {
-    Contact(ContactId),
-    Element(u32),
-}
-
 impl Pyramid {
     /// The method with these settings.
     ///
@@ -318,14 +304,16 @@ impl Pyramid {
     pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
         self.state(problem)?;
         self.start.clear();
+        let places = |lcp: &ContactLcp, group: usize| [lcp.unknowns_of(group), 0..0, 0..0];
         if self.settings.warm_start {
-            self.memory.recall(problem, &self.lcp, &mut self.start);
+            let count = self.lcp.unknown_count();
+            self.memory.recall(problem, count, |group| places(&self.lcp, group), &mut self.start);
         }
         self.lemke.solve_or_enumerate(&self.lcp, &self.settings.lemke, &self.start, &mut self.answer);
         solution.report = self.answer.report.clone();
         self.memory.clear();
         if self.settings.warm_start && solution.report.is_solved() {
-            self.memory.store(problem, &self.lcp, self.lemke.basis());
+            self.memory.store(problem, self.lemke.basis(), |group| places(&self.lcp, group));
         }
 
         // Back to impulses by row, and to the motion u = u_c + P c.
@@ -352,38 +340,6 @@ impl Pyramid {
         self.rows.judge(problem, self.settings.lemke.residual_tolerance, solution);
         Ok(())
     }
-}
-
-impl BasisMemory {
-    fn clear(&mut self) {
-        self.ranges.clear();
-        self.flags.clear();
-    }
-
-    fn store(&mut self, problem: &ContactProblem, lcp: &ContactLcp, basis: &[bool]) {
-        self.flags.extend_from_slice(basis);
-        self.ranges.extend(names(problem).enumerate().map(|(group, name)| (name, lcp.unknowns_of(group))));
-        self.ranges.sort_unstable_by_key(|(name, _)| *name);
-    }
-
-    /// The basis that the groups of a problem had; new ones, and those of another shape, start without impulse.
-    fn recall(&self, problem: &ContactProblem, lcp: &ContactLcp, start: &mut Vec<bool>) {
-        for (group, name) in names(problem).enumerate() {
-            let count = lcp.unknowns_of(group).len();
-            match self.ranges.binary_search_by_key(&name, |(name, _)| *name) {
-                Ok(place) if self.ranges[place].1.len() == count => {
-                    start.extend_from_slice(&self.flags[self.ranges[place].1.clone()]);
-                }
-                _ => start.extend(std::iter::repeat_n(false, count)),
-            }
-        }
-    }
-}
-
-/// The names of the groups of a problem, in order.
-fn names(problem: &ContactProblem) -> impl Iterator<Item = GroupName> {
-    let contacts = problem.contacts.iter().map(|contact| GroupName::Contact(contact.id));
-    contacts.chain(problem.friction.iter().map(|element| GroupName::Element(element.id)))
 }
 
 #[cfg(test)]

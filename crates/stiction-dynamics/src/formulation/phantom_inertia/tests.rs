@@ -4,6 +4,7 @@ use super::*;
 use crate::families::{Generator, RandomContacts, Tower};
 use crate::reference::{pushed_particle as particle, touching_arm as arm};
 use crate::{ContactCondition, ContactId, Directions, FrictionCondition, JointCondition, Pyramid, PyramidSettings};
+use stiction_solve::faer::Mat;
 
 /// Phantom inertias over the six decades that must not matter; none is singular for the problems here.
 const RHO: [Option<f64>; 8] = [None, Some(1e-3), Some(1e-2), Some(0.1), Some(1.0), Some(10.0), Some(100.0), Some(1e3)];
@@ -263,9 +264,11 @@ fn redundant_feet_stick_and_slide_as_with_the_pyramid() {
 #[test]
 fn towers_and_repeated_contacts_are_solved_by_the_laws() {
     let mut method = method(4, None);
-    for seed in 0..10 {
-        solve(&Tower { levels: 3, ..Default::default() }.problem(seed), &mut method);
+    for seed in 0..60 {
+        let tower = solve(&Tower { levels: 3, ..Default::default() }.problem(seed), &mut method);
         assert!(method.was_relaxed());
+        // With the normals unrelaxed it took up to 2400 pivots, the forces jumping from one choice to another.
+        assert!(tower.report.iterations < 200, "seed {seed}: {:?}", tower.report);
         let random = RandomContacts { contact_count: 10, redundant_share: 0.5, ..Default::default() };
         solve(&random.problem(seed), &mut method);
     }
@@ -332,12 +335,12 @@ fn the_laws_notice_every_kind_of_wrong_answer() {
     let mut method = method(4, None);
     let z = method.lcp(&problem).unwrap().solve(&LemkeSettings::default()).z;
     let good = solve(&problem, &mut method);
-    let stated = method.state(&problem, vec![&problem.contacts[0].normal]).unwrap();
-    assert!(stated.law_residual(&problem, &good, &z) < 1e-14);
-    let spoilt = |change: &dyn Fn(&mut ContactSolution, &mut Vec<f64>)| {
+    let stated = &mut method.stated;
+    assert!(stated.law_residual(&problem, None, &good, &z) < 1e-14);
+    let mut spoilt = |change: &dyn Fn(&mut ContactSolution, &mut Vec<f64>)| {
         let (mut solution, mut z) = (good.clone(), z.clone());
         change(&mut solution, &mut z);
-        stated.law_residual(&problem, &solution, &z)
+        stated.law_residual(&problem, None, &solution, &z)
     };
     assert!(spoilt(&|s, _| s.motion[2] -= 0.1) > 1e-3, "penetrates");
     assert!(spoilt(&|s, _| s.contacts[0].normal += 0.1) > 1e-3, "breaks the momentum");
@@ -348,15 +351,21 @@ fn the_laws_notice_every_kind_of_wrong_answer() {
 }
 
 #[test]
-fn the_support_is_that_of_the_corners() {
-    let method = method(4, None);
-    let corners = circumscribed(4).corners().unwrap();
-    for slip in [[1.0, 0.0, 0.0], [0.3, -0.8, 0.0], [-2.0, -2.0, 0.0]] {
-        let expected = corners.iter().fold(0.0f64, |most, d| most.max(-(d[0] * slip[0] + d[1] * slip[1])));
-        assert!((method.friction_support(2, &slip) - expected).abs() < 1e-14);
+fn the_corners_are_those_of_the_lines() {
+    for k in 2..9 {
+        let method = method(k, None);
+        let expected = circumscribed(k).corners().unwrap();
+        for (found, expected) in method.corners(2).iter().zip(&expected) {
+            assert_close(found, expected, 1e-15);
+        }
+        // Every corner lies on the sides of two lines and within all others.
+        for corner in method.corners(2) {
+            let along = |e: &[f64; 2]| (e[0] * corner[0] + e[1] * corner[1]).abs();
+            assert!(method.lines(2).iter().all(|e| along(e) < 1.0 + 1e-14));
+            assert_eq!(method.lines(2).iter().filter(|e| along(e) > 1.0 - 1e-14).count(), 2);
+        }
+        assert_eq!((method.corners(2).len(), method.corners(1).len()), (2 * k, 2));
     }
-    assert!((method.friction_reach(2) - corners[0][0].hypot(corners[0][1])).abs() < 1e-15);
-    assert_eq!(method.friction_support(1, &[-3.0, 0.0, 0.0]), 3.0);
 }
 
 #[test]
