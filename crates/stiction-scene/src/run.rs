@@ -113,8 +113,11 @@ pub fn run(
 
     let (mut outcome, mut message, mut failure) = (Outcome::Finished, None, None);
     let mut last_look = began;
+    // Every call counts and not only whole steps of the grid: a scheme may take many steps between events.
+    let mut calls = 0u64;
     while !simulation.is_finished() {
-        if simulation.steps_done() % STEPS_PER_LOOK == 0 && last_look.elapsed() >= OBSERVER_INTERVAL {
+        calls += 1;
+        if calls % STEPS_PER_LOOK == 0 && last_look.elapsed() >= OBSERVER_INTERVAL {
             last_look = Instant::now();
             if observer(&progress(&simulation, &audit)).is_break() {
                 (outcome, message) = (Outcome::Interrupted, Some(format!("stopped at t = {} s", simulation.state().t)));

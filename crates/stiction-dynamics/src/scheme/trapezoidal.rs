@@ -118,6 +118,10 @@ const IMPACT_LIMIT: usize = 100_000;
 /// Halvings of a step in which sliding ends, at most.
 const HALVING_LIMIT: usize = 60;
 
+/// Events of sliding that are located within one step of the grid, at most. Contacts that pull at each other may stop and start again
+/// without end; the rest of such a step is made without looking for them.
+const STOP_LIMIT: usize = 20;
+
 /// How often the search for a contact is widened before everything is asked for.
 const HORIZON_DOUBLINGS: usize = 8;
 
@@ -140,6 +144,8 @@ pub struct Trapezoidal {
     /// Those whose sliding ended at the end of it.
     stopped: Vec<Element>,
     impacts_in_a_row: usize,
+    /// Cuts and halvings for ends of sliding in this step of the grid.
+    stops: usize,
     // Workspace of a step.
     start: Vec<Contact>,
     middle: Vec<Contact>,
@@ -189,6 +195,7 @@ impl Trapezoidal {
             sliding: Vec::new(),
             stopped: Vec::new(),
             impacts_in_a_row: 0,
+            stops: 0,
             start: Vec::new(),
             middle: Vec::new(),
             end: Vec::new(),
@@ -215,6 +222,7 @@ impl Scheme for Trapezoidal {
         }
         if !self.is_between {
             self.full_step = h;
+            self.stops = 0;
         }
         out.begin(StepKind::Smooth, h);
         out.averages_mass = true;
@@ -353,6 +361,10 @@ impl Trapezoidal {
         out.problem.joints.extend(rows);
         solve_problem(&mut self.solver, state.t, out)?;
         out.state.v.clone_from(&out.solution.motion);
+        // What has stopped does not slide, whatever its rows say a little later.
+        let stopped = std::mem::take(&mut self.stopped);
+        self.sliding.retain(|element| !stopped.contains(element));
+        self.stopped = stopped;
         self.stopped.clear();
         Ok(())
     }
@@ -370,7 +382,10 @@ impl Trapezoidal {
                     self.finish(system, state, out);
                     return check_finite(state.t, "coordinate", &out.state.q);
                 }
-                Trial::TooLong => out.h *= 0.5,
+                Trial::TooLong => {
+                    out.h *= 0.5;
+                    self.stops += 1;
+                }
             }
         }
         Err(StepError::Impacts { t: state.t, count: HALVING_LIMIT })
@@ -573,7 +588,7 @@ impl Trapezoidal {
     /// Whether what slid goes on sliding. Where it ends within the trial, the share of it after which the sliding speed is smallest.
     fn judge_slip(&mut self, state: &State, out: &Step) -> Trial {
         self.stopped.clear();
-        if self.settings.paper || !self.settings.locate_stops {
+        if self.settings.paper || !self.settings.locate_stops || self.stops > STOP_LIMIT {
             return Trial::Holds { share: 1.0 };
         }
         let (v, u) = (&state.v, &out.solution.motion);
@@ -605,6 +620,7 @@ impl Trapezoidal {
                 self.stopped.push(element);
             }
         }
+        self.stops += usize::from(share < 1.0);
         Trial::Holds { share }
     }
 
