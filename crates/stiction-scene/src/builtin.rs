@@ -19,7 +19,7 @@ macro_rules! builtin {
     };
 }
 
-const ALL: [BuiltinScene; 11] = [
+const ALL: [BuiltinScene; 12] = [
     builtin!("rod", "The falling, spinning rod of Stewart and Trinkle (1996)"),
     builtin!("sliding-block", "A block that slides to a stop, against the exact distance"),
     builtin!("incline", "A block that must not creep, at 99 % of the friction limit"),
@@ -31,6 +31,7 @@ const ALL: [BuiltinScene; 11] = [
     builtin!("bouncing-ball", "A ball bounces to rest through infinitely many impacts"),
     builtin!("newton-cradle", "A row of balls by the simultaneous impact law"),
     builtin!("superball", "A superball turns its spin around at every bounce"),
+    builtin!("andrews", "Andrews' squeezing mechanism: three loops under a constant torque"),
 ];
 
 /// All built-in scenes.

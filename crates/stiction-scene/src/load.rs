@@ -7,7 +7,7 @@ use stiction_dynamics::{ContactSolver, MoreauMidpoint, Scheme, Simulation, State
 use toml::de::{DeInteger, DeTable, DeValue};
 
 use crate::builtin;
-use crate::model::{body_fault, model, resolve};
+use crate::model::{body_fault, check_start, model, resolve};
 use crate::scene::{FORMAT, Scene, SchemeSettings};
 use crate::scene_error::{Fault, Place, SceneError, TextError, describe, most_similar, search, suggest};
 use crate::set::apply_overrides;
@@ -165,7 +165,8 @@ fn check(text: &str, file_name: &str) -> Result<(Scene, Multibody, Vec<String>),
     let mut scene: Scene = toml::from_str(text).map_err(|error| key_error(file_name, text, &error))?;
     let mut warnings = Vec::new();
     let model: MultibodyModel = model(&scene, &mut warnings).map_err(locate)?;
-    let multibody = Multibody::new(model).map_err(|error| locate(body_fault(&scene, &error)))?;
+    let mut multibody = Multibody::new(model).map_err(|error| locate(body_fault(&scene, &error)))?;
+    check_start(&scene, &mut multibody, &mut warnings).map_err(locate)?;
     resolve(&mut scene);
     Ok((scene, multibody, warnings))
 }

@@ -12,6 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stiction_bodies::{CombinationRule, Dimension, ForceAxes};
 use stiction_dynamics::{ContactMethod, MoreauMidpointSettings, StewartTrinkleSettings};
 
+pub use crate::joint_entry::JointEntry;
+
 /// The version of the scene format that this library reads.
 pub const FORMAT: u32 = 1;
 
@@ -38,6 +40,9 @@ pub struct Scene {
     /// Acceleration of gravity in m/s²: two numbers in the plane, three in space.
     #[schemars(length(min = 2, max = 3))]
     pub gravity: Vec<f64>,
+    /// Whether bodies that do not meet the joints at the start are moved, as little as possible, until they do.
+    #[serde(default)]
+    pub assemble: bool,
     /// From when to when, and in which steps.
     pub run: RunSettings,
     /// The time-stepping scheme.
@@ -67,6 +72,9 @@ pub struct Scene {
     /// Friction with a bound that no load changes: brakes, packings, gear boxes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dry_friction: Vec<DryFrictionEntry>,
+    /// Joints between bodies.
+    #[serde(default, rename = "joint", skip_serializing_if = "Vec::is_empty")]
+    pub joints: Vec<JointEntry>,
     /// Bodies or groups that do not collide with each other.
     #[serde(default, rename = "ignore", skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<IgnoreEntry>,
@@ -614,6 +622,7 @@ impl Scene {
                 fold_tables(motion);
             }
         }
+        elements(document.get_mut("joint")).for_each(fold_tables);
         document.to_string()
     }
 

@@ -1427,7 +1427,8 @@ fn schema_and_reference_page_know_every_key() {
                 body kind position angle angle-degrees orientation velocity angular-velocity mass inertia density group motion \
                 surface-velocity oscillation amplitude frequency phase shape half-plane half-space disc sphere capsule box \
                 normal offset radius length size force torque point axes from until dry-friction against rotational bound \
-                ignore bodies groups";
+                ignore bodies groups assemble joint fixed ball revolute prismatic cylindrical universal planar distance collide \
+                anchor anchors axis frames zero limits lower upper motor drive rate";
     let keys: BTreeSet<String> = keys.split_whitespace().map(str::to_owned).collect();
     assert_eq!(names, keys);
     for key in keys {
