@@ -1,9 +1,12 @@
 //! Bodies: how they move, what they weigh, which shapes they have.
 
+use std::f64::consts::TAU;
+
 use glamx::{DMat3, DVec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::multibody::prescribed_pose;
 use crate::pose::Pose;
 use crate::shape::PlacedShape;
 
@@ -26,6 +29,25 @@ pub struct Body {
     pub shapes: Vec<BodyShape>,
     /// Collision group.
     pub group: usize,
+}
+
+impl Body {
+    /// Where the body is when a run starts at the time `t`.
+    pub fn start_pose(&self, t: f64) -> Pose {
+        match &self.kind {
+            BodyKind::Prescribed(motion) => prescribed_pose(&self.pose, motion, t),
+            _ => self.pose,
+        }
+    }
+
+    /// The angle of a plane body when a run starts at the time `t`, with all its turns, in radians.
+    pub fn start_angle(&self, t: f64) -> f64 {
+        let start = self.pose.planar_angle() + TAU * f64::from(self.turns);
+        match &self.kind {
+            BodyKind::Prescribed(motion) => start + motion.angular_velocity.z * t,
+            _ => start,
+        }
+    }
 }
 
 /// A shape of a body and what it is made of.

@@ -78,12 +78,14 @@ pub enum BodyError {
         remedy: &'static str,
     },
     /// A joint that cannot be.
-    #[error("joint `{joint}`: {reason}")]
+    #[error("joint `{joint}`: {reason}; {remedy}")]
     Joint {
         /// Which joint.
         joint: String,
         /// Why it cannot be.
         reason: String,
+        /// What to do.
+        remedy: &'static str,
     },
     /// A force, torque or friction acts on a body that cannot feel it.
     #[error("{what}: body `{body}` {reason}")]

@@ -22,7 +22,6 @@ use stiction_dynamics::Restitution;
 
 use crate::body::{Body, BodyKind};
 use crate::error::BodyError;
-use crate::multibody::prescribed_pose;
 use crate::pose::Pose;
 use crate::shape::Dimension;
 
@@ -292,8 +291,8 @@ impl BodyJoint {
         t: f64,
         frame: JointFrame,
     ) -> Self {
-        let pose = |body: Option<usize>| body.map_or(Pose::IDENTITY, |body| start_pose(&bodies[body], t));
-        let angle = |body: Option<usize>| body.map_or(0.0, |body| start_angle(&bodies[body], t));
+        let pose = |body: Option<usize>| body.map_or(Pose::IDENTITY, |body| bodies[body].start_pose(t));
+        let angle = |body: Option<usize>| body.map_or(0.0, |body| bodies[body].start_angle(t));
         let across = match kind {
             JointKind::Universal => JointFrame { point: frame.point, axis: frame.side, side: frame.axis },
             _ => frame,
@@ -322,56 +321,62 @@ impl BodyJoint {
 
     /// Refuses what has no meaning.
     pub(crate) fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), BodyError> {
-        let refuse = |reason: String| Err(BodyError::Joint { joint: self.name.clone(), reason });
+        let refuse = |reason: String, remedy| Err(BodyError::Joint { joint: self.name.clone(), reason, remedy });
         let value_error = |quantity, value, remedy| {
             Err(BodyError::Value { what: format!("joint `{}`", self.name), quantity, value, remedy })
         };
         let word = self.kind.word();
         if !self.kind.exists_in(dimension) {
-            return refuse(format!("there is no {word} joint in the plane"));
+            return refuse(
+                format!("there is no {word} joint in the plane"),
+                "use `revolute` for a pin, or go to space",
+            );
         }
         if self.second == Some(self.first) {
-            return refuse(format!("it joins body `{}` to itself", bodies[self.first].name));
+            let reason = format!("it joins body `{}` to itself", bodies[self.first].name);
+            return refuse(reason, "name another body, or leave the second one out for the world");
         }
         let ends = [Some(self.first), self.second].map(|body| body.map(|body| &bodies[body]));
         if !ends.iter().flatten().any(|body| body.kind.is_free()) {
-            return refuse("neither of its bodies moves freely".to_owned());
+            return refuse("neither of its bodies moves freely".to_owned(), "name a body that moves freely");
         }
         for (frame, body) in self.frames.iter().zip(ends) {
             let [e1, e2, e3] = frame.axes();
-            let is_sound = frame.point.is_finite()
-                && (e1.length() - 1.0).abs() <= FRAME_TOLERANCE
-                && (e3.length() - 1.0).abs() <= FRAME_TOLERANCE
-                && (e2.length() - 1.0).abs() <= FRAME_TOLERANCE;
-            if !is_sound {
-                return refuse("the axes of its frames are not of unit length and at right angles".to_owned());
+            let is_unit = |e: DVec3| (e.length() - 1.0).abs() <= FRAME_TOLERANCE;
+            if !(frame.point.is_finite() && is_unit(e1) && is_unit(e2) && is_unit(e3)) {
+                let reason = "the axes of its frames are not of unit length and at right angles";
+                return refuse(reason.to_owned(), "give axes that are not zero and not parallel");
             }
             if dimension == Dimension::Plane {
                 let is_slide = self.kind == JointKind::Prismatic;
                 if frame.point.z != 0.0 || (is_slide && (e3.z != 0.0 || e1.z != 0.0)) {
-                    return refuse("its frames do not lie in the plane".to_owned());
+                    return refuse("its frames do not lie in the plane".to_owned(), "leave z at zero");
                 }
             }
             if let Some(body) = body
                 && matches!(body.kind, BodyKind::Point { .. })
             {
                 if self.kind.holds_rotation(dimension) {
-                    return refuse(format!("body `{}` is a point, and has no rotation for a {word} joint", body.name));
+                    let reason = format!("body `{}` is a point, and has no rotation for a {word} joint", body.name);
+                    return refuse(
+                        reason,
+                        "make the body rigid, or join it by a ball (a pin in the plane) or a distance",
+                    );
                 }
                 if self.kind == JointKind::Revolute && self.has_effort() {
-                    return refuse(format!("body `{}` is a point, and has no angle", body.name));
+                    let reason = format!("body `{}` is a point, and has no angle to limit, brake or drive", body.name);
+                    return refuse(reason, "make the body rigid");
                 }
                 if frame.point.length() > FRAME_TOLERANCE {
-                    return refuse(format!(
-                        "body `{}` is a point, and the joint is {:e} m beside it",
-                        body.name,
-                        frame.point.length()
-                    ));
+                    let away = frame.point.length();
+                    let reason = format!("body `{}` is a point, and the joint is {away:e} m beside it", body.name);
+                    return refuse(reason, "put the joint on the point, or make the body rigid");
                 }
             }
         }
         if self.has_effort() && self.kind.coordinate().is_none() {
-            return refuse(format!("a {word} joint has no coordinate for limits, friction, a motor or a drive"));
+            let reason = format!("a {word} joint has no free coordinate for limits, friction, a motor or a drive");
+            return refuse(reason, "remove them, or leave the length of a distance free");
         }
         if let JointKind::Distance { length } = self.kind {
             if let Some(value) = length
@@ -380,7 +385,10 @@ impl BodyJoint {
                 return value_error("length", value, "it must be positive and finite");
             }
             if length.is_none() && !self.has_effort() {
-                return refuse("it neither holds a length nor limits or drives it".to_owned());
+                return refuse(
+                    "it neither holds a length nor limits or drives it".to_owned(),
+                    "give a length or limits",
+                );
             }
         }
         let JointLimits { lower, upper, restitution } = self.limits;
@@ -393,13 +401,14 @@ impl BodyJoint {
                 return value_error("limit", value, "in space the angle of a joint is between -π and π");
             }
             if is_angle_in_space && (lower.is_none() || upper.is_none()) {
-                return refuse("in space an angle has both limits, or none".to_owned());
+                return refuse("in space an angle has both limits, or none".to_owned(), "give the other limit too");
             }
         }
         if let (Some(lower), Some(upper)) = (lower, upper)
             && lower >= upper
         {
-            return refuse(format!("its lower limit, {lower:?}, is not below its upper one, {upper:?}"));
+            let reason = format!("its lower limit, {lower:?}, is not below its upper one, {upper:?}");
+            return refuse(reason, "exchange them");
         }
         if !(0.0..=1.0).contains(&restitution.normal) {
             return value_error("restitution", restitution.normal, "it is a number from 0 to 1");
@@ -418,7 +427,8 @@ impl BodyJoint {
                 return value_error("drive", value, "it must be finite");
             }
             if self.motor.is_some() || self.limits.are_given() {
-                return refuse("it is driven, so that a motor or limits have no effect".to_owned());
+                let reason = "it is driven, so that a motor or limits have no effect";
+                return refuse(reason.to_owned(), "keep the drive, or the motor and the limits");
             }
         }
         Ok(())
@@ -426,23 +436,6 @@ impl BodyJoint {
 
     fn has_effort(&self) -> bool {
         self.limits.are_given() || self.friction != 0.0 || self.motor.is_some() || self.drive.is_some()
-    }
-}
-
-/// Where a body is when a run starts at the time `t`.
-fn start_pose(body: &Body, t: f64) -> Pose {
-    match &body.kind {
-        BodyKind::Prescribed(motion) => prescribed_pose(&body.pose, motion, t),
-        _ => body.pose,
-    }
-}
-
-/// The angle of a plane body when a run starts at the time `t`, with all its turns.
-pub(crate) fn start_angle(body: &Body, t: f64) -> f64 {
-    let start = body.pose.planar_angle() + TAU * f64::from(body.turns);
-    match &body.kind {
-        BodyKind::Prescribed(motion) => start + motion.angular_velocity.z * t,
-        _ => start,
     }
 }
 

@@ -4,6 +4,7 @@
 //! [`run::run`] simulates it into a run folder: states, contacts, certificates and events as tables, with a [`summary`].
 
 pub mod builtin;
+pub mod joint_entry;
 pub mod lint;
 pub mod load;
 mod model;

@@ -9,7 +9,7 @@ use stiction_bodies::{Body, BodyKind, Dimension, Multibody, PlacedShape, Shape};
 use stiction_dynamics::{Inertia, LinearSystem, MechanicalSystem, Row, State};
 
 use crate::load::{Loaded, SceneSystem};
-use crate::model::{Collisions, extent};
+use crate::model::{Collisions, MET_AT_START, extent, joint_place, row_unit, worst_rows};
 use crate::scene::SchemeSettings;
 use crate::scene_error::{Place, SceneError, line_and_column, span_of};
 
@@ -75,6 +75,7 @@ pub fn lint(loaded: &Loaded) -> Result<Vec<Finding>, SceneError> {
             linter.densities();
             linter.speeds();
             linter.overlaps(&start);
+            linter.joints(&start);
             linter.painleve();
             linter.findings
         }
@@ -202,6 +203,17 @@ impl Linter<'_, Multibody> {
         self.system.contacts(start.t, &start.q, 0.0, &mut contacts);
         let mut deepest = BTreeMap::new();
         for contact in contacts.iter().filter(|contact| contact.gap < -OVERLAP) {
+            if let Some(joint) = self.system.joint_of_stop(contact.id) {
+                let name = self.system.contact_name(contact.id);
+                let message = format!(
+                    "joint `{}` starts {:.3e} beyond its limit `{name}`, in m or rad: move a body or the limit; the first step \
+                     brings it back",
+                    self.system.model().joints[joint].name,
+                    -contact.gap
+                );
+                self.add(Severity::Warning, joint_place(self.system, joint).key("limits"), message);
+                continue;
+            }
             let gap = deepest.entry((contact.id.first, contact.id.second)).or_insert(0.0f64);
             *gap = gap.min(contact.gap);
         }
@@ -216,6 +228,32 @@ impl Linter<'_, Multibody> {
             );
             let moved = if b.kind.is_free() { second } else { first } as usize;
             self.add(Severity::Warning, Place::top("body").index(moved).key("position"), message);
+        }
+    }
+
+    /// Velocities that the joints do not allow, and rows that follow from others.
+    fn joints(&mut self, start: &State) {
+        let names = self.system.joint_names();
+        let rates: Vec<f64> = self.system.joint_violations(start).iter().map(|violation| violation.1).collect();
+        for (joint, row) in worst_rows(self.system, &rates).into_iter().enumerate() {
+            let Some((row, rate)) = row.filter(|(_, rate)| rate.abs() > MET_AT_START) else { continue };
+            let message = format!(
+                "the velocities at the start do not fit joint `{}`: `{}` changes at {rate:.3e} {}/s; give others, or write \
+                 `assemble = true` at the top of the scene; the first step takes them as an impact",
+                self.system.model().joints[joint].name,
+                names[row],
+                row_unit(self.system, joint, &names[row])
+            );
+            self.add(Severity::Warning, joint_place(self.system, joint), message);
+        }
+        let redundant = self.system.redundant_joint_count(start);
+        if redundant > 0 {
+            let message = format!(
+                "{redundant} of the {} joint rows follow from the others at the start: the motion is the same without them, and \
+                 the reactions are not unique",
+                names.len()
+            );
+            self.add(Severity::Note, Place::top("joint"), message);
         }
     }
 

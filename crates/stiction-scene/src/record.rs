@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use stiction_dynamics::{
-    Contact, ContactFrame, ContactId, ContactMode, Event, MechanicalSystem, ModeTracker, Simulation, StepAudit,
+    Contact, ContactFrame, ContactId, ContactMode, Event, Joint, MechanicalSystem, ModeTracker, Simulation, StepAudit,
 };
 
 use crate::run_folder::RunFolder;
@@ -20,6 +20,8 @@ pub mod file {
     pub const CONTACTS: &str = "contacts.parquet";
     /// Certificates by time.
     pub const AUDIT: &str = "audit.parquet";
+    /// Joint rows by time; only where there are joints.
+    pub const JOINTS: &str = "joints.parquet";
     /// Events by time.
     pub const EVENTS: &str = "events.parquet";
     /// The LCP of a step that was not solved, as a folder.
@@ -44,6 +46,10 @@ pub struct Recorder {
     contacts: TableWriter,
     audit: TableWriter,
     events: TableWriter,
+    /// Only where there are joints.
+    joints: Option<TableWriter>,
+    joint_names: Vec<String>,
+    joints_at_end: Vec<Joint>,
     tracker: ModeTracker,
     /// Everything that happened, for the summary.
     happened: Vec<Event>,
@@ -71,6 +77,8 @@ pub struct RowCounts {
     pub audit: u64,
     /// Rows of the events.
     pub events: u64,
+    /// Rows of the joints.
+    pub joints: u64,
 }
 
 impl Recorder {
@@ -101,6 +109,13 @@ impl Recorder {
         let mut events = vec![ColumnSpec::real("t"), ColumnSpec::real("t_end")];
         events.extend(["contact", "body_1", "body_2", "from", "to"].map(ColumnSpec::text));
         events.push(ColumnSpec::real("c_n"));
+        let joints = vec![
+            ColumnSpec::real("t"),
+            ColumnSpec::text("joint"),
+            ColumnSpec::real("value"),
+            ColumnSpec::real("impulse"),
+        ];
+        let joint_names = row_names(simulation);
         let open = |name, columns| TableWriter::create(folder.path_of(name), columns, ROWS_PER_GROUP);
         let mut recorder = Self {
             plan,
@@ -108,6 +123,9 @@ impl Recorder {
             contacts: open(file::CONTACTS, contacts)?,
             audit: open(file::AUDIT, audit)?,
             events: open(file::EVENTS, events)?,
+            joints: if joint_names.is_empty() { None } else { Some(open(file::JOINTS, joints)?) },
+            joint_names,
+            joints_at_end: Vec::new(),
             tracker: ModeTracker::default(),
             happened: Vec::new(),
             event_buffer: Vec::new(),
@@ -147,6 +165,7 @@ impl Recorder {
         if simulation.steps_done().is_multiple_of(self.plan.interval) || simulation.is_finished() {
             written = written.and(self.write_state(simulation));
             written = written.and(self.write_contacts(simulation, &modes));
+            written = written.and(self.write_joints(simulation));
             written = written.and(self.write_audit(simulation, audit));
         }
         written
@@ -162,10 +181,13 @@ impl Recorder {
     /// # Errors
     /// One [`TableError`] for every table that is not whole; all are closed all the same, at their last whole row group.
     pub fn close(self) -> Result<RowCounts, Vec<TableError>> {
-        match (self.states.close(), self.contacts.close(), self.audit.close(), self.events.close()) {
-            (Ok(states), Ok(contacts), Ok(audit), Ok(events)) => Ok(RowCounts { states, contacts, audit, events }),
-            (states, contacts, audit, events) => {
-                Err([states, contacts, audit, events].into_iter().filter_map(Result::err).collect())
+        let joints = self.joints.map_or(Ok(0), TableWriter::close);
+        match (self.states.close(), self.contacts.close(), self.audit.close(), self.events.close(), joints) {
+            (Ok(states), Ok(contacts), Ok(audit), Ok(events), Ok(joints)) => {
+                Ok(RowCounts { states, contacts, audit, events, joints })
+            }
+            (states, contacts, audit, events, joints) => {
+                Err([states, contacts, audit, events, joints].into_iter().filter_map(Result::err).collect())
             }
         }
     }
@@ -213,6 +235,21 @@ impl Recorder {
         Ok(())
     }
 
+    fn write_joints(&mut self, simulation: &Simulation) -> Result<(), TableError> {
+        let Some(table) = &mut self.joints else { return Ok(()) };
+        let step = simulation.last_step();
+        self.joints_at_end.clear();
+        simulation.system().joints(step.state.t, &step.state.q, &mut self.joints_at_end);
+        for ((name, row), &impulse) in self.joint_names.iter().zip(&self.joints_at_end).zip(&step.solution.joints) {
+            table.append(|line| {
+                line.real(step.state.t);
+                line.text(name);
+                line.reals(&[row.value, impulse]);
+            })?;
+        }
+        Ok(())
+    }
+
     fn write_audit(&mut self, simulation: &Simulation, audit: &StepAudit) -> Result<(), TableError> {
         let step = simulation.last_step();
         let report = &step.report;
@@ -228,6 +265,16 @@ impl Recorder {
             row.integer(i64::from(report.converged));
         })
     }
+}
+
+/// Names of the joint rows; those without one are numbered.
+fn row_names(simulation: &Simulation) -> Vec<String> {
+    let (system, state) = (simulation.system(), simulation.state());
+    let mut rows = Vec::new();
+    system.joints(state.t, &state.q, &mut rows);
+    let mut names = system.joint_names();
+    names.extend((names.len()..rows.len()).map(|number| format!("row{number}")));
+    names
 }
 
 fn contact_names<'a>(

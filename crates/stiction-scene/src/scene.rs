@@ -16,6 +16,8 @@ use stiction_dynamics::{
 
 use crate::system_entry::SystemEntry;
 
+pub use crate::joint_entry::JointEntry;
+
 /// The version of the scene format that this library reads.
 pub const FORMAT: u32 = 1;
 
@@ -46,6 +48,9 @@ pub struct Scene {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub gravity: Option<Vec<f64>>,
+    /// Whether bodies that do not meet the joints at the start are moved, as little as possible, until they do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub assemble: bool,
     /// From when to when, and in which steps.
     pub run: RunSettings,
     /// The time-stepping scheme.
@@ -78,6 +83,9 @@ pub struct Scene {
     /// Friction with a bound that no load changes: brakes, packings, gear boxes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dry_friction: Vec<DryFrictionEntry>,
+    /// Joints between bodies.
+    #[serde(default, rename = "joint", skip_serializing_if = "Vec::is_empty")]
+    pub joints: Vec<JointEntry>,
     /// Bodies or groups that do not collide with each other.
     #[serde(default, rename = "ignore", skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<IgnoreEntry>,
@@ -646,6 +654,7 @@ impl Scene {
                 fold_tables(motion);
             }
         }
+        elements(document.get_mut("joint")).for_each(fold_tables);
         document.to_string()
     }
 

@@ -1430,7 +1430,9 @@ fn schema_and_reference_page_know_every_key() {
                 surface-velocity oscillation amplitude frequency phase shape half-plane half-space disc sphere capsule box \
                 normal offset radius length size force torque point axes from until dry-friction against rotational bound \
                 ignore bodies groups system coordinates units damping stiffness gap normal-drift tangents tangent-drift \
-                joint value row drift";
+                joint value row drift \
+                assemble fixed ball revolute prismatic cylindrical universal planar distance collide \
+                anchor anchors axis frames zero limits lower upper motor drive rate";
     let keys: BTreeSet<String> = keys.split_whitespace().map(str::to_owned).collect();
     assert_eq!(names, keys);
     for key in keys {

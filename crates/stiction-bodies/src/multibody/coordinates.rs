@@ -128,6 +128,9 @@ impl Coordinates {
 impl Multibody {
     /// The state at the start, at time `t`.
     pub fn start(&self, t: f64) -> State {
+        if let Some((q, v)) = &self.start {
+            return State::new(t, q.clone(), v.clone());
+        }
         let (mut q, mut v) =
             (Vec::with_capacity(self.coordinates.q_count), Vec::with_capacity(self.coordinates.v_count));
         for (body, layout) in self.model.bodies.iter().zip(&self.coordinates.layout) {

@@ -11,7 +11,7 @@ use stiction_dynamics::{Contact, ContactFrame, ContactId, FrictionElement, Frict
 
 use super::Multibody;
 use super::coordinates::Layout;
-use crate::joint::{BodyJoint, CoordinateKind, JointKind, JointRow, start_angle};
+use crate::joint::{BodyJoint, CoordinateKind, JointKind, JointRow};
 use crate::pose::Pose;
 use crate::shape::Dimension;
 
@@ -120,7 +120,7 @@ impl Multibody {
         let frames = [joint.frames[0].in_world(&poses[0]), joint.frames[1].in_world(&poses[1])];
         let angle = |body: Option<usize>| match body.map(|body| (body, self.coordinates.layout[body])) {
             Some((_, Layout::PlaneRigid { q: i, .. })) => q[i + 2],
-            Some((body, Layout::Fixed)) => start_angle(&self.model.bodies[body], t),
+            Some((body, Layout::Fixed)) => self.model.bodies[body].start_angle(t),
             _ => 0.0,
         };
         Placed {

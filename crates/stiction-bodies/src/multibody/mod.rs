@@ -39,6 +39,8 @@ pub struct Multibody {
     coordinates: Coordinates,
     parts: Vec<Part>,
     exclusions: Exclusions,
+    /// Coordinates and velocities of the start, where they are not those of the bodies.
+    start: Option<(Vec<f64>, Vec<f64>)>,
     /// What the rows of each joint hold.
     joint_rows: Vec<Vec<JointRow>>,
     /// Memory of the contact search; a lock because the system is shared, uncontended in a simulation.
@@ -61,10 +63,17 @@ impl Multibody {
             coordinates: Coordinates::new(&model),
             parts: Part::all(&model),
             exclusions,
+            start: None,
             joint_rows: model.joints.iter().map(|joint| joint.kind.rows(model.dimension)).map(kinds).collect(),
             search: Mutex::default(),
             model,
         })
+    }
+
+    /// Starts from these coordinates and velocities instead of those of the bodies, for instance after
+    /// [`assemble`](Self::assemble).
+    pub fn set_start(&mut self, state: &State) {
+        self.start = Some((state.q.clone(), state.v.clone()));
     }
 
     /// What the system consists of.

@@ -65,7 +65,9 @@ pub(crate) struct Collisions<'a> {
 impl<'a> Collisions<'a> {
     pub(crate) fn new(model: &'a MultibodyModel) -> Self {
         let ordered = |list: &[(usize, usize)]| list.iter().map(|&(a, b)| (a.min(b), a.max(b))).collect();
-        Self { bodies: &model.bodies, pairs: ordered(&model.ignored_pairs), groups: ordered(&model.ignored_groups) }
+        let mut pairs: BTreeSet<(usize, usize)> = ordered(&model.ignored_pairs);
+        pairs.extend(ordered(&model.jointed_pairs()));
+        Self { bodies: &model.bodies, pairs, groups: ordered(&model.ignored_groups) }
     }
 
     pub(crate) fn are_possible(&self, a: usize, b: usize) -> bool {

@@ -51,6 +51,11 @@ pub(crate) fn resolve(scene: &mut Scene) {
         force.point = force.point.take().or_else(zeros);
         force.from = force.from.or(Some(scene.run.start));
     }
+    for joint in &mut scene.joints {
+        let axis = [&mut joint.revolute, &mut joint.prismatic, &mut joint.cylindrical].into_iter().flatten();
+        let motors = axis.map(|entry| &mut entry.motor).chain(joint.distance.as_mut().map(|entry| &mut entry.motor));
+        motors.flatten().for_each(|motor| motor.from = motor.from.or(Some(scene.run.start)));
+    }
     for element in &mut scene.dry_friction {
         element.point = element.point.take().or_else(zeros);
     }

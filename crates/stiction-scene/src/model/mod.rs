@@ -6,6 +6,7 @@ mod bodies;
 mod collisions;
 mod defaults;
 mod forces;
+mod joints;
 mod mass;
 mod materials;
 mod names;
@@ -23,6 +24,7 @@ use crate::scene_error::{Fault, Place};
 
 pub(crate) use collisions::Collisions;
 pub(crate) use defaults::resolve;
+pub(crate) use joints::{MET_AT_START, check_start, joint_place, row_unit, worst_rows};
 pub(crate) use names::is_plain_name;
 pub(crate) use shapes::extent;
 pub(crate) use system::{BESIDE_SYSTEM, check_no_bodies, linear_system};
@@ -44,6 +46,7 @@ pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<Multibo
     let bodies = reader.bodies(&group_names)?;
     let forces = reader.forces()?;
     let dry_friction = reader.dry_friction()?;
+    let joints = reader.joints(&bodies)?;
     let Ignored { pairs: ignored_pairs, groups: ignored_groups } = reader.ignored(&group_names)?;
     let model = MultibodyModel {
         dimension,
@@ -52,7 +55,7 @@ pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<Multibo
         materials,
         forces,
         dry_friction,
-        joints: Vec::new(),
+        joints,
         ignored_pairs,
         ignored_groups,
         group_names,
@@ -63,6 +66,10 @@ pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<Multibo
 
 /// A fault for a mistake that the model found although the scene passed all checks here.
 pub(crate) fn body_fault(scene: &Scene, error: &BodyError) -> Fault {
+    if let BodyError::Joint { joint, reason, remedy } = error {
+        let index = scene.joints.iter().position(|entry| entry.name == *joint).unwrap_or(0);
+        return Place::top("joint").index(index).fault(format!("joint `{joint}`: {reason}"), *remedy);
+    }
     let name = match error {
         BodyError::Mass { body, .. }
         | BodyError::Inertia { body }
