@@ -19,7 +19,7 @@ macro_rules! builtin {
     };
 }
 
-const ALL: [BuiltinScene; 13] = [
+const ALL: [BuiltinScene; 17] = [
     builtin!("rod", "The falling, spinning rod of Stewart and Trinkle (1996)"),
     builtin!("sliding-block", "A block that slides to a stop, against the exact distance"),
     builtin!("incline", "A block that must not creep, at 99 % of the friction limit"),
@@ -32,6 +32,10 @@ const ALL: [BuiltinScene; 13] = [
     builtin!("newton-cradle", "A row of balls by the simultaneous impact law"),
     builtin!("superball", "A superball turns its spin around at every bounce"),
     builtin!("woodpecker", "The woodpecker toy of Glocker and Studer (2005) hammers down its pole"),
+    builtin!("double-pendulum", "A double pendulum collides with a wall, order two"),
+    builtin!("carts-damper", "Two carts with a stiff damper and a stopper"),
+    builtin!("carts-spring", "Two carts with a stiff spring and a stopper"),
+    builtin!("free-top", "A free top: the gyroscopic term and quaternions in second order"),
     builtin!("andrews", "Andrews' squeezing mechanism: three loops under a constant torque"),
 ];
 
