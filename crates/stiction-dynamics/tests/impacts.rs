@@ -45,7 +45,7 @@ fn run(system: impl MechanicalSystem + 'static, start: State, settings: Trapezoi
     simulation
         .run_with(|s| {
             let step = audit.observe(s.system(), s.scheme().contact_solver(), s.before(), s.last_step());
-            assert!(step.momentum < 1e-12 && step.kinetic_balance < 1e-12, "{step:?}");
+            assert!(step.momentum < 1e-11 && step.kinetic_balance < 1e-12, "{step:?}");
         })
         .unwrap();
     (simulation.state().clone(), audit)
@@ -120,30 +120,32 @@ impl MechanicalSystem for StrikingRod {
 }
 
 #[test]
-fn newtons_law_can_create_energy_where_poissons_does_not() {
+fn newtons_law_and_poissons_as_printed_can_create_energy_and_the_audit_tells() {
     // The end slides forward when it strikes, and friction turns it back within the impact: Kane's paradox. Newton's law then asks for
-    // more rebound than the impulse has energy for; Poisson's gives back a share of the impulse, and loses energy.
+    // more rebound than the impulse has energy for. Poisson's law as printed gives impulses back without friction. With friction in
+    // the decompression, as in the compression, a single contact only loses energy.
     let angle = std::f64::consts::FRAC_PI_4;
-    let mut created = [0.0f64; 2];
-    let mut worst = [f64::NEG_INFINITY; 2];
-    for (i, law) in [ImpactLaw::Newton, ImpactLaw::Poisson].into_iter().enumerate() {
-        for number in 0..60 {
+    let largest_gain = |law: ImpactLaw, restitution_friction: bool| {
+        let gains = (0..60).map(|number| {
             let slip = -3.0 + 0.1 * f64::from(number);
             let restitution = Restitution { law, normal: 0.9, tangential: 0.0 };
             let start = State::new(0.0, vec![0.0, angle.sin() + 0.005, angle], vec![slip, -1.0, 0.0]);
             let energy = |v: &[f64]| 0.5 * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2] / 3.0);
             let before = energy(&start.v);
-            let (end, audit) = run(StrikingRod { restitution, mu: 0.5 }, start, TrapezoidalSettings::default());
+            let settings = TrapezoidalSettings { restitution_friction, ..Default::default() };
+            let (end, audit) = run(StrikingRod { restitution, mu: 0.5 }, start, settings);
             let gain = energy(&end.v) - before;
             // The audit knows it by cause, to rounding.
             let by_cause = audit.sum.energy.normal + audit.sum.energy.friction;
             assert!((by_cause - gain).abs() < 1e-12, "{law:?}: {by_cause} and not {gain}");
-            created[i] = created[i].max(gain);
-            worst[i] = worst[i].max(gain);
-        }
-    }
-    assert!(created[0] > 1e-3, "Newton's law creates energy somewhere: {created:?}");
-    assert!(worst[1] <= 1e-12, "Poisson's law never does for a single contact: {worst:?}");
+            gain
+        });
+        gains.fold(f64::NEG_INFINITY, f64::max)
+    };
+    assert!(largest_gain(ImpactLaw::Newton, false) > 0.01);
+    assert!(largest_gain(ImpactLaw::Poisson, false) > 0.01);
+    let with_friction = largest_gain(ImpactLaw::Poisson, true);
+    assert!(with_friction <= 1e-12, "{with_friction}");
 }
 
 #[test]

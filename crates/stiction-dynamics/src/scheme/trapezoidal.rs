@@ -396,10 +396,6 @@ impl Trapezoidal {
         let (n, h) = (system.velocity_count(), out.h);
         let (t, t_new) = (state.t, state.t + h);
         let (q, v) = (&state.q, &state.v);
-        for buffer in [&mut self.product, &mut self.momentum] {
-            buffer.clear();
-            buffer.resize(n, 0.0);
-        }
         for (i, part) in self.forces.iter_mut().enumerate() {
             part.clear();
             part.resize(n, 0.0);
@@ -449,27 +445,26 @@ impl Trapezoidal {
         let (t, t_new, t_middle) = (state.t, state.t + h, state.t + 0.5 * h);
         let (q, v) = (&state.q, &state.v);
 
-        // W = M(q^l) + M(q^i) - h k_v - h²/2 k_q and W u_free = (M + M) v + h/2 (k + k) - h k_v u^i - h/2 k_q d^i, where u^i is the last mean
-        // velocity and d^i the displacement to the linearisation point. With u^i = v, d^i = 0 these are 2 M̃ and 2 M̃ v + k̃.
+        // W = M(q^l) + M(q^i) - h k_v - h²/2 k_q and W (u_free - v) = h/2 (k^l + k^i) + h k_v (v - u^i) + h/2 k_q (h v - d^i), where u^i is
+        // the last mean velocity and d^i the displacement to the linearisation point. With u^i = v, d^i = 0 these are 2 M̃ and k̃.
         self.mass_sum.clear();
         system.mass_matrix(t, q, &mut self.mass_sum);
         self.mass.clear();
         system.mass_matrix(t_new, &self.q_new, &mut self.mass);
-        self.momentum.fill(0.0);
-        for mass in [&self.mass_sum, &self.mass] {
-            mass.apply(v, &mut self.product);
-            self.momentum.iter_mut().zip(&self.product).for_each(|(sum, part)| *sum += part);
-        }
         self.choose_jacobians(system, t_new, h, out);
-        for i in 0..n {
-            self.momentum[i] += self.forces.iter().map(|part| 0.5 * h * part[i]).sum::<f64>();
-        }
+        self.momentum.clear();
+        self.momentum.extend((0..n).map(|i| self.forces.iter().map(|part| 0.5 * h * part[i]).sum::<f64>()));
         let ForceJacobians { by_configuration, by_velocity } = &self.jacobians;
-        add_product(by_velocity, None, -h, &self.u_last, &mut self.momentum);
-        add_product(by_configuration, None, -0.5 * h, &self.displacement, &mut self.momentum);
+        self.product.clear();
+        self.product.extend(v.iter().zip(&self.u_last).map(|(v, last)| v - last));
+        add_product(by_velocity, None, h, &self.product, &mut self.momentum);
+        self.product.clear();
+        self.product.extend(v.iter().zip(&self.displacement).map(|(v, d)| h * v - d));
+        add_product(by_configuration, None, 0.5 * h, &self.product, &mut self.momentum);
         out.problem.inertia.factor().map_err(|source| StepError::Malformed { t, source })?;
-        out.problem.free_motion.clone_from(&self.momentum);
-        out.problem.inertia.solve_in_place(&mut out.problem.free_motion);
+        out.problem.inertia.solve_in_place(&mut self.momentum);
+        out.problem.free_motion.clear();
+        out.problem.free_motion.extend(v.iter().zip(&self.momentum).map(|(v, change)| v + change));
 
         // Rows in the middle of the step, values at its start.
         self.q_middle.clone_from(q);
