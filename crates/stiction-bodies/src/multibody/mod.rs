@@ -7,17 +7,23 @@
 mod contacts;
 mod coordinates;
 mod dry_friction;
+mod force_jacobians;
 mod forces;
 mod model;
 mod record;
 mod rows;
+mod springs;
 
+#[cfg(test)]
+mod spring_tests;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Mutex;
 
-use stiction_dynamics::{Contact, ContactId, ForceCause, FrictionElement, Inertia, MechanicalSystem, State};
+use stiction_dynamics::{
+    Contact, ContactId, ForceCause, ForceJacobians, FrictionElement, Inertia, JacobianKind, MechanicalSystem, State,
+};
 
 use crate::error::BodyError;
 
@@ -25,6 +31,7 @@ use contacts::{Part, Search};
 use coordinates::Coordinates;
 use model::Exclusions;
 
+pub(crate) use coordinates::prescribed_pose;
 pub use model::MultibodyModel;
 
 /// A system of bodies.
@@ -78,6 +85,7 @@ impl MechanicalSystem for Multibody {
         self.add_gravity(k);
         self.add_gyroscopic(v, k);
         self.add_applied(t, q, k);
+        self.add_springs(None, t, q, v, k);
     }
 
     fn force_by_cause(&self, cause: ForceCause, t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {
@@ -87,6 +95,7 @@ impl MechanicalSystem for Multibody {
             ForceCause::Gyroscopic => self.add_gyroscopic(v, k),
             ForceCause::Applied => self.add_applied(t, q, k),
         }
+        self.add_springs(Some(cause), t, q, v, k);
     }
 
     fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
@@ -97,12 +106,20 @@ impl MechanicalSystem for Multibody {
         self.add_dry_friction(t, q, out);
     }
 
+    fn force_jacobians(&self, kind: JacobianKind, t: f64, q: &[f64], v: &[f64], out: &mut ForceJacobians) {
+        self.add_gyroscopic_jacobian(kind, v, out);
+        self.add_spring_jacobians(kind, t, q, v, out);
+        if kind == JacobianKind::Exact {
+            self.add_applied_jacobian(t, q, out);
+        }
+    }
+
     fn advance(&self, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
         self.coordinates.advance(q, v, h, out);
     }
 
     fn potential_energy(&self, t: f64, q: &[f64]) -> Option<f64> {
-        Some(self.gravity_energy(t, q))
+        Some(self.gravity_energy(t, q) + self.spring_energy(t, q))
     }
 
     fn column_names(&self) -> Vec<String> {

@@ -9,6 +9,7 @@ use crate::collide;
 use crate::error::BodyError;
 use crate::material::MaterialTable;
 use crate::shape::{Dimension, Shape};
+use crate::spring::{Spring, TorsionSpring};
 
 /// How far an inertia may be from symmetric, relative to its largest entry. Too large: the mass matrix is not symmetric.
 /// Too small: an inertia that was turned into other axes is refused for its rounding.
@@ -29,6 +30,10 @@ pub struct MultibodyModel {
     pub forces: Vec<AppliedForce>,
     /// Friction that no load changes.
     pub dry_friction: Vec<DryFriction>,
+    /// Springs and dampers between points.
+    pub springs: Vec<Spring>,
+    /// Springs and dampers of relative rotations.
+    pub torsion_springs: Vec<TorsionSpring>,
     /// Pairs of bodies that do not collide.
     pub ignored_pairs: Vec<(usize, usize)>,
     /// Pairs of groups whose bodies do not collide.
@@ -70,7 +75,8 @@ impl MultibodyModel {
         self.check_pairs(exclusions)?;
         self.check_materials()?;
         self.check_forces()?;
-        self.check_dry_friction()
+        self.check_dry_friction()?;
+        self.check_springs()
     }
 
     /// Refuses pairs that may meet without a collision test or without friction.

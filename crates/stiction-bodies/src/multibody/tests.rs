@@ -10,7 +10,7 @@ use crate::material::{CombinationRule, Material, MaterialTable, Surface};
 use crate::pose::Pose;
 use crate::shape::{Dimension, PlacedShape, Shape};
 
-fn body(name: &str, kind: BodyKind, shape: Shape) -> Body {
+pub(super) fn body(name: &str, kind: BodyKind, shape: Shape) -> Body {
     Body {
         name: name.into(),
         kind,
@@ -23,7 +23,7 @@ fn body(name: &str, kind: BodyKind, shape: Shape) -> Body {
     }
 }
 
-fn model(dimension: Dimension, bodies: Vec<Body>) -> MultibodyModel {
+pub(super) fn model(dimension: Dimension, bodies: Vec<Body>) -> MultibodyModel {
     MultibodyModel {
         dimension,
         gravity: if dimension == Dimension::Plane { DVec3::new(0.0, -9.81, 0.0) } else { DVec3::new(0.0, 0.0, -9.81) },
@@ -37,16 +37,18 @@ fn model(dimension: Dimension, bodies: Vec<Body>) -> MultibodyModel {
         },
         forces: Vec::new(),
         dry_friction: Vec::new(),
+        springs: Vec::new(),
+        torsion_springs: Vec::new(),
         ignored_pairs: Vec::new(),
         ignored_groups: Vec::new(),
         group_names: vec!["default".into()],
     }
 }
 
-const SPHERE: Shape = Shape::Sphere { radius: 0.5 };
+pub(super) const SPHERE: Shape = Shape::Sphere { radius: 0.5 };
 const FLOOR: Shape = Shape::HalfSpace { normal: DVec3::Z, offset: 0.0 };
 
-fn rigid(mass: f64, inertia: DVec3) -> BodyKind {
+pub(super) fn rigid(mass: f64, inertia: DVec3) -> BodyKind {
     BodyKind::Rigid { mass, inertia: DMat3::from_diagonal(inertia) }
 }
 
