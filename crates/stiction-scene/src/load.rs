@@ -166,7 +166,7 @@ fn check(text: &str, file_name: &str) -> Result<(Scene, Multibody, Vec<String>),
     let mut warnings = Vec::new();
     let model: MultibodyModel = model(&scene, &mut warnings).map_err(locate)?;
     let multibody = Multibody::new(model).map_err(|error| locate(body_fault(&scene, &error)))?;
-    resolve(&mut scene);
+    resolve(&mut scene, multibody.model());
     Ok((scene, multibody, warnings))
 }
 
@@ -335,6 +335,7 @@ fn missing_key_help(name: &str) -> String {
         "friction" => "friction = 0.5",
         "materials" => "materials = [\"steel\", \"wood\"]",
         "body" => "body = \"rod\"",
+        "bodies" => "bodies = [\"rod\", \"table\"]",
         "bound" => "bound = 10.0",
         "normal" => "normal = [0.0, 1.0]",
         "radius" => "radius = 0.05",

@@ -1,12 +1,12 @@
 //! The defaults of a scene, written out.
 
-use stiction_bodies::Dimension;
+use stiction_bodies::{Dimension, MultibodyModel};
 
 use super::pose::normalised;
 use crate::scene::{KindName, Rotation, Scene};
 
-/// Fills in every default of a scene that [`model`](super::model()) has accepted, and normalises its quaternions.
-pub(crate) fn resolve(scene: &mut Scene) {
+/// Fills in every default of a scene of which [`model`](super::model()) has made this one, and normalises its quaternions.
+pub(crate) fn resolve(scene: &mut Scene, model: &MultibodyModel) {
     let is_plane = scene.dimension == Dimension::Plane;
     let zeros = || Some(vec![0.0; if is_plane { 2 } else { 3 }]);
     let no_rotation = || Some(if is_plane { Rotation::Plane(0.0) } else { Rotation::Space(vec![0.0; 3]) });
@@ -49,5 +49,12 @@ pub(crate) fn resolve(scene: &mut Scene) {
     }
     for element in &mut scene.dry_friction {
         element.point = element.point.take().or_else(zeros);
+    }
+    for (entry, spring) in scene.springs.iter_mut().zip(&model.springs) {
+        entry.points = entry.points.take().or_else(|| Some(vec![zeros()?, zeros()?]));
+        entry.rest_length = Some(spring.rest_length);
+    }
+    for (entry, spring) in scene.torsion_springs.iter_mut().zip(&model.torsion_springs) {
+        entry.rest_angle = Some(spring.rest_angle);
     }
 }

@@ -12,6 +12,7 @@ mod names;
 mod pose;
 mod settings;
 mod shapes;
+mod springs;
 mod values;
 
 use stiction_bodies::{BodyError, Dimension, MultibodyModel};
@@ -36,6 +37,8 @@ pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<Multibo
     let bodies = reader.bodies(&group_names)?;
     let forces = reader.forces()?;
     let dry_friction = reader.dry_friction()?;
+    let springs = reader.springs(&bodies)?;
+    let torsion_springs = reader.torsion_springs(&bodies)?;
     let Ignored { pairs: ignored_pairs, groups: ignored_groups } = reader.ignored(&group_names)?;
     let model = MultibodyModel {
         dimension: scene.dimension,
@@ -44,6 +47,8 @@ pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<Multibo
         materials,
         forces,
         dry_friction,
+        springs,
+        torsion_springs,
         ignored_pairs,
         ignored_groups,
         group_names,
