@@ -19,7 +19,7 @@ macro_rules! builtin {
     };
 }
 
-const ALL: [BuiltinScene; 11] = [
+const ALL: [BuiltinScene; 17] = [
     builtin!("rod", "The falling, spinning rod of Stewart and Trinkle (1996)"),
     builtin!("sliding-block", "A block that slides to a stop, against the exact distance"),
     builtin!("incline", "A block that must not creep, at 99 % of the friction limit"),
@@ -31,6 +31,12 @@ const ALL: [BuiltinScene; 11] = [
     builtin!("bouncing-ball", "A ball bounces to rest through infinitely many impacts"),
     builtin!("newton-cradle", "A row of balls by the simultaneous impact law"),
     builtin!("superball", "A superball turns its spin around at every bounce"),
+    builtin!("elastic-pendulum", "A mass on a spring: springing turns into swinging and back"),
+    builtin!("bead-in-ring", "A bead in a ring swings like a pendulum"),
+    builtin!("marble-outside-sphere", "A marble leaves a sphere at two thirds of its height"),
+    builtin!("slide-to-roll", "A sliding ball begins to roll, with five sevenths of its speed"),
+    builtin!("rattleback", "A rattleback stops spinning, rattles, and spins the other way"),
+    builtin!("tippe-top", "A spinning top turns upside down"),
 ];
 
 /// All built-in scenes.

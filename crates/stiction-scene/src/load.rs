@@ -309,12 +309,16 @@ fn unknown_key_help(name: &str, known: &[&str], parent: &Place) -> String {
     let plain = name.trim_end_matches('s').replace('_', "-");
     let exact = known.iter().copied().find(|known| *known == plain);
     let list = format!("the keys here are {}", crate::scene_error::quoted(known));
-    if let Some(similar) = exact.or_else(|| most_similar(name, known.iter().copied())) {
-        return format!("did you mean `{similar}`? ({list})");
+    if let Some(exact) = exact {
+        return format!("did you mean `{exact}`? ({list})");
     }
+    // A key that is right elsewhere is misplaced rather than misspelt.
     let top = ["run", "scheme", "method", "record", "contact", "body", "force", "name", "gravity"];
     if *parent != Place::default() && top.contains(&name) {
         return format!("`{name}` belongs to the top of the scene: write it before the first table; {list}");
+    }
+    if let Some(similar) = most_similar(name, known.iter().copied()) {
+        return format!("did you mean `{similar}`? ({list})");
     }
     list
 }

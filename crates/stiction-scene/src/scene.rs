@@ -282,6 +282,24 @@ pub struct ShapeEntry {
     /// Space only: a ball.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sphere: Option<RoundEntry>,
+    /// Plane only: everything outside of a circle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ring: Option<BoreEntry>,
+    /// Space only: everything outside of a ball.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cavity: Option<BoreEntry>,
+    /// Space only: a cylinder without ends around the shape's x axis.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cylinder: Option<BoreEntry>,
+    /// Space only: everything outside of such a cylinder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tube: Option<BoreEntry>,
+    /// Plane only: an ellipse with axes along the shape's axes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ellipse: Option<EllipsoidEntry>,
+    /// Space only: an ellipsoid with axes along the shape's axes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ellipsoid: Option<EllipsoidEntry>,
     /// All points within the radius of a segment on the shape's x axis.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capsule: Option<CapsuleEntry>,
@@ -323,8 +341,26 @@ pub struct HalfSpaceEntry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RoundEntry {
+    /// Radius in metres; zero makes it a point.
+    #[schemars(range(min = 0.0))]
+    pub radius: f64,
+}
+
+/// A round hole or a cylinder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BoreEntry {
     /// Radius in metres, positive.
     pub radius: f64,
+}
+
+/// An ellipse or ellipsoid.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct EllipsoidEntry {
+    /// Half the lengths of the axes in metres, positive.
+    #[schemars(length(min = 2, max = 3))]
+    pub semi_axes: Vec<f64>,
 }
 
 /// A capsule.

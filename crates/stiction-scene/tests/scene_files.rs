@@ -150,6 +150,20 @@ oscillation = { amplitude = [0.0, 0.0, 0.001], frequency = 50.0 }
 half-space = { normal = [0.0, 0.6, 0.8], offset = -3.0 }
 material = "wood"
 
+[[body]]
+name = "top"
+material = "steel"
+position = [5.0, 0.0, 1.0]
+density = 700
+[[body.shape]]
+ellipsoid = { semi-axes = [0.3, 0.2, 0.1] }
+[[body]]
+name = "surroundings"
+kind = "static"
+material = "steel"
+group = "balls"
+shape = [{ cavity = { radius = 50 } }, { tube = { radius = 40 } }, { cylinder = { radius = 0.1 }, position = [0, 30, 0] }]
+
 [[material]]
 name = "wood"
 friction = 0.3
@@ -190,6 +204,10 @@ stiffness = 2.0
 bodies = ["brick", "mass"]
 [[ignore]]
 groups = ["balls", "balls"]
+[[ignore]]
+groups = ["default", "default"]
+[[ignore]]
+groups = ["default", "balls"]
 [scheme.stewart-trinkle]
 version = "fixed-point"
 [method.pyramid]
@@ -871,7 +889,8 @@ fn keys_that_a_kind_does_not_have() {
 
 #[test]
 fn shapes() {
-    let plane = "`half-plane`, `disc`, `capsule` or `box`";
+    let plane = "`half-plane`, `disc`, `ring`, `capsule`, `box` or `ellipse`";
+    let space = "`half-space`, `sphere`, `cavity`, `cylinder`, `tube`, `capsule`, `box` or `ellipsoid`";
     assert_error(
         PLANE,
         "capsule = { length = 0.5, radius = 0.05 }",
@@ -884,7 +903,43 @@ fn shapes() {
         "half-space",
         "half-plane",
         "16:1: there is no half-plane in space",
-        "use `half-space`; the shapes in space are `half-space`, `sphere`, `capsule` or `box`",
+        &format!("use `half-space`; the shapes in space are {space}"),
+    );
+    let capsule = "capsule = { length = 0.5, radius = 0.05 }";
+    assert_error(
+        PLANE,
+        capsule,
+        "tube = { radius = 0.05 }",
+        "28:1: there is no tube in the plane",
+        &format!("use `ring`; the shapes in the plane are {plane}"),
+    );
+    assert_error(
+        SPACE,
+        "half-space = { normal = [0.0, 0.0, 1.0] }",
+        "ring = { radius = 1.0 }",
+        "16:1: there is no ring in space",
+        &format!("use `cavity` or `tube`; the shapes in space are {space}"),
+    );
+    for (wrong, message) in [
+        ("disc = { radius = -0.1 }", "28:19: the radius is -0.1 m"),
+        ("ellipse = { semi-axes = [0.2, 0.0] }", "28:31: a semi-axis is 0.0 m"),
+        ("ellipse = { semi-axes = [0.2] }", "28:25: semi-axes has 1 number, but in the plane it has two, [x, y]"),
+        ("ring = { radius = 0.5 }", "28:1: body `rod` of kind `rigid` cannot have a ring, which is infinite"),
+    ] {
+        let error = fails(&changed(PLANE, capsule, wrong));
+        assert_eq!(error.to_string(), format!("x.toml:{message}"));
+    }
+    let floor = "half-plane = { normal = [0.0, 1.0], offset = 0.0 }";
+    assert_error(PLANE, floor, "ring = { radius = 0 }", "19:19: the radius is 0.0 m", "give a positive number");
+    // A point needs its mass to be given.
+    let bead = changed(PLANE, capsule, "disc = { radius = 0 }");
+    parse(&bead, "x.toml").unwrap();
+    assert_error(
+        &bead,
+        "mass = 1.0\ninertia = 0.002",
+        "density = 1.0",
+        "25:11: the mass of body `rod` cannot follow from its shapes: a disc of its shapes has no area",
+        "give `mass` and `inertia` in place of `density`",
     );
     assert_error(
         PLANE,
@@ -1012,7 +1067,7 @@ fn pairs_of_shapes_that_cannot_collide() {
         &boxed,
         second,
         "33:1: the box of body `rod` and the disc of body `disc` cannot collide yet",
-        "use other shapes (a box collides only with a half-plane or half-space), or let the two pass through each other: \
+        "use other shapes (the reference of the scene format lists those that collide), or let the two pass through each other: \
          `[[ignore]]` with `bodies = [\"rod\", \"disc\"]`",
     );
     let ignore = "[[ignore]]\nbodies = [\"rod\", \"disc\"]\n";
@@ -1581,6 +1636,7 @@ fn schema_and_reference_page_know_every_key() {
                 tie-tolerance weak-pivot pivots-per-unknown paths record interval columns contact combine material friction restitution tangential-restitution pair materials \
                 body kind position angle angle-degrees orientation velocity angular-velocity mass inertia density group motion \
                 surface-velocity oscillation amplitude frequency phase shape half-plane half-space disc sphere capsule box \
+                ring cavity cylinder tube ellipse ellipsoid semi-axes \
                 normal offset radius length size force torque point axes from until dry-friction against rotational bound \
                 spring torsion-spring points stiffness damping rest-length axis rest-angle ignore bodies groups";
     let keys: BTreeSet<String> = keys.split_whitespace().map(str::to_owned).collect();

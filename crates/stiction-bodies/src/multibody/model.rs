@@ -8,7 +8,7 @@ use crate::body::{AppliedForce, Body, BodyKind, DryFriction};
 use crate::collide;
 use crate::error::BodyError;
 use crate::material::MaterialTable;
-use crate::shape::{Dimension, Shape};
+use crate::shape::Dimension;
 use crate::spring::{Spring, TorsionSpring};
 
 /// How far an inertia may be from symmetric, relative to its largest entry. Too large: the mass matrix is not symmetric.
@@ -200,7 +200,7 @@ fn check_body(body: &Body, dimension: Dimension) -> Result<(), BodyError> {
     }
     for shape in &body.shapes {
         shape.placed.check(dimension).map_err(|source| BodyError::Shape { body: body.name.clone(), source })?;
-        if matches!(shape.placed.shape, Shape::HalfSpace { .. }) && body.kind.is_free() {
+        if shape.placed.shape.is_infinite() && body.kind.is_free() {
             let shape = shape.placed.shape.name(dimension);
             return Err(BodyError::InfiniteShape { body: body.name.clone(), shape });
         }
