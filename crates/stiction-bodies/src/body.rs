@@ -32,16 +32,16 @@ pub struct Body {
 }
 
 impl Body {
-    /// Where the body is when a run starts at the time `t`.
-    pub fn start_pose(&self, t: f64) -> Pose {
+    /// Pose of the body at time `t` as long as it has not moved freely: at the start, or where its motion has taken it.
+    pub fn pose_at(&self, t: f64) -> Pose {
         match &self.kind {
             BodyKind::Prescribed(motion) => prescribed_pose(&self.pose, motion, t),
             _ => self.pose,
         }
     }
 
-    /// The angle of a plane body when a run starts at the time `t`, with all its turns, in radians.
-    pub fn start_angle(&self, t: f64) -> f64 {
+    /// The angle of that pose in the plane with all its turns, in radians.
+    pub fn planar_angle_at(&self, t: f64) -> f64 {
         let start = self.pose.planar_angle() + TAU * f64::from(self.turns);
         match &self.kind {
             BodyKind::Prescribed(motion) => start + motion.angular_velocity.z * t,
@@ -139,6 +139,13 @@ pub struct AppliedForce {
     pub from: f64,
     /// End, in seconds.
     pub until: f64,
+}
+
+impl AppliedForce {
+    /// Whether it acts at time `t`.
+    pub(crate) fn is_active(&self, t: f64) -> bool {
+        self.from <= t && t <= self.until
+    }
 }
 
 /// Dry friction with a bound that no load changes, between a point of a body and another body or the world (\[ST96\] §3.5).

@@ -1,9 +1,11 @@
 //! Gaps, normals and contact points between two shapes, in closed form.
 //!
-//! A capsule is a segment with a radius and a sphere is a point with a radius, so four distances do
-//! everything: point to plane, point to point, point to segment, segment to segment. Every
-//! [`Touch`] is one condition of non-penetration; a pair may give several, and together they hold
-//! exactly when the shapes do not overlap.
+//! A capsule is a segment with a radius and a sphere is a point with a radius, so five distances do
+//! almost everything: point to plane, point to point, point to line, point to segment, segment to
+//! segment. Only an ellipsoid has its own: that of a plane along the normal of which it is supported.
+//! Every [`Touch`] is one condition of non-penetration; a pair may give several, and together they
+//! hold exactly when the shapes do not overlap. In a cavity or tube, as on a half-space, the ends of
+//! a capsule and the corners of a box stand for the whole, because what is free is convex.
 //!
 //! To first order a gap changes with `normal`·(velocity of the first at `point` - velocity of the
 //! second at `point`). The two surface points differ only along the normal, so it does not matter
@@ -53,15 +55,20 @@ impl Touch {
     }
 }
 
-/// Whether [`collide`] knows this pair. It knows every pair but a box with anything other than a
-/// half-space.
+/// Whether [`collide`] knows this pair, in whichever order.
 pub fn is_supported(first: &Shape, second: &Shape) -> bool {
-    match (first, second) {
-        (Shape::Cuboid { .. }, other) | (other, Shape::Cuboid { .. }) => {
-            matches!(other, Shape::HalfSpace { .. })
-        }
-        _ => true,
+    use Shape::{Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Sphere, Tube};
+    if first.is_infinite() && second.is_infinite() {
+        return true; // neither moves freely
     }
+    let is_known = |a: &Shape, b: &Shape| match a {
+        Sphere { .. } => !matches!(b, Cuboid { .. } | Ellipsoid { .. }),
+        Capsule { .. } => !matches!(b, Cuboid { .. } | Ellipsoid { .. } | Cylinder { .. }),
+        Cuboid { .. } => matches!(b, HalfSpace { .. } | Cavity { .. } | Tube { .. }),
+        Ellipsoid { .. } => matches!(b, HalfSpace { .. }),
+        HalfSpace { .. } | Cavity { .. } | Cylinder { .. } | Tube { .. } => false,
+    };
+    is_known(first, second) || is_known(second, first)
 }
 
 /// Appends to `touches` the contacts between two shapes whose gap is at most `horizon`, in metres.
@@ -72,10 +79,11 @@ pub fn is_supported(first: &Shape, second: &Shape) -> bool {
 ///
 /// | pair | contacts | feature |
 /// |---|---|---|
-/// | half-space, half-space | none: neither moves freely | |
-/// | sphere with sphere, half-space or capsule | one | 0 |
-/// | capsule, half-space | one per end | 0: +x end, 1: -x end |
-/// | box, half-space | one per corner: 8, or 4 in the plane | bits 0, 1, 2 are set where x, y, z is negative |
+/// | two of half-space, cavity, tube, cylinder | none: neither moves freely | |
+/// | sphere with sphere, capsule, half-space, cavity, tube or cylinder | one | 0 |
+/// | capsule with half-space, cavity or tube | one per end | 0: +x end, 1: -x end |
+/// | box with half-space, cavity or tube | one per corner: 8, or 4 in the plane | bits 0, 1, 2 are set where x, y, z is negative |
+/// | ellipsoid, half-space | one, at the lowest point | 0 |
 /// | capsule, capsule | up to five, see below | 0 to 4 |
 ///
 /// **Two capsules.** Features 0 and 1 are the +x and -x ends of the first, 2 and 3 those of the
@@ -91,8 +99,8 @@ pub fn is_supported(first: &Shape, second: &Shape) -> bool {
 /// out.
 ///
 /// **Where there is no direction.** Two points that coincide (centres of spheres, ends of capsules)
-/// get the normal +z in space and +y in the plane. A point on the axis of a capsule gets that
-/// direction made perpendicular to the axis, and +x made perpendicular when the axis is nearer to z
+/// get the normal +z in space and +y in the plane, and so does the centre of a cavity. A point on the
+/// axis of a capsule, cylinder or tube gets that direction made perpendicular to the axis, and +x made perpendicular when the axis is nearer to z
 /// than to x and y (in the plane: when it is exactly y). The result is never NaN.
 ///
 /// **Exchanging the shapes** gives the [mirrored](Touch::mirrored) contacts, with features 0, 1 and
@@ -111,37 +119,57 @@ pub fn collide(
     horizon: f64,
     touches: &mut Vec<Touch>,
 ) {
-    use Shape::{Capsule, Cuboid, HalfSpace, Sphere};
+    use Shape::{Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Sphere, Tube};
     let mut out = Output { horizon, touches };
     let centre_first = in_dimension(dimension, pose_first.position);
     let centre_second = in_dimension(dimension, pose_second.position);
     match (*first, *second) {
-        (HalfSpace { .. }, HalfSpace { .. }) => {}
+        _ if first.is_infinite() && second.is_infinite() => {}
 
-        (Sphere { radius }, HalfSpace { normal, offset }) => {
-            let plane = Plane::new(dimension, pose_second, normal, offset);
-            out.point_on_plane(centre_first, radius, &plane, 0);
-        }
-
-        (Capsule { half_length, radius }, HalfSpace { normal, offset }) => {
-            let plane = Plane::new(dimension, pose_second, normal, offset);
-            let half_axis = half_length * axis(dimension, pose_first);
-            out.point_on_plane(centre_first + half_axis, radius, &plane, 0);
-            out.point_on_plane(centre_first - half_axis, radius, &plane, 1);
-        }
-
-        (Cuboid { half_extents }, HalfSpace { normal, offset }) => {
-            let plane = Plane::new(dimension, pose_second, normal, offset);
-            let (corner_count, depth) = match dimension {
-                Dimension::Plane => (4, 0.0),
-                Dimension::Space => (8, half_extents.z),
-            };
-            for corner in 0..corner_count {
-                let side = |bit: u32| if corner >> bit & 1 == 0 { 1.0 } else { -1.0 };
-                let local = DVec3::new(side(0) * half_extents.x, side(1) * half_extents.y, side(2) * depth);
-                let arm = in_dimension(dimension, pose_first.transform_vector(local));
-                out.point_on_plane(centre_first + arm, 0.0, &plane, corner);
+        // A convex surrounding holds the whole when it holds these balls.
+        (_, HalfSpace { .. } | Cavity { .. } | Tube { .. }) if !matches!(first, Ellipsoid { .. }) => {
+            let surroundings = Surroundings::new(dimension, second, pose_second);
+            match *first {
+                Sphere { radius } => out.ball_within(centre_first, radius, &surroundings, 0),
+                Capsule { half_length, radius } => {
+                    let half_axis = half_length * axis(dimension, pose_first);
+                    out.ball_within(centre_first + half_axis, radius, &surroundings, 0);
+                    out.ball_within(centre_first - half_axis, radius, &surroundings, 1);
+                }
+                Cuboid { half_extents } => {
+                    let (corner_count, depth) = match dimension {
+                        Dimension::Plane => (4, 0.0),
+                        Dimension::Space => (8, half_extents.z),
+                    };
+                    for corner in 0..corner_count {
+                        let side = |bit: u32| if corner >> bit & 1 == 0 { 1.0 } else { -1.0 };
+                        let local = DVec3::new(side(0) * half_extents.x, side(1) * half_extents.y, side(2) * depth);
+                        let arm = in_dimension(dimension, pose_first.transform_vector(local));
+                        out.ball_within(centre_first + arm, 0.0, &surroundings, corner);
+                    }
+                }
+                _ => unreachable!("the others are infinite, or an ellipsoid"),
             }
+        }
+
+        (Ellipsoid { semi_axes }, HalfSpace { normal, offset }) => {
+            let normal = plane_normal(dimension, pose_second, normal);
+            // The lowest point x of Σ (x_i/a_i)² = 1 has the gradient x_i/a_i² along -n: x_i = -a_i² n_i / |(a_i n_i)|. The gap
+            // changes with the velocity of that point, as the point itself stays lowest to first order.
+            let local = pose_first.inverse_transform_vector(normal);
+            let scaled = in_dimension(dimension, semi_axes * local);
+            let depth = scaled.length();
+            let arm = pose_first.transform_vector(in_dimension(dimension, semi_axes * scaled) / -depth);
+            let distance = normal.dot(centre_first - centre_second) - offset;
+            let lowest = centre_first + in_dimension(dimension, arm);
+            out.push(lowest, 0.0, lowest - (distance - depth) * normal, 0.0, normal, distance - depth, 0);
+        }
+
+        (Sphere { radius: r1 }, Cylinder { radius: r2 }) => {
+            let u = axis(dimension, pose_second);
+            let e = centre_first - centre_second;
+            let (normal, distance) = point_to_line(dimension, e, u);
+            out.push(centre_first, r1, centre_second + e.dot(u) * u, r2, normal, distance, 0);
         }
 
         (Sphere { radius: r1 }, Sphere { radius: r2 }) => {
@@ -173,7 +201,7 @@ pub fn collide(
         }
 
         // The same pairs in the other order.
-        (HalfSpace { .. }, Sphere { .. } | Capsule { .. } | Cuboid { .. }) | (Capsule { .. }, Sphere { .. }) => {
+        _ if is_supported(first, second) => {
             let start = touches.len();
             collide(dimension, second, pose_second, first, pose_first, horizon, touches);
             for touch in &mut touches[start..] {
@@ -181,8 +209,7 @@ pub fn collide(
             }
         }
 
-        (Cuboid { .. }, Sphere { .. } | Capsule { .. } | Cuboid { .. })
-        | (Sphere { .. } | Capsule { .. }, Cuboid { .. }) => {
+        _ => {
             panic!(
                 "contacts between a {} and a {} are not supported; such a pair must be refused before",
                 first.name(dimension),
@@ -290,28 +317,54 @@ impl Output<'_> {
         }
     }
 
-    /// A ball of radius r around x on a plane.
-    fn point_on_plane(&mut self, x: DVec3, r: f64, plane: &Plane, feature: u32) {
-        let distance = plane.normal.dot(x - plane.origin) - plane.offset;
-        self.push(x, r, x - distance * plane.normal, 0.0, plane.normal, distance, feature);
-    }
-}
-
-/// The surface of a half-space in the world: normal·(x - origin) = offset.
-struct Plane {
-    normal: DVec3,
-    origin: DVec3,
-    offset: f64,
-}
-
-impl Plane {
-    fn new(dimension: Dimension, pose: &Pose, normal: DVec3, offset: f64) -> Self {
-        Self {
-            normal: in_dimension(dimension, pose.transform_vector(normal)).normalize(),
-            origin: in_dimension(dimension, pose.position),
-            offset,
+    /// A ball of radius r around x within what is free. Normals of holes point inwards, and their points lie at the radius on
+    /// the other side of the centre or axis: as if the hole were a ball of negative radius at a negative distance.
+    fn ball_within(&mut self, x: DVec3, r: f64, surroundings: &Surroundings, feature: u32) {
+        match *surroundings {
+            Surroundings::Plane { normal, origin, offset } => {
+                let distance = normal.dot(x - origin) - offset;
+                self.push(x, r, x - distance * normal, 0.0, normal, distance, feature);
+            }
+            Surroundings::Ball { dimension, centre, radius } => {
+                let (inwards, distance) = point_to_point(dimension, centre - x);
+                self.push(x, r, centre, -radius, inwards, -distance, feature);
+            }
+            Surroundings::Tube { centre, axis, radius } => {
+                let along = (x - centre).dot(axis);
+                let (inwards, distance) = point_to_line(Dimension::Space, centre - x, axis);
+                self.push(x, r, centre + along * axis, -radius, inwards, -distance, feature);
+            }
         }
     }
+}
+
+/// What is convex and free around a body, in the world.
+enum Surroundings {
+    /// normal·(x - origin) ≥ offset.
+    Plane { normal: DVec3, origin: DVec3, offset: f64 },
+    /// The inside of a cavity or ring.
+    Ball { dimension: Dimension, centre: DVec3, radius: f64 },
+    /// The inside of a tube.
+    Tube { centre: DVec3, axis: DVec3, radius: f64 },
+}
+
+impl Surroundings {
+    fn new(dimension: Dimension, shape: &Shape, pose: &Pose) -> Self {
+        let centre = in_dimension(dimension, pose.position);
+        match *shape {
+            Shape::HalfSpace { normal, offset } => {
+                Self::Plane { normal: plane_normal(dimension, pose, normal), origin: centre, offset }
+            }
+            Shape::Cavity { radius } => Self::Ball { dimension, centre, radius },
+            Shape::Tube { radius } => Self::Tube { centre, axis: axis(dimension, pose), radius },
+            _ => unreachable!("only shapes around what is free"),
+        }
+    }
+}
+
+/// Normal of a half-space in the world.
+fn plane_normal(dimension: Dimension, pose: &Pose, normal: DVec3) -> DVec3 {
+    in_dimension(dimension, pose.transform_vector(normal)).normalize()
 }
 
 /// The same vector, without its z in the plane.
@@ -322,7 +375,7 @@ fn in_dimension(dimension: Dimension, v: DVec3) -> DVec3 {
     }
 }
 
-/// The axis of a capsule in the world.
+/// The axis of a capsule, cylinder or tube in the world.
 fn axis(dimension: Dimension, pose: &Pose) -> DVec3 {
     in_dimension(dimension, pose.transform_vector(DVec3::X)).normalize()
 }

@@ -291,8 +291,8 @@ impl BodyJoint {
         t: f64,
         frame: JointFrame,
     ) -> Self {
-        let pose = |body: Option<usize>| body.map_or(Pose::IDENTITY, |body| bodies[body].start_pose(t));
-        let angle = |body: Option<usize>| body.map_or(0.0, |body| bodies[body].start_angle(t));
+        let pose = |body: Option<usize>| body.map_or(Pose::IDENTITY, |body| bodies[body].pose_at(t));
+        let angle = |body: Option<usize>| body.map_or(0.0, |body| bodies[body].planar_angle_at(t));
         let across = match kind {
             JointKind::Universal => JointFrame { point: frame.point, axis: frame.side, side: frame.axis },
             _ => frame,

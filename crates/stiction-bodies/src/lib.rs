@@ -13,6 +13,7 @@ pub mod material;
 pub mod multibody;
 pub mod pose;
 pub mod shape;
+pub mod spring;
 
 pub use body::{AppliedForce, Body, BodyKind, BodyShape, DryFriction, ForceAxes, Motion, Oscillation};
 pub use error::BodyError;
@@ -22,3 +23,4 @@ pub use material::{CombinationRule, Material, MaterialTable, Surface};
 pub use multibody::{Assembly, Multibody, MultibodyModel};
 pub use pose::Pose;
 pub use shape::{Dimension, MassProperties, PlacedShape, Shape, ShapeError};
+pub use spring::{Attachment, Spring, TorsionSpring};

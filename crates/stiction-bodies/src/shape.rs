@@ -1,7 +1,10 @@
 //! Shapes, and the mass, centre and inertia that follow from them.
 //!
-//! A planar shape is embedded in the plane z = 0, so the same four shapes serve both dimensions:
-//! what is a sphere in space is a disc in the plane.
+//! A planar shape is embedded in the plane z = 0, so the same shapes serve both dimensions: what is a
+//! sphere in space is a disc in the plane.
+//!
+//! Half-spaces, cavities, tubes and cylinders are infinite. They have no mass of their own and are the
+//! surroundings of what moves freely.
 
 use crate::pose::Pose;
 use glamx::{DMat3, DQuat, DVec3};
@@ -35,9 +38,9 @@ pub enum Shape {
         /// Distance of the surface from the local origin along `normal`, in metres.
         offset: f64,
     },
-    /// A ball; in the plane, a disc.
+    /// A ball; in the plane, a disc. With radius zero it is a point.
     Sphere {
-        /// Radius, in metres, positive.
+        /// Radius, in metres, positive or zero.
         radius: f64,
     },
     /// All points within `radius` of a segment on the local x axis: rounded ends. With radius zero
@@ -53,11 +56,31 @@ pub enum Shape {
         /// Half the edge lengths along x, y and z, in metres, positive. In the plane z is ignored.
         half_extents: DVec3,
     },
+    /// An ellipsoid with axes along the local axes; in the plane, an ellipse.
+    Ellipsoid {
+        /// Half the lengths of the axes along x, y and z, in metres, positive. In the plane z is ignored.
+        semi_axes: DVec3,
+    },
+    /// Everything outside of a ball; in the plane, of a disc: the surroundings of what rolls inside.
+    Cavity {
+        /// Radius of the hole, in metres, positive.
+        radius: f64,
+    },
+    /// In space, all points within `radius` of the local x axis: a cylinder without ends.
+    Cylinder {
+        /// Radius, in metres, positive.
+        radius: f64,
+    },
+    /// In space, all points farther than `radius` from the local x axis: a round hole without ends.
+    Tube {
+        /// Radius of the hole, in metres, positive.
+        radius: f64,
+    },
 }
 
 impl Shape {
-    /// The users' word for this shape: half-plane, disc, capsule, box, or half-space, sphere,
-    /// capsule, box.
+    /// The users' word for this shape: half-plane, disc, capsule, box, ellipse, ring, or half-space,
+    /// sphere, capsule, box, ellipsoid, cavity, cylinder, tube.
     pub fn name(&self, dimension: Dimension) -> &'static str {
         match (self, dimension) {
             (Shape::HalfSpace { .. }, Dimension::Plane) => "half-plane",
@@ -66,6 +89,33 @@ impl Shape {
             (Shape::Sphere { .. }, Dimension::Space) => "sphere",
             (Shape::Capsule { .. }, _) => "capsule",
             (Shape::Cuboid { .. }, _) => "box",
+            (Shape::Ellipsoid { .. }, Dimension::Plane) => "ellipse",
+            (Shape::Ellipsoid { .. }, Dimension::Space) => "ellipsoid",
+            (Shape::Cavity { .. }, Dimension::Plane) => "ring",
+            (Shape::Cavity { .. }, Dimension::Space) => "cavity",
+            (Shape::Cylinder { .. }, _) => "cylinder",
+            (Shape::Tube { .. }, _) => "tube",
+        }
+    }
+
+    /// Whether the shape has no end, so that a body with it cannot move freely.
+    pub fn is_infinite(&self) -> bool {
+        match self {
+            Shape::HalfSpace { .. } | Shape::Cavity { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } => true,
+            Shape::Sphere { .. } | Shape::Capsule { .. } | Shape::Cuboid { .. } | Shape::Ellipsoid { .. } => false,
+        }
+    }
+
+    /// Radius of a ball around the local origin that holds the shape, in metres.
+    pub fn bounding_radius(&self) -> f64 {
+        match *self {
+            Shape::Sphere { radius } => radius,
+            Shape::Capsule { half_length, radius } => half_length + radius,
+            Shape::Cuboid { half_extents } => half_extents.length(),
+            Shape::Ellipsoid { semi_axes } => semi_axes.max_element(),
+            Shape::HalfSpace { .. } | Shape::Cavity { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } => {
+                f64::INFINITY
+            }
         }
     }
 
@@ -75,6 +125,9 @@ impl Shape {
         let shape = self.name(dimension);
         let positive = |field, value: f64| {
             if value > 0.0 && value.is_finite() { Ok(()) } else { Err(ShapeError::NotPositive { shape, field, value }) }
+        };
+        let not_negative = |field, value: f64| {
+            if value >= 0.0 && value.is_finite() { Ok(()) } else { Err(ShapeError::Negative { shape, field, value }) }
         };
         match *self {
             Shape::HalfSpace { normal, offset } => {
@@ -90,14 +143,10 @@ impl Shape {
                 }
                 Ok(())
             }
-            Shape::Sphere { radius } => positive("radius", radius),
+            Shape::Sphere { radius } => not_negative("radius", radius),
             Shape::Capsule { half_length, radius } => {
                 positive("half_length", half_length)?;
-                if radius >= 0.0 && radius.is_finite() {
-                    Ok(())
-                } else {
-                    Err(ShapeError::Negative { shape, field: "radius", value: radius })
-                }
+                not_negative("radius", radius)
             }
             Shape::Cuboid { half_extents } => {
                 positive("half_extents.x", half_extents.x)?;
@@ -107,6 +156,19 @@ impl Shape {
                 }
                 Ok(())
             }
+            Shape::Ellipsoid { semi_axes } => {
+                positive("semi_axes.x", semi_axes.x)?;
+                positive("semi_axes.y", semi_axes.y)?;
+                if dimension == Dimension::Space {
+                    positive("semi_axes.z", semi_axes.z)?;
+                }
+                Ok(())
+            }
+            Shape::Cavity { radius } => positive("radius", radius),
+            Shape::Cylinder { .. } | Shape::Tube { .. } if dimension == Dimension::Plane => {
+                Err(ShapeError::SpaceOnly { shape })
+            }
+            Shape::Cylinder { radius } | Shape::Tube { radius } => positive("radius", radius),
         }
     }
 }
@@ -247,6 +309,12 @@ pub enum ShapeError {
         /// Its value, in the unit of the field.
         value: f64,
     },
+    /// A shape that only space has, in the plane.
+    #[error("{shape}: there is none in the plane")]
+    SpaceOnly {
+        /// The users' word for the shape.
+        shape: &'static str,
+    },
     /// The shape has no finite positive volume (in the plane: area), so a density gives it no mass.
     #[error("{shape}: a density gives no mass to this shape, whose {extent} is {value}")]
     NoMass {
@@ -264,8 +332,8 @@ pub enum ShapeError {
 
 /// Mass, centre and inertia of one shape of uniform density, in the shape's own coordinates.
 ///
-/// The density is in kg/m³ in space and in kg/m² in the plane. A half-space and a capsule of radius
-/// zero have no mass to give: that is an error.
+/// The density is in kg/m³ in space and in kg/m² in the plane. Infinite shapes, and spheres and capsules
+/// of radius zero, have no mass to give: that is an error.
 pub fn mass_properties(shape: &Shape, dimension: Dimension, density: f64) -> Result<MassProperties, ShapeError> {
     shape.check(dimension)?;
     let name = shape.name(dimension);
@@ -274,7 +342,9 @@ pub fn mass_properties(shape: &Shape, dimension: Dimension, density: f64) -> Res
     }
 
     let (mass, diagonal) = match (*shape, dimension) {
-        (Shape::HalfSpace { .. }, _) => (f64::INFINITY, DVec3::ZERO),
+        (Shape::HalfSpace { .. } | Shape::Cavity { .. } | Shape::Cylinder { .. } | Shape::Tube { .. }, _) => {
+            (f64::INFINITY, DVec3::ZERO)
+        }
 
         (Shape::Sphere { radius: r }, Dimension::Space) => {
             let mass = density * 4.0 / 3.0 * PI * r.powi(3);
@@ -310,6 +380,17 @@ pub fn mass_properties(shape: &Shape, dimension: Dimension, density: f64) -> Res
         (Shape::Cuboid { half_extents: e }, Dimension::Plane) => {
             let mass = density * 4.0 * e.x * e.y;
             (mass, DVec3::new(0.0, 0.0, mass * (e.x * e.x + e.y * e.y) / 3.0))
+        }
+
+        // A ball and a disc, stretched.
+        (Shape::Ellipsoid { semi_axes: e }, Dimension::Space) => {
+            let mass = density * 4.0 / 3.0 * PI * e.x * e.y * e.z;
+            let s = e * e;
+            (mass, DVec3::new(s.y + s.z, s.z + s.x, s.x + s.y) * (mass / 5.0))
+        }
+        (Shape::Ellipsoid { semi_axes: e }, Dimension::Plane) => {
+            let mass = density * PI * e.x * e.y;
+            (mass, DVec3::new(0.0, 0.0, mass * (e.x * e.x + e.y * e.y) / 4.0))
         }
     };
 
@@ -390,6 +471,29 @@ mod tests {
         assert_eq!(sphere.name(Dimension::Plane), "disc");
         assert_eq!(sphere.name(Dimension::Space), "sphere");
         assert_eq!(cuboid.name(Dimension::Plane), "box");
+        let ellipsoid = Shape::Ellipsoid { semi_axes: DVec3::ONE };
+        assert_eq!((ellipsoid.name(Dimension::Plane), ellipsoid.name(Dimension::Space)), ("ellipse", "ellipsoid"));
+        let cavity = Shape::Cavity { radius: 1.0 };
+        assert_eq!((cavity.name(Dimension::Plane), cavity.name(Dimension::Space)), ("ring", "cavity"));
+    }
+
+    #[test]
+    fn ellipsoid_and_ellipse_by_hand() {
+        // Semi-axes 1, 2, 3, density 5/(4π): mass 5/3·6 = 10; inertia 10/5·(4 + 9, 9 + 1, 1 + 4) = (26, 20, 10).
+        let ellipsoid = Shape::Ellipsoid { semi_axes: DVec3::new(1.0, 2.0, 3.0) };
+        let m = mass_properties(&ellipsoid, Dimension::Space, 1.25 / PI).unwrap();
+        assert_relative(m.mass, 10.0, 1e-15);
+        assert_matrix(m.inertia, DMat3::from_diagonal(DVec3::new(26.0, 20.0, 10.0)), 1e-13);
+        // In the plane the depth plays no part: mass 2, inertia 2/4·(1 + 4) = 2.5 with density 1/π.
+        let ellipse = Shape::Ellipsoid { semi_axes: DVec3::new(1.0, 2.0, f64::NAN) };
+        let m = mass_properties(&ellipse, Dimension::Plane, 1.0 / PI).unwrap();
+        assert_relative(m.mass, 2.0, 1e-15);
+        assert_relative(m.planar_inertia(), 2.5, 1e-15);
+        // With equal axes it is a ball, of whatever radius.
+        let ball = mass_properties(&Shape::Sphere { radius: 0.3 }, Dimension::Space, 7.0).unwrap();
+        let round = mass_properties(&Shape::Ellipsoid { semi_axes: DVec3::splat(0.3) }, Dimension::Space, 7.0).unwrap();
+        assert_relative(ball.mass, round.mass, 1e-15);
+        assert_matrix(ball.inertia, round.inertia, 1e-15);
     }
 
     #[test]
@@ -510,11 +614,11 @@ mod tests {
         let message = |shape: Shape, dimension| shape.check(dimension).unwrap_err().to_string();
         assert_eq!(
             message(Shape::Sphere { radius: -0.5 }, Dimension::Plane),
-            "disc: radius is -0.5, must be positive and finite"
+            "disc: radius is -0.5, must be zero or positive, and finite"
         );
         assert_eq!(
             message(Shape::Sphere { radius: f64::NAN }, Dimension::Space),
-            "sphere: radius is NaN, must be positive and finite"
+            "sphere: radius is NaN, must be zero or positive, and finite"
         );
         assert_eq!(
             message(Shape::Capsule { half_length: 0.0, radius: 1.0 }, Dimension::Space),
@@ -541,6 +645,16 @@ mod tests {
             "half-space: offset is inf, must be finite"
         );
         assert!(Shape::Capsule { half_length: 1.0, radius: 0.0 }.check(Dimension::Plane).is_ok());
+        assert!(Shape::Sphere { radius: 0.0 }.check(Dimension::Plane).is_ok());
+        assert_eq!(
+            message(Shape::Cavity { radius: 0.0 }, Dimension::Plane),
+            "ring: radius is 0, must be positive and finite"
+        );
+        assert_eq!(message(Shape::Tube { radius: 1.0 }, Dimension::Plane), "tube: there is none in the plane");
+        assert_eq!(
+            message(Shape::Ellipsoid { semi_axes: DVec3::new(1.0, 0.0, 1.0) }, Dimension::Space),
+            "ellipsoid: semi_axes.y is 0, must be positive and finite"
+        );
 
         let no_mass =
             |shape: Shape, density| mass_properties(&shape, Dimension::Plane, density).unwrap_err().to_string();
@@ -551,6 +665,10 @@ mod tests {
         assert_eq!(
             no_mass(Shape::Capsule { half_length: 1.0, radius: 0.0 }, 1.0),
             "capsule: a density gives no mass to this shape, whose area is 0"
+        );
+        assert_eq!(
+            no_mass(Shape::Cavity { radius: 1.0 }, 1.0),
+            "ring: a density gives no mass to this shape, whose area is inf"
         );
         assert_eq!(no_mass(Shape::Sphere { radius: 1.0 }, 0.0), "disc: density is 0, must be positive and finite");
         assert_eq!(combined_mass_properties(&[], Dimension::Space), Err(ShapeError::NoShapes));

@@ -71,15 +71,34 @@ fn half_space() -> impl Strategy<Value = Shape> {
         .prop_map(|(phi, offset)| Shape::HalfSpace { normal: DVec3::new(phi.cos(), phi.sin(), 0.0), offset })
 }
 
+fn hole() -> impl Strategy<Value = Shape> {
+    prop_oneof![
+        size().prop_map(|radius| Shape::Cavity { radius: 2.0 * radius }),
+        size().prop_map(|radius| Shape::Tube { radius: 2.0 * radius }),
+    ]
+}
+
 fn pair() -> impl Strategy<Value = (Dimension, (Shape, Pose), (Shape, Pose))> {
     let cuboid = (size(), size(), size()).prop_map(|(x, y, z)| Shape::Cuboid { half_extents: DVec3::new(x, y, z) });
-    let movable = prop_oneof![round_shape(), cuboid];
+    let ellipsoid = (size(), size(), size()).prop_map(|(x, y, z)| Shape::Ellipsoid { semi_axes: DVec3::new(x, y, z) });
+    let convex = prop_oneof![round_shape(), cuboid];
+    let movable = prop_oneof![3 => convex.clone(), 1 => ellipsoid];
+    let outside = size().prop_map(|radius| Shape::Sphere { radius });
+    let cylinder = size().prop_map(|radius| Shape::Cylinder { radius });
     let shapes = prop_oneof![
-        3 => (round_shape(), round_shape()),
-        1 => (movable.clone(), half_space()),
-        1 => (half_space(), movable),
+        6 => (round_shape(), round_shape()),
+        2 => (movable.clone(), half_space()),
+        2 => (half_space(), movable),
+        2 => (convex.clone(), hole()),
+        1 => (hole(), convex),
+        1 => (outside, cylinder),
     ];
+    let is_possible = |(dimension, (a, b)): &(Dimension, (Shape, Shape))| {
+        let is_planar = |shape: &Shape| !matches!(shape, Shape::Cylinder { .. } | Shape::Tube { .. });
+        *dimension == Dimension::Space || (is_planar(a) && is_planar(b))
+    };
     (dimension(), shapes)
+        .prop_filter("a shape of space in the plane", is_possible)
         .prop_flat_map(|(dimension, (a, b))| (Just(dimension), (Just(a), pose(dimension)), (Just(b), pose(dimension))))
 }
 
@@ -141,8 +160,21 @@ fn motion(dimension: Dimension) -> impl Strategy<Value = Motion> {
 
 /// Whether the gap of this touch is smooth enough here to be differenced.
 fn is_smooth(dimension: Dimension, a: &(Shape, Pose), b: &(Shape, Pose), touch: &Touch) -> bool {
+    // An ellipsoid may be curved as much as 1.5²/0.05³, but the gap is a smooth function of its rotation.
     if matches!(a.0, Shape::HalfSpace { .. }) || matches!(b.0, Shape::HalfSpace { .. }) {
         return true;
+    }
+    for (hole, other) in [(&a.0, &b.0), (&b.0, &a.0)] {
+        let inner = match other {
+            Shape::Sphere { radius } | Shape::Capsule { radius, .. } => *radius,
+            _ => 0.0,
+        };
+        match hole {
+            // The distance of the ball from the middle.
+            Shape::Cavity { radius } | Shape::Tube { radius } => return radius - inner - touch.gap > CLEARANCE,
+            Shape::Cylinder { radius } => return touch.gap + radius + inner > CLEARANCE,
+            _ => {}
+        }
     }
     if touch.feature == 4 {
         let sine = a.1.transform_vector(DVec3::X).cross(b.1.transform_vector(DVec3::X)).length();
@@ -207,6 +239,63 @@ proptest! {
         let touches = touches_of(dimension, &(Shape::Cuboid { half_extents }, pose_of_box), &ground, FAR);
         let gap = touches.iter().map(|touch| touch.gap).fold(FAR, f64::min);
         prop_assert!((gap - lowest).abs() < 1e-13);
+    }
+
+    /// Sampled points of a shape in a hole: the farthest from the middle is as far as the least gap says.
+    #[test]
+    fn least_gap_in_a_hole(
+        (dimension, shape, hole) in (dimension(), round_shape(), hole())
+            .prop_filter("a tube is in space", |(d, _, hole)| {
+                *d == Dimension::Space || matches!(hole, Shape::Cavity { .. })
+            })
+            .prop_flat_map(|(d, a, b)| (Just(d), (Just(a), pose(d)), (Just(b), pose(d))))
+    ) {
+        let (half, radius) = half_length_and_radius(&shape.0);
+        let inside = |x: DVec3| {
+            let local = hole.1.inverse_transform_point(x);
+            match hole.0 {
+                Shape::Cavity { radius } => radius - local.length(),
+                Shape::Tube { radius } => radius - local.y.hypot(local.z),
+                _ => unreachable!(),
+            }
+        };
+        // A concave function along the segment: its least value is at an end.
+        let middle = inside(shape.1.position);
+        let ends = [half, -half].map(|s| inside(shape.1.transform_point(s * DVec3::X)));
+        let sampled = ends[0].min(ends[1]) - radius;
+        prop_assert!(sampled <= middle - radius + 1e-12);
+        let touches = touches_of(dimension, &shape, &hole, FAR);
+        let gap = touches.iter().map(|touch| touch.gap).fold(FAR, f64::min);
+        prop_assert!((gap - sampled).abs() < 1e-12);
+    }
+
+    /// The lowest of many points of an ellipsoid is as low as the gap says, up to the distance of the samples.
+    #[test]
+    fn gap_of_an_ellipsoid(
+        (dimension, semi_axes, place, ground) in (dimension(), (size(), size(), size()), half_space())
+            .prop_flat_map(|(d, e, b)| (Just(d), Just(DVec3::new(e.0, e.1, e.2)), pose(d), (Just(b), pose(d))))
+    ) {
+        let Shape::HalfSpace { normal, offset } = ground.0 else { unreachable!() };
+        let height = |x: DVec3| normal.dot(ground.1.inverse_transform_point(x)) - offset;
+        let touches = touches_of(dimension, &(Shape::Ellipsoid { semi_axes }, place), &ground, FAR);
+        prop_assert_eq!(touches.len(), 1);
+        let mut lowest = FAR;
+        let rings = if dimension == Dimension::Plane { 1 } else { 60 };
+        for i in 0..120 {
+            for j in 0..rings {
+                let (phi, theta) = (f64::from(i) * std::f64::consts::TAU / 120.0, match rings {
+                    1 => std::f64::consts::FRAC_PI_2,
+                    _ => (f64::from(j) + 0.5) * std::f64::consts::PI / f64::from(rings),
+                });
+                let unit = DVec3::new(theta.sin() * phi.cos(), theta.sin() * phi.sin(), theta.cos());
+                lowest = lowest.min(height(place.transform_point(semi_axes * unit)));
+            }
+        }
+        // Samples are 3 degrees apart, of which half is missed in each angle: (0.026²/2)·2 of an axis of up to 1.5 m.
+        prop_assert!(lowest >= touches[0].gap - 1e-13 && lowest <= touches[0].gap + 1.1e-3, "{lowest} {touches:?}");
+        // Its point lies on the ellipsoid.
+        let local = place.inverse_transform_point(touches[0].point_on_first) / semi_axes;
+        prop_assert!((local.length() - 1.0).abs() < 1e-12);
     }
 
     /// Points, normal and gap tell the same story, and the plane is not left.

@@ -6,11 +6,11 @@
 //!
 //! Small motions of mechanisms with clearance are such systems: the woodpecker toy of \[GS05\], carts between stops.
 
-use faer::Mat;
+use faer::{Mat, Side};
 
 use crate::{
-    Contact, ContactId, ForceCause, FrictionElement, FrictionLaw, Inertia, Joint, MechanicalSystem, Restitution, Row,
-    State,
+    Contact, ContactId, ForceCause, ForceJacobians, FrictionElement, FrictionLaw, Inertia, JacobianEntry, JacobianKind,
+    Joint, MechanicalSystem, Restitution, Row, State,
 };
 
 /// Entries of $K - K^T$ up to this, relative to the largest of $K$, are rounding.
@@ -28,6 +28,8 @@ pub struct LinearSystem {
     damping: Mat<f64>,
     stiffness: Mat<f64>,
     has_potential: bool,
+    /// Damping and stiffness without what is negative definite in their symmetric parts.
+    definite: [Mat<f64>; 2],
     force: Vec<f64>,
     contacts: Vec<LinearContact>,
     friction: Vec<LinearFriction>,
@@ -225,6 +227,7 @@ impl LinearSystem {
         });
         Ok(Self {
             coordinates: data.coordinates,
+            definite: [definite_part(&damping), definite_part(&stiffness)],
             mass,
             damping,
             stiffness,
@@ -329,6 +332,16 @@ impl MechanicalSystem for LinearSystem {
         }
     }
 
+    fn force_jacobians(&self, kind: JacobianKind, _t: f64, _q: &[f64], _v: &[f64], out: &mut ForceJacobians) {
+        let [damping, stiffness] = match kind {
+            JacobianKind::Exact => [&self.damping, &self.stiffness],
+            JacobianKind::Definite => self.definite.each_ref(),
+        };
+        let spring = if self.has_potential { ForceCause::Potential } else { ForceCause::Applied };
+        push_negative(stiffness, spring, &mut out.by_configuration);
+        push_negative(damping, ForceCause::Applied, &mut out.by_velocity);
+    }
+
     fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
         for (number, contact) in self.contacts.iter().enumerate() {
             let gap = self.gap(number, t, q);
@@ -394,6 +407,34 @@ impl MechanicalSystem for LinearSystem {
     fn body_names(&self, _id: ContactId) -> (String, String) {
         (String::new(), String::new())
     }
+}
+
+/// Appends the entries of the negative of a matrix.
+fn push_negative(matrix: &Mat<f64>, cause: ForceCause, list: &mut Vec<JacobianEntry>) {
+    for column in 0..matrix.ncols() {
+        for (row, &entry) in matrix.col_as_slice(column).iter().enumerate().filter(|(_, entry)| **entry != 0.0) {
+            list.push(JacobianEntry { row, column, value: -entry, cause });
+        }
+    }
+}
+
+/// The matrix without the part of its symmetric part that belongs to negative eigenvalues: what is left has no negative value
+/// $x^T A x$. A positive semidefinite matrix stays as it is, bit for bit; one that has no eigenvalues counts as zero.
+fn definite_part(matrix: &Mat<f64>) -> Mat<f64> {
+    let n = matrix.nrows();
+    let symmetric = Mat::from_fn(n, n, |i, j| 0.5 * (matrix[(i, j)] + matrix[(j, i)]));
+    let Ok(eigen) = symmetric.self_adjoint_eigen(Side::Lower) else { return Mat::zeros(n, n) };
+    let (vectors, values) = (eigen.U(), eigen.S().column_vector());
+    let largest = (0..n).fold(0.0f64, |largest, i| largest.max(values[i].abs()));
+    let mut part = matrix.clone();
+    for k in (0..n).filter(|&k| values[k] < -SYMMETRY_TOLERANCE * largest) {
+        for i in 0..n {
+            for j in 0..n {
+                part[(i, j)] -= values[k] * vectors[(i, k)] * vectors[(j, k)];
+            }
+        }
+    }
+    part
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -552,5 +593,52 @@ mod tests {
         assert!(matches!(&error, LinearSystemError::Indefinite { coordinate, .. } if coordinate == "b"), "{error}");
         let mass = vec![vec![1e-6, 0.0], vec![0.0, 1e9]];
         assert!(LinearSystem::new(LinearSystemData { mass, ..two_carts() }).is_ok());
+    }
+
+    fn system(damping: [[f64; 2]; 2], stiffness: [[f64; 2]; 2]) -> LinearSystem {
+        LinearSystem::new(LinearSystemData {
+            coordinates: vec!["x".into(), "y".into()],
+            mass: vec![vec![1.0, 0.0], vec![0.0, 2.0]],
+            damping: damping.map(|row| row.to_vec()).to_vec(),
+            stiffness: stiffness.map(|row| row.to_vec()).to_vec(),
+            ..Default::default()
+        })
+        .unwrap()
+    }
+
+    fn jacobians(system: &LinearSystem, kind: JacobianKind) -> [[[f64; 2]; 2]; 2] {
+        let mut out = ForceJacobians::default();
+        system.force_jacobians(kind, 0.0, &[0.3, 0.1], &[1.0, 2.0], &mut out);
+        [out.by_configuration, out.by_velocity].map(|list| {
+            let mut matrix = [[0.0; 2]; 2];
+            list.iter().for_each(|entry| matrix[entry.row][entry.column] += entry.value);
+            matrix
+        })
+    }
+
+    #[test]
+    fn jacobians_are_the_matrices_and_their_definite_parts() {
+        let (damping, stiffness) = ([[2.0, -2.0], [-2.0, 2.0]], [[5.0, 1.0], [1.0, 3.0]]);
+        let system_of_springs = system(damping, stiffness);
+        let negative = |matrix: [[f64; 2]; 2]| matrix.map(|row| row.map(|entry| 0.0 - entry));
+        for kind in [JacobianKind::Exact, JacobianKind::Definite] {
+            assert_eq!(jacobians(&system_of_springs, kind), [negative(stiffness), negative(damping)]);
+        }
+        let mut differences = ForceJacobians::default();
+        differences.append_differences(&system_of_springs, 0.0, &[0.3, 0.1], &[1.0, 2.0]);
+        for entry in differences.by_configuration {
+            assert!((entry.value + stiffness[entry.row][entry.column]).abs() < 1e-9);
+            assert_eq!(entry.cause, ForceCause::Potential);
+        }
+        // [[1, 2], [2, 1]] has the eigenvalues 3 and -1 along (1, 1) and (1, -1): 3/2 in all places is left. An antisymmetric
+        // matrix does no work and stays.
+        let gyroscopic = [[0.0, 4.0], [-4.0, 0.0]];
+        let [by_configuration, by_velocity] =
+            jacobians(&system(gyroscopic, [[1.0, 2.0], [2.0, 1.0]]), JacobianKind::Definite);
+        assert!(
+            by_configuration.as_flattened().iter().all(|entry| (entry + 1.5).abs() < 1e-14),
+            "{by_configuration:?}"
+        );
+        assert_eq!(by_velocity, negative(gyroscopic));
     }
 }

@@ -374,10 +374,11 @@ impl Linter<'_, LinearSystem> {
 /// The smallest width of the shapes of a body, in metres; none without finite shapes.
 fn size(body: &Body) -> Option<f64> {
     let width = |shape: &Shape| match *shape {
-        Shape::HalfSpace { .. } => None,
+        Shape::HalfSpace { .. } | Shape::Cavity { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } => None,
+        Shape::Sphere { radius: 0.0 } => None,
         Shape::Capsule { radius: 0.0, .. } => Some(2.0 * extent(shape)),
         Shape::Sphere { radius } | Shape::Capsule { radius, .. } => Some(2.0 * radius),
-        Shape::Cuboid { half_extents } => Some(2.0 * half_extents.x.min(half_extents.y).min(half_extents.z)),
+        Shape::Cuboid { half_extents: half } | Shape::Ellipsoid { semi_axes: half } => Some(2.0 * half.min_element()),
     };
     body.shapes.iter().filter_map(|shape| width(&shape.placed.shape)).min_by(f64::total_cmp)
 }
@@ -388,24 +389,20 @@ fn size(body: &Body) -> Option<f64> {
 /// With the contact at $(r_x, r_y)$ from the centre of mass, along tangent and normal, the left side is
 /// $1/m + r_x (r_x \mp \mu r_y)/I$; its zero is $\mu = (I/m + r_x^2) / |r_x r_y|$, and the least over all poses counts.
 fn critical_friction(placed: &PlacedShape, inertia_over_mass: f64) -> f64 {
-    let (points, radius): (Vec<DVec3>, f64) = match placed.shape {
-        Shape::HalfSpace { .. } => return f64::INFINITY,
-        Shape::Sphere { radius } => (vec![DVec3::ZERO], radius),
-        Shape::Capsule { half_length, radius } => (vec![DVec3::X * half_length, DVec3::NEG_X * half_length], radius),
-        Shape::Cuboid { half_extents: e } => {
-            let corner = |x: f64, y: f64| DVec3::new(x * e.x, y * e.y, 0.0);
-            (vec![corner(1.0, 1.0), corner(-1.0, 1.0), corner(1.0, -1.0), corner(-1.0, -1.0)], 0.0)
-        }
-    };
     let mut least = f64::INFINITY;
     for number in 0..ORIENTATIONS {
         let turn = DQuat::from_rotation_z(TAU * number as f64 / ORIENTATIONS as f64);
-        let lowest = points
-            .iter()
-            .map(|&point| turn * (placed.position + placed.orientation * point))
-            .min_by(|a, b| a.y.total_cmp(&b.y))
-            .expect("every finite shape has a point");
-        let (x, y) = (lowest.x, lowest.y - radius);
+        let down = (turn * placed.orientation).inverse() * DVec3::NEG_Y;
+        let lowest = match placed.shape {
+            Shape::Sphere { radius } => radius * down,
+            Shape::Capsule { half_length, radius } => half_length.copysign(down.x) * DVec3::X + radius * down,
+            Shape::Cuboid { half_extents: e } => DVec3::new(e.x.copysign(down.x), e.y.copysign(down.y), 0.0),
+            Shape::Ellipsoid { semi_axes: a } => (a * a * down).with_z(0.0) / (a * down).with_z(0.0).length(),
+            Shape::HalfSpace { .. } | Shape::Cavity { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } => {
+                return f64::INFINITY;
+            }
+        };
+        let DVec3 { x, y, .. } = turn * (placed.position + placed.orientation * lowest);
         if x * y != 0.0 {
             least = least.min((inertia_over_mass + x * x) / (x * y).abs());
         }
@@ -442,6 +439,9 @@ mod tests {
         // The contact of a centred disc lies below its centre: no moment arm.
         let disc = PlacedShape::centred(Shape::Sphere { radius: 1.0 });
         assert!(critical_friction(&disc, 0.5) > 1e12);
+        // A flat ellipse is a rod.
+        let flat = PlacedShape::centred(Shape::Ellipsoid { semi_axes: DVec3::new(1.0, 1e-4, 1.0) });
+        assert!((critical_friction(&flat, 1.0 / 3.0) - 4.0 / 3.0).abs() < 1e-3);
         let scene = builtin::all().iter().find(|scene| scene.name == "painleve-rod").unwrap();
         let notes = findings(scene.text, &[]);
         assert_eq!(notes.len(), 1);

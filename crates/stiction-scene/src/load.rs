@@ -231,7 +231,11 @@ fn check(text: &str, file_name: &str) -> Result<Checked, SceneError> {
             (SceneSystem::Matrices(Box::new(system)), start)
         }
     };
-    resolve(&mut scene);
+    let model = match &system {
+        SceneSystem::Bodies(multibody) => Some(multibody.model()),
+        SceneSystem::Matrices(_) => None,
+    };
+    resolve(&mut scene, model);
     Ok(Checked { scene, system, start, warnings })
 }
 
@@ -374,13 +378,17 @@ fn unknown_key_help(name: &str, known: &[&str], parent: &Place) -> String {
     let plain = name.trim_end_matches('s').replace('_', "-");
     let exact = known.iter().copied().find(|known| *known == plain);
     let list = format!("the keys here are {}", crate::scene_error::quoted(known));
-    if let Some(similar) = exact.or_else(|| most_similar(name, known.iter().copied())) {
-        return format!("did you mean `{similar}`? ({list})");
+    if let Some(exact) = exact {
+        return format!("did you mean `{exact}`? ({list})");
     }
+    // A key that is right elsewhere is misplaced rather than misspelt.
     let top = ["run", "scheme", "method", "record", "contact", "body", "force", "name", "gravity"];
     let is_of_bodies = parent.is_inside("system") && !BESIDE_SYSTEM.contains(&name);
     if *parent != Place::default() && top.contains(&name) && !is_of_bodies {
         return format!("`{name}` belongs to the top of the scene: write it before the first table; {list}");
+    }
+    if let Some(similar) = most_similar(name, known.iter().copied()) {
+        return format!("did you mean `{similar}`? ({list})");
     }
     list
 }
@@ -401,6 +409,7 @@ pub(crate) fn missing_key_help(name: &str) -> String {
         "friction" => "friction = 0.5",
         "materials" => "materials = [\"steel\", \"wood\"]",
         "body" => "body = \"rod\"",
+        "bodies" => "bodies = [\"rod\", \"table\"]",
         "bound" => "bound = 10.0",
         "normal" => "normal = [0.0, 1.0]",
         "radius" => "radius = 0.05",

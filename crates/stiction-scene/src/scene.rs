@@ -86,6 +86,12 @@ pub struct Scene {
     /// Joints between bodies.
     #[serde(default, rename = "joint", skip_serializing_if = "Vec::is_empty")]
     pub joints: Vec<JointEntry>,
+    /// Springs and dampers between points of bodies.
+    #[serde(default, rename = "spring", skip_serializing_if = "Vec::is_empty")]
+    pub springs: Vec<SpringEntry>,
+    /// Springs and dampers of relative rotations.
+    #[serde(default, rename = "torsion-spring", skip_serializing_if = "Vec::is_empty")]
+    pub torsion_springs: Vec<TorsionSpringEntry>,
     /// Bodies or groups that do not collide with each other.
     #[serde(default, rename = "ignore", skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<IgnoreEntry>,
@@ -310,6 +316,24 @@ pub struct ShapeEntry {
     /// Space only: a ball.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sphere: Option<RoundEntry>,
+    /// Plane only: everything outside of a circle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ring: Option<BoreEntry>,
+    /// Space only: everything outside of a ball.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cavity: Option<BoreEntry>,
+    /// Space only: a cylinder without ends around the shape's x axis.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cylinder: Option<BoreEntry>,
+    /// Space only: everything outside of such a cylinder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tube: Option<BoreEntry>,
+    /// Plane only: an ellipse with axes along the shape's axes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ellipse: Option<EllipsoidEntry>,
+    /// Space only: an ellipsoid with axes along the shape's axes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ellipsoid: Option<EllipsoidEntry>,
     /// All points within the radius of a segment on the shape's x axis.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capsule: Option<CapsuleEntry>,
@@ -351,8 +375,26 @@ pub struct HalfSpaceEntry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RoundEntry {
+    /// Radius in metres; zero makes it a point.
+    #[schemars(range(min = 0.0))]
+    pub radius: f64,
+}
+
+/// A round hole or a cylinder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BoreEntry {
     /// Radius in metres, positive.
     pub radius: f64,
+}
+
+/// An ellipse or ellipsoid.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct EllipsoidEntry {
+    /// Half the lengths of the axes in metres, positive.
+    #[schemars(length(min = 2, max = 3))]
+    pub semi_axes: Vec<f64>,
 }
 
 /// A capsule.
@@ -463,6 +505,62 @@ pub struct DryFrictionEntry {
     /// Largest force in N, or torque in N m; not negative.
     #[schemars(range(min = 0.0))]
     pub bound: f64,
+}
+
+/// A spring and damper between points of two bodies, or of a body and the world. \[PAGT\] §9
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SpringEntry {
+    /// Name, unique among springs.
+    pub name: String,
+    /// Names of the two bodies; the second end is in the world when one is named.
+    #[schemars(length(min = 1, max = 2))]
+    pub bodies: Vec<String>,
+    /// The two points, each in coordinates of its body or of the world, in metres; the origins when it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 2))]
+    pub points: Option<Vec<Vec<f64>>>,
+    /// Stiffness in N/m, not negative.
+    #[serde(default)]
+    #[schemars(range(min = 0.0))]
+    pub stiffness: f64,
+    /// Damping in N s/m, not negative.
+    #[serde(default)]
+    #[schemars(range(min = 0.0))]
+    pub damping: f64,
+    /// Rest length in metres, not negative unless there is an axis; the length at the start when it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest_length: Option<f64>,
+    /// Unit vector in world axes: the length is then that of the way from the second point to the first along it, with its sign.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 3))]
+    pub axis: Option<Vec<f64>>,
+}
+
+/// A spring and damper of the rotation of a body relative to another one or to the world.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TorsionSpringEntry {
+    /// Name, unique among springs.
+    pub name: String,
+    /// Names of the two bodies; the second is the world when one is named.
+    #[schemars(length(min = 1, max = 2))]
+    pub bodies: Vec<String>,
+    /// Space only: unit vector in axes of the first body, with which it turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 3, max = 3))]
+    pub axis: Option<Vec<f64>>,
+    /// Stiffness in N m/rad, not negative.
+    #[serde(default)]
+    #[schemars(range(min = 0.0))]
+    pub stiffness: f64,
+    /// Damping in N m s/rad, not negative.
+    #[serde(default)]
+    #[schemars(range(min = 0.0))]
+    pub damping: f64,
+    /// Angle of the first body relative to the second at which there is no torque, in radians; that at the start when it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest_angle: Option<f64>,
 }
 
 /// Two bodies, or two groups of bodies, that do not collide with each other. Exactly one of the keys is given.

@@ -150,6 +150,20 @@ oscillation = { amplitude = [0.0, 0.0, 0.001], frequency = 50.0 }
 half-space = { normal = [0.0, 0.6, 0.8], offset = -3.0 }
 material = "wood"
 
+[[body]]
+name = "top"
+material = "steel"
+position = [5.0, 0.0, 1.0]
+density = 700
+[[body.shape]]
+ellipsoid = { semi-axes = [0.3, 0.2, 0.1] }
+[[body]]
+name = "surroundings"
+kind = "static"
+material = "steel"
+group = "balls"
+shape = [{ cavity = { radius = 50 } }, { tube = { radius = 40 } }, { cylinder = { radius = 0.1 }, position = [0, 30, 0] }]
+
 [[material]]
 name = "wood"
 friction = 0.3
@@ -171,10 +185,29 @@ name = "brake"
 body = "brick"
 axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
 bound = 10.0
+[[spring]]
+name = "rope"
+bodies = ["brick", "mass"]
+points = [[0.1, 0.0, 0.0], [0.0, 0.0, 0.0]]
+stiffness = 10.0
+[[spring]]
+name = "dashpot"
+bodies = ["brick"]
+damping = 3
+axis = [0.0, 0.6, 0.8]
+[[torsion-spring]]
+name = "wire"
+bodies = ["track", "brick"]
+axis = [0.0, 0.6, 0.8]
+stiffness = 2.0
 [[ignore]]
 bodies = ["brick", "mass"]
 [[ignore]]
 groups = ["balls", "balls"]
+[[ignore]]
+groups = ["default", "default"]
+[[ignore]]
+groups = ["default", "balls"]
 [scheme.stewart-trinkle]
 version = "fixed-point"
 [method.pyramid]
@@ -856,7 +889,8 @@ fn keys_that_a_kind_does_not_have() {
 
 #[test]
 fn shapes() {
-    let plane = "`half-plane`, `disc`, `capsule` or `box`";
+    let plane = "`half-plane`, `disc`, `ring`, `capsule`, `box` or `ellipse`";
+    let space = "`half-space`, `sphere`, `cavity`, `cylinder`, `tube`, `capsule`, `box` or `ellipsoid`";
     assert_error(
         PLANE,
         "capsule = { length = 0.5, radius = 0.05 }",
@@ -869,7 +903,43 @@ fn shapes() {
         "half-space",
         "half-plane",
         "16:1: there is no half-plane in space",
-        "use `half-space`; the shapes in space are `half-space`, `sphere`, `capsule` or `box`",
+        &format!("use `half-space`; the shapes in space are {space}"),
+    );
+    let capsule = "capsule = { length = 0.5, radius = 0.05 }";
+    assert_error(
+        PLANE,
+        capsule,
+        "tube = { radius = 0.05 }",
+        "28:1: there is no tube in the plane",
+        &format!("use `ring`; the shapes in the plane are {plane}"),
+    );
+    assert_error(
+        SPACE,
+        "half-space = { normal = [0.0, 0.0, 1.0] }",
+        "ring = { radius = 1.0 }",
+        "16:1: there is no ring in space",
+        &format!("use `cavity` or `tube`; the shapes in space are {space}"),
+    );
+    for (wrong, message) in [
+        ("disc = { radius = -0.1 }", "28:19: the radius is -0.1 m"),
+        ("ellipse = { semi-axes = [0.2, 0.0] }", "28:31: a semi-axis is 0.0 m"),
+        ("ellipse = { semi-axes = [0.2] }", "28:25: semi-axes has 1 number, but in the plane it has two, [x, y]"),
+        ("ring = { radius = 0.5 }", "28:1: body `rod` of kind `rigid` cannot have a ring, which is infinite"),
+    ] {
+        let error = fails(&changed(PLANE, capsule, wrong));
+        assert_eq!(error.to_string(), format!("x.toml:{message}"));
+    }
+    let floor = "half-plane = { normal = [0.0, 1.0], offset = 0.0 }";
+    assert_error(PLANE, floor, "ring = { radius = 0 }", "19:19: the radius is 0.0 m", "give a positive number");
+    // A point needs its mass to be given.
+    let bead = changed(PLANE, capsule, "disc = { radius = 0 }");
+    parse(&bead, "x.toml").unwrap();
+    assert_error(
+        &bead,
+        "mass = 1.0\ninertia = 0.002",
+        "density = 1.0",
+        "25:11: the mass of body `rod` cannot follow from its shapes: a disc of its shapes has no area",
+        "give `mass` and `inertia` in place of `density`",
     );
     assert_error(
         PLANE,
@@ -997,7 +1067,7 @@ fn pairs_of_shapes_that_cannot_collide() {
         &boxed,
         second,
         "33:1: the box of body `rod` and the disc of body `disc` cannot collide yet",
-        "use other shapes (a box collides only with a half-plane or half-space), or let the two pass through each other: \
+        "use other shapes (the reference of the scene format lists those that collide), or let the two pass through each other: \
          `[[ignore]]` with `bodies = [\"rod\", \"disc\"]`",
     );
     let ignore = "[[ignore]]\nbodies = [\"rod\", \"disc\"]\n";
@@ -1090,6 +1160,146 @@ fn dry_friction() {
         "30:8: 2 axes are given",
         "give the one axis of the rotation",
     );
+}
+
+#[test]
+fn springs() {
+    let spring = |lines: &str| format!("[[spring]]\nname = \"s\"\n{lines}");
+    let fails = |lines: &str, display: &str, help: &str| assert_error_after(PLANE, &spring(lines), display, help);
+    let zero = "give zero or a positive number";
+    let rod = "bodies = [\"rod\"]";
+    fails(&format!("{rod}\nstiffness = -1"), "32:13: the stiffness is -1.0 N/m", zero);
+    fails(&format!("{rod}\ndamping = -0.5"), "32:11: the damping is -0.5 N s/m", zero);
+    fails(&format!("{rod}\nstiffness = 1\nrest-length = -0.1"), "33:15: the rest length is -0.1 m", zero);
+    fails(rod, "29:1: spring `s` has neither stiffness nor damping", "give `stiffness`, `damping` or both");
+    fails("stiffness = 1", "29:1: `bodies` is missing in spring `s`", "add `bodies = [\"rod\", \"table\"]`");
+    fails(
+        "bodies = [\"rod\", \"rod\"]\nstiffness = 1",
+        "31:18: body `rod` is at both ends",
+        "name another body, or only this one to join it to the world",
+    );
+    fails(
+        "bodies = [\"rod\", \"tabel\"]\nstiffness = 1",
+        "31:18: there is no body `tabel`",
+        "did you mean `table`? (the bodies are `table` and `rod`)",
+    );
+    fails(
+        "bodies = [\"table\"]\nstiffness = 1",
+        "31:10: neither `table` nor the world moves freely",
+        "name a body that moves freely",
+    );
+    let wall = changed(PLANE, "name = \"rod\"", "name = \"wall\"\nkind = \"static\"");
+    let wall = changed(&wall, "mass = 1.0\ninertia = 0.002\n", "");
+    assert_error_after(
+        &wall,
+        &spring("bodies = [\"table\", \"wall\"]\nstiffness = 1"),
+        "30:10: neither `table` nor `wall` moves freely",
+        "name a body that moves freely",
+    );
+    fails(
+        "bodies = []\nstiffness = 1",
+        "31:10: 0 bodies are named, and one or two are possible",
+        "name the two bodies, or one that is joined to the world",
+    );
+    fails(
+        &format!("{rod}\nstiffness = 1\naxis = [0, 0]"),
+        "33:8: the axis has length 0.0 and must have length 1",
+        "write a vector of length 1",
+    );
+    fails(
+        &format!("{rod}\nstiffness = 1\npoints = [[0, 0]]"),
+        "33:10: 1 points are given, and two are needed",
+        "give the point of the first body and that of the second, or of the world",
+    );
+    fails(
+        &format!("{rod}\nstiffness = 1\npoints = [[0, 0], [1, 2, 3]]"),
+        "33:19: a point has 3 numbers, but in the plane it has two, [x, y]",
+        "write two, [x, y], or change `dimension`",
+    );
+    fails(
+        &format!("{rod}\nstiffness = 1\npoints = [[0, 0], [0, 1]]"),
+        "29:1: the points of spring `s` coincide at the start, and give it no rest length",
+        "give `rest-length`; with 0.0 the spring draws the two points together",
+    );
+    fails(
+        &format!("{rod}\nstifness = 1"),
+        "32:1: unknown key `stifness` in spring `s`",
+        "did you mean `stiffness`? (the keys here are `name`, `bodies`, `points`, `stiffness`, `damping`, `rest-length` and \
+         `axis`)",
+    );
+    let twice = spring(&format!("{rod}\nstiffness = 1\n{}", spring(&format!("{rod}\nstiffness = 1"))));
+    assert_error_after(
+        PLANE,
+        &twice,
+        "34:8: two springs are named `s`, numbers 1 and 2",
+        "give one of them another name",
+    );
+    let point = changed(PLANE, "name = \"rod\"", "name = \"rod\"\nkind = \"point\"");
+    let point = changed(&point, "inertia = 0.002\n", "");
+    assert_error_after(
+        &point,
+        &spring(&format!("{rod}\nstiffness = 1\npoints = [[0.1, 0], [0, 0]]")),
+        "33:11: body `rod` is a point, and a spring holds on to it at its origin",
+        "give zeros for this point, or make the body `kind = \"rigid\"`",
+    );
+    assert_error_after(
+        &point,
+        "[[torsion-spring]]\nname = \"t\"\nbodies = [\"rod\"]\nstiffness = 1",
+        "31:11: body `rod` is a point, which does not rotate",
+        "name a rigid body, or make this one `kind = \"rigid\"`",
+    );
+    for accepted in [
+        "stiffness = 1\nrest-length = 0.0\npoints = [[0, 0], [0, 1]]",
+        "stiffness = 1\nrest-length = -1.0\naxis = [0.6, 0.8]",
+        "damping = 1",
+    ] {
+        parse(&format!("{PLANE}{}\n", spring(&format!("{rod}\n{accepted}"))), "x.toml").unwrap();
+    }
+}
+
+#[test]
+fn torsion_springs() {
+    let plane = "[[torsion-spring]]\nname = \"t\"\nbodies = [\"rod\", \"table\"]\n";
+    assert_error_after(
+        PLANE,
+        &format!("{plane}stiffness = 1\naxis = [0, 0, 1]"),
+        "33:1: a torsion spring in the plane has no `axis`: it is about z",
+        "remove `axis`",
+    );
+    assert_error_after(
+        PLANE,
+        &format!("{plane}stiffness = -1"),
+        "32:13: the stiffness is -1.0 N m/rad",
+        "give zero or a positive number",
+    );
+    let space = "[[torsion-spring]]\nname = \"t\"\nbodies = [\"brick\"]\nstiffness = 1\n";
+    assert_error_after(
+        SPACE,
+        space.trim_end(),
+        "25:1: torsion spring `t` has no `axis`",
+        "give the axis of the rotation in axes of the first body, as in `axis = [0.0, 0.0, 1.0]`",
+    );
+    assert_error_after(
+        SPACE,
+        &format!("{space}axis = [0, 0, 0]"),
+        "29:8: the axis has length 0.0 and must have length 1",
+        "write a vector of length 1",
+    );
+    // Without a rest angle the spring is unloaded at the start, here two turns and a little.
+    let turned = changed(PLANE, "mass = 1.0", "angle = 13.0\nmass = 1.0");
+    let scene = parse(&format!("{turned}{plane}stiffness = 1\n"), "x.toml").unwrap().scene;
+    assert!((scene.torsion_springs[0].rest_angle.unwrap() - 13.0).abs() < 1e-14, "{:?}", scene.torsion_springs);
+}
+
+/// The length at the start is that at the start of the run, where a prescribed body may be elsewhere than at time 0.
+#[test]
+fn rest_lengths_are_those_at_the_start_of_the_run() {
+    let text = changed(PLANE, "step = 0.01", "step = 0.01\nstart = 0.5");
+    let hand = "[[body]]\nname = \"hand\"\nkind = \"prescribed\"\nmotion = { velocity = [2.0, 0.0] }\n";
+    let spring = "[[spring]]\nname = \"s\"\nbodies = [\"rod\", \"hand\"]\nstiffness = 1\n";
+    let scene = parse(&format!("{text}{hand}{spring}"), "x.toml").unwrap().scene;
+    // From (1, 0) to (0, 1).
+    assert!((scene.springs[0].rest_length.unwrap() - 2f64.sqrt()).abs() < 1e-15);
 }
 
 #[test]
@@ -1428,11 +1638,13 @@ fn schema_and_reference_page_know_every_key() {
                 tie-tolerance weak-pivot pivots-per-unknown paths record interval columns contact combine material friction restitution impact-law tangential-restitution pair materials \
                 body kind position angle angle-degrees orientation velocity angular-velocity mass inertia density group motion \
                 surface-velocity oscillation amplitude frequency phase shape half-plane half-space disc sphere capsule box \
+                ring cavity cylinder tube ellipse ellipsoid semi-axes \
                 normal offset radius length size force torque point axes from until dry-friction against rotational bound \
                 ignore bodies groups system coordinates units damping stiffness gap normal-drift tangents tangent-drift \
                 joint value row drift \
                 assemble fixed ball revolute prismatic cylindrical universal planar distance collide \
-                anchor anchors axis frames zero limits lower upper motor drive rate";
+                anchor anchors axis frames zero limits lower upper motor drive rate \
+                spring torsion-spring points rest-length rest-angle";
     let keys: BTreeSet<String> = keys.split_whitespace().map(str::to_owned).collect();
     assert_eq!(names, keys);
     for key in keys {

@@ -294,3 +294,113 @@ fn an_unsupported_pair_is_our_own_bug() {
     let cuboid = (Shape::Cuboid { half_extents: DVec3::ONE }, Pose::IDENTITY);
     touches_of(Dimension::Plane, &cuboid, &(Shape::Sphere { radius: 1.0 }, Pose::IDENTITY), FAR);
 }
+
+#[test]
+fn disc_in_a_ring() {
+    // Hole of radius 2 around (1, 0), disc of radius 0.5 at (1 + 0.6, 0.8): its centre is 1 away, the gap 2 - 0.5 - 1. The
+    // normal points to the middle of the hole.
+    let ring = (Shape::Cavity { radius: 2.0 }, Pose::planar(1.0, 0.0, 0.7));
+    let disc = (Shape::Sphere { radius: 0.5 }, Pose::planar(1.6, 0.8, 0.2));
+    let t = touches_of(Dimension::Plane, &disc, &ring, FAR);
+    assert_touch(find(&t, 0), 0.5, [-0.6, -0.8, 0.0], [1.9, 1.2, 0.0], [2.2, 1.6, 0.0]);
+    let t = touches_of(Dimension::Plane, &ring, &disc, FAR);
+    assert_touch(find(&t, 0), 0.5, [0.6, 0.8, 0.0], [2.2, 1.6, 0.0], [1.9, 1.2, 0.0]);
+    // In the middle up is as good as any other direction; beyond the wall the way out is back.
+    let t = touches_of(Dimension::Plane, &(Shape::Sphere { radius: 0.5 }, Pose::planar(1.0, 0.0, 0.0)), &ring, FAR);
+    assert_touch(find(&t, 0), 1.5, [0.0, 1.0, 0.0], [1.0, -0.5, 0.0], [1.0, -2.0, 0.0]);
+    let t = touches_of(Dimension::Plane, &(Shape::Sphere { radius: 0.5 }, Pose::planar(5.0, 0.0, 0.0)), &ring, FAR);
+    assert_touch(find(&t, 0), -2.5, [-1.0, 0.0, 0.0], [5.5, 0.0, 0.0], [3.0, 0.0, 0.0]);
+    // A bead is a disc of radius zero.
+    let t = touches_of(Dimension::Plane, &(Shape::Sphere { radius: 0.0 }, Pose::planar(1.0, -2.0, 0.0)), &ring, FAR);
+    assert_touch(find(&t, 0), 0.0, [0.0, 1.0, 0.0], [1.0, -2.0, 0.0], [1.0, -2.0, 0.0]);
+}
+
+#[test]
+fn capsule_and_box_in_a_cavity() {
+    // The ends of the capsule are at (±1, 0, -1): √2 from the middle.
+    let cavity = (Shape::Cavity { radius: 2.0 }, at(0.0, 0.0, 0.0));
+    let t = touches_of(Dimension::Space, &(capsule(1.0, 0.25), at(0.0, 0.0, -1.0)), &cavity, FAR);
+    assert_eq!(t.len(), 2);
+    let root = 0.5f64.sqrt();
+    assert!((find(&t, 0).gap - (1.75 - 2f64.sqrt())).abs() < 1e-15);
+    assert!((find(&t, 0).normal - DVec3::new(-root, 0.0, root)).length() < 1e-15);
+    assert!((find(&t, 1).normal - DVec3::new(root, 0.0, root)).length() < 1e-15);
+    // A corner at (1, 2, 2) is 3 from the middle: it stands out by one.
+    let t = touches_of(
+        Dimension::Space,
+        &(Shape::Cuboid { half_extents: DVec3::new(1.0, 2.0, 2.0) }, at(0.0, 0.0, 0.0)),
+        &cavity,
+        FAR,
+    );
+    assert_eq!(t.len(), 8);
+    let third = 1.0 / 3.0;
+    let wall = 2.0 * third;
+    assert_touch(find(&t, 0), -1.0, [-third, -wall, -wall], [1.0, 2.0, 2.0], [wall, 2.0 * wall, 2.0 * wall]);
+}
+
+#[test]
+fn sphere_in_a_tube_and_on_a_cylinder() {
+    // Both along y, after a quarter turn about z; the ball is 5 from the axis, along (0.6, 0, 0.8), and 7 along it.
+    let along_y = Pose::new(DVec3::ZERO, DQuat::from_rotation_z(FRAC_PI_2));
+    let ball = (Shape::Sphere { radius: 1.0 }, at(3.0, 7.0, 4.0));
+    let t = touches_of(Dimension::Space, &ball, &(Shape::Tube { radius: 8.0 }, along_y), FAR);
+    assert_touch(find(&t, 0), 2.0, [-0.6, 0.0, -0.8], [3.6, 7.0, 4.8], [4.8, 7.0, 6.4]);
+    let t = touches_of(Dimension::Space, &ball, &(Shape::Cylinder { radius: 2.0 }, along_y), FAR);
+    assert_touch(find(&t, 0), 2.0, [0.6, 0.0, 0.8], [2.4, 7.0, 3.2], [1.2, 7.0, 1.6]);
+    let t = touches_of(Dimension::Space, &(Shape::Cylinder { radius: 2.0 }, along_y), &ball, FAR);
+    assert_touch(find(&t, 0), 2.0, [-0.6, 0.0, -0.8], [1.2, 7.0, 1.6], [2.4, 7.0, 3.2]);
+    // On the axis of a tube, here along x, any direction does: up.
+    let ball = (Shape::Sphere { radius: 1.0 }, at(7.0, 0.0, 0.0));
+    let t = touches_of(Dimension::Space, &ball, &(Shape::Tube { radius: 8.0 }, at(0.0, 0.0, 0.0)), FAR);
+    assert_touch(find(&t, 0), 7.0, [0.0, 0.0, 1.0], [7.0, 0.0, -1.0], [7.0, 0.0, -8.0]);
+}
+
+#[test]
+fn ellipsoid_on_a_half_space() {
+    // Semi-axes 3, 1, 0.5, upright, its middle at height 2: 1.5 above the floor, at the pole.
+    let ellipsoid = Shape::Ellipsoid { semi_axes: DVec3::new(3.0, 1.0, 0.5) };
+    let floor = (Shape::HalfSpace { normal: DVec3::Z, offset: 0.0 }, at(0.0, 0.0, 0.0));
+    let t = touches_of(Dimension::Space, &(ellipsoid, at(1.0, 2.0, 2.0)), &floor, FAR);
+    assert_eq!(t.len(), 1);
+    assert_touch(find(&t, 0), 1.5, [0.0, 0.0, 1.0], [1.0, 2.0, 1.5], [1.0, 2.0, 0.0]);
+    // Against the slope n = (0.8, 0, 0.6): |(a_i n_i)| = |(2.4, 0, 0.3)| = √5.85, the lowest point at -(7.2, 0, 0.15)/√5.85.
+    let slope = (Shape::HalfSpace { normal: DVec3::new(0.8, 0.0, 0.6), offset: -5.0 }, at(0.0, 0.0, 0.0));
+    let t = touches_of(Dimension::Space, &(ellipsoid, at(0.0, 0.0, 0.0)), &slope, FAR);
+    let depth = 5.85f64.sqrt();
+    assert!((find(&t, 0).gap - (5.0 - depth)).abs() < 1e-15);
+    assert!((find(&t, 0).point_on_first - DVec3::new(-7.2, 0.0, -0.15) / depth).length() < 1e-15);
+    // In the plane the depth plays no part.
+    let ellipse = Shape::Ellipsoid { semi_axes: DVec3::new(3.0, 1.0, f64::NAN) };
+    let ground = (Shape::HalfSpace { normal: DVec3::Y, offset: 0.0 }, Pose::planar(0.0, 0.0, 0.0));
+    let t = touches_of(Dimension::Plane, &(ellipse, Pose::planar(0.0, 4.0, FRAC_PI_2)), &ground, FAR);
+    assert_touch(find(&t, 0), 1.0, [0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]);
+}
+
+#[test]
+fn every_pair_is_known_or_refused() {
+    let shapes = [
+        Shape::HalfSpace { normal: DVec3::Z, offset: 0.0 },
+        Shape::Sphere { radius: 0.5 },
+        capsule(0.5, 0.1),
+        Shape::Cuboid { half_extents: DVec3::ONE },
+        Shape::Ellipsoid { semi_axes: DVec3::new(1.0, 0.5, 0.3) },
+        Shape::Cavity { radius: 2.0 },
+        Shape::Cylinder { radius: 0.2 },
+        Shape::Tube { radius: 2.0 },
+    ];
+    let mut refused = 0;
+    for first in &shapes {
+        for second in &shapes {
+            assert_eq!(is_supported(first, second), is_supported(second, first));
+            if is_supported(first, second) {
+                let t = touches_of(Dimension::Space, &(*first, at(0.1, 0.0, 0.0)), &(*second, at(0.0, 0.2, 0.3)), FAR);
+                assert_eq!(t.is_empty(), first.is_infinite() && second.is_infinite(), "{first:?} {second:?}");
+            } else {
+                refused += 1;
+            }
+        }
+    }
+    // Box with sphere, capsule, box, ellipsoid, cylinder; ellipsoid with all but half-spaces: sphere, capsule, ellipsoid, cavity,
+    // cylinder, tube; capsule with cylinder. Those of a shape with itself count once, all others twice.
+    assert_eq!(refused, (4 * 2 + 1) + (5 * 2 + 1) + 2);
+}

@@ -8,7 +8,7 @@ use crate::body::BodyShape;
 use crate::broad_phase::BroadPhase;
 use crate::collide::{self, Touch};
 use crate::pose::Pose;
-use crate::shape::{Dimension, Shape};
+use crate::shape::Dimension;
 
 /// A normal closer to the vertical than this (sine of the angle) takes its first tangent along x.
 const VERTICAL_SINE: f64 = 1e-9;
@@ -29,7 +29,7 @@ impl Part {
         let mut parts = Vec::new();
         for (body, entry) in model.bodies.iter().enumerate() {
             for (number, shape) in entry.shapes.iter().enumerate() {
-                let bounding_radius = bounding_radius(&shape.placed.shape);
+                let bounding_radius = shape.placed.shape.bounding_radius();
                 parts.push(Self { body, number: number as u32, bounding_radius });
             }
         }
@@ -154,14 +154,5 @@ pub(super) fn tangent_directions(dimension: Dimension, normal: DVec3) -> [DVec3;
             let first = if length < VERTICAL_SINE { DVec3::X } else { across / length };
             [first, first.cross(normal)]
         }
-    }
-}
-
-fn bounding_radius(shape: &Shape) -> f64 {
-    match *shape {
-        Shape::HalfSpace { .. } => f64::INFINITY,
-        Shape::Sphere { radius } => radius,
-        Shape::Capsule { half_length, radius } => half_length + radius,
-        Shape::Cuboid { half_extents } => half_extents.length(),
     }
 }

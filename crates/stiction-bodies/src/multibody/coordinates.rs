@@ -57,7 +57,7 @@ impl SpinAxes {
         }
     }
 
-    fn to_world(self, orientation: DQuat, vector: DVec3) -> DVec3 {
+    pub(super) fn to_world(self, orientation: DQuat, vector: DVec3) -> DVec3 {
         match self {
             Self::Body => orientation * vector,
             Self::World => vector,
@@ -101,6 +101,11 @@ impl Coordinates {
             v_count += v_size;
         }
         Self { layout, q_count, v_count }
+    }
+
+    /// Whether the coordinates of the angular velocity of a body turn with it.
+    pub(super) fn spin_turns(&self, body: usize) -> bool {
+        matches!(self.layout[body], Layout::SpaceRigid { spin: SpinAxes::Body, .. })
     }
 
     pub(super) fn advance(&self, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
@@ -179,19 +184,31 @@ impl Multibody {
         }
     }
 
+    /// Angle of a body in the plane with all its turns, in radians.
+    pub(super) fn planar_angle(&self, body: usize, t: f64, q: &[f64]) -> f64 {
+        match self.coordinates.layout[body] {
+            Layout::PlaneRigid { q: i, .. } => q[i + 2],
+            _ => self.model.bodies[body].planar_angle_at(t),
+        }
+    }
+
     /// Velocity of the origin and angular velocity of a body, both in world axes, in m/s and rad/s.
     pub fn velocity(&self, body: usize, state: &State) -> (DVec3, DVec3) {
-        let v = &state.v;
+        self.velocity_at(body, state.t, &state.q, &state.v)
+    }
+
+    /// The same, of a state in parts.
+    pub(super) fn velocity_at(&self, body: usize, t: f64, q: &[f64], v: &[f64]) -> (DVec3, DVec3) {
         match self.coordinates.layout[body] {
             Layout::PlaneRigid { v: i, .. } => (DVec3::new(v[i], v[i + 1], 0.0), DVec3::new(0.0, 0.0, v[i + 2])),
             Layout::PlanePoint { v: i, .. } => (DVec3::new(v[i], v[i + 1], 0.0), DVec3::ZERO),
             Layout::SpaceRigid { v: i, spin, .. } => {
-                let orientation = self.pose(body, state.t, &state.q).orientation;
+                let orientation = self.pose(body, t, q).orientation;
                 (DVec3::from_slice(&v[i..]), spin.to_world(orientation, DVec3::from_slice(&v[i + 3..])))
             }
             Layout::SpacePoint { v: i, .. } => (DVec3::from_slice(&v[i..]), DVec3::ZERO),
             Layout::Fixed => match &self.model.bodies[body].kind {
-                BodyKind::Prescribed(motion) => (prescribed_velocity(motion, state.t), motion.angular_velocity),
+                BodyKind::Prescribed(motion) => (prescribed_velocity(motion, t), motion.angular_velocity),
                 _ => (DVec3::ZERO, DVec3::ZERO),
             },
         }

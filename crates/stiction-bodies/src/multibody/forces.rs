@@ -1,6 +1,6 @@
 //! Masses, gravity, gyroscopic torques and applied forces.
 
-use glamx::{DMat3, DVec3};
+use glamx::{DMat3, DQuat, DVec3};
 use stiction_dynamics::Inertia;
 
 use super::Multibody;
@@ -66,7 +66,7 @@ impl Multibody {
 
     pub(super) fn add_applied(&self, t: f64, q: &[f64], k: &mut [f64]) {
         for applied in &self.model.forces {
-            if !(applied.from <= t && t <= applied.until) {
+            if !applied.is_active(t) {
                 continue;
             }
             let pose = self.pose(applied.body, t, q);
@@ -75,16 +75,28 @@ impl Multibody {
                 ForceAxes::Body => (pose.transform_vector(applied.force), pose.transform_vector(applied.torque)),
             };
             let torque = torque + pose.transform_vector(applied.point).cross(force);
-            match self.coordinates.layout[applied.body] {
-                Layout::PlaneRigid { v, .. } => add(k, v, [force.x, force.y, torque.z]),
-                Layout::PlanePoint { v, .. } => add(k, v, [force.x, force.y]),
-                Layout::SpaceRigid { v, spin, .. } => {
-                    add(k, v, force.to_array());
-                    add(k, v + 3, spin.of_world(pose.orientation, torque).to_array());
-                }
-                Layout::SpacePoint { v, .. } => add(k, v, force.to_array()),
-                Layout::Fixed => {}
+            self.add_force(Some(applied.body), pose.orientation, force, torque, k);
+        }
+    }
+
+    /// Adds a force and a torque in world axes on a body with this orientation; the world and what does not move feel none.
+    pub(super) fn add_force(
+        &self,
+        body: Option<usize>,
+        orientation: DQuat,
+        force: DVec3,
+        torque: DVec3,
+        k: &mut [f64],
+    ) {
+        match body.map_or(Layout::Fixed, |body| self.coordinates.layout[body]) {
+            Layout::PlaneRigid { v, .. } => add(k, v, [force.x, force.y, torque.z]),
+            Layout::PlanePoint { v, .. } => add(k, v, [force.x, force.y]),
+            Layout::SpaceRigid { v, spin, .. } => {
+                add(k, v, force.to_array());
+                add(k, v + 3, spin.of_world(orientation, torque).to_array());
             }
+            Layout::SpacePoint { v, .. } => add(k, v, force.to_array()),
+            Layout::Fixed => {}
         }
     }
 }

@@ -120,7 +120,7 @@ impl Multibody {
         let frames = [joint.frames[0].in_world(&poses[0]), joint.frames[1].in_world(&poses[1])];
         let angle = |body: Option<usize>| match body.map(|body| (body, self.coordinates.layout[body])) {
             Some((_, Layout::PlaneRigid { q: i, .. })) => q[i + 2],
-            Some((body, Layout::Fixed)) => self.model.bodies[body].start_angle(t),
+            Some((body, Layout::Fixed)) => self.model.bodies[body].planar_angle_at(t),
             _ => 0.0,
         };
         Placed {

@@ -8,18 +8,25 @@ mod assemble;
 mod contacts;
 mod coordinates;
 mod dry_friction;
+mod force_jacobians;
 mod forces;
 mod joints;
 mod model;
 mod record;
 mod rows;
+mod springs;
 
+#[cfg(test)]
+mod spring_tests;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Mutex;
 
-use stiction_dynamics::{Contact, ContactId, ForceCause, FrictionElement, Inertia, Joint, MechanicalSystem, State};
+use stiction_dynamics::{
+    Contact, ContactId, ForceCause, ForceJacobians, FrictionElement, Inertia, JacobianKind, Joint, MechanicalSystem,
+    State,
+};
 
 use crate::error::BodyError;
 use crate::joint::JointRow;
@@ -97,6 +104,7 @@ impl MechanicalSystem for Multibody {
         self.add_gyroscopic(v, k);
         self.add_applied(t, q, k);
         self.add_motors(t, q, k);
+        self.add_springs(None, t, q, v, k);
     }
 
     fn force_by_cause(&self, cause: ForceCause, t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {
@@ -109,6 +117,7 @@ impl MechanicalSystem for Multibody {
                 self.add_motors(t, q, k);
             }
         }
+        self.add_springs(Some(cause), t, q, v, k);
     }
 
     fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
@@ -129,12 +138,20 @@ impl MechanicalSystem for Multibody {
         self.model.joints.iter().flat_map(|joint| joint.row_names(self.model.dimension)).collect()
     }
 
+    fn force_jacobians(&self, kind: JacobianKind, t: f64, q: &[f64], v: &[f64], out: &mut ForceJacobians) {
+        self.add_gyroscopic_jacobian(kind, v, out);
+        self.add_spring_jacobians(kind, t, q, v, out);
+        if kind == JacobianKind::Exact {
+            self.add_applied_jacobian(t, q, out);
+        }
+    }
+
     fn advance(&self, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
         self.coordinates.advance(q, v, h, out);
     }
 
     fn potential_energy(&self, t: f64, q: &[f64]) -> Option<f64> {
-        Some(self.gravity_energy(t, q))
+        Some(self.gravity_energy(t, q) + self.spring_energy(t, q))
     }
 
     fn column_names(&self) -> Vec<String> {

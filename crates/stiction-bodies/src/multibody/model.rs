@@ -9,7 +9,8 @@ use crate::collide;
 use crate::error::BodyError;
 use crate::joint::BodyJoint;
 use crate::material::MaterialTable;
-use crate::shape::{Dimension, Shape};
+use crate::shape::Dimension;
+use crate::spring::{Spring, TorsionSpring};
 
 /// How far an inertia may be from symmetric, relative to its largest entry. Too large: the mass matrix is not symmetric.
 /// Too small: an inertia that was turned into other axes is refused for its rounding.
@@ -32,6 +33,10 @@ pub struct MultibodyModel {
     pub dry_friction: Vec<DryFriction>,
     /// Joints.
     pub joints: Vec<BodyJoint>,
+    /// Springs and dampers between points.
+    pub springs: Vec<Spring>,
+    /// Springs and dampers of relative rotations.
+    pub torsion_springs: Vec<TorsionSpring>,
     /// Pairs of bodies that do not collide, beside those that a joint connects.
     pub ignored_pairs: Vec<(usize, usize)>,
     /// Pairs of groups whose bodies do not collide.
@@ -82,6 +87,7 @@ impl MultibodyModel {
         self.check_materials()?;
         self.check_forces()?;
         self.check_dry_friction()?;
+        self.check_springs()?;
         self.joints.iter().try_for_each(|joint| joint.check(self.dimension, &self.bodies))
     }
 
@@ -206,7 +212,7 @@ fn check_body(body: &Body, dimension: Dimension) -> Result<(), BodyError> {
     }
     for shape in &body.shapes {
         shape.placed.check(dimension).map_err(|source| BodyError::Shape { body: body.name.clone(), source })?;
-        if matches!(shape.placed.shape, Shape::HalfSpace { .. }) && body.kind.is_free() {
+        if shape.placed.shape.is_infinite() && body.kind.is_free() {
             let shape = shape.placed.shape.name(dimension);
             return Err(BodyError::InfiniteShape { body: body.name.clone(), shape });
         }

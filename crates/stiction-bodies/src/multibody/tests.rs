@@ -10,7 +10,7 @@ use crate::material::{CombinationRule, Material, MaterialTable, Surface};
 use crate::pose::Pose;
 use crate::shape::{Dimension, PlacedShape, Shape};
 
-fn body(name: &str, kind: BodyKind, shape: Shape) -> Body {
+pub(super) fn body(name: &str, kind: BodyKind, shape: Shape) -> Body {
     Body {
         name: name.into(),
         kind,
@@ -23,7 +23,7 @@ fn body(name: &str, kind: BodyKind, shape: Shape) -> Body {
     }
 }
 
-fn model(dimension: Dimension, bodies: Vec<Body>) -> MultibodyModel {
+pub(super) fn model(dimension: Dimension, bodies: Vec<Body>) -> MultibodyModel {
     MultibodyModel {
         dimension,
         gravity: if dimension == Dimension::Plane { DVec3::new(0.0, -9.81, 0.0) } else { DVec3::new(0.0, 0.0, -9.81) },
@@ -38,16 +38,18 @@ fn model(dimension: Dimension, bodies: Vec<Body>) -> MultibodyModel {
         forces: Vec::new(),
         dry_friction: Vec::new(),
         joints: Vec::new(),
+        springs: Vec::new(),
+        torsion_springs: Vec::new(),
         ignored_pairs: Vec::new(),
         ignored_groups: Vec::new(),
         group_names: vec!["default".into()],
     }
 }
 
-const SPHERE: Shape = Shape::Sphere { radius: 0.5 };
+pub(super) const SPHERE: Shape = Shape::Sphere { radius: 0.5 };
 const FLOOR: Shape = Shape::HalfSpace { normal: DVec3::Z, offset: 0.0 };
 
-fn rigid(mass: f64, inertia: DVec3) -> BodyKind {
+pub(super) fn rigid(mass: f64, inertia: DVec3) -> BodyKind {
     BodyKind::Rigid { mass, inertia: DMat3::from_diagonal(inertia) }
 }
 
@@ -263,4 +265,77 @@ fn missing_friction_and_bad_numbers_are_named() {
     assert!(refuse(|m| m.materials.materials[0].surface.restitution.normal = 1.5).contains("restitution is 1.5"));
     assert!(refuse(|m| m.bodies[0].shapes[0].placed.shape = FLOOR).contains("cannot move freely"));
     assert!(refuse(|m| m.bodies[0].shapes[0].placed.shape = Shape::Sphere { radius: -1.0 }).contains("`ball`"));
+}
+
+/// Rows against differences along `advance`, coordinate by coordinate, for every pair of shapes that has one smooth gap.
+#[test]
+fn rows_are_the_gradients_of_the_gaps() {
+    let ellipsoid = Shape::Ellipsoid { semi_axes: DVec3::new(0.3, 0.2, 0.1) };
+    let ball = Shape::Sphere { radius: 0.2 };
+    let capsule = Shape::Capsule { half_length: 0.3, radius: 0.1 };
+    let cuboid = Shape::Cuboid { half_extents: DVec3::new(0.3, 0.2, 0.1) };
+    let tilted = |v: DVec3| Shape::HalfSpace { normal: v.normalize(), offset: -0.4 };
+    let (space, plane) = (DVec3::new(0.2, -0.3, 0.9), DVec3::new(0.4, 0.9, 0.0));
+    let cases = [
+        (Dimension::Plane, ball, Shape::Cavity { radius: 1.5 }),
+        (Dimension::Plane, Shape::Sphere { radius: 0.0 }, Shape::Cavity { radius: 1.5 }),
+        (Dimension::Plane, capsule, Shape::Cavity { radius: 1.5 }),
+        (Dimension::Plane, cuboid, Shape::Cavity { radius: 1.5 }),
+        (Dimension::Plane, ellipsoid, tilted(plane)),
+        (Dimension::Plane, ball, SPHERE),
+        (Dimension::Space, ball, Shape::Cavity { radius: 1.5 }),
+        (Dimension::Space, cuboid, Shape::Cavity { radius: 1.5 }),
+        (Dimension::Space, ball, Shape::Tube { radius: 1.2 }),
+        (Dimension::Space, capsule, Shape::Tube { radius: 1.2 }),
+        (Dimension::Space, cuboid, Shape::Tube { radius: 1.2 }),
+        (Dimension::Space, ball, Shape::Cylinder { radius: 0.3 }),
+        (Dimension::Space, ellipsoid, tilted(space)),
+        (Dimension::Space, ball, SPHERE),
+    ];
+    for (dimension, first, second) in cases {
+        for inertia in [DVec3::splat(0.3), DVec3::new(0.2, 0.3, 0.4)] {
+            let mut moving = body("moving", rigid(1.0, inertia), first);
+            let mut still = body("still", BodyKind::Static, second);
+            let turn = |angle: f64| match dimension {
+                Dimension::Plane => DQuat::from_rotation_z(angle),
+                Dimension::Space => DQuat::from_scaled_axis(angle * DVec3::new(0.6, -0.5, 0.4)),
+            };
+            let z = if dimension == Dimension::Space { 0.3 } else { 0.0 };
+            moving.pose = Pose::new(DVec3::new(0.5, 0.7, z), turn(0.8));
+            moving.shapes[0].placed.position = DVec3::new(0.1, -0.05, 0.3 * z); // off the centre of mass
+            moving.shapes[0].placed.orientation = turn(-0.3);
+            still.pose = Pose::new(DVec3::new(0.1, -0.1, z / 2.0), turn(1.9));
+            let system = Multibody::new(model(dimension, vec![still, moving])).unwrap();
+            let (state, n) = (system.start(0.0), system.velocity_count());
+            let contacts_at = |direction: &[f64], h: f64| {
+                let (mut q, mut contacts) = (state.q.clone(), Vec::new());
+                system.advance(&state.q, direction, h, &mut q);
+                system.contacts(0.0, &q, f64::INFINITY, &mut contacts);
+                contacts
+            };
+            let contacts = contacts_at(&vec![0.0; n], 0.0);
+            assert!(!contacts.is_empty());
+            for (number, contact) in contacts.iter().enumerate() {
+                for i in 0..n {
+                    let mut direction = vec![0.0; n];
+                    direction[i] = 1.0;
+                    let step = 1e-5;
+                    let gap = |h: f64| contacts_at(&direction, h)[number].gap;
+                    // Curvatures of up to 1/0.1 m: 1e-9 of truncation, 1e-11 of rounding.
+                    let measured = (gap(step) - gap(-step)) / (2.0 * step);
+                    let computed = contact.normal.dot(&direction);
+                    assert!((measured - computed).abs() < 1e-8, "{first:?} {second:?} {i}: {measured} {computed}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn infinite_shapes_do_not_move_freely() {
+    for shape in [Shape::Cavity { radius: 1.0 }, Shape::Tube { radius: 1.0 }, Shape::Cylinder { radius: 1.0 }] {
+        let free = model(Dimension::Space, vec![body("hole", rigid(1.0, DVec3::ONE), shape)]);
+        let error = Multibody::new(free).unwrap_err().to_string();
+        assert!(error.contains("is infinite and cannot move freely"), "{error}");
+    }
 }

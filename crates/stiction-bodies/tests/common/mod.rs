@@ -62,6 +62,8 @@ pub fn model(dimension: Dimension, bodies: Vec<Body>) -> MultibodyModel {
         forces: Vec::new(),
         dry_friction: Vec::new(),
         joints: Vec::new(),
+        springs: Vec::new(),
+        torsion_springs: Vec::new(),
         ignored_pairs: Vec::new(),
         ignored_groups: Vec::new(),
         group_names: vec!["default".into()],

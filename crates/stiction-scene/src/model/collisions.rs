@@ -98,7 +98,7 @@ pub(super) fn check_pairs(model: &MultibodyModel) -> Result<(), Fault> {
                             names[0], first.name, names[1], second.name
                         );
                         let help = format!(
-                            "use other shapes (a box collides only with a half-plane or half-space), or let the two pass \
+                            "use other shapes (the reference of the scene format lists those that collide), or let the two pass \
                              through each other: `[[ignore]]` with `bodies = [\"{}\", \"{}\"]`",
                             first.name, second.name
                         );

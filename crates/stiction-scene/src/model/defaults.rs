@@ -1,13 +1,14 @@
 //! The defaults of a scene, written out.
 
-use stiction_bodies::Dimension;
+use stiction_bodies::{Dimension, MultibodyModel};
 
 use super::pose::normalised;
 use crate::scene::{KindName, Rotation, Scene};
 use crate::system_entry::SystemEntry;
 
-/// Fills in every default of a scene that [`model`](super::model()) has accepted, and normalises its quaternions.
-pub(crate) fn resolve(scene: &mut Scene) {
+/// Fills in every default of a scene that was accepted, and normalises its quaternions; `model` is what
+/// [`model`](super::model()) has made of its bodies.
+pub(crate) fn resolve(scene: &mut Scene, model: Option<&MultibodyModel>) {
     if let Some(system) = &mut scene.system {
         resolve_system(system);
     }
@@ -58,6 +59,14 @@ pub(crate) fn resolve(scene: &mut Scene) {
     }
     for element in &mut scene.dry_friction {
         element.point = element.point.take().or_else(zeros);
+    }
+    let Some(model) = model else { return };
+    for (entry, spring) in scene.springs.iter_mut().zip(&model.springs) {
+        entry.points = entry.points.take().or_else(|| Some(vec![zeros()?, zeros()?]));
+        entry.rest_length = Some(spring.rest_length);
+    }
+    for (entry, spring) in scene.torsion_springs.iter_mut().zip(&model.torsion_springs) {
+        entry.rest_angle = Some(spring.rest_angle);
     }
 }
 

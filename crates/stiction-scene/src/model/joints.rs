@@ -51,7 +51,7 @@ struct Subject<'a> {
 impl Subject<'_> {
     fn pose(&self, end: usize, t: f64) -> Pose {
         let body = if end == 0 { Some(self.ends.0) } else { self.ends.1 };
-        body.map_or(Pose::IDENTITY, |body| self.bodies[body].start_pose(t))
+        body.map_or(Pose::IDENTITY, |body| self.bodies[body].pose_at(t))
     }
 }
 
@@ -69,7 +69,7 @@ impl Reader<'_> {
             let message = format!("joint `{0}` has the name of body `{0}`", entry.name);
             return Err(place.key("name").fault(message, "give it another name: columns are named after both"));
         }
-        let ends = self.ends(&place, entry)?;
+        let ends = self.joint_ends(&place, entry)?;
         let (word, kind) = self.joint_kind(&place, entry)?;
         let subject = Subject { place: place.key(word), entry, kind, bodies, ends };
         let nothing = Given::default();
@@ -107,7 +107,7 @@ impl Reader<'_> {
     }
 
     /// The numbers of the two bodies.
-    fn ends(&self, place: &Place, entry: &JointEntry) -> Result<(usize, Option<usize>), Fault> {
+    fn joint_ends(&self, place: &Place, entry: &JointEntry) -> Result<(usize, Option<usize>), Fault> {
         let place = place.key("bodies");
         if !(1..=2).contains(&entry.bodies.len()) {
             let message = format!("joint `{}` has {} bodies", entry.name, entry.bodies.len());

@@ -13,6 +13,7 @@ mod names;
 mod pose;
 mod settings;
 mod shapes;
+mod springs;
 mod system;
 mod values;
 
@@ -47,6 +48,8 @@ pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<Multibo
     let forces = reader.forces()?;
     let dry_friction = reader.dry_friction()?;
     let joints = reader.joints(&bodies)?;
+    let springs = reader.springs(&bodies)?;
+    let torsion_springs = reader.torsion_springs(&bodies)?;
     let Ignored { pairs: ignored_pairs, groups: ignored_groups } = reader.ignored(&group_names)?;
     let model = MultibodyModel {
         dimension,
@@ -56,6 +59,8 @@ pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<Multibo
         forces,
         dry_friction,
         joints,
+        springs,
+        torsion_springs,
         ignored_pairs,
         ignored_groups,
         group_names,

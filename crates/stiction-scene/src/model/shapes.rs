@@ -1,11 +1,10 @@
 //! Shapes, their places on a body and their materials.
 
-use stiction_bodies::glamx::DVec3;
 use stiction_bodies::{BodyShape, Dimension, PlacedShape, Shape};
 
 use super::Reader;
 use super::values::{not_negative, positive};
-use crate::scene::{BodyEntry, ShapeEntry};
+use crate::scene::{BodyEntry, BoreEntry, ShapeEntry};
 use crate::scene_error::{Fault, Place, quoted};
 
 /// Contacts number the shapes of a body with twelve bits.
@@ -45,24 +44,27 @@ impl Reader<'_> {
     }
 
     fn shape(&self, place: &Place, entry: &ShapeEntry, body: &BodyEntry) -> Result<Shape, Fault> {
-        let keys: [(&'static str, bool, Dimension, &str); 4] = [
-            ("half-plane", entry.half_plane.is_some(), Dimension::Plane, "half-space"),
-            ("disc", entry.disc.is_some(), Dimension::Plane, "sphere"),
-            ("half-space", entry.half_space.is_some(), Dimension::Space, "half-plane"),
-            ("sphere", entry.sphere.is_some(), Dimension::Space, "disc"),
+        let (plane, space) = (Dimension::Plane, Dimension::Space);
+        // Key, whether it is given, where there is such a shape, and what stands for it elsewhere.
+        let keys: [(&'static str, bool, Option<Dimension>, &str); 12] = [
+            ("half-plane", entry.half_plane.is_some(), Some(plane), "half-space"),
+            ("disc", entry.disc.is_some(), Some(plane), "sphere"),
+            ("ring", entry.ring.is_some(), Some(plane), "cavity` or `tube"),
+            ("half-space", entry.half_space.is_some(), Some(space), "half-plane"),
+            ("sphere", entry.sphere.is_some(), Some(space), "disc"),
+            ("cavity", entry.cavity.is_some(), Some(space), "ring"),
+            ("cylinder", entry.cylinder.is_some(), Some(space), "disc"),
+            ("tube", entry.tube.is_some(), Some(space), "ring"),
+            ("capsule", entry.capsule.is_some(), None, ""),
+            ("box", entry.cuboid.is_some(), None, ""),
+            ("ellipse", entry.ellipse.is_some(), Some(plane), "ellipsoid"),
+            ("ellipsoid", entry.ellipsoid.is_some(), Some(space), "ellipse"),
         ];
         let here = if self.is_plane() { "in the plane" } else { "in space" };
-        let both = [("capsule", entry.capsule.is_some()), ("box", entry.cuboid.is_some())];
-        let given: Vec<&'static str> = keys
-            .iter()
-            .map(|&(key, is_given, ..)| (key, is_given))
-            .chain(both)
-            .filter_map(|(key, is_given)| is_given.then_some(key))
-            .collect();
-        let names = match self.dimension {
-            Dimension::Plane => "`half-plane`, `disc`, `capsule` or `box`",
-            Dimension::Space => "`half-space`, `sphere`, `capsule` or `box`",
-        };
+        let given: Vec<&'static str> = keys.iter().filter_map(|&(key, is_given, ..)| is_given.then_some(key)).collect();
+        let is_here = |home: Option<Dimension>| home.is_none_or(|home| home == self.dimension);
+        let known: Vec<&str> = keys.iter().filter(|key| is_here(key.2)).map(|key| key.0).collect();
+        let names = quoted(&known).replace(" and ", " or ");
         match given.as_slice() {
             [_] => {}
             [] => {
@@ -76,54 +78,58 @@ impl Reader<'_> {
                     .key_fault(message, "keep one, and give each other one its own `[[body.shape]]`"));
             }
         }
-        for (key, is_given, dimension, instead) in keys {
-            if is_given && dimension != self.dimension {
-                let message = format!("there is no {key} {here}");
-                return Err(place
-                    .key(key)
-                    .key_fault(message, format!("use `{instead}`; the shapes {here} are {names}")));
-            }
+        for (key, _, _, instead) in keys.into_iter().filter(|key| key.1 && !is_here(key.2)) {
+            let message = format!("there is no {key} {here}");
+            let help = format!("use `{instead}`; the shapes {here} are {names}");
+            return Err(place.key(key).key_fault(message, help));
         }
 
         let place = place.key(given[0]);
-        if let Some(entry) = entry.half_plane.as_ref().or(entry.half_space.as_ref()) {
-            if body.kind.is_free() {
-                let message = format!(
-                    "body `{}` of kind `{}` cannot have a {}, which is infinite",
-                    body.name,
-                    body.kind.word(),
-                    given[0]
-                );
-                let help = "make the body `kind = \"static\"` or `kind = \"prescribed\"`, or give it another shape";
-                return Err(place.key_fault(message, help));
+        let radius = |entry: &BoreEntry| positive(place.key("radius"), "the radius", entry.radius, "m");
+        let lengths = |key: &'static str, what: &str, values: &[f64]| {
+            let vector = self.vector(place.key(key), key, values)?;
+            for (axis, &length) in values.iter().enumerate() {
+                positive(place.key(key).index(axis), what, length, "m")?;
             }
+            // In the plane the depth plays no part.
+            Ok(if self.is_plane() { vector.with_z(vector.x) } else { vector })
+        };
+        let shape = if let Some(entry) = entry.half_plane.as_ref().or(entry.half_space.as_ref()) {
             let normal = self.unit_vector(place.key("normal"), "the normal", &entry.normal)?;
-            return Ok(Shape::HalfSpace { normal, offset: entry.offset });
-        }
-        if let Some(entry) = entry.disc.as_ref().or(entry.sphere.as_ref()) {
-            return Ok(Shape::Sphere { radius: positive(place.key("radius"), "the radius", entry.radius, "m")? });
-        }
-        if let Some(entry) = &entry.capsule {
+            Shape::HalfSpace { normal, offset: entry.offset }
+        } else if let Some(entry) = entry.disc.as_ref().or(entry.sphere.as_ref()) {
+            Shape::Sphere { radius: not_negative(place.key("radius"), "the radius", entry.radius, "m")? }
+        } else if let Some(entry) = entry.ring.as_ref().or(entry.cavity.as_ref()) {
+            Shape::Cavity { radius: radius(entry)? }
+        } else if let Some(entry) = &entry.cylinder {
+            Shape::Cylinder { radius: radius(entry)? }
+        } else if let Some(entry) = &entry.tube {
+            Shape::Tube { radius: radius(entry)? }
+        } else if let Some(entry) = &entry.capsule {
             let length = positive(place.key("length"), "the length", entry.length, "m")?;
             let radius = not_negative(place.key("radius"), "the radius", entry.radius, "m")?;
-            return Ok(Shape::Capsule { half_length: length / 2.0, radius });
+            Shape::Capsule { half_length: length / 2.0, radius }
+        } else if let Some(entry) = entry.ellipse.as_ref().or(entry.ellipsoid.as_ref()) {
+            Shape::Ellipsoid { semi_axes: lengths("semi-axes", "a semi-axis", &entry.semi_axes)? }
+        } else {
+            let size = &entry.cuboid.as_ref().expect("exactly one shape is given").size;
+            Shape::Cuboid { half_extents: lengths("size", "an edge of the box", size)? / 2.0 }
+        };
+        if shape.is_infinite() && body.kind.is_free() {
+            let message = format!(
+                "body `{}` of kind `{}` cannot have a {}, which is infinite",
+                body.name,
+                body.kind.word(),
+                given[0]
+            );
+            let help = "make the body `kind = \"static\"` or `kind = \"prescribed\"`, or give it another shape";
+            return Err(place.key_fault(message, help));
         }
-        let size = &entry.cuboid.as_ref().expect("exactly one shape is given").size;
-        let vector = self.vector(place.key("size"), "size", size)?;
-        for (axis, &edge) in size.iter().enumerate() {
-            positive(place.key("size").index(axis), "an edge of the box", edge, "m")?;
-        }
-        let depth = if self.is_plane() { 1.0 } else { vector.z };
-        Ok(Shape::Cuboid { half_extents: DVec3::new(vector.x, vector.y, depth) / 2.0 })
+        Ok(shape)
     }
 }
 
-/// Radius of a ball around the shape's origin that holds it, in metres; zero for a half-space.
+/// Radius of a ball around the shape's origin that holds it, in metres; zero for one that is infinite.
 pub(crate) fn extent(shape: &Shape) -> f64 {
-    match *shape {
-        Shape::HalfSpace { .. } => 0.0,
-        Shape::Sphere { radius } => radius,
-        Shape::Capsule { half_length, radius } => half_length + radius,
-        Shape::Cuboid { half_extents } => half_extents.length(),
-    }
+    if shape.is_infinite() { 0.0 } else { shape.bounding_radius() }
 }

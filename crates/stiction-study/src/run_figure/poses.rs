@@ -1,7 +1,7 @@
 //! Bodies at well-chosen times, as they look in the plane or along an axis of space.
 
 use stiction_bodies::glamx::DVec3;
-use stiction_bodies::{Body, Dimension, Multibody, Pose, Shape};
+use stiction_bodies::{Attachment, Body, BodyKind, Dimension, Multibody, Pose, Shape};
 
 use super::run_data::{BodyTrack, Impact, RunData};
 use super::{NOISE, RunFigureError, body_colour, brief, fastest};
@@ -160,6 +160,7 @@ fn panel(
             panel.outlines.extend(outlines);
         }
     }
+    panel.outlines.extend(springs(system, tracks, view, moments[last].row, times[moments[last].row]));
     let trails = drawn.iter().filter(|track| track.is_free).take(MOST_TRAILS);
     for track in trails.filter(|_| moments.len() > 1) {
         let points = track.poses.iter().map(|pose| view.project(pose.position)).collect();
@@ -255,10 +256,9 @@ fn ramp(base: Colour, share: f64) -> Colour {
 /// Radius of a circle around the origin of the body that holds its finite shapes, in metres.
 fn radius(body: &Body) -> f64 {
     let reach = |shape: &Shape| match *shape {
-        Shape::HalfSpace { .. } => 0.0,
-        Shape::Sphere { radius } => radius,
-        Shape::Capsule { half_length, radius } => half_length + radius,
-        Shape::Cuboid { half_extents } => half_extents.length(),
+        Shape::HalfSpace { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } => 0.0,
+        Shape::Cavity { radius } => radius,
+        _ => shape.bounding_radius(),
     };
     body.shapes.iter().map(|shape| shape.placed.position.length() + reach(&shape.placed.shape)).fold(0.0, f64::max)
 }
@@ -344,14 +344,22 @@ fn labelled(moments: &[Moment]) -> Vec<usize> {
 fn outlines(body: &Body, pose: &Pose, view: View, colour: Colour, is_last: bool) -> Vec<Outline> {
     let stroke = Some(Stroke { colour, width: if is_last { 1.5 } else { 1.0 }, dashed: false });
     let fill = Some((colour, if is_last { 0.22 } else { 0.06 }));
-    let turns = !matches!(body.kind, stiction_bodies::BodyKind::Point { .. });
+    let turns = matches!(body.kind, BodyKind::Rigid { .. } | BodyKind::Prescribed(_));
     let mut outlines = Vec::new();
     for shape in &body.shapes {
         let world = shape.placed.world_pose(pose);
         let centre = view.project(world.position);
         let mut add = |outline: Outline| outlines.push(outline);
         match shape.placed.shape {
-            Shape::HalfSpace { .. } => {}
+            // Infinite ones are drawn where they stand, and a point is a dot.
+            Shape::HalfSpace { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } => {}
+            Shape::Sphere { radius: 0.0 } => {}
+            Shape::Cavity { radius } => add(Outline { stroke, hatched: true, ..Outline::disc(centre, radius) }),
+            Shape::Ellipsoid { semi_axes } => {
+                add(Outline { points: silhouette(&world, semi_axes, view), fill, stroke, ..Outline::default() });
+                let tip = view.project(world.transform_point(semi_axes.with_y(0.0).with_z(0.0)));
+                add(Outline { points: vec![centre, tip], closed: false, stroke, ..Outline::default() });
+            }
             Shape::Sphere { radius } => {
                 add(Outline { fill, stroke, ..Outline::disc(centre, radius) });
                 if turns {
@@ -393,6 +401,50 @@ fn outlines(body: &Body, pose: &Pose, view: View, colour: Colour, is_last: bool)
     outlines
 }
 
+/// The springs between points as they are in a row of the states, at time `t`: zigzag lines.
+fn springs(system: &Multibody, tracks: &[BodyTrack], view: View, row: usize, t: f64) -> Vec<Outline> {
+    let point = |end: &Attachment| {
+        let pose = end.body.map_or(Pose::IDENTITY, |body| {
+            let track = tracks.iter().find(|track| track.body == body && !track.poses.is_empty());
+            track.map_or_else(|| system.model().bodies[body].pose_at(t), |track| track.poses[row])
+        });
+        view.project(pose.transform_point(end.point))
+    };
+    let stroke = Some(Stroke { colour: Colour::GREY, width: 1.0, dashed: false });
+    let lines = system.model().springs.iter().map(|spring| zigzag(point(&spring.first), point(&spring.second)));
+    lines.map(|points| Outline { points, closed: false, stroke, ..Outline::default() }).collect()
+}
+
+/// A line from `a` to `b` with teeth in its middle part.
+fn zigzag(a: (f64, f64), b: (f64, f64)) -> Vec<(f64, f64)> {
+    const TEETH: usize = 16;
+    // The straight part at each end, and the height of the teeth, as shares of the length.
+    let (straight, height) = (0.2, 0.025);
+    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
+    let at = |along: f64, across: f64| (a.0 + along * dx - across * dy, a.1 + along * dy + across * dx);
+    let tooth = |i: usize| {
+        let along = straight + (1.0 - 2.0 * straight) * (i as f64 + 0.5) / TEETH as f64;
+        at(along, if i % 2 == 0 { height } else { -height })
+    };
+    let ends = [at(0.0, 0.0), at(straight, 0.0)];
+    ends.into_iter().chain((0..TEETH).map(tooth)).chain([at(1.0 - straight, 0.0), b]).collect()
+}
+
+/// The outline of an ellipsoid, seen from afar.
+///
+/// Its shadow on the picture is the ellipse of all $x$ with $x^T Q^{-1} x \le 1$, where $Q = P R A^2 R^T P^T$ with the axes of the
+/// picture as rows of $P$ and the semi-axes in $A$; a factor $L L^T = Q$ takes the unit circle to its rim.
+fn silhouette(pose: &Pose, semi_axes: DVec3, view: View) -> Vec<(f64, f64)> {
+    const CORNERS: usize = 72;
+    let centre = view.project(pose.position);
+    let columns = [0, 1, 2].map(|i| view.project(semi_axes[i] * pose.transform_vector(DVec3::AXES[i])));
+    let sum = |term: &dyn Fn(&(f64, f64)) -> f64| columns.iter().map(term).sum::<f64>();
+    let (xx, xy, yy) = (sum(&|c| c.0 * c.0), sum(&|c| c.0 * c.1), sum(&|c| c.1 * c.1));
+    let l = (xx.sqrt(), xy / xx.sqrt(), (yy - xy * xy / xx).max(0.0).sqrt());
+    let angles = (0..CORNERS).map(|i| std::f64::consts::TAU * i as f64 / CORNERS as f64);
+    angles.map(|angle| (centre.0 + l.0 * angle.cos(), centre.1 + l.1 * angle.cos() + l.2 * angle.sin())).collect()
+}
+
 /// A half-plane of the picture: `normal`·x ≥ `offset` is free.
 struct Wall {
     normal: (f64, f64),
@@ -405,26 +457,57 @@ impl Wall {
     }
 }
 
+/// A cylinder or tube without ends: a circle along its axis, two lines from elsewhere.
+fn round_bar(pose: &Pose, radius: f64, is_hole: bool, view: View, size: f64) -> Vec<Outline> {
+    let centre = view.project(pose.position);
+    let (x, y) = view.project(pose.transform_vector(DVec3::X));
+    let length = x.hypot(y);
+    let stroke = Some(Stroke { colour: Colour::GREY, width: 1.2, dashed: false });
+    let fill = if is_hole { None } else { Some((Colour::GREY, 0.06)) };
+    if length <= EDGE_ON {
+        return vec![Outline { fill, stroke, hatched: is_hole, ..Outline::disc(centre, radius) }];
+    }
+    let (along, across) = ((x / length, y / length), (-y / length * radius, x / length * radius));
+    let point = |s: f64, side: f64| {
+        let s = s * LONG_WALL * (size + radius);
+        (centre.0 + s * along.0 + side * across.0, centre.1 + s * along.1 + side * across.1)
+    };
+    let corners = [point(1.0, -1.0), point(1.0, 1.0), point(-1.0, 1.0), point(-1.0, -1.0)];
+    if is_hole {
+        // The solid lies on the right-hand side.
+        let wall = |from, to| Outline { background: true, ..Outline::wall(from, to) };
+        return vec![wall(corners[1], corners[2]), wall(corners[3], corners[0])];
+    }
+    vec![Outline { points: corners.to_vec(), fill, stroke, background: true, ..Outline::default() }]
+}
+
 /// What stands still, or runs without leaving its place: half-planes as hatched lines, other shapes in grey.
 fn standing(system: &Multibody, view: View, t: f64, moving: &Panel) -> Vec<Outline> {
     let model = system.model();
     let mut outlines_of_bodies = Vec::new();
     let mut walls = Vec::new();
+    let mut long = Vec::new();
     for (number, body) in model.bodies.iter().enumerate().filter(|(_, body)| !body.kind.is_free()) {
         let pose = system.pose(number, t, &[]);
         for shape in &body.shapes {
-            let Shape::HalfSpace { normal, offset } = shape.placed.shape else { continue };
             let world = shape.placed.world_pose(&pose);
-            let out = world.transform_vector(normal);
-            if out.dot(view.towards_eye).abs() > EDGE_ON {
-                continue;
+            match shape.placed.shape {
+                Shape::HalfSpace { normal, offset } => {
+                    let out = world.transform_vector(normal);
+                    if out.dot(view.towards_eye).abs() > EDGE_ON {
+                        continue;
+                    }
+                    let normal_seen = view.project(out);
+                    let (x, y) = view.project(world.transform_point(normal * offset));
+                    walls.push(Wall { normal: normal_seen, offset: normal_seen.0 * x + normal_seen.1 * y });
+                }
+                Shape::Cylinder { radius } => long.push((world, radius, false)),
+                Shape::Tube { radius } => long.push((world, radius, true)),
+                _ => {}
             }
-            let normal_seen = view.project(out);
-            let (x, y) = view.project(world.transform_point(normal * offset));
-            walls.push(Wall { normal: normal_seen, offset: normal_seen.0 * x + normal_seen.1 * y });
         }
         let is_standing = match &body.kind {
-            stiction_bodies::BodyKind::Prescribed(motion) => {
+            BodyKind::Prescribed(motion) => {
                 motion.velocity == DVec3::ZERO && motion.angular_velocity == DVec3::ZERO && motion.oscillation.is_none()
             }
             _ => true,
@@ -447,6 +530,8 @@ fn standing(system: &Multibody, view: View, t: f64, moving: &Panel) -> Vec<Outli
     let centre = (0.5 * (low.0 + high.0), 0.5 * (low.1 + high.1));
     let size = (high.0 - low.0).hypot(high.1 - low.1).max(f64::MIN_POSITIVE);
 
+    outlines_of_bodies
+        .extend(long.iter().flat_map(|(pose, radius, is_hole)| round_bar(pose, *radius, *is_hole, view, size)));
     for (i, wall) in walls.iter().enumerate() {
         let (nx, ny) = wall.normal;
         let height = wall.height(centre);
@@ -485,4 +570,43 @@ fn standing(system: &Multibody, view: View, t: f64, moving: &Panel) -> Vec<Outli
         outlines_of_bodies.push(Outline { background, ..Outline::wall(point(from), point(to)) });
     }
     outlines_of_bodies
+}
+
+#[cfg(test)]
+mod tests {
+    use stiction_bodies::glamx::DQuat;
+
+    use super::*;
+
+    #[test]
+    fn silhouettes_by_hand() {
+        let extent = |points: &[(f64, f64)], pick: fn(&(f64, f64)) -> f64| {
+            let values = || points.iter().map(pick);
+            (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
+        };
+        let near = |(a, b): (f64, f64), (c, d): (f64, f64)| (a - c).abs() < 5e-3 && (b - d).abs() < 5e-3;
+        let semi_axes = DVec3::new(3.0, 1.0, 0.5);
+        // From above 3 by 1; from the front 3 by 0.5; after a turn of 30 degrees about y, √(9 cos² + 0.25 sin²) wide and
+        // √(9 sin² + 0.25 cos²) high. The corners miss the extremes by up to 1 - cos 2.5 degrees, 0.1 %.
+        let pose = Pose::new(DVec3::new(1.0, 2.0, 3.0), DQuat::IDENTITY);
+        let points = silhouette(&pose, semi_axes, View::new(0, 1));
+        assert!(near(extent(&points, |p| p.0), (-2.0, 4.0)) && near(extent(&points, |p| p.1), (1.0, 3.0)));
+        let tilted = Pose::new(DVec3::ZERO, DQuat::from_rotation_y(std::f64::consts::FRAC_PI_6));
+        let points = silhouette(&tilted, semi_axes, View::new(0, 2));
+        let (x, z) = ((9.0 * 0.75 + 0.25 * 0.25f64).sqrt(), (9.0 * 0.25 + 0.25 * 0.75f64).sqrt());
+        assert!(near(extent(&points, |p| p.0), (-x, x)) && near(extent(&points, |p| p.1), (-z, z)), "{points:?}");
+    }
+
+    #[test]
+    fn tubes_are_walls_on_both_sides_or_a_circle() {
+        let along_x = Pose::new(DVec3::new(0.0, 0.0, 1.0), DQuat::IDENTITY);
+        let walls = round_bar(&along_x, 0.5, true, View::new(0, 2), 1.0);
+        // The solid lies on the right-hand side: the lower wall runs to the right, the upper one to the left.
+        let mut runs: Vec<(f64, bool)> = walls.iter().map(|w| (w.points[0].1, w.points[0].0 < w.points[1].0)).collect();
+        runs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        assert_eq!(runs, [(0.5, true), (1.5, false)]);
+        let circle = round_bar(&along_x, 0.5, true, View::new(1, 2), 1.0);
+        assert!(circle.len() == 1 && circle[0].hatched && circle[0].points.len() > 20);
+        assert!(round_bar(&along_x, 0.5, false, View::new(0, 2), 1.0)[0].fill.is_some());
+    }
 }

@@ -1,0 +1,187 @@
+//! Springs and dampers.
+
+use stiction_bodies::glamx::DVec3;
+use stiction_bodies::{Attachment, Body, Pose, Spring, TorsionSpring};
+
+use super::Reader;
+use super::names::{plain_name, unique};
+use super::values::not_negative;
+use crate::scene::{KindName, SpringEntry, TorsionSpringEntry};
+use crate::scene_error::{Fault, Place};
+
+/// Points that are closer than this at the start, in metres, coincide: their distance is rounding, and no rest length. Too
+/// large: short springs need a rest length in the file. Too small: rounding makes a rest length.
+const COINCIDENCE: f64 = 1e-9;
+
+impl Reader<'_> {
+    /// The springs; `bodies` tell where they start.
+    pub(super) fn springs(&self, bodies: &[Body]) -> Result<Vec<Spring>, Fault> {
+        let entries = &self.scene.springs;
+        unique("spring", "springs", entries.iter().map(|entry| entry.name.as_str()))?;
+        entries.iter().enumerate().map(|(index, entry)| self.spring(index, entry, bodies)).collect()
+    }
+
+    fn spring(&self, index: usize, entry: &SpringEntry, bodies: &[Body]) -> Result<Spring, Fault> {
+        let place = Place::top("spring").index(index);
+        plain_name(place.key("name"), "a spring", &entry.name)?;
+        let [first, second] = self.spring_ends(&place, &entry.bodies)?;
+        self.check_strength(&place, "spring", &entry.name, entry.stiffness, entry.damping, ["N/m", "N s/m"])?;
+        let points = match entry.points.as_deref() {
+            None => [DVec3::ZERO; 2],
+            Some([a, b]) => {
+                let point = |number: usize, values| self.vector(place.key("points").index(number), "a point", values);
+                [point(0, a)?, point(1, b)?]
+            }
+            Some(list) => {
+                let message = format!("{} points are given, and two are needed", list.len());
+                let help = "give the point of the first body and that of the second, or of the world";
+                return Err(place.key("points").fault(message, help));
+            }
+        };
+        for (number, (body, point)) in [first, second].into_iter().zip(points).enumerate() {
+            if let Some(body) = body.map(|body| &self.scene.bodies[body])
+                && body.kind == KindName::Point
+                && point != DVec3::ZERO
+            {
+                let message = format!("body `{}` is a point, and a spring holds on to it at its origin", body.name);
+                let help = "give zeros for this point, or make the body `kind = \"rigid\"`";
+                return Err(place.key("points").index(number).fault(message, help));
+            }
+        }
+        let axis = match &entry.axis {
+            Some(axis) => Some(self.unit_vector(place.key("axis"), "the axis", axis)?),
+            None => None,
+        };
+        let [first, second] =
+            [Attachment { body: first, point: points[0] }, Attachment { body: second, point: points[1] }];
+        let at_start = |end: Attachment| self.pose_at_start(end.body, bodies).transform_point(end.point);
+        let d = at_start(first) - at_start(second);
+        let rest_length = match (entry.rest_length, axis) {
+            (Some(length), None) => not_negative(place.key("rest-length"), "the rest length", length, "m")?,
+            (Some(length), Some(_)) => length,
+            (None, Some(axis)) => axis.dot(d),
+            (None, None) if d.length() < COINCIDENCE => {
+                let message =
+                    format!("the points of spring `{}` coincide at the start, and give it no rest length", entry.name);
+                return Err(
+                    place.fault(message, "give `rest-length`; with 0.0 the spring draws the two points together")
+                );
+            }
+            (None, None) => d.length(),
+        };
+        Ok(Spring {
+            name: entry.name.clone(),
+            first,
+            second,
+            stiffness: entry.stiffness,
+            damping: entry.damping,
+            rest_length,
+            axis,
+        })
+    }
+
+    /// The torsion springs; `bodies` tell where they start.
+    pub(super) fn torsion_springs(&self, bodies: &[Body]) -> Result<Vec<TorsionSpring>, Fault> {
+        let entries = &self.scene.torsion_springs;
+        unique("torsion-spring", "torsion springs", entries.iter().map(|entry| entry.name.as_str()))?;
+        entries.iter().enumerate().map(|(index, entry)| self.torsion_spring(index, entry, bodies)).collect()
+    }
+
+    fn torsion_spring(
+        &self,
+        index: usize,
+        entry: &TorsionSpringEntry,
+        bodies: &[Body],
+    ) -> Result<TorsionSpring, Fault> {
+        let place = Place::top("torsion-spring").index(index);
+        plain_name(place.key("name"), "a torsion spring", &entry.name)?;
+        let [first, second] = self.spring_ends(&place, &entry.bodies)?;
+        let first = first.expect("the first body is named");
+        for (number, body) in [Some(first), second].into_iter().flatten().enumerate() {
+            let body = &self.scene.bodies[body];
+            if body.kind == KindName::Point {
+                let message = format!("body `{}` is a point, which does not rotate", body.name);
+                let help = "name a rigid body, or make this one `kind = \"rigid\"`";
+                return Err(place.key("bodies").index(number).fault(message, help));
+            }
+        }
+        let units = ["N m/rad", "N m s/rad"];
+        self.check_strength(&place, "torsion spring", &entry.name, entry.stiffness, entry.damping, units)?;
+        let axis = match (&entry.axis, self.is_plane()) {
+            (None, true) => DVec3::Z,
+            (Some(axis), false) => self.unit_vector(place.key("axis"), "the axis", axis)?,
+            (Some(_), true) => {
+                let message = "a torsion spring in the plane has no `axis`: it is about z";
+                return Err(place.key("axis").key_fault(message, "remove `axis`"));
+            }
+            (None, false) => {
+                let message = format!("torsion spring `{}` has no `axis`", entry.name);
+                let help = "give the axis of the rotation in axes of the first body, as in `axis = [0.0, 0.0, 1.0]`";
+                return Err(place.fault(message, help));
+            }
+        };
+        let mut spring = TorsionSpring {
+            name: entry.name.clone(),
+            first,
+            second,
+            axis,
+            stiffness: entry.stiffness,
+            damping: entry.damping,
+            rest_angle: 0.0,
+        };
+        spring.rest_angle = match entry.rest_angle {
+            Some(angle) => angle,
+            None => spring.angle_at_start(self.dimension, bodies, self.scene.run.start),
+        };
+        Ok(spring)
+    }
+
+    fn pose_at_start(&self, body: Option<usize>, bodies: &[Body]) -> Pose {
+        body.map_or(Pose::IDENTITY, |body| bodies[body].pose_at(self.scene.run.start))
+    }
+
+    /// The two bodies of a spring, one of which moves freely; none for the world.
+    fn spring_ends(&self, place: &Place, names: &[String]) -> Result<[Option<usize>; 2], Fault> {
+        let place = place.key("bodies");
+        let (first, second) = match names {
+            [first] => (first, None),
+            [first, second] => (first, Some(second)),
+            _ => {
+                let message = format!("{} bodies are named, and one or two are possible", names.len());
+                return Err(place.fault(message, "name the two bodies, or one that is joined to the world"));
+            }
+        };
+        let first_body = self.body(place.index(0), first)?;
+        let second_body = second.map(|name| self.body(place.index(1), name)).transpose()?;
+        if second_body == Some(first_body) {
+            let message = format!("body `{first}` is at both ends");
+            return Err(place.index(1).fault(message, "name another body, or only this one to join it to the world"));
+        }
+        let is_free = |body: usize| self.scene.bodies[body].kind.is_free();
+        if !is_free(first_body) && !second_body.is_some_and(is_free) {
+            let other = second.map_or_else(|| "the world".to_owned(), |name| format!("`{name}`"));
+            let message = format!("neither `{first}` nor {other} moves freely");
+            return Err(place.fault(message, "name a body that moves freely"));
+        }
+        Ok([Some(first_body), second_body])
+    }
+
+    /// Stiffness and damping: not negative, and not both zero.
+    fn check_strength(
+        &self,
+        place: &Place,
+        what: &str,
+        name: &str,
+        stiffness: f64,
+        damping: f64,
+        [stiffness_unit, damping_unit]: [&str; 2],
+    ) -> Result<(), Fault> {
+        not_negative(place.key("stiffness"), "the stiffness", stiffness, stiffness_unit)?;
+        not_negative(place.key("damping"), "the damping", damping, damping_unit)?;
+        if stiffness == 0.0 && damping == 0.0 {
+            let message = format!("{what} `{name}` has neither stiffness nor damping");
+            return Err(place.fault(message, "give `stiffness`, `damping` or both"));
+        }
+        Ok(())
+    }
+}
