@@ -124,6 +124,18 @@ mod tests {
     }
 
     #[test]
+    fn large_joint_impulses_do_not_hide_a_rate() {
+        // The link twice, the second time with another rate: impulses that cancel, however large, make neither right.
+        let (mut problem, mut solution) = linked(1.0, 1.0, 1.0);
+        problem.joints.push(JointCondition { bias: 1e-3, ..problem.joints[0].clone() });
+        for impulse in [0.0, 1e3, 1e12] {
+            solution.joints = vec![-3.0 + impulse, -impulse];
+            let residual = joint_residual(&problem, &solution, &mut Default::default());
+            assert!((residual - 0.001 / 4.0).abs() < 1e-6, "{impulse:e}: {residual:e}");
+        }
+    }
+
+    #[test]
     fn a_joint_between_bodies_that_cannot_move_holds_or_does_not() {
         let (mut problem, mut solution) = linked(1.0, 1.0, 1.0);
         problem.joints.push(JointCondition { row: Row::new(), bias: 0.0 });
