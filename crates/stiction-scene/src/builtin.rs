@@ -19,7 +19,7 @@ macro_rules! builtin {
     };
 }
 
-const ALL: [BuiltinScene; 12] = [
+const ALL: [BuiltinScene; 13] = [
     builtin!("rod", "The falling, spinning rod of Stewart and Trinkle (1996)"),
     builtin!("sliding-block", "A block that slides to a stop, against the exact distance"),
     builtin!("incline", "A block that must not creep, at 99 % of the friction limit"),
@@ -32,6 +32,7 @@ const ALL: [BuiltinScene; 12] = [
     builtin!("newton-cradle", "A row of balls by the simultaneous impact law"),
     builtin!("superball", "A superball turns its spin around at every bounce"),
     builtin!("andrews", "Andrews' squeezing mechanism: three loops under a constant torque"),
+    builtin!("bricard", "Bricard's linkage moves although its hinges leave it no freedom by count"),
 ];
 
 /// All built-in scenes.
