@@ -37,7 +37,7 @@
 //! Where joint and tangent rows depend on each other (several coplanar contacts of one body), $A$ is singular, whatever $\rho$ is. Then
 //! all rows are relaxed, $A + \varepsilon \operatorname{diag} A$ and $N + \varepsilon \operatorname{diag} N$, the paper's "constraint
 //! relaxation", and the error that this makes is taken back by repeating with $a - \varepsilon \operatorname{diag} A \cdot x$ and
-//! $b - \varepsilon \operatorname{diag} N \cdot \lambda_n$, with the last forces. The normals belong to it: with them unrelaxed, the normal
+//! $b - \varepsilon \operatorname{diag} N \cdot \lambda_n$, with the last forces; where this is slow, with a smaller $\varepsilon$. The normals belong to it: with them unrelaxed, the normal
 //! forces of a redundant contact may jump from one choice to another at every repetition, and their friction with them. A least-norm
 //! elimination would be shorter, and wrong: it prescribes how the friction is shared before it is known which contact has reached its
 //! bound.
@@ -54,15 +54,25 @@ use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution, Row};
 /// Number of lines in space when nothing else is said: the octagon, circumscribed.
 const DEFAULT_LINES: usize = 4;
 
-/// Relaxation $\varepsilon$ of redundant rows, relative to their diagonal. Too large: more repetitions until its error is gone. Too
-/// small: the problem of the repetition is as good as singular, and Lemke's method works with rounding noise.
+/// Relaxation $\varepsilon$ of redundant rows, relative to their diagonal, at first. Too large: more repetitions until its error is gone.
+/// Too small: the problem of the repetition is as good as singular, and Lemke's method works with rounding noise.
 const RELAXATION: f64 = 1e-3;
 
+/// Where repetitions are slow, the relaxation becomes smaller by this factor, as long as it is above this value.
+const LESS_RELAXED: f64 = 0.1;
+const SMALLEST_RELAXATION: f64 = 2e-6;
+
+/// Slow repetitions after which the relaxation becomes smaller. Too few: it is small before the active set is right, and Lemke's
+/// method has the harder problem. Too many: repetitions in vain.
+const PATIENCE: usize = 3;
+
 /// Repetitions of the relaxed problem, at most. Each takes the error down by about $\varepsilon$ over the smallest eigenvalue of the
-/// scaled rows once the active set is right: a handful for a box on the floor or a tower.
+/// scaled rows once the active set is right: a handful for a box on the floor or a low tower, more for a high one, whose smallest
+/// eigenvalue is that of a slender beam.
 const RELAXED_SOLVES: usize = 120;
 
-/// A repetition that does not reduce the residual by this factor was the last, provided that the residual is within the tolerance.
+/// A repetition that does not reduce the residual by this factor is slow. It is the last, provided that the residual was within the
+/// tolerance before.
 const WORTH_REPEATING: f64 = 0.5;
 
 /// Settings of the phantom inertia method.
@@ -385,14 +395,21 @@ impl PhantomInertia {
     ) -> Result<(), ContactError> {
         let Self { stated, lcp, lemke, answer, free, offset, candidate, start, .. } = self;
         let settings = &self.settings.lemke;
-        stated.relax();
-        match stated.eliminate(problem, lcp) {
-            Ok(()) => {}
-            Err(ProblemError::SingularFreeBlock { .. }) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        }
+        let (mut epsilon, mut slow, mut last) = (RELAXATION, 0, f64::INFINITY);
         let mut pivots = solution.report.iterations;
         for repetition in 0..RELAXED_SOLVES {
+            let is_too_slow = slow >= PATIENCE && epsilon > SMALLEST_RELAXATION;
+            if is_too_slow {
+                (epsilon, slow) = (LESS_RELAXED * epsilon, 0);
+            }
+            if repetition == 0 || is_too_slow {
+                stated.relax(epsilon);
+                match stated.eliminate(problem, lcp) {
+                    Ok(()) => {}
+                    Err(ProblemError::SingularFreeBlock { .. }) => break,
+                    Err(error) => return Err(error.into()),
+                }
+            }
             if repetition > 0 {
                 stated.write_offset(free, &answer.z[..problem.contacts.len()], offset);
                 lcp.set_offset(offset)?;
@@ -416,6 +433,8 @@ impl PhantomInertia {
             if before <= settings.residual_tolerance && residual > WORTH_REPEATING * before {
                 break;
             }
+            slow += usize::from(residual > WORTH_REPEATING * last);
+            last = residual;
         }
         solution.report.iterations = pivots;
         Ok(())
@@ -654,13 +673,13 @@ impl Stated {
         self.by_line.chunks_exact(m).zip(plus.iter().zip(minus)).for_each(|(column, (p, m))| add(p - m, column));
     }
 
-    /// Chooses the relaxation of all rows.
-    fn relax(&mut self) {
+    /// Relaxes all rows by this share of their diagonal.
+    fn relax(&mut self, epsilon: f64) {
         let count = self.rows.len();
         let diagonal = |i: usize| self.delassus[i * count + i].abs();
         let largest = (0..count).fold(0.0f64, |largest, i| largest.max(diagonal(i)));
         for i in 0..count {
-            self.relaxation[i] = RELAXATION
+            self.relaxation[i] = epsilon
                 * match diagonal(i) {
                     own if own > 0.0 => own,
                     // A row without any mobility is relaxed like the others, and its force stays zero.
