@@ -9,7 +9,7 @@ fn add_springs(problem: &mut ContactProblem, mass: &Inertia, stiffness: f64) {
     let couplings = (1..n).flat_map(|i| {
         [(i, i, stiffness), (i - 1, i - 1, stiffness), (i, i - 1, 0.01 - stiffness), (i - 1, i, -0.01 - stiffness)]
     });
-    problem.inertia.set_sum(mass, 2.0, couplings);
+    problem.inertia.set_sum(&[(mass, 2.0)], couplings);
     problem.inertia.factor().unwrap();
 }
 

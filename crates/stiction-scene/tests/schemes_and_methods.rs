@@ -150,3 +150,20 @@ fn settings_that_a_method_cannot_use_are_refused() {
         }
     }
 }
+
+#[test]
+fn impacts_that_accumulate_are_over_in_time() {
+    // The four balls under the scheme that locates impacts: a ball between table and neighbour hits both in turn, ever faster.
+    let mut longest = 0;
+    let mut impacts = 0;
+    let mut simulation =
+        load("four-balls", &["scheme={trapezoidal={}}".into(), "run.end=0.65".into()]).unwrap().build().unwrap();
+    let mut steps = 0;
+    while !simulation.is_finished() {
+        simulation.step().unwrap();
+        impacts = if simulation.steps_done() > steps { 0 } else { impacts + 1 };
+        steps = simulation.steps_done();
+        longest = longest.max(impacts);
+    }
+    assert!(longest < 500, "{longest} events in one step");
+}

@@ -125,6 +125,10 @@ const STOP_LIMIT: usize = 20;
 /// How often the search for a contact is widened before everything is asked for.
 const HORIZON_DOUBLINGS: usize = 8;
 
+/// Impacts within one step of the grid after which they accumulate: a ball that hits two others in turn, ever faster. From then on contacts
+/// that are almost closed count as closed, with ten times the gap after each further so many impacts.
+const ACCUMULATION: usize = 20;
+
 /// The linearly implicit trapezoidal scheme.
 #[derive(Clone, Debug)]
 pub struct Trapezoidal {
@@ -144,6 +148,8 @@ pub struct Trapezoidal {
     /// Those whose sliding ended at the end of it.
     stopped: Vec<Element>,
     impacts_in_a_row: usize,
+    /// Impacts in this step of the grid.
+    impacts: usize,
     /// Cuts and halvings for ends of sliding in this step of the grid.
     stops: usize,
     // Workspace of a step.
@@ -195,6 +201,7 @@ impl Trapezoidal {
             sliding: Vec::new(),
             stopped: Vec::new(),
             impacts_in_a_row: 0,
+            impacts: 0,
             stops: 0,
             start: Vec::new(),
             middle: Vec::new(),
@@ -222,13 +229,13 @@ impl Scheme for Trapezoidal {
         }
         if !self.is_between {
             self.full_step = h;
-            self.stops = 0;
+            (self.impacts, self.stops) = (0, 0);
         }
         out.begin(StepKind::Smooth, h);
         out.averages_mass = true;
 
         self.start.clear();
-        system.contacts(state.t, &state.q, self.settings.gap_tolerance, &mut self.start);
+        system.contacts(state.t, &state.q, self.closed_gap(), &mut self.start);
         self.start_joints.clear();
         system.joints(state.t, &state.q, &mut self.start_joints);
         self.find_carried(system, state);
@@ -237,6 +244,7 @@ impl Scheme for Trapezoidal {
         let has_jumped = self.jump(system, state, out)?;
         if has_jumped {
             self.impacts_in_a_row += 1;
+            self.impacts += usize::from(out.kind == StepKind::Impact);
             if self.impacts_in_a_row > IMPACT_LIMIT {
                 return Err(StepError::Impacts { t: state.t, count: IMPACT_LIMIT });
             }
@@ -265,10 +273,15 @@ impl Trapezoidal {
         self.carried.binary_search(&id).is_ok()
     }
 
+    /// Gap up to which contacts count as closed, in metres.
+    fn closed_gap(&self) -> f64 {
+        self.settings.gap_tolerance * 10f64.powi((self.impacts / ACCUMULATION) as i32)
+    }
+
     /// Adds the contacts that carried an impulse to those that are closed at the start, wherever they are now.
     fn find_carried(&mut self, system: &dyn MechanicalSystem, state: &State) {
         let is_missing = |id: &ContactId, found: &[Contact]| !found.iter().any(|contact| contact.id == *id);
-        let mut horizon = 2.0 * self.settings.gap_tolerance;
+        let mut horizon = 2.0 * self.closed_gap();
         for doubling in 0..=HORIZON_DOUBLINGS {
             if !self.carried.iter().any(|id| is_missing(id, &self.start)) {
                 break;
@@ -277,7 +290,7 @@ impl Trapezoidal {
             self.start.clear();
             system.contacts(state.t, &state.q, horizon, &mut self.start);
         }
-        let (carried, tolerance) = (&self.carried, self.settings.gap_tolerance);
+        let (carried, tolerance) = (&self.carried, self.closed_gap());
         self.start.retain(|contact| contact.gap <= tolerance || carried.binary_search(&contact.id).is_ok());
     }
 
