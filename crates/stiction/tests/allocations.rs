@@ -43,6 +43,12 @@ fn a_steady_step_allocates_nothing() {
         // Four feet of a box are redundant, and their rows are relaxed: the memory for that is kept as well.
         ("sliding-block", &["method={phantom-inertia={}}"]),
         ("incline", &["method={phantom-inertia={}}"]),
+        ("bead-in-ring", &[]),
+        ("rattleback", &[]),
+        ("incline", &["scheme={trapezoidal={}}"]),
+        ("bead-in-ring", &["scheme={trapezoidal={}}"]),
+        ("elastic-pendulum", &["scheme={trapezoidal={}}"]),
+        ("double-pendulum", &["run.step=1e-4"]),
     ] {
         assert_eq!(allocations(scene, overrides, 700, 100), 0, "{scene} {overrides:?}");
     }

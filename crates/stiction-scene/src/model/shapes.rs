@@ -78,7 +78,7 @@ impl Reader<'_> {
                     .key_fault(message, "keep one, and give each other one its own `[[body.shape]]`"));
             }
         }
-        for (key, _, _, instead) in keys.into_iter().filter(|key| key.1 && !is_here(key.2)) {
+        if let Some((key, _, _, instead)) = keys.into_iter().find(|key| key.1 && !is_here(key.2)) {
             let message = format!("there is no {key} {here}");
             let help = format!("use `{instead}`; the shapes {here} are {names}");
             return Err(place.key(key).key_fault(message, help));

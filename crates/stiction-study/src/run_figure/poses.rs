@@ -424,7 +424,7 @@ fn zigzag(a: (f64, f64), b: (f64, f64)) -> Vec<(f64, f64)> {
     let at = |along: f64, across: f64| (a.0 + along * dx - across * dy, a.1 + along * dy + across * dx);
     let tooth = |i: usize| {
         let along = straight + (1.0 - 2.0 * straight) * (i as f64 + 0.5) / TEETH as f64;
-        at(along, if i % 2 == 0 { height } else { -height })
+        at(along, if i.is_multiple_of(2) { height } else { -height })
     };
     let ends = [at(0.0, 0.0), at(straight, 0.0)];
     ends.into_iter().chain((0..TEETH).map(tooth)).chain([at(1.0 - straight, 0.0), b]).collect()
