@@ -19,7 +19,7 @@ macro_rules! builtin {
     };
 }
 
-const ALL: [BuiltinScene; 24] = [
+const ALL: [BuiltinScene; 23] = [
     builtin!("rod", "The falling, spinning rod of Stewart and Trinkle (1996)"),
     builtin!("sliding-block", "A block that slides to a stop, against the exact distance"),
     builtin!("incline", "A block that must not creep, at 99 % of the friction limit"),
@@ -43,7 +43,6 @@ const ALL: [BuiltinScene; 24] = [
     builtin!("slide-to-roll", "A sliding ball begins to roll, with five sevenths of its speed"),
     builtin!("rattleback", "A rattleback stops spinning, rattles, and spins the other way"),
     builtin!("tippe-top", "A spinning top turns upside down"),
-    builtin!("bricard", "Bricard's linkage moves although its hinges leave it no freedom by count"),
 ];
 
 /// All built-in scenes.

@@ -47,8 +47,6 @@ fn a_steady_step_allocates_nothing() {
         ("rattleback", &[]),
         ("incline", &["scheme={trapezoidal={}}"]),
         ("bead-in-ring", &["scheme={trapezoidal={}}"]),
-        ("elastic-pendulum", &["scheme={trapezoidal={}}"]),
-        ("double-pendulum", &["run.step=1e-4"]),
     ] {
         assert_eq!(allocations(scene, overrides, 700, 100), 0, "{scene} {overrides:?}");
     }

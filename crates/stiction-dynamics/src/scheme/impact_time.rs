@@ -11,19 +11,18 @@ const ITERATION_LIMIT: usize = 200;
 /// A root is found when the gap is below this share of the gap tolerance.
 const ROOT_SHARE: f64 = 1e-3;
 
-/// The share of a step of length `h` from `state` to the velocity `v_new` after which the first of the given contacts closes. They are
-/// penetrated at its end, and open, or about to open, at its start.
-pub(super) fn first_closing(
+/// The share of a step of length `h` from `state` to the velocity `v_new` after which a contact closes that is penetrated at its end; zero for
+/// one that is open nowhere on the way.
+pub(super) fn closing_share(
     system: &dyn MechanicalSystem,
     state: &State,
     h: f64,
     v_new: &[f64],
-    penetrated: &[Contact],
+    penetrated: &Contact,
     gap_tolerance: f64,
 ) -> f64 {
     let mut path = Path { system, state, h, v_new, q: state.q.clone(), u: Vec::new(), found: Vec::new() };
-    let closings = penetrated.iter().map(|contact| path.closing(contact, ROOT_SHARE * gap_tolerance));
-    closings.fold(1.0, f64::min)
+    path.closing(penetrated, ROOT_SHARE * gap_tolerance)
 }
 
 /// The way of a step.

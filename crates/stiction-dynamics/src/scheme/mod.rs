@@ -175,7 +175,7 @@ fn energy_defect(system: &dyn MechanicalSystem, state: &State, u: &[f64], step: 
 
 /// Fall of the potential energy over a motion with constant velocity: the work $\int k \cdot u\, d\tau$ of the forces with potential, by Simpson's
 /// rule, which is exact for forces up to cubic ones.
-fn potential_drop(system: &dyn MechanicalSystem, state: &State, u: &[f64], h: f64, part: &mut Vec<f64>) -> f64 {
+fn potential_drop(system: &dyn MechanicalSystem, state: &State, u: &[f64], h: f64, part: &mut [f64]) -> f64 {
     let mut at = smallvec::SmallVec::<[f64; 64]>::from_slice(&state.q);
     let mut drop = 0.0;
     for (share, weight) in [(0.0, 1.0 / 6.0), (0.5, 4.0 / 6.0), (1.0, 1.0 / 6.0)] {

@@ -35,7 +35,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::collision::{Collision, ImpactOrder};
-use super::impact_time::first_closing;
+use super::impact_time::closing_share;
 use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem};
 use crate::force_jacobians::add_product;
 use crate::{
@@ -315,7 +315,7 @@ impl Trapezoidal {
             // What holds after the impact is known from its own solution.
             self.stopped.clear();
         } else {
-            self.project(state, out)?;
+            self.project(system, state, out)?;
         }
         check_finite(state.t, "velocity", &out.state.v)?;
 
@@ -351,8 +351,12 @@ impl Trapezoidal {
 
     /// Projects the velocity, in the metric of the inertia, on the rows that hold from now on: joints, normals of contacts that carry
     /// an impulse, tangents of contacts and friction elements that do not slide.
-    fn project(&mut self, state: &State, out: &mut Step) -> Result<(), StepError> {
+    fn project(&mut self, system: &dyn MechanicalSystem, state: &State, out: &mut Step) -> Result<(), StepError> {
         out.kind = StepKind::Projection;
+        // Contacts that part are among them if they come back at once.
+        self.start.clear();
+        system.contacts(state.t, &state.q, self.closed_gap(), &mut self.start);
+        self.find_carried(system, state);
         let stands = |element: Element| {
             self.stopped.contains(&element) || (self.has_begun && self.sliding.binary_search(&element).is_err())
         };
@@ -389,6 +393,11 @@ impl Trapezoidal {
             match self.judge_slip(state, out) {
                 Trial::Holds { share } => {
                     let share = self.first_collision(system, state, share, out);
+                    if share <= ROUNDING {
+                        // A contact parts and comes back at once: it stays closed.
+                        self.collision.begin(system, state, &self.start_joints, out)?;
+                        return self.project(system, state, out);
+                    }
                     if share < 1.0 {
                         self.cut(system, state, share, out);
                     }
@@ -641,12 +650,21 @@ impl Trapezoidal {
         if self.end.is_empty() {
             return share;
         }
-        let closing = first_closing(system, state, out.h, &self.v_new, &self.end, self.settings.gap_tolerance);
-        if closing < share {
-            self.stopped.clear();
-            return closing;
+        let mut first = share;
+        for contact in &self.end {
+            let share = closing_share(system, state, out.h, &self.v_new, contact, self.settings.gap_tolerance);
+            first = first.min(share);
+            if share <= ROUNDING {
+                insert(contact.id, &mut self.carried);
+                if speed(&contact.slip(&state.v)) > self.settings.still_speed {
+                    insert(Element::Contact(contact.id), &mut self.sliding);
+                }
+            }
         }
-        share
+        if first < share {
+            self.stopped.clear();
+        }
+        first
     }
 
     /// Ends the step after a share of it: velocities are linear on the way, impulses and friction bounds are in proportion.
