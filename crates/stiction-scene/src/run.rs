@@ -118,7 +118,7 @@ pub fn run(
     let mut calls = 0u64;
     while !simulation.is_finished() {
         calls += 1;
-        if calls % STEPS_PER_LOOK == 0 && last_look.elapsed() >= OBSERVER_INTERVAL {
+        if calls.is_multiple_of(STEPS_PER_LOOK) && last_look.elapsed() >= OBSERVER_INTERVAL {
             last_look = Instant::now();
             if observer(&progress(&simulation, &audit)).is_break() {
                 (outcome, message) = (Outcome::Interrupted, Some(format!("stopped at t = {} s", simulation.state().t)));

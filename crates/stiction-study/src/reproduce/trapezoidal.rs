@@ -13,7 +13,7 @@ use super::{NamedFigure, ReproduceError, Reproduction, Rows, fitted_order};
 use crate::figure::{Figure, Panel, Series};
 
 /// End of the pendulum at t = 2.5 s.
-const PENDULUM_END: [f64; 4] = [0.02196211769492439, -0.99975880360532674, 0.02376948677391344, -1.99975717031249908];
+const PENDULUM_END: [f64; 4] = [0.02196211769492439, -0.9997588036053267, 0.02376948677391344, -1.999757170312499];
 
 /// Energy of the pendulum at the start and at the end, in joules.
 const PENDULUM_ENERGY: [f64; 2] = [-17.728366544874486, -29.393123052629806];
