@@ -424,3 +424,20 @@ fn a_bouncing_ball_comes_to_rest_in_time() {
         }
     }
 }
+
+#[test]
+fn the_energy_that_stabilisation_costs_falls_faster_than_the_square_of_the_step() {
+    // Over 50 s of the free double pendulum, largest relative change of the energy: a part that grows, of order three, and one that stays
+    // bounded, of order two.
+    let system = DoublePendulum { gravity: 9.8, wall: None };
+    let start = system.energy(&DoublePendulum::start());
+    let drift = |h: f64| {
+        let mut run = simulation(system, DoublePendulum::start(), (h, 50.0), TrapezoidalSettings::default());
+        let mut drift = 0.0f64;
+        run.run_with(|s| drift = drift.max((system.energy(s.state()) / start - 1.0).abs())).unwrap();
+        drift
+    };
+    let rows: Vec<(f64, f64)> = (6..=10).map(|power| 0.5f64.powi(power)).map(|h| (h, drift(h))).collect();
+    let order = fitted_order(&rows);
+    assert!((2.1..3.1).contains(&order), "{order} {rows:?}");
+}
