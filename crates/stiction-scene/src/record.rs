@@ -227,7 +227,8 @@ impl Recorder {
                 row.text(modes[i].name());
                 row.reals(&frame.point);
                 row.reals(&frame.normal);
-                row.reals(&[gap, impulse.normal]);
+                let given_back = step.restitution.get(i).unwrap_or(&0.0);
+                row.reals(&[gap, impulse.normal + given_back]);
                 row.reals(&impulse.tangent);
                 row.reals(&slip);
             })?;
