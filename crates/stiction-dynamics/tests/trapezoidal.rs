@@ -264,7 +264,7 @@ fn curved_contacts_keep_order_two_without_false_collisions() {
             })
             .unwrap();
             let gap = run.state().q[0].hypot(run.state().q[1]) - 1.0;
-            assert!(gap.abs() <= 1e-4 * (32.0 * h) * (32.0 * h) * 10.0, "gap {gap} at h = {h}");
+            assert!(gap.abs() <= 1e-4 * (32.0 * h) * (32.0 * h), "gap {gap} at h = {h}");
             run.state().q.clone()
         };
         let rows = errors(5..=11, &at(exact), run);
