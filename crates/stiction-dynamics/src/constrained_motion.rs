@@ -35,6 +35,12 @@ use crate::{ContactError, ContactProblem, Inertia, Row};
 /// apart. Too small: the impulses of redundant joints are shared at random.
 const REGULARISATION: f64 = 1e-9;
 
+/// Rates that contradict each other by more than this, relative to their size, do so because rows depend on each other.
+const CONTRADICTORY: f64 = 1e-6;
+
+/// $(\sqrt 5 - 1)/2$.
+const GOLDEN_RATIO: f64 = 0.618_033_988_749_894_9;
+
 /// Solves with the factors for one right-hand side, at most, before they are accelerated. The second takes back the regularisation
 /// where joints are well conditioned.
 const REPETITIONS: usize = 16;
@@ -178,6 +184,30 @@ impl ConstrainedMotion {
     /// The impulses $c_j$ of the joints in that motion.
     pub fn joint_impulses(&self) -> &[f64] {
         &self.impulses
+    }
+
+    /// Whether joint rows depend on each other: whether rates that were chosen without regard to them contradict each other.
+    pub fn has_dependent_joints(&mut self) -> bool {
+        let (count, size) = (self.coordinates.len(), self.right.len());
+        let mut next = 0;
+        while !self.impulses.is_empty() && next < size {
+            let component = self.saddle.component(self.saddle.order()[next]);
+            next = component.end;
+            for k in component.clone() {
+                // Multiples of the golden ratio, without their whole parts, are in no relation that joints would have.
+                let row = self.saddle.order()[k];
+                let rate = ((row + 1) as f64 * GOLDEN_RATIO).fract() - 0.5;
+                self.right[k] = if row >= count { self.roots[k] * rate } else { 0.0 };
+            }
+            self.solve(component.clone());
+            self.saddle.residual_at(component.clone(), &self.right, &self.solution, &mut self.residual);
+            let left = component.clone().filter(|&k| self.saddle.order()[k] >= count);
+            let left = left.fold(0.0f64, |worst, k| worst.max(self.residual[k].abs() / self.roots[k]));
+            if left.is_nan() || left > CONTRADICTORY {
+                return true;
+            }
+        }
+        false
     }
 
     /// The matrix $K$ and its factors; without joints, those of the last problem that had some.

@@ -23,6 +23,7 @@ pub mod force_jacobians;
 pub mod formulation;
 pub mod friction;
 pub mod inertia;
+mod joint_projection;
 pub mod joint_redundancy;
 pub mod joint_residual;
 pub mod least_norm;

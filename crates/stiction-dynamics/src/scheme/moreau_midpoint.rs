@@ -27,8 +27,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion};
 use crate::force_jacobians::add_product;
+use crate::joint_projection::JointProjection;
 use crate::{
-    ContactCondition, ContactSolver, ForceCause, ForceJacobians, FrictionCondition, Inertia, JacobianKind,
+    ContactCondition, ContactSolver, ForceCause, ForceJacobians, FrictionCondition, Inertia, JacobianKind, Joint,
     JointCondition, MechanicalSystem, State, StepError,
 };
 
@@ -58,8 +59,15 @@ impl Default for MoreauMidpointSettings {
 pub struct MoreauMidpoint {
     settings: MoreauMidpointSettings,
     solver: ContactSolver,
+    projection: JointProjection,
     // Workspace of a step.
     q_middle: Vec<f64>,
+    /// Where joint rows are evaluated and where the step may end, with the velocities that lead there.
+    q_joints: Vec<f64>,
+    v_joints: Vec<f64>,
+    q_end: Vec<f64>,
+    v_end: Vec<f64>,
+    end_joints: Vec<Joint>,
     mean: Vec<f64>,
     part: Vec<f64>,
     mass: Inertia,
@@ -69,9 +77,22 @@ pub struct MoreauMidpoint {
 impl MoreauMidpoint {
     /// The scheme with these settings and this contact solver.
     pub fn new(settings: MoreauMidpointSettings, solver: ContactSolver) -> Self {
-        let [q_middle, mean, part] = [const { Vec::new() }; 3];
-        let (mass, jacobians) = (Inertia::default(), ForceJacobians::default());
-        Self { settings, solver, q_middle, mean, part, mass, jacobians }
+        let [q_middle, q_joints, v_joints, q_end, v_end, mean, part] = [const { Vec::new() }; 7];
+        Self {
+            settings,
+            solver,
+            projection: JointProjection::default(),
+            q_middle,
+            q_joints,
+            v_joints,
+            q_end,
+            v_end,
+            end_joints: Vec::new(),
+            mean,
+            part,
+            mass: Inertia::default(),
+            jacobians: ForceJacobians::default(),
+        }
     }
 }
 
@@ -120,17 +141,9 @@ impl Scheme for MoreauMidpoint {
                 extra_bound: 0.0,
             }
         }));
-        out.joints.clear();
-        system.joints(t_middle, q_middle, &mut out.joints);
-        let pull = if self.settings.stabilize_joints && h > 0.0 { 1.0 / h } else { 0.0 };
-        out.problem.joints.clear();
-        out.problem.joints.extend(
-            out.joints
-                .iter()
-                .map(|joint| JointCondition { row: joint.row.clone(), bias: joint.drift + pull * joint.value }),
-        );
+        self.state_joints(system, state, (t_middle, t_new), out)?;
         out.friction.clear();
-        system.friction_elements(t_middle, q_middle, &mut out.friction);
+        system.friction_elements(t_middle, &self.q_middle, &mut out.friction);
         out.problem.friction.clear();
         out.problem.friction.extend(out.friction.iter().map(|element| FrictionCondition {
             id: element.id,
@@ -162,6 +175,56 @@ impl Scheme for MoreauMidpoint {
 }
 
 impl MoreauMidpoint {
+    /// States the joints: rows in the middle, and a bias that takes back their drift.
+    ///
+    /// A straight half step leaves a curved constraint by $\kappa = \Theta(\hat q^E) - \Theta(q^M) - \theta \Delta t\, (\nu u^A + \text{drift})$, with the prediction
+    /// $\hat q^E = q^M \oplus \theta \Delta t\, u^A$. With the bias $(\Theta(q^M) + c)/\Delta t$, and $w$ for the rate $\nu u^E$ at $q^M$, a drift $x$ goes on as
+    ///
+    /// $$ x^M = x + (1 - \theta) \Delta t\, w + (\theta^{-2} - 1) \kappa, \qquad w' = -(x^M + c)/\Delta t, \qquad x' = x^M + \theta \Delta t\, w' + \kappa. $$
+    ///
+    /// For $\theta = \tfrac12$ this forgets its start after two steps. The drift that stays, $((2 - \theta) + (1 - \theta)(\theta^{-2} - 1)) \kappa - c$, is of order
+    /// two; $c$ takes it back. Biases of redundant joints must not contradict each other: $\Theta(q^M)$ and $\kappa$ are then $-\nu$ times the moves that lead
+    /// back onto the joints, which is the same up to the next order.
+    fn state_joints(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        (t_middle, t_new): (f64, f64),
+        out: &mut Step,
+    ) -> Result<(), StepError> {
+        let (theta, h, v) = (self.settings.theta, out.h, &state.v);
+        self.q_joints.clone_from(&self.q_middle);
+        self.v_joints.clone_from(v);
+        let tau = (1.0 - theta) * h;
+        self.projection.project(system, (t_middle, &state.q), tau, &mut self.v_joints, &mut self.q_joints)?;
+        out.joints.clear();
+        system.joints(t_middle, &self.q_joints, &mut out.joints);
+        let stabilizes = self.settings.stabilize_joints && h > 0.0 && !out.joints.is_empty();
+        if stabilizes {
+            self.q_end.clone_from(&self.q_joints);
+            self.v_end.clone_from(v);
+            system.advance(&self.q_joints, v, theta * h, &mut self.q_end);
+            let from = (t_new, &self.q_joints[..]);
+            self.projection.project(system, from, theta * h, &mut self.v_end, &mut self.q_end)?;
+            self.end_joints.clear();
+            system.joints(t_new, &self.q_end, &mut self.end_joints);
+        }
+        let curvature_share =
+            if theta > 0.0 { (2.0 - theta) + (1.0 - theta) * (1.0 / (theta * theta) - 1.0) } else { 0.0 };
+        out.problem.joints.clear();
+        for (i, joint) in out.joints.iter().enumerate() {
+            let mut bias = joint.drift;
+            if stabilizes {
+                let moved = tau * (joint.row.dot(v) - joint.row.dot(&self.v_joints));
+                let rate = theta * h * (joint.row.dot(&self.v_end) + joint.drift);
+                let curvature = self.end_joints[i].value - joint.value - rate;
+                bias += (joint.value + moved + curvature_share * curvature) / h;
+            }
+            out.problem.joints.push(JointCondition { row: joint.row.clone(), bias });
+        }
+        Ok(())
+    }
+
     /// States $W$ and $u_\text{free}$ with forces that are implicit with the weight $\theta$.
     fn state_implicit_motion(
         &mut self,

@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion};
+use crate::joint_projection::JointProjection;
 use crate::{
     Contact, ContactCondition, ContactId, ContactSolver, FrictionCondition, JointCondition, MechanicalSystem, State,
     StepError,
@@ -61,6 +62,7 @@ const HORIZON_DOUBLINGS: usize = 64;
 pub struct StewartTrinkle {
     settings: StewartTrinkleSettings,
     solver: ContactSolver,
+    projection: JointProjection,
     /// Contacts that touched at the end of the last step, sorted.
     touching: Vec<ContactId>,
     /// How far apart those contacts may be at the next prediction, in metres.
@@ -82,6 +84,7 @@ impl StewartTrinkle {
         Self {
             settings,
             solver,
+            projection: JointProjection::default(),
             touching: Vec::new(),
             horizon: 0.0,
             q_hat: Vec::new(),
@@ -122,6 +125,7 @@ impl Scheme for StewartTrinkle {
         let mut horizon = self.horizon;
         loop {
             out.report.linearizations += 1;
+            self.projection.project(system, (t_new, q), h, &mut self.v_hat, &mut self.q_hat)?;
             self.candidates.clear();
             system.contacts(t_new, &self.q_hat, horizon, &mut self.candidates);
             let violated = self.candidates.iter().filter(|contact| contact.gap < 0.0);

@@ -24,11 +24,14 @@
 //!   latter take back their gap, $b_n = \Phi(q^l)/h_s$ with the full step $h_s$ even where the step was cut, so that a curved contact does not
 //!   detach and collide again.
 //! - Rows are taken at $q^l \oplus \tfrac h2 v^l$ not only for joints: $n(q^l)$ costs an order on curved contacts.
-//! - Joints are stabilised, $\Theta(q^l)/h_s$ in (5.5). It bounds the drift and costs the exact balance of energy.
+//! - Joints are stabilised, $\Theta(q^l)/h_s$ in (5.5). It bounds the drift and costs the exact balance of energy. A small share of the rate at the start, for joints,
+//!   carried contacts and what sticks, keeps the mode $(-1)^l$ of conditions on $u$ from growing in $v$.
 //! - $\tilde k_q, \tilde k_v$ are the exact derivatives where $\tilde M$ stays positive definite, else (9.2), (9.3): these cost an
 //!   order for loaded springs and for the gyroscopic term.
 //! - The end of sliding is located, and velocities are projected on the rows that hold from there on. Conditions on $u$ leave a mode $(-1)^l$
 //!   in $v$, which would else begin there: a stopped block would flip between $\pm v$ for ever.
+//! - Forces that depend on time are taken in the middle of the step, not at both of its ends: of the same order, and right for a force that begins or
+//!   ends between two steps.
 //! - For $M(t, q)$ one problem gives order one (Theorem 3.4); [`iterate`](TrapezoidalSettings::iterate) solves (2.5) by successive ones.
 
 use schemars::JsonSchema;
@@ -38,6 +41,7 @@ use super::collision::{Collision, ImpactOrder};
 use super::impact_time::closing_share;
 use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem};
 use crate::force_jacobians::add_product;
+use crate::joint_projection::JointProjection;
 use crate::{
     Contact, ContactCondition, ContactId, ContactSolver, ForceCause, ForceJacobians, FrictionCondition, Inertia,
     JacobianKind, Joint, JointCondition, MechanicalSystem, Row, State, StepError,
@@ -112,6 +116,11 @@ impl Default for TrapezoidalSettings {
 /// Rates up to this share of the largest velocity are rounding.
 const ROUNDING: f64 = 1e-13;
 
+/// Share of the rate of a drift that the mean velocity of a step keeps. With a mean rate of $\beta w - x/h$ the drift $x$ and its rate $w$ become
+/// $x' = h \beta w$ and $w' = (2 \beta - 1) w - 2x/h$: with $\beta = 0$ a mode $(-1)^l$ would stay in $w$, fed by every curvature until velocities are
+/// nothing else. With $\beta = \tfrac32 - \sqrt 2$ both fall by the factor $\sqrt 2 - 1$ a step, and no choice lets them fall faster.
+const BRAKE: f64 = 1.5 - std::f64::consts::SQRT_2;
+
 /// Steps of no length in a row, at most.
 const IMPACT_LIMIT: usize = 100_000;
 
@@ -135,6 +144,7 @@ pub struct Trapezoidal {
     settings: TrapezoidalSettings,
     solver: ContactSolver,
     collision: Collision,
+    projection: JointProjection,
     /// The full step $h_s$ of which this step may be the rest.
     full_step: f64,
     /// Whether the last step ended early, so that $h_s$ stands.
@@ -192,6 +202,7 @@ impl Trapezoidal {
     pub fn new(settings: TrapezoidalSettings, solver: ContactSolver) -> Self {
         Self {
             collision: Collision::new(&settings),
+            projection: JointProjection::default(),
             settings,
             solver,
             full_step: 0.0,
@@ -276,6 +287,11 @@ impl Trapezoidal {
     /// Gap up to which contacts count as closed, in metres.
     fn closed_gap(&self) -> f64 {
         self.settings.gap_tolerance * 10f64.powi((self.impacts / ACCUMULATION) as i32)
+    }
+
+    /// Times at which the forces of the start and of the end of a step are evaluated.
+    fn force_times(&self, t: f64, h: f64) -> [f64; 2] {
+        if self.settings.paper { [t, t + h] } else { [t + 0.5 * h; 2] }
     }
 
     /// Adds the contacts that carried an impulse to those that are closed at the start, wherever they are now.
@@ -416,13 +432,13 @@ impl Trapezoidal {
     /// States and solves (5.4)-(5.8), or (2.5) by iteration, over `out.h`.
     fn solve_step(&mut self, system: &dyn MechanicalSystem, state: &State, out: &mut Step) -> Result<(), StepError> {
         let (n, h) = (system.velocity_count(), out.h);
-        let (t, t_new) = (state.t, state.t + h);
+        let t = state.t;
         let (q, v) = (&state.q, &state.v);
+        let times = self.force_times(t, h);
         for (i, part) in self.forces.iter_mut().enumerate() {
             part.clear();
             part.resize(n, 0.0);
-            let at = if i < 3 { t } else { t_new };
-            system.force_by_cause(ForceCause::ALL[i % 3], at, q, v, part);
+            system.force_by_cause(ForceCause::ALL[i % 3], times[i / 3], q, v, part);
         }
         // The linearisation point: first q^l, v^l, then what the last problem gave.
         self.u_last.clone_from(v);
@@ -453,7 +469,7 @@ impl Trapezoidal {
                 self.displacement.extend(u.iter().map(|u| h * u));
                 for (cause, part) in ForceCause::ALL.into_iter().zip(&mut self.forces[3..]) {
                     part.fill(0.0);
-                    system.force_by_cause(cause, t_new, &self.q_new, &self.v_new, part);
+                    system.force_by_cause(cause, times[1], &self.q_new, &self.v_new, part);
                 }
             }
         }
@@ -473,7 +489,7 @@ impl Trapezoidal {
         system.mass_matrix(t, q, &mut self.mass_sum);
         self.mass.clear();
         system.mass_matrix(t_new, &self.q_new, &mut self.mass);
-        self.choose_jacobians(system, t_new, h, out);
+        self.choose_jacobians(system, self.force_times(t, h)[1], h, out);
         self.momentum.clear();
         self.momentum.extend((0..n).map(|i| self.forces.iter().map(|part| 0.5 * h * part[i]).sum::<f64>()));
         let ForceJacobians { by_configuration, by_velocity } = &self.jacobians;
@@ -491,14 +507,17 @@ impl Trapezoidal {
         // Rows in the middle of the step, values at its start.
         self.q_middle.clone_from(q);
         system.advance(q, &self.u_last, 0.5 * h, &mut self.q_middle);
+        self.product.clone_from(&self.u_last);
+        self.projection.project(system, (t_middle, q), 0.5 * h, &mut self.product, &mut self.q_middle)?;
         let stabilizes = self.stabilizes();
-        let pull = if stabilizes { 1.0 / self.full_step } else { 0.0 };
+        let (pull, brake) = if stabilizes { (1.0 / self.full_step, BRAKE) } else { (0.0, 0.0) };
         out.joints.clear();
         system.joints(t_middle, &self.q_middle, &mut out.joints);
         out.problem.joints.clear();
         for (joint, start) in out.joints.iter().zip(&self.start_joints) {
-            let condition = JointCondition { row: joint.row.clone(), bias: joint.drift + pull * start.value };
-            out.problem.joints.push(condition);
+            let rate = start.row.dot(v) + start.drift;
+            let bias = joint.drift + pull * start.value - brake * rate;
+            out.problem.joints.push(JointCondition { row: joint.row.clone(), bias });
         }
         self.find_active(system, state, t_middle, h);
         out.contacts.clear();
@@ -506,14 +525,21 @@ impl Trapezoidal {
         for start in &self.start {
             let rows = if self.settings.paper { &self.start } else { &self.middle };
             let Some(contact) = rows.iter().find(|contact| contact.id == start.id) else { continue };
-            let gap_bias = if self.carried.binary_search(&start.id).is_ok() { pull * start.gap } else { 0.0 };
+            let (mut normal_bias, mut tangent_bias) = (contact.normal_drift, contact.tangent_drift);
+            if self.carried.binary_search(&start.id).is_ok() {
+                normal_bias += pull * start.gap - brake * rate(start, v);
+                if self.sliding.binary_search(&Element::Contact(start.id)).is_err() {
+                    let slip = start.slip(v);
+                    tangent_bias.iter_mut().zip(slip).for_each(|(bias, slip)| *bias -= brake * slip);
+                }
+            }
             out.contacts.push(contact.clone());
             out.problem.contacts.push(ContactCondition {
                 id: contact.id,
                 normal: contact.normal.clone(),
-                normal_bias: contact.normal_drift + gap_bias,
+                normal_bias,
                 tangents: contact.tangents.clone(),
-                tangent_bias: contact.tangent_drift,
+                tangent_bias,
                 mu: contact.friction.mu(),
                 extra_bound: 0.0,
             });

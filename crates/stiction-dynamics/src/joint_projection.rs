@@ -1,0 +1,84 @@
+//! Where rows of redundant joints may be evaluated: on the configurations that satisfy the joints.
+//!
+//! Rows that depend on each other do so there and nowhere else. At a prediction $q \oplus \tau u$, which misses the joints $\Theta = 0$ by the
+//! curvature of their manifold, $O(\tau^2)$, the redundant rows of a spatial linkage (Bricard's, for one) are independent by just as much:
+//! taken at their word they would lock it. So the prediction is moved onto the manifold first, by Newton steps that are smallest in the metric of the
+//! mass matrix:
+//!
+//! $$ M \delta = \nu^T \lambda, \qquad \nu \delta = -\Theta(q \oplus \tau u), \qquad u \leftarrow u + \delta / \tau. $$
+//!
+//! Independent rows lose nothing by a prediction that is off by $O(\tau^2)$, and are left where they are.
+
+use crate::{ConstrainedMotion, ContactProblem, Joint, JointCondition, MechanicalSystem, StepError};
+
+/// Newton steps, at most. The first leaves the square of a small error.
+const STEP_LIMIT: usize = 4;
+
+/// A value up to this is met, in metres or radians: rounding of coordinates of some metres.
+const MET: f64 = 1e-14;
+
+/// Moves predictions onto the joints of a system, if these are redundant. It keeps its memory from step to step.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct JointProjection {
+    /// Whether rows depend on each other; unknown before the first step.
+    is_redundant: Option<bool>,
+    elimination: ConstrainedMotion,
+    problem: ContactProblem,
+    joints: Vec<Joint>,
+}
+
+impl JointProjection {
+    /// Moves the prediction `q_out` $= q \oplus \tau u$ at time `t` onto the joints, and `u` with it. Does nothing where no rows depend on each other at
+    /// `q`, which is judged once, at the first call.
+    ///
+    /// # Errors
+    /// [`StepError::Malformed`] when the mass matrix cannot be factored.
+    pub(crate) fn project(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        (t, q): (f64, &[f64]),
+        tau: f64,
+        u: &mut [f64],
+        q_out: &mut [f64],
+    ) -> Result<(), StepError> {
+        let is_redundant = match self.is_redundant {
+            Some(known) => known,
+            None => {
+                self.linearize(system, t, q)?;
+                *self.is_redundant.insert(self.elimination.has_dependent_joints())
+            }
+        };
+        if !is_redundant || tau == 0.0 {
+            return Ok(());
+        }
+        let mut last = f64::INFINITY;
+        for _ in 0..STEP_LIMIT {
+            self.linearize(system, t, q_out)?;
+            let worst = self.joints.iter().fold(0.0f64, |worst, joint| worst.max(joint.value.abs()));
+            // It falls quadratically, so what falls slowly is rounding.
+            if worst <= MET || worst > 0.5 * last {
+                break;
+            }
+            last = worst;
+            u.iter_mut().zip(self.elimination.motion()).for_each(|(u, delta)| *u += delta / tau);
+            system.advance(q, u, tau, q_out);
+        }
+        Ok(())
+    }
+
+    /// Evaluates the joints at a configuration, and the smallest move onto their tangents.
+    fn linearize(&mut self, system: &dyn MechanicalSystem, t: f64, q: &[f64]) -> Result<(), StepError> {
+        let malformed = |source| StepError::Malformed { t, source };
+        self.joints.clear();
+        system.joints(t, q, &mut self.joints);
+        self.problem.inertia.clear();
+        system.mass_matrix(t, q, &mut self.problem.inertia);
+        self.problem.inertia.factor().map_err(malformed)?;
+        self.problem.free_motion.clear();
+        self.problem.free_motion.resize(system.velocity_count(), 0.0);
+        self.problem.joints.clear();
+        let conditions = self.joints.iter().map(|joint| JointCondition { row: joint.row.clone(), bias: joint.value });
+        self.problem.joints.extend(conditions);
+        self.elimination.factor(&self.problem).map_err(malformed)
+    }
+}
