@@ -14,7 +14,7 @@ pub enum ContactMode {
     Impact,
     /// Together without sliding. A contact of a hyperstatic body may touch and carry nothing.
     Stick,
-    /// Together and sliding.
+    /// Together and sliding, or free to: without friction nothing sticks.
     Slip,
 }
 
@@ -96,14 +96,21 @@ impl ModeTracker {
                 StepKind::Impact => approach > STILL_SPEED && from == ContactMode::Open,
                 StepKind::Smooth | StepKind::Decompression | StepKind::Projection => false,
             };
-            let slip = contact.slip(&step.solution.motion).iter().map(|part| part * part).sum::<f64>().sqrt();
+            let condition = &step.problem.contacts[i];
+            // A smooth step may ask what sticks to take back a little of what it slid, by the bias of its condition.
+            let slip = match step.kind {
+                StepKind::Smooth => condition.slip(&step.solution.motion),
+                _ => contact.slip(&step.solution.motion),
+            };
+            let is_sliding = slip.iter().map(|part| part * part).sum::<f64>().sqrt() > STILL_SPEED;
+            let is_smooth = condition.mu == 0.0 && condition.extra_bound == 0.0;
             let is_loaded = impulse.normal > NO_IMPULSE * largest;
-            let gap_at_end = step.h * step.problem.contacts[i].normal_rate(&step.solution.motion);
+            let gap_at_end = step.h * condition.normal_rate(&step.solution.motion);
             let mode = if !is_loaded && gap_at_end > TOUCHING_GAP {
                 ContactMode::Open
             } else if is_impact && is_loaded {
                 ContactMode::Impact
-            } else if slip > STILL_SPEED {
+            } else if is_sliding || is_smooth {
                 ContactMode::Slip
             } else {
                 ContactMode::Stick
