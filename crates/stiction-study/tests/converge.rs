@@ -1,5 +1,8 @@
 //! Convergence of the schemes on built-in scenes: order, numerical energy, and what a comparison refuses.
 
+use stiction_dynamics::Audit;
+use stiction_scene::load;
+use stiction_scene::scene::SchemeSettings;
 use stiction_study::converge::{ConvergeError, Plan, converge};
 
 fn plan(scene: &str, end: f64, coarsest: f64, schemes: &[&str]) -> Plan {
@@ -60,5 +63,38 @@ fn steps_that_cannot_be_compared_are_refused() {
     for steps in [vec![0.1], vec![0.1, 0.1], vec![0.1, -0.1], vec![0.1, f64::NAN]] {
         let plan = Plan { steps, ..plan("free-top", 1.0, 0.1, &["trapezoidal"]) };
         assert!(matches!(converge(&plan, &mut |_| {}), Err(ConvergeError::Steps(_))));
+    }
+}
+
+#[test]
+fn what_a_scheme_adds_to_the_energy_shrinks_at_its_order_on_every_scene() {
+    for scene in stiction_scene::builtin::all() {
+        let name = scene.name;
+        let base = load(name, &[]).unwrap();
+        let (step, end) = (base.scene.run.step, base.scene.run.end.min(1.0));
+        // The position-level scheme is of order one, the others of order two.
+        let is_first_order = matches!(base.scene.scheme, SchemeSettings::StewartTrinkle(_));
+        let order = if is_first_order { 1.0 } else { 2.0 };
+        let halvings = 3;
+        let mut scale = 0.0f64;
+        let energies: Vec<f64> = (0..=halvings)
+            .map(|power| {
+                let overrides = [format!("run.step={}", step * 0.5f64.powi(power)), format!("run.end={end}")];
+                let mut simulation = load(name, &overrides).unwrap().build().unwrap();
+                let mut audit = Audit::default();
+                simulation
+                    .run_with(|s| {
+                        audit.observe(s.system(), s.scheme().contact_solver(), s.before(), s.last_step());
+                    })
+                    .unwrap();
+                let energy = &audit.sum.energy;
+                let turned_over = [energy.potential_forces, energy.friction, energy.normal, energy.total_change];
+                scale = turned_over.iter().fold(scale, |scale, work| scale.max(work.abs()));
+                energy.numerical
+            })
+            .collect();
+        let is_rounding = energies.iter().all(|energy| energy.abs() <= 1e-12 * scale + 1e-14);
+        let observed = (energies[0] / energies[halvings as usize]).abs().log2() / f64::from(halvings);
+        assert!(is_rounding || observed > order - 0.2, "{name}: order {observed} of {energies:?}, scale {scale}");
     }
 }
