@@ -3,7 +3,7 @@
 //! $k_q$ is taken along the velocity coordinates, so that it exists where the configuration contains quaternions:
 //! $k_q w = \frac{d}{d\varepsilon} k(t, q \oplus \varepsilon w, v)$ at $\varepsilon = 0$, with $\oplus$ as in [`MechanicalSystem::advance`].
 
-use crate::{ForceCause, MechanicalSystem};
+use crate::{ForceCause, Inertia, MechanicalSystem};
 
 /// Step of the central differences, relative to the size of what is changed: the cube root of the rounding unit balances
 /// truncation and rounding.
@@ -51,6 +51,29 @@ impl ForceJacobians {
     /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.by_configuration.is_empty() && self.by_velocity.is_empty()
+    }
+
+    /// Evaluates the derivatives at a point and writes $W = \sum a_i M_i - b_v k_v - b_q k_q$: with the first of the kinds for which it is positive definite,
+    /// else with the last one.
+    pub(crate) fn state_inertia(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        kinds: &[JacobianKind],
+        (t, q, v): (f64, &[f64], &[f64]),
+        masses: &[(&Inertia, f64)],
+        [b_v, b_q]: [f64; 2],
+        inertia: &mut Inertia,
+    ) {
+        for (attempt, &kind) in kinds.iter().enumerate() {
+            self.clear();
+            system.force_jacobians(kind, t, q, v, self);
+            let by_velocity = self.by_velocity.iter().map(|e| (e.row, e.column, -b_v * e.value));
+            let by_configuration = self.by_configuration.iter().map(|e| (e.row, e.column, -b_q * e.value));
+            inertia.set_sum(masses, by_velocity.chain(by_configuration));
+            if attempt + 1 == kinds.len() || inertia.is_positive_definite() {
+                break;
+            }
+        }
     }
 
     /// Appends the exact derivatives of a system by central differences of its forces, cause by cause.

@@ -236,17 +236,10 @@ impl MoreauMidpoint {
         let (theta, h, n) = (self.settings.theta, out.h, system.velocity_count());
         self.mass.clear();
         system.mass_matrix(t_middle, &self.q_middle, &mut self.mass);
-        for &kind in &[JacobianKind::Exact, JacobianKind::Definite] {
-            self.jacobians.clear();
-            system.force_jacobians(kind, t_new, &state.q, &state.v, &mut self.jacobians);
-            let ForceJacobians { by_velocity, by_configuration } = &self.jacobians;
-            let by_velocity = by_velocity.iter().map(|e| (e.row, e.column, -h * theta * e.value));
-            let by_configuration = by_configuration.iter().map(|e| (e.row, e.column, -h * h * theta * theta * e.value));
-            out.problem.inertia.set_sum(&[(&self.mass, 1.0)], by_velocity.chain(by_configuration));
-            if out.problem.inertia.is_positive_definite() {
-                break;
-            }
-        }
+        let kinds = [JacobianKind::Exact, JacobianKind::Definite];
+        let factors = [h * theta, h * h * theta * theta];
+        let (at, masses) = ((t_new, &state.q[..], &state.v[..]), [(&self.mass, 1.0)]);
+        self.jacobians.state_inertia(system, &kinds, at, &masses, factors, &mut out.problem.inertia);
         out.problem.inertia.factor().map_err(|source| StepError::Malformed { t: state.t, source })?;
         // θ k(t^E) + (1 - θ) k(t^A) by cause; what depends on u^E follows when it is known.
         out.force_parts.clear();

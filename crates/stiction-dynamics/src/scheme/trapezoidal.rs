@@ -489,7 +489,10 @@ impl Trapezoidal {
         system.mass_matrix(t, q, &mut self.mass_sum);
         self.mass.clear();
         system.mass_matrix(t_new, &self.q_new, &mut self.mass);
-        self.choose_jacobians(system, self.force_times(t, h)[1], h, out);
+        let kinds = self.jacobian_kinds();
+        let at = (self.force_times(t, h)[1], &self.q_new[..], &self.v_new[..]);
+        let masses = [(&self.mass_sum, 1.0), (&self.mass, 1.0)];
+        self.jacobians.state_inertia(system, kinds, at, &masses, [h, 0.5 * h * h], &mut out.problem.inertia);
         self.momentum.clear();
         self.momentum.extend((0..n).map(|i| self.forces.iter().map(|part| 0.5 * h * part[i]).sum::<f64>()));
         let ForceJacobians { by_configuration, by_velocity } = &self.jacobians;
@@ -559,25 +562,13 @@ impl Trapezoidal {
         Ok(())
     }
 
-    /// Evaluates the derivatives and writes $W$; the exact ones only where it is positive definite with them.
-    fn choose_jacobians(&mut self, system: &dyn MechanicalSystem, t: f64, h: f64, out: &mut Step) {
-        let kinds: &[JacobianKind] = match self.settings.jacobians {
+    /// The derivatives to be tried.
+    fn jacobian_kinds(&self) -> &'static [JacobianKind] {
+        match self.settings.jacobians {
             _ if self.settings.paper => &[JacobianKind::Definite],
             Jacobians::Automatic => &[JacobianKind::Exact, JacobianKind::Definite],
             Jacobians::Exact => &[JacobianKind::Exact],
             Jacobians::Definite => &[JacobianKind::Definite],
-        };
-        for (attempt, &kind) in kinds.iter().enumerate() {
-            self.jacobians.clear();
-            system.force_jacobians(kind, t, &self.q_new, &self.v_new, &mut self.jacobians);
-            let by_velocity = self.jacobians.by_velocity.iter().map(|e| (e.row, e.column, -h * e.value));
-            let by_configuration =
-                self.jacobians.by_configuration.iter().map(|e| (e.row, e.column, -0.5 * h * h * e.value));
-            let masses = [(&self.mass_sum, 1.0), (&self.mass, 1.0)];
-            out.problem.inertia.set_sum(&masses, by_velocity.chain(by_configuration));
-            if attempt + 1 == kinds.len() || out.problem.inertia.is_positive_definite() {
-                break;
-            }
         }
     }
 
