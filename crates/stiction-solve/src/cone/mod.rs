@@ -1,0 +1,17 @@
+//! Contacts with exact friction cones: problems, residuals, methods.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`law`] | [`Cone`]: half-line, Coulomb in the plane and in space, ellipsoid with torsion |
+//! | [`problem`] | [`LocalConeProblem`] with an explicit matrix, [`GlobalConeProblem`] in the space of the bodies |
+//! | [`residual`] | how well impulses solve a problem; written by no method |
+
+pub mod law;
+pub mod problem;
+pub mod residual;
+pub mod sparse_rows;
+
+pub use law::Cone;
+pub use problem::{GlobalConeProblem, LocalConeProblem};
+pub use residual::{ConeErrors, global_errors, local_errors};
+pub use sparse_rows::SparseRows;
