@@ -114,7 +114,7 @@ impl Cone {
     }
 
     /// Where each row stands among those of the law, with the normal at 0, and the factor on it that makes the bound round.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = (usize, f64)> {
+    pub(crate) fn slots(&self) -> impl Iterator<Item = (usize, f64)> + use<> {
         let axes = match *self {
             Self::Ellipsoid { semi_axes: [a, b, c], .. } => [1.0, a, b, c],
             _ => [1.0; LARGEST_CONE],
