@@ -78,6 +78,11 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         self.island.restore(self.space);
         let iterations = interior_point::run(self.space, self.island, target, self.settings.interior_limit);
         self.log(ConeMethod::InteriorPoint, iterations);
+        if iterations > 0 {
+            if self.island.best_residual <= target || self.newton_with(target, FIRST_EPSILON) {
+                return self.finish();
+            }
+        }
         for (rho_factor, epsilon) in [(1.0, FIRST_EPSILON), (10.0, FIRST_EPSILON), (100.0, FIRST_EPSILON), (100.0, 1e-7)] {
             if self.island.best_residual <= target {
                 return self.finish();
@@ -116,8 +121,15 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
     }
 
     fn newton(&mut self, target: f64, rho_factor: f64, first_epsilon: f64) -> bool {
+        let Island { run_rho, rho, .. } = &mut *self.island;
+        run_rho.clear();
+        run_rho.extend(rho.iter().map(|rho| rho_factor * rho));
+        self.newton_with(target, first_epsilon)
+    }
+
+    /// Newton's method with the scales that stand in the island.
+    fn newton_with(&mut self, target: f64, first_epsilon: f64) -> bool {
         let run = NewtonRun {
-            rho_factor,
             first_epsilon,
             last_epsilon: LAST_EPSILON.min(first_epsilon),
             step_limit: self.settings.newton_limit,

@@ -26,9 +26,9 @@ pub(crate) struct Island<const D: usize> {
     pub dr: Vec<[f64; D]>,
     pub trial: Vec<[f64; D]>,
     pub trial_u: Vec<[f64; D]>,
-    pub weights: Vec<f64>,
+    /// The scales of a run of Newton's method.
+    pub run_rho: Vec<f64>,
     /// Interior points.
-    pub shifts: Vec<f64>,
     pub slack: Vec<[f64; D]>,
     pub slack_step: Vec<[f64; D]>,
 }
@@ -59,7 +59,7 @@ impl<const D: usize> Island<D> {
     /// Computes the rates of the point, its residual, and keeps it if it is the best.
     pub fn measure(&mut self, space: &mut impl Space<D>) -> f64 {
         space.rates(&self.r, &mut self.u);
-        let residual = self.residual_of(space, &self.r, &self.u);
+        let residual = residual_of(space, &self.r, &self.u, &self.rho);
         self.keep(residual);
         residual
     }
@@ -78,17 +78,6 @@ impl<const D: usize> Island<D> {
         space.rates(&self.r, &mut self.u);
     }
 
-    /// The Euclidean norm of $F_i / \rho_i$ over all contacts, a velocity.
-    pub fn residual_of(&self, space: &impl Space<D>, r: &[[f64; D]], u: &[[f64; D]]) -> f64 {
-        let mut sum = 0.0;
-        for (i, law) in space.laws().iter().enumerate() {
-            let f = alart_curnier::value(law, &r[i], &u[i], self.rho[i]);
-            let square: f64 = f.iter().map(|f| f * f).sum();
-            sum += square / (self.rho[i] * self.rho[i]);
-        }
-        if sum.is_finite() { sum.sqrt() } else { f64::INFINITY }
-    }
-
     /// Puts every impulse into its cone.
     pub fn project(&mut self, space: &impl Space<D>) {
         for (r, law) in self.r.iter_mut().zip(space.laws()) {
@@ -105,4 +94,15 @@ impl<const D: usize> Island<D> {
             }
         }
     }
+}
+
+/// The Euclidean norm of $F_i / \rho_i$ over all contacts, a velocity.
+pub(crate) fn residual_of<const D: usize>(space: &impl Space<D>, r: &[[f64; D]], u: &[[f64; D]], rho: &[f64]) -> f64 {
+    let mut sum = 0.0;
+    for (i, law) in space.laws().iter().enumerate() {
+        let f = alart_curnier::value(law, &r[i], &u[i], rho[i]);
+        let square: f64 = f.iter().map(|f| f * f).sum();
+        sum += square / (rho[i] * rho[i]);
+    }
+    if sum.is_finite() { sum.sqrt() } else { f64::INFINITY }
 }

@@ -10,7 +10,7 @@
 
 use super::alart_curnier;
 use super::gauss_seidel;
-use super::island::Island;
+use super::island::{Island, residual_of};
 use super::space::Space;
 
 /// Residuals that a new one is compared with.
@@ -25,8 +25,6 @@ const RECOVERY_SWEEPS: usize = 25;
 /// What steers a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NewtonRun {
-    /// Factor on the scales $\rho_i$.
-    pub rho_factor: f64,
     /// First $\varepsilon$, and its smallest value.
     pub first_epsilon: f64,
     pub last_epsilon: f64,
@@ -40,12 +38,9 @@ pub(crate) struct NewtonRun {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NewtonEnd {
     pub steps: usize,
-    pub residual: f64,
 }
 
-/// Runs from the point of the island until the residual is below `target`.
-///
-/// `rho` holds the scales; they are those of the island times a factor, or given by a method before.
+/// Runs from the point of the island, with the scales `run_rho`, until the residual is below `target`.
 pub(crate) fn run<const D: usize>(
     space: &mut impl Space<D>,
     island: &mut Island<D>,
@@ -54,18 +49,19 @@ pub(crate) fn run<const D: usize>(
 ) -> NewtonEnd {
     let count = space.laws().len();
     let mut epsilon = settings.first_epsilon;
-    let mut merit = island.measure(space);
+    island.measure(space);
+    let mut merit = residual_of(space, &island.r, &island.u, &island.run_rho);
     let mut history = [merit; MEMORY];
     let (mut best, mut best_step) = (merit, 0);
     let mut steps = 0;
-    while merit > target && steps < settings.step_limit {
+    while island.best_residual > target && steps < settings.step_limit {
         if steps > best_step + settings.patience {
             break;
         }
         island.a.clear();
         island.b.clear();
         for i in 0..count {
-            let rho = island.rho[i] * settings.rho_factor;
+            let rho = island.run_rho[i];
             let (f, a, mut b) = alart_curnier::linearised(&space.laws()[i], &island.r[i], &island.u[i], rho);
             (0..D).for_each(|k| b[k][k] += epsilon);
             island.f[i] = f;
@@ -83,7 +79,7 @@ pub(crate) fn run<const D: usize>(
                     (0..D).for_each(|k| trial[k] = r[k] + length * dr[k]);
                 }
                 space.rates(&island.trial, &mut island.trial_u);
-                let trial_merit = island.residual_of(space, &island.trial, &island.trial_u);
+                let trial_merit = residual_of(space, &island.trial, &island.trial_u, &island.run_rho);
                 if trial_merit <= (1.0 - 1e-4 * length) * largest {
                     std::mem::swap(&mut island.r, &mut island.trial);
                     std::mem::swap(&mut island.u, &mut island.trial_u);
@@ -101,17 +97,19 @@ pub(crate) fn run<const D: usize>(
             island.project(space);
             epsilon = (3.0 * epsilon).min(1.0);
             if space.can_sweep() {
-                merit = gauss_seidel::sweep(space, island, target, RECOVERY_SWEEPS, |_, _, _| true).residual;
+                gauss_seidel::sweep(space, island, target, RECOVERY_SWEEPS, |_, _, _| true);
             } else {
-                merit = island.measure(space);
+                island.measure(space);
             }
+            merit = residual_of(space, &island.r, &island.u, &island.run_rho);
             history = [merit; MEMORY];
         }
         history[steps % MEMORY] = merit;
-        island.keep(merit);
+        let residual = residual_of(space, &island.r, &island.u, &island.rho);
+        island.keep(residual);
         if merit < 0.9 * best {
             (best, best_step) = (merit, steps);
         }
     }
-    NewtonEnd { steps, residual: merit }
+    NewtonEnd { steps }
 }
