@@ -36,10 +36,12 @@
 //! ```
 
 mod active_inverse;
+pub mod cone;
 pub mod contact_lcp;
 pub mod dense_lu;
 pub mod enumerate;
 pub mod error;
+pub mod fclib;
 pub mod lcp;
 pub mod lemke;
 pub mod lemke_problem;

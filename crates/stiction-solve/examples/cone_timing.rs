@@ -1,0 +1,114 @@
+//! Times and stages of the cone solver on families of problems and on the FCLIB files of a folder.
+//!
+//! `cargo run -p stiction-solve --example cone_timing -- tower50 wall pile200 ../shared/problems/fc3d`
+#[path = "../tests/families/mod.rs"]
+mod families;
+
+use std::time::Instant;
+use stiction_solve::cone::{ConeMethod, ConeSettings, ConeSolution, ConeSolver, GlobalConeProblem};
+use stiction_solve::fclib::{self, FclibProblem};
+
+fn describe(solution: &ConeSolution) -> String {
+    let report = &solution.report;
+    let mut text = String::new();
+    for stage in report.stages.iter().take(12) {
+        let letter = match stage.method {
+            ConeMethod::OneContact => '1',
+            ConeMethod::GaussSeidel => 'G',
+            ConeMethod::Newton => 'N',
+            ConeMethod::InteriorPoint => 'I',
+        };
+        text += &format!(" {letter}{}({:.0e})", stage.iterations, stage.residual);
+    }
+    format!("{:?} q {:.1e} s {:.1e} islands {}{text}", report.status, report.errors.unscaled, report.errors.scaled, report.islands)
+}
+
+/// Best of a few repeats, in µs, with the last solution.
+fn best(mut solve: impl FnMut() -> ConeSolution) -> (f64, ConeSolution) {
+    let (mut best, mut last) = (f64::INFINITY, None);
+    let begin = Instant::now();
+    for repeat in 0..50 {
+        let start = Instant::now();
+        last = Some(solve());
+        best = best.min(start.elapsed().as_secs_f64() * 1e6);
+        if repeat >= 2 && begin.elapsed().as_secs_f64() > 0.3 {
+            break;
+        }
+    }
+    (best, last.expect("at least one repeat"))
+}
+
+fn family(name: &str, seeds: u64, make: impl Fn(u64) -> GlobalConeProblem, settings: &ConeSettings) {
+    let is_verbose = std::env::var("VERBOSE").is_ok();
+    let (mut times, mut solved, mut contacts, mut worst) = (Vec::new(), 0, 0, 0.0f64);
+    for seed in 0..seeds {
+        let problem = make(1001 + seed);
+        contacts += problem.cones().len();
+        let mut solver = ConeSolver::default();
+        let (time, solution) = best(|| solver.solve_global(&problem, settings, None).expect("a mass matrix").clone());
+        solved += usize::from(solution.report.is_solved());
+        worst = worst.max(solution.report.errors.scaled);
+        if is_verbose || !solution.report.is_solved() {
+            println!("  {name} {seed}: {time:.0} us {}", describe(&solution));
+        }
+        times.push(time);
+    }
+    times.sort_by(f64::total_cmp);
+    println!(
+        "{name:14} {:5} contacts  solved {solved}/{seeds}  median {:9.1} us  max {:9.1}  worst {worst:.1e}",
+        contacts / seeds as usize, times[times.len() / 2], times[times.len() - 1]
+    );
+}
+
+fn main() {
+    let mut settings = ConeSettings::default();
+    for argument in std::env::args().skip(1) {
+        match argument.as_str() {
+            "tight" => settings = ConeSettings { tolerance: 1e-8, unscaled_tolerance: 1e-10, ..settings },
+            "both" => settings = ConeSettings { tolerance: 1e-8, unscaled_tolerance: 1e-8, ..settings },
+            "rand1" => family("rand1", 20, |seed| families::random(1, seed), &settings),
+            "rand7" => family("rand7", 20, |seed| families::random(7, seed), &settings),
+            "rand20" => family("rand20", 20, |seed| families::random(20, seed), &settings),
+            "rand100" => family("rand100", 10, |seed| families::random(100, seed), &settings),
+            "tower10" => family("tower10", 10, |seed| families::tower(10, 1.0, seed), &settings),
+            "heavy10" => family("heavy10", 10, |seed| families::tower(10, 1e3, seed), &settings),
+            "tower50" => family("tower50", 10, |seed| families::tower(50, 1.0, seed), &settings),
+            "tower100" => family("tower100", 10, |seed| families::tower(100, 1.0, seed), &settings),
+            "wall" => family("wall 10x10", 10, |seed| families::wall(10, 10, seed), &settings),
+            "wall15" => family("wall 15x15", 10, |seed| families::wall(15, 15, seed), &settings),
+            "arch" => family("arch30 0.6", 10, |seed| families::arch(30, 0.6, seed), &settings),
+            "arch3" => family("arch30 0.3", 10, |seed| families::arch(30, 0.3, seed), &settings),
+            "pile100" => family("pile100", 10, |seed| families::pile(100, 0.3, seed), &settings),
+            "pile200" => family("pile200", 10, |seed| families::pile(200, 0.3, seed), &settings),
+            "pile200s" => family("pile200 settled", 10, |seed| families::pile(200, 0.0, seed), &settings),
+            "pile500" => family("pile500", 10, |seed| families::pile(500, 0.3, seed), &settings),
+            "pile1000" => family("pile1000", 2, |seed| families::pile(1000, 0.3, seed), &settings),
+            "chain10" => family("chain10", 10, |seed| families::chain(10, seed), &settings),
+            "chain30" => family("chain30", 10, |seed| families::chain(30, seed), &settings),
+            "chain100" => family("chain100", 10, |seed| families::chain(100, seed), &settings),
+            "chain300" => family("chain300", 10, |seed| families::chain(300, seed), &settings),
+            folder => {
+                let mut paths: Vec<_> = match std::fs::read_dir(folder) {
+                    Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
+                    Err(_) => vec![folder.into()],
+                };
+                paths.sort();
+                for path in paths {
+                    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                    let mut solver = ConeSolver::default();
+                    let (time, solution) = match fclib::read(&path).map(|file| file.problem) {
+                        Ok(FclibProblem::Local(problem)) => best(|| solver.solve_local(&problem, &settings, None).clone()),
+                        Ok(FclibProblem::Global(problem)) => {
+                            best(|| solver.solve_global(&problem, &settings, None).expect("a mass matrix").clone())
+                        }
+                        Err(error) => {
+                            println!("{error}");
+                            continue;
+                        }
+                    };
+                    println!("{name:34} {time:9.1} us {}", describe(&solution));
+                }
+            }
+        }
+    }
+}

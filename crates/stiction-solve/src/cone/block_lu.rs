@@ -1,0 +1,383 @@
+//! LU factorisation of sparse matrices of small dense blocks, for patterns that stay while the numbers change.
+//!
+//! As [`SparseLu`](crate::SparseLu), but for blocks of $N \times N$: bodies of six coordinates, or contacts of three rows. Pivots are
+//! blocks, inverted with exchanges of rows inside; between blocks there are none, so the order of elimination follows from the
+//! pattern alone. Step $j$ computes column $j$ of $L$ and row $j$ of $U$ from those before (Crout),
+//!
+//! $$ L_{ij} \Delta_j = A_{ij} - \sum_{k<j} L_{ik} U_{kj}, \qquad U_{ji} = A_{ji} - \sum_{k<j} L_{jk} U_{ki}, \qquad
+//!    \Delta_j = A_{jj} - \sum_{k<j} L_{jk} U_{kj}, $$
+//!
+//! where column $k$ of $L$ and row $k$ of $U$ have the same pattern and stand side by side in memory.
+
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::sparse::SymbolicSparseColMatRef;
+use faer::sparse::linalg::amd;
+
+use super::one_contact::inverse;
+
+/// A square block, by rows.
+pub(crate) type Block<const N: usize> = [[f64; N]; N];
+
+/// Where a block of the matrix is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Diagonal(usize),
+    Lower(usize),
+    Upper(usize),
+}
+
+/// A sparse matrix of blocks, and its factors in the same memory.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockLu<const N: usize> {
+    size: usize,
+    /// The pairs of blocks that are coupled, as they were given.
+    pattern: Vec<(u32, u32)>,
+    /// The position of each block row in the order of elimination, and the row at each position.
+    position: Vec<usize>,
+    order: Vec<usize>,
+    /// The pattern of L below the diagonal, column by column.
+    column_starts: Vec<usize>,
+    column_rows: Vec<u32>,
+    /// The same row by row: column, and place of the entry.
+    row_starts: Vec<usize>,
+    rows: Vec<(u32, u32)>,
+    diagonal: Vec<Block<N>>,
+    lower: Vec<Block<N>>,
+    upper: Vec<Block<N>>,
+    /// Where the rows of the current column are stored.
+    places: Vec<u32>,
+    /// Positions whose row of the matrix has nothing beside its diagonal.
+    is_alone: Vec<bool>,
+    permuted: Vec<[f64; N]>,
+}
+
+impl<const N: usize> Default for BlockLu<N> {
+    fn default() -> Self {
+        Self {
+            size: 0,
+            pattern: Vec::new(),
+            position: Vec::new(),
+            order: Vec::new(),
+            column_starts: Vec::new(),
+            column_rows: Vec::new(),
+            row_starts: Vec::new(),
+            rows: Vec::new(),
+            diagonal: Vec::new(),
+            lower: Vec::new(),
+            upper: Vec::new(),
+            places: Vec::new(),
+            is_alone: Vec::new(),
+            permuted: Vec::new(),
+        }
+    }
+}
+
+impl<const N: usize> BlockLu<N> {
+    /// Prepares for a matrix with these couplings $(i, j)$, each pair at least once in one order. Nothing is done when they are those of
+    /// last time.
+    pub fn analyse(&mut self, size: usize, pattern: &[(u32, u32)]) {
+        if self.size == size && self.pattern == pattern && self.order.len() == size {
+            return;
+        }
+        self.size = size;
+        self.pattern.clear();
+        self.pattern.extend_from_slice(pattern);
+        let mut edges: Vec<(u32, u32)> = Vec::with_capacity(2 * pattern.len());
+        for &(i, j) in pattern.iter().filter(|(i, j)| i != j) {
+            edges.push((i, j));
+            edges.push((j, i));
+        }
+        edges.sort_unstable();
+        edges.dedup();
+        let mut starts = vec![0usize; size + 1];
+        edges.iter().for_each(|&(i, _)| starts[i as usize + 1] += 1);
+        (0..size).for_each(|i| starts[i + 1] += starts[i]);
+        let neighbours: Vec<usize> = edges.iter().map(|&(_, j)| j as usize).collect();
+        self.order = vec![0; size];
+        self.position = vec![0; size];
+        let mut memory = MemBuffer::new(amd::order_scratch::<usize>(size, neighbours.len()));
+        let graph = SymbolicSparseColMatRef::new_checked(size, size, &starts, None, &neighbours);
+        let stack = MemStack::new(&mut memory);
+        amd::order(&mut self.order, &mut self.position, graph, amd::Control::default(), stack)
+            .expect("the indices of a matrix that fits into memory do not overflow");
+        self.factor_pattern(&starts, &neighbours);
+    }
+
+    /// The pattern of L: row k holds what the elimination tree connects with the entries of row k of the matrix.
+    fn factor_pattern(&mut self, starts: &[usize], neighbours: &[usize]) {
+        const NONE: usize = usize::MAX;
+        let size = self.size;
+        let (mut parent, mut seen_by) = (vec![NONE; size], vec![NONE; size]);
+        let mut columns: Vec<u32> = Vec::new();
+        self.row_starts.clear();
+        self.row_starts.push(0);
+        for k in 0..size {
+            seen_by[k] = k;
+            let begin = columns.len();
+            let row = self.order[k];
+            for &other in &neighbours[starts[row]..starts[row + 1]] {
+                let mut i = self.position[other];
+                if i > k {
+                    continue;
+                }
+                while seen_by[i] != k {
+                    seen_by[i] = k;
+                    columns.push(i as u32);
+                    if parent[i] == NONE {
+                        parent[i] = k;
+                    }
+                    i = parent[i];
+                }
+            }
+            columns[begin..].sort_unstable();
+            self.row_starts.push(columns.len());
+        }
+        self.column_starts.clear();
+        self.column_starts.resize(size + 1, 0);
+        columns.iter().for_each(|&i| self.column_starts[i as usize + 1] += 1);
+        (0..size).for_each(|i| self.column_starts[i + 1] += self.column_starts[i]);
+        let mut next = self.column_starts.clone();
+        self.column_rows.clear();
+        self.column_rows.resize(columns.len(), 0);
+        self.rows.clear();
+        for k in 0..size {
+            for &i in &columns[self.row_starts[k]..self.row_starts[k + 1]] {
+                self.column_rows[next[i as usize]] = k as u32;
+                self.rows.push((i, next[i as usize] as u32));
+                next[i as usize] += 1;
+            }
+        }
+        self.places.clear();
+        self.places.resize(size, 0);
+    }
+
+    /// Where block $(i, j)$ is stored.
+    ///
+    /// # Panics
+    /// When it is not part of the pattern.
+    pub fn place(&self, i: usize, j: usize) -> Place {
+        let (row, column) = (self.position[i], self.position[j]);
+        if row == column {
+            return Place::Diagonal(row);
+        }
+        let (start, end) = (self.column_starts[row.min(column)], self.column_starts[row.min(column) + 1]);
+        let entry = self.column_rows[start..end].binary_search(&(row.max(column) as u32));
+        let entry = start + entry.expect("the block is part of the pattern");
+        if row > column { Place::Lower(entry) } else { Place::Upper(entry) }
+    }
+
+    /// Sets all blocks to zero.
+    pub fn clear(&mut self) {
+        for (blocks, count) in [
+            (&mut self.diagonal, self.size),
+            (&mut self.lower, self.column_rows.len()),
+            (&mut self.upper, self.column_rows.len()),
+        ] {
+            blocks.clear();
+            blocks.resize(count, [[0.0; N]; N]);
+        }
+        self.is_alone.clear();
+        self.is_alone.resize(self.size, false);
+    }
+
+    /// The block at a place, to add to.
+    #[inline(always)]
+    pub fn block_mut(&mut self, place: Place) -> &mut Block<N> {
+        match place {
+            Place::Diagonal(k) => &mut self.diagonal[k],
+            Place::Lower(k) => &mut self.lower[k],
+            Place::Upper(k) => &mut self.upper[k],
+        }
+    }
+
+    /// Says that row $i$ has nothing beside its diagonal: it then changes no other row.
+    pub fn set_alone(&mut self, i: usize) {
+        self.is_alone[self.position[i]] = true;
+    }
+
+    /// Factors; whether all pivots could be inverted.
+    pub fn factor(&mut self) -> bool {
+        pulp::Arch::new().dispatch(Factor { lu: self })
+    }
+
+    #[inline(always)]
+    fn factor_here(&mut self) -> bool {
+        for j in 0..self.size {
+            let own = self.column_starts[j]..self.column_starts[j + 1];
+            for entry in own.clone() {
+                self.places[self.column_rows[entry] as usize] = entry as u32;
+            }
+            for &(k, place) in &self.rows[self.row_starts[j]..self.row_starts[j + 1]] {
+                let (k, place) = (k as usize, place as usize);
+                if self.is_alone[k] {
+                    continue;
+                }
+                let (l, u) = (self.lower[place], self.upper[place]);
+                subtract_product(&mut self.diagonal[j], &l, &u);
+                for entry in place + 1..self.column_starts[k + 1] {
+                    let target = self.places[self.column_rows[entry] as usize] as usize;
+                    // Entries of column k come before those of column j.
+                    let (before, after) = self.lower.split_at_mut(target);
+                    subtract_product(&mut after[0], &before[entry], &u);
+                    let (before, after) = self.upper.split_at_mut(target);
+                    subtract_product(&mut after[0], &l, &before[entry]);
+                }
+            }
+            let Some(inverse) = inverse(&self.diagonal[j]) else { return false };
+            self.diagonal[j] = inverse;
+            for entry in own {
+                let raw = self.lower[entry];
+                self.lower[entry] = [[0.0; N]; N];
+                add_product(&mut self.lower[entry], &raw, &inverse);
+            }
+        }
+        true
+    }
+
+    /// Replaces `x` by the solution of the factored system.
+    pub fn solve(&mut self, x: &mut [[f64; N]]) {
+        self.permuted.clear();
+        self.permuted.extend(self.order.iter().map(|&row| x[row]));
+        let y = &mut self.permuted;
+        for j in 0..self.size {
+            let value = y[j];
+            for entry in self.column_starts[j]..self.column_starts[j + 1] {
+                subtract_applied(&mut y[self.column_rows[entry] as usize], &self.lower[entry], &value);
+            }
+        }
+        for j in (0..self.size).rev() {
+            let mut value = y[j];
+            for entry in self.column_starts[j]..self.column_starts[j + 1] {
+                subtract_applied(&mut value, &self.upper[entry], &y[self.column_rows[entry] as usize]);
+            }
+            y[j] = [0.0; N];
+            for a in 0..N {
+                for b in 0..N {
+                    y[j][a] += self.diagonal[j][a][b] * value[b];
+                }
+            }
+        }
+        for (position, &row) in self.order.iter().enumerate() {
+            x[row] = self.permuted[position];
+        }
+    }
+
+    /// Blocks of L below its diagonal.
+    pub fn factor_block_count(&self) -> usize {
+        self.column_rows.len()
+    }
+}
+
+/// The factorisation, compiled for the vector units of the machine.
+struct Factor<'a, const N: usize> {
+    lu: &'a mut BlockLu<N>,
+}
+
+impl<const N: usize> pulp::NullaryFnOnce for Factor<'_, N> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn call(self) -> bool {
+        self.lu.factor_here()
+    }
+}
+
+/// $C \leftarrow C - A B$.
+#[inline(always)]
+pub(crate) fn subtract_product<const N: usize>(c: &mut Block<N>, a: &Block<N>, b: &Block<N>) {
+    for i in 0..N {
+        let mut row = c[i];
+        for k in 0..N {
+            let factor = a[i][k];
+            for j in 0..N {
+                row[j] -= factor * b[k][j];
+            }
+        }
+        c[i] = row;
+    }
+}
+
+/// $C \leftarrow C + A B$.
+#[inline(always)]
+pub(crate) fn add_product<const N: usize>(c: &mut Block<N>, a: &Block<N>, b: &Block<N>) {
+    for i in 0..N {
+        let mut row = c[i];
+        for k in 0..N {
+            let factor = a[i][k];
+            for j in 0..N {
+                row[j] += factor * b[k][j];
+            }
+        }
+        c[i] = row;
+    }
+}
+
+/// $y \leftarrow y - A x$.
+#[inline(always)]
+fn subtract_applied<const N: usize>(y: &mut [f64; N], a: &Block<N>, x: &[f64; N]) {
+    for i in 0..N {
+        let mut sum = 0.0;
+        for j in 0..N {
+            sum += a[i][j] * x[j];
+        }
+        y[i] -= sum;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_matrices_are_solved() {
+        let mut state = 3u64;
+        let mut random = move || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 11) as f64 / (1u64 << 53) as f64 * 2.0 - 1.0
+        };
+        let mut lu = BlockLu::<3>::default();
+        for size in [1usize, 2, 5, 20, 60] {
+            let mut pattern = Vec::new();
+            for i in 1..size as u32 {
+                pattern.push((i, i - 1));
+                if i > 3 {
+                    pattern.push((i - 3, i));
+                }
+            }
+            lu.analyse(size, &pattern);
+            lu.clear();
+            let n = 3 * size;
+            let mut dense = vec![0.0; n * n];
+            let places: Vec<(usize, usize)> = (0..size)
+                .map(|i| (i, i))
+                .chain(pattern.iter().flat_map(|&(i, j)| [(i as usize, j as usize), (j as usize, i as usize)]))
+                .collect();
+            for (i, j) in places {
+                let place = lu.place(i, j);
+                for a in 0..3 {
+                    for b in 0..3 {
+                        let value = random() + if i == j && a == b { 12.0 } else { 0.0 };
+                        lu.block_mut(place)[a][b] += value;
+                        dense[(3 * i + a) * n + 3 * j + b] += value;
+                    }
+                }
+            }
+            let x: Vec<f64> = (0..n).map(|_| random()).collect();
+            let product = |x: &[f64]| (0..n).map(|i| (0..n).map(|j| dense[i * n + j] * x[j]).sum::<f64>()).collect::<Vec<_>>();
+            let mut y: Vec<[f64; 3]> = product(&x).chunks(3).map(|y| [y[0], y[1], y[2]]).collect();
+            assert!(lu.factor());
+            lu.solve(&mut y);
+            for (a, b) in y.as_flattened().iter().zip(&x) {
+                assert!((a - b).abs() < 1e-13, "{a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn chains_have_no_fill() {
+        let mut lu = BlockLu::<6>::default();
+        let pattern: Vec<(u32, u32)> = (1..300).map(|i| (i - 1, i)).collect();
+        lu.analyse(300, &pattern);
+        assert_eq!(lu.factor_block_count(), 299);
+    }
+}

@@ -1,0 +1,108 @@
+//! The unknowns of one island, and what all methods share: scales, residual, the best point so far.
+
+use super::alart_curnier;
+use super::law::LawKind;
+use super::one_contact::OneContact;
+use super::space::{Small, Space};
+
+/// Unknowns and memory of the methods on one island.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Island<const D: usize> {
+    /// The point: impulses and their rates.
+    pub r: Vec<[f64; D]>,
+    pub u: Vec<[f64; D]>,
+    /// Scale $\rho_i$ of each contact, an inverse of $W_{ii}$.
+    pub rho: Vec<f64>,
+    /// The solver of each contact alone, and where its search starts.
+    pub contacts: Vec<OneContact<D>>,
+    pub alphas: Vec<f64>,
+    /// The best point so far, and its residual.
+    pub best: Vec<[f64; D]>,
+    pub best_residual: f64,
+    /// Newton's method.
+    pub f: Vec<[f64; D]>,
+    pub a: Vec<Small<D>>,
+    pub b: Vec<Small<D>>,
+    pub dr: Vec<[f64; D]>,
+    pub trial: Vec<[f64; D]>,
+    pub trial_u: Vec<[f64; D]>,
+    /// The scales of a run of Newton's method.
+    pub run_rho: Vec<f64>,
+    /// Interior points.
+    pub slack: Vec<[f64; D]>,
+    pub slack_step: Vec<[f64; D]>,
+}
+
+impl<const D: usize> Island<D> {
+    /// Prepares for a space; `r` must hold the start.
+    pub fn prepare(&mut self, space: &mut impl Space<D>) {
+        let count = space.laws().len();
+        debug_assert_eq!(self.r.len(), count);
+        self.rho.clear();
+        self.contacts.clear();
+        for (law, w) in space.laws().iter().zip(space.diagonal()) {
+            let trace: f64 = (0..D).map(|k| w[k][k].abs()).sum();
+            self.rho.push(if trace > 0.0 { D as f64 / trace } else { 1.0 });
+            self.contacts.push(OneContact::new(*law, w));
+        }
+        self.alphas.clear();
+        self.alphas.resize(count, 0.0);
+        for vector in [&mut self.u, &mut self.f, &mut self.dr, &mut self.trial, &mut self.trial_u] {
+            vector.clear();
+            vector.resize(count, [0.0; D]);
+        }
+        self.best.clear();
+        self.best.extend_from_slice(&self.r);
+        self.best_residual = f64::INFINITY;
+    }
+
+    /// Computes the rates of the point, its residual, and keeps it if it is the best.
+    pub fn measure(&mut self, space: &mut impl Space<D>) -> f64 {
+        space.rates(&self.r, &mut self.u);
+        let residual = residual_of(space, &self.r, &self.u, &self.rho);
+        self.keep(residual);
+        residual
+    }
+
+    /// Keeps the point if it is the best so far.
+    pub fn keep(&mut self, residual: f64) {
+        if residual < self.best_residual {
+            self.best_residual = residual;
+            self.best.copy_from_slice(&self.r);
+        }
+    }
+
+    /// Goes back to the best point.
+    pub fn restore(&mut self, space: &mut impl Space<D>) {
+        self.r.copy_from_slice(&self.best);
+        space.rates(&self.r, &mut self.u);
+    }
+
+    /// Puts every impulse into its cone.
+    pub fn project(&mut self, space: &impl Space<D>) {
+        for (r, law) in self.r.iter_mut().zip(space.laws()) {
+            match law.kind {
+                LawKind::Joint => {}
+                _ if law.bound == 0.0 => *r = super::law::project(r, law.mu),
+                _ => {
+                    r[0] = r[0].max(0.0);
+                    let (bound, length) = (law.mu * r[0] + law.bound, super::law::tangent_norm(r));
+                    if length > bound {
+                        (1..D).for_each(|k| r[k] *= bound / length);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The Euclidean norm of $F_i / \rho_i$ over all contacts, a velocity.
+pub(crate) fn residual_of<const D: usize>(space: &impl Space<D>, r: &[[f64; D]], u: &[[f64; D]], rho: &[f64]) -> f64 {
+    let mut sum = 0.0;
+    for (i, law) in space.laws().iter().enumerate() {
+        let f = alart_curnier::value(law, &r[i], &u[i], rho[i]);
+        let square: f64 = f.iter().map(|f| f * f).sum();
+        sum += square / (rho[i] * rho[i]);
+    }
+    if sum.is_finite() { sum.sqrt() } else { f64::INFINITY }
+}

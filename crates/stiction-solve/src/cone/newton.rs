@@ -1,0 +1,115 @@
+//! Semismooth Newton on the equations of Alart and Curnier, with the impulses and the motion as unknowns.
+//!
+//! Each step solves $A\,du + (B + \varepsilon I)\,dr = -F$, $du = W\,dr$: in the space of the bodies or of the contacts, see
+//! [`Space`](super::space::Space). The equations have no derivative at many points, their Jacobian is singular wherever forces are
+//! not unique, and far from the solution a step may lead anywhere. So
+//!
+//! - $\varepsilon$ makes every step defined; it falls with the residual, and disappears from the solution because it only multiplies steps;
+//! - a step is shortened until the residual is below the largest of the last few, which may be exceeded for a while;
+//! - where that fails, the point is projected on the cones, some sweeps of Gauss-Seidel are made, and $\varepsilon$ grows.
+
+use super::alart_curnier;
+use super::gauss_seidel;
+use super::island::{Island, residual_of};
+use super::space::Space;
+
+/// Residuals that a new one is compared with.
+const MEMORY: usize = 4;
+
+/// Halvings of a step before it counts as failed.
+const HALVINGS: usize = 8;
+
+/// Sweeps after a failed step.
+const RECOVERY_SWEEPS: usize = 25;
+
+/// What steers a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct NewtonRun {
+    /// First $\varepsilon$, and its smallest value.
+    pub first_epsilon: f64,
+    pub last_epsilon: f64,
+    /// Factorisations.
+    pub step_limit: usize,
+    /// Steps without a gain of a tenth after which the run is given up.
+    pub patience: usize,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct NewtonEnd {
+    pub steps: usize,
+}
+
+/// Runs from the point of the island, with the scales `run_rho`, until the residual is below `target`.
+pub(crate) fn run<const D: usize>(
+    space: &mut impl Space<D>,
+    island: &mut Island<D>,
+    target: f64,
+    settings: &NewtonRun,
+) -> NewtonEnd {
+    let count = space.laws().len();
+    let mut epsilon = settings.first_epsilon;
+    island.measure(space);
+    let mut merit = residual_of(space, &island.r, &island.u, &island.run_rho);
+    let mut history = [merit; MEMORY];
+    let (mut best, mut best_step) = (merit, 0);
+    let mut steps = 0;
+    while island.best_residual > target && steps < settings.step_limit {
+        if steps > best_step + settings.patience {
+            break;
+        }
+        island.a.clear();
+        island.b.clear();
+        for i in 0..count {
+            let rho = island.run_rho[i];
+            let (f, a, mut b) = alart_curnier::linearised(&space.laws()[i], &island.r[i], &island.u[i], rho);
+            (0..D).for_each(|k| b[k][k] += epsilon);
+            island.f[i] = f;
+            island.a.push(a);
+            island.b.push(b);
+        }
+        steps += 1;
+        let is_defined = space.newton_step(&island.a, &island.b, &island.f, &mut island.dr);
+        let largest = history.iter().fold(0.0f64, |largest, &merit| largest.max(merit));
+        let mut length = 1.0;
+        let mut is_accepted = false;
+        if is_defined {
+            for _ in 0..HALVINGS {
+                for ((trial, r), dr) in island.trial.iter_mut().zip(&island.r).zip(&island.dr) {
+                    (0..D).for_each(|k| trial[k] = r[k] + length * dr[k]);
+                }
+                space.rates(&island.trial, &mut island.trial_u);
+                let trial_merit = residual_of(space, &island.trial, &island.trial_u, &island.run_rho);
+                if trial_merit <= (1.0 - 1e-4 * length) * largest {
+                    std::mem::swap(&mut island.r, &mut island.trial);
+                    std::mem::swap(&mut island.u, &mut island.trial_u);
+                    if trial_merit < 0.5 * merit {
+                        epsilon = (0.1 * epsilon).max(settings.last_epsilon);
+                    }
+                    merit = trial_merit;
+                    is_accepted = true;
+                    break;
+                }
+                length *= 0.5;
+            }
+        }
+        if !is_accepted {
+            island.project(space);
+            epsilon = (3.0 * epsilon).min(1.0);
+            if space.can_sweep() {
+                gauss_seidel::sweep(space, island, target, RECOVERY_SWEEPS, |_, _, _| true);
+            } else {
+                island.measure(space);
+            }
+            merit = residual_of(space, &island.r, &island.u, &island.run_rho);
+            history = [merit; MEMORY];
+        }
+        history[steps % MEMORY] = merit;
+        let residual = residual_of(space, &island.r, &island.u, &island.rho);
+        island.keep(residual);
+        if merit < 0.9 * best {
+            (best, best_step) = (merit, steps);
+        }
+    }
+    NewtonEnd { steps }
+}

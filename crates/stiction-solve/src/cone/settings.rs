@@ -1,0 +1,110 @@
+//! Settings and reports of the solver of cone problems.
+
+use super::residual::ConeErrors;
+use crate::SolveStatus;
+
+/// When a cone problem counts as solved, and how much work that may take.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConeSettings {
+    /// Largest $e_s$ of a solution, which does not depend on units; see [`residual`](super::residual).
+    pub tolerance: f64,
+    /// Largest $e_q$ of a solution, which does; infinite where only the other counts.
+    pub unscaled_tolerance: f64,
+    /// Sweeps of Gauss-Seidel before Newton's method when there is no start.
+    pub first_sweeps: usize,
+    /// The same when there is one.
+    pub warm_sweeps: usize,
+    /// Sweeps of Gauss-Seidel in all, for each island. Reached only by problems that no other method solves.
+    pub sweep_limit: usize,
+    /// Factorisations of one run of Newton's method.
+    pub newton_limit: usize,
+    /// Iterations of the interior-point method.
+    pub interior_limit: usize,
+}
+
+impl Default for ConeSettings {
+    fn default() -> Self {
+        Self {
+            tolerance: 1e-8,
+            unscaled_tolerance: f64::INFINITY,
+            first_sweeps: 20,
+            warm_sweeps: 2,
+            sweep_limit: 5000,
+            newton_limit: 40,
+            interior_limit: 60,
+        }
+    }
+}
+
+/// A method of the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConeMethod {
+    /// The closed form for one contact.
+    OneContact,
+    /// Block Gauss-Seidel.
+    GaussSeidel,
+    /// Semismooth Newton.
+    Newton,
+    /// Interior points with lagged shift.
+    InteriorPoint,
+}
+
+/// One stage of the chain on one island.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ConeStage {
+    /// The island, from 0.
+    pub island: usize,
+    /// What was run.
+    pub method: ConeMethod,
+    /// Sweeps, factorisations or iterations.
+    pub iterations: usize,
+    /// Residual at its end: the norm of the equations of the method, a velocity, over that of the free rates of the whole problem.
+    pub residual: f64,
+}
+
+/// How a solve ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConeReport {
+    /// [`SolveStatus::Solved`] only when [`residual`](super::residual) says so, [`SolveStatus::NoSolution`] only with a certificate that was checked.
+    pub status: SolveStatus,
+    /// The errors of the returned point.
+    pub errors: ConeErrors,
+    /// Number of islands.
+    pub islands: usize,
+    /// All stages, in the order in which they were run.
+    pub stages: Vec<ConeStage>,
+}
+
+impl ConeReport {
+    /// Whether the residual confirmed the answer.
+    pub fn is_solved(&self) -> bool {
+        self.status == SolveStatus::Solved
+    }
+
+    /// Sweeps, factorisations and iterations of all stages.
+    pub fn iterations(&self) -> usize {
+        self.stages.iter().map(|stage| stage.iterations).sum()
+    }
+}
+
+impl Default for ConeSolution {
+    /// The solution of the empty problem.
+    fn default() -> Self {
+        let errors = ConeErrors { unscaled: 0.0, scaled: 0.0 };
+        let report = ConeReport { status: SolveStatus::Solved, errors, islands: 0, stages: Vec::new() };
+        Self { impulses: Vec::new(), joints: Vec::new(), velocity: Vec::new(), report }
+    }
+}
+
+/// What a solve returns: the best point that was found, whatever the status.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConeSolution {
+    /// Impulses of the contacts, row by row.
+    pub impulses: Vec<f64>,
+    /// Impulses of the joints; empty for a local problem.
+    pub joints: Vec<f64>,
+    /// Velocities; empty for a local problem.
+    pub velocity: Vec<f64>,
+    /// How it ended.
+    pub report: ConeReport,
+}

@@ -1,0 +1,546 @@
+//! The solver of cone problems: islands, the chain of methods on each, and the residual that judges.
+//!
+//! Contacts that share no body, directly or through others, do not know of each other. Each such island is loaded into a
+//! [space](super::space) of its own and solved by the [chain](super::chain). Then the whole is judged from the problem as it was stated, and
+//! where the error is still too large, the islands go on to smaller targets.
+
+use super::body_space::BodySpace;
+use super::chain::Chain;
+use super::contact_space::ContactSpace;
+use super::island::Island;
+use super::law::{Cone, Law};
+use super::problem::{GlobalConeProblem, LocalConeProblem};
+use super::residual::{self, ConeErrors, GlobalResidual};
+use super::settings::{ConeSettings, ConeSolution};
+use super::space::Space;
+use crate::{ProblemError, SolveStatus};
+
+/// What the first target is of the tolerance: the equations of the methods have scales of their own, and a second round costs more.
+const FIRST_TARGET: f64 = 0.3;
+
+/// Rounds with a smaller target, each by this factor.
+const ROUNDS: usize = 5;
+const TARGET_FACTOR: f64 = 0.03;
+
+/// Contacts up to which an island whose masses are coupled is condensed to an explicit matrix.
+const CONDENSED_LIMIT: usize = 100;
+
+/// Solves cone problems, and keeps its memory and what follows from the pattern of the last ones.
+///
+/// ```
+/// use stiction_solve::cone::{Cone, ConeSettings, ConeSolver, LocalConeProblem, SparseRows};
+///
+/// // W = 2 I, q = (-4, 3, 4), μ = 0.5: it slides, with r_N = 2 and friction of length 1 against (3, 4).
+/// let matrix = SparseRows::from_triplets(3, 3, &[(0, 0, 2.0), (1, 1, 2.0), (2, 2, 2.0)])?;
+/// let problem = LocalConeProblem::new(vec![Cone::coulomb(0.5)], matrix, vec![-4.0, 3.0, 4.0])?;
+/// let solution = ConeSolver::default().solve_local(&problem, &ConeSettings::default(), None);
+/// assert!(solution.report.is_solved());
+/// assert!((solution.impulses[1] + 0.6).abs() < 1e-14);
+/// # Ok::<(), stiction_solve::ProblemError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ConeSolver {
+    planar: Engine<2, 3>,
+    spatial: Engine<3, 6>,
+    torsional: Engine<4, 6>,
+    residual: GlobalResidual,
+    solution: ConeSolution,
+}
+
+impl ConeSolver {
+    /// Solves a local problem, from the impulses `start` if there are some.
+    ///
+    /// # Panics
+    /// When `start` has not as many impulses as the problem has rows.
+    pub fn solve_local(
+        &mut self,
+        problem: &LocalConeProblem,
+        settings: &ConeSettings,
+        start: Option<&[f64]>,
+    ) -> &ConeSolution {
+        let slots = problem.cones().iter().map(Cone::slot_count).max().unwrap_or(0);
+        let Self { planar, spatial, torsional, solution, .. } = self;
+        solution.joints.clear();
+        solution.velocity.clear();
+        match slots {
+            0..=2 => planar.solve_local(problem, settings, start, solution),
+            3 => spatial.solve_local(problem, settings, start, solution),
+            _ => torsional.solve_local(problem, settings, start, solution),
+        }
+        &self.solution
+    }
+
+    /// Solves a global problem, from the impulses `start` of its contacts and joints if there are some.
+    ///
+    /// # Errors
+    /// [`ProblemError`] when the problem does not pass its check, or its mass matrix is singular.
+    ///
+    /// # Panics
+    /// When `start` has not as many impulses as the problem has rows.
+    pub fn solve_global(
+        &mut self,
+        problem: &GlobalConeProblem,
+        settings: &ConeSettings,
+        start: Option<(&[f64], &[f64])>,
+    ) -> Result<&ConeSolution, ProblemError> {
+        problem.check()?;
+        self.residual.prepare(problem)?;
+        let slots = problem.cones().iter().map(Cone::slot_count).max().unwrap_or(3);
+        let Self { planar, spatial, torsional, residual, solution } = self;
+        match slots {
+            0..=2 => planar.solve_global(problem, settings, start, residual, solution)?,
+            3 => spatial.solve_global(problem, settings, start, residual, solution)?,
+            _ => torsional.solve_global(problem, settings, start, residual, solution)?,
+        }
+        Ok(&self.solution)
+    }
+}
+
+/// Rows that are solved together: a contact, or a few rows of joints.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    law: Law,
+    /// The contact, or none for joints.
+    cone: Option<Cone>,
+    first_row: usize,
+    row_count: usize,
+    /// Its island, and its number there.
+    island: u32,
+    number: u32,
+}
+
+/// Space and unknowns of one island.
+#[derive(Clone, Debug, Default)]
+struct IslandSlot<const D: usize, const B: usize> {
+    groups: Vec<u32>,
+    bodies: Vec<u32>,
+    body_space: BodySpace<D, B>,
+    contact_space: ContactSpace<D>,
+    is_condensed: bool,
+    island: Island<D>,
+}
+
+/// All islands of problems whose contacts have up to D rows, and bodies of B coordinates.
+#[derive(Clone, Debug, Default)]
+struct Engine<const D: usize, const B: usize> {
+    groups: Vec<Group>,
+    slots: Vec<IslandSlot<D, B>>,
+    island_count: usize,
+    /// Union-find over bodies, or over contacts.
+    parents: Vec<u32>,
+    island_of_root: Vec<u32>,
+    /// The number of each body in its island.
+    local_body: Vec<u32>,
+    /// For each row of a local problem its group and its slot; for each group the block of it that is being filled.
+    row_owner: Vec<(u32, u32)>,
+    marks: Vec<(u32, u32)>,
+    touched: Vec<u32>,
+    touched_before: Vec<u32>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl<const D: usize, const B: usize> Engine<D, B> {
+    fn find(parents: &mut [u32], mut node: u32) -> u32 {
+        while parents[node as usize] != node {
+            parents[node as usize] = parents[parents[node as usize] as usize];
+            node = parents[node as usize];
+        }
+        node
+    }
+
+    fn unite(parents: &mut [u32], a: u32, b: u32) {
+        let (a, b) = (Self::find(parents, a), Self::find(parents, b));
+        // The smaller number is the root, so that islands are numbered by their first member.
+        if a != b {
+            parents[a.max(b) as usize] = a.min(b);
+        }
+    }
+
+    fn reset_union(&mut self, count: usize) {
+        self.parents.clear();
+        self.parents.extend(0..count as u32);
+        self.island_of_root.clear();
+        self.island_of_root.resize(count, NONE);
+        self.island_count = 0;
+        self.slots.iter_mut().for_each(|slot| {
+            slot.groups.clear();
+            slot.bodies.clear();
+        });
+    }
+
+    /// The island of a root, made if it is new.
+    fn island_of(&mut self, root: Option<u32>) -> u32 {
+        if let Some(root) = root
+            && self.island_of_root[root as usize] != NONE
+        {
+            return self.island_of_root[root as usize];
+        }
+        let island = self.island_count as u32;
+        self.island_count += 1;
+        if self.slots.len() < self.island_count {
+            self.slots.push(IslandSlot::default());
+        }
+        if let Some(root) = root {
+            self.island_of_root[root as usize] = island;
+        }
+        island
+    }
+
+    fn solve_local(
+        &mut self,
+        problem: &LocalConeProblem,
+        settings: &ConeSettings,
+        start: Option<&[f64]>,
+        solution: &mut ConeSolution,
+    ) {
+        self.load_local(problem);
+        self.set_start(start.map(|start| (start, [].as_slice())));
+        let norm = problem.offset().iter().map(|q| q * q).sum::<f64>().sqrt();
+        solution.impulses.clear();
+        solution.impulses.resize(problem.offset().len(), 0.0);
+        self.solve_islands(settings, norm, start.is_some(), solution, |solution| {
+            residual::local_errors(problem, &solution.impulses)
+        });
+    }
+
+    fn load_local(&mut self, problem: &LocalConeProblem) {
+        self.groups.clear();
+        self.row_owner.clear();
+        for cone in problem.cones() {
+            let group = self.groups.len() as u32;
+            let first_row = self.row_owner.len();
+            self.row_owner.extend(cone.slots().map(|(slot, _)| (group, slot as u32)));
+            let row_count = cone.row_count();
+            self.groups.push(Group { law: cone.law(), cone: Some(*cone), first_row, row_count, island: 0, number: 0 });
+        }
+        let matrix = problem.matrix();
+        self.reset_union(self.groups.len());
+        for row in 0..matrix.row_count() {
+            for &(column, value) in matrix.row(row) {
+                if value != 0.0 {
+                    Self::unite(&mut self.parents, self.row_owner[row].0, self.row_owner[column].0);
+                }
+            }
+        }
+        for group in 0..self.groups.len() {
+            let root = Self::find(&mut self.parents, group as u32);
+            let island = self.island_of(Some(root));
+            let slot = &mut self.slots[island as usize];
+            (self.groups[group].island, self.groups[group].number) = (island, slot.groups.len() as u32);
+            slot.groups.push(group as u32);
+        }
+        self.marks.clear();
+        self.marks.resize(self.groups.len(), (NONE, 0));
+        let (groups, marks) = (&self.groups, &mut self.marks);
+        for slot in &mut self.slots[..self.island_count] {
+            slot.is_condensed = true;
+            let space = &mut slot.contact_space;
+            space.clear();
+            for &number in &slot.groups {
+                let group = &groups[number as usize];
+                let cone = group.cone.expect("a local problem has no joints");
+                let mut offset = [0.0; D];
+                for (k, (slot, axis)) in cone.slots().enumerate() {
+                    offset[slot] = axis * problem.offset()[group.first_row + k];
+                }
+                space.push_contact(group.law, offset);
+                for (k, (row_slot, row_axis)) in cone.slots().enumerate() {
+                    for &(column, value) in matrix.row(group.first_row + k) {
+                        if value == 0.0 {
+                            continue;
+                        }
+                        let (other, column_slot) = self.row_owner[column];
+                        let column_axis = axis_of(&groups[other as usize], column_slot as usize);
+                        let value = row_axis * value * column_axis;
+                        if other == number {
+                            space.diagonal_mut()[row_slot][column_slot as usize] += value;
+                            continue;
+                        }
+                        let mark = &mut marks[other as usize];
+                        if mark.0 != number {
+                            let block = space.push_block(groups[other as usize].number as usize, [[0.0; D]; D]);
+                            *mark = (number, block as u32);
+                        }
+                        space.block_mut(mark.1 as usize)[row_slot][column_slot as usize] += value;
+                    }
+                }
+                space.end_contact();
+            }
+        }
+    }
+
+    fn solve_global(
+        &mut self,
+        problem: &GlobalConeProblem,
+        settings: &ConeSettings,
+        start: Option<(&[f64], &[f64])>,
+        residual: &mut GlobalResidual,
+        solution: &mut ConeSolution,
+    ) -> Result<(), ProblemError> {
+        let mean = self.load_global(problem)?;
+        self.set_start(start);
+        solution.impulses.clear();
+        solution.impulses.resize(problem.contact_bias().len(), 0.0);
+        solution.joints.clear();
+        solution.joints.resize(problem.joint_bias().len(), 0.0);
+        self.solve_islands(settings, residual.offset_norm(), start.is_some(), solution, |solution| {
+            residual.errors(problem, &solution.impulses, &solution.joints, mean)
+        });
+        solution.velocity.clear();
+        solution.velocity.extend_from_slice(residual.velocity());
+        Ok(())
+    }
+
+    /// Loads all islands; returns the mean of the diagonal of W over the rows of contacts.
+    fn load_global(&mut self, problem: &GlobalConeProblem) -> Result<f64, ProblemError> {
+        let body_count = problem.coordinate_count().div_ceil(B);
+        self.groups.clear();
+        let mut first_row = 0;
+        for cone in problem.cones() {
+            let row_count = cone.row_count();
+            self.groups.push(Group { law: cone.law(), cone: Some(*cone), first_row, row_count, island: 0, number: 0 });
+            first_row += row_count;
+        }
+        // Joint rows of the same bodies that follow one another are solved together.
+        self.touched_before.clear();
+        for row in 0..problem.joints().row_count() {
+            self.touched.clear();
+            self.touched.extend(problem.joints().row(row).iter().map(|&(column, _)| (column / B) as u32));
+            self.touched.sort_unstable();
+            self.touched.dedup();
+            let can_join = row > 0 && self.touched == self.touched_before;
+            match self.groups.last_mut() {
+                Some(group) if can_join && group.cone.is_none() && group.row_count < D => group.row_count += 1,
+                _ => self.groups.push(Group {
+                    law: Law::JOINT,
+                    cone: None,
+                    first_row: row,
+                    row_count: 1,
+                    island: 0,
+                    number: 0,
+                }),
+            }
+            std::mem::swap(&mut self.touched, &mut self.touched_before);
+        }
+
+        self.reset_union(body_count);
+        for &(row, column, value) in problem.mass() {
+            if row / B != column / B && value != 0.0 {
+                Self::unite(&mut self.parents, (row / B) as u32, (column / B) as u32);
+            }
+        }
+        for group in &self.groups {
+            let rows = if group.cone.is_some() { problem.contacts() } else { problem.joints() };
+            let mut first = NONE;
+            for row in group.first_row..group.first_row + group.row_count {
+                for &(column, value) in rows.row(row) {
+                    let body = (column / B) as u32;
+                    if value != 0.0 && body != first {
+                        if first == NONE {
+                            first = body;
+                        } else {
+                            Self::unite(&mut self.parents, first, body);
+                        }
+                    }
+                }
+            }
+        }
+        for number in 0..self.groups.len() {
+            let group = self.groups[number];
+            let rows = if group.cone.is_some() { problem.contacts() } else { problem.joints() };
+            let own = group.first_row..group.first_row + group.row_count;
+            let mut entries = own.flat_map(|row| rows.row(row)).filter(|entry| entry.1 != 0.0);
+            let root = entries.next().map(|entry| Self::find(&mut self.parents, (entry.0 / B) as u32));
+            let island = self.island_of(root);
+            let slot = &mut self.slots[island as usize];
+            (self.groups[number].island, self.groups[number].number) = (island, slot.groups.len() as u32);
+            slot.groups.push(number as u32);
+        }
+        self.local_body.clear();
+        for body in 0..body_count as u32 {
+            let root = Self::find(&mut self.parents, body);
+            let island = self.island_of_root[root as usize];
+            self.local_body.push(if island == NONE { NONE } else { self.slots[island as usize].bodies.len() as u32 });
+            if island != NONE {
+                self.slots[island as usize].bodies.push(body);
+            }
+        }
+        let body_island = |parents: &mut [u32], islands: &[u32], body: usize| {
+            islands[Self::find(parents, body as u32) as usize] as usize
+        };
+
+        for slot in &mut self.slots[..self.island_count] {
+            slot.body_space.clear(slot.bodies.len());
+        }
+        for &(row, column, value) in problem.mass() {
+            let (body, other) = (row / B, column / B);
+            let (local, local_other) = (self.local_body[body], self.local_body[other]);
+            if local == NONE || value == 0.0 {
+                continue;
+            }
+            let island = body_island(&mut self.parents, &self.island_of_root, body);
+            let space = &mut self.slots[island].body_space;
+            if body == other {
+                space.mass_mut(local as usize)[row % B][column % B] += value;
+            } else {
+                space.push_coupling((local as usize, row % B), (local_other as usize, column % B), value);
+            }
+        }
+        for body in 0..body_count {
+            if self.local_body[body] == NONE {
+                continue;
+            }
+            let island = body_island(&mut self.parents, &self.island_of_root, body);
+            let (space, local) = (&mut self.slots[island].body_space, self.local_body[body] as usize);
+            for k in 0..B {
+                match problem.force().get(body * B + k) {
+                    Some(&force) => space.force_mut(local)[k] = force,
+                    // The last block may be larger than what is left.
+                    None => space.mass_mut(local)[k][k] = 1.0,
+                }
+            }
+        }
+        for slot in &mut self.slots[..self.island_count] {
+            for &number in &slot.groups {
+                let group = &self.groups[number as usize];
+                let (rows, biases) = match group.cone {
+                    Some(_) => (problem.contacts(), problem.contact_bias()),
+                    None => (problem.joints(), problem.joint_bias()),
+                };
+                let mut bias = [0.0; D];
+                for (k, (slot, axis)) in slots_of(group).enumerate() {
+                    bias[slot] = axis * biases[group.first_row + k];
+                }
+                let space = &mut slot.body_space;
+                space.push_contact(group.law, bias);
+                for (k, (row_slot, axis)) in slots_of(group).enumerate() {
+                    for &(column, value) in rows.row(group.first_row + k) {
+                        if value != 0.0 {
+                            space.push_entry(row_slot, self.local_body[column / B] as usize, column % B, axis * value);
+                        }
+                    }
+                }
+                space.end_contact();
+            }
+        }
+        let (mut sum, mut count) = (0.0, 0);
+        for slot in &mut self.slots[..self.island_count] {
+            if !slot.body_space.finish() {
+                return Err(ProblemError::Pivot { row: slot.bodies[0] as usize * B, pivot: 0.0 });
+            }
+            for (&number, w) in slot.groups.iter().zip(slot.body_space.diagonal()) {
+                let group = &self.groups[number as usize];
+                if group.cone.is_some() || problem.cones().is_empty() {
+                    for (slot, axis) in slots_of(group) {
+                        sum += w[slot][slot] / (axis * axis);
+                        count += 1;
+                    }
+                }
+            }
+            let count = slot.groups.len();
+            slot.is_condensed = count == 1 || (!slot.body_space.can_sweep() && count <= CONDENSED_LIMIT);
+            if slot.is_condensed {
+                slot.body_space.condense(&mut slot.contact_space);
+            }
+        }
+        Ok(if count > 0 { sum / count as f64 } else { 1.0 })
+    }
+
+    /// Puts the start, or zero, into the islands.
+    fn set_start(&mut self, start: Option<(&[f64], &[f64])>) {
+        for slot in &mut self.slots[..self.island_count] {
+            slot.island.r.clear();
+            for &number in &slot.groups {
+                let group = &self.groups[number as usize];
+                let mut r = [0.0; D];
+                if let Some((contacts, joints)) = start {
+                    let values = if group.cone.is_some() { contacts } else { joints };
+                    for (k, (slot, axis)) in slots_of(group).enumerate() {
+                        let value = values[group.first_row + k] / axis;
+                        r[slot] = if value.is_finite() { value } else { 0.0 };
+                    }
+                }
+                slot.island.r.push(r);
+            }
+        }
+    }
+
+    /// Runs the chain on all islands, with smaller targets as long as the errors are above the tolerances.
+    fn solve_islands(
+        &mut self,
+        settings: &ConeSettings,
+        norm: f64,
+        is_warm: bool,
+        solution: &mut ConeSolution,
+        mut errors: impl FnMut(&ConeSolution) -> ConeErrors,
+    ) {
+        let scale = if norm < residual::ZERO_OFFSET { 1.0 } else { norm };
+        let tolerance = settings.tolerance.min(settings.unscaled_tolerance);
+        let mut target = FIRST_TARGET * tolerance * scale / (self.island_count.max(1) as f64).sqrt();
+        solution.report.stages.clear();
+        solution.report.islands = self.island_count;
+        let is_small = |errors: &ConeErrors| {
+            errors.scaled <= settings.tolerance && errors.unscaled <= settings.unscaled_tolerance
+        };
+        let mut best = ConeErrors { unscaled: f64::INFINITY, scaled: f64::INFINITY };
+        for round in 0..ROUNDS {
+            for (number, slot) in self.slots[..self.island_count].iter_mut().enumerate() {
+                let stages = &mut solution.report.stages;
+                let IslandSlot { body_space, contact_space, island, .. } = slot;
+                if slot.is_condensed {
+                    let chain = Chain { space: contact_space, island, settings, stages, number, scale };
+                    run(chain, round, target, is_warm);
+                } else {
+                    let chain = Chain { space: body_space, island, settings, stages, number, scale };
+                    run(chain, round, target, is_warm);
+                }
+            }
+            self.gather(solution);
+            let found = errors(solution);
+            let is_better = found.scaled < 0.9 * best.scaled || found.unscaled < 0.9 * best.unscaled;
+            best = found;
+            if is_small(&best) || !(is_better || round == 0) {
+                break;
+            }
+            let is_stuck = self.slots[..self.island_count].iter().any(|slot| slot.island.best_residual > target);
+            if is_stuck && round > 0 {
+                break;
+            }
+            target *= TARGET_FACTOR;
+        }
+        solution.report.errors = best;
+        solution.report.status = if is_small(&best) { SolveStatus::Solved } else { SolveStatus::IterationLimit };
+    }
+
+    fn gather(&self, solution: &mut ConeSolution) {
+        for slot in &self.slots[..self.island_count] {
+            for (&number, r) in slot.groups.iter().zip(&slot.island.r) {
+                let group = &self.groups[number as usize];
+                let values = if group.cone.is_some() { &mut solution.impulses } else { &mut solution.joints };
+                for (k, (slot, axis)) in slots_of(group).enumerate() {
+                    values[group.first_row + k] = axis * r[slot];
+                }
+            }
+        }
+    }
+}
+
+fn run<S: Space<D>, const D: usize>(mut chain: Chain<'_, S, D>, round: usize, target: f64, is_warm: bool) {
+    if round == 0 {
+        chain.solve(target, is_warm);
+    } else if chain.island.best_residual > target {
+        chain.improve(target);
+    }
+}
+
+/// Where each row of a group stands, and the factor on it.
+fn slots_of(group: &Group) -> impl Iterator<Item = (usize, f64)> + use<> {
+    let (joint, cone) = (group.cone.is_none().then_some(group.row_count), group.cone);
+    let joint = joint.into_iter().flat_map(|count| (0..count).map(|k| (k, 1.0)));
+    joint.chain(cone.into_iter().flat_map(|cone| cone.slots()))
+}
+
+fn axis_of(group: &Group, slot: usize) -> f64 {
+    slots_of(group).find(|&(own, _)| own == slot).map_or(1.0, |(_, axis)| axis)
+}

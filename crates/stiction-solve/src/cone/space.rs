@@ -1,0 +1,61 @@
+//! What the methods ask of a problem, whatever its shape: rates, sweeps and Newton steps.
+//!
+//! A problem is loaded into a space island by island. All its contacts have the same number $D$ of rows there, the normal first; rows that
+//! a law does not have are zero, with a one on the diagonal of $W_{ii}$ so that their impulses stay zero.
+
+use super::law::Law;
+use super::one_contact::OneContact;
+
+/// A matrix of one contact.
+pub(crate) type Small<const D: usize> = [[f64; D]; D];
+
+/// The problem $u = W r + q$ of some contacts with $D$ rows each.
+pub(crate) trait Space<const D: usize> {
+    /// The law of each contact.
+    fn laws(&self) -> &[Law];
+
+    /// $W_{ii}$ of each contact.
+    fn diagonal(&self) -> &[Small<D>];
+
+    /// Writes $u = W r + q$, computed anew from $r$.
+    fn rates(&mut self, r: &[[f64; D]], u: &mut [[f64; D]]);
+
+    /// Whether there is a cheap sweep.
+    fn can_sweep(&self) -> bool;
+
+    /// One sweep of Gauss-Seidel over all contacts. Returns the sum of the squares of the changes of rates, each by its own $W_{ii}$.
+    ///
+    /// `is_first` says that $r$ is not what the last sweep left.
+    fn sweep(
+        &mut self,
+        r: &mut [[f64; D]],
+        contacts: &[OneContact<D>],
+        alphas: &mut [f64],
+        is_first: bool,
+        is_reversed: bool,
+    ) -> f64;
+
+    /// Solves $A\,du + B\,dr = -F$ with $du = W\,dr$, all $B_i$ regular; whether that was possible.
+    fn newton_step(&mut self, a: &[Small<D>], b: &[Small<D>], f: &[[f64; D]], dr: &mut [[f64; D]]) -> bool;
+}
+
+/// Puts a one on the diagonal where a row is empty, and returns the mean of the other diagonal entries.
+pub(crate) fn complete_diagonal<const D: usize>(w: &mut Small<D>) -> f64 {
+    let (mut sum, mut count) = (0.0, 0);
+    for k in 0..D {
+        if w[k].iter().all(|&x| x == 0.0) && (0..D).all(|j| w[j][k] == 0.0) {
+            w[k][k] = 1.0;
+        } else {
+            sum += w[k][k];
+            count += 1;
+        }
+    }
+    let mean = if count > 0 { sum / count as f64 } else { 1.0 };
+    // The one that stands for an empty row has the size of the others, so that scales are theirs.
+    for k in 0..D {
+        if w[k][k] == 1.0 && (0..D).all(|j| j == k || (w[k][j] == 0.0 && w[j][k] == 0.0)) && mean > 0.0 && count < D {
+            w[k][k] = mean;
+        }
+    }
+    mean
+}

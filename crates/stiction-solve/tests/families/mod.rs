@@ -1,0 +1,357 @@
+//! Problems made from a seed, in the space of the bodies: random contacts, towers, walls, arches, piles of spheres, chains.
+//!
+//! One velocity step of 0.01 s: the free velocity is kick · uniform(-1, 1) per component plus gravity · h, and gaps are zero.
+#![allow(dead_code)]
+
+use stiction_solve::cone::{Cone, GlobalConeProblem};
+
+pub const STEP: f64 = 0.01;
+pub const GRAVITY: f64 = 9.81;
+
+/// SplitMix64.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
+    }
+
+    pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * ((self.bits() >> 11) as f64 / (1u64 << 53) as f64)
+    }
+
+    pub fn below(&mut self, count: usize) -> usize {
+        (self.bits() % count as u64) as usize
+    }
+}
+
+pub fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+pub fn unit(a: [f64; 3]) -> [f64; 3] {
+    let length = a.iter().map(|x| x * x).sum::<f64>().sqrt();
+    a.map(|x| x / length)
+}
+
+/// The normal and two tangents.
+pub fn frame(normal: [f64; 3]) -> [[f64; 3]; 3] {
+    let other = if normal[1].abs() < 0.9 { [0.0, 1.0, 0.0] } else { [1.0, 0.0, 0.0] };
+    let first = unit(cross(other, normal));
+    [normal, first, cross(normal, first)]
+}
+
+/// Bodies with masses and free velocities, then contacts.
+#[derive(Default)]
+pub struct Assembly {
+    masses: Vec<(f64, [f64; 3])>,
+    velocities: Vec<[f64; 6]>,
+    contacts: Vec<(usize, [f64; 3], Option<(usize, [f64; 3])>, [[f64; 3]; 3], f64, f64)>,
+    joints: Vec<(usize, [f64; 3], Option<(usize, [f64; 3])>)>,
+}
+
+impl Assembly {
+    pub fn push_body(&mut self, mass: f64, inertia: [f64; 3], velocity: [f64; 6]) -> usize {
+        self.masses.push((mass, inertia));
+        self.velocities.push(velocity);
+        self.masses.len() - 1
+    }
+
+    /// A body with a random free velocity, and gravity.
+    pub fn push_kicked(&mut self, mass: f64, inertia: [f64; 3], kick: f64, random: &mut Random) -> usize {
+        let mut velocity = [0.0; 6].map(|_: f64| random.uniform(-kick, kick));
+        velocity[2] -= GRAVITY * STEP;
+        self.push_body(mass, inertia, velocity)
+    }
+
+    pub fn push_contact(
+        &mut self,
+        first: (usize, [f64; 3]),
+        second: Option<(usize, [f64; 3])>,
+        normal: [f64; 3],
+        bias: f64,
+        mu: f64,
+    ) {
+        self.contacts.push((first.0, first.1, second, frame(normal), bias, mu));
+    }
+
+    pub fn push_ball_joint(&mut self, first: (usize, [f64; 3]), second: Option<(usize, [f64; 3])>) {
+        self.joints.push((first.0, first.1, second));
+    }
+
+    pub fn contact_count(&self) -> usize {
+        self.contacts.len()
+    }
+
+    pub fn finish(&self) -> GlobalConeProblem {
+        let mut problem = GlobalConeProblem::default();
+        problem.clear(6 * self.masses.len());
+        for (body, ((mass, inertia), velocity)) in self.masses.iter().zip(&self.velocities).enumerate() {
+            for k in 0..6 {
+                let value = if k < 3 { *mass } else { inertia[k - 3] };
+                problem.push_mass(6 * body + k, 6 * body + k, value);
+                problem.force_mut()[6 * body + k] = value * velocity[k];
+            }
+        }
+        let row = |first: (usize, [f64; 3]), second: Option<(usize, [f64; 3])>, direction: [f64; 3]| {
+            let mut row = Vec::with_capacity(12);
+            for ((body, arm), sign) in [(first, 1.0)].into_iter().chain(second.map(|second| (second, -1.0))) {
+                let moment = cross(arm, direction);
+                (0..3).for_each(|k| row.push((6 * body + k, sign * direction[k])));
+                (0..3).for_each(|k| row.push((6 * body + 3 + k, sign * moment[k])));
+            }
+            row
+        };
+        for &(body, arm, second, frame, bias, mu) in &self.contacts {
+            let rows = frame.map(|direction| row((body, arm), second, direction));
+            problem.push_contact(Cone::coulomb(mu), rows, [bias, 0.0, 0.0]);
+        }
+        for &(body, arm, second) in &self.joints {
+            for direction in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]] {
+                problem.push_joint(row((body, arm), second, direction), 0.0);
+            }
+        }
+        problem
+    }
+}
+
+pub fn box_inertia(mass: f64, half: [f64; 3]) -> [f64; 3] {
+    let [x, y, z] = half.map(|half| half * half * mass / 3.0);
+    [y + z, x + z, x + y]
+}
+
+/// Boxes with random contacts.
+pub fn random(contacts: usize, seed: u64) -> GlobalConeProblem {
+    let mut random = Random(seed);
+    let mut assembly = Assembly::default();
+    let bodies = (contacts as f64 / 2.3).ceil() as usize;
+    for _ in 0..bodies {
+        let mass = random.uniform(0.5, 2.0);
+        let half = [0.0; 3].map(|_: f64| random.uniform(0.3, 0.6));
+        assembly.push_kicked(mass, box_inertia(mass, half), 0.3, &mut random);
+    }
+    for number in 0..contacts {
+        let body = number % bodies;
+        let normal = unit([random.uniform(-0.5, 0.5), random.uniform(-0.5, 0.5), 1.0]);
+        let arm = |random: &mut Random, z| [random.uniform(-0.5, 0.5), random.uniform(-0.5, 0.5), z];
+        let first = (body, arm(&mut random, -0.4));
+        let second = if body == 0 || random.uniform(0.0, 1.0) < 0.35 {
+            None
+        } else {
+            Some((body - 1 - random.below(body.min(4)), arm(&mut random, 0.4)))
+        };
+        let mu = random.uniform(0.2, 0.9);
+        assembly.push_contact(first, second, normal, 0.0, mu);
+    }
+    assembly.finish()
+}
+
+/// Unit cubes of 1 kg on top of each other, the top one with another mass.
+pub fn tower(levels: usize, top_mass: f64, seed: u64) -> GlobalConeProblem {
+    let mut random = Random(seed);
+    let mut assembly = Assembly::default();
+    for level in 0..levels {
+        let mass = if level + 1 == levels { top_mass } else { 1.0 };
+        assembly.push_kicked(mass, box_inertia(mass, [0.5; 3]), 0.05, &mut random);
+        for (x, y) in [(0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5)] {
+            let second = level.checked_sub(1).map(|below| (below, [x, y, 0.5]));
+            assembly.push_contact((level, [x, y, -0.5]), second, [0.0, 0.0, 1.0], 0.0, 0.5);
+        }
+    }
+    assembly.finish()
+}
+
+/// Bricks in running bond.
+pub fn wall(rows: usize, columns: usize, seed: u64) -> GlobalConeProblem {
+    let mut random = Random(seed);
+    let mut assembly = Assembly::default();
+    let half = [0.5, 0.25, 0.2];
+    let centre = |row: usize, column: usize| (2 * column + row % 2) as f64 * half[0];
+    for row in 0..rows {
+        for column in 0..columns {
+            let brick = assembly.push_kicked(1.0, box_inertia(1.0, half), 0.05, &mut random);
+            let own = centre(row, column);
+            let mut touch = |below: Option<(usize, f64)>, from: f64, to: f64| {
+                for x in [from, to] {
+                    for y in [-half[1], half[1]] {
+                        let second = below.map(|(brick, centre)| (brick, [x - centre, y, half[2]]));
+                        assembly.push_contact((brick, [x - own, y, -half[2]]), second, [0.0, 0.0, 1.0], 0.0, 0.6);
+                    }
+                }
+            };
+            if row == 0 {
+                touch(None, own - half[0], own + half[0]);
+                continue;
+            }
+            for other in 0..columns {
+                let below = centre(row - 1, other);
+                if (own - below).abs() < 1.5 * half[0] {
+                    let (from, to) = (own.max(below) - half[0], own.min(below) + half[0]);
+                    touch(Some(((row - 1) * columns + other, below)), from, to);
+                }
+            }
+        }
+    }
+    assembly.finish()
+}
+
+/// Voussoirs of a semicircle.
+pub fn arch(stones: usize, mu: f64, seed: u64) -> GlobalConeProblem {
+    let mut random = Random(seed);
+    let mut assembly = Assembly::default();
+    let (inner, outer, half_width) = (4.0, 5.0, 0.5);
+    let angle = std::f64::consts::PI / stones as f64;
+    let middle = 0.5 * (inner + outer);
+    let mass = middle * angle;
+    let centre = |stone: usize| {
+        let a = (stone as f64 + 0.5) * angle;
+        [-middle * a.cos(), 0.0, middle * a.sin()]
+    };
+    let half = [0.5 * middle * angle, half_width, 0.5 * (outer - inner)];
+    for _ in 0..stones {
+        assembly.push_kicked(mass, box_inertia(mass, half), 0.02, &mut random);
+    }
+    for joint in 0..=stones {
+        let a = joint as f64 * angle;
+        // Along the arch, from its left end to its right one.
+        let normal = [a.sin(), 0.0, a.cos()];
+        for radius in [inner, outer] {
+            for y in [-half_width, half_width] {
+                let point = [-radius * a.cos(), y, radius * a.sin()];
+                let arm = |stone: usize| {
+                    let c = centre(stone);
+                    [point[0] - c[0], point[1] - c[1], point[2] - c[2]]
+                };
+                if joint == stones {
+                    assembly.push_contact((joint - 1, arm(joint - 1)), None, normal.map(|x| -x), 0.0, mu);
+                } else {
+                    let second = joint.checked_sub(1).map(|before| (before, arm(before)));
+                    assembly.push_contact((joint, arm(joint)), second, normal, 0.0, mu);
+                }
+            }
+        }
+    }
+    assembly.finish()
+}
+
+/// Spheres that were dropped into an open box and settled in crude steps; then one step with gravity tilted, or not.
+pub fn pile(spheres: usize, tilt: f64, seed: u64) -> GlobalConeProblem {
+    let mut random = Random(seed);
+    let side = (1.05 * (spheres as f64).cbrt()).ceil().max(3.0);
+    let mut radius = Vec::new();
+    let mut position = Vec::new();
+    let per_side = (side / 1.12).floor() as usize;
+    for number in 0..spheres {
+        radius.push(random.uniform(0.42, 0.55));
+        let (layer, rest) = (number / (per_side * per_side), number % (per_side * per_side));
+        let jitter = [0.0; 3].map(|_: f64| random.uniform(-0.04, 0.04));
+        position.push([
+            0.56 + 1.12 * (rest % per_side) as f64 + jitter[0],
+            0.56 + 1.12 * (rest / per_side) as f64 + jitter[1],
+            0.56 + 1.12 * layer as f64 + jitter[2],
+        ]);
+    }
+    let mut velocity = vec![[0.0f64; 3]; spheres];
+    let h = 0.005;
+    let pairs = |position: &[[f64; 3]], radius: &[f64], reach: f64| {
+        // A grid of cells as large as the largest sphere.
+        let cell = 1.12;
+        let key = |p: &[f64; 3]| p.map(|x| (x / cell).floor() as i32);
+        let mut cells: std::collections::BTreeMap<[i32; 3], Vec<usize>> = Default::default();
+        position.iter().enumerate().for_each(|(i, p)| cells.entry(key(p)).or_default().push(i));
+        let mut found = Vec::new();
+        for (i, p) in position.iter().enumerate() {
+            let [x, y, z] = key(p);
+            for (dx, dy, dz) in (-1..=1).flat_map(|a| (-1..=1).flat_map(move |b| (-1..=1).map(move |c| (a, b, c)))) {
+                for &j in cells.get(&[x + dx, y + dy, z + dz]).into_iter().flatten().filter(|&&j| j > i) {
+                    let d: f64 = (0..3).map(|k| (p[k] - position[j][k]).powi(2)).sum::<f64>().sqrt();
+                    if d < radius[i] + radius[j] + reach {
+                        found.push((i, j));
+                    }
+                }
+            }
+        }
+        found
+    };
+    for _ in 0..400 {
+        velocity.iter_mut().for_each(|v| v[2] -= GRAVITY * h);
+        let touching = pairs(&position, &radius, 0.02);
+        for _ in 0..10 {
+            for &(i, j) in &touching {
+                let d: [f64; 3] = std::array::from_fn(|k| position[i][k] - position[j][k]);
+                let length = d.iter().map(|x| x * x).sum::<f64>().sqrt();
+                let normal = d.map(|x| x / length);
+                let gap = length - radius[i] - radius[j];
+                let rate: f64 = (0..3).map(|k| normal[k] * (velocity[i][k] - velocity[j][k])).sum();
+                let bias = if gap > 0.0 { gap / h } else { 0.2 * gap / h };
+                if rate + bias < 0.0 {
+                    let (a, b) = (radius[i].powi(-3), radius[j].powi(-3));
+                    for k in 0..3 {
+                        velocity[i][k] -= a / (a + b) * (rate + bias) * normal[k];
+                        velocity[j][k] += b / (a + b) * (rate + bias) * normal[k];
+                    }
+                }
+            }
+            for i in 0..spheres {
+                for (axis, sign) in [(2, 1.0), (0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)] {
+                    let wall = if sign > 0.0 { position[i][axis] } else { side - position[i][axis] };
+                    let gap = wall - radius[i];
+                    let rate = sign * velocity[i][axis];
+                    let bias = if gap > 0.0 { gap / h } else { 0.2 * gap / h };
+                    if rate + bias < 0.0 {
+                        velocity[i][axis] -= sign * (rate + bias);
+                    }
+                }
+            }
+        }
+        for i in 0..spheres {
+            (0..3).for_each(|k| velocity[i][k] *= 0.99);
+            (0..3).for_each(|k| position[i][k] += h * velocity[i][k]);
+        }
+    }
+    let mut assembly = Assembly::default();
+    for i in 0..spheres {
+        let mass = 8.0 * radius[i].powi(3);
+        let inertia = 0.4 * mass * radius[i] * radius[i];
+        let fall = GRAVITY * STEP;
+        let velocity = [fall * tilt.sin(), 0.0, -fall * tilt.cos(), 0.0, 0.0, 0.0];
+        assembly.push_body(mass, [inertia; 3], velocity);
+    }
+    for (i, j) in pairs(&position, &radius, 0.002) {
+        let d: [f64; 3] = std::array::from_fn(|k| position[i][k] - position[j][k]);
+        let normal = unit(d);
+        let arms = (normal.map(|x| -radius[i] * x), normal.map(|x| radius[j] * x));
+        assembly.push_contact((i, arms.0), Some((j, arms.1)), normal, 0.0, 0.4);
+    }
+    for i in 0..spheres {
+        for (axis, sign) in [(2, 1.0), (0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)] {
+            let wall = if sign > 0.0 { position[i][axis] } else { side - position[i][axis] };
+            if wall - radius[i] < 0.002 {
+                let mut normal = [0.0; 3];
+                normal[axis] = sign;
+                assembly.push_contact((i, normal.map(|x| -radius[i] * x)), None, normal, 0.0, 0.4);
+            }
+        }
+    }
+    assembly.finish()
+}
+
+/// A chain of boxes with ball joints that lies on the ground, two contacts a link.
+pub fn chain(links: usize, seed: u64) -> GlobalConeProblem {
+    let mut random = Random(seed);
+    let mut assembly = Assembly::default();
+    for link in 0..links {
+        assembly.push_kicked(1.0, box_inertia(1.0, [0.5, 0.1, 0.1]), 0.3, &mut random);
+        for x in [-0.4, 0.4] {
+            assembly.push_contact((link, [x, 0.0, -0.1]), None, [0.0, 0.0, 1.0], 0.0, 0.5);
+        }
+        if link > 0 {
+            assembly.push_ball_joint((link, [-0.5, 0.0, 0.0]), Some((link - 1, [0.5, 0.0, 0.0])));
+        }
+    }
+    assembly.finish()
+}
