@@ -34,7 +34,7 @@ pub struct RunArguments {
     /// moreau-midpoint:THETA, trapezoidal, trapezoidal:paper
     #[arg(long, value_name = "S")]
     scheme: Option<String>,
-    /// Contact method: pyramid, pyramid:K with K friction directions, planar-relay, phantom-inertia,
+    /// Contact method: cone, pyramid, pyramid:K with K friction directions, planar-relay, phantom-inertia,
     /// phantom-inertia:K with K lines
     #[arg(long, value_name = "M")]
     method: Option<String>,
@@ -154,7 +154,7 @@ fn option_overrides(arguments: &RunArguments) -> Result<Vec<OptionOverride>, Fai
     }
     if let Some(method) = &arguments.method {
         let (path, value) = match method.split_once(':').unwrap_or((method, "")) {
-            (name @ ("pyramid" | "planar-relay" | "phantom-inertia"), "") => {
+            (name @ ("cone" | "pyramid" | "planar-relay" | "phantom-inertia"), "") => {
                 (format!("method.{name}"), "{}".to_owned())
             }
             ("pyramid", count) if count.parse::<u32>().is_ok() => {
@@ -165,7 +165,7 @@ fn option_overrides(arguments: &RunArguments) -> Result<Vec<OptionOverride>, Fai
             }
             _ => {
                 let message = format!(
-                    "--method {method}: there is only pyramid, pyramid:K with K directions, planar-relay, \
+                    "--method {method}: there is only cone, pyramid, pyramid:K with K directions, planar-relay, \
                      phantom-inertia, phantom-inertia:K with K lines"
                 );
                 return Err(Failure::new(BAD_INPUT, message));

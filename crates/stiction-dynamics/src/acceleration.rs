@@ -232,6 +232,7 @@ impl Instant {
                 tangents: if rests { contact.tangents.clone() } else { Tangents::new() },
                 tangent_bias: contact.tangent_bias,
                 mu: if rests { contact.mu } else { 0.0 },
+                friction_axes: [1.0; 3],
                 extra_bound: 0.0,
             });
         }

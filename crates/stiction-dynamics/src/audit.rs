@@ -213,6 +213,7 @@ impl Audit {
             audit.judge_friction(
                 solver,
                 condition.tangents.len(),
+                &condition.friction_axes,
                 bound,
                 &impulse.tangent,
                 &slip,
@@ -223,7 +224,7 @@ impl Audit {
         for (condition, impulse) in step.problem.friction.iter().zip(&step.solution.friction) {
             let slip = condition.slip(motion);
             let count = condition.tangents.len();
-            audit.judge_friction(solver, count, condition.bound, impulse, &slip, impulse_scale, energy_scale);
+            audit.judge_friction(solver, count, &[1.0; 3], condition.bound, impulse, &slip, impulse_scale, energy_scale);
         }
 
         // Geometry at the end of the step, asked of the system anew.
@@ -314,21 +315,21 @@ impl StepAudit {
         &mut self,
         solver: &ContactSolver,
         tangent_count: usize,
+        axes: &[f64; 3],
         bound: f64,
         impulse: &[f64; 3],
         slip: &[f64; 3],
         impulse_scale: f64,
         energy_scale: f64,
     ) {
-        let reach = solver.friction_reach(tangent_count);
-        let excess = norm(impulse) - bound * reach;
+        let excess = solver.friction_use(tangent_count, axes, impulse) - bound;
         self.cone_violation = self.cone_violation.max(relative(excess.max(0.0), impulse_scale));
         // Power that the friction set allows against this sliding, minus the power that friction has.
         let dissipated = -(impulse[0] * slip[0] + impulse[1] * slip[1] + impulse[2] * slip[2]);
-        let allowed = bound * solver.friction_support(tangent_count, slip);
+        let allowed = bound * solver.friction_support(tangent_count, axes, slip);
         let defect = (allowed - dissipated).abs();
         self.dissipation_defect = self.dissipation_defect.max(relative(defect, energy_scale));
-        let round = (bound * norm(slip) - dissipated).max(0.0);
+        let round = (bound * norm(&std::array::from_fn(|k| axes[k] * slip[k])) - dissipated).max(0.0);
         self.roundness_defect = self.roundness_defect.max(relative(round, energy_scale));
     }
 

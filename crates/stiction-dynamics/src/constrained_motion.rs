@@ -157,9 +157,21 @@ impl ConstrainedMotion {
         for vector in [right, solution, residual, best, step, left, weights] {
             vector.resize(size, 0.0);
         }
+        self.constrain(problem, &problem.free_motion);
+        Ok(())
+    }
+
+    /// The motion that the joints of the problem that was factored make of another free motion, and their impulses in it.
+    pub fn constrain(&mut self, problem: &ContactProblem, free_motion: &[f64]) {
+        self.motion.clear();
+        self.motion.extend_from_slice(free_motion);
+        if problem.joints.is_empty() {
+            return;
+        }
+        let (count, size) = (self.coordinates.len(), self.right.len());
         self.right.fill(0.0);
         for (number, joint) in problem.joints.iter().enumerate() {
-            self.right[self.saddle.position(count + number)] = -(joint.row.dot(&problem.free_motion) + joint.bias);
+            self.right[self.saddle.position(count + number)] = -(joint.row.dot(free_motion) + joint.bias);
         }
         let mut next = 0;
         while next < size {
@@ -173,7 +185,6 @@ impl ConstrainedMotion {
                 None => self.motion[self.coordinates[row]] += value,
             }
         }
-        Ok(())
     }
 
     /// $u_c$: the motion with the joints and without contacts and friction.

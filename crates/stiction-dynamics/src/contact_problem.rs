@@ -42,7 +42,7 @@ pub struct JointCondition {
 }
 
 /// $0 \le n u + b_n \perp c_n \ge 0$, and friction with the bound $\mu c_n + a$.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ContactCondition {
     /// Which contact.
     pub id: ContactId,
@@ -56,6 +56,8 @@ pub struct ContactCondition {
     pub tangent_bias: [f64; 3],
     /// Coefficient of friction $\mu$.
     pub mu: f64,
+    /// Semi-axes of the friction ellipsoid along the tangent rows, as factors on $\mu$: ones for a circle, a length for a row of torsion.
+    pub friction_axes: [f64; 3],
     /// Load-independent part $a$ of the friction bound, an impulse in N s.
     pub extra_bound: f64,
 }
@@ -140,6 +142,9 @@ impl ContactProblem {
             check_row(&name, &contact.normal)?;
             contact.tangents.iter().try_for_each(|row| check_row(&name, row))?;
             check_coefficient(&name, "friction coefficient", contact.mu)?;
+            for axis in contact.friction_axes {
+                check_coefficient(&name, "semi-axis of friction", axis)?;
+            }
             check_coefficient(&name, "load-independent friction bound", contact.extra_bound)?;
         }
         for element in &self.friction {
@@ -148,6 +153,22 @@ impl ContactProblem {
             check_coefficient(&name, "friction bound", element.bound)?;
         }
         Ok(())
+    }
+}
+
+impl Default for ContactCondition {
+    /// No rows, no friction.
+    fn default() -> Self {
+        Self {
+            id: ContactId::default(),
+            normal: Row::new(),
+            normal_bias: 0.0,
+            tangents: Tangents::default(),
+            tangent_bias: [0.0; 3],
+            mu: 0.0,
+            friction_axes: [1.0; 3],
+            extra_bound: 0.0,
+        }
     }
 }
 

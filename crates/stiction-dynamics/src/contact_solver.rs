@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use stiction_solve::cone::GlobalConeProblem;
 use stiction_solve::{Lcp, LemkeSettings};
 
+use crate::formulation::exact_cone::{ExactCone, ExactConeSettings};
 use crate::formulation::phantom_inertia::{PhantomInertia, PhantomInertiaSettings};
 use crate::formulation::planar_relay::{PlanarRelay, PlanarRelaySettings};
 use crate::formulation::pyramid::{Pyramid, PyramidSettings};
@@ -20,17 +22,37 @@ pub enum ContactMethod {
     PlanarRelay(PlanarRelaySettings),
     /// Discrete acceleration with phantom inertia: the full-rank problem of \[PKF\].
     PhantomInertia(PhantomInertiaSettings),
+    /// The exact friction cone.
+    Cone(ExactConeSettings),
 }
 
 impl ContactMethod {
-    /// Settings of Lemke's method, which all of them use.
-    pub fn lemke(&self) -> &LemkeSettings {
+    /// Settings of Lemke's method, where the method uses it.
+    pub fn lemke(&self) -> Option<&LemkeSettings> {
         match self {
-            Self::Pyramid(settings) => &settings.lemke,
-            Self::PlanarRelay(settings) => &settings.lemke,
-            Self::PhantomInertia(settings) => &settings.lemke,
+            Self::Pyramid(settings) => Some(&settings.lemke),
+            Self::PlanarRelay(settings) => Some(&settings.lemke),
+            Self::PhantomInertia(settings) => Some(&settings.lemke),
+            Self::Cone(_) => None,
         }
     }
+
+    /// Largest residual of a solved problem with this number of contacts.
+    pub fn residual_tolerance(&self, contact_count: usize) -> f64 {
+        match self {
+            Self::Cone(settings) => settings.tolerances(contact_count)[1],
+            _ => self.lemke().map_or(0.0, |lemke| lemke.residual_tolerance),
+        }
+    }
+}
+
+/// A contact problem in the form in which its method solves it, to be saved.
+#[derive(Clone, Debug)]
+pub enum StatedProblem {
+    /// A linear complementarity problem.
+    Lcp(Lcp),
+    /// A problem over cones.
+    Cone(GlobalConeProblem),
 }
 
 impl Default for ContactMethod {
@@ -50,6 +72,7 @@ enum Method {
     Pyramid(Box<Pyramid>),
     PlanarRelay(Box<PlanarRelay>),
     PhantomInertia(Box<PhantomInertia>),
+    Cone(Box<ExactCone>),
 }
 
 /// The corners of the friction set of a single tangent.
@@ -61,7 +84,7 @@ impl ContactSolver {
     /// # Errors
     /// [`ContactError`] when friction directions or other settings of the method are not usable.
     pub fn new(method: ContactMethod) -> Result<Self, ContactError> {
-        if let Some((quantity, value)) = method.lemke().first_unusable() {
+        if let Some((quantity, value)) = method.lemke().and_then(LemkeSettings::first_unusable) {
             let what = "the settings of Lemke's method".to_owned();
             return Err(ContactError::Coefficient { what, quantity, value });
         }
@@ -69,6 +92,7 @@ impl ContactSolver {
             ContactMethod::Pyramid(settings) => Method::Pyramid(Box::new(Pyramid::new(settings)?)),
             ContactMethod::PlanarRelay(settings) => Method::PlanarRelay(Box::new(PlanarRelay::new(settings))),
             ContactMethod::PhantomInertia(settings) => Method::PhantomInertia(Box::new(PhantomInertia::new(settings)?)),
+            ContactMethod::Cone(settings) => Method::Cone(Box::new(ExactCone::new(settings)?)),
         };
         Ok(Self { method })
     }
@@ -79,47 +103,75 @@ impl ContactSolver {
     /// [`ContactError`] when the problem is malformed or outside what the method can treat.
     pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
         problem.check()?;
+        self.check_friction(problem)?;
         match &mut self.method {
             Method::Pyramid(method) => method.solve(problem, solution),
             Method::PlanarRelay(method) => method.solve(problem, solution),
             Method::PhantomInertia(method) => method.solve(problem, solution),
+            Method::Cone(method) => method.solve(problem, solution),
         }
     }
 
-    /// The LCP that stands for a problem, to be saved and solved elsewhere.
+    /// Refuses friction sets that the method cannot describe.
+    fn check_friction(&self, problem: &ContactProblem) -> Result<(), ContactError> {
+        let is_round = matches!(self.method, Method::Cone(_));
+        match problem.contacts.iter().find(|contact| !is_round && contact.friction_axes != [1.0; 3]) {
+            Some(contact) => Err(ContactError::Elliptic { what: format!("contact {:?}", contact.id) }),
+            None => Ok(()),
+        }
+    }
+
+    /// The problem as the method states it, to be saved and solved elsewhere.
     ///
     /// # Errors
     /// [`ContactError`] when the problem is malformed or outside what the method can treat.
-    pub fn lcp(&self, problem: &ContactProblem) -> Result<Lcp, ContactError> {
+    pub fn state(&self, problem: &ContactProblem) -> Result<StatedProblem, ContactError> {
         problem.check()?;
-        match &self.method {
-            Method::Pyramid(method) => method.clone().lcp(problem),
-            Method::PlanarRelay(method) => method.clone().lcp(problem),
-            Method::PhantomInertia(method) => method.clone().lcp(problem),
-        }
+        self.check_friction(problem)?;
+        Ok(match &self.method {
+            Method::Pyramid(method) => StatedProblem::Lcp(method.clone().lcp(problem)?),
+            Method::PlanarRelay(method) => StatedProblem::Lcp(method.clone().lcp(problem)?),
+            Method::PhantomInertia(method) => StatedProblem::Lcp(method.clone().lcp(problem)?),
+            Method::Cone(method) => StatedProblem::Cone(method.clone().cone_problem(problem)?),
+        })
     }
 
-    /// The corners of the method's friction set of unit bound, for a contact with this many tangent rows.
-    pub fn corners(&self, tangent_count: usize) -> &[[f64; 2]] {
+    /// The corners of the method's friction set of unit bound, for a contact with this many tangent rows; none where the set is round.
+    fn corners(&self, tangent_count: usize) -> Option<&[[f64; 2]]> {
         match &self.method {
-            Method::Pyramid(method) => method.corners(tangent_count),
-            Method::PlanarRelay(_) => &LINE,
-            Method::PhantomInertia(method) => method.corners(tangent_count),
+            Method::Pyramid(method) => Some(method.corners(tangent_count)),
+            Method::PlanarRelay(_) => Some(&LINE),
+            Method::PhantomInertia(method) => Some(method.corners(tangent_count)),
+            Method::Cone(_) => None,
         }
     }
 
     /// Largest friction power per unit of the bound that the method's friction set allows against this sliding velocity:
-    /// $\max_i -d_i^T s$, the paper's $\lambda$. For the exact cone it would be $\lVert s \rVert$.
-    pub fn friction_support(&self, tangent_count: usize, slip: &[f64; 3]) -> f64 {
-        let corners = self.corners(tangent_count).iter();
-        corners.fold(0.0f64, |largest, d| largest.max(-(d[0] * slip[0] + d[1] * slip[1])))
+    /// $\max_i -d_i^T s$, the paper's $\lambda$; for the exact cone with semi-axes $e$ it is $\lVert e s \rVert$.
+    pub fn friction_support(&self, tangent_count: usize, axes: &[f64; 3], slip: &[f64; 3]) -> f64 {
+        match self.corners(tangent_count) {
+            Some(corners) => {
+                corners.iter().fold(0.0f64, |largest, d| largest.max(-(d[0] * slip[0] + d[1] * slip[1])))
+            }
+            None => length(std::array::from_fn(|k| axes[k] * slip[k])),
+        }
     }
 
-    /// Largest length of a friction impulse of unit bound: one for an inscribed polygon, more for a circumscribed one and for
-    /// anisotropic directions.
-    pub fn friction_reach(&self, tangent_count: usize) -> f64 {
-        self.corners(tangent_count).iter().fold(0.0, |reach, d| reach.max(d[0].hypot(d[1])))
+    /// How large a friction impulse is beside the bound, by the method's friction set: at most one up to rounding. For an inscribed polygon it is measured by the
+    /// farthest corner.
+    pub fn friction_use(&self, tangent_count: usize, axes: &[f64; 3], impulse: &[f64; 3]) -> f64 {
+        match self.corners(tangent_count) {
+            Some(corners) => {
+                let reach = corners.iter().fold(0.0f64, |reach, d| reach.max(d[0].hypot(d[1])));
+                if reach > 0.0 { length(*impulse) / reach } else { length(*impulse) }
+            }
+            None => length(std::array::from_fn(|k| impulse[k] / axes[k])),
+        }
     }
+}
+
+fn length(vector: [f64; 3]) -> f64 {
+    vector.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
 #[cfg(test)]

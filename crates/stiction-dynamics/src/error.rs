@@ -65,6 +65,12 @@ pub enum ContactError {
         /// Number of tangent rows.
         found: usize,
     },
+    /// An elliptic friction set, given to a method for polygons.
+    #[error("{what}: its friction set is an ellipsoid, which only the method `cone` treats")]
+    Elliptic {
+        /// Which contact.
+        what: String,
+    },
     /// The friction directions given by the user are not usable.
     #[error("friction directions: {0}")]
     Directions(String),

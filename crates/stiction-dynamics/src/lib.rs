@@ -42,10 +42,11 @@ pub use contact::{Contact, ContactFrame, ContactId, FrictionElement, ImpactLaw, 
 pub use contact_problem::{
     ContactCondition, ContactImpulse, ContactProblem, ContactSolution, FrictionCondition, JointCondition,
 };
-pub use contact_solver::{ContactMethod, ContactSolver};
+pub use contact_solver::{ContactMethod, ContactSolver, StatedProblem};
 pub use error::{ContactError, StepError};
 pub use events::{ContactMode, Event, ModeTracker};
 pub use force_jacobians::{ForceJacobians, JacobianEntry, JacobianKind};
+pub use formulation::exact_cone::{ExactCone, ExactConeSettings};
 pub use formulation::phantom_inertia::{PhantomInertia, PhantomInertiaSettings};
 pub use formulation::planar_relay::{BoxProgram, PlanarRelay, PlanarRelaySettings};
 pub use formulation::pyramid::{Directions, Pyramid, PyramidSettings};

@@ -1,8 +1,8 @@
-//! In the plane the friction pyramid, the relay functions and phantom inertia are one law: the same trajectories.
+//! In the plane the friction pyramid, the relay functions, phantom inertia and the cone are one law: the same trajectories.
 
 use stiction_dynamics::reference::{Rod, Woodpecker};
 use stiction_dynamics::{
-    Audit, ContactMethod, ContactSolver, MechanicalSystem, MoreauMidpoint, MoreauMidpointSettings,
+    Audit, ContactMethod, ContactSolver, ExactConeSettings, MechanicalSystem, MoreauMidpoint, MoreauMidpointSettings,
     PhantomInertiaSettings, PlanarRelaySettings, Scheme, Simulation, State, StewartTrinkle, StewartTrinkleSettings,
     TimeGrid,
 };
@@ -10,11 +10,12 @@ use stiction_dynamics::{
 /// Largest difference of any coordinate or velocity, relative to the largest of its kind in the run.
 const TOLERANCE: f64 = 1e-10;
 
-fn methods() -> [(&'static str, ContactMethod); 3] {
+fn methods() -> [(&'static str, ContactMethod); 4] {
     [
         ("pyramid", ContactMethod::default()),
         ("planar-relay", ContactMethod::PlanarRelay(PlanarRelaySettings::default())),
         ("phantom-inertia", ContactMethod::PhantomInertia(PhantomInertiaSettings::default())),
+        ("cone", ContactMethod::Cone(ExactConeSettings::default())),
     ]
 }
 

@@ -158,7 +158,7 @@ impl Scene {
             SceneSystem::Bodies(bodies) => bodies,
             SceneSystem::Matrices(system) => system,
         };
-        let solver = ContactSolver::new(self.method.clone()).expect("the directions were checked");
+        let solver = ContactSolver::new(self.contact_method()).expect("its settings were checked");
         let scheme: Box<dyn Scheme> = match &self.scheme {
             SchemeSettings::StewartTrinkle(settings) => Box::new(StewartTrinkle::new(settings.clone(), solver)),
             SchemeSettings::MoreauMidpoint(settings) => Box::new(MoreauMidpoint::new(settings.clone(), solver)),
@@ -236,6 +236,7 @@ fn check(text: &str, file_name: &str) -> Result<Checked, SceneError> {
         SceneSystem::Matrices(_) => None,
     };
     resolve(&mut scene, model);
+    scene.method = Some(scene.contact_method());
     Ok(Checked { scene, system, start, warnings })
 }
 

@@ -26,6 +26,8 @@ pub mod file {
     pub const EVENTS: &str = "events.parquet";
     /// The LCP of a step that was not solved, as a folder.
     pub const FAILED_STEP: &str = "failed-step";
+    /// The same as an FCLIB file, where the method is the exact cone.
+    pub const FAILED_CONE_STEP: &str = "failed-step.hdf5";
     /// The scene with all defaults.
     pub const SCENE: &str = "scene.toml";
 }

@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use stiction_dynamics::{Audit, Event, Simulation, StepError};
+use stiction_dynamics::{Audit, ContactProblem, ContactSolver, Event, Simulation, StatedProblem, StepError};
+use stiction_solve::fclib::{self, FclibProblem};
 use stiction_solve::problem_file::write_lcp;
 use thiserror::Error;
 
@@ -113,6 +114,7 @@ pub fn run(
     digest.update(simulation.state());
 
     let (mut outcome, mut message, mut failure) = (Outcome::Finished, None, None);
+    let mut most_contacts = 0;
     let mut last_look = began;
     // Every call counts and not only whole steps of the grid: a scheme may take many steps between events.
     let mut calls = 0u64;
@@ -132,6 +134,7 @@ pub fn run(
         }
         let solver = simulation.scheme().contact_solver();
         let certificate = audit.observe(simulation.system(), solver, simulation.before(), simulation.last_step());
+        most_contacts = most_contacts.max(simulation.last_step().contacts.len());
         digest.update(simulation.state());
         if recorder.observe(&simulation, &certificate).is_err() {
             message = Some(format!("stopped at t = {} s", simulation.state().t));
@@ -149,16 +152,11 @@ pub fn run(
         message = Some(message.into_iter().chain(errors).collect::<Vec<_>>().join("; "));
     }
     // The problem of a step that was not solved goes into the folder, so that it can be replayed.
-    let mut has_problem = false;
-    if let Some(StepError::Unsolved { problem, .. }) = &failure
-        && let Ok(lcp) = simulation.scheme().contact_solver().lcp(problem)
-    {
-        match write_lcp(&folder.path_of(file::FAILED_STEP), &lcp) {
-            Ok(()) => has_problem = true,
-            Err(error) => {
-                message = message.map(|message| format!("{message}; its problem is not saved: {error}"));
-                let _ = std::fs::remove_dir_all(folder.path_of(file::FAILED_STEP)); // rather nothing than half of it
-            }
+    let mut failed_problem = None;
+    if let Some(StepError::Unsolved { problem, .. }) = &failure {
+        match save_problem(&folder, simulation.scheme().contact_solver(), problem, &loaded.scene.name) {
+            Ok(name) => failed_problem = Some(name),
+            Err(error) => message = message.map(|message| format!("{message}; its problem is not saved: {error}")),
         }
     }
     let state = simulation.state();
@@ -171,13 +169,13 @@ pub fn run(
         outcome,
         message,
         scheme: json(serde_json::to_value(&loaded.scene.scheme)),
-        method: json(serde_json::to_value(&loaded.scene.method)),
+        method: json(serde_json::to_value(loaded.scene.contact_method())),
         step: simulation.grid().step,
         start: simulation.grid().start,
         end: state.t,
         steps: simulation.steps_done(),
         wall_time_s: began.elapsed().as_secs_f64(),
-        certificate: Certificate::new(&audit, loaded.scene.method.lemke().residual_tolerance),
+        certificate: Certificate::new(&audit, loaded.scene.contact_method().residual_tolerance(most_contacts)),
         energy: energy_by_cause(&audit),
         event_count,
         events,
@@ -189,8 +187,35 @@ pub fn run(
     let text = serde_json::to_string_pretty(&summary).expect("a summary is plain data") + "\n";
     folder.write_summary(&text)?;
     let folder = folder.finish()?;
-    let failed_problem = has_problem.then(|| folder.join(file::FAILED_STEP));
+    let failed_problem = failed_problem.map(|name| folder.join(name));
     Ok(FinishedRun { summary, folder, failure, failed_problem })
+}
+
+/// Writes a contact problem into the folder, in the form in which its method states it, and returns the name; rather nothing than half of it.
+fn save_problem(
+    folder: &RunFolder,
+    solver: &ContactSolver,
+    problem: &ContactProblem,
+    title: &str,
+) -> Result<&'static str, String> {
+    match solver.state(problem).map_err(|error| error.to_string())? {
+        StatedProblem::Lcp(lcp) => {
+            let path = folder.path_of(file::FAILED_STEP);
+            write_lcp(&path, &lcp).map_err(|error| {
+                let _ = std::fs::remove_dir_all(&path);
+                error.to_string()
+            })?;
+            Ok(file::FAILED_STEP)
+        }
+        StatedProblem::Cone(problem) => {
+            let path = folder.path_of(file::FAILED_CONE_STEP);
+            fclib::write(&path, &FclibProblem::Global(problem), title).map_err(|error| {
+                let _ = std::fs::remove_file(&path);
+                error.to_string()
+            })?;
+            Ok(file::FAILED_CONE_STEP)
+        }
+    }
 }
 
 /// Writes the resolved scene and opens the tables.

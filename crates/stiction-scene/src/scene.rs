@@ -11,7 +11,8 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stiction_bodies::{CombinationRule, Dimension, ForceAxes};
 use stiction_dynamics::{
-    ContactMethod, ImpactLaw, MoreauMidpointSettings, StewartTrinkleSettings, TrapezoidalSettings,
+    ContactMethod, ExactConeSettings, ImpactLaw, MoreauMidpointSettings, PyramidSettings, StewartTrinkleSettings,
+    TrapezoidalSettings,
 };
 
 use crate::system_entry::SystemEntry;
@@ -56,9 +57,9 @@ pub struct Scene {
     /// The time-stepping scheme.
     #[serde(default)]
     pub scheme: SchemeSettings,
-    /// How the contact problem of a step is solved.
-    #[serde(default)]
-    pub method: ContactMethod,
+    /// How the contact problem of a step is solved: left out, the exact cone in space and the pyramid in the plane and for matrices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<ContactMethod>,
     /// What is recorded.
     #[serde(default)]
     pub record: RecordSettings,
@@ -729,6 +730,15 @@ impl JsonSchema for InertiaEntry {
 }
 
 impl Scene {
+    /// How the contact problem of a step is solved, also where the scene does not say it. In the plane the pyramid is the cone.
+    pub fn contact_method(&self) -> ContactMethod {
+        match (&self.method, self.dimension) {
+            (Some(method), _) => method.clone(),
+            (None, Some(Dimension::Space)) => ContactMethod::Cone(ExactConeSettings::default()),
+            (None, _) => ContactMethod::Pyramid(PyramidSettings::default()),
+        }
+    }
+
     /// The scene as a file, with every default written out. It reads back as an equal scene.
     ///
     /// # Panics

@@ -203,6 +203,7 @@ fn condition(contact: &Contact, owed: &Owed) -> ContactCondition {
         tangents: contact.tangents.clone(),
         tangent_bias: std::array::from_fn(|a| contact.tangent_drift[a] + owed.slip[a]),
         mu: contact.friction.mu(),
+        friction_axes: contact.friction.axes(),
         extra_bound: 0.0,
     }
 }

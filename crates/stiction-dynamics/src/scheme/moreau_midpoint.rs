@@ -138,6 +138,7 @@ impl Scheme for MoreauMidpoint {
                 tangents: contact.tangents.clone(),
                 tangent_bias,
                 mu: contact.friction.mu(),
+                friction_axes: contact.friction.axes(),
                 extra_bound: 0.0,
             }
         }));

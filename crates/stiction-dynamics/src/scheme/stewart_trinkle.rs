@@ -161,6 +161,7 @@ impl Scheme for StewartTrinkle {
                     tangents: contact.tangents.clone(),
                     tangent_bias: contact.tangent_drift,
                     mu: contact.friction.mu(),
+                    friction_axes: contact.friction.axes(),
                     extra_bound: 0.0,
                 }));
                 solve_problem(&mut self.solver, t, out)?;

@@ -544,6 +544,7 @@ impl Trapezoidal {
                 tangents: contact.tangents.clone(),
                 tangent_bias,
                 mu: contact.friction.mu(),
+                friction_axes: contact.friction.axes(),
                 extra_bound: 0.0,
             });
         }

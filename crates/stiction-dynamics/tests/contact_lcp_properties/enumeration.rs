@@ -1,7 +1,7 @@
 //! Lemke's answers are among all answers, in both forms of the method.
 
 use stiction_dynamics::families::{Generator, RandomContacts};
-use stiction_dynamics::{ContactImpulse, ContactProblem, ContactSolution};
+use stiction_dynamics::{ContactImpulse, ContactProblem, ContactSolution, StatedProblem};
 use stiction_solve::{Lcp, LcpSolution, Lemke, LemkeSettings, LemkeTableau, enumerate};
 
 use crate::cases::{Case, SAME_MOTION, TOLERANCE, family, solve_well, solver};
@@ -63,7 +63,7 @@ fn lemke_finds_one_of_all_solutions() {
                 let frictionless_share = [0.0, 0.5, 1.0][Generator::new(seed).below(3)];
                 let family = RandomContacts { frictionless_share, ..family(seed, contact_count) };
                 let Case { name, problem } = &Case::new(family, seed, directions);
-                let lcp = solver.lcp(problem).unwrap();
+                let StatedProblem::Lcp(lcp) = solver.state(problem).unwrap() else { unreachable!("a pyramid") };
                 if lcp.size() > LARGEST_SIZE {
                     continue;
                 }

@@ -2,6 +2,7 @@
 
 use stiction_bodies::Dimension;
 use stiction_dynamics::ContactMethod;
+use stiction_solve::LemkeSettings;
 
 use super::Reader;
 use super::names::plain_name;
@@ -56,7 +57,8 @@ impl Reader<'_> {
         }
 
         let place = Place::top("method");
-        let name = match &scene.method {
+        let method = scene.contact_method();
+        let name = match &method {
             ContactMethod::Pyramid(pyramid) => {
                 if let Err(error) = pyramid.directions.corners() {
                     let help = "give an even number of at least 4, or a list of pairs with their opposites";
@@ -67,7 +69,7 @@ impl Reader<'_> {
             ContactMethod::PlanarRelay(_) => {
                 if scene.dimension == Some(Dimension::Space) {
                     let message = "the method `planar-relay` treats contacts in the plane, and this scene is in space";
-                    let help = "choose `[method.pyramid]` or `[method.phantom-inertia]`, which treat both";
+                    let help = "choose `[method.cone]`, `[method.pyramid]` or `[method.phantom-inertia]`, which treat both";
                     return Err(place.key("planar-relay").fault(message, help));
                 }
                 "planar-relay"
@@ -79,9 +81,16 @@ impl Reader<'_> {
                 }
                 "phantom-inertia"
             }
+            ContactMethod::Cone(settings) => {
+                if let Some((key, value)) = settings.first_unusable() {
+                    let message = format!("`{key}` is {value:?}");
+                    return Err(place.key("cone").key(key).fault(message, "give a positive number, such as 1e-12"));
+                }
+                "cone"
+            }
         };
-        let (lemke, place) = (scene.method.lemke(), place.key(name).key("lemke"));
-        if let Some((key, value)) = lemke.first_unusable() {
+        let place = place.key(name).key("lemke");
+        if let Some((key, value)) = method.lemke().and_then(LemkeSettings::first_unusable) {
             let help = if value < 0.0 { "give zero or a positive number" } else { "give at least 1" };
             return Err(place.key(key).fault(format!("`{key}` is {value:?}"), help));
         }

@@ -189,7 +189,7 @@ impl SystemReader<'_> {
             self.row(tangents.index(index), &format!("tangent {} of {what}", index + 1), row)
         };
         let read: Vec<Vec<f64>> = rows.iter().enumerate().map(read).collect::<Result<_, _>>()?;
-        if rows.len() == 2 && is_rough && matches!(self.scene.method, ContactMethod::PlanarRelay(_)) {
+        if rows.len() == 2 && is_rough && matches!(self.scene.method, Some(ContactMethod::PlanarRelay(_))) {
             let message = format!(
                 "{what} has friction along two tangents, and the method `planar-relay` treats friction along one"
             );

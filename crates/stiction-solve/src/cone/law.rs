@@ -199,7 +199,8 @@ pub(crate) fn tangent_norm<const D: usize>(x: &[f64; D]) -> f64 {
 #[inline(always)]
 pub(crate) fn project<const D: usize>(x: &[f64; D], mu: f64) -> [f64; D] {
     let length = tangent_norm(x);
-    if length <= mu * x[0] {
+    // Without friction and tangents 0 ≤ 0 x_N holds on both sides of the apex.
+    if x[0] >= 0.0 && length <= mu * x[0] {
         return *x;
     }
     // Inside the polar cone the nearest point is the apex.
@@ -227,6 +228,7 @@ mod tests {
         // Without friction the cone is the half-line.
         assert_eq!(project(&[2.0, 3.0, 4.0], 0.0), [2.0, 0.0, 0.0]);
         assert_eq!(project(&[-2.0, 3.0, 4.0], 0.0), [0.0; 3]);
+        assert_eq!(project(&[-2.0, 0.0], 0.0), [0.0; 2]);
         assert_eq!(project(&[0.0, 2.0], 1.0), [1.0, 1.0]);
     }
 

@@ -1,0 +1,292 @@
+//! Coulomb's cone as it is: the contact problem as a problem over second-order cones, joints in the same elimination.
+//!
+//! In the letters of [`ContactProblem`] the [`GlobalConeProblem`] is
+//!
+//! $$ W u = W u_\text{free} + \nu^T c_j + H^T r, \qquad H u + b \text{ and } r \text{ obey the friction law}, \qquad \nu u + b_j = 0, $$
+//!
+//! with the rows $(n, T)$ of a contact one after another in $H$. Nothing is approximated: friction is as large along a diagonal as along a
+//! tangent, and acts against the sliding velocity. The [`ConeSolver`] splits the problem into islands and solves each by the method that suits it.
+//! Of its answer only the impulses of the contacts are taken; motion and joint impulses follow from them by one sparse solve, so that joints
+//! hold to rounding.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stiction_solve::SolveStatus;
+use stiction_solve::cone::residual::ZERO_OFFSET;
+use stiction_solve::cone::{Cone, ConeSettings, ConeSolver, GlobalConeProblem};
+
+use crate::constrained_motion::ConstrainedMotion;
+use crate::contact::Tangents;
+use crate::joint_residual::joint_residual;
+use crate::{ContactError, ContactId, ContactImpulse, ContactProblem, ContactSolution, Row};
+
+/// Contacts up to which the smaller tolerance is the default.
+const FEW_CONTACTS: usize = 200;
+
+/// Settings of the exact cone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ExactConeSettings {
+    /// Residual at which the solver stops, relative to the terms of the free rates of the contacts. Left out, it is 1e-12 up to 200 contacts and 1e-8 above.
+    /// Too large: things creep. Too small: rounding does not let it be reached, and much work is done for nothing.
+    pub tolerance: Option<f64>,
+    /// Largest residual of a step that counts as solved, where rounding does not allow the tolerance: 1e-10 up to 200 contacts and 1e-8 above when it is
+    /// left out.
+    pub residual_tolerance: Option<f64>,
+    /// Start each solve from the impulses of the last one. Faster; where forces are not unique, it stays near those of the last step.
+    pub warm_start: bool,
+    /// Sweeps of Gauss-Seidel over an island, at most.
+    pub sweep_limit: usize,
+    /// Factorisations of one run of Newton's method, at most.
+    pub newton_limit: usize,
+    /// Iterations of the interior-point method, at most.
+    pub interior_limit: usize,
+}
+
+impl Default for ExactConeSettings {
+    fn default() -> Self {
+        let ConeSettings { sweep_limit, newton_limit, interior_limit, .. } = ConeSettings::default();
+        Self { tolerance: None, residual_tolerance: None, warm_start: true, sweep_limit, newton_limit, interior_limit }
+    }
+}
+
+impl ExactConeSettings {
+    /// The residual that is aimed at, and the largest one that is accepted, for a problem with this number of contacts.
+    pub fn tolerances(&self, contact_count: usize) -> [f64; 2] {
+        let defaults = if contact_count <= FEW_CONTACTS { [1e-12, 1e-10] } else { [1e-8, 1e-8] };
+        let aim = self.tolerance.unwrap_or(defaults[0]);
+        [aim, self.residual_tolerance.unwrap_or(defaults[1].max(aim))]
+    }
+
+    /// The first tolerance that is not a positive number, with its key.
+    pub fn first_unusable(&self) -> Option<(&'static str, f64)> {
+        [("tolerance", self.tolerance), ("residual-tolerance", self.residual_tolerance)]
+            .into_iter()
+            .find_map(|(key, value)| value.filter(|value| !(*value > 0.0 && value.is_finite())).map(|value| (key, value)))
+    }
+}
+
+/// The method of the exact cone with its workspace.
+#[derive(Clone, Debug)]
+pub struct ExactCone {
+    settings: ExactConeSettings,
+    problem: GlobalConeProblem,
+    solver: ConeSolver,
+    joints: ConstrainedMotion,
+    /// Impulses of the last solution, sorted by their contact or friction element.
+    memory: Vec<(Name, [f64; 4])>,
+    joint_memory: Vec<f64>,
+    start: Vec<f64>,
+    /// $u_\text{free} + W^{-1} H^T r$.
+    pushed: Vec<f64>,
+    judge_workspace: (Vec<f64>, Vec<f64>),
+}
+
+/// What identifies the impulses of a contact or a friction element from step to step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Name {
+    Contact(ContactId),
+    Element(u32),
+}
+
+impl ExactCone {
+    /// The method with these settings.
+    ///
+    /// # Errors
+    /// [`ContactError::Coefficient`] when a tolerance is not positive.
+    pub fn new(settings: ExactConeSettings) -> Result<Self, ContactError> {
+        if let Some((quantity, value)) = settings.first_unusable() {
+            let what = "the settings of the exact cone".to_owned();
+            return Err(ContactError::Coefficient { what, quantity, value });
+        }
+        Ok(Self {
+            settings,
+            problem: GlobalConeProblem::default(),
+            solver: ConeSolver::default(),
+            joints: ConstrainedMotion::default(),
+            memory: Vec::new(),
+            joint_memory: Vec::new(),
+            start: Vec::new(),
+            pushed: Vec::new(),
+            judge_workspace: Default::default(),
+        })
+    }
+
+    /// The cone problem that stands for a contact problem: to be saved and solved elsewhere.
+    ///
+    /// # Errors
+    /// [`ContactError`] when friction has more than three tangent rows.
+    pub fn cone_problem(&mut self, problem: &ContactProblem) -> Result<GlobalConeProblem, ContactError> {
+        self.state(problem)?;
+        Ok(self.problem.clone())
+    }
+
+    fn state(&mut self, problem: &ContactProblem) -> Result<(), ContactError> {
+        let out = &mut self.problem;
+        out.clear(problem.free_motion.len());
+        problem.inertia.for_each_entry(|row, column, value| out.push_mass(row, column, value));
+        problem.inertia.apply(&problem.free_motion, out.force_mut());
+        for joint in &problem.joints {
+            out.push_joint(joint.row.entries().iter().copied(), joint.bias);
+        }
+        for contact in &problem.contacts {
+            let (mu, bound) = (contact.mu, contact.extra_bound);
+            let tangents: &[Row] = if has_friction(mu, bound) { &contact.tangents } else { &[] };
+            let cone = match tangents.len() {
+                0 => Cone::HalfLine,
+                1 => Cone::Planar { mu, bound },
+                2 if contact.friction_axes == [1.0; 3] => Cone::Coulomb { mu, bound },
+                _ => Cone::Ellipsoid { mu, bound, semi_axes: contact.friction_axes },
+            };
+            let rows = std::iter::once(&contact.normal).chain(tangents);
+            // An ellipse without torsion is an ellipsoid whose last row is empty.
+            let empty = Row::new();
+            let rows = rows.chain(std::iter::once(&empty)).take(cone.row_count());
+            let bias = std::iter::once(contact.normal_bias).chain(contact.tangent_bias).take(cone.row_count());
+            out.push_contact(cone, rows.map(|row| row.entries().iter().copied()), bias);
+        }
+        for element in &problem.friction {
+            let rows = element.tangents.len();
+            let cone = Cone::Friction { rows, bound: element.bound };
+            let bias = element.tangent_bias.into_iter().take(rows);
+            out.push_contact(cone, element.tangents.iter().map(|row| row.entries().iter().copied()), bias);
+        }
+        Ok(())
+    }
+
+    /// Solves a contact problem whose inertia is factored.
+    ///
+    /// # Errors
+    /// [`ContactError`] when a number is not finite or the inertia is singular. A problem that was not solved is not an error but a status of the
+    /// report.
+    pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
+        self.joints.factor(problem)?;
+        let [aim, accepted] = self.settings.tolerances(problem.contacts.len());
+        let report = &mut solution.report;
+        (report.status, report.residual, report.iterations, report.size) = (SolveStatus::Solved, 0.0, 0, 0);
+        solution.contacts.clear();
+        solution.friction.clear();
+        self.pushed.clear();
+        self.pushed.extend_from_slice(&problem.free_motion);
+        if !(problem.contacts.is_empty() && problem.friction.is_empty()) {
+            self.state(problem)?;
+            self.recall(problem);
+            let share = self.free_rate_share(&problem.free_motion);
+            let settings = ConeSettings {
+                tolerance: aim / share,
+                sweep_limit: self.settings.sweep_limit,
+                newton_limit: self.settings.newton_limit,
+                interior_limit: self.settings.interior_limit,
+                ..Default::default()
+            };
+            let start = (!self.memory.is_empty()).then_some((&self.start[..], &self.joint_memory[..]));
+            let answer = self.solver.solve_global(&self.problem, &settings, start)?;
+            report.residual = answer.report.errors.scaled * share;
+            report.iterations = answer.report.iterations();
+            report.size = self.problem.contact_bias().len();
+            report.status = match answer.report.status {
+                SolveStatus::NoSolution => SolveStatus::NoSolution,
+                // What rounding keeps from the aim may still be accepted.
+                _ if report.residual <= accepted => SolveStatus::Solved,
+                status => status,
+            };
+
+            let mut left = &answer.impulses[..];
+            let mut take = |count: usize| {
+                let mut impulse = [0.0; 4];
+                let (own, rest) = left.split_at(count);
+                impulse[..count].copy_from_slice(own);
+                left = rest;
+                impulse
+            };
+            let mut cones = self.problem.cones().iter();
+            for contact in &problem.contacts {
+                let [normal, tangent @ ..] = take(cones.next().map_or(0, Cone::row_count));
+                solution.contacts.push(ContactImpulse { id: contact.id, normal, tangent });
+            }
+            for element in &problem.friction {
+                let [x, y, z, _] = take(element.tangents.len());
+                solution.friction.push([x, y, z]);
+            }
+
+            // W⁻¹ Hᵀ r, by rows that answered to it.
+            self.start.clear();
+            self.start.resize(problem.free_motion.len(), 0.0);
+            for (contact, impulse) in problem.contacts.iter().zip(&solution.contacts) {
+                contact.normal.add_to(impulse.normal, &mut self.start);
+                add_tangents(&contact.tangents, &impulse.tangent, &mut self.start);
+            }
+            for (element, impulse) in problem.friction.iter().zip(&solution.friction) {
+                add_tangents(&element.tangents, impulse, &mut self.start);
+            }
+            problem.inertia.solve_in_place(&mut self.start);
+            self.pushed.iter_mut().zip(&self.start).for_each(|(u, change)| *u += change);
+        }
+        self.joints.constrain(problem, &self.pushed);
+        solution.motion.clear();
+        solution.motion.extend_from_slice(self.joints.motion());
+        solution.joints.clear();
+        solution.joints.extend_from_slice(self.joints.joint_impulses());
+
+        let residual = joint_residual(problem, solution, &mut self.judge_workspace);
+        if residual > solution.report.residual {
+            solution.report.residual = residual;
+            if solution.report.is_solved() && residual > accepted {
+                solution.report.status = SolveStatus::Inaccurate;
+            }
+        }
+        self.remember(problem, solution);
+        Ok(())
+    }
+
+    /// The free rates $q$ beside the terms that they sum, $\lVert q \rVert / \lVert |H| |u_\text{free}| + |b| \rVert$. The solver measures by $q$; where that is what the terms
+    /// leave of each other, its own rounding would be measured by itself.
+    fn free_rate_share(&self, free_motion: &[f64]) -> f64 {
+        let (mut rates, mut sizes) = (0.0f64, 0.0f64);
+        for (row, bias) in self.problem.contact_bias().iter().enumerate() {
+            let terms = self.problem.contacts().row(row).iter().map(|&(k, value)| value * free_motion[k]);
+            let (rate, size) = terms.fold((*bias, bias.abs()), |(rate, size), term| (rate + term, size + term.abs()));
+            rates += rate * rate;
+            sizes += size * size;
+        }
+        // Below this the solver measures absolutely.
+        if rates.sqrt() >= ZERO_OFFSET { (rates / sizes).sqrt() } else { 1.0 }
+    }
+
+    /// Writes the start: the impulses that contacts had in the last solution.
+    fn recall(&mut self, problem: &ContactProblem) {
+        self.start.clear();
+        let names = problem.contacts.iter().map(|contact| Name::Contact(contact.id));
+        let names = names.chain(problem.friction.iter().map(|element| Name::Element(element.id)));
+        for (name, cone) in names.zip(self.problem.cones()) {
+            let place = self.memory.binary_search_by_key(&name, |(name, _)| *name);
+            let impulse = place.map_or([0.0; 4], |place| self.memory[place].1);
+            self.start.extend_from_slice(&impulse[..cone.row_count()]);
+        }
+        self.joint_memory.resize(problem.joints.len(), 0.0);
+    }
+
+    fn remember(&mut self, problem: &ContactProblem, solution: &ContactSolution) {
+        self.memory.clear();
+        self.joint_memory.clear();
+        if !(self.settings.warm_start && solution.report.is_solved()) {
+            return;
+        }
+        self.memory.extend(solution.contacts.iter().map(|impulse| {
+            let [x, y, z] = impulse.tangent;
+            (Name::Contact(impulse.id), [impulse.normal, x, y, z])
+        }));
+        let elements = problem.friction.iter().zip(&solution.friction);
+        self.memory.extend(elements.map(|(element, &[x, y, z])| (Name::Element(element.id), [x, y, z, 0.0])));
+        self.memory.sort_unstable_by_key(|(name, _)| *name);
+        self.joint_memory.extend_from_slice(&solution.joints);
+    }
+}
+
+fn has_friction(mu: f64, bound: f64) -> bool {
+    mu > 0.0 || bound > 0.0
+}
+
+fn add_tangents(tangents: &Tangents, impulse: &[f64; 3], out: &mut [f64]) {
+    tangents.iter().zip(impulse).filter(|(_, value)| **value != 0.0).for_each(|(row, &value)| row.add_to(value, out));
+}
