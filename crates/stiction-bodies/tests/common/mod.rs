@@ -8,7 +8,7 @@ use stiction_bodies::{
 use stiction_dynamics::scheme::stewart_trinkle::Version;
 use stiction_dynamics::{
     Audit, ContactMethod, ContactSolver, MoreauMidpoint, MoreauMidpointSettings, Scheme, Simulation, StewartTrinkle,
-    StewartTrinkleSettings, TimeGrid,
+    StewartTrinkleSettings, TimeGrid, Trapezoidal, TrapezoidalSettings,
 };
 
 pub const GRAVITY: f64 = 9.81;
@@ -18,9 +18,11 @@ pub enum SchemeName {
     Linear,
     FixedPoint,
     Moreau,
+    Trapezoidal,
 }
 
-pub const SCHEMES: [SchemeName; 3] = [SchemeName::Linear, SchemeName::FixedPoint, SchemeName::Moreau];
+pub const SCHEMES: [SchemeName; 4] =
+    [SchemeName::Linear, SchemeName::FixedPoint, SchemeName::Moreau, SchemeName::Trapezoidal];
 
 /// The vector without what leaves the plane.
 pub fn flat(dimension: Dimension, vector: DVec3) -> DVec3 {
@@ -81,6 +83,7 @@ pub fn simulation(model: MultibodyModel, scheme: SchemeName, h: f64, end: f64) -
             Box::new(StewartTrinkle::new(StewartTrinkleSettings { version: Version::FixedPoint, ..linear }, solver))
         }
         SchemeName::Moreau => Box::new(MoreauMidpoint::new(MoreauMidpointSettings::default(), solver)),
+        SchemeName::Trapezoidal => Box::new(Trapezoidal::new(TrapezoidalSettings::default(), solver)),
     };
     Simulation::new(Box::new(system), scheme, start, TimeGrid { start: 0.0, end, step: h })
 }
