@@ -59,7 +59,7 @@ impl Touch {
 pub fn is_supported(first: &Shape, second: &Shape) -> bool {
     use Shape::{Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Sphere, Tube};
     if first.is_infinite() && second.is_infinite() {
-        return true; // neither moves freely
+        return true; // they do not meet
     }
     let is_known = |a: &Shape, b: &Shape| match a {
         Sphere { .. } => !matches!(b, Cuboid { .. } | Ellipsoid { .. }),
@@ -79,7 +79,7 @@ pub fn is_supported(first: &Shape, second: &Shape) -> bool {
 ///
 /// | pair | contacts | feature |
 /// |---|---|---|
-/// | two of half-space, cavity, tube, cylinder | none: neither moves freely | |
+/// | two of half-space, cavity, tube, cylinder | none: they do not move freely, or are holes, without an outside | |
 /// | sphere with sphere, capsule, half-space, cavity, tube or cylinder | one | 0 |
 /// | capsule with half-space, cavity or tube | one per end | 0: +x end, 1: -x end |
 /// | box with half-space, cavity or tube | one per corner: 8, or 4 in the plane | bits 0, 1, 2 are set where x, y, z is negative |

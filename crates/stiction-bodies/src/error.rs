@@ -31,7 +31,7 @@ pub enum BodyError {
         /// What is wrong with the shape.
         source: ShapeError,
     },
-    /// An infinite shape on a body that moves freely.
+    /// An infinite shape other than a hole on a body that moves freely.
     #[error("body `{body}`: a {shape} is infinite and cannot move freely; make the body static or prescribed")]
     InfiniteShape {
         /// Which body.

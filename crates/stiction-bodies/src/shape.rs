@@ -3,8 +3,9 @@
 //! A planar shape is embedded in the plane z = 0, so the same shapes serve both dimensions: what is a
 //! sphere in space is a disc in the plane.
 //!
-//! Half-spaces, cavities, tubes and cylinders are infinite. They have no mass of their own and are the
-//! surroundings of what moves freely.
+//! Half-spaces, cavities, tubes and cylinders are infinite and have no mass of their own. Half-spaces and
+//! cylinders are the surroundings of what moves freely. Cavities and tubes are holes, which a moving body may
+//! have too: they matter only to what is in them, as a pin in a bearing.
 
 use crate::pose::Pose;
 use glamx::{DMat3, DQuat, DVec3};
@@ -61,7 +62,7 @@ pub enum Shape {
         /// Half the lengths of the axes along x, y and z, in metres, positive. In the plane z is ignored.
         semi_axes: DVec3,
     },
-    /// Everything outside of a ball; in the plane, of a disc: the surroundings of what rolls inside.
+    /// Everything outside of a ball; in the plane, of a disc: a hole, the surroundings of what rolls inside.
     Cavity {
         /// Radius of the hole, in metres, positive.
         radius: f64,
@@ -98,12 +99,22 @@ impl Shape {
         }
     }
 
-    /// Whether the shape has no end, so that a body with it cannot move freely.
+    /// Whether the shape has no end.
     pub fn is_infinite(&self) -> bool {
         match self {
             Shape::HalfSpace { .. } | Shape::Cavity { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } => true,
             Shape::Sphere { .. } | Shape::Capsule { .. } | Shape::Cuboid { .. } | Shape::Ellipsoid { .. } => false,
         }
+    }
+
+    /// Whether the shape is a hole. It is infinite, but has no outside that could meet another infinite shape.
+    pub fn is_hole(&self) -> bool {
+        matches!(self, Shape::Cavity { .. } | Shape::Tube { .. })
+    }
+
+    /// Whether a body with this shape can move freely: it is finite, or a hole.
+    pub fn may_move(&self) -> bool {
+        !self.is_infinite() || self.is_hole()
     }
 
     /// Radius of a ball around the local origin that holds the shape, in metres.

@@ -540,6 +540,130 @@ fn four_bar() -> MultibodyModel {
     model
 }
 
+/// The four bars with the angle θ of the crank as the only coordinate: J θ̈ + ½ J' θ̇² = -V', with exact closure of the loop.
+struct CrankEquation {
+    lengths: [f64; 3],
+    end: DVec3,
+}
+
+impl CrankEquation {
+    fn new() -> Self {
+        let bodies = four_bar().bodies;
+        // A bar weighs as many kilograms as it has metres.
+        let lengths = [0, 1, 2].map(|i| match bodies[i].kind {
+            BodyKind::Rigid { mass, .. } => mass,
+            _ => unreachable!("bars are rigid"),
+        });
+        Self { lengths, end: DVec3::X }
+    }
+
+    /// Angles of the bars, and their first and second derivatives by θ.
+    fn angles(&self, theta: f64) -> [[f64; 3]; 3] {
+        let [a, b, c] = self.lengths;
+        let along = |angle: f64| DVec3::new(angle.cos(), angle.sin(), 0.0);
+        let across = |angle: f64| DVec3::new(-angle.sin(), angle.cos(), 0.0);
+        let start = a * along(theta);
+        let way = self.end - start;
+        let f = way.length();
+        let x = (b * b - c * c + f * f) / (2.0 * f);
+        // The coupler runs below the line to the other pivot.
+        let y = -(b * b - x * x).sqrt();
+        let u = way / f;
+        let coupler = x * u + y * DVec3::new(-u.y, u.x, 0.0);
+        let rocker = way - coupler;
+        let (beta, gamma) = (coupler.y.atan2(coupler.x), rocker.y.atan2(rocker.x));
+        // a e(θ) + b e(β) + c e(γ) = const, differentiated once and twice: the right side solved for b β' and c γ'.
+        let solve = |right: DVec3| {
+            let (p, q) = (b * across(beta), c * across(gamma));
+            let det = p.x * q.y - p.y * q.x;
+            [(right.x * q.y - right.y * q.x) / det, (p.x * right.y - p.y * right.x) / det]
+        };
+        let first = solve(-a * across(theta));
+        let turned = a * along(theta) + first[0].powi(2) * b * along(beta) + first[1].powi(2) * c * along(gamma);
+        let second = solve(turned);
+        [[theta, beta, gamma], [1.0, first[0], first[1]], [0.0, second[0], second[1]]]
+    }
+
+    /// Positions of the centres, and their first and second derivatives by θ.
+    fn centres(&self, theta: f64) -> [[DVec3; 3]; 3] {
+        let [angle, first, second] = self.angles(theta);
+        let mut ends = [DVec3::ZERO; 3];
+        let mut centres = [[DVec3::ZERO; 3]; 3];
+        for i in 0..3 {
+            let (sin, cos) = angle[i].sin_cos();
+            let (along, across) = (DVec3::new(cos, sin, 0.0), DVec3::new(-sin, cos, 0.0));
+            let bar = [along, first[i] * across, second[i] * across - first[i] * first[i] * along];
+            for order in 0..3 {
+                centres[order][i] = ends[order] + 0.5 * self.lengths[i] * bar[order];
+                ends[order] += self.lengths[i] * bar[order];
+            }
+        }
+        centres
+    }
+
+    fn acceleration(&self, theta: f64, rate: f64) -> f64 {
+        let [_, first, second] = self.angles(theta);
+        let [_, velocity, bend] = self.centres(theta);
+        let (mut inertia, mut change, mut push) = (0.0, 0.0, 0.0);
+        for i in 0..3 {
+            let (mass, moment) = (self.lengths[i], self.lengths[i].powi(3) / 12.0);
+            inertia += mass * velocity[i].length_squared() + moment * first[i] * first[i];
+            change += mass * velocity[i].dot(bend[i]) + moment * first[i] * second[i];
+            push -= mass * GRAVITY * velocity[i].y;
+        }
+        (push - change * rate * rate) / inertia
+    }
+
+    /// Angle and rate of the crank after a time, by the classical method of order four.
+    fn run(&self, start: [f64; 2], end: f64, steps: usize) -> [f64; 2] {
+        let h = end / steps as f64;
+        let slope = |[theta, rate]: [f64; 2]| [rate, self.acceleration(theta, rate)];
+        let add = |x: [f64; 2], h: f64, k: [f64; 2]| [x[0] + h * k[0], x[1] + h * k[1]];
+        (0..steps).fold(start, |x, _| {
+            let k1 = slope(x);
+            let k2 = slope(add(x, 0.5 * h, k1));
+            let k3 = slope(add(x, 0.5 * h, k2));
+            let k4 = slope(add(x, h, k3));
+            let sum = std::array::from_fn(|i| k1[i] + 2.0 * k2[i] + 2.0 * k3[i] + k4[i]);
+            add(x, h / 6.0, sum)
+        })
+    }
+}
+
+#[test]
+fn four_bars_in_a_loop_are_of_order_two() {
+    let equation = CrankEquation::new();
+    let mut model = four_bar();
+    let (theta, rate, end) = (model.bodies[0].pose.planar_angle(), 3.0, 1.6);
+    let [angles, first, _] = equation.angles(theta);
+    let [centres, velocities, _] = equation.centres(theta);
+    for i in 0..3 {
+        let body = &mut model.bodies[i];
+        assert!(
+            (body.pose.position - centres[i]).length() < 1e-15 && (angles[i] - body.pose.planar_angle()).abs() < 1e-15
+        );
+        body.velocity = rate * velocities[i];
+        body.angular_velocity = DVec3::new(0.0, 0.0, rate * first[i]);
+    }
+    let exact = equation.run([theta, rate], end, 20_000);
+    let coarser = equation.run([theta, rate], end, 10_000);
+    assert!((exact[0] - coarser[0]).abs() < 1e-12 && (exact[1] - coarser[1]).abs() < 1e-11, "{exact:?} {coarser:?}");
+    let rows: Vec<(f64, f64)> = (0..8)
+        .map(|halving| {
+            let h = 0.02 / f64::from(1 << halving);
+            let mut simulation = simulation(model.clone(), SchemeName::Trapezoidal, h, end);
+            simulation.run().unwrap();
+            let (q, v) = (&simulation.state().q, &simulation.state().v);
+            (h, (q[2] - exact[0]).abs().max((v[2] - exact[1]).abs()))
+        })
+        .collect();
+    let n = rows.len() as f64;
+    let logs = rows.iter().map(|(h, error)| (h.ln(), error.ln()));
+    let (x, y) = logs.clone().fold((0.0, 0.0), |(x, y), p| (x + p.0 / n, y + p.1 / n));
+    let order = logs.clone().map(|p| (p.0 - x) * (p.1 - y)).sum::<f64>() / logs.map(|p| (p.0 - x).powi(2)).sum::<f64>();
+    assert!((1.8..2.3).contains(&order), "order {order}: {rows:?}");
+}
+
 /// A closed loop in space: crank and rocker on hinges with skew axes, a coupler with a ball on one and a universal joint on the other.
 /// 18 degrees of freedom and 5 + 3 + 4 + 5 rows: one is left.
 fn spatial_loop() -> MultibodyModel {

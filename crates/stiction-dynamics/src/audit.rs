@@ -224,7 +224,16 @@ impl Audit {
         for (condition, impulse) in step.problem.friction.iter().zip(&step.solution.friction) {
             let slip = condition.slip(motion);
             let count = condition.tangents.len();
-            audit.judge_friction(solver, count, &[1.0; 3], condition.bound, impulse, &slip, impulse_scale, energy_scale);
+            audit.judge_friction(
+                solver,
+                count,
+                &[1.0; 3],
+                condition.bound,
+                impulse,
+                &slip,
+                impulse_scale,
+                energy_scale,
+            );
         }
 
         // Geometry at the end of the step, asked of the system anew.

@@ -150,9 +150,7 @@ impl ContactSolver {
     /// $\max_i -d_i^T s$, the paper's $\lambda$; for the exact cone with semi-axes $e$ it is $\lVert e s \rVert$.
     pub fn friction_support(&self, tangent_count: usize, axes: &[f64; 3], slip: &[f64; 3]) -> f64 {
         match self.corners(tangent_count) {
-            Some(corners) => {
-                corners.iter().fold(0.0f64, |largest, d| largest.max(-(d[0] * slip[0] + d[1] * slip[1])))
-            }
+            Some(corners) => corners.iter().fold(0.0f64, |largest, d| largest.max(-(d[0] * slip[0] + d[1] * slip[1]))),
             None => length(std::array::from_fn(|k| axes[k] * slip[k])),
         }
     }

@@ -2,7 +2,8 @@
 
 use stiction_dynamics::families::{Arch, Chain, Generator, RandomContacts, Tower, Wall};
 use stiction_dynamics::{
-    ConstrainedMotion, ContactMethod, ContactProblem, ContactSolution, ContactSolver, Directions, ExactConeSettings, PyramidSettings, Row,
+    ConstrainedMotion, ContactMethod, ContactProblem, ContactSolution, ContactSolver, Directions, ExactConeSettings,
+    PyramidSettings, Row,
 };
 
 fn cone() -> ContactSolver {

@@ -19,7 +19,7 @@ macro_rules! builtin {
     };
 }
 
-const ALL: [BuiltinScene; 24] = [
+const ALL: [BuiltinScene; 25] = [
     builtin!("rod", "The falling, spinning rod of Stewart and Trinkle (1996)"),
     builtin!("sliding-block", "A block that slides to a stop, against the exact distance"),
     builtin!("incline", "A block that must not creep, at 99 % of the friction limit"),
@@ -38,6 +38,7 @@ const ALL: [BuiltinScene; 24] = [
     builtin!("free-top", "A free top: the gyroscopic term and quaternions in second order"),
     builtin!("andrews", "Andrews' squeezing mechanism: three loops under a constant torque"),
     builtin!("bricard", "Bricard's linkage moves although its hinges leave it no freedom by count"),
+    builtin!("four-bar-clearance", "A four-bar linkage with play in one joint"),
     builtin!("elastic-pendulum", "A mass on a spring: springing turns into swinging and back"),
     builtin!("bead-in-ring", "A bead in a ring swings like a pendulum"),
     builtin!("marble-outside-sphere", "A marble leaves a sphere at two thirds of its height"),

@@ -212,7 +212,7 @@ fn check_body(body: &Body, dimension: Dimension) -> Result<(), BodyError> {
     }
     for shape in &body.shapes {
         shape.placed.check(dimension).map_err(|source| BodyError::Shape { body: body.name.clone(), source })?;
-        if shape.placed.shape.is_infinite() && body.kind.is_free() {
+        if !shape.placed.shape.may_move() && body.kind.is_free() {
             let shape = shape.placed.shape.name(dimension);
             return Err(BodyError::InfiniteShape { body: body.name.clone(), shape });
         }

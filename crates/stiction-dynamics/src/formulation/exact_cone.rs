@@ -60,9 +60,9 @@ impl ExactConeSettings {
 
     /// The first tolerance that is not a positive number, with its key.
     pub fn first_unusable(&self) -> Option<(&'static str, f64)> {
-        [("tolerance", self.tolerance), ("residual-tolerance", self.residual_tolerance)]
-            .into_iter()
-            .find_map(|(key, value)| value.filter(|value| !(*value > 0.0 && value.is_finite())).map(|value| (key, value)))
+        [("tolerance", self.tolerance), ("residual-tolerance", self.residual_tolerance)].into_iter().find_map(
+            |(key, value)| value.filter(|value| !(*value > 0.0 && value.is_finite())).map(|value| (key, value)),
+        )
     }
 }
 

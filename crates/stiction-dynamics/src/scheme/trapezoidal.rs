@@ -32,6 +32,7 @@
 //!   in $v$, which would else begin there: a stopped block would flip between $\pm v$ for ever.
 //! - Forces that depend on time are taken in the middle of the step, not at both of its ends: of the same order, and right for a force that begins or
 //!   ends between two steps.
+//! - A step in which a normal turns by more than about half a radian to its middle is halved, after such a projection.
 //! - For $M(t, q)$ one problem gives order one (Theorem 3.4); [`iterate`](TrapezoidalSettings::iterate) solves (2.5) by successive ones.
 
 use schemars::JsonSchema;
@@ -127,6 +128,11 @@ const IMPACT_LIMIT: usize = 100_000;
 /// Halvings of a step in which sliding ends, at most.
 const HALVING_LIMIT: usize = 60;
 
+/// Cosine of the largest angle by which the normal of a contact may turn in half a step; if it turns farther, the step is halved. The
+/// rows in its middle stand for the whole step: with a pin that runs around a hole of little play they do not, and its speed grows.
+/// Too small: motion in tight holes may grow without bound. Too large: shorter steps than needed.
+const LEAST_NORMAL_COSINE: f64 = 0.9;
+
 /// Events of sliding that are located within one step of the grid, at most. Contacts that pull at each other may stop and start again
 /// without end; the rest of such a step is made without looking for them.
 const STOP_LIMIT: usize = 20;
@@ -157,6 +163,8 @@ pub struct Trapezoidal {
     sliding: Vec<Element>,
     /// Those whose sliding ended at the end of it.
     stopped: Vec<Element>,
+    /// Whether velocities were projected since the last smooth step.
+    has_projected: bool,
     impacts_in_a_row: usize,
     /// Impacts in this step of the grid.
     impacts: usize,
@@ -211,6 +219,7 @@ impl Trapezoidal {
             carried: Vec::new(),
             sliding: Vec::new(),
             stopped: Vec::new(),
+            has_projected: false,
             impacts_in_a_row: 0,
             impacts: 0,
             stops: 0,
@@ -369,6 +378,7 @@ impl Trapezoidal {
     /// an impulse, tangents of contacts and friction elements that do not slide.
     fn project(&mut self, system: &dyn MechanicalSystem, state: &State, out: &mut Step) -> Result<(), StepError> {
         out.kind = StepKind::Projection;
+        self.has_projected = true;
         // Contacts that part are among them if they come back at once.
         self.start.clear();
         system.contacts(state.t, &state.q, self.closed_gap(), &mut self.start);
@@ -406,6 +416,17 @@ impl Trapezoidal {
     fn glide(&mut self, system: &dyn MechanicalSystem, state: &State, out: &mut Step) -> Result<(), StepError> {
         for _ in 0..HALVING_LIMIT {
             self.solve_step(system, state, out)?;
+            if self.turns_too_far(out) {
+                // The mode (-1)^l of the normal velocity would turn into others with the normal: it ends here.
+                let v = &state.v;
+                let wavers = |c: &Contact| self.is_carried(c.id) && rate(c, v).abs() > self.settings.still_speed;
+                if !self.has_projected && self.start.iter().any(wavers) {
+                    self.collision.begin(system, state, &self.start_joints, out)?;
+                    return self.project(system, state, out);
+                }
+                out.h *= 0.5;
+                continue;
+            }
             match self.judge_slip(state, out) {
                 Trial::Holds { share } => {
                     let share = self.first_collision(system, state, share, out);
@@ -427,6 +448,17 @@ impl Trapezoidal {
             }
         }
         Err(StepError::Impacts { t: state.t, count: HALVING_LIMIT })
+    }
+
+    /// Whether the normal of an active contact turns too far between the start of the step and its middle.
+    fn turns_too_far(&self, out: &Step) -> bool {
+        out.contacts.iter().any(|middle| {
+            let start = self.start.iter().find(|start| start.id == middle.id).and_then(|start| start.frame);
+            match (start, middle.frame) {
+                (Some(start), Some(middle)) => dot(&start.normal, &middle.normal) < LEAST_NORMAL_COSINE,
+                _ => false,
+            }
+        })
     }
 
     /// States and solves (5.4)-(5.8), or (2.5) by iteration, over `out.h`.
@@ -711,6 +743,7 @@ impl Trapezoidal {
         self.product.extend(state.v.iter().zip(&self.v_new).map(|(a, b)| 0.5 * (a + b)));
         out.report.energy_defect = energy_defect(system, state, &self.product, out, &mut self.momentum);
 
+        self.has_projected = false;
         self.carried.clear();
         self.sliding.clear();
         let u = &out.solution.motion;

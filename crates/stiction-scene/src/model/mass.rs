@@ -85,6 +85,9 @@ impl Reader<'_> {
         let properties = combined_mass_properties(&parts, self.dimension).map_err(|error| {
             let reason = match error {
                 ShapeError::NoShapes => "it has no shapes".to_owned(),
+                ShapeError::NoMass { shape, value, .. } if value.is_infinite() => {
+                    format!("a {shape} of its shapes is infinite, without a mass of its own")
+                }
                 ShapeError::NoMass { shape, extent, .. } => format!("a {shape} of its shapes has no {extent}"),
                 other => other.to_string(),
             };

@@ -69,7 +69,8 @@ impl Reader<'_> {
             ContactMethod::PlanarRelay(_) => {
                 if scene.dimension == Some(Dimension::Space) {
                     let message = "the method `planar-relay` treats contacts in the plane, and this scene is in space";
-                    let help = "choose `[method.cone]`, `[method.pyramid]` or `[method.phantom-inertia]`, which treat both";
+                    let help =
+                        "choose `[method.cone]`, `[method.pyramid]` or `[method.phantom-inertia]`, which treat both";
                     return Err(place.key("planar-relay").fault(message, help));
                 }
                 "planar-relay"

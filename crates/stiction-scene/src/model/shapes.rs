@@ -115,7 +115,7 @@ impl Reader<'_> {
             let size = &entry.cuboid.as_ref().expect("exactly one shape is given").size;
             Shape::Cuboid { half_extents: lengths("size", "an edge of the box", size)? / 2.0 }
         };
-        if shape.is_infinite() && body.kind.is_free() {
+        if !shape.may_move() && body.kind.is_free() {
             let message = format!(
                 "body `{}` of kind `{}` cannot have a {}, which is infinite",
                 body.name,

@@ -363,7 +363,8 @@ mod tests {
                 }
             }
             let x: Vec<f64> = (0..n).map(|_| random()).collect();
-            let product = |x: &[f64]| (0..n).map(|i| (0..n).map(|j| dense[i * n + j] * x[j]).sum::<f64>()).collect::<Vec<_>>();
+            let product =
+                |x: &[f64]| (0..n).map(|i| (0..n).map(|j| dense[i * n + j] * x[j]).sum::<f64>()).collect::<Vec<_>>();
             let mut y: Vec<[f64; 3]> = product(&x).chunks(3).map(|y| [y[0], y[1], y[2]]).collect();
             assert!(lu.factor());
             lu.solve(&mut y);

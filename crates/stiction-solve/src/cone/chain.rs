@@ -83,7 +83,9 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
                 return self.finish();
             }
         }
-        for (rho_factor, epsilon) in [(1.0, FIRST_EPSILON), (10.0, FIRST_EPSILON), (100.0, FIRST_EPSILON), (100.0, 1e-7)] {
+        for (rho_factor, epsilon) in
+            [(1.0, FIRST_EPSILON), (10.0, FIRST_EPSILON), (100.0, FIRST_EPSILON), (100.0, 1e-7)]
+        {
             if self.island.best_residual <= target {
                 return self.finish();
             }

@@ -250,7 +250,10 @@ mod tests {
     #[test]
     fn wrong_numbers_are_named() {
         let error = Cone::coulomb(-0.2).check(7).unwrap_err();
-        assert!(error.to_string().contains("contact or friction element 7 has the friction coefficient -0.2"), "{error}");
+        assert!(
+            error.to_string().contains("contact or friction element 7 has the friction coefficient -0.2"),
+            "{error}"
+        );
         assert!(Cone::Friction { rows: 4, bound: 1.0 }.check(0).is_err());
         assert!(Cone::Friction { rows: 1, bound: f64::NAN }.check(0).is_err());
         assert!(Cone::Ellipsoid { mu: 0.5, bound: 0.0, semi_axes: [1.0, 0.0, 1.0] }.check(0).is_err());

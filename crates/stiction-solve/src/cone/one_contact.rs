@@ -371,7 +371,9 @@ mod tests {
     fn matrices_that_are_no_use_give_finite_impulses() {
         let mut alpha = 0.0;
         for w in [[[0.0; 3]; 3], [[1.0; 3]; 3], [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]] {
-            for cone in [Cone::coulomb(0.5), Cone::Coulomb { mu: 0.3, bound: 1.0 }, Cone::Friction { rows: 2, bound: 1.0 }] {
+            for cone in
+                [Cone::coulomb(0.5), Cone::Coulomb { mu: 0.3, bound: 1.0 }, Cone::Friction { rows: 2, bound: 1.0 }]
+            {
                 let r = OneContact::new(cone.law(), &w).solve(&[-1.0, 2.0, 3.0], &mut alpha);
                 assert!(r.iter().all(|r| r.is_finite()), "{w:?} {cone:?}: {r:?}");
             }

@@ -480,9 +480,8 @@ impl<const D: usize, const B: usize> Engine<D, B> {
         let mut target = FIRST_TARGET * tolerance * scale / (self.island_count.max(1) as f64).sqrt();
         solution.report.stages.clear();
         solution.report.islands = self.island_count;
-        let is_small = |errors: &ConeErrors| {
-            errors.scaled <= settings.tolerance && errors.unscaled <= settings.unscaled_tolerance
-        };
+        let is_small =
+            |errors: &ConeErrors| errors.scaled <= settings.tolerance && errors.unscaled <= settings.unscaled_tolerance;
         let mut best = ConeErrors { unscaled: f64::INFINITY, scaled: f64::INFINITY };
         for round in 0..ROUNDS {
             for (number, slot) in self.slots[..self.island_count].iter_mut().enumerate() {
