@@ -108,6 +108,12 @@ impl From<ProblemFileError> for Failure {
     }
 }
 
+impl From<FclibError> for Failure {
+    fn from(error: FclibError) -> Self {
+        Self::new(if error.is_io() { INPUT_OUTPUT } else { BAD_INPUT }, error)
+    }
+}
+
 impl From<RunFigureError> for Failure {
     fn from(error: RunFigureError) -> Self {
         let is_io = match &error {

@@ -1,0 +1,141 @@
+//! Methods compared on one friction problem with exact cones: status, residuals and time, side by side.
+
+use std::time::Instant;
+
+use serde::Serialize;
+use stiction_solve::cone::{ConeMethod, ConeSettings, ConeSolution, ConeSolver, global_errors, local_errors};
+use stiction_solve::fclib::FclibProblem;
+use stiction_solve::{ProblemError, SolveStatus};
+
+/// A solve shorter than this is repeated, in seconds; the best time counts.
+const WORTH_TIMING: f64 = 0.05;
+
+/// Most repeats of a solve.
+const REPEATS: usize = 20;
+
+/// Sweeps of Gauss-Seidel when it is asked for alone.
+const SWEEPS_ALONE: usize = 100_000;
+
+/// How much larger the error without units may be than the one that is asked for: it sums what the other one has in the units of the file.
+const SCALED_FACTOR: f64 = 100.0;
+
+/// A method for friction problems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConeChoice {
+    /// The chain of all methods, the cheap ones first.
+    Automatic,
+    /// Block Gauss-Seidel alone.
+    GaussSeidel,
+    /// Semismooth Newton alone.
+    Newton,
+    /// Interior points alone.
+    InteriorPoint,
+}
+
+impl ConeChoice {
+    /// All methods.
+    pub const ALL: [Self; 4] = [Self::Automatic, Self::GaussSeidel, Self::Newton, Self::InteriorPoint];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Automatic => "automatic",
+            Self::GaussSeidel => "gauss-seidel",
+            Self::Newton => "newton",
+            Self::InteriorPoint => "interior-point",
+        }
+    }
+
+    fn settings(self, tolerance: f64) -> ConeSettings {
+        let settings = ConeSettings {
+            tolerance: SCALED_FACTOR * tolerance,
+            unscaled_tolerance: tolerance,
+            ..ConeSettings::default()
+        };
+        let no_sweeps = ConeSettings { first_sweeps: 0, warm_sweeps: 0, sweep_limit: 0, ..settings.clone() };
+        match self {
+            Self::Automatic => settings,
+            Self::GaussSeidel => {
+                ConeSettings { newton_limit: 0, interior_limit: 0, sweep_limit: SWEEPS_ALONE, ..settings }
+            }
+            Self::Newton => ConeSettings { interior_limit: 0, ..no_sweeps },
+            Self::InteriorPoint => ConeSettings { newton_limit: 0, ..no_sweeps },
+        }
+    }
+}
+
+/// What a method made of a problem.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ConeAnswer {
+    /// Impulses, contact by contact; absent unless they solve the problem.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub r: Option<Vec<f64>>,
+    /// `solved`, `no-solution` (proved) or `not-solved`.
+    pub status: &'static str,
+    /// Name of the method.
+    pub method: &'static str,
+    /// Sweeps, factorisations and iterations of all stages.
+    pub iterations: usize,
+    /// $e_q$ of the point reached.
+    pub err_q: f64,
+    /// $e_s$ of the point reached, without units.
+    pub err_scaled: f64,
+    /// Best time of the solve alone, in seconds.
+    pub time_s: f64,
+    /// What was run, with its iterations, in order.
+    pub stages: Vec<(String, usize)>,
+}
+
+/// Number of contacts of a problem.
+pub fn contact_count(problem: &FclibProblem) -> usize {
+    match problem {
+        FclibProblem::Local(problem) => problem.cones().len(),
+        FclibProblem::Global(problem) => problem.cones().len(),
+    }
+}
+
+/// Solves a problem with one method, to $e_q$ below the tolerance and $e_s$ below a hundred times that, each time from nothing.
+///
+/// # Errors
+/// [`ProblemError`] when the mass matrix of a global problem is singular.
+pub fn solve_cones(problem: &FclibProblem, choice: ConeChoice, tolerance: f64) -> Result<ConeAnswer, ProblemError> {
+    let settings = choice.settings(tolerance);
+    let mut best = f64::INFINITY;
+    let mut answer: ConeSolution = ConeSolution::default();
+    for _ in 0..REPEATS {
+        let began = Instant::now();
+        let mut solver = ConeSolver::default();
+        let solution = match problem {
+            FclibProblem::Local(problem) => solver.solve_local(problem, &settings, None),
+            FclibProblem::Global(problem) => solver.solve_global(problem, &settings, None)?,
+        };
+        let time = began.elapsed().as_secs_f64();
+        best = best.min(time);
+        answer = solution.clone();
+        if time > WORTH_TIMING {
+            break;
+        }
+    }
+    // Judged once more, from the problem alone.
+    let errors = match problem {
+        FclibProblem::Local(problem) => local_errors(problem, &answer.impulses),
+        FclibProblem::Global(problem) => global_errors(problem, &answer.impulses, &answer.joints)?,
+    };
+    let is_small = errors.unscaled <= settings.unscaled_tolerance && errors.scaled <= settings.tolerance;
+    let is_solved = answer.report.is_solved() && is_small;
+    let method_name = |method: ConeMethod| format!("{method:?}");
+    Ok(ConeAnswer {
+        status: match answer.report.status {
+            _ if is_solved => "solved",
+            SolveStatus::NoSolution => "no-solution",
+            _ => "not-solved",
+        },
+        method: choice.name(),
+        iterations: answer.report.iterations(),
+        err_q: errors.unscaled,
+        err_scaled: errors.scaled,
+        time_s: best,
+        stages: answer.report.stages.iter().map(|stage| (method_name(stage.method), stage.iterations)).collect(),
+        r: is_solved.then_some(answer.impulses),
+    })
+}
