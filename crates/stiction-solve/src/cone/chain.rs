@@ -72,7 +72,7 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
                 return self.finish();
             }
         }
-        if self.newton(target, 1.0, FIRST_EPSILON) {
+        if self.newton(target, 1.0, newton::env("EPS", 1e-4)) {
             return self.finish();
         }
         self.island.restore(self.space);
@@ -131,7 +131,7 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
     fn newton_with(&mut self, target: f64, first_epsilon: f64) -> bool {
         let run = NewtonRun {
             first_epsilon,
-            last_epsilon: LAST_EPSILON.min(first_epsilon),
+            last_epsilon: newton::env("LASTEPS", 1e-8).min(first_epsilon),
             step_limit: self.settings.newton_limit,
             patience: PATIENCE,
         };

@@ -106,6 +106,13 @@ pub(crate) fn run<const D: usize>(
                 (1..D).for_each(|k| r[k] *= bound / length);
             }
             slack[0] = (2.0 * law.mu * tangent_norm(u)).max(u[0]).max(0.1 * speed);
+            let cold = super::newton::env("COLD", 0.0);
+            if cold > 0.0 {
+                *r = [0.0; D];
+                r[0] = cold * speed * island.rho[i];
+                slack = [0.0; D];
+                slack[0] = cold * speed;
+            }
         }
         island.slack.push(slack);
     }
@@ -126,7 +133,7 @@ pub(crate) fn run<const D: usize>(
             if law.kind == LawKind::Contact {
                 let tangents = if has_cone(law) { D } else { 1 };
                 gap += (0..tangents).map(|k| island.r[i][k] * island.slack[i][k]).sum::<f64>();
-                cones += if has_cone(law) { 2 } else { 1 };
+                cones += 1;
             }
         }
         if cones == 0 {
@@ -137,7 +144,8 @@ pub(crate) fn run<const D: usize>(
         if nu <= END * END * speed * speed * mean_rho {
             break;
         }
-        let sigma = (1.0 - last_step).powi(2).clamp(0.05, 0.6);
+        let exact = super::newton::env("DS", 1.0);
+        let sigma = if last_step < super::newton::env("CENTRE", 0.1) { super::newton::env("SIGMAC", 1.0) } else { (1.0 - last_step).powi(2).clamp(0.05, super::newton::env("SIGMAX", 0.6)) };
         island.a.clear();
         island.b.clear();
         for i in 0..count {
@@ -171,7 +179,11 @@ pub(crate) fn run<const D: usize>(
                 let w: [f64; D] = std::array::from_fn(|k| (y[k] / y_root + sign(k) * x[k] / x_root) / (2.0 * gamma));
                 let scale = y_root / x_root;
                 let t = |k: usize| if k == 0 { law.mu } else { 1.0 };
-                let shift = law.mu * tangent_norm(&slack);
+                let sliding = tangent_norm(&slack);
+                let shift = law.mu * sliding;
+                if sliding > 0.0 {
+                    (1..D).for_each(|k| a[0][k] = exact * law.mu * slack[k] / sliding);
+                }
                 for k in 0..D {
                     a[k][k] = 1.0;
                     for l in 0..D {
@@ -183,6 +195,9 @@ pub(crate) fn run<const D: usize>(
                     f[k] = u[k] - t(k) * sigma * nu * inverse;
                     if k == 0 {
                         f[k] += shift;
+                        if sliding > 0.0 {
+                            f[k] += (1..D).map(|l| exact * law.mu * slack[l] / sliding * (u[l] - slack[l])).sum::<f64>();
+                        }
                     }
                 }
             }
@@ -210,6 +225,10 @@ pub(crate) fn run<const D: usize>(
             let mut y = island.slack[i];
             let mut dy: [f64; D] = std::array::from_fn(|k| island.trial_u[i][k] - island.slack[i][k]);
             dy[0] += shift;
+            let sliding = tangent_norm(&island.slack[i]);
+            if has_cone(law) && sliding > 0.0 {
+                dy[0] += (1..D).map(|l| exact * law.mu * island.slack[i][l] / sliding * dy[l]).sum::<f64>();
+            }
             island.slack_step[i] = dy;
             if has_cone(law) {
                 x[0] *= law.mu;
@@ -225,8 +244,40 @@ pub(crate) fn run<const D: usize>(
                 }
             }
         }
-        let step = (BOUNDARY * step).min(1.0);
+        let mut step = (BOUNDARY * step).min(1.0);
+        // Every contact keeps its share of the complementarity: one that loses it blocks all later steps.
+        let gamma = super::newton::env("GAMMA", 0.01);
+        for _ in 0..12 {
+            let (mut gap, mut least) = (0.0, f64::INFINITY);
+            for i in 0..count {
+                let law = &space.laws()[i];
+                if law.kind == LawKind::Joint {
+                    continue;
+                }
+                let mut x: [f64; D] = std::array::from_fn(|k| island.r[i][k] + step * island.dr[i][k]);
+                let mut y: [f64; D] = std::array::from_fn(|k| island.slack[i][k] + step * island.slack_step[i][k]);
+                let (product, smallest) = if has_cone(law) {
+                    x[0] *= law.mu;
+                    y[0] /= law.mu;
+                    let product: f64 = (0..D).map(|k| x[k] * y[k]).sum();
+                    let determinants = determinant(&x).max(0.0) * determinant(&y).max(0.0);
+                    (product, determinants / (product + (product * product - determinants).max(0.0).sqrt()))
+                } else {
+                    (x[0] * y[0], x[0] * y[0])
+                };
+                gap += product;
+                least = least.min(smallest);
+            }
+            if least >= gamma * gap / cones as f64 {
+                break;
+            }
+            step *= 0.7;
+        }
         last_step = step;
+        if std::env::var("TRACE").is_ok() {
+            let mut infeas = 0.0f64;
+            for i in 0..count { let law=&space.laws()[i]; if law.kind==LawKind::Contact { let s = law.mu*tangent_norm(&island.slack[i]); let d = island.u[i][0]+s-island.slack[i][0]; infeas += d*d + (1..D).map(|k| (island.u[i][k]-island.slack[i][k]).powi(2)).sum::<f64>(); } }
+            eprintln!("  ipm {iterations} nu {:.2e} infeas {:.2e} res {residual:.2e} sigma {sigma:.2} step {step:.3}", nu/(speed*speed*mean_rho), infeas.sqrt()); }
         for i in 0..count {
             for k in 0..D {
                 island.r[i][k] += step * island.dr[i][k];

@@ -22,6 +22,8 @@ const HALVINGS: usize = 8;
 /// Sweeps after a failed step.
 const RECOVERY_SWEEPS: usize = 25;
 
+pub(crate) fn env(name: &str, default: f64) -> f64 { std::env::var(name).ok().and_then(|x| x.parse().ok()).unwrap_or(default) }
+
 /// What steers a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NewtonRun {
@@ -107,6 +109,7 @@ pub(crate) fn run<const D: usize>(
         history[steps % MEMORY] = merit;
         let residual = residual_of(space, &island.r, &island.u, &island.rho);
         island.keep(residual);
+        if std::env::var("TRACE").is_ok() { eprintln!("   step {steps} merit {merit:.3e} res {residual:.2e} eps {epsilon:.1e} len {length} ok {is_accepted}"); }
         if merit < 0.9 * best {
             (best, best_step) = (merit, steps);
         }

@@ -290,9 +290,15 @@ pub fn pile(spheres: usize, tilt: f64, seed: u64) -> GlobalConeProblem {
                 let bias = if gap > 0.0 { gap / h } else { 0.2 * gap / h };
                 if rate + bias < 0.0 {
                     let (a, b) = (radius[i].powi(-3), radius[j].powi(-3));
+                    // Along the normal what is needed, and against the sliding a part of it.
+                    let push = -(rate + bias);
+                    let slip: [f64; 3] = std::array::from_fn(|k| velocity[i][k] - velocity[j][k] - rate * normal[k]);
+                    let speed = slip.iter().map(|x| x * x).sum::<f64>().sqrt();
+                    let brake = if speed > 0.0 { (0.05 * push / speed).min(1.0) } else { 0.0 };
                     for k in 0..3 {
-                        velocity[i][k] -= a / (a + b) * (rate + bias) * normal[k];
-                        velocity[j][k] += b / (a + b) * (rate + bias) * normal[k];
+                        let change = push * normal[k] - brake * slip[k];
+                        velocity[i][k] += a / (a + b) * change;
+                        velocity[j][k] -= b / (a + b) * change;
                     }
                 }
             }
@@ -303,6 +309,10 @@ pub fn pile(spheres: usize, tilt: f64, seed: u64) -> GlobalConeProblem {
                     let rate = sign * velocity[i][axis];
                     let bias = if gap > 0.0 { gap / h } else { 0.2 * gap / h };
                     if rate + bias < 0.0 {
+                        let slip: [f64; 3] = std::array::from_fn(|k| if k == axis { 0.0 } else { velocity[i][k] });
+                        let speed = slip.iter().map(|x| x * x).sum::<f64>().sqrt();
+                        let brake = if speed > 0.0 { (-0.05 * (rate + bias) / speed).min(1.0) } else { 0.0 };
+                        (0..3).for_each(|k| velocity[i][k] -= brake * slip[k]);
                         velocity[i][axis] -= sign * (rate + bias);
                     }
                 }
