@@ -60,6 +60,14 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         if self.space.can_sweep() {
             let first = if is_warm { self.settings.warm_sweeps } else { self.settings.first_sweeps };
             let limit = self.settings.sweep_limit;
+            if newton::env("GSONLY", 0.0) > 0.0 {
+                for k in 0..20 {
+                    let sweeps = gauss_seidel::sweep(self.space, self.island, target, 500, |_, _, _| true);
+                    let res = self.island.measure(self.space);
+                    eprintln!("gs {k} {} res {:.3e} rate {:.4}", sweeps.count, res/self.scale, sweeps.rate);
+                    if res < target { break; }
+                }
+            }
             let sweeps = gauss_seidel::sweep(self.space, self.island, target, limit, |change, rate, done| {
                 if done < first {
                     return true;
@@ -71,6 +79,12 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
             if sweeps.residual <= target {
                 return self.finish();
             }
+        }
+        if newton::env("PROXFIRST", 0.0) > 0.0 {
+            let steps = super::proximal::run(self.space, self.island, target, newton::env("ALPHA", 1e-2), newton::env("PLIM", 200.0) as usize);
+            self.log(ConeMethod::Newton, steps);
+            if self.island.best_residual <= target { return self.finish(); }
+            self.island.restore(self.space);
         }
         if self.newton(target, 1.0, newton::env("EPS", 1e-4)) {
             return self.finish();

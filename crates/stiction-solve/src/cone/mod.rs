@@ -18,6 +18,7 @@ pub mod law;
 mod newton;
 mod one_contact;
 pub mod problem;
+mod proximal;
 pub mod residual;
 pub mod settings;
 pub mod solver;

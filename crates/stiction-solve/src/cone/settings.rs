@@ -27,7 +27,7 @@ impl Default for ConeSettings {
         Self {
             tolerance: 1e-8,
             unscaled_tolerance: f64::INFINITY,
-            first_sweeps: 20,
+            first_sweeps: std::env::var("FS").map_or(20, |x| x.parse().unwrap()),
             warm_sweeps: 2,
             sweep_limit: 5000,
             newton_limit: 40,
