@@ -11,7 +11,7 @@
 //! $$ dy + \Theta\,dx = \sigma \nu x^{-1} - y, \qquad \Theta = \sqrt{\tfrac{y^T J y}{x^T J x}}\ (2 \bar w \bar w^T - J), \qquad \Theta x = y, \qquad x^{-1} = \frac{J x}{x^T J x}. $$
 //!
 //! So $W\,dr + T \Theta T\,dr$ is known, $T = \mathrm{diag}(\mu, I)$: the matrix of a [Newton step](super::space::Space::newton_step) with $A = I$. The shift
-//! is renewed in each iteration. Nothing makes this converge, but it usually comes near a solution from afar, where Newton's method on
+//! is renewed in each iteration, with or without its derivative in the step. Nothing makes this converge, but it usually comes near a solution from afar, where Newton's method on
 //! the exact equations does not.
 
 use super::island::{Island, residual_of};
@@ -29,6 +29,14 @@ const JOINT_EPSILON: f64 = 1e-9;
 
 /// Complementarity relative to the scale of the rates at which it ends.
 const END: f64 = 1e-9;
+
+/// Bounds of the part $\sigma$ of the complementarity that is aimed at.
+const LEAST_CENTRING: f64 = 0.05;
+const MOST_CENTRING: f64 = 0.6;
+
+/// Steps shorter than this lead nowhere, and after some of them it is given up.
+const SHORT_STEP: f64 = 0.03;
+const SHORT_STEP_LIMIT: usize = 4;
 
 /// Scales of Newton's method afterwards lie between one and this, in units of $1 / W_{ii}$.
 const LARGEST_SCALE: f64 = 1e4;
@@ -68,6 +76,33 @@ fn longest_step<const D: usize>(x: &[f64; D], dx: &[f64; D]) -> f64 {
     longest
 }
 
+/// How the shift follows the sliding velocity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shift {
+    /// It is that of the iteration before. The matrix stays monotone, but the sequence of shifts need not converge.
+    Lagged,
+    /// Its derivative is part of the Newton step, $ds = \mu\, n \cdot d\hat u_T$. Shifts converge, but steps may be blocked.
+    Linearised,
+}
+
+impl Shift {
+    /// Factor on the derivative of the shift.
+    fn shift_slope(self) -> f64 {
+        match self {
+            Self::Lagged => 0.0,
+            Self::Linearised => 1.0,
+        }
+    }
+
+    /// Least complementarity that is aimed at, over what the mistakes of the shifts amount to.
+    fn balance(self) -> f64 {
+        match self {
+            Self::Lagged => 0.1,
+            Self::Linearised => 1.0,
+        }
+    }
+}
+
 /// Iterates from the point of the island; keeps the best point, and leaves scales for Newton's method in `run_rho`. Returns the number
 /// of iterations, zero when the laws are not cones.
 pub(crate) fn run<const D: usize>(
@@ -75,6 +110,7 @@ pub(crate) fn run<const D: usize>(
     island: &mut Island<D>,
     target: f64,
     limit: usize,
+    kind: Shift,
 ) -> usize {
     let count = space.laws().len();
     if space.laws().iter().any(|law| law.bound > 0.0 || law.kind == LawKind::Friction) {
@@ -106,18 +142,12 @@ pub(crate) fn run<const D: usize>(
                 (1..D).for_each(|k| r[k] *= bound / length);
             }
             slack[0] = (2.0 * law.mu * tangent_norm(u)).max(u[0]).max(0.1 * speed);
-            let cold = super::newton::env("COLD", 0.0);
-            if cold > 0.0 {
-                *r = [0.0; D];
-                r[0] = cold * speed * island.rho[i];
-                slack = [0.0; D];
-                slack[0] = cold * speed;
-            }
         }
         island.slack.push(slack);
     }
     let mut iterations = 0;
     let mut last_step = 0.5f64;
+    let mut short_steps = 0;
     while iterations < limit {
         space.rates(&island.r, &mut island.u);
         let residual = residual_of(space, &island.r, &island.u, &island.rho);
@@ -144,8 +174,18 @@ pub(crate) fn run<const D: usize>(
         if nu <= END * END * speed * speed * mean_rho {
             break;
         }
-        let exact = super::newton::env("DS", 1.0);
-        let sigma = if last_step < super::newton::env("CENTRE", 0.1) { super::newton::env("SIGMAC", 1.0) } else { (1.0 - last_step).powi(2).clamp(0.05, super::newton::env("SIGMAX", 0.6)) };
+        // As little centring as the last step allowed, but complementarity must not run ahead of the shift.
+        let mut unbalance = 0.0;
+        for i in 0..count {
+            let law = &space.laws()[i];
+            if law.kind == LawKind::Contact {
+                let shift = if has_cone(law) { law.mu * tangent_norm(&island.slack[i]) } else { 0.0 };
+                unbalance += (island.u[i][0] + shift - island.slack[i][0]).abs() * island.r[i][0];
+            }
+        }
+        let sigma = (1.0 - last_step).powi(2).clamp(LEAST_CENTRING, MOST_CENTRING);
+        let sigma = sigma.max((kind.balance() * unbalance / gap).min(1.0));
+        let exact = kind.shift_slope();
         island.a.clear();
         island.b.clear();
         for i in 0..count {
@@ -244,47 +284,16 @@ pub(crate) fn run<const D: usize>(
                 }
             }
         }
-        let mut step = (BOUNDARY * step).min(1.0);
-        // Every contact keeps its share of the complementarity: one that loses it blocks all later steps.
-        let gamma = super::newton::env("GAMMA", 0.01);
-        for _ in 0..12 {
-            let (mut gap, mut least) = (0.0, f64::INFINITY);
-            for i in 0..count {
-                let law = &space.laws()[i];
-                if law.kind == LawKind::Joint {
-                    continue;
-                }
-                let mut x: [f64; D] = std::array::from_fn(|k| island.r[i][k] + step * island.dr[i][k]);
-                let mut y: [f64; D] = std::array::from_fn(|k| island.slack[i][k] + step * island.slack_step[i][k]);
-                let (product, smallest) = if has_cone(law) {
-                    x[0] *= law.mu;
-                    y[0] /= law.mu;
-                    let product: f64 = (0..D).map(|k| x[k] * y[k]).sum();
-                    let determinants = determinant(&x).max(0.0) * determinant(&y).max(0.0);
-                    (product, determinants / (product + (product * product - determinants).max(0.0).sqrt()))
-                } else {
-                    (x[0] * y[0], x[0] * y[0])
-                };
-                gap += product;
-                least = least.min(smallest);
-            }
-            if least >= gamma * gap / cones as f64 {
-                break;
-            }
-            step *= 0.7;
-        }
+        let step = (BOUNDARY * step).min(1.0);
         last_step = step;
-        if std::env::var("TRACE").is_ok() {
-            let mut infeas = 0.0f64;
-            for i in 0..count { let law=&space.laws()[i]; if law.kind==LawKind::Contact { let s = law.mu*tangent_norm(&island.slack[i]); let d = island.u[i][0]+s-island.slack[i][0]; infeas += d*d + (1..D).map(|k| (island.u[i][k]-island.slack[i][k]).powi(2)).sum::<f64>(); } }
-            eprintln!("  ipm {iterations} nu {:.2e} infeas {:.2e} res {residual:.2e} sigma {sigma:.2} step {step:.3}", nu/(speed*speed*mean_rho), infeas.sqrt()); }
         for i in 0..count {
             for k in 0..D {
                 island.r[i][k] += step * island.dr[i][k];
                 island.slack[i][k] += step * island.slack_step[i][k];
             }
         }
-        if !(step > 1e-10) || !island.r.as_flattened().iter().all(|r| r.is_finite()) {
+        short_steps = if step < SHORT_STEP { short_steps + 1 } else { 0 };
+        if short_steps >= SHORT_STEP_LIMIT || !island.r.as_flattened().iter().all(|r| r.is_finite()) {
             break;
         }
     }

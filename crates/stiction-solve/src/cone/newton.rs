@@ -19,10 +19,11 @@ const MEMORY: usize = 4;
 /// Halvings of a step before it counts as failed.
 const HALVINGS: usize = 8;
 
+/// Steps shorter than this are short.
+const SHORT_STEP: f64 = 0.1;
+
 /// Sweeps after a failed step.
 const RECOVERY_SWEEPS: usize = 25;
-
-pub(crate) fn env(name: &str, default: f64) -> f64 { std::env::var(name).ok().and_then(|x| x.parse().ok()).unwrap_or(default) }
 
 /// What steers a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,30 +35,27 @@ pub(crate) struct NewtonRun {
     pub step_limit: usize,
     /// Steps without a gain of a tenth after which the run is given up.
     pub patience: usize,
+    /// Steps that had to be shortened much, or failed, after which it is given up.
+    pub short_step_limit: usize,
 }
 
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct NewtonEnd {
-    pub steps: usize,
-}
-
-/// Runs from the point of the island, with the scales `run_rho`, until the residual is below `target`.
+/// Runs from the point of the island, with the scales `run_rho`, until the residual is below `target`; returns the number of
+/// factorisations.
 pub(crate) fn run<const D: usize>(
     space: &mut impl Space<D>,
     island: &mut Island<D>,
     target: f64,
     settings: &NewtonRun,
-) -> NewtonEnd {
+) -> usize {
     let count = space.laws().len();
     let mut epsilon = settings.first_epsilon;
     island.measure(space);
     let mut merit = residual_of(space, &island.r, &island.u, &island.run_rho);
     let mut history = [merit; MEMORY];
     let (mut best, mut best_step) = (merit, 0);
-    let mut steps = 0;
+    let (mut steps, mut short_steps) = (0, 0);
     while island.best_residual > target && steps < settings.step_limit {
-        if steps > best_step + settings.patience {
+        if steps > best_step + settings.patience || short_steps >= settings.short_step_limit {
             break;
         }
         island.a.clear();
@@ -106,13 +104,13 @@ pub(crate) fn run<const D: usize>(
             merit = residual_of(space, &island.r, &island.u, &island.run_rho);
             history = [merit; MEMORY];
         }
+        short_steps += usize::from(length < SHORT_STEP);
         history[steps % MEMORY] = merit;
         let residual = residual_of(space, &island.r, &island.u, &island.rho);
         island.keep(residual);
-        if std::env::var("TRACE").is_ok() { eprintln!("   step {steps} merit {merit:.3e} res {residual:.2e} eps {epsilon:.1e} len {length} ok {is_accepted}"); }
         if merit < 0.9 * best {
             (best, best_step) = (merit, steps);
         }
     }
-    NewtonEnd { steps }
+    steps
 }

@@ -7,11 +7,27 @@
 use super::alart_curnier;
 use super::gauss_seidel;
 use super::island::{Island, residual_of};
-use super::newton::env;
 use super::space::Space;
 
 /// Added to $B$, so that it can be inverted where a contact sticks.
 const EPSILON: f64 = 1e-10;
+
+/// Part of the residual that Newton's method has to leave of each problem.
+const INNER_GAIN: f64 = 0.1;
+
+/// Steps of Newton's method for one problem, residuals that a new one is compared with, and halvings of a step.
+const INNER_LIMIT: usize = 7;
+const MEMORY: usize = 3;
+const HALVINGS: usize = 7;
+
+/// With this many steps or fewer $\alpha$ shrinks by the first factor, and after a failure it grows by the second, up to the last.
+const FEW_STEPS: usize = 4;
+const SHRINKAGE: f64 = 0.3;
+const GROWTH: f64 = 3.0;
+const LARGEST_ALPHA: f64 = 1e3;
+
+/// Sweeps after a failure.
+const RECOVERY_SWEEPS: usize = 10;
 
 /// Iterates from the best point; returns the number of factorisations.
 pub(crate) fn run<const D: usize>(
@@ -29,10 +45,10 @@ pub(crate) fn run<const D: usize>(
     while steps < limit && outer > target {
         island.centre.clear();
         island.centre.extend_from_slice(&island.r);
-        let inner_target = (env("INNER", 0.1) * outer).max(0.5 * target);
+        let inner_target = (INNER_GAIN * outer).max(0.5 * target);
         let mut merit = outer;
         let mut inner_steps = 0;
-        let mut history = [merit; 3];
+        let mut history = [merit; MEMORY];
         let mut is_failed = false;
         while merit > inner_target && steps < limit {
             island.a.clear();
@@ -60,7 +76,7 @@ pub(crate) fn run<const D: usize>(
             let mut length = 1.0;
             let mut is_accepted = false;
             if is_defined {
-                for _ in 0..7 {
+                for _ in 0..HALVINGS {
                     for ((trial, r), dr) in island.trial.iter_mut().zip(&island.r).zip(&island.dr) {
                         (0..D).for_each(|k| trial[k] = r[k] + length * dr[k]);
                     }
@@ -76,30 +92,24 @@ pub(crate) fn run<const D: usize>(
                     length *= 0.5;
                 }
             }
-            history[inner_steps % 3] = merit;
-            if std::env::var("TRACE").is_ok() {
-                eprintln!("     prox step {steps} alpha {alpha:.1e} merit {merit:.2e} inner target {inner_target:.2e} len {length}");
-            }
-            if !is_accepted || inner_steps > env("INNERMAX", 15.0) as usize {
+            history[inner_steps % MEMORY] = merit;
+            if !is_accepted || inner_steps > INNER_LIMIT {
                 is_failed = true;
                 break;
             }
         }
         if is_failed {
-            alpha = (alpha * env("GROW", 10.0)).min(1e3);
+            alpha = (alpha * GROWTH).min(LARGEST_ALPHA);
             island.restore(space);
             if space.can_sweep() {
-                gauss_seidel::sweep(space, island, target, 10, |_, _, _| true);
+                gauss_seidel::sweep(space, island, target, RECOVERY_SWEEPS, |_, _, _| true);
                 island.project(space);
             }
-        } else if inner_steps <= env("FEW", 4.0) as usize {
-            alpha *= env("SHRINK", 0.1);
+        } else if inner_steps <= FEW_STEPS {
+            alpha *= SHRINKAGE;
         }
         space.rates(&island.r, &mut island.u);
         outer = residual_of(space, &island.r, &island.u, &island.rho);
-        if std::env::var("TRACE").is_ok() {
-            eprintln!("   prox outer {outer:.3e} steps {steps} next alpha {alpha:.1e}");
-        }
         island.keep(outer);
     }
     steps

@@ -18,8 +18,10 @@ pub struct ConeSettings {
     pub sweep_limit: usize,
     /// Factorisations of one run of Newton's method.
     pub newton_limit: usize,
-    /// Iterations of the interior-point method.
+    /// Iterations of one run of the interior-point method.
     pub interior_limit: usize,
+    /// Factorisations of the proximal-point method.
+    pub proximal_limit: usize,
 }
 
 impl Default for ConeSettings {
@@ -27,11 +29,12 @@ impl Default for ConeSettings {
         Self {
             tolerance: 1e-8,
             unscaled_tolerance: f64::INFINITY,
-            first_sweeps: std::env::var("FS").map_or(20, |x| x.parse().unwrap()),
+            first_sweeps: 20,
             warm_sweeps: 2,
             sweep_limit: 5000,
             newton_limit: 40,
             interior_limit: 60,
+            proximal_limit: 60,
         }
     }
 }
@@ -45,8 +48,10 @@ pub enum ConeMethod {
     GaussSeidel,
     /// Semismooth Newton.
     Newton,
-    /// Interior points with lagged shift.
+    /// Interior points.
     InteriorPoint,
+    /// Proximal points, each by semismooth Newton.
+    Proximal,
 }
 
 /// One stage of the chain on one island.
