@@ -21,7 +21,10 @@ fn describe(solution: &ConeSolution) -> String {
         };
         text += &format!(" {letter}{}({:.0e})", stage.iterations, stage.residual);
     }
-    format!("{:?} q {:.1e} s {:.1e} islands {}{text}", report.status, report.errors.unscaled, report.errors.scaled, report.islands)
+    format!(
+        "{:?} q {:.1e} s {:.1e} islands {}{text}",
+        report.status, report.errors.unscaled, report.errors.scaled, report.islands
+    )
 }
 
 /// Best of a few repeats, in µs, with the last solution.
@@ -42,7 +45,10 @@ fn best(mut solve: impl FnMut() -> ConeSolution) -> (f64, ConeSolution) {
 fn family(name: &str, seeds: u64, make: impl Fn(u64) -> GlobalConeProblem, settings: &ConeSettings) {
     let is_verbose = std::env::var("VERBOSE").is_ok();
     let (mut times, mut solved, mut contacts, mut worst) = (Vec::new(), 0, 0, 0.0f64);
-    for seed in std::env::var("SEED").map_or(0..seeds, |seed| { let seed = seed.parse().expect("a number"); seed..seed + 1 }) {
+    for seed in std::env::var("SEED").map_or(0..seeds, |seed| {
+        let seed = seed.parse().expect("a number");
+        seed..seed + 1
+    }) {
         let problem = make(1001 + seed);
         contacts += problem.cones().len();
         let mut solver = ConeSolver::default();
@@ -57,7 +63,9 @@ fn family(name: &str, seeds: u64, make: impl Fn(u64) -> GlobalConeProblem, setti
     times.sort_by(f64::total_cmp);
     println!(
         "{name:14} {:5} contacts  solved {solved}/{seeds}  median {:9.1} us  max {:9.1}  worst {worst:.1e}",
-        contacts / seeds as usize, times[times.len() / 2], times[times.len() - 1]
+        contacts / seeds as usize,
+        times[times.len() / 2],
+        times[times.len() - 1]
     );
 }
 
@@ -98,7 +106,9 @@ fn main() {
                     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
                     let mut solver = ConeSolver::default();
                     let (time, solution) = match fclib::read(&path).map(|file| file.problem) {
-                        Ok(FclibProblem::Local(problem)) => best(|| solver.solve_local(&problem, &settings, None).clone()),
+                        Ok(FclibProblem::Local(problem)) => {
+                            best(|| solver.solve_local(&problem, &settings, None).clone())
+                        }
                         Ok(FclibProblem::Global(problem)) => {
                             best(|| solver.solve_global(&problem, &settings, None).expect("a mass matrix").clone())
                         }

@@ -138,7 +138,9 @@ impl Reader<'_> {
         let bias = self.reals("fclib_global/vectors/w", None)?;
         let rows = self.transpose("fclib_global/H", n, bias.len())?;
         if mass.column_count() != n {
-            return Err(self.dataset_error("fclib_global/M", format!("it is {n} x {}, not square", mass.column_count())));
+            return Err(
+                self.dataset_error("fclib_global/M", format!("it is {n} x {}, not square", mass.column_count()))
+            );
         }
         let cones = self.cones("fclib_global", bias.len())?;
         let mut problem = GlobalConeProblem::default();
@@ -156,9 +158,7 @@ impl Reader<'_> {
         if self.file.dataset("fclib_global/vectors/b").is_ok() {
             let bias = self.reals("fclib_global/vectors/b", None)?;
             let joints = self.transpose("fclib_global/G", n, bias.len())?;
-            bias.iter()
-                .enumerate()
-                .for_each(|(row, &bias)| problem.push_joint(joints.row(row).iter().copied(), bias));
+            bias.iter().enumerate().for_each(|(row, &bias)| problem.push_joint(joints.row(row).iter().copied(), bias));
         }
         problem.check().map_err(|error| self.problem_error(error))?;
         Ok(problem)
@@ -181,7 +181,7 @@ impl Reader<'_> {
         if dimension != 2 && dimension != 3 {
             return Err(self.dataset_error(&name, format!("it is {dimension}: 2 or 3 is needed")));
         }
-        if rows % dimension != 0 {
+        if !rows.is_multiple_of(dimension) {
             return Err(self.dataset_error(&name, format!("it is {dimension}, which does not divide the {rows} rows")));
         }
         let mu = self.reals(&format!("{group}/vectors/mu"), Some(rows / dimension))?;
@@ -424,7 +424,10 @@ mod tests {
         push_reals(&mut vectors, "mu", mu);
         group.add_group(vectors.finish());
         let mut matrix = group.create_group("W");
-        ["m", "n", "nz", "nzmax"].into_iter().zip(sizes).for_each(|(name, size)| push_integers(&mut matrix, name, &[size]));
+        ["m", "n", "nz", "nzmax"]
+            .into_iter()
+            .zip(sizes)
+            .for_each(|(name, size)| push_integers(&mut matrix, name, &[size]));
         push_integers(&mut matrix, "p", p);
         push_integers(&mut matrix, "i", i);
         push_reals(&mut matrix, "x", x);
@@ -457,9 +460,18 @@ mod tests {
         let p: &[i32] = &[0, 2, 3];
         let cases: [(PathBuf, &str); 5] = [
             (written("e1", [2, 2, -2, 3], p, &[0, 1, 2], &[3.0, 1.0, 2.0], &[0.3]), "/fclib_local/W/i: entry 2 is 2"),
-            (written("e2", [2, 2, -2, 3], p, &[0, 1, 1], &[3.0, f64::NAN, 2.0], &[0.3]), "/fclib_local/W/x: entry 1 is NaN"),
-            (written("e3", [2, 2, -2, 3], &[0, 3, 2], &[0, 1, 1], &[3.0, 1.0, 2.0], &[0.3]), "/fclib_local/W/p: it does not"),
-            (written("e4", [2, 2, -2, 3], p, &[0, 1, 1], &[3.0, 1.0, 2.0], &[0.3, 0.4]), "vectors/mu: it has 2 entries"),
+            (
+                written("e2", [2, 2, -2, 3], p, &[0, 1, 1], &[3.0, f64::NAN, 2.0], &[0.3]),
+                "/fclib_local/W/x: entry 1 is NaN",
+            ),
+            (
+                written("e3", [2, 2, -2, 3], &[0, 3, 2], &[0, 1, 1], &[3.0, 1.0, 2.0], &[0.3]),
+                "/fclib_local/W/p: it does not",
+            ),
+            (
+                written("e4", [2, 2, -2, 3], p, &[0, 1, 1], &[3.0, 1.0, 2.0], &[0.3, 0.4]),
+                "vectors/mu: it has 2 entries",
+            ),
             (written("e5", [2, 2, -2, 3], p, &[0, 1, 1], &[3.0, 1.0, 2.0], &[-0.3]), "friction coefficient -0.3"),
         ];
         for (path, expected) in cases {

@@ -211,7 +211,8 @@ pub(crate) fn run<const D: usize>(
                 x[0] *= law.mu;
                 let mut y = slack;
                 y[0] /= law.mu;
-                let (x_square, y_square) = (determinant(&x).max(f64::MIN_POSITIVE), determinant(&y).max(f64::MIN_POSITIVE));
+                let (x_square, y_square) =
+                    (determinant(&x).max(f64::MIN_POSITIVE), determinant(&y).max(f64::MIN_POSITIVE));
                 let (x_root, y_root) = (x_square.sqrt(), y_square.sqrt());
                 let product: f64 = (0..D).map(|k| x[k] * y[k]).sum::<f64>() / (x_root * y_root);
                 let gamma = (0.5 * (1.0 + product)).sqrt();
@@ -236,7 +237,8 @@ pub(crate) fn run<const D: usize>(
                     if k == 0 {
                         f[k] += shift;
                         if sliding > 0.0 {
-                            f[k] += (1..D).map(|l| exact * law.mu * slack[l] / sliding * (u[l] - slack[l])).sum::<f64>();
+                            f[k] +=
+                                (1..D).map(|l| exact * law.mu * slack[l] / sliding * (u[l] - slack[l])).sum::<f64>();
                         }
                     }
                 }

@@ -151,11 +151,6 @@ pub(crate) struct Law {
 impl Law {
     pub const JOINT: Self = Self { kind: LawKind::Joint, mu: 0.0, bound: 0.0 };
 
-    /// Whether the law is complementarity over a cone, so that De Saxcé's form applies.
-    pub fn is_cone(&self) -> bool {
-        self.kind == LawKind::Contact && self.bound == 0.0
-    }
-
     /// The natural map $r - P_K(r - \rho \hat u)$: zero exactly where the law holds.
     ///
     /// A bound with a load-independent part is no cone. There the normal and the tangents are projected one after the other,
@@ -248,7 +243,10 @@ mod tests {
     #[test]
     fn wrong_numbers_are_named() {
         let error = Cone::coulomb(-0.2).check(7).unwrap_err();
-        assert!(error.to_string().contains("contact or friction element 7 has the friction coefficient -0.2"), "{error}");
+        assert!(
+            error.to_string().contains("contact or friction element 7 has the friction coefficient -0.2"),
+            "{error}"
+        );
         assert!(Cone::Friction { rows: 4, bound: 1.0 }.check(0).is_err());
         assert!(Cone::Friction { rows: 1, bound: f64::NAN }.check(0).is_err());
         assert!(Cone::Ellipsoid { mu: 0.5, bound: 0.0, semi_axes: [1.0, 0.0, 1.0] }.check(0).is_err());

@@ -9,6 +9,7 @@
 mod alart_curnier;
 mod block_lu;
 mod body_space;
+pub mod certificate;
 mod chain;
 mod contact_space;
 mod gauss_seidel;
@@ -28,6 +29,6 @@ pub mod sparse_rows;
 pub use law::Cone;
 pub use problem::{GlobalConeProblem, LocalConeProblem};
 pub use residual::{ConeErrors, global_errors, local_errors};
-pub use sparse_rows::SparseRows;
 pub use settings::{ConeMethod, ConeReport, ConeSettings, ConeSolution, ConeStage};
 pub use solver::ConeSolver;
+pub use sparse_rows::SparseRows;

@@ -19,6 +19,10 @@ const STICKING_SHIFT: f64 = 1e-15;
 /// A determinant below this, relative to the product of the diagonal, is rounding.
 const SINGULAR: f64 = 1e-14;
 
+/// A pivot below this, relative to the largest entry, is zero. Rows of masses and of moments of inertia may differ by much, so this is
+/// far below rounding.
+const ZERO_PIVOT: f64 = 1e-18;
+
 /// A pivot of the scaled matrix below this means that sticking is left to the search for $\alpha$, which ends near zero where a contact
 /// sticks. Too small: impulses of pure rounding, so large that the rates that they cancel are lost.
 const SINGULAR_STICKING: f64 = 1e-11;
@@ -206,7 +210,7 @@ fn shifted_solve<const D: usize>(s: &[[f64; D]; D], alpha: f64, b: &[f64; D]) ->
     match D {
         2 => {
             let pivot = s[1][1] + alpha;
-            if !(pivot > 0.0) {
+            if pivot <= 0.0 || pivot.is_nan() {
                 return None;
             }
             x[1] = b[1] / pivot;
@@ -214,7 +218,7 @@ fn shifted_solve<const D: usize>(s: &[[f64; D]; D], alpha: f64, b: &[f64; D]) ->
         3 => {
             let (m11, m22) = (s[1][1] + alpha, s[2][2] + alpha);
             let determinant = m11 * m22 - s[1][2] * s[2][1];
-            if !(determinant > SINGULAR * (m11 * m22).abs()) {
+            if determinant.is_nan() || determinant <= SINGULAR * (m11 * m22).abs() {
                 return None;
             }
             let factor = 1.0 / determinant;
@@ -252,7 +256,7 @@ pub(crate) fn inverse<const N: usize>(a: &[[f64; N]; N]) -> Option<[[f64; N]; N]
     let mut inverse = [[0.0; N]; N];
     (0..N).for_each(|k| inverse[k][k] = 1.0);
     let largest = a.as_flattened().iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
-    let threshold = SINGULAR * largest;
+    let threshold = ZERO_PIVOT * largest;
     for k in 0..N {
         let mut pivot_row = k;
         for i in k + 1..N {
@@ -260,7 +264,8 @@ pub(crate) fn inverse<const N: usize>(a: &[[f64; N]; N]) -> Option<[[f64; N]; N]
                 pivot_row = i;
             }
         }
-        if !(a[pivot_row][k].abs() > threshold * 1e-4) {
+        let pivot = a[pivot_row][k].abs();
+        if pivot.is_nan() || pivot <= threshold {
             return None;
         }
         a.swap(k, pivot_row);
@@ -379,7 +384,9 @@ mod tests {
     fn matrices_that_are_no_use_give_finite_impulses() {
         let mut alpha = 0.0;
         for w in [[[0.0; 3]; 3], [[1.0; 3]; 3], [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]] {
-            for cone in [Cone::coulomb(0.5), Cone::Coulomb { mu: 0.3, bound: 1.0 }, Cone::Friction { rows: 2, bound: 1.0 }] {
+            for cone in
+                [Cone::coulomb(0.5), Cone::Coulomb { mu: 0.3, bound: 1.0 }, Cone::Friction { rows: 2, bound: 1.0 }]
+            {
                 let r = OneContact::new(cone.law(), &w).solve(&[-1.0, 2.0, 3.0], &mut alpha);
                 assert!(r.iter().all(|r| r.is_finite()), "{w:?} {cone:?}: {r:?}");
             }

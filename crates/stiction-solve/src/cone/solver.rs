@@ -5,6 +5,7 @@
 //! where the error is still too large, the islands go on to smaller targets.
 
 use super::body_space::BodySpace;
+use super::certificate;
 use super::chain::Chain;
 use super::contact_space::ContactSpace;
 use super::island::Island;
@@ -202,6 +203,10 @@ impl<const D: usize, const B: usize> Engine<D, B> {
         self.solve_islands(settings, norm, start.is_some(), solution, |solution| {
             residual::local_errors(problem, &solution.impulses)
         });
+        let is_small = problem.cones().len() <= certificate::ROW_LIMIT;
+        if !solution.report.is_solved() && is_small && certificate::local_has_none(problem) {
+            solution.report.status = SolveStatus::NoSolution;
+        }
     }
 
     fn load_local(&mut self, problem: &LocalConeProblem) {
@@ -289,6 +294,10 @@ impl<const D: usize, const B: usize> Engine<D, B> {
         });
         solution.velocity.clear();
         solution.velocity.extend_from_slice(residual.velocity());
+        let is_small = problem.cones().len() + 2 * problem.joint_bias().len() <= certificate::ROW_LIMIT;
+        if !solution.report.is_solved() && is_small && residual.has_no_solution(problem) {
+            solution.report.status = SolveStatus::NoSolution;
+        }
         Ok(())
     }
 
@@ -480,9 +489,8 @@ impl<const D: usize, const B: usize> Engine<D, B> {
         let mut target = FIRST_TARGET * tolerance * scale / (self.island_count.max(1) as f64).sqrt();
         solution.report.stages.clear();
         solution.report.islands = self.island_count;
-        let is_small = |errors: &ConeErrors| {
-            errors.scaled <= settings.tolerance && errors.unscaled <= settings.unscaled_tolerance
-        };
+        let is_small =
+            |errors: &ConeErrors| errors.scaled <= settings.tolerance && errors.unscaled <= settings.unscaled_tolerance;
         let mut best = ConeErrors { unscaled: f64::INFINITY, scaled: f64::INFINITY };
         for round in 0..ROUNDS {
             for (number, slot) in self.slots[..self.island_count].iter_mut().enumerate() {

@@ -323,8 +323,7 @@ pub fn pile(spheres: usize, tilt: f64, seed: u64) -> GlobalConeProblem {
                 if length > 0.4 * new_push {
                     new_drag = new_drag.map(|x| x * 0.4 * new_push / length);
                 }
-                let change: [f64; 3] =
-                    std::array::from_fn(|k| (new_push - *push) * normal[k] + new_drag[k] - drag[k]);
+                let change: [f64; 3] = std::array::from_fn(|k| (new_push - *push) * normal[k] + new_drag[k] - drag[k]);
                 (*push, *drag) = (new_push, new_drag);
                 for (body, sign) in [(i, 1.0)].into_iter().chain(j.map(|j| (j, -1.0))) {
                     let turn = cross(normal.map(|x| -sign * radius[body] * x), change.map(|x| sign * x));
