@@ -17,6 +17,7 @@ fn describe(solution: &ConeSolution) -> String {
             ConeMethod::GaussSeidel => 'G',
             ConeMethod::Newton => 'N',
             ConeMethod::InteriorPoint => 'I',
+            ConeMethod::Proximal => 'P',
         };
         text += &format!(" {letter}{}({:.0e})", stage.iterations, stage.residual);
     }
@@ -34,7 +35,7 @@ fn best(mut solve: impl FnMut() -> ConeSolution) -> (f64, ConeSolution) {
         let start = Instant::now();
         last = Some(solve());
         best = best.min(start.elapsed().as_secs_f64() * 1e6);
-        if repeat >= 2 && begin.elapsed().as_secs_f64() > 0.3 {
+        if repeat >= 2 && begin.elapsed().as_secs_f64() > 0.2 {
             break;
         }
     }
@@ -44,7 +45,10 @@ fn best(mut solve: impl FnMut() -> ConeSolution) -> (f64, ConeSolution) {
 fn family(name: &str, seeds: u64, make: impl Fn(u64) -> GlobalConeProblem, settings: &ConeSettings) {
     let is_verbose = std::env::var("VERBOSE").is_ok();
     let (mut times, mut solved, mut contacts, mut worst) = (Vec::new(), 0, 0, 0.0f64);
-    for seed in 0..seeds {
+    for seed in std::env::var("SEED").map_or(0..seeds, |seed| {
+        let seed = seed.parse().expect("a number");
+        seed..seed + 1
+    }) {
         let problem = make(1001 + seed);
         contacts += problem.cones().len();
         let mut solver = ConeSolver::default();

@@ -181,7 +181,7 @@ impl Reader<'_> {
         if dimension != 2 && dimension != 3 {
             return Err(self.dataset_error(&name, format!("it is {dimension}: 2 or 3 is needed")));
         }
-        if rows % dimension != 0 {
+        if !rows.is_multiple_of(dimension) {
             return Err(self.dataset_error(&name, format!("it is {dimension}, which does not divide the {rows} rows")));
         }
         let mu = self.reals(&format!("{group}/vectors/mu"), Some(rows / dimension))?;

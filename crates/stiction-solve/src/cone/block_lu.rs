@@ -261,11 +261,6 @@ impl<const N: usize> BlockLu<N> {
             x[row] = self.permuted[position];
         }
     }
-
-    /// Blocks of L below its diagonal.
-    pub fn factor_block_count(&self) -> usize {
-        self.column_rows.len()
-    }
 }
 
 /// The factorisation, compiled for the vector units of the machine.
@@ -379,6 +374,6 @@ mod tests {
         let mut lu = BlockLu::<6>::default();
         let pattern: Vec<(u32, u32)> = (1..300).map(|i| (i - 1, i)).collect();
         lu.analyse(300, &pattern);
-        assert_eq!(lu.factor_block_count(), 299);
+        assert_eq!(lu.column_rows.len(), 299);
     }
 }

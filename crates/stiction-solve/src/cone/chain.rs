@@ -3,27 +3,41 @@
 //! 1. One contact: its closed form.
 //! 2. Gauss-Seidel, and on with it while that promises to be cheaper than Newton's method.
 //! 3. Newton's method with $\rho_i = 1 / W_{ii}$.
-//! 4. Interior points, and Newton's method from there with several $\rho$.
-//! 5. Gauss-Seidel to its limit.
+//! 4. Interior points, in two kinds, and Newton's method from there.
+//! 5. Newton's method with other $\rho$; proximal points; Gauss-Seidel to its limit.
 //!
 //! The best point is kept throughout, and every stage is logged.
 
 use super::gauss_seidel;
-use super::interior_point;
+use super::interior_point::{self, Shift};
 use super::island::Island;
 use super::newton::{self, NewtonRun};
+use super::proximal;
 use super::settings::{ConeMethod, ConeSettings, ConeStage};
 use super::space::Space;
 
-/// First $\varepsilon$ of Newton's method, and its smallest value.
+/// First $\varepsilon$ of Newton's method, and its smallest value. A smaller one is not worth the digits that it costs in the matrix.
 const FIRST_EPSILON: f64 = 1e-4;
-const LAST_EPSILON: f64 = 1e-10;
+const LAST_EPSILON: f64 = 1e-8;
+
+/// The $\varepsilon$ with which a point that is nearly a solution is improved.
+const POLISH_EPSILON: f64 = 1e-7;
 
 /// Steps without a gain of a tenth after which Newton's method is given up.
 const PATIENCE: usize = 10;
 
-/// Sweeps that cost as much as all steps that Newton's method usually needs, if costs were as the counts of contacts alone.
+/// Short steps after which Newton's method is given up: soon where interior points may do better, late after them.
+const FEW_SHORT_STEPS: usize = 8;
+const MANY_SHORT_STEPS: usize = 25;
+
+/// Sweeps that cost as much as the steps that Newton's method usually needs, if both grew with the number of contacts.
 const SWEEPS_PER_NEWTON: f64 = 150.0;
+
+/// Factors on $1 / W_{ii}$ that are tried last, each with a first $\varepsilon$.
+const LAST_SCALES: [(f64, f64); 3] = [(1.0, 1e-6), (10.0, FIRST_EPSILON), (100.0, FIRST_EPSILON)];
+
+/// First $\alpha$ of proximal points.
+const FIRST_ALPHA: f64 = 1e-2;
 
 /// One island with its log.
 pub(crate) struct Chain<'a, S, const D: usize> {
@@ -38,112 +52,114 @@ pub(crate) struct Chain<'a, S, const D: usize> {
 }
 
 impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
-    fn log(&mut self, method: ConeMethod, iterations: usize) {
-        let residual = self.island.best_residual / self.scale;
-        self.stages.push(ConeStage { island: self.number, method, iterations, residual });
-    }
-
-    /// Runs the stages until the residual is below `target`; returns that of the best point, at which the island is left.
-    pub fn solve(&mut self, target: f64, is_warm: bool) -> f64 {
+    /// Runs the stages until the residual is below `target`; the island is left at the best point.
+    pub fn solve(&mut self, target: f64, is_warm: bool) {
         self.island.prepare(self.space);
-        let count = self.space.laws().len();
-        if count == 1 && self.space.can_sweep() {
-            let Island { r, contacts, alphas, .. } = &mut *self.island;
-            self.space.sweep(r, contacts, alphas, true, false);
-            self.island.measure(self.space);
-            self.log(ConeMethod::OneContact, 1);
-            return self.finish();
-        }
-        if is_warm && self.island.measure(self.space) <= target {
-            return self.finish();
-        }
-        if self.space.can_sweep() {
-            let first = if is_warm { self.settings.warm_sweeps } else { self.settings.first_sweeps };
-            let limit = self.settings.sweep_limit;
-            let sweeps = gauss_seidel::sweep(self.space, self.island, target, limit, |change, rate, done| {
-                if done < first {
-                    return true;
-                }
-                let needed = (target / change).ln() / rate.min(0.999_999).ln();
-                done as f64 + needed < SWEEPS_PER_NEWTON
-            });
-            self.log(ConeMethod::GaussSeidel, sweeps.count);
-            if sweeps.residual <= target {
-                return self.finish();
-            }
-        }
-        if self.newton(target, 1.0, FIRST_EPSILON) {
-            return self.finish();
-        }
-        self.island.restore(self.space);
-        let iterations = interior_point::run(self.space, self.island, target, self.settings.interior_limit);
-        self.log(ConeMethod::InteriorPoint, iterations);
-        if iterations > 0 {
-            if self.island.best_residual <= target || self.newton_with(target, FIRST_EPSILON) {
-                return self.finish();
-            }
-        }
-        for (rho_factor, epsilon) in
-            [(1.0, FIRST_EPSILON), (10.0, FIRST_EPSILON), (100.0, FIRST_EPSILON), (100.0, 1e-7)]
-        {
-            if self.island.best_residual <= target {
-                return self.finish();
-            }
-            self.island.restore(self.space);
-            if self.newton(target, rho_factor, epsilon) {
-                return self.finish();
-            }
-        }
-        if self.space.can_sweep() {
-            self.island.restore(self.space);
-            let limit = self.settings.sweep_limit;
-            let sweeps = gauss_seidel::sweep(self.space, self.island, target, limit, |_, _, _| true);
-            self.log(ConeMethod::GaussSeidel, sweeps.count);
-            self.island.restore(self.space);
-            self.newton(target, 1.0, 1e-6);
-        }
-        self.finish()
+        self.run_stages(target, is_warm);
+        self.island.r.copy_from_slice(&self.island.best);
     }
 
     /// Goes on from the best point to a smaller target.
-    pub fn improve(&mut self, target: f64) -> f64 {
-        for (rho_factor, epsilon) in [(1.0, LAST_EPSILON), (1.0, 1e-7), (10.0, 1e-8)] {
+    pub fn improve(&mut self, target: f64) {
+        let is_done = self.newton(target, 1.0, LAST_EPSILON, MANY_SHORT_STEPS)
+            || self.newton(target, 1.0, POLISH_EPSILON, MANY_SHORT_STEPS)
+            || self.newton(target, 10.0, POLISH_EPSILON, MANY_SHORT_STEPS);
+        if !is_done {
+            self.sweep_to_the_limit(target);
+        }
+        self.island.r.copy_from_slice(&self.island.best);
+    }
+
+    fn run_stages(&mut self, target: f64, is_warm: bool) -> bool {
+        if self.space.laws().len() == 1 && self.space.can_sweep() {
+            let Island { r, contacts, alphas, .. } = &mut *self.island;
+            self.space.sweep(r, contacts, alphas, true, false);
+            self.island.measure(self.space);
+            return self.log(ConeMethod::OneContact, 1, target);
+        }
+        if is_warm && self.island.measure(self.space) <= target {
+            return true;
+        }
+        if self.space.can_sweep() && self.sweep_while_it_pays(target, is_warm) {
+            return true;
+        }
+        if self.newton(target, 1.0, FIRST_EPSILON, FEW_SHORT_STEPS) {
+            return true;
+        }
+        for shift in [Shift::Linearised, Shift::Lagged] {
             self.island.restore(self.space);
-            if self.island.best_residual <= target || self.newton(target, rho_factor, epsilon) {
-                return self.finish();
+            let limit = self.settings.interior_limit;
+            let iterations = interior_point::run(self.space, self.island, target, limit, shift);
+            if iterations == 0 {
+                continue;
+            }
+            // Newton's method goes on from the interior point itself, whose scales tell closed contacts from open ones.
+            if self.log(ConeMethod::InteriorPoint, iterations, target)
+                || self.newton_with(target, FIRST_EPSILON, MANY_SHORT_STEPS)
+            {
+                return true;
             }
         }
-        if self.space.can_sweep() {
-            self.island.restore(self.space);
-            let limit = self.settings.sweep_limit;
-            let sweeps = gauss_seidel::sweep(self.space, self.island, target, limit, |_, _, _| true);
-            self.log(ConeMethod::GaussSeidel, sweeps.count);
+        for (factor, epsilon) in LAST_SCALES {
+            if self.newton(target, factor, epsilon, MANY_SHORT_STEPS) {
+                return true;
+            }
         }
-        self.finish()
+        let limit = self.settings.proximal_limit;
+        let steps = proximal::run(self.space, self.island, target, FIRST_ALPHA, limit);
+        self.log(ConeMethod::Proximal, steps, target)
+            || self.sweep_to_the_limit(target)
+            || self.newton(target, 1.0, FIRST_EPSILON, MANY_SHORT_STEPS)
     }
 
-    fn newton(&mut self, target: f64, rho_factor: f64, first_epsilon: f64) -> bool {
+    fn sweep_while_it_pays(&mut self, target: f64, is_warm: bool) -> bool {
+        let first = if is_warm { self.settings.warm_sweeps } else { self.settings.first_sweeps };
+        let limit = if is_warm { first } else { self.settings.sweep_limit };
+        let sweeps = gauss_seidel::sweep(self.space, self.island, target, limit, |change, rate, done| {
+            if done < first {
+                return true;
+            }
+            let needed = (target / change).ln() / rate.min(0.999_999).ln();
+            done as f64 + needed < SWEEPS_PER_NEWTON
+        });
+        self.log(ConeMethod::GaussSeidel, sweeps, target)
+    }
+
+    fn sweep_to_the_limit(&mut self, target: f64) -> bool {
+        if !self.space.can_sweep() {
+            return false;
+        }
+        self.island.restore(self.space);
+        let sweeps = gauss_seidel::sweep(self.space, self.island, target, self.settings.sweep_limit, |_, _, _| true);
+        self.log(ConeMethod::GaussSeidel, sweeps, target)
+    }
+
+    /// Newton's method from the best point.
+    fn newton(&mut self, target: f64, factor: f64, first_epsilon: f64, short_step_limit: usize) -> bool {
+        self.island.restore(self.space);
         let Island { run_rho, rho, .. } = &mut *self.island;
         run_rho.clear();
-        run_rho.extend(rho.iter().map(|rho| rho_factor * rho));
-        self.newton_with(target, first_epsilon)
+        run_rho.extend(rho.iter().map(|rho| factor * rho));
+        self.newton_with(target, first_epsilon, short_step_limit)
     }
 
-    /// Newton's method with the scales that stand in the island.
-    fn newton_with(&mut self, target: f64, first_epsilon: f64) -> bool {
+    /// Newton's method from the point and with the scales that stand in the island.
+    fn newton_with(&mut self, target: f64, first_epsilon: f64, short_step_limit: usize) -> bool {
         let run = NewtonRun {
             first_epsilon,
-            last_epsilon: LAST_EPSILON.min(first_epsilon),
+            last_epsilon: LAST_EPSILON,
             step_limit: self.settings.newton_limit,
             patience: PATIENCE,
+            short_step_limit,
         };
-        let end = newton::run(self.space, self.island, target, &run);
-        self.log(ConeMethod::Newton, end.steps);
-        self.island.best_residual <= target
+        let steps = newton::run(self.space, self.island, target, &run);
+        self.log(ConeMethod::Newton, steps, target)
     }
 
-    fn finish(&mut self) -> f64 {
-        self.island.r.copy_from_slice(&self.island.best);
-        self.island.best_residual
+    /// Notes a stage; whether the best point is below the target.
+    fn log(&mut self, method: ConeMethod, iterations: usize, target: f64) -> bool {
+        let residual = self.island.best_residual / self.scale;
+        self.stages.push(ConeStage { island: self.number, method, iterations, residual });
+        self.island.best_residual <= target
     }
 }

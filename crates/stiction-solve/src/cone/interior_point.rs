@@ -11,7 +11,7 @@
 //! $$ dy + \Theta\,dx = \sigma \nu x^{-1} - y, \qquad \Theta = \sqrt{\tfrac{y^T J y}{x^T J x}}\ (2 \bar w \bar w^T - J), \qquad \Theta x = y, \qquad x^{-1} = \frac{J x}{x^T J x}. $$
 //!
 //! So $W\,dr + T \Theta T\,dr$ is known, $T = \mathrm{diag}(\mu, I)$: the matrix of a [Newton step](super::space::Space::newton_step) with $A = I$. The shift
-//! is renewed in each iteration. Nothing makes this converge, but it usually comes near a solution from afar, where Newton's method on
+//! is renewed in each iteration, with or without its derivative in the step. Nothing makes this converge, but it usually comes near a solution from afar, where Newton's method on
 //! the exact equations does not.
 
 use super::island::{Island, residual_of};
@@ -29,6 +29,14 @@ const JOINT_EPSILON: f64 = 1e-9;
 
 /// Complementarity relative to the scale of the rates at which it ends.
 const END: f64 = 1e-9;
+
+/// Bounds of the part $\sigma$ of the complementarity that is aimed at.
+const LEAST_CENTRING: f64 = 0.05;
+const MOST_CENTRING: f64 = 0.6;
+
+/// Steps shorter than this lead nowhere, and after some of them it is given up.
+const SHORT_STEP: f64 = 0.03;
+const SHORT_STEP_LIMIT: usize = 4;
 
 /// Scales of Newton's method afterwards lie between one and this, in units of $1 / W_{ii}$.
 const LARGEST_SCALE: f64 = 1e4;
@@ -68,6 +76,33 @@ fn longest_step<const D: usize>(x: &[f64; D], dx: &[f64; D]) -> f64 {
     longest
 }
 
+/// How the shift follows the sliding velocity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shift {
+    /// It is that of the iteration before. The matrix stays monotone, but the sequence of shifts need not converge.
+    Lagged,
+    /// Its derivative is part of the Newton step, $ds = \mu\, n \cdot d\hat u_T$. Shifts converge, but steps may be blocked.
+    Linearised,
+}
+
+impl Shift {
+    /// Factor on the derivative of the shift.
+    fn shift_slope(self) -> f64 {
+        match self {
+            Self::Lagged => 0.0,
+            Self::Linearised => 1.0,
+        }
+    }
+
+    /// Least complementarity that is aimed at, over what the mistakes of the shifts amount to.
+    fn balance(self) -> f64 {
+        match self {
+            Self::Lagged => 0.1,
+            Self::Linearised => 1.0,
+        }
+    }
+}
+
 /// Iterates from the point of the island; keeps the best point, and leaves scales for Newton's method in `run_rho`. Returns the number
 /// of iterations, zero when the laws are not cones.
 pub(crate) fn run<const D: usize>(
@@ -75,6 +110,7 @@ pub(crate) fn run<const D: usize>(
     island: &mut Island<D>,
     target: f64,
     limit: usize,
+    kind: Shift,
 ) -> usize {
     let count = space.laws().len();
     if space.laws().iter().any(|law| law.bound > 0.0 || law.kind == LawKind::Friction) {
@@ -111,6 +147,7 @@ pub(crate) fn run<const D: usize>(
     }
     let mut iterations = 0;
     let mut last_step = 0.5f64;
+    let mut short_steps = 0;
     while iterations < limit {
         space.rates(&island.r, &mut island.u);
         let residual = residual_of(space, &island.r, &island.u, &island.rho);
@@ -126,7 +163,7 @@ pub(crate) fn run<const D: usize>(
             if law.kind == LawKind::Contact {
                 let tangents = if has_cone(law) { D } else { 1 };
                 gap += (0..tangents).map(|k| island.r[i][k] * island.slack[i][k]).sum::<f64>();
-                cones += if has_cone(law) { 2 } else { 1 };
+                cones += 1;
             }
         }
         if cones == 0 {
@@ -137,7 +174,18 @@ pub(crate) fn run<const D: usize>(
         if nu <= END * END * speed * speed * mean_rho {
             break;
         }
-        let sigma = (1.0 - last_step).powi(2).clamp(0.05, 0.6);
+        // As little centring as the last step allowed, but complementarity must not run ahead of the shift.
+        let mut unbalance = 0.0;
+        for i in 0..count {
+            let law = &space.laws()[i];
+            if law.kind == LawKind::Contact {
+                let shift = if has_cone(law) { law.mu * tangent_norm(&island.slack[i]) } else { 0.0 };
+                unbalance += (island.u[i][0] + shift - island.slack[i][0]).abs() * island.r[i][0];
+            }
+        }
+        let sigma = (1.0 - last_step).powi(2).clamp(LEAST_CENTRING, MOST_CENTRING);
+        let sigma = sigma.max((kind.balance() * unbalance / gap).min(1.0));
+        let exact = kind.shift_slope();
         island.a.clear();
         island.b.clear();
         for i in 0..count {
@@ -172,7 +220,11 @@ pub(crate) fn run<const D: usize>(
                 let w: [f64; D] = std::array::from_fn(|k| (y[k] / y_root + sign(k) * x[k] / x_root) / (2.0 * gamma));
                 let scale = y_root / x_root;
                 let t = |k: usize| if k == 0 { law.mu } else { 1.0 };
-                let shift = law.mu * tangent_norm(&slack);
+                let sliding = tangent_norm(&slack);
+                let shift = law.mu * sliding;
+                if sliding > 0.0 {
+                    (1..D).for_each(|k| a[0][k] = exact * law.mu * slack[k] / sliding);
+                }
                 for k in 0..D {
                     a[k][k] = 1.0;
                     for l in 0..D {
@@ -184,6 +236,10 @@ pub(crate) fn run<const D: usize>(
                     f[k] = u[k] - t(k) * sigma * nu * inverse;
                     if k == 0 {
                         f[k] += shift;
+                        if sliding > 0.0 {
+                            f[k] +=
+                                (1..D).map(|l| exact * law.mu * slack[l] / sliding * (u[l] - slack[l])).sum::<f64>();
+                        }
                     }
                 }
             }
@@ -211,6 +267,10 @@ pub(crate) fn run<const D: usize>(
             let mut y = island.slack[i];
             let mut dy: [f64; D] = std::array::from_fn(|k| island.trial_u[i][k] - island.slack[i][k]);
             dy[0] += shift;
+            let sliding = tangent_norm(&island.slack[i]);
+            if has_cone(law) && sliding > 0.0 {
+                dy[0] += (1..D).map(|l| exact * law.mu * island.slack[i][l] / sliding * dy[l]).sum::<f64>();
+            }
             island.slack_step[i] = dy;
             if has_cone(law) {
                 x[0] *= law.mu;
@@ -234,7 +294,8 @@ pub(crate) fn run<const D: usize>(
                 island.slack[i][k] += step * island.slack_step[i][k];
             }
         }
-        if !(step > 1e-10) || !island.r.as_flattened().iter().all(|r| r.is_finite()) {
+        short_steps = if step < SHORT_STEP { short_steps + 1 } else { 0 };
+        if short_steps >= SHORT_STEP_LIMIT || !island.r.as_flattened().iter().all(|r| r.is_finite()) {
             break;
         }
     }

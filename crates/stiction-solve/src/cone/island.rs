@@ -28,6 +28,8 @@ pub(crate) struct Island<const D: usize> {
     pub trial_u: Vec<[f64; D]>,
     /// The scales of a run of Newton's method.
     pub run_rho: Vec<f64>,
+    /// The centre of proximal points.
+    pub centre: Vec<[f64; D]>,
     /// Interior points.
     pub slack: Vec<[f64; D]>,
     pub slack_step: Vec<[f64; D]>,

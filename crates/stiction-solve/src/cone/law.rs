@@ -151,11 +151,6 @@ pub(crate) struct Law {
 impl Law {
     pub const JOINT: Self = Self { kind: LawKind::Joint, mu: 0.0, bound: 0.0 };
 
-    /// Whether the law is complementarity over a cone, so that De Saxcé's form applies.
-    pub fn is_cone(&self) -> bool {
-        self.kind == LawKind::Contact && self.bound == 0.0
-    }
-
     /// The natural map $r - P_K(r - \rho \hat u)$: zero exactly where the law holds.
     ///
     /// A bound with a load-independent part is no cone. There the normal and the tangents are projected one after the other,

@@ -9,6 +9,7 @@
 mod alart_curnier;
 mod block_lu;
 mod body_space;
+pub mod certificate;
 mod chain;
 mod contact_space;
 mod gauss_seidel;
@@ -18,6 +19,7 @@ pub mod law;
 mod newton;
 mod one_contact;
 pub mod problem;
+mod proximal;
 pub mod residual;
 pub mod settings;
 pub mod solver;

@@ -19,6 +19,9 @@ const MEMORY: usize = 4;
 /// Halvings of a step before it counts as failed.
 const HALVINGS: usize = 8;
 
+/// Steps shorter than this are short.
+const SHORT_STEP: f64 = 0.1;
+
 /// Sweeps after a failed step.
 const RECOVERY_SWEEPS: usize = 25;
 
@@ -32,30 +35,27 @@ pub(crate) struct NewtonRun {
     pub step_limit: usize,
     /// Steps without a gain of a tenth after which the run is given up.
     pub patience: usize,
+    /// Steps that had to be shortened much, or failed, after which it is given up.
+    pub short_step_limit: usize,
 }
 
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct NewtonEnd {
-    pub steps: usize,
-}
-
-/// Runs from the point of the island, with the scales `run_rho`, until the residual is below `target`.
+/// Runs from the point of the island, with the scales `run_rho`, until the residual is below `target`; returns the number of
+/// factorisations.
 pub(crate) fn run<const D: usize>(
     space: &mut impl Space<D>,
     island: &mut Island<D>,
     target: f64,
     settings: &NewtonRun,
-) -> NewtonEnd {
+) -> usize {
     let count = space.laws().len();
     let mut epsilon = settings.first_epsilon;
     island.measure(space);
     let mut merit = residual_of(space, &island.r, &island.u, &island.run_rho);
     let mut history = [merit; MEMORY];
     let (mut best, mut best_step) = (merit, 0);
-    let mut steps = 0;
+    let (mut steps, mut short_steps) = (0, 0);
     while island.best_residual > target && steps < settings.step_limit {
-        if steps > best_step + settings.patience {
+        if steps > best_step + settings.patience || short_steps >= settings.short_step_limit {
             break;
         }
         island.a.clear();
@@ -104,6 +104,7 @@ pub(crate) fn run<const D: usize>(
             merit = residual_of(space, &island.r, &island.u, &island.run_rho);
             history = [merit; MEMORY];
         }
+        short_steps += usize::from(length < SHORT_STEP);
         history[steps % MEMORY] = merit;
         let residual = residual_of(space, &island.r, &island.u, &island.rho);
         island.keep(residual);
@@ -111,5 +112,5 @@ pub(crate) fn run<const D: usize>(
             (best, best_step) = (merit, steps);
         }
     }
-    NewtonEnd { steps }
+    steps
 }

@@ -113,6 +113,11 @@ impl GlobalResidual {
         self.offset_norm
     }
 
+    /// Whether a certificate was found and checked, by which the problem has no solution.
+    pub fn has_no_solution(&mut self, problem: &GlobalConeProblem) -> bool {
+        super::certificate::global_has_none(problem, &self.mass, &mut self.workspace)
+    }
+
     /// The velocities $v$ of the point whose errors were asked for last.
     pub fn velocity(&self) -> &[f64] {
         &self.velocity

@@ -18,8 +18,10 @@ pub struct ConeSettings {
     pub sweep_limit: usize,
     /// Factorisations of one run of Newton's method.
     pub newton_limit: usize,
-    /// Iterations of the interior-point method.
+    /// Iterations of one run of the interior-point method.
     pub interior_limit: usize,
+    /// Factorisations of the proximal-point method.
+    pub proximal_limit: usize,
 }
 
 impl Default for ConeSettings {
@@ -32,6 +34,7 @@ impl Default for ConeSettings {
             sweep_limit: 5000,
             newton_limit: 40,
             interior_limit: 60,
+            proximal_limit: 60,
         }
     }
 }
@@ -45,8 +48,10 @@ pub enum ConeMethod {
     GaussSeidel,
     /// Semismooth Newton.
     Newton,
-    /// Interior points with lagged shift.
+    /// Interior points.
     InteriorPoint,
+    /// Proximal points, each by semismooth Newton.
+    Proximal,
 }
 
 /// One stage of the chain on one island.

@@ -5,6 +5,7 @@
 //! where the error is still too large, the islands go on to smaller targets.
 
 use super::body_space::BodySpace;
+use super::certificate;
 use super::chain::Chain;
 use super::contact_space::ContactSpace;
 use super::island::Island;
@@ -202,6 +203,10 @@ impl<const D: usize, const B: usize> Engine<D, B> {
         self.solve_islands(settings, norm, start.is_some(), solution, |solution| {
             residual::local_errors(problem, &solution.impulses)
         });
+        let is_small = problem.cones().len() <= certificate::ROW_LIMIT;
+        if !solution.report.is_solved() && is_small && certificate::local_has_none(problem) {
+            solution.report.status = SolveStatus::NoSolution;
+        }
     }
 
     fn load_local(&mut self, problem: &LocalConeProblem) {
@@ -289,6 +294,10 @@ impl<const D: usize, const B: usize> Engine<D, B> {
         });
         solution.velocity.clear();
         solution.velocity.extend_from_slice(residual.velocity());
+        let is_small = problem.cones().len() + 2 * problem.joint_bias().len() <= certificate::ROW_LIMIT;
+        if !solution.report.is_solved() && is_small && residual.has_no_solution(problem) {
+            solution.report.status = SolveStatus::NoSolution;
+        }
         Ok(())
     }
 

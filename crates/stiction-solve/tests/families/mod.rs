@@ -277,39 +277,65 @@ pub fn pile(spheres: usize, tilt: f64, seed: u64) -> GlobalConeProblem {
         }
         found
     };
+    // 400 crude steps: impulses by a few sweeps, friction of 0.4 with the spheres' spin.
+    let mut spin = vec![[0.0f64; 3]; spheres];
+    let walls = [(2, 1.0), (0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)];
     for _ in 0..400 {
         velocity.iter_mut().for_each(|v| v[2] -= GRAVITY * h);
-        let touching = pairs(&position, &radius, 0.02);
-        for _ in 0..10 {
-            for &(i, j) in &touching {
-                let d: [f64; 3] = std::array::from_fn(|k| position[i][k] - position[j][k]);
-                let length = d.iter().map(|x| x * x).sum::<f64>().sqrt();
-                let normal = d.map(|x| x / length);
-                let gap = length - radius[i] - radius[j];
-                let rate: f64 = (0..3).map(|k| normal[k] * (velocity[i][k] - velocity[j][k])).sum();
-                let bias = if gap > 0.0 { gap / h } else { 0.2 * gap / h };
-                if rate + bias < 0.0 {
-                    let (a, b) = (radius[i].powi(-3), radius[j].powi(-3));
-                    for k in 0..3 {
-                        velocity[i][k] -= a / (a + b) * (rate + bias) * normal[k];
-                        velocity[j][k] += b / (a + b) * (rate + bias) * normal[k];
-                    }
+        // First, second, normal, gap, and the impulse so far.
+        let mut touching: Vec<(usize, Option<usize>, [f64; 3], f64, f64, [f64; 3])> = Vec::new();
+        for (i, j) in pairs(&position, &radius, 0.02) {
+            let d: [f64; 3] = std::array::from_fn(|k| position[i][k] - position[j][k]);
+            let length = d.iter().map(|x| x * x).sum::<f64>().sqrt();
+            touching.push((i, Some(j), d.map(|x| x / length), length - radius[i] - radius[j], 0.0, [0.0; 3]));
+        }
+        for i in 0..spheres {
+            for (axis, sign) in walls {
+                let wall = if sign > 0.0 { position[i][axis] } else { side - position[i][axis] };
+                if wall - radius[i] < 0.02 {
+                    let normal = std::array::from_fn(|k| if k == axis { sign } else { 0.0 });
+                    touching.push((i, None, normal, wall - radius[i], 0.0, [0.0; 3]));
                 }
             }
-            for i in 0..spheres {
-                for (axis, sign) in [(2, 1.0), (0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)] {
-                    let wall = if sign > 0.0 { position[i][axis] } else { side - position[i][axis] };
-                    let gap = wall - radius[i];
-                    let rate = sign * velocity[i][axis];
-                    let bias = if gap > 0.0 { gap / h } else { 0.2 * gap / h };
-                    if rate + bias < 0.0 {
-                        velocity[i][axis] -= sign * (rate + bias);
+        }
+        for _ in 0..15 {
+            for (i, j, normal, gap, push, drag) in &mut touching {
+                let i = *i;
+                let mass = |body: usize| 8.0 * radius[body].powi(3);
+                let point = |velocity: &[[f64; 3]], spin: &[[f64; 3]], body: usize, sign: f64| {
+                    let turn = cross(spin[body], normal.map(|x| -sign * radius[body] * x));
+                    std::array::from_fn::<f64, 3, _>(|k| velocity[body][k] + turn[k])
+                };
+                let mut rate = point(&velocity, &spin, i, 1.0);
+                let mut inverse = 1.0 / mass(i);
+                if let Some(j) = *j {
+                    let other = point(&velocity, &spin, j, -1.0);
+                    (0..3).for_each(|k| rate[k] -= other[k]);
+                    inverse += 1.0 / mass(j);
+                }
+                let along: f64 = (0..3).map(|k| rate[k] * normal[k]).sum();
+                let bias = if *gap > 0.0 { *gap / h } else { 0.1 * *gap / h };
+                let new_push = (*push - (along + bias) / inverse).max(0.0);
+                // A solid sphere is 1 + 5/2 times as easy to move at its surface, sideways.
+                let mut new_drag: [f64; 3] =
+                    std::array::from_fn(|k| drag[k] - (rate[k] - along * normal[k]) / (3.5 * inverse));
+                let length = new_drag.iter().map(|x| x * x).sum::<f64>().sqrt();
+                if length > 0.4 * new_push {
+                    new_drag = new_drag.map(|x| x * 0.4 * new_push / length);
+                }
+                let change: [f64; 3] = std::array::from_fn(|k| (new_push - *push) * normal[k] + new_drag[k] - drag[k]);
+                (*push, *drag) = (new_push, new_drag);
+                for (body, sign) in [(i, 1.0)].into_iter().chain(j.map(|j| (j, -1.0))) {
+                    let turn = cross(normal.map(|x| -sign * radius[body] * x), change.map(|x| sign * x));
+                    let inertia = 0.4 * mass(body) * radius[body] * radius[body];
+                    for k in 0..3 {
+                        velocity[body][k] += sign * change[k] / mass(body);
+                        spin[body][k] += turn[k] / inertia;
                     }
                 }
             }
         }
         for i in 0..spheres {
-            (0..3).for_each(|k| velocity[i][k] *= 0.99);
             (0..3).for_each(|k| position[i][k] += h * velocity[i][k]);
         }
     }
@@ -328,7 +354,7 @@ pub fn pile(spheres: usize, tilt: f64, seed: u64) -> GlobalConeProblem {
         assembly.push_contact((i, arms.0), Some((j, arms.1)), normal, 0.0, 0.4);
     }
     for i in 0..spheres {
-        for (axis, sign) in [(2, 1.0), (0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)] {
+        for (axis, sign) in walls {
             let wall = if sign > 0.0 { position[i][axis] } else { side - position[i][axis] };
             if wall - radius[i] < 0.002 {
                 let mut normal = [0.0; 3];
