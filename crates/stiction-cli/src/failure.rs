@@ -7,6 +7,7 @@ use stiction_scene::run::RunError;
 use stiction_scene::run_folder::RunFolderError;
 use stiction_scene::scene_error::SceneError;
 use stiction_scene::table_file::TableError;
+use stiction_solve::fclib::FclibError;
 use stiction_solve::problem_file::ProblemFileError;
 use stiction_study::figure::FigureError;
 use stiction_study::reproduce::ReproduceError;

@@ -132,7 +132,7 @@ impl ContactSolver {
             Method::Pyramid(method) => StatedProblem::Lcp(method.clone().lcp(problem)?),
             Method::PlanarRelay(method) => StatedProblem::Lcp(method.clone().lcp(problem)?),
             Method::PhantomInertia(method) => StatedProblem::Lcp(method.clone().lcp(problem)?),
-            Method::Cone(method) => StatedProblem::Cone(method.clone().cone_problem(problem)?),
+            Method::Cone(method) => StatedProblem::Cone(method.cone_problem(problem)),
         })
     }
 

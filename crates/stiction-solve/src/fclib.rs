@@ -8,6 +8,9 @@
 //! /guesses/1/r                 a start, in few files
 //! ```
 //!
+//! Bounds of friction that do not depend on the load are not part of FCLIB; where a problem has some, they stand in `vectors/stiction_bound`, one for each
+//! contact, and other programs will not see them.
+//!
 //! The global problem of FCLIB is $M v = H r + G \lambda + f$, $u = H^T v + w$, $G^T v + b = 0$: its $H$ and $G$ are our transposes. In files with
 //! triplets `i` holds the rows and `p` the columns, against the comment in FCLIB's header. A corrupt file may be read without
 //! error, so sizes, indices and numbers are all checked here.
@@ -19,6 +22,9 @@ use thiserror::Error;
 
 use crate::ProblemError;
 use crate::cone::{Cone, GlobalConeProblem, LocalConeProblem, SparseRows};
+
+/// Where bounds that do not depend on the load stand.
+const BOUND: &str = "vectors/stiction_bound";
 
 /// A problem of a file, in the shape in which it was stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +47,15 @@ pub struct FclibFile {
 /// Why a file was not read or written.
 #[derive(Debug, Error)]
 pub enum FclibError {
-    /// The file is not there, or is not HDF5.
+    /// The file could not be read or written.
+    #[error("{}: {cause}: check the path and the disk", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        cause: std::io::Error,
+    },
+    /// The file is not HDF5, or not of FCLIB.
     #[error("{}: {reason}", path.display())]
     File {
         /// The file.
@@ -68,13 +82,20 @@ pub enum FclibError {
         source: ProblemError,
     },
     /// The problem has something for which the format has no place.
-    #[error("contact {number} cannot be written to FCLIB: {reason}; save the problem in our own format instead")]
+    #[error("contact {number} cannot be written to FCLIB: {reason}, and a file has contacts of one kind")]
     Unsupported {
         /// Which contact, from 0.
         number: usize,
         /// What it has.
         reason: String,
     },
+}
+
+impl FclibError {
+    /// Whether the file is out of reach, and not wrong.
+    pub fn is_io(&self) -> bool {
+        matches!(self, Self::Io { .. })
+    }
 }
 
 /// Reads a problem.
@@ -84,7 +105,7 @@ pub enum FclibError {
 pub fn read(path: impl AsRef<Path>) -> Result<FclibFile, FclibError> {
     let path = path.as_ref();
     let file_error = |reason: String| FclibError::File { path: path.to_owned(), reason };
-    let bytes = std::fs::read(path).map_err(|error| file_error(format!("{error}: check the path")))?;
+    let bytes = std::fs::read(path).map_err(|cause| FclibError::Io { path: path.to_owned(), cause })?;
     let file = File::from_bytes(bytes).map_err(|error| file_error(format!("{error}: an HDF5 file is needed")))?;
     let reader = Reader { path, file };
     let has = |name: &str| reader.file.group(name).is_ok();
@@ -185,7 +206,16 @@ impl Reader<'_> {
             return Err(self.dataset_error(&name, format!("it is {dimension}, which does not divide the {rows} rows")));
         }
         let mu = self.reals(&format!("{group}/vectors/mu"), Some(rows / dimension))?;
-        Ok(mu.iter().map(|&mu| if dimension == 2 { Cone::planar(mu) } else { Cone::coulomb(mu) }).collect())
+        let name = format!("{group}/{BOUND}");
+        let bounds = match self.file.dataset(&name) {
+            Ok(_) => self.reals(&name, Some(mu.len()))?,
+            Err(_) => vec![0.0; mu.len()],
+        };
+        let cone = |(&mu, &bound): (&f64, &f64)| match dimension {
+            2 => Cone::Planar { mu, bound },
+            _ => Cone::Coulomb { mu, bound },
+        };
+        Ok(mu.iter().zip(&bounds).map(cone).collect())
     }
 
     /// A matrix in any of the three forms.
@@ -290,10 +320,13 @@ pub fn write(path: impl AsRef<Path>, problem: &FclibProblem, title: &str) -> Res
         FclibProblem::Local(problem) => (file.create_group("fclib_local"), problem.cones()),
         FclibProblem::Global(problem) => (file.create_group("fclib_global"), problem.cones()),
     };
-    let (dimension, mu) = friction_coefficients(cones)?;
+    let (dimension, mu, bounds) = friction_coefficients(cones)?;
     group.create_dataset("spacedim").with_i32_data(&[dimension]).with_shape(&[1]);
     let mut vectors = group.create_group("vectors");
     push_reals(&mut vectors, "mu", &mu);
+    if bounds.iter().any(|&bound| bound > 0.0) {
+        push_reals(&mut vectors, BOUND.rsplit('/').next().unwrap_or(BOUND), &bounds);
+    }
     match problem {
         FclibProblem::Local(problem) => {
             push_reals(&mut vectors, "q", problem.offset());
@@ -321,18 +354,25 @@ pub fn write(path: impl AsRef<Path>, problem: &FclibProblem, title: &str) -> Res
     }
     group.add_group(info.finish());
     file.add_group(group.finish());
-    file.write(path).map_err(|error| FclibError::File { path: path.to_owned(), reason: error.to_string() })
+    let bytes = file.finish().map_err(|error| FclibError::File { path: path.to_owned(), reason: error.to_string() })?;
+    std::fs::write(path, bytes).map_err(|cause| FclibError::Io { path: path.to_owned(), cause })
 }
 
-/// The rows of all contacts and their coefficients of friction.
-fn friction_coefficients(cones: &[Cone]) -> Result<(i32, Vec<f64>), FclibError> {
+/// The rows of all contacts, their coefficients of friction, and their bounds.
+fn friction_coefficients(cones: &[Cone]) -> Result<(i32, Vec<f64>, Vec<f64>), FclibError> {
     let dimension = if matches!(cones.first(), Some(Cone::Planar { .. })) { 2 } else { 3 };
-    let coefficient = |(number, cone): (usize, &Cone)| match *cone {
-        Cone::Planar { mu, bound: 0.0 } if dimension == 2 => Ok(mu),
-        Cone::Coulomb { mu, bound: 0.0 } if dimension == 3 => Ok(mu),
-        _ => Err(FclibError::Unsupported { number, reason: format!("it has the law {cone:?} among others") }),
-    };
-    Ok((dimension, cones.iter().enumerate().map(coefficient).collect::<Result<_, _>>()?))
+    let (mut coefficients, mut bounds) = (Vec::new(), Vec::new());
+    for (number, cone) in cones.iter().enumerate() {
+        match *cone {
+            Cone::Planar { mu, bound } if dimension == 2 => (coefficients.push(mu), bounds.push(bound)),
+            Cone::Coulomb { mu, bound } if dimension == 3 => (coefficients.push(mu), bounds.push(bound)),
+            _ => {
+                let reason = format!("it has the law {cone:?} among others");
+                return Err(FclibError::Unsupported { number, reason });
+            }
+        };
+    }
+    Ok((dimension, coefficients, bounds))
 }
 
 fn push_reals(group: &mut GroupBuilder, name: &str, values: &[f64]) {
@@ -390,6 +430,7 @@ mod tests {
         (0..3).for_each(|i| problem.push_mass(i, i, 2.0 + i as f64));
         problem.force_mut().copy_from_slice(&[-6.0, 0.0, 1.0]);
         problem.push_contact(Cone::planar(0.5), [vec![(0, 1.0), (2, 0.2)], vec![(1, 1.0)]], [0.1, 0.2]);
+        problem.push_contact(Cone::Planar { mu: 0.0, bound: 0.3 }, [vec![], vec![(2, 1.0)]], [0.0, 0.2]);
         problem.push_joint([(1, 1.0), (2, -1.0)], 0.7);
         problem
     }

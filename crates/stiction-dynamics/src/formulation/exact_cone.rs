@@ -112,23 +112,38 @@ impl ExactCone {
         })
     }
 
-    /// The cone problem that stands for a contact problem: to be saved and solved elsewhere.
-    ///
-    /// # Errors
-    /// [`ContactError`] when friction has more than three tangent rows.
-    pub fn cone_problem(&mut self, problem: &ContactProblem) -> Result<GlobalConeProblem, ContactError> {
-        self.state(problem)?;
-        Ok(self.problem.clone())
+    /// The cone problem that stands for a contact problem, to be saved and solved elsewhere. All its contacts have as many rows: those that a contact or a
+    /// friction element does not have are empty.
+    pub fn cone_problem(&self, problem: &ContactProblem) -> GlobalConeProblem {
+        let mut out = GlobalConeProblem::default();
+        state_motion(problem, &mut out);
+        let contacts = problem.contacts.iter().map(|contact| &contact.tangents);
+        let tangents = contacts.chain(problem.friction.iter().map(|element| &element.tangents));
+        let tangent_count = tangents.map(|tangents| tangents.len()).max().unwrap_or(0).max(1);
+        let cone = |mu: f64, bound: f64, axes: [f64; 3]| match tangent_count {
+            1 => Cone::Planar { mu, bound },
+            2 if axes == [1.0; 3] => Cone::Coulomb { mu, bound },
+            _ => Cone::Ellipsoid { mu, bound, semi_axes: axes },
+        };
+        let empty = Row::new();
+        let mut push = |cone: Cone, normal: &Row, normal_bias: f64, tangents: &Tangents, tangent_bias: [f64; 3]| {
+            let rows = std::iter::once(normal).chain(tangents).chain(std::iter::repeat(&empty)).take(cone.row_count());
+            let bias = std::iter::once(normal_bias).chain(tangent_bias).take(cone.row_count());
+            out.push_contact(cone, rows.map(|row| row.entries().iter().copied()), bias);
+        };
+        for contact in &problem.contacts {
+            let cone = cone(contact.mu, contact.extra_bound, contact.friction_axes);
+            push(cone, &contact.normal, contact.normal_bias, &contact.tangents, contact.tangent_bias);
+        }
+        for element in &problem.friction {
+            push(cone(0.0, element.bound, [1.0; 3]), &empty, 0.0, &element.tangents, element.tangent_bias);
+        }
+        out
     }
 
-    fn state(&mut self, problem: &ContactProblem) -> Result<(), ContactError> {
+    fn state(&mut self, problem: &ContactProblem) {
         let out = &mut self.problem;
-        out.clear(problem.free_motion.len());
-        problem.inertia.for_each_entry(|row, column, value| out.push_mass(row, column, value));
-        problem.inertia.apply(&problem.free_motion, out.force_mut());
-        for joint in &problem.joints {
-            out.push_joint(joint.row.entries().iter().copied(), joint.bias);
-        }
+        state_motion(problem, out);
         for contact in &problem.contacts {
             let (mu, bound) = (contact.mu, contact.extra_bound);
             let tangents: &[Row] = if has_friction(mu, bound) { &contact.tangents } else { &[] };
@@ -151,7 +166,6 @@ impl ExactCone {
             let bias = element.tangent_bias.into_iter().take(rows);
             out.push_contact(cone, element.tangents.iter().map(|row| row.entries().iter().copied()), bias);
         }
-        Ok(())
     }
 
     /// Solves a contact problem whose inertia is factored.
@@ -169,7 +183,7 @@ impl ExactCone {
         self.pushed.clear();
         self.pushed.extend_from_slice(&problem.free_motion);
         if !(problem.contacts.is_empty() && problem.friction.is_empty()) {
-            self.state(problem)?;
+            self.state(problem);
             self.recall(problem);
             let share = self.free_rate_share(&problem.free_motion);
             let settings = ConeSettings {
@@ -280,6 +294,16 @@ impl ExactCone {
         self.memory.extend(elements.map(|(element, &[x, y, z])| (Name::Element(element.id), [x, y, z, 0.0])));
         self.memory.sort_unstable_by_key(|(name, _)| *name);
         self.joint_memory.extend_from_slice(&solution.joints);
+    }
+}
+
+/// Writes masses, free motion and joints.
+fn state_motion(problem: &ContactProblem, out: &mut GlobalConeProblem) {
+    out.clear(problem.free_motion.len());
+    problem.inertia.for_each_entry(|row, column, value| out.push_mass(row, column, value));
+    problem.inertia.apply(&problem.free_motion, out.force_mut());
+    for joint in &problem.joints {
+        out.push_joint(joint.row.entries().iter().copied(), joint.bias);
     }
 }
 
