@@ -66,7 +66,9 @@ fn violation(problem: &ContactProblem, solution: &ContactSolution) -> f64 {
 #[test]
 fn families_are_solved_to_the_tolerance() {
     let judge = |name: &str, problem: ContactProblem| {
-        let solution = solve(&mut cone(), &problem);
+        let settings = ExactConeSettings { tolerance: Some(1e-11), ..Default::default() };
+        let mut solver = ContactSolver::new(ContactMethod::Cone(settings)).unwrap();
+        let solution = solve(&mut solver, &problem);
         assert!(solution.report.is_solved(), "{name}: {:?}", solution.report);
         let violation = violation(&problem, &solution);
         // The solver judges by the root of the sum of squares over all contacts, this by the worst one, in a scale of its own.

@@ -8,13 +8,17 @@
 //! tangent, and acts against the sliding velocity. The [`ConeSolver`] splits the problem into islands and solves each by the method that suits it.
 //! Of its answer only the impulses of the contacts are taken; motion and joint impulses follow from them by one sparse solve, so that joints
 //! hold to rounding.
+//!
+//! Few contacts on a mechanism are solved without its joints: these are eliminated first, exactly and with all their redundancies, as by the other
+//! formulations, and a [`LocalConeProblem`] is left.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stiction_solve::SolveStatus;
 use stiction_solve::cone::residual::ZERO_OFFSET;
-use stiction_solve::cone::{Cone, ConeSettings, ConeSolver, GlobalConeProblem};
+use stiction_solve::cone::{Cone, ConeReport, ConeSettings, ConeSolver, GlobalConeProblem, LocalConeProblem};
+use stiction_solve::{SolveReport, SolveStatus};
 
+use super::rows::Rows;
 use crate::constrained_motion::ConstrainedMotion;
 use crate::contact::Tangents;
 use crate::joint_residual::joint_residual;
@@ -22,6 +26,9 @@ use crate::{ContactError, ContactId, ContactImpulse, ContactProblem, ContactSolu
 
 /// Contacts up to which the smaller tolerance is the default.
 const FEW_CONTACTS: usize = 200;
+
+/// Rows of contacts and friction up to which joints are eliminated first. Each row costs one solve with the joints, and the matrix that is left is dense.
+const CONDENSED_ROWS: usize = 96;
 
 /// Settings of the exact cone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -73,6 +80,12 @@ pub struct ExactCone {
     problem: GlobalConeProblem,
     solver: ConeSolver,
     joints: ConstrainedMotion,
+    // Rows of contacts and friction, and what is left of them without joints.
+    rows: Rows,
+    local: LocalConeProblem,
+    delassus: Vec<f64>,
+    free_rates: Vec<f64>,
+    impulses: Vec<f64>,
     /// Impulses of the last solution, sorted by their contact or friction element.
     memory: Vec<(Name, [f64; 4])>,
     joint_memory: Vec<f64>,
@@ -104,6 +117,11 @@ impl ExactCone {
             problem: GlobalConeProblem::default(),
             solver: ConeSolver::default(),
             joints: ConstrainedMotion::default(),
+            rows: Rows::default(),
+            local: LocalConeProblem::default(),
+            delassus: Vec::new(),
+            free_rates: Vec::new(),
+            impulses: Vec::new(),
             memory: Vec::new(),
             joint_memory: Vec::new(),
             start: Vec::new(),
@@ -174,73 +192,44 @@ impl ExactCone {
     /// [`ContactError`] when a number is not finite or the inertia is singular. A problem that was not solved is not an error but a status of the
     /// report.
     pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
-        self.joints.factor(problem)?;
         let [aim, accepted] = self.settings.tolerances(problem.contacts.len());
+        self.state(problem);
+        self.recall(problem);
+        let row_count = self.problem.contact_bias().len();
+        let is_condensed = !problem.joints.is_empty() && row_count <= CONDENSED_ROWS;
+        let share = self.free_rate_share(&problem.free_motion);
+        let settings = ConeSettings {
+            tolerance: aim / share,
+            sweep_limit: self.settings.sweep_limit,
+            newton_limit: self.settings.newton_limit,
+            interior_limit: self.settings.interior_limit,
+            ..Default::default()
+        };
+        self.impulses.clear();
         let report = &mut solution.report;
-        (report.status, report.residual, report.iterations, report.size) = (SolveStatus::Solved, 0.0, 0, 0);
-        solution.contacts.clear();
-        solution.friction.clear();
-        self.pushed.clear();
-        self.pushed.extend_from_slice(&problem.free_motion);
-        if !(problem.contacts.is_empty() && problem.friction.is_empty()) {
-            self.state(problem);
-            self.recall(problem);
-            let share = self.free_rate_share(&problem.free_motion);
-            let settings = ConeSettings {
-                tolerance: aim / share,
-                sweep_limit: self.settings.sweep_limit,
-                newton_limit: self.settings.newton_limit,
-                interior_limit: self.settings.interior_limit,
-                ..Default::default()
-            };
-            let start = (!self.memory.is_empty()).then_some((&self.start[..], &self.joint_memory[..]));
-            let answer = self.solver.solve_global(&self.problem, &settings, start)?;
-            report.residual = answer.report.errors.scaled * share;
-            report.iterations = answer.report.iterations();
-            report.size = self.problem.contact_bias().len();
-            report.status = match answer.report.status {
-                SolveStatus::NoSolution => SolveStatus::NoSolution,
-                // What rounding keeps from the aim may still be accepted.
-                _ if report.residual <= accepted => SolveStatus::Solved,
-                status => status,
-            };
-
-            let mut left = &answer.impulses[..];
-            let mut take = |count: usize| {
-                let mut impulse = [0.0; 4];
-                let (own, rest) = left.split_at(count);
-                impulse[..count].copy_from_slice(own);
-                left = rest;
-                impulse
-            };
-            let mut cones = self.problem.cones().iter();
-            for contact in &problem.contacts {
-                let [normal, tangent @ ..] = take(cones.next().map_or(0, Cone::row_count));
-                solution.contacts.push(ContactImpulse { id: contact.id, normal, tangent });
-            }
-            for element in &problem.friction {
-                let [x, y, z, _] = take(element.tangents.len());
-                solution.friction.push([x, y, z]);
-            }
-
-            // W⁻¹ Hᵀ r, by rows that answered to it.
-            self.start.clear();
-            self.start.resize(problem.free_motion.len(), 0.0);
-            for (contact, impulse) in problem.contacts.iter().zip(&solution.contacts) {
-                contact.normal.add_to(impulse.normal, &mut self.start);
-                add_tangents(&contact.tangents, &impulse.tangent, &mut self.start);
-            }
-            for (element, impulse) in problem.friction.iter().zip(&solution.friction) {
-                add_tangents(&element.tangents, impulse, &mut self.start);
-            }
-            problem.inertia.solve_in_place(&mut self.start);
-            self.pushed.iter_mut().zip(&self.start).for_each(|(u, change)| *u += change);
+        (report.status, report.residual, report.iterations, report.size) = (SolveStatus::Solved, 0.0, 0, row_count);
+        if is_condensed {
+            self.condense(problem)?;
+        } else {
+            self.joints.factor(problem)?;
         }
-        self.joints.constrain(problem, &self.pushed);
-        solution.motion.clear();
-        solution.motion.extend_from_slice(self.joints.motion());
-        solution.joints.clear();
-        solution.joints.extend_from_slice(self.joints.joint_impulses());
+        if row_count > 0 {
+            let start = (!self.memory.is_empty()).then_some(&self.start[..]);
+            let answer = if is_condensed {
+                self.solver.solve_local(&self.local, &settings, start)
+            } else {
+                let start = start.map(|contacts| (contacts, &self.joint_memory[..]));
+                self.solver.solve_global(&self.problem, &settings, start)?
+            };
+            self.impulses.extend_from_slice(&answer.impulses);
+            write_report(&answer.report, share, accepted, &mut solution.report);
+        }
+        self.write_impulses(problem, solution);
+        if is_condensed {
+            self.rows.recover(&self.impulses, solution);
+        } else {
+            self.move_by(problem, solution);
+        }
 
         let residual = joint_residual(problem, solution, &mut self.judge_workspace);
         if residual > solution.report.residual {
@@ -251,6 +240,64 @@ impl ExactCone {
         }
         self.remember(problem, solution);
         Ok(())
+    }
+
+    /// Eliminates the joints, and states what is left as a local problem.
+    fn condense(&mut self, problem: &ContactProblem) -> Result<(), ContactError> {
+        let (contacts, bias) = (self.problem.contacts(), self.problem.contact_bias());
+        self.rows.begin();
+        bias.iter().enumerate().for_each(|(row, &bias)| self.rows.push_entries(contacts.row(row), bias));
+        self.rows.condense(problem, &mut self.delassus, &mut self.free_rates)?;
+        let (mut cones, mut matrix, mut offset) = std::mem::take(&mut self.local).into_parts();
+        cones.clear();
+        cones.extend_from_slice(self.problem.cones());
+        let size = bias.len();
+        matrix.clear(size);
+        for row in 0..size {
+            matrix.push_row((0..size).map(|column| (column, self.delassus[column * size + row])));
+        }
+        offset.clone_from(&self.free_rates);
+        self.local = LocalConeProblem::new(cones, matrix, offset)?;
+        Ok(())
+    }
+
+    /// From impulses by row to those of contacts and friction elements.
+    fn write_impulses(&self, problem: &ContactProblem, solution: &mut ContactSolution) {
+        let mut left = &self.impulses[..];
+        let mut take = |count: usize| {
+            let mut impulse = [0.0; 4];
+            let (own, rest) = left.split_at(count);
+            impulse[..count].copy_from_slice(own);
+            left = rest;
+            impulse
+        };
+        let mut cones = self.problem.cones().iter();
+        solution.contacts.clear();
+        for contact in &problem.contacts {
+            let [normal, tangent @ ..] = take(cones.next().map_or(0, Cone::row_count));
+            solution.contacts.push(ContactImpulse { id: contact.id, normal, tangent });
+        }
+        solution.friction.clear();
+        for element in &problem.friction {
+            let [x, y, z, _] = take(element.tangents.len());
+            solution.friction.push([x, y, z]);
+        }
+    }
+
+    /// The motion that follows from the impulses of contacts and friction, with the joints that hold it.
+    fn move_by(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) {
+        // Hᵀ r, then u_free + W⁻¹ Hᵀ r.
+        self.pushed.clear();
+        self.pushed.resize(problem.free_motion.len(), 0.0);
+        let contacts = self.problem.contacts();
+        self.impulses.iter().enumerate().for_each(|(row, &r)| contacts.add_row_to(row, r, &mut self.pushed));
+        problem.inertia.solve_in_place(&mut self.pushed);
+        self.pushed.iter_mut().zip(&problem.free_motion).for_each(|(u, free)| *u += free);
+        self.joints.constrain(problem, &self.pushed);
+        solution.motion.clear();
+        solution.motion.extend_from_slice(self.joints.motion());
+        solution.joints.clear();
+        solution.joints.extend_from_slice(self.joints.joint_impulses());
     }
 
     /// The free rates $q$ beside the terms that they sum, $\lVert q \rVert / \lVert |H| |u_\text{free}| + |b| \rVert$. The solver measures by $q$; where that is what the terms
@@ -311,6 +358,14 @@ fn has_friction(mu: f64, bound: f64) -> bool {
     mu > 0.0 || bound > 0.0
 }
 
-fn add_tangents(tangents: &Tangents, impulse: &[f64; 3], out: &mut [f64]) {
-    tangents.iter().zip(impulse).filter(|(_, value)| **value != 0.0).for_each(|(row, &value)| row.add_to(value, out));
+/// What a cone solver says of its answer, in our measure.
+fn write_report(found: &ConeReport, share: f64, accepted: f64, report: &mut SolveReport) {
+    report.residual = found.errors.scaled * share;
+    report.iterations = found.iterations();
+    report.status = match found.status {
+        SolveStatus::NoSolution => SolveStatus::NoSolution,
+        // What rounding keeps from the aim may still be accepted.
+        _ if report.residual <= accepted => SolveStatus::Solved,
+        status => status,
+    };
 }

@@ -39,7 +39,11 @@ impl Rows {
     }
 
     pub fn push(&mut self, row: &Row, bias: f64) {
-        self.entries.extend_from_slice(row.entries());
+        self.push_entries(row.entries(), bias);
+    }
+
+    pub fn push_entries(&mut self, entries: &[(usize, f64)], bias: f64) {
+        self.entries.extend_from_slice(entries);
         self.starts.push(self.entries.len());
         self.biases.push(bias);
     }

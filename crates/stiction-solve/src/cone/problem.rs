@@ -45,6 +45,11 @@ impl LocalConeProblem {
         Ok(Self { cones, matrix, offset })
     }
 
+    /// Its parts, so that their memory can be filled anew.
+    pub fn into_parts(self) -> (Vec<Cone>, SparseRows, Vec<f64>) {
+        (self.cones, self.matrix, self.offset)
+    }
+
     /// The cones, in the order of their rows.
     pub fn cones(&self) -> &[Cone] {
         &self.cones
