@@ -231,6 +231,7 @@ impl<const D: usize, const B: usize> BodySpace<D, B> {
         }
     }
 
+    #[inline(always)]
     fn update_velocity(&mut self, r: &[[f64; D]]) {
         self.velocity.clear();
         if self.couplings.is_empty() {
@@ -323,6 +324,43 @@ impl<const D: usize, const B: usize> BodySpace<D, B> {
         self.is_analysed = true;
     }
 
+    /// A step of Newton's method.
+    #[inline(always)]
+    fn step_here(&mut self, a: &[Small<D>], b: &[Small<D>], f: &[[f64; D]], dr: &mut [[f64; D]]) -> bool {
+        self.eliminated.clear();
+        for i in 0..self.laws.len() {
+            let Some(inverse) = inverse(&b[i]) else { return false };
+            let mut c = [[0.0; D]; D];
+            super::block_lu::add_product(&mut c, &inverse, &a[i]);
+            self.eliminated.push((c, apply(&inverse, &f[i])));
+        }
+        self.assemble();
+        if !self.lu.factor_here() {
+            return false;
+        }
+        self.velocity.clear();
+        self.velocity.resize(self.mass.len(), [0.0; B]);
+        for i in 0..self.laws.len() {
+            let g = self.eliminated[i].1.map(|g| -g);
+            for block in self.starts[i]..self.starts[i + 1] {
+                add_rows(&mut self.velocity[self.bodies[block] as usize], &self.rows[block], &g);
+            }
+        }
+        self.lu.solve(&mut self.velocity);
+        for i in 0..self.laws.len() {
+            let (c, g) = &self.eliminated[i];
+            let mut du = [0.0; D];
+            for block in self.starts[i]..self.starts[i + 1] {
+                let (h, v) = (&self.rows[block], &self.velocity[self.bodies[block] as usize]);
+                (0..D).for_each(|k| du[k] += dot(&h[k], v));
+            }
+            for k in 0..D {
+                dr[i][k] = -g[k] - dot(&c[k], &du);
+            }
+        }
+        dr.as_flattened().iter().all(|x| x.is_finite())
+    }
+
     /// Assembles Newton's matrix.
     #[inline(always)]
     fn assemble(&mut self) {
@@ -382,8 +420,7 @@ impl<const D: usize, const B: usize> Space<D> for BodySpace<D, B> {
     }
 
     fn rates(&mut self, r: &[[f64; D]], u: &mut [[f64; D]]) {
-        self.update_velocity(r);
-        (0..self.laws.len()).for_each(|i| u[i] = self.rate(i));
+        pulp::Arch::new().dispatch(Rates { space: self, r, u });
     }
 
     fn can_sweep(&self) -> bool {
@@ -408,38 +445,7 @@ impl<const D: usize, const B: usize> Space<D> for BodySpace<D, B> {
         if !self.is_analysed {
             self.analyse();
         }
-        self.eliminated.clear();
-        for i in 0..self.laws.len() {
-            let Some(inverse) = inverse(&b[i]) else { return false };
-            let mut c = [[0.0; D]; D];
-            super::block_lu::add_product(&mut c, &inverse, &a[i]);
-            self.eliminated.push((c, apply(&inverse, &f[i])));
-        }
-        pulp::Arch::new().dispatch(Assemble { space: self });
-        if !self.lu.factor() {
-            return false;
-        }
-        self.velocity.clear();
-        self.velocity.resize(self.mass.len(), [0.0; B]);
-        for i in 0..self.laws.len() {
-            let g = self.eliminated[i].1.map(|g| -g);
-            for block in self.starts[i]..self.starts[i + 1] {
-                add_rows(&mut self.velocity[self.bodies[block] as usize], &self.rows[block], &g);
-            }
-        }
-        self.lu.solve(&mut self.velocity);
-        for i in 0..self.laws.len() {
-            let (c, g) = &self.eliminated[i];
-            let mut du = [0.0; D];
-            for block in self.starts[i]..self.starts[i + 1] {
-                let (h, v) = (&self.rows[block], &self.velocity[self.bodies[block] as usize]);
-                (0..D).for_each(|k| du[k] += dot(&h[k], v));
-            }
-            for k in 0..D {
-                dr[i][k] = -g[k] - dot(&c[k], &du);
-            }
-        }
-        dr.as_flattened().iter().all(|x| x.is_finite())
+        pulp::Arch::new().dispatch(Step { space: self, a, b, f, dr })
     }
 }
 
@@ -461,17 +467,38 @@ impl<const D: usize, const B: usize> pulp::NullaryFnOnce for Sweep<'_, D, B> {
     }
 }
 
-/// The assembly of Newton's matrix, likewise.
-struct Assemble<'a, const D: usize, const B: usize> {
+/// Rates, likewise.
+struct Rates<'a, const D: usize, const B: usize> {
     space: &'a mut BodySpace<D, B>,
+    r: &'a [[f64; D]],
+    u: &'a mut [[f64; D]],
 }
 
-impl<const D: usize, const B: usize> pulp::NullaryFnOnce for Assemble<'_, D, B> {
+impl<const D: usize, const B: usize> pulp::NullaryFnOnce for Rates<'_, D, B> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        self.space.assemble();
+        self.space.update_velocity(self.r);
+        (0..self.space.laws.len()).for_each(|i| self.u[i] = self.space.rate(i));
+    }
+}
+
+/// A step of Newton's method, likewise.
+struct Step<'a, const D: usize, const B: usize> {
+    space: &'a mut BodySpace<D, B>,
+    a: &'a [Small<D>],
+    b: &'a [Small<D>],
+    f: &'a [[f64; D]],
+    dr: &'a mut [[f64; D]],
+}
+
+impl<const D: usize, const B: usize> pulp::NullaryFnOnce for Step<'_, D, B> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn call(self) -> bool {
+        self.space.step_here(self.a, self.b, self.f, self.dr)
     }
 }
 

@@ -31,7 +31,7 @@ const FEW_SHORT_STEPS: usize = 8;
 const MANY_SHORT_STEPS: usize = 25;
 
 /// Sweeps that cost as much as the steps that Newton's method usually needs, if both grew with the number of contacts.
-const SWEEPS_PER_NEWTON: f64 = 150.0;
+const SWEEPS_PER_NEWTON: f64 = 60.0;
 
 /// Factors on $1 / W_{ii}$ that are tried last, each with a first $\varepsilon$.
 const LAST_SCALES: [(f64, f64); 3] = [(1.0, 1e-6), (10.0, FIRST_EPSILON), (100.0, FIRST_EPSILON)];
