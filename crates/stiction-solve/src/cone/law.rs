@@ -194,7 +194,7 @@ pub(crate) fn tangent_norm<const D: usize>(x: &[f64; D]) -> f64 {
 #[inline(always)]
 pub(crate) fn project<const D: usize>(x: &[f64; D], mu: f64) -> [f64; D] {
     let length = tangent_norm(x);
-    if length <= mu * x[0] {
+    if x[0] >= 0.0 && length <= mu * x[0] {
         return *x;
     }
     // Inside the polar cone the nearest point is the apex.
@@ -222,6 +222,7 @@ mod tests {
         // Without friction the cone is the half-line.
         assert_eq!(project(&[2.0, 3.0, 4.0], 0.0), [2.0, 0.0, 0.0]);
         assert_eq!(project(&[-2.0, 3.0, 4.0], 0.0), [0.0; 3]);
+        assert_eq!(project(&[-2.0, 0.0, 0.0], 0.0), [0.0; 3], "on the axis of a cone that is a line");
         assert_eq!(project(&[0.0, 2.0], 1.0), [1.0, 1.0]);
     }
 
