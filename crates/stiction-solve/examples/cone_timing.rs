@@ -11,7 +11,7 @@ use stiction_solve::fclib::{self, FclibProblem};
 fn describe(solution: &ConeSolution) -> String {
     let report = &solution.report;
     let mut text = String::new();
-    for stage in report.stages.iter().take(12) {
+    for stage in report.stages.iter().take(20) {
         let letter = match stage.method {
             ConeMethod::OneContact => '1',
             ConeMethod::GaussSeidel => 'G',

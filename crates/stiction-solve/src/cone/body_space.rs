@@ -40,6 +40,9 @@ pub(crate) struct BodySpace<const D: usize, const B: usize> {
     coupling_places: Vec<Place>,
     is_analysed: bool,
     eliminated: Vec<(Small<D>, [f64; D])>,
+    /// A column of $M^{-1} H^T$, and the blocks of an explicit matrix.
+    column: Vec<[f64; B]>,
+    condensed: Vec<Small<D>>,
 }
 
 impl<const D: usize, const B: usize> BodySpace<D, B> {
@@ -160,14 +163,13 @@ impl<const D: usize, const B: usize> BodySpace<D, B> {
         }
         self.free_velocity.extend_from_slice(&self.force);
         self.mass_lu.solve(&mut self.free_velocity);
-        let mut column = vec![[0.0; B]; self.mass.len()];
         for i in 0..self.laws.len() {
             let mut w = [[0.0; D]; D];
             for l in 0..D {
-                self.response(i, l, &mut column);
+                self.respond(i, l);
                 for k in 0..D {
                     for block in self.starts[i]..self.starts[i + 1] {
-                        w[k][l] += dot(&self.rows[block][k], &column[self.bodies[block] as usize]);
+                        w[k][l] += dot(&self.rows[block][k], &self.column[self.bodies[block] as usize]);
                     }
                 }
             }
@@ -177,36 +179,37 @@ impl<const D: usize, const B: usize> BodySpace<D, B> {
         true
     }
 
-    /// Writes $M^{-1} H^T$ of one row of a contact.
-    fn response(&mut self, i: usize, row: usize, column: &mut [[f64; B]]) {
-        column.fill([0.0; B]);
+    /// Writes $M^{-1} H^T$ of one row of a contact into `column`.
+    fn respond(&mut self, i: usize, row: usize) {
+        self.column.clear();
+        self.column.resize(self.mass.len(), [0.0; B]);
         for block in self.starts[i]..self.starts[i + 1] {
-            column[self.bodies[block] as usize] = self.rows[block][row];
+            self.column[self.bodies[block] as usize] = self.rows[block][row];
         }
         if self.couplings.is_empty() {
             for block in self.starts[i]..self.starts[i + 1] {
                 let body = self.bodies[block] as usize;
-                column[body] = apply(&self.inverse_mass[body], &column[body]);
+                self.column[body] = apply(&self.inverse_mass[body], &self.column[body]);
             }
         } else {
-            self.mass_lu.solve(column);
+            self.mass_lu.solve(&mut self.column);
         }
     }
 
     /// Writes the same problem with an explicit matrix, $W = H M^{-1} H^T$.
     pub fn condense(&mut self, space: &mut super::contact_space::ContactSpace<D>) {
         let count = self.laws.len();
-        let mut column = vec![[0.0; B]; self.mass.len()];
         // Column by column; then the blocks are handed over by rows.
-        let mut blocks = vec![[[0.0; D]; D]; count * count];
+        self.condensed.clear();
+        self.condensed.resize(count * count, [[0.0; D]; D]);
         for j in 0..count {
             for l in 0..D {
-                self.response(j, l, &mut column);
+                self.respond(j, l);
                 for i in 0..count {
                     for block in self.starts[i]..self.starts[i + 1] {
-                        let y = &column[self.bodies[block] as usize];
+                        let y = &self.column[self.bodies[block] as usize];
                         for k in 0..D {
-                            blocks[i * count + j][k][l] += dot(&self.rows[block][k], y);
+                            self.condensed[i * count + j][k][l] += dot(&self.rows[block][k], y);
                         }
                     }
                 }
@@ -220,9 +223,9 @@ impl<const D: usize, const B: usize> BodySpace<D, B> {
                 (0..D).for_each(|k| offset[k] += dot(&self.rows[block][k], v));
             }
             space.push_contact(self.laws[i], offset);
-            *space.diagonal_mut() = blocks[i * count + i];
+            *space.diagonal_mut() = self.condensed[i * count + i];
             for j in 0..count {
-                let block = &blocks[i * count + j];
+                let block = &self.condensed[i * count + j];
                 if j != i && block.as_flattened().iter().any(|&x| x != 0.0) {
                     space.push_block(j, *block);
                 }

@@ -23,6 +23,9 @@ const LAST_EPSILON: f64 = 1e-8;
 /// The $\varepsilon$ with which a point that is nearly a solution is improved.
 const POLISH_EPSILON: f64 = 1e-7;
 
+/// A residual up to this multiple of the target is nearly there.
+const NEAR: f64 = 1e3;
+
 /// Steps without a gain of a tenth after which Newton's method is given up.
 const PATIENCE: usize = 10;
 
@@ -35,6 +38,12 @@ const SWEEPS_PER_NEWTON: f64 = 60.0;
 
 /// Factors on $1 / W_{ii}$ that are tried last, each with a first $\varepsilon$.
 const LAST_SCALES: [(f64, f64); 3] = [(1.0, 1e-6), (10.0, FIRST_EPSILON), (100.0, FIRST_EPSILON)];
+
+/// Runs of the interior-point method: how the shift follows, and whether the start is cold.
+const INTERIOR_RUNS: [(Shift, bool); 3] = [(Shift::Linearised, false), (Shift::Linearised, true), (Shift::Lagged, false)];
+
+/// Sweeps and first $\varepsilon$ of the restarts of Newton's method.
+const RESTARTS: [(usize, f64); 2] = [(20, 1e-4), (150, 1e-3)];
 
 /// First $\alpha$ of proximal points.
 const FIRST_ALPHA: f64 = 1e-2;
@@ -86,10 +95,10 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         if self.newton(target, 1.0, FIRST_EPSILON, FEW_SHORT_STEPS) {
             return true;
         }
-        for shift in [Shift::Linearised, Shift::Lagged] {
+        for (shift, is_cold) in INTERIOR_RUNS {
             self.island.restore(self.space);
             let limit = self.settings.interior_limit;
-            let iterations = interior_point::run(self.space, self.island, target, limit, shift);
+            let iterations = interior_point::run(self.space, self.island, target, limit, shift, is_cold);
             if iterations == 0 {
                 continue;
             }
@@ -97,6 +106,11 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
             if self.log(ConeMethod::InteriorPoint, iterations, target)
                 || self.newton_with(target, FIRST_EPSILON, MANY_SHORT_STEPS)
             {
+                return true;
+            }
+        }
+        for (sweeps, epsilon) in RESTARTS {
+            if self.space.can_sweep() && self.restart(target, sweeps, epsilon) {
                 return true;
             }
         }
@@ -110,6 +124,21 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         self.log(ConeMethod::Proximal, steps, target)
             || self.sweep_to_the_limit(target)
             || self.newton(target, 1.0, FIRST_EPSILON, MANY_SHORT_STEPS)
+    }
+
+    /// Newton's method from another point: that of some sweeps in the opposite order.
+    fn restart(&mut self, target: f64, sweeps: usize, epsilon: f64) -> bool {
+        let Island { r, contacts, alphas, .. } = &mut *self.island;
+        r.fill([0.0; D]);
+        for number in 0..sweeps {
+            self.space.sweep(r, contacts, alphas, number == 0, true);
+        }
+        self.island.measure(self.space);
+        self.log(ConeMethod::GaussSeidel, sweeps, target);
+        let Island { run_rho, rho, .. } = &mut *self.island;
+        run_rho.clear();
+        run_rho.extend_from_slice(rho);
+        self.newton_with(target, epsilon, MANY_SHORT_STEPS)
     }
 
     fn sweep_while_it_pays(&mut self, target: f64, is_warm: bool) -> bool {
@@ -153,7 +182,14 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
             short_step_limit,
         };
         let steps = newton::run(self.space, self.island, target, &run);
-        self.log(ConeMethod::Newton, steps, target)
+        if self.log(ConeMethod::Newton, steps, target) {
+            return true;
+        }
+        if self.island.best_residual > NEAR * target || first_epsilon <= POLISH_EPSILON {
+            return false;
+        }
+        // Nearly there: what is left is at a few contacts that change between sticking and sliding.
+        self.newton(target, 1.0, POLISH_EPSILON, MANY_SHORT_STEPS)
     }
 
     /// Notes a stage; whether the best point is below the target.

@@ -351,7 +351,7 @@ pub fn pile(spheres: usize, tilt: f64, seed: u64) -> GlobalConeProblem {
         let d: [f64; 3] = std::array::from_fn(|k| position[i][k] - position[j][k]);
         let normal = unit(d);
         let arms = (normal.map(|x| -radius[i] * x), normal.map(|x| radius[j] * x));
-        assembly.push_contact((i, arms.0), Some((j, arms.1)), normal, 0.0, std::env::var("MU").map_or(0.4, |x| x.parse().unwrap()));
+        assembly.push_contact((i, arms.0), Some((j, arms.1)), normal, 0.0, 0.4);
     }
     for i in 0..spheres {
         for (axis, sign) in walls {
@@ -359,7 +359,7 @@ pub fn pile(spheres: usize, tilt: f64, seed: u64) -> GlobalConeProblem {
             if wall - radius[i] < 0.002 {
                 let mut normal = [0.0; 3];
                 normal[axis] = sign;
-                assembly.push_contact((i, normal.map(|x| -radius[i] * x)), None, normal, 0.0, std::env::var("MUW").map_or(0.4, |x| x.parse().unwrap()));
+                assembly.push_contact((i, normal.map(|x| -radius[i] * x)), None, normal, 0.0, 0.4);
             }
         }
     }
