@@ -332,7 +332,7 @@ impl<const D: usize, const B: usize> BodySpace<D, B> {
     fn step_here(&mut self, a: &[Small<D>], b: &[Small<D>], f: &[[f64; D]], dr: &mut [[f64; D]]) -> bool {
         self.eliminated.clear();
         for i in 0..self.laws.len() {
-            let Some(inverse) = inverse(&b[i]) else { return false };
+            let Some(inverse) = small_inverse(&b[i]) else { return false };
             let mut c = [[0.0; D]; D];
             super::block_lu::add_product(&mut c, &inverse, &a[i]);
             self.eliminated.push((c, apply(&inverse, &f[i])));
@@ -531,4 +531,23 @@ fn add_rows<const D: usize, const B: usize>(v: &mut [f64; B], rows: &[[f64; B]; 
 
 fn add<const N: usize>(target: &mut Block<N>, block: &Block<N>) {
     target.as_flattened_mut().iter_mut().zip(block.as_flattened()).for_each(|(target, x)| *target += x);
+}
+
+/// The inverse of a matrix of one contact: by its cofactors where there are three rows.
+#[inline(always)]
+fn small_inverse<const D: usize>(b: &Small<D>) -> Option<Small<D>> {
+    if D != 3 {
+        return inverse(b);
+    }
+    let mut cofactors = [[0.0; D]; D];
+    for i in 0..D {
+        for j in 0..D {
+            let (r, s, c, d) = ((i + 1) % D, (i + 2) % D, (j + 1) % D, (j + 2) % D);
+            cofactors[j][i] = b[r][c] * b[s][d] - b[r][d] * b[s][c];
+        }
+    }
+    let determinant: f64 = (0..D).map(|k| b[0][k] * cofactors[k][0]).sum();
+    let factor = 1.0 / determinant;
+    cofactors.as_flattened_mut().iter_mut().for_each(|x| *x *= factor);
+    cofactors.as_flattened().iter().all(|x| x.is_finite()).then_some(cofactors)
 }
