@@ -11,7 +11,7 @@ use stiction_solve::fclib::{self, FclibProblem};
 fn describe(solution: &ConeSolution) -> String {
     let report = &solution.report;
     let mut text = String::new();
-    for stage in report.stages.iter().take(12) {
+    for stage in report.stages.iter().take(20) {
         let letter = match stage.method {
             ConeMethod::OneContact => '1',
             ConeMethod::GaussSeidel => 'G',
@@ -87,6 +87,8 @@ fn main() {
             "wall15" => family("wall 15x15", 10, |seed| families::wall(15, 15, seed), &settings),
             "arch" => family("arch30 0.6", 10, |seed| families::arch(30, 0.6, seed), &settings),
             "arch3" => family("arch30 0.3", 10, |seed| families::arch(30, 0.3, seed), &settings),
+            "pile30" => family("pile30", 20, |seed| families::pile(30, 0.3, seed), &settings),
+            "pile60" => family("pile60", 20, |seed| families::pile(60, 0.3, seed), &settings),
             "pile100" => family("pile100", 10, |seed| families::pile(100, 0.3, seed), &settings),
             "pile200" => family("pile200", 10, |seed| families::pile(200, 0.3, seed), &settings),
             "pile200s" => family("pile200 settled", 10, |seed| families::pile(200, 0.0, seed), &settings),

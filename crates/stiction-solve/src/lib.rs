@@ -22,6 +22,8 @@
 //! | the same, to read and to compare with | [`lemke_tableau`] |
 //! | all solutions of a small LCP | [`enumerate`](mod@enumerate) |
 //! | free variables beside complementary ones | [`MixedLcp`], which eliminates them first |
+//! | contacts with exact friction cones | [`cone::ConeSolver`] |
+//! | the same, in files of the field | [`fclib`] |
 //! | sparse linear equations of springs and joints | [`SparseLu`] |
 //!
 //! ```

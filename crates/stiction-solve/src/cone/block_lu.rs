@@ -200,8 +200,9 @@ impl<const N: usize> BlockLu<N> {
         pulp::Arch::new().dispatch(Factor { lu: self })
     }
 
+    /// The same, for a caller that is compiled for the vector units already.
     #[inline(always)]
-    fn factor_here(&mut self) -> bool {
+    pub fn factor_here(&mut self) -> bool {
         for j in 0..self.size {
             let own = self.column_starts[j]..self.column_starts[j + 1];
             for entry in own.clone() {
@@ -235,6 +236,7 @@ impl<const N: usize> BlockLu<N> {
     }
 
     /// Replaces `x` by the solution of the factored system.
+    #[inline(always)]
     pub fn solve(&mut self, x: &mut [[f64; N]]) {
         self.permuted.clear();
         self.permuted.extend(self.order.iter().map(|&row| x[row]));

@@ -40,6 +40,9 @@ pub(crate) struct BodySpace<const D: usize, const B: usize> {
     coupling_places: Vec<Place>,
     is_analysed: bool,
     eliminated: Vec<(Small<D>, [f64; D])>,
+    /// A column of $M^{-1} H^T$, and the blocks of an explicit matrix.
+    column: Vec<[f64; B]>,
+    condensed: Vec<Small<D>>,
 }
 
 impl<const D: usize, const B: usize> BodySpace<D, B> {
@@ -160,14 +163,13 @@ impl<const D: usize, const B: usize> BodySpace<D, B> {
         }
         self.free_velocity.extend_from_slice(&self.force);
         self.mass_lu.solve(&mut self.free_velocity);
-        let mut column = vec![[0.0; B]; self.mass.len()];
         for i in 0..self.laws.len() {
             let mut w = [[0.0; D]; D];
             for l in 0..D {
-                self.response(i, l, &mut column);
+                self.respond(i, l);
                 for k in 0..D {
                     for block in self.starts[i]..self.starts[i + 1] {
-                        w[k][l] += dot(&self.rows[block][k], &column[self.bodies[block] as usize]);
+                        w[k][l] += dot(&self.rows[block][k], &self.column[self.bodies[block] as usize]);
                     }
                 }
             }
@@ -177,36 +179,37 @@ impl<const D: usize, const B: usize> BodySpace<D, B> {
         true
     }
 
-    /// Writes $M^{-1} H^T$ of one row of a contact.
-    fn response(&mut self, i: usize, row: usize, column: &mut [[f64; B]]) {
-        column.fill([0.0; B]);
+    /// Writes $M^{-1} H^T$ of one row of a contact into `column`.
+    fn respond(&mut self, i: usize, row: usize) {
+        self.column.clear();
+        self.column.resize(self.mass.len(), [0.0; B]);
         for block in self.starts[i]..self.starts[i + 1] {
-            column[self.bodies[block] as usize] = self.rows[block][row];
+            self.column[self.bodies[block] as usize] = self.rows[block][row];
         }
         if self.couplings.is_empty() {
             for block in self.starts[i]..self.starts[i + 1] {
                 let body = self.bodies[block] as usize;
-                column[body] = apply(&self.inverse_mass[body], &column[body]);
+                self.column[body] = apply(&self.inverse_mass[body], &self.column[body]);
             }
         } else {
-            self.mass_lu.solve(column);
+            self.mass_lu.solve(&mut self.column);
         }
     }
 
     /// Writes the same problem with an explicit matrix, $W = H M^{-1} H^T$.
     pub fn condense(&mut self, space: &mut super::contact_space::ContactSpace<D>) {
         let count = self.laws.len();
-        let mut column = vec![[0.0; B]; self.mass.len()];
         // Column by column; then the blocks are handed over by rows.
-        let mut blocks = vec![[[0.0; D]; D]; count * count];
+        self.condensed.clear();
+        self.condensed.resize(count * count, [[0.0; D]; D]);
         for j in 0..count {
             for l in 0..D {
-                self.response(j, l, &mut column);
+                self.respond(j, l);
                 for i in 0..count {
                     for block in self.starts[i]..self.starts[i + 1] {
-                        let y = &column[self.bodies[block] as usize];
+                        let y = &self.column[self.bodies[block] as usize];
                         for k in 0..D {
-                            blocks[i * count + j][k][l] += dot(&self.rows[block][k], y);
+                            self.condensed[i * count + j][k][l] += dot(&self.rows[block][k], y);
                         }
                     }
                 }
@@ -220,9 +223,9 @@ impl<const D: usize, const B: usize> BodySpace<D, B> {
                 (0..D).for_each(|k| offset[k] += dot(&self.rows[block][k], v));
             }
             space.push_contact(self.laws[i], offset);
-            *space.diagonal_mut() = blocks[i * count + i];
+            *space.diagonal_mut() = self.condensed[i * count + i];
             for j in 0..count {
-                let block = &blocks[i * count + j];
+                let block = &self.condensed[i * count + j];
                 if j != i && block.as_flattened().iter().any(|&x| x != 0.0) {
                     space.push_block(j, *block);
                 }
@@ -231,6 +234,7 @@ impl<const D: usize, const B: usize> BodySpace<D, B> {
         }
     }
 
+    #[inline(always)]
     fn update_velocity(&mut self, r: &[[f64; D]]) {
         self.velocity.clear();
         if self.couplings.is_empty() {
@@ -323,6 +327,43 @@ impl<const D: usize, const B: usize> BodySpace<D, B> {
         self.is_analysed = true;
     }
 
+    /// A step of Newton's method.
+    #[inline(always)]
+    fn step_here(&mut self, a: &[Small<D>], b: &[Small<D>], f: &[[f64; D]], dr: &mut [[f64; D]]) -> bool {
+        self.eliminated.clear();
+        for i in 0..self.laws.len() {
+            let Some(inverse) = small_inverse(&b[i]) else { return false };
+            let mut c = [[0.0; D]; D];
+            super::block_lu::add_product(&mut c, &inverse, &a[i]);
+            self.eliminated.push((c, apply(&inverse, &f[i])));
+        }
+        self.assemble();
+        if !self.lu.factor_here() {
+            return false;
+        }
+        self.velocity.clear();
+        self.velocity.resize(self.mass.len(), [0.0; B]);
+        for i in 0..self.laws.len() {
+            let g = self.eliminated[i].1.map(|g| -g);
+            for block in self.starts[i]..self.starts[i + 1] {
+                add_rows(&mut self.velocity[self.bodies[block] as usize], &self.rows[block], &g);
+            }
+        }
+        self.lu.solve(&mut self.velocity);
+        for i in 0..self.laws.len() {
+            let (c, g) = &self.eliminated[i];
+            let mut du = [0.0; D];
+            for block in self.starts[i]..self.starts[i + 1] {
+                let (h, v) = (&self.rows[block], &self.velocity[self.bodies[block] as usize]);
+                (0..D).for_each(|k| du[k] += dot(&h[k], v));
+            }
+            for k in 0..D {
+                dr[i][k] = -g[k] - dot(&c[k], &du);
+            }
+        }
+        dr.as_flattened().iter().all(|x| x.is_finite())
+    }
+
     /// Assembles Newton's matrix.
     #[inline(always)]
     fn assemble(&mut self) {
@@ -382,8 +423,7 @@ impl<const D: usize, const B: usize> Space<D> for BodySpace<D, B> {
     }
 
     fn rates(&mut self, r: &[[f64; D]], u: &mut [[f64; D]]) {
-        self.update_velocity(r);
-        (0..self.laws.len()).for_each(|i| u[i] = self.rate(i));
+        pulp::Arch::new().dispatch(Rates { space: self, r, u });
     }
 
     fn can_sweep(&self) -> bool {
@@ -408,38 +448,7 @@ impl<const D: usize, const B: usize> Space<D> for BodySpace<D, B> {
         if !self.is_analysed {
             self.analyse();
         }
-        self.eliminated.clear();
-        for i in 0..self.laws.len() {
-            let Some(inverse) = inverse(&b[i]) else { return false };
-            let mut c = [[0.0; D]; D];
-            super::block_lu::add_product(&mut c, &inverse, &a[i]);
-            self.eliminated.push((c, apply(&inverse, &f[i])));
-        }
-        pulp::Arch::new().dispatch(Assemble { space: self });
-        if !self.lu.factor() {
-            return false;
-        }
-        self.velocity.clear();
-        self.velocity.resize(self.mass.len(), [0.0; B]);
-        for i in 0..self.laws.len() {
-            let g = self.eliminated[i].1.map(|g| -g);
-            for block in self.starts[i]..self.starts[i + 1] {
-                add_rows(&mut self.velocity[self.bodies[block] as usize], &self.rows[block], &g);
-            }
-        }
-        self.lu.solve(&mut self.velocity);
-        for i in 0..self.laws.len() {
-            let (c, g) = &self.eliminated[i];
-            let mut du = [0.0; D];
-            for block in self.starts[i]..self.starts[i + 1] {
-                let (h, v) = (&self.rows[block], &self.velocity[self.bodies[block] as usize]);
-                (0..D).for_each(|k| du[k] += dot(&h[k], v));
-            }
-            for k in 0..D {
-                dr[i][k] = -g[k] - dot(&c[k], &du);
-            }
-        }
-        dr.as_flattened().iter().all(|x| x.is_finite())
+        pulp::Arch::new().dispatch(Step { space: self, a, b, f, dr })
     }
 }
 
@@ -461,17 +470,38 @@ impl<const D: usize, const B: usize> pulp::NullaryFnOnce for Sweep<'_, D, B> {
     }
 }
 
-/// The assembly of Newton's matrix, likewise.
-struct Assemble<'a, const D: usize, const B: usize> {
+/// Rates, likewise.
+struct Rates<'a, const D: usize, const B: usize> {
     space: &'a mut BodySpace<D, B>,
+    r: &'a [[f64; D]],
+    u: &'a mut [[f64; D]],
 }
 
-impl<const D: usize, const B: usize> pulp::NullaryFnOnce for Assemble<'_, D, B> {
+impl<const D: usize, const B: usize> pulp::NullaryFnOnce for Rates<'_, D, B> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        self.space.assemble();
+        self.space.update_velocity(self.r);
+        (0..self.space.laws.len()).for_each(|i| self.u[i] = self.space.rate(i));
+    }
+}
+
+/// A step of Newton's method, likewise.
+struct Step<'a, const D: usize, const B: usize> {
+    space: &'a mut BodySpace<D, B>,
+    a: &'a [Small<D>],
+    b: &'a [Small<D>],
+    f: &'a [[f64; D]],
+    dr: &'a mut [[f64; D]],
+}
+
+impl<const D: usize, const B: usize> pulp::NullaryFnOnce for Step<'_, D, B> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn call(self) -> bool {
+        self.space.step_here(self.a, self.b, self.f, self.dr)
     }
 }
 
@@ -501,4 +531,23 @@ fn add_rows<const D: usize, const B: usize>(v: &mut [f64; B], rows: &[[f64; B]; 
 
 fn add<const N: usize>(target: &mut Block<N>, block: &Block<N>) {
     target.as_flattened_mut().iter_mut().zip(block.as_flattened()).for_each(|(target, x)| *target += x);
+}
+
+/// The inverse of a matrix of one contact: by its cofactors where there are three rows.
+#[inline(always)]
+fn small_inverse<const D: usize>(b: &Small<D>) -> Option<Small<D>> {
+    if D != 3 {
+        return inverse(b);
+    }
+    let mut cofactors = [[0.0; D]; D];
+    for i in 0..D {
+        for j in 0..D {
+            let (r, s, c, d) = ((i + 1) % D, (i + 2) % D, (j + 1) % D, (j + 2) % D);
+            cofactors[j][i] = b[r][c] * b[s][d] - b[r][d] * b[s][c];
+        }
+    }
+    let determinant: f64 = (0..D).map(|k| b[0][k] * cofactors[k][0]).sum();
+    let factor = 1.0 / determinant;
+    cofactors.as_flattened_mut().iter_mut().for_each(|x| *x *= factor);
+    cofactors.as_flattened().iter().all(|x| x.is_finite()).then_some(cofactors)
 }

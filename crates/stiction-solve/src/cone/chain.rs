@@ -23,6 +23,12 @@ const LAST_EPSILON: f64 = 1e-8;
 /// The $\varepsilon$ with which a point that is nearly a solution is improved.
 const POLISH_EPSILON: f64 = 1e-7;
 
+/// Factors on $1 / W_{ii}$ and first $\varepsilon$ with which that is tried.
+const POLISH_SCALES: [(f64, f64); 4] = [(1.0, POLISH_EPSILON), (1.0, 1e-3), (10.0, 1e-2), (100.0, 1e-2)];
+
+/// A residual up to this multiple of the target is nearly there.
+const NEAR: f64 = 1e3;
+
 /// Steps without a gain of a tenth after which Newton's method is given up.
 const PATIENCE: usize = 10;
 
@@ -31,10 +37,17 @@ const FEW_SHORT_STEPS: usize = 8;
 const MANY_SHORT_STEPS: usize = 25;
 
 /// Sweeps that cost as much as the steps that Newton's method usually needs, if both grew with the number of contacts.
-const SWEEPS_PER_NEWTON: f64 = 150.0;
+const SWEEPS_PER_NEWTON: f64 = 60.0;
 
 /// Factors on $1 / W_{ii}$ that are tried last, each with a first $\varepsilon$.
 const LAST_SCALES: [(f64, f64); 3] = [(1.0, 1e-6), (10.0, FIRST_EPSILON), (100.0, FIRST_EPSILON)];
+
+/// Runs of the interior-point method: how the shift follows, and whether the start is cold.
+const INTERIOR_RUNS: [(Shift, bool); 3] =
+    [(Shift::Linearised, false), (Shift::Linearised, true), (Shift::Lagged, false)];
+
+/// Sweeps and first $\varepsilon$ of the restarts of Newton's method.
+const RESTARTS: [(usize, f64); 2] = [(20, 1e-4), (150, 1e-3)];
 
 /// First $\alpha$ of proximal points.
 const FIRST_ALPHA: f64 = 1e-2;
@@ -61,10 +74,7 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
 
     /// Goes on from the best point to a smaller target.
     pub fn improve(&mut self, target: f64) {
-        let is_done = self.newton(target, 1.0, LAST_EPSILON, MANY_SHORT_STEPS)
-            || self.newton(target, 1.0, POLISH_EPSILON, MANY_SHORT_STEPS)
-            || self.newton(target, 10.0, POLISH_EPSILON, MANY_SHORT_STEPS);
-        if !is_done {
+        if !self.newton(target, 1.0, LAST_EPSILON, MANY_SHORT_STEPS) {
             self.sweep_to_the_limit(target);
         }
         self.island.r.copy_from_slice(&self.island.best);
@@ -86,10 +96,10 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         if self.newton(target, 1.0, FIRST_EPSILON, FEW_SHORT_STEPS) {
             return true;
         }
-        for shift in [Shift::Linearised, Shift::Lagged] {
+        for (shift, is_cold) in INTERIOR_RUNS {
             self.island.restore(self.space);
             let limit = self.settings.interior_limit;
-            let iterations = interior_point::run(self.space, self.island, target, limit, shift);
+            let iterations = interior_point::run(self.space, self.island, target, limit, shift, is_cold);
             if iterations == 0 {
                 continue;
             }
@@ -97,6 +107,11 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
             if self.log(ConeMethod::InteriorPoint, iterations, target)
                 || self.newton_with(target, FIRST_EPSILON, MANY_SHORT_STEPS)
             {
+                return true;
+            }
+        }
+        for (sweeps, epsilon) in RESTARTS {
+            if self.space.can_sweep() && self.restart(target, sweeps, epsilon) {
                 return true;
             }
         }
@@ -110,6 +125,19 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         self.log(ConeMethod::Proximal, steps, target)
             || self.sweep_to_the_limit(target)
             || self.newton(target, 1.0, FIRST_EPSILON, MANY_SHORT_STEPS)
+    }
+
+    /// Newton's method from another point: that of some sweeps in the opposite order.
+    fn restart(&mut self, target: f64, sweeps: usize, epsilon: f64) -> bool {
+        let Island { r, contacts, alphas, .. } = &mut *self.island;
+        r.fill([0.0; D]);
+        for number in 0..sweeps {
+            self.space.sweep(r, contacts, alphas, number == 0, true);
+        }
+        self.island.measure(self.space);
+        self.log(ConeMethod::GaussSeidel, sweeps, target);
+        self.set_scales(1.0);
+        self.newton_with(target, epsilon, MANY_SHORT_STEPS)
     }
 
     fn sweep_while_it_pays(&mut self, target: f64, is_warm: bool) -> bool {
@@ -137,14 +165,39 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
     /// Newton's method from the best point.
     fn newton(&mut self, target: f64, factor: f64, first_epsilon: f64, short_step_limit: usize) -> bool {
         self.island.restore(self.space);
-        let Island { run_rho, rho, .. } = &mut *self.island;
-        run_rho.clear();
-        run_rho.extend(rho.iter().map(|rho| factor * rho));
+        self.set_scales(factor);
         self.newton_with(target, first_epsilon, short_step_limit)
     }
 
-    /// Newton's method from the point and with the scales that stand in the island.
+    /// Newton's method from the point and with the scales that stand in the island; more than once where it comes near.
     fn newton_with(&mut self, target: f64, first_epsilon: f64, short_step_limit: usize) -> bool {
+        if self.newton_once(target, first_epsilon, short_step_limit) {
+            return true;
+        }
+        if self.island.best_residual > NEAR * target {
+            return false;
+        }
+        // Nearly there: what is left is at a few contacts that change between sticking and sliding. The same scales, then others.
+        self.island.restore(self.space);
+        if self.newton_once(target, POLISH_EPSILON, MANY_SHORT_STEPS) {
+            return true;
+        }
+        POLISH_SCALES.iter().any(|&(factor, epsilon)| {
+            self.island.restore(self.space);
+            self.set_scales(factor);
+            self.newton_once(target, epsilon, MANY_SHORT_STEPS)
+        })
+    }
+
+    /// Gives Newton's method this multiple of $1 / W_{ii}$ as scales.
+    fn set_scales(&mut self, factor: f64) {
+        let Island { run_rho, rho, .. } = &mut *self.island;
+        run_rho.clear();
+        run_rho.extend(rho.iter().map(|rho| factor * rho));
+    }
+
+    /// One run of Newton's method from the point and with the scales that stand in the island.
+    fn newton_once(&mut self, target: f64, first_epsilon: f64, short_step_limit: usize) -> bool {
         let run = NewtonRun {
             first_epsilon,
             last_epsilon: LAST_EPSILON,

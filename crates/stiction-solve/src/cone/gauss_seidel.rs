@@ -7,7 +7,7 @@ use super::island::Island;
 use super::space::Space;
 
 /// Sweeps between two looks at the residual.
-const BATCH: usize = 10;
+const BATCH: usize = 5;
 
 /// Sweeps until the residual is below `target`, `limit` sweeps are done, or `may_go_on` says no. It is given the change of a sweep as
 /// a rate, the factor by which it falls with each sweep, and the number of sweeps so far. Returns that number.

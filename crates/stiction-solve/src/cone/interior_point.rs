@@ -30,6 +30,9 @@ const JOINT_EPSILON: f64 = 1e-9;
 /// Complementarity relative to the scale of the rates at which it ends.
 const END: f64 = 1e-9;
 
+/// A cold start has all impulses along the normals, and rates of this multiple of those without impulses.
+const FAR: f64 = 10.0;
+
 /// Bounds of the part $\sigma$ of the complementarity that is aimed at.
 const LEAST_CENTRING: f64 = 0.05;
 const MOST_CENTRING: f64 = 0.6;
@@ -103,7 +106,7 @@ impl Shift {
     }
 }
 
-/// Iterates from the point of the island; keeps the best point, and leaves scales for Newton's method in `run_rho`. Returns the number
+/// Iterates from the point of the island, or far from all boundaries (`is_cold`); keeps the best point, and leaves scales for Newton's method in `run_rho`. Returns the number
 /// of iterations, zero when the laws are not cones.
 pub(crate) fn run<const D: usize>(
     space: &mut impl Space<D>,
@@ -111,6 +114,7 @@ pub(crate) fn run<const D: usize>(
     target: f64,
     limit: usize,
     kind: Shift,
+    is_cold: bool,
 ) -> usize {
     let count = space.laws().len();
     if space.laws().iter().any(|law| law.bound > 0.0 || law.kind == LawKind::Friction) {
@@ -142,6 +146,10 @@ pub(crate) fn run<const D: usize>(
                 (1..D).for_each(|k| r[k] *= bound / length);
             }
             slack[0] = (2.0 * law.mu * tangent_norm(u)).max(u[0]).max(0.1 * speed);
+            if is_cold {
+                (*r, slack) = ([0.0; D], [0.0; D]);
+                (r[0], slack[0]) = (FAR * speed * island.rho[i], FAR * speed);
+            }
         }
         island.slack.push(slack);
     }

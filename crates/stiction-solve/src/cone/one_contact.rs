@@ -33,6 +33,9 @@ const ROOT_STEPS: usize = 60;
 /// Relative change of $\alpha$, and value of $\phi$, at which the search ends.
 const ROOT_ROUNDING: f64 = 4.0 * f64::EPSILON;
 
+/// Relative change of $\alpha$ after which one more step is exact to rounding.
+const LAST_CHANGE: f64 = 1e-9;
+
 /// What is computed once from $W$, for solves with many $q$.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OneContact<const D: usize> {
@@ -88,7 +91,7 @@ impl<const D: usize> OneContact<D> {
         }
         if law.bound > 0.0 {
             // Open, or without a normal: the bound is fixed.
-            let r = self.sliding(&self.tangents, q, law.bound, &[0.0; D], alpha);
+            let r = self.sliding(&self.tangents, q, law.bound, &[0.0; D], true, alpha);
             let rate: f64 = q[0] + (1..D).map(|k| self.normal_row[k] * r[k]).sum::<f64>();
             if law.kind == LawKind::Friction || rate >= 0.0 {
                 return r;
@@ -117,7 +120,7 @@ impl<const D: usize> OneContact<D> {
             slope[k] = -law.mu * self.to_normal[k];
         }
         let bound = law.bound - law.mu * q[0] * self.inverse_normal;
-        let mut r = self.sliding(&self.schur, &reduced, bound, &slope, alpha);
+        let mut r = self.sliding(&self.schur, &reduced, bound, &slope, !self.is_regular, alpha);
         r[0] = -q[0] * self.inverse_normal - (1..D).map(|k| self.to_normal[k] * r[k]).sum::<f64>();
         r[0] = r[0].max(0.0);
         // The root is known to rounding; what is left must not put the impulse outside of its cone.
@@ -140,14 +143,20 @@ impl<const D: usize> OneContact<D> {
     }
 
     /// $r_T = -(S + \alpha I)^{-1} q$ with $\alpha = 0$ if $\lVert r_T \rVert$ is then within the bound $b + c \cdot r_T$, otherwise with the $\alpha$ that puts
-    /// it there.
+    /// it there. `may_stick` says that the first was not refused before.
     #[inline(always)]
-    fn sliding(&self, s: &[[f64; D]; D], q: &[f64; D], b: f64, c: &[f64; D], alpha: &mut f64) -> [f64; D] {
+    fn sliding(
+        &self,
+        s: &[[f64; D]; D],
+        q: &[f64; D],
+        b: f64,
+        c: &[f64; D],
+        may_stick: bool,
+        alpha: &mut f64,
+    ) -> [f64; D] {
         let bound_at = |x: &[f64; D]| b + (1..D).map(|k| c[k] * x[k]).sum::<f64>();
         let (mut low, mut high) = (0.0f64, f64::INFINITY);
-        // Sticking, for a bound that is not the normal's.
-        let at_zero = shifted_solve(s, 0.0, q);
-        if let Some(x) = at_zero {
+        if may_stick && let Some(x) = shifted_solve(s, 0.0, q) {
             let x = x.map(|x| -x);
             if tangent_norm(&x) <= bound_at(&x) {
                 return x;
@@ -157,6 +166,7 @@ impl<const D: usize> OneContact<D> {
         let scale = (1..D).map(|k| s[k][k].abs()).sum::<f64>() / (D - 1) as f64;
         let mut a = if *alpha > 0.0 && alpha.is_finite() { *alpha } else { scale };
         let mut best = [0.0; D];
+        let mut is_last = false;
         for _ in 0..ROOT_STEPS {
             let Some(x) = shifted_solve(s, a, q) else {
                 a = if high.is_finite() { 0.5 * (a + high) } else { 2.0 * a + scale };
@@ -169,7 +179,7 @@ impl<const D: usize> OneContact<D> {
                 break;
             }
             let phi = bound / length - 1.0;
-            if phi.abs() <= ROOT_ROUNDING {
+            if phi.abs() <= ROOT_ROUNDING || is_last {
                 break;
             }
             if phi < 0.0 {
@@ -196,6 +206,8 @@ impl<const D: usize> OneContact<D> {
             if (next - a).abs() <= ROOT_ROUNDING * a {
                 break;
             }
+            // Newton's method squares the relative error.
+            is_last = (next - a).abs() <= LAST_CHANGE * a;
             a = next;
         }
         *alpha = a;

@@ -29,7 +29,7 @@ impl Default for ConeSettings {
         Self {
             tolerance: 1e-8,
             unscaled_tolerance: f64::INFINITY,
-            first_sweeps: 20,
+            first_sweeps: 15,
             warm_sweeps: 2,
             sweep_limit: 5000,
             newton_limit: 40,

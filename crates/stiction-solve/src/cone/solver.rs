@@ -1,7 +1,7 @@
 //! The solver of cone problems: islands, the chain of methods on each, and the residual that judges.
 //!
 //! Contacts that share no body, directly or through others, do not know of each other. Each such island is loaded into a
-//! [space](super::space) of its own and solved by the [chain](super::chain). Then the whole is judged from the problem as it was stated, and
+//! `space` of its own and solved by the `chain`. Then the whole is judged from the problem as it was stated, and
 //! where the error is still too large, the islands go on to smaller targets.
 
 use super::body_space::BodySpace;
@@ -34,7 +34,8 @@ const CONDENSED_LIMIT: usize = 100;
 /// // W = 2 I, q = (-4, 3, 4), μ = 0.5: it slides, with r_N = 2 and friction of length 1 against (3, 4).
 /// let matrix = SparseRows::from_triplets(3, 3, &[(0, 0, 2.0), (1, 1, 2.0), (2, 2, 2.0)])?;
 /// let problem = LocalConeProblem::new(vec![Cone::coulomb(0.5)], matrix, vec![-4.0, 3.0, 4.0])?;
-/// let solution = ConeSolver::default().solve_local(&problem, &ConeSettings::default(), None);
+/// let mut solver = ConeSolver::default();
+/// let solution = solver.solve_local(&problem, &ConeSettings::default(), None);
 /// assert!(solution.report.is_solved());
 /// assert!((solution.impulses[1] + 0.6).abs() < 1e-14);
 /// # Ok::<(), stiction_solve::ProblemError>(())

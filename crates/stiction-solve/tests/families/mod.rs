@@ -1,7 +1,7 @@
 //! Problems made from a seed, in the space of the bodies: random contacts, towers, walls, arches, piles of spheres, chains.
 //!
 //! One velocity step of 0.01 s: the free velocity is kick · uniform(-1, 1) per component plus gravity · h, and gaps are zero.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::type_complexity)]
 
 use stiction_solve::cone::{Cone, GlobalConeProblem};
 
