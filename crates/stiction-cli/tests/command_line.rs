@@ -45,7 +45,7 @@ fn the_resolved_scene_runs_again_to_the_same_digest() {
 fn options_that_do_not_exist_are_answered_with_those_that_do() {
     let dir = folder();
     expect(&stiction(dir.path(), &["run", "rod", "--scheme", "euler"]), 2, &["stewart-trinkle"]);
-    expect(&stiction(dir.path(), &["run", "rod", "--method", "cone"]), 2, &["pyramid"]);
+    expect(&stiction(dir.path(), &["run", "rod", "--method", "pyramids"]), 2, &["cone", "pyramid"]);
     expect(&stiction(dir.path(), &["run", "incline", "--method", "pyramid:7"]), 2, &["--method", "even number"]);
     expect(&stiction(dir.path(), &["run", "rod", "--set", "record.columns=[\"rod.q\"]"]), 2, &["rod.q"]);
     assert!(!dir.path().join("runs").exists(), "nothing was written");

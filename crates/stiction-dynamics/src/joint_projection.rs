@@ -66,6 +66,20 @@ impl JointProjection {
         Ok(())
     }
 
+    /// Makes rates that are to take back drift agree with each other, where rows depend on each other: each becomes what the smallest motion that meets them best
+    /// gives it. The drift of a configuration off the manifold contradicts itself by its square, and would be refused.
+    ///
+    /// The rows are those of the configuration that was projected last.
+    pub(crate) fn reconcile(&mut self, rates: &mut [f64]) {
+        if self.is_redundant != Some(true) {
+            return;
+        }
+        self.problem.joints.iter_mut().zip(&*rates).for_each(|(joint, rate)| joint.bias = -rate);
+        self.elimination.constrain(&self.problem, &self.problem.free_motion);
+        let motion = self.elimination.motion();
+        rates.iter_mut().zip(&self.problem.joints).for_each(|(rate, joint)| *rate = joint.row.dot(motion));
+    }
+
     /// Evaluates the joints at a configuration, and the smallest move onto their tangents.
     fn linearize(&mut self, system: &dyn MechanicalSystem, t: f64, q: &[f64]) -> Result<(), StepError> {
         let malformed = |source| StepError::Malformed { t, source };

@@ -62,12 +62,12 @@ pub struct MoreauMidpoint {
     projection: JointProjection,
     // Workspace of a step.
     q_middle: Vec<f64>,
-    /// Where joint rows are evaluated and where the step may end, with the velocities that lead there.
-    q_joints: Vec<f64>,
-    v_joints: Vec<f64>,
     q_end: Vec<f64>,
-    v_end: Vec<f64>,
+    v_joints: Vec<f64>,
+    joints: Vec<Joint>,
     end_joints: Vec<Joint>,
+    /// Rates that take back the drift of joints.
+    rates: Vec<f64>,
     mean: Vec<f64>,
     part: Vec<f64>,
     mass: Inertia,
@@ -77,17 +77,17 @@ pub struct MoreauMidpoint {
 impl MoreauMidpoint {
     /// The scheme with these settings and this contact solver.
     pub fn new(settings: MoreauMidpointSettings, solver: ContactSolver) -> Self {
-        let [q_middle, q_joints, v_joints, q_end, v_end, mean, part] = [const { Vec::new() }; 7];
+        let [q_middle, v_joints, q_end, rates, mean, part] = [const { Vec::new() }; 6];
         Self {
             settings,
             solver,
             projection: JointProjection::default(),
             q_middle,
-            q_joints,
-            v_joints,
             q_end,
-            v_end,
+            v_joints,
+            joints: Vec::new(),
             end_joints: Vec::new(),
+            rates,
             mean,
             part,
             mass: Inertia::default(),
@@ -184,8 +184,7 @@ impl MoreauMidpoint {
     /// $$ x^M = x + (1 - \theta) \Delta t\, w + (\theta^{-2} - 1) \kappa, \qquad w' = -(x^M + c)/\Delta t, \qquad x' = x^M + \theta \Delta t\, w' + \kappa. $$
     ///
     /// For $\theta = \tfrac12$ this forgets its start after two steps. The drift that stays, $((2 - \theta) + (1 - \theta)(\theta^{-2} - 1)) \kappa - c$, is of order
-    /// two; $c$ takes it back. Biases of redundant joints must not contradict each other: $\Theta(q^M)$ and $\kappa$ are then $-\nu$ times the moves that lead
-    /// back onto the joints, which is the same up to the next order.
+    /// two; $c$ takes it back.
     fn state_joints(
         &mut self,
         system: &dyn MechanicalSystem,
@@ -194,35 +193,40 @@ impl MoreauMidpoint {
         out: &mut Step,
     ) -> Result<(), StepError> {
         let (theta, h, v) = (self.settings.theta, out.h, &state.v);
-        self.q_joints.clone_from(&self.q_middle);
-        self.v_joints.clone_from(v);
-        let tau = (1.0 - theta) * h;
-        self.projection.project(system, (t_middle, &state.q), tau, &mut self.v_joints, &mut self.q_joints)?;
-        out.joints.clear();
-        system.joints(t_middle, &self.q_joints, &mut out.joints);
-        let stabilizes = self.settings.stabilize_joints && h > 0.0 && !out.joints.is_empty();
-        if stabilizes {
-            self.q_end.clone_from(&self.q_joints);
-            self.v_end.clone_from(v);
-            system.advance(&self.q_joints, v, theta * h, &mut self.q_end);
-            let from = (t_new, &self.q_joints[..]);
-            self.projection.project(system, from, theta * h, &mut self.v_end, &mut self.q_end)?;
+        self.rates.clear();
+        self.joints.clear();
+        system.joints(t_middle, &self.q_middle, &mut self.joints);
+        if self.settings.stabilize_joints && h > 0.0 && !self.joints.is_empty() {
+            self.q_end.clone_from(&self.q_middle);
+            system.advance(&self.q_middle, v, theta * h, &mut self.q_end);
             self.end_joints.clear();
             system.joints(t_new, &self.q_end, &mut self.end_joints);
+            let share = match theta {
+                0.0 => 0.0,
+                _ => (2.0 - theta) + (1.0 - theta) * (1.0 / (theta * theta) - 1.0),
+            };
+            self.rates.extend(self.joints.iter().zip(&self.end_joints).map(|(middle, end)| {
+                let curvature = end.value - middle.value - theta * h * (middle.row.dot(v) + middle.drift);
+                -(middle.value + share * curvature) / h
+            }));
         }
-        let curvature_share =
-            if theta > 0.0 { (2.0 - theta) + (1.0 - theta) * (1.0 / (theta * theta) - 1.0) } else { 0.0 };
+        self.rates.resize(self.joints.len(), 0.0);
+
+        // Redundant rows where they are redundant.
+        self.q_end.clone_from(&self.q_middle);
+        self.v_joints.clone_from(v);
+        let from = (t_middle, &state.q[..]);
+        self.projection.project(system, from, (1.0 - theta) * h, &mut self.v_joints, &mut self.q_end)?;
+        self.projection.reconcile(&mut self.rates);
+        out.joints.clear();
+        system.joints(t_middle, &self.q_end, &mut out.joints);
         out.problem.joints.clear();
-        for (i, joint) in out.joints.iter().enumerate() {
-            let mut bias = joint.drift;
-            if stabilizes {
-                let moved = tau * (joint.row.dot(v) - joint.row.dot(&self.v_joints));
-                let rate = theta * h * (joint.row.dot(&self.v_end) + joint.drift);
-                let curvature = self.end_joints[i].value - joint.value - rate;
-                bias += (joint.value + moved + curvature_share * curvature) / h;
-            }
-            out.problem.joints.push(JointCondition { row: joint.row.clone(), bias });
-        }
+        out.problem.joints.extend(
+            out.joints
+                .iter()
+                .zip(&self.rates)
+                .map(|(joint, rate)| JointCondition { row: joint.row.clone(), bias: joint.drift - rate }),
+        );
         Ok(())
     }
 

@@ -175,6 +175,8 @@ pub struct Trapezoidal {
     middle: Vec<Contact>,
     end: Vec<Contact>,
     start_joints: Vec<Joint>,
+    /// Rates that take back the drift of joints.
+    rates: Vec<f64>,
     jacobians: ForceJacobians,
     mass: Inertia,
     mass_sum: Inertia,
@@ -227,6 +229,7 @@ impl Trapezoidal {
             middle: Vec::new(),
             end: Vec::new(),
             start_joints: Vec::new(),
+            rates: Vec::new(),
             jacobians: ForceJacobians::default(),
             mass: Inertia::default(),
             mass_sum: Inertia::default(),
@@ -549,10 +552,13 @@ impl Trapezoidal {
         out.joints.clear();
         system.joints(t_middle, &self.q_middle, &mut out.joints);
         out.problem.joints.clear();
-        for (joint, start) in out.joints.iter().zip(&self.start_joints) {
-            let rate = start.row.dot(v) + start.drift;
-            let bias = joint.drift + pull * start.value - brake * rate;
-            out.problem.joints.push(JointCondition { row: joint.row.clone(), bias });
+        self.rates.clear();
+        self.rates.extend(
+            self.start_joints.iter().map(|start| brake * (start.row.dot(v) + start.drift) - pull * start.value),
+        );
+        self.projection.reconcile(&mut self.rates);
+        for (joint, rate) in out.joints.iter().zip(&self.rates) {
+            out.problem.joints.push(JointCondition { row: joint.row.clone(), bias: joint.drift - rate });
         }
         self.find_active(system, state, t_middle, h);
         out.contacts.clear();
