@@ -6,7 +6,7 @@ use stiction_dynamics::Audit;
 use stiction_dynamics::families::Generator;
 use stiction_scene::load::parse;
 
-fn scene(case: u64, version: &str) -> String {
+fn scene(case: u64, version: &str, method: &str) -> String {
     let mut random = Generator::new(1000 + case);
     let (h, mu) = ([0.001, 0.002, 0.005, 0.01][case as usize % 4], [0.3, 0.8, 2.0][case as usize % 3]);
     let mut text = format!(
@@ -17,6 +17,7 @@ dimension = "space"
 gravity = [0.0, 0.0, -9.81]
 run = {{ step = {h:?}, end = 0.8 }}
 scheme = {{ stewart-trinkle = {{ version = "{version}" }} }}
+method = {{ {method} = {{}} }}
 material = [{{ name = "wood", friction = {mu:?} }}]
 # Boxes meet nothing but the floor yet.
 ignore = [{{ groups = ["boxes", "boxes"] }}, {{ groups = ["boxes", "round"] }}]
@@ -53,11 +54,23 @@ shape = [{{ half-space = {{ normal = [0.0, 0.0, 1.0] }} }}]
 }
 
 #[test]
-fn thrown_bodies_never_defeat_a_step() {
+fn thrown_bodies_never_defeat_a_step_with_polygons() {
+    throw("pyramid", 1e-12);
+}
+
+#[test]
+fn thrown_bodies_never_defeat_a_step_with_cones() {
+    // Up to what counts as solved: two ends of an edge may have to slide by less than the solver can tell from sticking.
+    throw("cone", 1e-10);
+}
+
+/// Throws bodies, with steps solved by a method up to this residual.
+fn throw(method: &str, residual: f64) {
     let mut step_count = 0;
     for version in ["linear", "fixed-point"] {
         for case in 0..40 {
-            let loaded = parse(&scene(case, version), "thrown.toml").unwrap_or_else(|error| panic!("{case}: {error}"));
+            let loaded =
+                parse(&scene(case, version, method), "thrown.toml").unwrap_or_else(|error| panic!("{case}: {error}"));
             let mut simulation = loaded.build().unwrap();
             let mut audit = Audit::default();
             simulation
@@ -67,7 +80,7 @@ fn thrown_bodies_never_defeat_a_step() {
                 .unwrap_or_else(|error| panic!("case {case}, {version}: {error}"));
             let worst = audit.worst;
             let what = format!("case {case}, {version}: {worst:?}");
-            assert!(worst.residual <= 1e-12 && worst.momentum <= 1e-11, "{what}");
+            assert!(worst.residual <= residual && worst.momentum <= 1e-11, "{what}");
             assert!(worst.kinetic_balance <= 1e-10, "{what}");
             assert!(worst.cone_violation <= 1e-10 && worst.complementarity <= 1e-9, "{what}");
             assert!(worst.dissipation_defect <= 1e-9, "{what}");

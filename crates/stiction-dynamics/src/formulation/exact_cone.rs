@@ -15,9 +15,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stiction_solve::cone::residual::ZERO_OFFSET;
-use stiction_solve::cone::{Cone, ConeReport, ConeSettings, ConeSolver, GlobalConeProblem, LocalConeProblem};
+use stiction_solve::cone::{
+    Cone, ConeReport, ConeSettings, ConeSolver, GlobalConeProblem, LocalConeProblem, local_errors, refine_by_modes,
+};
 use stiction_solve::{SolveReport, SolveStatus};
 
+use super::pyramid::{Directions, Pyramid, PyramidSettings};
 use super::rows::Rows;
 use crate::constrained_motion::ConstrainedMotion;
 use crate::contact::Tangents;
@@ -30,11 +33,18 @@ const FEW_CONTACTS: usize = 200;
 /// Rows of contacts and friction up to which joints are eliminated first. Each row costs one solve with the joints, and the matrix that is left is dense.
 const CONDENSED_ROWS: usize = 96;
 
+/// A residual of so many times the aim lets a polygon be tried as a start, for problems with up to so many rows.
+const POLYGON_FACTOR: f64 = 10.0;
+const POLYGON_ROWS: usize = 150;
+
+/// Corners of that polygon.
+const POLYGON_CORNERS: usize = 16;
+
 /// Settings of the exact cone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ExactConeSettings {
-    /// Residual at which the solver stops, relative to the terms of the free rates of the contacts. Left out, it is 1e-12 up to 200 contacts and 1e-8 above.
+    /// Residual at which the solver stops, relative to the terms of the free rates of the contacts. Left out, it is 1e-13 up to 200 contacts and 1e-8 above.
     /// Too large: things creep. Too small: rounding does not let it be reached, and much work is done for nothing.
     pub tolerance: Option<f64>,
     /// Largest residual of a step that counts as solved, where rounding does not allow the tolerance: 1e-10 up to 200 contacts and 1e-8 above when it is
@@ -60,7 +70,7 @@ impl Default for ExactConeSettings {
 impl ExactConeSettings {
     /// The residual that is aimed at, and the largest one that is accepted, for a problem with this number of contacts.
     pub fn tolerances(&self, contact_count: usize) -> [f64; 2] {
-        let defaults = if contact_count <= FEW_CONTACTS { [1e-12, 1e-10] } else { [1e-8, 1e-8] };
+        let defaults = if contact_count <= FEW_CONTACTS { [1e-13, 1e-10] } else { [1e-8, 1e-8] };
         let aim = self.tolerance.unwrap_or(defaults[0]);
         [aim, self.residual_tolerance.unwrap_or(defaults[1].max(aim))]
     }
@@ -86,6 +96,8 @@ pub struct ExactCone {
     delassus: Vec<f64>,
     free_rates: Vec<f64>,
     impulses: Vec<f64>,
+    /// The same with a polygon in place of the circle.
+    polygon: Vec<f64>,
     /// Impulses of the last solution, sorted by their contact or friction element.
     memory: Vec<(Name, [f64; 4])>,
     joint_memory: Vec<f64>,
@@ -122,6 +134,7 @@ impl ExactCone {
             delassus: Vec::new(),
             free_rates: Vec::new(),
             impulses: Vec::new(),
+            polygon: Vec::new(),
             memory: Vec::new(),
             joint_memory: Vec::new(),
             start: Vec::new(),
@@ -214,15 +227,13 @@ impl ExactCone {
             self.joints.factor(problem)?;
         }
         if row_count > 0 {
-            let start = (!self.memory.is_empty()).then_some(&self.start[..]);
-            let answer = if is_condensed {
-                self.solver.solve_local(&self.local, &settings, start)
-            } else {
-                let start = start.map(|contacts| (contacts, &self.joint_memory[..]));
-                self.solver.solve_global(&self.problem, &settings, start)?
-            };
-            self.impulses.extend_from_slice(&answer.impulses);
-            write_report(&answer.report, share, accepted, &mut solution.report);
+            let is_warm = !self.memory.is_empty();
+            self.run(is_condensed, is_warm, &settings)?;
+            write_report(&self.solver.solution().report, share, accepted, &mut solution.report);
+            self.impulses.extend_from_slice(&self.solver.solution().impulses);
+            if solution.report.residual > POLYGON_FACTOR * aim && row_count <= POLYGON_ROWS {
+                self.solve_by_modes(problem, is_condensed, share, accepted, &mut solution.report)?;
+            }
         }
         self.write_impulses(problem, solution);
         if is_condensed {
@@ -240,6 +251,74 @@ impl ExactCone {
         }
         self.remember(problem, solution);
         Ok(())
+    }
+
+    /// Solves the problem that was stated.
+    fn run(&mut self, is_condensed: bool, is_warm: bool, settings: &ConeSettings) -> Result<(), ContactError> {
+        let start = is_warm.then_some(&self.start[..]);
+        if is_condensed {
+            self.solver.solve_local(&self.local, settings, start);
+        } else {
+            let start = start.map(|contacts| (contacts, &self.joint_memory[..]));
+            self.solver.solve_global(&self.problem, settings, start)?;
+        }
+        Ok(())
+    }
+
+    /// Solves a problem that is hard to the other methods with the modes that Lemke's method finds for a polygon, and with those of the best point so far.
+    fn solve_by_modes(
+        &mut self,
+        problem: &ContactProblem,
+        is_condensed: bool,
+        share: f64,
+        accepted: f64,
+        report: &mut SolveReport,
+    ) -> Result<(), ContactError> {
+        if !is_condensed {
+            self.condense(problem)?;
+        }
+        let has_start = self.solve_polygon(problem)?;
+        // Corners and sides of the polygon are between the two; so is what only seems to slide.
+        let half_angle = std::f64::consts::PI / POLYGON_CORNERS as f64;
+        for (is_polygon, at_bound) in [(true, 1.0 - 1e-6), (true, half_angle.cos() - 1e-6), (false, 1.0 - 1e-6)] {
+            if is_polygon && !has_start {
+                continue;
+            }
+            self.start.clone_from(if is_polygon { &self.polygon } else { &self.impulses });
+            if !refine_by_modes(&self.local, at_bound, &mut self.start) {
+                continue;
+            }
+            let residual = local_errors(&self.local, &self.start).scaled * share;
+            if residual < report.residual {
+                report.residual = residual;
+                if residual <= accepted {
+                    report.status = SolveStatus::Solved;
+                }
+                self.impulses.clone_from(&self.start);
+            }
+        }
+        Ok(())
+    }
+
+    /// Solves with a polygon in place of the circle, by Lemke's method; whether that is possible.
+    fn solve_polygon(&mut self, problem: &ContactProblem) -> Result<bool, ContactError> {
+        if self.problem.cones().iter().any(|cone| matches!(cone, Cone::Ellipsoid { .. })) {
+            return Ok(false);
+        }
+        let directions = Directions::Regular(POLYGON_CORNERS);
+        let settings = PyramidSettings { directions, warm_start: false, ..Default::default() };
+        let mut answer = ContactSolution::default();
+        Pyramid::new(settings)?.solve(problem, &mut answer)?;
+        self.polygon.clear();
+        let mut cones = self.problem.cones().iter();
+        for (impulse, cone) in answer.contacts.iter().zip(&mut cones) {
+            self.polygon.push(impulse.normal);
+            self.polygon.extend_from_slice(&impulse.tangent[..cone.row_count() - 1]);
+        }
+        for (impulse, cone) in answer.friction.iter().zip(&mut cones) {
+            self.polygon.extend_from_slice(&impulse[..cone.row_count()]);
+        }
+        Ok(answer.report.is_solved())
     }
 
     /// Eliminates the joints, and states what is left as a local problem.

@@ -46,6 +46,7 @@ mod gauss_seidel;
 mod interior_point;
 mod island;
 pub mod law;
+mod modes;
 mod newton;
 mod one_contact;
 pub mod problem;
@@ -57,6 +58,7 @@ mod space;
 pub mod sparse_rows;
 
 pub use law::Cone;
+pub use modes::refine_by_modes;
 pub use problem::{GlobalConeProblem, LocalConeProblem};
 pub use residual::{ConeErrors, global_errors, local_errors};
 pub use settings::{ConeMethod, ConeReport, ConeSettings, ConeSolution, ConeStage};

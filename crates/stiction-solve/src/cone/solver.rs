@@ -50,6 +50,11 @@ pub struct ConeSolver {
 }
 
 impl ConeSolver {
+    /// The last solution.
+    pub fn solution(&self) -> &ConeSolution {
+        &self.solution
+    }
+
     /// Solves a local problem, from the impulses `start` if there are some.
     ///
     /// # Panics
