@@ -87,7 +87,11 @@ fn warm(name: &str, seeds: u64, make: impl Fn(u64) -> GlobalConeProblem, setting
         times.push(time);
     }
     times.sort_by(f64::total_cmp);
-    println!("{name:14} solved {solved}/{seeds}  median {:9.1} us  max {:9.1}", times[times.len() / 2], times[times.len() - 1]);
+    println!(
+        "{name:14} solved {solved}/{seeds}  median {:9.1} us  max {:9.1}",
+        times[times.len() / 2],
+        times[times.len() - 1]
+    );
 }
 
 fn main() {
