@@ -69,15 +69,45 @@ fn family(name: &str, seeds: u64, make: impl Fn(u64) -> GlobalConeProblem, setti
     );
 }
 
+/// The same contacts with velocities changed by up to one percent, from the solution before.
+fn warm(name: &str, seeds: u64, make: impl Fn(u64) -> GlobalConeProblem, settings: &ConeSettings) {
+    let (mut times, mut solved) = (Vec::new(), 0);
+    for seed in 0..seeds {
+        let mut problem = make(1001 + seed);
+        let mut solver = ConeSolver::default();
+        let before = solver.solve_global(&problem, settings, None).expect("a mass matrix").clone();
+        let mut random = families::Random(seed);
+        problem.force_mut().iter_mut().for_each(|force| *force *= 1.0 + random.uniform(-0.01, 0.01));
+        let start = Some((before.impulses.as_slice(), before.joints.as_slice()));
+        let (time, solution) = best(|| solver.solve_global(&problem, settings, start).expect("a mass matrix").clone());
+        solved += usize::from(solution.report.is_solved());
+        if std::env::var("VERBOSE").is_ok() {
+            println!("  {name} {seed}: {time:.0} us {}", describe(&solution));
+        }
+        times.push(time);
+    }
+    times.sort_by(f64::total_cmp);
+    println!(
+        "{name:14} solved {solved}/{seeds}  median {:9.1} us  max {:9.1}",
+        times[times.len() / 2],
+        times[times.len() - 1]
+    );
+}
+
 fn main() {
     let mut settings = ConeSettings::default();
     for argument in std::env::args().skip(1) {
         match argument.as_str() {
             "tight" => settings = ConeSettings { tolerance: 1e-8, unscaled_tolerance: 1e-10, ..settings },
             "both" => settings = ConeSettings { tolerance: 1e-8, unscaled_tolerance: 1e-8, ..settings },
+            "loose" => settings = ConeSettings { tolerance: 1e-4, ..settings },
+            "middle" => settings = ConeSettings { tolerance: 1e-6, ..settings },
             "rand1" => family("rand1", 20, |seed| families::random(1, seed), &settings),
             "rand7" => family("rand7", 20, |seed| families::random(7, seed), &settings),
             "rand20" => family("rand20", 20, |seed| families::random(20, seed), &settings),
+            "warm20" => warm("warm rand20", 20, |seed| families::random(20, seed), &settings),
+            "warm50" => warm("warm tower50", 10, |seed| families::tower(50, 1.0, seed), &settings),
+            "warmwall" => warm("warm wall", 10, |seed| families::wall(10, 10, seed), &settings),
             "rand100" => family("rand100", 10, |seed| families::random(100, seed), &settings),
             "tower10" => family("tower10", 10, |seed| families::tower(10, 1.0, seed), &settings),
             "heavy10" => family("heavy10", 10, |seed| families::tower(10, 1e3, seed), &settings),

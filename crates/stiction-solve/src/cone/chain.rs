@@ -29,6 +29,9 @@ const POLISH_SCALES: [(f64, f64); 4] = [(1.0, POLISH_EPSILON), (1.0, 1e-3), (10.
 /// A residual up to this multiple of the target is nearly there.
 const NEAR: f64 = 1e3;
 
+/// But a residual above this is not, whatever the target.
+const NEAR_RESIDUAL: f64 = 1e-5;
+
 /// Steps without a gain of a tenth after which Newton's method is given up.
 const PATIENCE: usize = 10;
 
@@ -174,7 +177,7 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         if self.newton_once(target, first_epsilon, short_step_limit) {
             return true;
         }
-        if self.island.best_residual > NEAR * target {
+        if self.island.best_residual > (NEAR * target).min(NEAR_RESIDUAL * self.scale) {
             return false;
         }
         // Nearly there: what is left is at a few contacts that change between sticking and sliding. The same scales, then others.

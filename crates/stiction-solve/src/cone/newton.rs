@@ -14,7 +14,7 @@ use super::island::{Island, residual_of};
 use super::space::Space;
 
 /// Residuals that a new one is compared with.
-const MEMORY: usize = 4;
+const MEMORY: usize = 10;
 
 /// Halvings of a step before it counts as failed.
 const HALVINGS: usize = 8;
