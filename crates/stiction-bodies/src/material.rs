@@ -37,6 +37,8 @@ impl CombinationRule {
 pub struct Surface {
     /// Coefficient of friction.
     pub friction: f64,
+    /// Radius of the friction against drilling about the normal, in metres: the largest moment is this times the largest friction. Zero: there is none.
+    pub torsion_radius: f64,
     /// What impacts give back.
     pub restitution: Restitution,
 }
@@ -73,6 +75,7 @@ impl MaterialTable {
             None if a.restitution.law != b.restitution.law => None,
             None => self.rule.map(|rule| Surface {
                 friction: rule.combine(a.friction, b.friction),
+                torsion_radius: rule.combine(a.torsion_radius, b.torsion_radius),
                 restitution: Restitution {
                     law: a.restitution.law,
                     normal: rule.combine(a.restitution.normal, b.restitution.normal),

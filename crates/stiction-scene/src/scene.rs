@@ -186,6 +186,14 @@ pub struct MaterialEntry {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub tangential_restitution: f64,
+    /// Radius of the friction against drilling about the normal, in m, not negative: the largest moment is this times the largest friction.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0.0))]
+    pub torsion_radius: f64,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// The coefficients of two different materials.
@@ -209,6 +217,10 @@ pub struct PairEntry {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub tangential_restitution: f64,
+    /// Radius of the friction against drilling about the normal, in m, not negative: the largest moment is this times the largest friction.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0.0))]
+    pub torsion_radius: f64,
 }
 
 /// How a body moves.

@@ -2,7 +2,7 @@
 
 use stiction_bodies::glamx::{DMat3, DVec3};
 use stiction_dynamics::Simulation;
-use stiction_scene::load;
+use stiction_scene::{load, parse};
 
 fn run(scene: &str, overrides: &[&str], observe: impl FnMut(&Simulation)) -> Simulation {
     let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
@@ -237,4 +237,60 @@ fn a_tippe_top_turns_upside_down_by_friction() {
     assert!((q[2] + axis_height - 0.005).abs() < 1e-6, "{q:?}");
     let smooth = run("tippe-top", &["material.wood.friction=0"], |_| {});
     assert!(tilt(&smooth.state().q) < 0.3, "{}", tilt(&smooth.state().q));
+}
+
+/// A ball of 0.1 m and 1 kg on the floor, with friction 0.3 and torsional friction of radius 5 mm.
+const DRILLING_BALL: &str = r#"
+format = 1
+name = "drill"
+dimension = "space"
+gravity = [0.0, 0.0, -9.81]
+run = { step = 0.01, end = 3.0 }
+scheme = { trapezoidal = {} }
+material = [{ name = "wood", friction = 0.3, torsion-radius = 0.005 }]
+[[body]]
+name = "floor"
+kind = "static"
+material = "wood"
+shape = [{ half-space = { normal = [0.0, 0.0, 1.0] } }]
+[[body]]
+name = "ball"
+material = "wood"
+position = [0.0, 0.0, 0.1]
+angular-velocity = [0.0, 0.0, 8.0]
+mass = 1.0
+inertia = [0.004, 0.004, 0.004]
+shape = [{ sphere = { radius = 0.1 } }]
+"#;
+
+#[test]
+fn drilling_ends_when_its_friction_says() {
+    // The moment is μ m g e, so the spin ends at I ω/(μ m g e).
+    let expected = 0.004 * 8.0 / (0.3 * 9.81 * 0.005);
+    let mut simulation = parse(DRILLING_BALL, "drill.toml").unwrap().build().unwrap();
+    let mut stopped = None;
+    simulation
+        .run_with(|s| {
+            if stopped.is_none() && s.state().v[5].abs() < 1e-12 {
+                stopped = Some(s.state().t);
+            }
+        })
+        .unwrap();
+    assert!((stopped.expect("it stops") - expected).abs() < 1e-9, "{stopped:?} is not {expected}");
+    assert!(simulation.state().v.iter().all(|v| v.abs() < 1e-12), "{:?}", simulation.state().v);
+    // Without a radius it spins for ever.
+    let free = DRILLING_BALL.replace(", torsion-radius = 0.005", "");
+    let mut simulation = parse(&free, "free.toml").unwrap().build().unwrap();
+    simulation.run().unwrap();
+    assert!((simulation.state().v[5] - 8.0).abs() < 1e-12);
+}
+
+#[test]
+fn torsional_friction_needs_the_cone() {
+    let polygon = DRILLING_BALL.replace("scheme =", "method = { pyramid = {} }\nscheme =");
+    let error = parse(&polygon, "polygon.toml").unwrap_err().to_string();
+    assert!(error.contains("only the method `cone`"), "{error}");
+    let negative = DRILLING_BALL.replace("0.005", "-0.005");
+    let error = parse(&negative, "negative.toml").unwrap_err().to_string();
+    assert!(error.contains("radius of torsional friction"), "{error}");
 }

@@ -120,6 +120,14 @@ impl Multibody {
                 contact.tangent_drift[a] = row(direction, &mut tangent);
                 contact.tangents.push(tangent);
             }
+            if surface.torsion_radius > 0.0 && self.model.dimension == Dimension::Space {
+                contact.friction = FrictionLaw::Elliptic { mu, semi_axes: [1.0, 1.0, surface.torsion_radius] };
+                let mut torsion = Row::new();
+                let (a, b) = (first.body, second.body);
+                contact.tangent_drift[2] = self.add_rotation(a, &poses[a], touch.normal, 1.0, &mut torsion)
+                    + self.add_rotation(b, &poses[b], touch.normal, -1.0, &mut torsion);
+                contact.tangents.push(torsion);
+            }
         }
         contact
     }

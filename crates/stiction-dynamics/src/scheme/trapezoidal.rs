@@ -667,7 +667,14 @@ impl Trapezoidal {
         let (v, u) = (&state.v, &out.solution.motion);
         let contacts = out.problem.contacts.iter().zip(&out.solution.contacts);
         let loaded = contacts.filter(|(contact, impulse)| contact.mu > 0.0 && impulse.normal > 0.0);
-        let contacts = loaded.map(|(c, _)| (Element::Contact(c.id), c.slip(v), c.slip(u), c.slip(&self.v_new)));
+        // Sliding and drilling stop together: they are measured along the semi-axes of their friction set.
+        let contacts = loaded.map(|(c, _)| {
+            let [first, mean, last] = [v, u, &self.v_new].map(|v| {
+                let slip = c.slip(v);
+                std::array::from_fn(|a| c.friction_axes[a] * slip[a])
+            });
+            (Element::Contact(c.id), first, mean, last)
+        });
         let elements = out.problem.friction.iter().filter(|element| element.bound > 0.0);
         let elements = elements.map(|e| (Element::Friction(e.id), e.slip(v), e.slip(u), e.slip(&self.v_new)));
         let mut share = 1.0f64;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use stiction_bodies::{Material, MaterialTable, Surface};
-use stiction_dynamics::{ImpactLaw, Restitution};
+use stiction_bodies::{Dimension, Material, MaterialTable, Surface};
+use stiction_dynamics::{ContactMethod, ImpactLaw, Restitution};
 
 use super::Reader;
 use super::names::{two, unique};
@@ -26,11 +26,9 @@ impl Reader<'_> {
                 normal: material.restitution,
                 tangential: material.tangential_restitution,
             };
-            surfaces.push(checked_surface(
-                &scene.scheme,
-                &place,
-                Surface { friction: material.friction, restitution },
-            )?);
+            let torsion_radius = self.torsion_radius(&place, material.torsion_radius)?;
+            let surface = Surface { friction: material.friction, torsion_radius, restitution };
+            surfaces.push(checked_surface(&scene.scheme, &place, surface)?);
         }
         let mut pairs = BTreeMap::new();
         for (index, pair) in scene.pairs.iter().enumerate() {
@@ -40,7 +38,9 @@ impl Reader<'_> {
             let second = self.material(place.key("materials").index(1), names[1])?;
             let restitution =
                 Restitution { law: pair.impact_law, normal: pair.restitution, tangential: pair.tangential_restitution };
-            let surface = checked_surface(&scene.scheme, &place, Surface { friction: pair.friction, restitution })?;
+            let torsion_radius = self.torsion_radius(&place, pair.torsion_radius)?;
+            let surface = Surface { friction: pair.friction, torsion_radius, restitution };
+            let surface = checked_surface(&scene.scheme, &place, surface)?;
             if first == second {
                 let message = format!("the pair is `{}` twice", names[0]);
                 let help = "the `friction` of a material is its friction against itself; a pair has two different ones";
@@ -54,6 +54,24 @@ impl Reader<'_> {
         let named = scene.materials.iter().zip(surfaces);
         let materials = named.map(|(entry, surface)| Material { name: entry.name.clone(), surface });
         Ok(MaterialTable { materials: materials.collect(), pairs, rule: scene.contact.combine })
+    }
+}
+
+impl Reader<'_> {
+    /// A radius of torsional friction, checked: only the exact cone has a place for it.
+    fn torsion_radius(&self, place: &Place, radius: f64) -> Result<f64, Fault> {
+        let place = place.key("torsion-radius");
+        not_negative(place.clone(), "the radius of torsional friction", radius, "m")?;
+        if radius > 0.0 && self.scene.dimension != Some(Dimension::Space) {
+            let message = "there is no drilling friction in the plane";
+            return Err(place.fault(message, "leave the key out, or give a `joint` its `friction`"));
+        }
+        if radius > 0.0 && !matches!(self.scene.contact_method(), ContactMethod::Cone(_)) {
+            let message =
+                "torsional friction has an ellipsoid as its friction set, which only the method `cone` treats";
+            return Err(place.fault(message, "choose `[method.cone]`, or leave the key out"));
+        }
+        Ok(radius)
     }
 }
 
