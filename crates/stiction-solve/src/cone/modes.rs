@@ -194,3 +194,43 @@ fn norm(values: &[f64]) -> f64 {
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cone::{Cone, SparseRows, local_errors};
+
+    #[test]
+    fn sliding_too_slow_for_projections_is_found() {
+        // A plate with the coordinates (x, y, angle) on two feet at x = ∓1, 0.1 below its middle, thrown down and aside. Both feet would stick, but the tangent rate of the
+        // second one is off by 1e-9, as by a gap that closes: so one of them slides by that, with friction at its bound, against the other.
+        let rows = [[0.0, 1.0, -1.0], [1.0, 0.0, 0.1], [0.0, 1.0, 1.0], [1.0, 0.0, 0.1]];
+        let (free, contradiction) = ([0.2, -1.0, 0.0], [0.0, 0.0, 0.0, 1e-9]);
+        let product = |a: &[f64; 3], b: &[f64; 3]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let entries: Vec<(usize, usize, f64)> =
+            (0..4).flat_map(|i| (0..4).map(move |j| (i, j, product(&rows[i], &rows[j])))).collect();
+        let matrix = SparseRows::from_triplets(4, 4, &entries).unwrap();
+        let offset = (0..4).map(|i| product(&rows[i], &free) + contradiction[i]).collect();
+        let problem = LocalConeProblem::new(vec![Cone::planar(0.8); 2], matrix, offset).unwrap();
+        let solved: Vec<Vec<f64>> = [-1.0, 1.0]
+            .into_iter()
+            .filter_map(|sign| {
+                let mut r = vec![0.5, -0.1 - 0.4 * sign, 0.5, 0.4 * sign];
+                assert!(refine_by_modes(&problem, 1.0 - 1e-6, &mut r));
+                (local_errors(&problem, &r).scaled < 1e-14).then_some(r)
+            })
+            .collect();
+        assert_eq!(solved.len(), 1, "friction acts against the sliding, not with it");
+        let r = &solved[0];
+        assert!((r[0] + r[2] - 1.0).abs() < 1e-8 && (r[3].abs() - 0.8 * r[2]).abs() < 1e-14, "{r:?}");
+    }
+
+    #[test]
+    fn what_has_no_size_is_left_alone() {
+        let matrix = SparseRows::from_triplets(1, 1, &[(0, 0, 0.0)]).unwrap();
+        let problem = LocalConeProblem::new(vec![Cone::HalfLine], matrix, vec![1.0]).unwrap();
+        assert!(!refine_by_modes(&problem, 1.0, &mut [1.0]));
+        let problem = LocalConeProblem::default();
+        assert!(!refine_by_modes(&problem, 1.0, &mut []));
+    }
+}
