@@ -42,7 +42,7 @@ jobs:
   test              run every suite of checks
   test SUITE...     run only the suites named
   bench             measure solvers and steps, accuracy beside speed
-  bench ID...       only the benchmarks named: lemke, step, siconos
+  bench ID...       only the benchmarks named: lemke, cones, joints, step, siconos
   help              this text
 ";
 

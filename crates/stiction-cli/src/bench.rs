@@ -5,20 +5,21 @@ use std::process::ExitCode;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
+use stiction_study::bench::cones::ConeRow;
 use stiction_study::bench::joints::JointRow;
 use stiction_study::bench::lemke::LemkeRow;
 use stiction_study::bench::siconos::SiconosRow;
 use stiction_study::bench::step::StepRow;
-use stiction_study::bench::{joints, lemke, siconos, step, timing};
+use stiction_study::bench::{cones, joints, lemke, siconos, step, timing};
 
 use crate::failure::{BAD_INPUT, Failure, INPUT_OUTPUT, UNSOLVED};
 
-const IDS: [&str; 4] = ["lemke", "joints", "step", "siconos"];
+const IDS: [&str; 5] = ["lemke", "cones", "joints", "step", "siconos"];
 
 /// Arguments of `bench`.
 #[derive(Args)]
 pub struct BenchArguments {
-    /// Benchmarks [default: all]: lemke, joints, step, siconos (where its Python package is installed)
+    /// Benchmarks [default: all]: lemke, cones, joints, step, siconos (where its Python package is installed)
     ids: Vec<String>,
     /// Print the numbers as one JSON document
     #[arg(long)]
@@ -51,6 +52,14 @@ pub fn bench(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
             print_lemke(&rows);
         }
         document["lemke"] = json!(rows);
+    }
+    if wanted("cones") {
+        let rows = cones::measure(bar("cones")).map_err(|error| Failure::new(BAD_INPUT, error))?;
+        all_solved &= rows.iter().all(|row| row.solved == row.problems);
+        if !arguments.json {
+            print_cones(&rows);
+        }
+        document["cones"] = json!(rows);
     }
     if wanted("joints") {
         let rows = joints::measure(bar("joints")).map_err(|error| Failure::new(BAD_INPUT, error))?;
@@ -136,6 +145,32 @@ fn print_lemke(rows: &[LemkeRow]) {
             row.pivots,
             1e6 * row.cold,
             row.warm_pivots,
+            1e6 * row.warm,
+        );
+    }
+}
+
+fn print_cones(rows: &[ConeRow]) {
+    say!("\nExact cones to 1e-8: cold and warm (velocities changed by up to 1 %)");
+    say!(
+        "{:<16} {:>8} {:>8} {:>9} {:>12} {:>12} {:>12}",
+        "family",
+        "contacts",
+        "solved",
+        "residual",
+        "cold, median",
+        "cold, worst",
+        "warm, median"
+    );
+    for row in rows {
+        say!(
+            "{:<16} {:>8} {:>8} {:>9.1e} {:>9.1} µs {:>9.1} µs {:>9.1} µs",
+            row.family,
+            row.contacts,
+            format!("{}/{}", row.solved, row.problems),
+            row.residual,
+            1e6 * row.cold[0],
+            1e6 * row.cold[1],
             1e6 * row.warm,
         );
     }

@@ -8,7 +8,7 @@ use crate::ContactProblem;
 const THICKNESS: f64 = 0.1;
 
 /// A chain of links of 1 m and 1 kg in the plane, with hinges between them and one to the ground, and a contact of the
-/// free end with the ground.
+/// free end with the ground, or of the ends of all links.
 ///
 /// Links lean at random, by up to 1 rad from the vertical. Joint impulses grow along the chain, and each depends on all others.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +17,9 @@ pub struct Chain {
     pub links: usize,
     /// Mass of every other link, from the second on, in kg; far from 1 is the hard case.
     pub other_mass: f64,
-    /// Coefficient of friction at the end.
+    /// Whether every link touches the ground with its end, and not only the last.
+    pub is_lying: bool,
+    /// Coefficient of friction at the ends.
     pub mu: f64,
     /// Largest random velocity, in m/s and rad/s.
     pub kick: f64,
@@ -25,7 +27,7 @@ pub struct Chain {
 
 impl Default for Chain {
     fn default() -> Self {
-        Self { links: 10, other_mass: 1.0, mu: 0.5, kick: 0.3 }
+        Self { links: 10, other_mass: 1.0, is_lying: false, mu: 0.5, kick: 0.3 }
     }
 }
 
@@ -47,10 +49,10 @@ impl Chain {
             let down = [0.5 * sine, 0.0, -0.5 * cosine];
             assembly.push_hinge((link, down.map(|x| -x)), last_end);
             last_end = Some((link, down));
-        }
-        if let Some(first) = last_end {
-            let frame = frame([0.0, 0.0, 1.0]);
-            assembly.push_contact(&Touch { first, second: None, frame, normal_bias: 0.0, mu: self.mu });
+            if self.is_lying || link + 1 == self.links {
+                let (first, frame) = ((link, down), frame([0.0, 0.0, 1.0]));
+                assembly.push_contact(&Touch { first, second: None, frame, normal_bias: 0.0, mu: self.mu });
+            }
         }
         assembly.finish()
     }

@@ -31,7 +31,10 @@ use crate::{ContactError, ContactId, ContactImpulse, ContactProblem, ContactSolu
 const FEW_CONTACTS: usize = 200;
 
 /// Rows of contacts and friction up to which joints are eliminated first. Each row costs one solve with the joints, and the matrix that is left is dense.
-const CONDENSED_ROWS: usize = 96;
+const CONDENSED_ROWS: usize = 24;
+
+/// Rows up to which the same is tried for problems that are not solved with their joints, as where these are redundant.
+const CONDENSABLE_ROWS: usize = 300;
 
 /// A residual of so many times the aim lets a polygon be tried as a start, for problems with up to so many rows.
 const POLYGON_FACTOR: f64 = 10.0;
@@ -209,7 +212,7 @@ impl ExactCone {
         self.state(problem);
         self.recall(problem);
         let row_count = self.problem.contact_bias().len();
-        let is_condensed = !problem.joints.is_empty() && row_count <= CONDENSED_ROWS;
+        let mut is_condensed = !problem.joints.is_empty() && row_count <= CONDENSED_ROWS;
         let share = self.free_rate_share(&problem.free_motion);
         let settings = ConeSettings {
             tolerance: aim / share,
@@ -230,6 +233,13 @@ impl ExactCone {
             let is_warm = !self.memory.is_empty();
             self.run(is_condensed, is_warm, &settings)?;
             write_report(&self.solver.solution().report, share, accepted, &mut solution.report);
+            let is_condensable = !problem.joints.is_empty() && !is_condensed && row_count <= CONDENSABLE_ROWS;
+            if !solution.report.is_solved() && is_condensable {
+                is_condensed = true;
+                self.condense(problem)?;
+                self.run(is_condensed, is_warm, &settings)?;
+                write_report(&self.solver.solution().report, share, accepted, &mut solution.report);
+            }
             self.impulses.extend_from_slice(&self.solver.solution().impulses);
             if solution.report.residual > POLYGON_FACTOR * aim && row_count <= POLYGON_ROWS {
                 self.solve_by_modes(problem, is_condensed, share, accepted, &mut solution.report)?;

@@ -1,0 +1,129 @@
+//! The exact cone on families of contact problems, cold and warm.
+
+use serde::Serialize;
+use stiction_dynamics::families::{Arch, Chain, Generator, RandomContacts, Tower, Wall};
+use stiction_dynamics::{ContactError, ContactProblem, ContactSolution, ExactCone, ExactConeSettings};
+
+use super::timing::best_time;
+
+/// Velocities are changed by up to this share before a warm start.
+const WARM_CHANGE: f64 = 0.01;
+
+/// Residual to which all problems are solved.
+const TOLERANCE: f64 = 1e-8;
+
+/// The first seed; others than those of the tests.
+const FIRST_SEED: u64 = 1001;
+
+/// One family at one size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ConeRow {
+    /// Name of the family.
+    pub family: String,
+    /// Number of contacts.
+    pub contacts: usize,
+    /// Number of problems.
+    pub problems: usize,
+    /// Problems that were solved, cold and warm.
+    pub solved: usize,
+    /// Largest residual, cold and warm.
+    pub residual: f64,
+    /// Median and largest seconds of a cold solve, in the memory of the last one.
+    pub cold: [f64; 2],
+    /// Median seconds of a warm solve.
+    pub warm: f64,
+}
+
+/// A family at one size.
+struct Case {
+    name: String,
+    seeds: u64,
+    problem: Box<dyn Fn(u64) -> ContactProblem>,
+}
+
+fn cases() -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
+    let mut push = |name: String, seeds, problem: Box<dyn Fn(u64) -> ContactProblem>| {
+        cases.push(Case { name, seeds, problem });
+    };
+    for contact_count in [1, 4, 7, 20, 48] {
+        let family = RandomContacts { contact_count, ..Default::default() };
+        push("random".into(), 10, Box::new(move |seed| family.problem(seed)));
+    }
+    for (levels, top_mass) in [(10, 1.0), (10, 1e3), (50, 1.0)] {
+        let family = Tower { levels, top_mass, ..Default::default() };
+        let name = if top_mass > 1.0 { "heavy tower" } else { "tower" };
+        push(format!("{name} {levels}"), 10, Box::new(move |seed| family.problem(seed)));
+    }
+    let wall = Wall { rows: 10, columns: 10, ..Default::default() };
+    push("wall 10 x 10".into(), 5, Box::new(move |seed| wall.problem(seed)));
+    let arch = Arch { voussoirs: 30, ..Default::default() };
+    push("arch 30".into(), 10, Box::new(move |seed| arch.problem(seed)));
+    for links in [10, 30, 100, 300] {
+        let family = Chain { links, is_lying: true, ..Default::default() };
+        push(format!("chain {links}"), 5, Box::new(move |seed| family.problem(seed)));
+    }
+    cases
+}
+
+/// Measures all families; `progress` is told how many of how many rows are done.
+///
+/// # Errors
+/// [`ContactError`] if a family makes a malformed problem.
+pub fn measure(mut progress: impl FnMut(usize, usize)) -> Result<Vec<ConeRow>, ContactError> {
+    let cases = cases();
+    let mut rows = Vec::new();
+    for (done, case) in cases.iter().enumerate() {
+        progress(done, cases.len());
+        rows.push(measure_case(case)?);
+    }
+    progress(cases.len(), cases.len());
+    Ok(rows)
+}
+
+fn measure_case(case: &Case) -> Result<ConeRow, ContactError> {
+    let settings = ExactConeSettings { tolerance: Some(TOLERANCE), ..Default::default() };
+    let mut cold = ExactCone::new(ExactConeSettings { warm_start: false, ..settings.clone() })?;
+    let mut solution = ContactSolution::default();
+    let (mut colds, mut warms) = (Vec::new(), Vec::new());
+    let mut row = ConeRow {
+        family: case.name.clone(),
+        contacts: 0,
+        problems: 0,
+        solved: 0,
+        residual: 0.0,
+        cold: [0.0; 2],
+        warm: 0.0,
+    };
+    for seed in FIRST_SEED..FIRST_SEED + case.seeds {
+        let problem = (case.problem)(seed);
+        row.contacts = row.contacts.max(problem.contacts.len());
+        row.problems += 1;
+        colds.push(best_time(|| drop(std::hint::black_box(cold.solve(&problem, &mut solution)))));
+        let mut all_solved = solution.report.is_solved();
+        row.residual = row.residual.max(solution.report.residual);
+
+        // The same contacts a moment later; each repetition starts from the impulses of this problem.
+        let mut changed = problem.clone();
+        let mut random = Generator::new(seed);
+        changed.free_motion.iter_mut().for_each(|u| *u *= 1.0 + random.uniform(-WARM_CHANGE, WARM_CHANGE));
+        let mut first = ExactCone::new(settings.clone())?;
+        first.solve(&problem, &mut solution)?;
+        first.solve(&changed, &mut solution)?;
+        first.solve(&problem, &mut solution)?;
+        // Back and forth, so that every solve meets changed velocities.
+        let pair = best_time(|| {
+            drop(std::hint::black_box(first.solve(&changed, &mut solution)));
+            drop(std::hint::black_box(first.solve(&problem, &mut solution)));
+        });
+        warms.push(0.5 * pair);
+        all_solved &= solution.report.is_solved();
+        row.residual = row.residual.max(solution.report.residual);
+        row.solved += usize::from(all_solved);
+    }
+    colds.sort_by(f64::total_cmp);
+    warms.sort_by(f64::total_cmp);
+    row.cold = [colds[colds.len() / 2], colds[colds.len() - 1]];
+    row.warm = warms[warms.len() / 2];
+    Ok(row)
+}
