@@ -55,12 +55,17 @@ const INTERIOR_RUNS: [(Shift, bool); 3] =
 const RESTARTS: [(usize, f64); 2] = [(20, 1e-4), (150, 1e-3)];
 
 /// Runs along the path of smoothed equations, each with a factor on $1 / W_{ii}$: loosely at first, then closely. Another factor is another path.
-const PATHS: [(f64, PathRun); 4] = [
+const PATHS: [(f64, PathRun); 6] = [
     (3.0, PathRun { close: 0.05, loose: 0.1, limit: 100 }),
     (3.0, PathRun { close: 0.02, loose: 0.2, limit: 200 }),
     (0.3, PathRun { close: 0.05, loose: 0.1, limit: 150 }),
-    (1.0, PathRun { close: 0.005, loose: 0.1, limit: 400 }),
+    (10.0, PathRun { close: 0.05, loose: 0.1, limit: 150 }),
+    (1.0, PathRun { close: 0.02, loose: 0.2, limit: 200 }),
+    (10.0, PathRun { close: 0.005, loose: 0.1, limit: 400 }),
 ];
+
+/// A residual up to this, relative to the free rates, where a path ended, is left to Newton's method.
+const PATH_END: f64 = 1e-4;
 
 /// First $\alpha$ of proximal points.
 const FIRST_ALPHA: f64 = 1e-2;
@@ -120,10 +125,12 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
             if self.log(ConeMethod::Path, steps, target) {
                 return true;
             }
-            if self.island.best_residual <= NEAR_RESIDUAL * self.scale
-                && self.newton(target, 1.0, POLISH_EPSILON, MANY_SHORT_STEPS)
-            {
-                return true;
+            if self.island.best_residual <= PATH_END * self.scale {
+                self.island.restore(self.space);
+                self.set_scales(1.0);
+                if self.newton_once(target, POLISH_EPSILON, FEW_SHORT_STEPS) {
+                    return true;
+                }
             }
         }
         for (shift, is_cold) in INTERIOR_RUNS {

@@ -89,7 +89,8 @@ pub fn refine_by_modes(problem: &LocalConeProblem, at_bound: f64, r: &mut [f64])
             () if has_tangents && friction >= at_bound * limit && slip > SLIDES * fastest => Mode::Slide,
             () => Mode::Stick,
         };
-        let contact = Contact { first_row: row, row_count, normal_count, mu: law.mu, bound, mode, unknown: unknown_count };
+        let contact =
+            Contact { first_row: row, row_count, normal_count, mu: law.mu, bound, mode, unknown: unknown_count };
         unknown_count += match contact.mode {
             Mode::Open => 0,
             Mode::Stick => row_count,
