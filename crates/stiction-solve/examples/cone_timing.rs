@@ -16,6 +16,7 @@ fn describe(solution: &ConeSolution) -> String {
             ConeMethod::OneContact => '1',
             ConeMethod::GaussSeidel => 'G',
             ConeMethod::Newton => 'N',
+            ConeMethod::Path => 'H',
             ConeMethod::InteriorPoint => 'I',
             ConeMethod::Proximal => 'P',
         };
@@ -122,6 +123,8 @@ fn main() {
             "pile100" => family("pile100", 10, |seed| families::pile(100, 0.3, seed), &settings),
             "pile200" => family("pile200", 10, |seed| families::pile(200, 0.3, seed), &settings),
             "pile200s" => family("pile200 settled", 10, |seed| families::pile(200, 0.0, seed), &settings),
+            "pile100s" => family("pile100 settled", 10, |seed| families::pile(100, 0.0, seed), &settings),
+            "pile500s" => family("pile500 settled", 10, |seed| families::pile(500, 0.0, seed), &settings),
             "pile500" => family("pile500", 10, |seed| families::pile(500, 0.3, seed), &settings),
             "pile1000" => family("pile1000", 2, |seed| families::pile(1000, 0.3, seed), &settings),
             "chain10" => family("chain10", 10, |seed| families::chain(10, seed), &settings),

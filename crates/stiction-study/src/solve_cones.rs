@@ -55,11 +55,15 @@ impl ConeChoice {
         let no_sweeps = ConeSettings { first_sweeps: 0, warm_sweeps: 0, sweep_limit: 0, ..settings.clone() };
         match self {
             Self::Automatic => settings,
-            Self::GaussSeidel => {
-                ConeSettings { newton_limit: 0, interior_limit: 0, sweep_limit: SWEEPS_ALONE, ..settings }
-            }
-            Self::Newton => ConeSettings { interior_limit: 0, ..no_sweeps },
-            Self::InteriorPoint => ConeSettings { newton_limit: 0, ..no_sweeps },
+            Self::GaussSeidel => ConeSettings {
+                newton_limit: 0,
+                path_limit: 0,
+                interior_limit: 0,
+                sweep_limit: SWEEPS_ALONE,
+                ..settings
+            },
+            Self::Newton => ConeSettings { path_limit: 0, interior_limit: 0, ..no_sweeps },
+            Self::InteriorPoint => ConeSettings { newton_limit: 0, path_limit: 0, ..no_sweeps },
         }
     }
 }

@@ -13,7 +13,7 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::sparse::SymbolicSparseColMatRef;
 use faer::sparse::linalg::amd;
 
-use super::one_contact::inverse;
+use super::one_contact::{determinant_sign, inverse};
 
 /// A square block, by rows.
 pub(crate) type Block<const N: usize> = [[f64; N]; N];
@@ -233,6 +233,11 @@ impl<const N: usize> BlockLu<N> {
             }
         }
         true
+    }
+
+    /// The sign of the determinant of the factored matrix, 1 or -1.
+    pub fn determinant_sign(&self) -> f64 {
+        self.diagonal.iter().map(determinant_sign).product()
     }
 
     /// Replaces `x` by the solution of the factored system.

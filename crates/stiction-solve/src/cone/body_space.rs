@@ -10,7 +10,7 @@
 
 use super::block_lu::{Block, BlockLu, Place};
 use super::law::Law;
-use super::one_contact::{OneContact, inverse};
+use super::one_contact::{OneContact, determinant_sign, inverse};
 use super::space::{Small, Space, complete_diagonal};
 
 /// Bodies, contacts and joints of one island.
@@ -39,7 +39,8 @@ pub(crate) struct BodySpace<const D: usize, const B: usize> {
     places: Vec<Place>,
     coupling_places: Vec<Place>,
     is_analysed: bool,
-    eliminated: Vec<(Small<D>, [f64; D])>,
+    /// $B^{-1} A$ and $B^{-1}$ of each contact.
+    eliminated: Vec<(Small<D>, Small<D>)>,
     /// A column of $M^{-1} H^T$, and the blocks of an explicit matrix.
     column: Vec<[f64; B]>,
     condensed: Vec<Small<D>>,
@@ -335,30 +336,33 @@ impl<const D: usize, const B: usize> BodySpace<D, B> {
             let Some(inverse) = small_inverse(&b[i]) else { return false };
             let mut c = [[0.0; D]; D];
             super::block_lu::add_product(&mut c, &inverse, &a[i]);
-            self.eliminated.push((c, apply(&inverse, &f[i])));
+            self.eliminated.push((c, inverse));
         }
         self.assemble();
-        if !self.lu.factor_here() {
-            return false;
-        }
+        self.lu.factor_here() && self.step_again_here(f, dr)
+    }
+
+    /// The same with the factors that are there.
+    #[inline(always)]
+    fn step_again_here(&mut self, f: &[[f64; D]], dr: &mut [[f64; D]]) -> bool {
         self.velocity.clear();
         self.velocity.resize(self.mass.len(), [0.0; B]);
         for i in 0..self.laws.len() {
-            let g = self.eliminated[i].1.map(|g| -g);
+            dr[i] = apply(&self.eliminated[i].1, &f[i]).map(|g| -g);
             for block in self.starts[i]..self.starts[i + 1] {
-                add_rows(&mut self.velocity[self.bodies[block] as usize], &self.rows[block], &g);
+                add_rows(&mut self.velocity[self.bodies[block] as usize], &self.rows[block], &dr[i]);
             }
         }
         self.lu.solve(&mut self.velocity);
         for i in 0..self.laws.len() {
-            let (c, g) = &self.eliminated[i];
+            let c = &self.eliminated[i].0;
             let mut du = [0.0; D];
             for block in self.starts[i]..self.starts[i + 1] {
                 let (h, v) = (&self.rows[block], &self.velocity[self.bodies[block] as usize]);
                 (0..D).for_each(|k| du[k] += dot(&h[k], v));
             }
             for k in 0..D {
-                dr[i][k] = -g[k] - dot(&c[k], &du);
+                dr[i][k] -= dot(&c[k], &du);
             }
         }
         dr.as_flattened().iter().all(|x| x.is_finite())
@@ -449,6 +453,16 @@ impl<const D: usize, const B: usize> Space<D> for BodySpace<D, B> {
             self.analyse();
         }
         pulp::Arch::new().dispatch(Step { space: self, a, b, f, dr })
+    }
+
+    fn newton_step_again(&mut self, f: &[[f64; D]], dr: &mut [[f64; D]]) -> bool {
+        self.step_again_here(f, dr)
+    }
+
+    fn determinant_sign(&self) -> f64 {
+        // That of A W + B is det(B) det(M + Hᵀ B⁻¹ A H) / det(M), and the determinant of M is positive.
+        let own = self.eliminated.iter().map(|(_, inverse)| determinant_sign(inverse)).product::<f64>();
+        own * self.lu.determinant_sign()
     }
 }
 

@@ -3,8 +3,9 @@
 //! 1. One contact: its closed form.
 //! 2. Gauss-Seidel, and on with it while that promises to be cheaper than Newton's method.
 //! 3. Newton's method with $\rho_i = 1 / W_{ii}$.
-//! 4. Interior points, in two kinds, and Newton's method from there.
-//! 5. Newton's method with other $\rho$; proximal points; Gauss-Seidel to its limit.
+//! 4. The path of smoothed equations.
+//! 5. Interior points, in two kinds, and Newton's method from there.
+//! 6. Newton's method with other $\rho$; proximal points; Gauss-Seidel to its limit.
 //!
 //! The best point is kept throughout, and every stage is logged.
 
@@ -12,6 +13,7 @@ use super::gauss_seidel;
 use super::interior_point::{self, Shift};
 use super::island::Island;
 use super::newton::{self, NewtonRun};
+use super::path::{self, PathRun};
 use super::proximal;
 use super::settings::{ConeMethod, ConeSettings, ConeStage};
 use super::space::Space;
@@ -51,6 +53,19 @@ const INTERIOR_RUNS: [(Shift, bool); 3] =
 
 /// Sweeps and first $\varepsilon$ of the restarts of Newton's method.
 const RESTARTS: [(usize, f64); 2] = [(20, 1e-4), (150, 1e-3)];
+
+/// Runs along the path of smoothed equations, each with a factor on $1 / W_{ii}$: loosely at first, then closely. Another factor is another path.
+const PATHS: [(f64, PathRun); 6] = [
+    (3.0, PathRun { close: 0.05, loose: 0.1, limit: 100 }),
+    (3.0, PathRun { close: 0.02, loose: 0.2, limit: 200 }),
+    (0.3, PathRun { close: 0.05, loose: 0.1, limit: 150 }),
+    (10.0, PathRun { close: 0.05, loose: 0.1, limit: 150 }),
+    (1.0, PathRun { close: 0.02, loose: 0.2, limit: 200 }),
+    (10.0, PathRun { close: 0.005, loose: 0.1, limit: 400 }),
+];
+
+/// A residual up to this, relative to the free rates, where a path ended, is left to Newton's method.
+const PATH_END: f64 = 1e-4;
 
 /// First $\alpha$ of proximal points.
 const FIRST_ALPHA: f64 = 1e-2;
@@ -98,6 +113,25 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         }
         if self.newton(target, 1.0, FIRST_EPSILON, FEW_SHORT_STEPS) {
             return true;
+        }
+        for (factor, mut run) in PATHS {
+            run.limit = run.limit.min(self.settings.path_limit);
+            if run.limit == 0 {
+                break;
+            }
+            self.island.restore(self.space);
+            self.set_scales(factor);
+            let steps = path::run(self.space, self.island, target, &run);
+            if self.log(ConeMethod::Path, steps, target) {
+                return true;
+            }
+            if self.island.best_residual <= PATH_END * self.scale {
+                self.island.restore(self.space);
+                self.set_scales(1.0);
+                if self.newton_once(target, POLISH_EPSILON, FEW_SHORT_STEPS) {
+                    return true;
+                }
+            }
         }
         for (shift, is_cold) in INTERIOR_RUNS {
             self.island.restore(self.space);

@@ -175,14 +175,19 @@ impl<const D: usize> Space<D> for ContactSpace<D> {
             let place = self.lu.place(i, i);
             *self.lu.block_mut(place) = diagonal;
         }
-        if !self.lu.factor() {
-            return false;
-        }
+        self.lu.factor() && self.newton_step_again(f, dr)
+    }
+
+    fn newton_step_again(&mut self, f: &[[f64; D]], dr: &mut [[f64; D]]) -> bool {
         self.right_side.clear();
         self.right_side.extend(f.iter().map(|f| f.map(|f| -f)));
         self.lu.solve(&mut self.right_side);
         dr.copy_from_slice(&self.right_side);
         dr.as_flattened().iter().all(|x| x.is_finite())
+    }
+
+    fn determinant_sign(&self) -> f64 {
+        self.lu.determinant_sign()
     }
 }
 

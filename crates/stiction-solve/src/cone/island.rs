@@ -28,8 +28,12 @@ pub(crate) struct Island<const D: usize> {
     pub trial_u: Vec<[f64; D]>,
     /// The scales of a run of Newton's method.
     pub run_rho: Vec<f64>,
-    /// The centre of proximal points.
+    /// The centre of proximal points, and the point near a path to come back to.
     pub centre: Vec<[f64; D]>,
+    /// The path of smoothed equations: derivative of $F$ and of $r$ by the logarithm of the width, and its direction.
+    pub f_width: Vec<[f64; D]>,
+    pub tangent: Vec<[f64; D]>,
+    pub direction: Vec<[f64; D]>,
     /// Interior points.
     pub slack: Vec<[f64; D]>,
     pub slack_step: Vec<[f64; D]>,
@@ -49,7 +53,16 @@ impl<const D: usize> Island<D> {
         }
         self.alphas.clear();
         self.alphas.resize(count, 0.0);
-        for vector in [&mut self.u, &mut self.f, &mut self.dr, &mut self.trial, &mut self.trial_u] {
+        for vector in [
+            &mut self.u,
+            &mut self.f,
+            &mut self.dr,
+            &mut self.trial,
+            &mut self.trial_u,
+            &mut self.f_width,
+            &mut self.tangent,
+            &mut self.direction,
+        ] {
             vector.clear();
             vector.resize(count, [0.0; D]);
         }

@@ -49,6 +49,7 @@ pub mod law;
 mod modes;
 mod newton;
 mod one_contact;
+mod path;
 pub mod problem;
 mod proximal;
 pub mod residual;

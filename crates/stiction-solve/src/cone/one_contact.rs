@@ -300,6 +300,34 @@ pub(crate) fn inverse<const N: usize>(a: &[[f64; N]; N]) -> Option<[[f64; N]; N]
     inverse.as_flattened().iter().all(|x| x.is_finite()).then_some(inverse)
 }
 
+/// The sign of the determinant, 1 or -1, by elimination with exchanges of rows.
+pub(crate) fn determinant_sign<const N: usize>(a: &[[f64; N]; N]) -> f64 {
+    let mut a = *a;
+    let mut sign = 1.0;
+    for k in 0..N {
+        let mut pivot_row = k;
+        for i in k + 1..N {
+            if a[i][k].abs() > a[pivot_row][k].abs() {
+                pivot_row = i;
+            }
+        }
+        if pivot_row != k {
+            a.swap(k, pivot_row);
+            sign = -sign;
+        }
+        if a[k][k] < 0.0 {
+            sign = -sign;
+        }
+        for i in k + 1..N {
+            let factor = a[i][k] / a[k][k];
+            for j in k + 1..N {
+                a[i][j] -= factor * a[k][j];
+            }
+        }
+    }
+    sign
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,6 +18,8 @@ pub struct ConeSettings {
     pub sweep_limit: usize,
     /// Factorisations of one run of Newton's method.
     pub newton_limit: usize,
+    /// Factorisations of one run along the path of smoothed equations, at most; zero for none.
+    pub path_limit: usize,
     /// Iterations of one run of the interior-point method.
     pub interior_limit: usize,
     /// Factorisations of the proximal-point method.
@@ -33,6 +35,7 @@ impl Default for ConeSettings {
             warm_sweeps: 2,
             sweep_limit: 5000,
             newton_limit: 40,
+            path_limit: 400,
             interior_limit: 60,
             proximal_limit: 60,
         }
@@ -48,6 +51,8 @@ pub enum ConeMethod {
     GaussSeidel,
     /// Semismooth Newton.
     Newton,
+    /// The path of smoothed equations.
+    Path,
     /// Interior points.
     InteriorPoint,
     /// Proximal points, each by semismooth Newton.

@@ -37,6 +37,12 @@ pub(crate) trait Space<const D: usize> {
 
     /// Solves $A\,du + B\,dr = -F$ with $du = W\,dr$, all $B_i$ regular; whether that was possible.
     fn newton_step(&mut self, a: &[Small<D>], b: &[Small<D>], f: &[[f64; D]], dr: &mut [[f64; D]]) -> bool;
+
+    /// The same with the $A$ and $B$ of the last [`newton_step`](Self::newton_step), which was possible, and another $F$.
+    fn newton_step_again(&mut self, f: &[[f64; D]], dr: &mut [[f64; D]]) -> bool;
+
+    /// The sign of the determinant of $A W + B$ of the last [`newton_step`](Self::newton_step), 1 or -1.
+    fn determinant_sign(&self) -> f64;
 }
 
 /// Puts a one on the diagonal where a row is empty, and returns the mean of the other diagonal entries.
