@@ -172,5 +172,9 @@ fn benchmarks_give_accuracy_beside_speed() {
         assert!(row["residual"].as_f64().expect("a residual") <= 1e-10, "{row}");
         assert!(row["per_step"].as_f64().expect("a time") > 0.0, "{row}");
     }
-    expect(&stiction(dir.path(), &["bench", "speed"]), 2, &["no benchmark `speed`", "lemke, cones, joints, step, siconos"]);
+    expect(
+        &stiction(dir.path(), &["bench", "speed"]),
+        2,
+        &["no benchmark `speed`", "lemke, cones, joints, step, siconos"],
+    );
 }

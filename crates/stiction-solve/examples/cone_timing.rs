@@ -97,7 +97,11 @@ fn warm(name: &str, seeds: u64, make: impl Fn(u64) -> GlobalConeProblem, setting
 
 fn main() {
     let mut settings = ConeSettings::default();
-    for argument in std::env::args().skip(1) {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.is_empty() {
+        arguments = ["rand20", "tower10"].map(str::to_owned).to_vec();
+    }
+    for argument in arguments {
         match argument.as_str() {
             "tight" => settings = ConeSettings { tolerance: 1e-8, unscaled_tolerance: 1e-10, ..settings },
             "both" => settings = ConeSettings { tolerance: 1e-8, unscaled_tolerance: 1e-8, ..settings },

@@ -36,6 +36,9 @@ const CONDENSED_ROWS: usize = 24;
 /// Rows up to which the same is tried for problems that are not solved with their joints, as where these are redundant.
 const CONDENSABLE_ROWS: usize = 300;
 
+/// Rows up to which paths of smoothed equations are followed: beyond, a problem that they do not solve takes seconds.
+const PATH_ROWS: usize = 900;
+
 /// A residual of so many times the aim lets a polygon be tried as a start, for problems with up to so many rows.
 const POLYGON_FACTOR: f64 = 10.0;
 const POLYGON_ROWS: usize = 150;
@@ -219,6 +222,7 @@ impl ExactCone {
             sweep_limit: self.settings.sweep_limit,
             newton_limit: self.settings.newton_limit,
             interior_limit: self.settings.interior_limit,
+            path_limit: if row_count <= PATH_ROWS { ConeSettings::default().path_limit } else { 0 },
             ..Default::default()
         };
         self.impulses.clear();
