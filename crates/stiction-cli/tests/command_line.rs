@@ -160,6 +160,22 @@ fn a_step_without_solution_is_kept_said_and_replayed() {
 }
 
 #[test]
+fn a_step_of_the_cone_that_was_not_solved_can_be_replayed() {
+    let dir = folder();
+    // A tolerance that rounding does not allow.
+    let method = "method={cone={tolerance=1e-30, residual-tolerance=1e-30}}";
+    let output = stiction(dir.path(), &["run", "incline", "--set", method, "--out", "run"]);
+    expect(&output, 3, &["was not solved", "run/failed-step.hdf5"]);
+    let output = stiction(dir.path(), &["solve", "run/failed-step.hdf5", "--json"]);
+    expect(&output, 0, &[]);
+    assert_eq!(json(&output)[0]["status"], "solved");
+    assert_eq!(json(&output)[0]["r"].as_array().unwrap().len() % 3, 0);
+    expect(&stiction(dir.path(), &["solve", "run/failed-step.hdf5", "--method", "lemke"]), 3, &["does not take"]);
+    std::fs::write(dir.path().join("broken.hdf5"), "no HDF5").unwrap();
+    expect(&stiction(dir.path(), &["solve", "broken.hdf5"]), 2, &["broken.hdf5", "an HDF5 file is needed"]);
+}
+
+#[test]
 fn benchmarks_give_accuracy_beside_speed() {
     let dir = folder();
     let output = stiction(dir.path(), &["bench", "step", "--json"]);

@@ -65,6 +65,12 @@ pub enum ContactError {
         /// Number of tangent rows.
         found: usize,
     },
+    /// Friction that has no row along which it could act.
+    #[error("{what}: it has friction, but no tangent rows; give it one (plane) or two (space), or no friction")]
+    NoTangents {
+        /// Which contact or friction element.
+        what: String,
+    },
     /// An elliptic friction set, given to a method for polygons.
     #[error("{what}: its friction set is an ellipsoid, which only the method `cone` treats")]
     Elliptic {
@@ -121,7 +127,7 @@ pub enum ContactError {
 pub enum StepError {
     /// The contact problem of the step was not solved. The problem rides along, to be saved and replayed.
     #[error(
-        "the step from t = {t} s was not solved: status {:?}, residual {:.2e} after {} pivots, {} contacts",
+        "the step from t = {t} s was not solved: status {:?}, residual {:.2e} after {} iterations, {} contacts",
         report.status, report.residual, report.iterations, problem.contacts.len()
     )]
     Unsolved {

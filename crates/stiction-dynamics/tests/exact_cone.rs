@@ -76,7 +76,7 @@ fn families_are_solved_to_the_tolerance() {
     };
     for seed in 0..20 {
         for contact_count in [1, 2, 4, 7, 12, 20, 40] {
-            let family = RandomContacts { contact_count, mu: [0.2, 0.9], ..Default::default() };
+            let family = RandomContacts { contact_count, mu: [0.2, 0.9], gap_share: 0.3, ..Default::default() };
             judge(&format!("random {contact_count}, seed {seed}"), family.problem(seed));
         }
         judge(&format!("tower, seed {seed}"), Tower { levels: 10, ..Default::default() }.problem(seed));
@@ -172,4 +172,47 @@ fn turning_the_tangents_and_reordering_changes_nothing() {
         count += 1;
     }
     assert_eq!(count, 200);
+}
+
+#[test]
+fn errors_of_jointed_contacts_are_measured_by_what_the_joints_leave() {
+    // Every link of a lying chain turns about the end with which it touches the floor, so that the terms of the free rates of the contacts leave nothing of each other. The
+    // joints make something else of it, and that is what an error has to be measured by.
+    let mut pushed_count = 0;
+    for seed in 0..20 {
+        let mut problem = Chain { links: 10, is_lying: true, mu: 0.0, ..Default::default() }.problem(seed);
+        for (link, contact) in problem.contacts.iter().enumerate() {
+            let normal = |k: usize| {
+                let own = contact.normal.entries().iter().filter(|entry| entry.0 == 3 * link + k);
+                own.map(|entry| entry.1).sum::<f64>()
+            };
+            problem.free_motion[3 * link] = 0.0;
+            problem.free_motion[3 * link + 1] = -normal(2) - 1e-12;
+            problem.free_motion[3 * link + 2] = 1.0;
+        }
+        let solution = solve(&mut cone(), &problem);
+        assert!(solution.report.is_solved(), "seed {seed}: {:?}", solution.report);
+        let violation = violation_of_rates(&problem, &solution);
+        assert!(violation < 1e-11, "seed {seed}: {violation:e}");
+        pushed_count += usize::from(solution.contacts.iter().any(|impulse| impulse.normal > 0.01));
+    }
+    assert!(pushed_count >= 10, "the contacts matter in {pushed_count} of 20");
+}
+
+/// Largest approach, or product of impulse and rate.
+fn violation_of_rates(problem: &ContactProblem, solution: &ContactSolution) -> f64 {
+    let contacts = problem.contacts.iter().zip(&solution.contacts);
+    contacts.fold(0.0f64, |worst, (contact, impulse)| {
+        let rate = contact.normal_rate(&solution.motion);
+        worst.max(-rate).max((rate * impulse.normal).abs()).max(-impulse.normal)
+    })
+}
+
+#[test]
+fn friction_without_tangents_is_refused() {
+    let mut problem = RandomContacts { contact_count: 1, ..Default::default() }.problem(0);
+    problem.contacts[0].mu = 0.5;
+    problem.contacts[0].tangents.clear();
+    let error = cone().solve(&problem, &mut ContactSolution::default()).unwrap_err();
+    assert!(error.to_string().contains("no tangent rows"), "{error}");
 }

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stiction_solve::cone::residual::ZERO_OFFSET;
 use stiction_solve::cone::{
-    Cone, ConeReport, ConeSettings, ConeSolver, GlobalConeProblem, LocalConeProblem, local_errors, refine_by_modes,
+    Cone, ConeSettings, ConeSolver, GlobalConeProblem, LocalConeProblem, local_errors, refine_by_modes,
 };
 use stiction_solve::{SolveReport, SolveStatus};
 
@@ -178,12 +178,16 @@ impl ExactCone {
         out
     }
 
-    fn state(&mut self, problem: &ContactProblem) {
+    fn state(&mut self, problem: &ContactProblem) -> Result<(), ContactError> {
         let out = &mut self.problem;
         state_motion(problem, out);
         for contact in &problem.contacts {
             let (mu, bound) = (contact.mu, contact.extra_bound);
-            let tangents: &[Row] = if has_friction(mu, bound) { &contact.tangents } else { &[] };
+            let has_friction = mu > 0.0 || bound > 0.0;
+            if has_friction && contact.tangents.is_empty() {
+                return Err(ContactError::NoTangents { what: format!("contact {:?}", contact.id) });
+            }
+            let tangents: &[Row] = if has_friction { &contact.tangents } else { &[] };
             let cone = match tangents.len() {
                 0 => Cone::HalfLine,
                 1 => Cone::Planar { mu, bound },
@@ -198,11 +202,15 @@ impl ExactCone {
             out.push_contact(cone, rows.map(|row| row.entries().iter().copied()), bias);
         }
         for element in &problem.friction {
+            if element.tangents.is_empty() {
+                return Err(ContactError::NoTangents { what: format!("friction element {}", element.id) });
+            }
             let rows = element.tangents.len();
             let cone = Cone::Friction { rows, bound: element.bound };
             let bias = element.tangent_bias.into_iter().take(rows);
             out.push_contact(cone, element.tangents.iter().map(|row| row.entries().iter().copied()), bias);
         }
+        Ok(())
     }
 
     /// Solves a contact problem whose inertia is factored.
@@ -212,13 +220,11 @@ impl ExactCone {
     /// report.
     pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
         let [aim, accepted] = self.settings.tolerances(problem.contacts.len());
-        self.state(problem);
+        self.state(problem)?;
         self.recall(problem);
         let row_count = self.problem.contact_bias().len();
         let mut is_condensed = !problem.joints.is_empty() && row_count <= CONDENSED_ROWS;
-        let share = self.free_rate_share(&problem.free_motion);
         let settings = ConeSettings {
-            tolerance: aim / share,
             sweep_limit: self.settings.sweep_limit,
             newton_limit: self.settings.newton_limit,
             interior_limit: self.settings.interior_limit,
@@ -235,18 +241,16 @@ impl ExactCone {
         }
         if row_count > 0 {
             let is_warm = !self.memory.is_empty();
-            self.run(is_condensed, is_warm, &settings)?;
-            write_report(&self.solver.solution().report, share, accepted, &mut solution.report);
+            self.run(problem, is_condensed, is_warm, &settings, [aim, accepted], &mut solution.report)?;
             let is_condensable = !problem.joints.is_empty() && !is_condensed && row_count <= CONDENSABLE_ROWS;
             if !solution.report.is_solved() && is_condensable {
                 is_condensed = true;
                 self.condense(problem)?;
-                self.run(is_condensed, is_warm, &settings)?;
-                write_report(&self.solver.solution().report, share, accepted, &mut solution.report);
+                self.run(problem, is_condensed, is_warm, &settings, [aim, accepted], &mut solution.report)?;
             }
             self.impulses.extend_from_slice(&self.solver.solution().impulses);
             if solution.report.residual > POLYGON_FACTOR * aim && row_count <= POLYGON_ROWS {
-                self.solve_by_modes(problem, is_condensed, share, accepted, &mut solution.report)?;
+                self.solve_by_modes(problem, is_condensed, accepted, &mut solution.report)?;
             }
         }
         self.write_impulses(problem, solution);
@@ -267,15 +271,33 @@ impl ExactCone {
         Ok(())
     }
 
-    /// Solves the problem that was stated.
-    fn run(&mut self, is_condensed: bool, is_warm: bool, settings: &ConeSettings) -> Result<(), ContactError> {
+    /// Solves the problem that was stated, and says how well.
+    fn run(
+        &mut self,
+        problem: &ContactProblem,
+        is_condensed: bool,
+        is_warm: bool,
+        settings: &ConeSettings,
+        [aim, accepted]: [f64; 2],
+        report: &mut SolveReport,
+    ) -> Result<(), ContactError> {
+        let share = self.rate_share(problem, is_condensed);
+        let settings = ConeSettings { tolerance: aim / share, ..settings.clone() };
         let start = is_warm.then_some(&self.start[..]);
-        if is_condensed {
-            self.solver.solve_local(&self.local, settings, start);
+        let found = if is_condensed {
+            &self.solver.solve_local(&self.local, &settings, start).report
         } else {
             let start = start.map(|contacts| (contacts, &self.joint_memory[..]));
-            self.solver.solve_global(&self.problem, settings, start)?;
-        }
+            &self.solver.solve_global(&self.problem, &settings, start)?.report
+        };
+        report.residual = found.errors.scaled * share;
+        report.iterations += found.iterations();
+        report.status = match found.status {
+            SolveStatus::NoSolution => SolveStatus::NoSolution,
+            // What rounding keeps from the aim may still be accepted.
+            _ if report.residual <= accepted => SolveStatus::Solved,
+            status => status,
+        };
         Ok(())
     }
 
@@ -284,13 +306,13 @@ impl ExactCone {
         &mut self,
         problem: &ContactProblem,
         is_condensed: bool,
-        share: f64,
         accepted: f64,
         report: &mut SolveReport,
     ) -> Result<(), ContactError> {
         if !is_condensed {
             self.condense(problem)?;
         }
+        let share = self.rate_share(problem, true);
         let has_start = self.solve_polygon(problem)?;
         // Corners and sides of the polygon are between the two; so is what only seems to slide.
         let half_angle = std::f64::consts::PI / POLYGON_CORNERS as f64;
@@ -393,15 +415,22 @@ impl ExactCone {
         solution.joints.extend_from_slice(self.joints.joint_impulses());
     }
 
-    /// The free rates $q$ beside the terms that they sum, $\lVert q \rVert / \lVert |H| |u_\text{free}| + |b| \rVert$. The solver measures by $q$; where that is what the terms
-    /// leave of each other, its own rounding would be measured by itself.
-    fn free_rate_share(&self, free_motion: &[f64]) -> f64 {
+    /// The rates $q$ by which the solver measures its errors, beside the terms that they sum, $\lVert q \rVert / \lVert |H| |u| + |b| \rVert$: where terms leave little of
+    /// each other, rounding would else be measured by itself. With joints these are the rates of the free motion of contacts and joints; without
+    /// them, those of the contacts in the motion that the joints leave.
+    fn rate_share(&self, problem: &ContactProblem, is_condensed: bool) -> f64 {
         let (mut rates, mut sizes) = (0.0f64, 0.0f64);
-        for (row, bias) in self.problem.contact_bias().iter().enumerate() {
-            let terms = self.problem.contacts().row(row).iter().map(|&(k, value)| value * free_motion[k]);
-            let (rate, size) = terms.fold((*bias, bias.abs()), |(rate, size), term| (rate + term, size + term.abs()));
+        let mut add = |entries: &[(usize, f64)], bias: f64, motion: &[f64]| {
+            let terms = entries.iter().map(|&(k, value)| value * motion[k]);
+            let (rate, size) = terms.fold((bias, bias.abs()), |(rate, size), term| (rate + term, size + term.abs()));
             rates += rate * rate;
             sizes += size * size;
+        };
+        let motion = if is_condensed { self.rows.constrained_motion() } else { &problem.free_motion };
+        let contacts = self.problem.contacts();
+        self.problem.contact_bias().iter().enumerate().for_each(|(row, &bias)| add(contacts.row(row), bias, motion));
+        if !is_condensed {
+            problem.joints.iter().for_each(|joint| add(joint.row.entries(), joint.bias, motion));
         }
         // Below this the solver measures absolutely.
         if rates.sqrt() >= ZERO_OFFSET { (rates / sizes).sqrt() } else { 1.0 }
@@ -445,20 +474,4 @@ fn state_motion(problem: &ContactProblem, out: &mut GlobalConeProblem) {
     for joint in &problem.joints {
         out.push_joint(joint.row.entries().iter().copied(), joint.bias);
     }
-}
-
-fn has_friction(mu: f64, bound: f64) -> bool {
-    mu > 0.0 || bound > 0.0
-}
-
-/// What a cone solver says of its answer, in our measure.
-fn write_report(found: &ConeReport, share: f64, accepted: f64, report: &mut SolveReport) {
-    report.residual = found.errors.scaled * share;
-    report.iterations = found.iterations();
-    report.status = match found.status {
-        SolveStatus::NoSolution => SolveStatus::NoSolution,
-        // What rounding keeps from the aim may still be accepted.
-        _ if report.residual <= accepted => SolveStatus::Solved,
-        status => status,
-    };
 }

@@ -89,6 +89,11 @@ impl Rows {
         }
     }
 
+    /// The motion with the joints alone, of the problem that was condensed last.
+    pub fn constrained_motion(&self) -> &[f64] {
+        self.joints.motion()
+    }
+
     /// From impulses by row to motion and joint impulses.
     pub fn recover(&self, impulses: &[f64], solution: &mut ContactSolution) {
         solution.motion.clear();

@@ -15,9 +15,13 @@
 //! | `one_contact` | one contact alone, exactly |
 //! | `gauss_seidel` | one contact after another |
 //! | `alart_curnier`, `newton` | the nonsmooth equations, and Newton's method on them |
+//! | `path` | the curve of solutions of smoothed equations, around its turns |
 //! | `interior_point` | from far away, over second-order cones |
 //! | `proximal` | a sequence of problems with a little compliance |
+//! | `modes` | Newton's method with given modes, for sliding too slow to be seen |
+//! | `island` | the unknowns of one island, and its best point |
 //! | `space`, `body_space`, `contact_space` | rates, sweeps and Newton steps in the two shapes |
+//! | [`sparse_rows`] | a matrix by rows |
 //! | `block_lu` | sparse factorisation in blocks |
 //!
 //! ```
