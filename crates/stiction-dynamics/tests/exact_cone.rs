@@ -1,6 +1,6 @@
 //! The exact cone on the families of contact problems, judged by a natural map that shares no code with the solver.
 
-use stiction_dynamics::families::{Arch, Chain, Generator, RandomContacts, Tower, Wall};
+use stiction_dynamics::families::{Arch, Chain, Generator, RandomContacts, Tower, Wall, Wedge};
 use stiction_dynamics::{
     ConstrainedMotion, ContactMethod, ContactProblem, ContactSolution, ContactSolver, Directions, ExactConeSettings,
     PyramidSettings, Row,
@@ -83,6 +83,11 @@ fn families_are_solved_to_the_tolerance() {
         let heavy = Tower { levels: 5, top_mass: 1e3, ..Default::default() };
         judge(&format!("heavy tower, seed {seed}"), heavy.problem(seed));
         judge(&format!("arch, seed {seed}"), Arch { voussoirs: 15, ..Default::default() }.problem(seed));
+        for (blocks, lean, mu) in [(1, 0.175, 0.3), (4, 0.175, 0.3), (10, 0.175, 0.3), (4, 0.02, 0.9), (4, 0.175, 0.1)]
+        {
+            let wedge = Wedge { blocks, lean, mu, ..Default::default() };
+            judge(&format!("seed {seed}, {wedge:?}"), wedge.problem(seed));
+        }
     }
     for seed in 0..3 {
         judge(&format!("wall, seed {seed}"), Wall { rows: 6, columns: 6, ..Default::default() }.problem(seed));

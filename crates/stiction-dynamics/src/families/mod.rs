@@ -6,6 +6,7 @@
 //! | [`Tower`] | forces that are far from unique, ties in every ratio test; with a heavy top, mass ratios |
 //! | [`Wall`] | the same, with many contacts |
 //! | [`Arch`] | forces that must go all the way around |
+//! | [`Wedge`] | forces that balance each other, without bound, and more than one motion |
 //! | [`Chain`] | many joints, each of which depends on all others; with masses far apart, ill-conditioned ones |
 //!
 //! A family is a struct of options with defaults, and its method `problem` makes one problem of each seed: one step of size
@@ -32,6 +33,7 @@ mod generator;
 mod random;
 mod tower;
 mod wall;
+mod wedge;
 
 pub use arch::Arch;
 pub use chain::Chain;
@@ -39,6 +41,7 @@ pub use generator::Generator;
 pub use random::{BodyKind, RandomContacts};
 pub use tower::Tower;
 pub use wall::Wall;
+pub use wedge::Wedge;
 
 /// Length of the step, in s.
 pub const STEP: f64 = 0.01;

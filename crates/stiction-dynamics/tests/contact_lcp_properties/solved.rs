@@ -1,7 +1,7 @@
 //! Every problem within the promised range is solved, and no answer is called solved that is not.
 
 use stiction_dynamics::ContactProblem;
-use stiction_dynamics::families::{Arch, Tower, Wall};
+use stiction_dynamics::families::{Arch, Tower, Wall, Wedge};
 
 use crate::cases::{Case, family, solve_well, solver};
 
@@ -34,7 +34,7 @@ fn the_number_of_directions_does_not_matter() {
 }
 
 #[test]
-fn towers_walls_and_arches_are_solved() {
+fn towers_walls_arches_and_wedges_are_solved() {
     let mut solver = solver(8, false);
     let mut check = |name: String, problem: &ContactProblem| {
         solve_well(&mut solver, problem, 8, &name);
@@ -49,6 +49,10 @@ fn towers_walls_and_arches_are_solved() {
         for (voussoirs, mu) in [(3, 0.3), (3, 0.6), (7, 0.3), (7, 0.6)] {
             let arch = Arch { voussoirs, mu, ..Default::default() };
             check(format!("seed {seed}, {arch:?}"), &arch.problem(seed));
+        }
+        for (blocks, mu) in [(1, 0.3), (3, 0.3), (5, 0.9), (3, 0.1)] {
+            let wedge = Wedge { blocks, mu, ..Default::default() };
+            check(format!("seed {seed}, {wedge:?}"), &wedge.problem(seed));
         }
         for (rows, columns) in [(2, 2), (3, 2), (3, 3)] {
             let wall = Wall { rows, columns, ..Default::default() };

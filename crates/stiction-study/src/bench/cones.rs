@@ -1,7 +1,7 @@
 //! The exact cone on families of contact problems, cold and warm.
 
 use serde::Serialize;
-use stiction_dynamics::families::{Arch, Chain, Generator, RandomContacts, Tower, Wall};
+use stiction_dynamics::families::{Arch, Chain, Generator, RandomContacts, Tower, Wall, Wedge};
 use stiction_dynamics::{ContactError, ContactProblem, ContactSolution, ExactCone, ExactConeSettings};
 
 use super::timing::best_time;
@@ -59,6 +59,10 @@ fn cases() -> Vec<Case> {
     push("wall 10 x 10".into(), 5, Box::new(move |seed| wall.problem(seed)));
     let arch = Arch { voussoirs: 30, ..Default::default() };
     push("arch 30".into(), 10, Box::new(move |seed| arch.problem(seed)));
+    for blocks in [4, 30] {
+        let family = Wedge { blocks, ..Default::default() };
+        push(format!("wedge {blocks}"), 10, Box::new(move |seed| family.problem(seed)));
+    }
     for links in [10, 30, 100, 300] {
         let family = Chain { links, is_lying: true, ..Default::default() };
         push(format!("chain {links}"), 5, Box::new(move |seed| family.problem(seed)));
