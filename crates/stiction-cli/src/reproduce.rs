@@ -1,11 +1,11 @@
 //! `stiction reproduce [ID…]`: published and reference numbers beside ours.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use stiction_study::reproduce::{EXPERIMENTS, Row};
+use stiction_study::reproduce::{EXPERIMENTS, Effort, Experiment, Reproduction, Row, report};
 
 use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure};
 
@@ -15,10 +15,13 @@ pub struct ReproduceArguments {
     /// Experiments [default: all]: rod, four-balls, double-pendulum, carts-damper, carts-spring, free-top, woodpecker,
     /// phantom-inertia, painleve
     experiments: Vec<String>,
-    /// Folder for the figures
+    /// Folder for the report and its figures
     #[arg(long, value_name = "DIR", default_value = "runs/reproduce")]
     out: PathBuf,
-    /// Print the numbers as one JSON document, and write no figures
+    /// Leave out the runs at the smallest steps, and their numbers
+    #[arg(long)]
+    quick: bool,
+    /// Print the numbers as one JSON document, and write no report
     #[arg(long)]
     json: bool,
 }
@@ -33,36 +36,48 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<ExitCode, Failure> {
         ));
     }
     let wanted = |id: &str| arguments.experiments.is_empty() || arguments.experiments.iter().any(|other| other == id);
-    let mut all_rows = Vec::new();
+    let effort = if arguments.quick { Effort::Quick } else { Effort::Full };
+    let mut results = Vec::new();
     for experiment in EXPERIMENTS.iter().filter(|experiment| wanted(experiment.id)) {
         let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is well formed");
         let spinner = ProgressBar::new_spinner().with_style(style);
         spinner.enable_steady_tick(std::time::Duration::from_millis(100));
-        let result = experiment.run(&mut |what| spinner.set_message(format!("{}: {what}", experiment.id)))?;
+        let result = experiment.run(effort, &mut |what| spinner.set_message(format!("{}: {what}", experiment.id)))?;
         spinner.finish_and_clear();
         if !arguments.json {
             say!("{}: {}\n", experiment.id, experiment.title);
             print_table(&result.rows);
-            std::fs::create_dir_all(&arguments.out).map_err(|error| Failure::io("make", &arguments.out, &error))?;
-            for named in &result.figures {
-                for ending in ["png", "svg"] {
-                    let path = arguments.out.join(format!("{}.{ending}", named.name));
-                    named.figure.write(&path)?;
-                    say!("figure  {}", path.display());
-                }
-            }
         }
-        all_rows.extend(result.rows);
+        results.push((experiment, result));
     }
+    let rows: Vec<&Row> = results.iter().flat_map(|(_, result)| &result.rows).collect();
+    let met = rows.iter().filter(|row| row.ok).count();
+    let all_are_met = met == rows.len();
     if arguments.json {
-        let document = serde_json::to_value(&all_rows).map_err(|error| Failure::new(BAD_INPUT, error))?;
+        let document = serde_json::to_value(&rows).map_err(|error| Failure::new(BAD_INPUT, error))?;
         say!("{document:#}");
+    } else {
+        write_report(&arguments.out, &results)?;
+        say!("\n{met} of {} numbers met", rows.len());
     }
-    let failed = all_rows.iter().filter(|row| !row.ok).count();
-    if !arguments.json {
-        say!("\n{} of {} numbers met", all_rows.len() - failed, all_rows.len());
+    Ok(if all_are_met { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
+}
+
+/// Writes the page, and each figure as a file of its own.
+fn write_report(folder: &Path, results: &[(&Experiment, Reproduction)]) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| Failure::io("make", folder, &error))?;
+    for named in results.iter().flat_map(|(_, result)| &result.figures) {
+        for ending in ["png", "svg"] {
+            named.figure.write(folder.join(format!("{}.{ending}", named.name)))?;
+        }
     }
-    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
+    let path = folder.join("report.html");
+    let unfinished = folder.join(".report.html.part");
+    let written =
+        std::fs::write(&unfinished, report::html(results)?).and_then(|()| std::fs::rename(&unfinished, &path));
+    written.map_err(|error| Failure::io("write", &path, &error))?;
+    say!("report  {}", path.display());
+    Ok(())
 }
 
 fn print_table(rows: &[Row]) {

@@ -117,6 +117,21 @@ fn reproduce_speaks_json() {
 }
 
 #[test]
+fn reproduce_writes_a_report_with_its_figures() {
+    let dir = folder();
+    let output = stiction(dir.path(), &["reproduce", "free-top", "phantom-inertia", "--quick", "--out", "papers"]);
+    expect(&output, 0, &["112 of 112 numbers met", "report.html"]);
+    let page = std::fs::read_to_string(dir.path().join("papers/report.html")).unwrap();
+    assert_eq!(page.matches("<h2 ").count(), 2);
+    assert_eq!(page.matches("<img ").count(), 1);
+    assert!(page.contains("112 of 112 numbers are met"));
+    let mut files: Vec<_> =
+        std::fs::read_dir(dir.path().join("papers")).unwrap().map(|f| f.unwrap().file_name()).collect();
+    files.sort();
+    assert_eq!(files, ["free-top.png", "free-top.svg", "report.html"]);
+}
+
+#[test]
 fn problems_are_solved_or_said_not_to_be() {
     let dir = folder();
     let write = |name: &str, matrix: &str, offset: &str| {

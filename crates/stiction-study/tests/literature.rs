@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use stiction_dynamics::{Audit, Simulation};
 use stiction_scene::builtin;
 use stiction_scene::load::{load, parse};
-use stiction_study::reproduce::EXPERIMENTS;
+use stiction_study::reproduce::{EXPERIMENTS, Effort};
 
 #[track_caller]
 fn assert_close(value: f64, expected: f64, tolerance: f64, reason: &str) {
@@ -59,7 +59,7 @@ fn every_published_number_is_met() {
         [("rod", 46, 1), ("four-balls", 46, 1), ("woodpecker", 31, 1), ("phantom-inertia", 110, 0), ("painleve", 11, 1)]
     {
         let experiment = EXPERIMENTS.iter().find(|experiment| experiment.id == id).unwrap();
-        let result = experiment.run(&mut |_| {}).unwrap();
+        let result = experiment.run(Effort::Quick, &mut |_| {}).unwrap();
         assert_eq!(result.rows.len(), count, "{id}");
         let missed: Vec<_> = result.rows.iter().filter(|row| !row.ok).collect();
         assert!(missed.is_empty(), "{missed:#?}");

@@ -1,5 +1,7 @@
 //! The papers' experiments: published and reference numbers beside ours, and their figures redrawn.
 
+pub mod report;
+
 mod four_balls;
 mod painleve;
 mod phantom_inertia;
@@ -51,6 +53,17 @@ pub struct Reproduction {
     pub rows: Vec<Row>,
     /// The figures.
     pub figures: Vec<NamedFigure>,
+    /// What a reader of the paper should know: where it is silent or in error, and why numbers differ from the printed ones.
+    pub remarks: &'static [&'static str],
+}
+
+/// How much is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// All of it.
+    Full,
+    /// Without the runs at the smallest steps, and without their numbers.
+    Quick,
 }
 
 /// An experiment that could not be run.
@@ -77,16 +90,21 @@ pub struct Experiment {
     run: Run,
 }
 
-/// An experiment as a function; its argument hears what is being computed.
-type Run = fn(&mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError>;
+/// An experiment as a function; its second argument hears what is being computed.
+type Run = fn(Effort, &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError>;
 
 impl Experiment {
+    /// What it is, without the paper's key in front.
+    pub fn name(&self) -> &'static str {
+        self.title.split_once("] ").map_or(self.title, |(_, name)| name)
+    }
+
     /// Runs it; `progress` hears what is being computed.
     ///
     /// # Errors
     /// [`ReproduceError`] when a scene cannot be built or a step cannot be made.
-    pub fn run(&self, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
-        (self.run)(progress)
+    pub fn run(&self, effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
+        (self.run)(effort, progress)
     }
 }
 

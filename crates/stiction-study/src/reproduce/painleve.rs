@@ -4,8 +4,14 @@ use stiction_dynamics::families::Generator;
 use stiction_dynamics::reference::painleve_rod;
 use stiction_dynamics::{PhantomInertia, PhantomInertiaSettings};
 
-use super::{NamedFigure, ReproduceError, Reproduction, Rows};
+use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows};
 use crate::figure::{Colour, Figure, Legend, Panel, Series, SeriesKind};
+
+/// What a reader of the paper should know.
+const REMARKS: &[&str] = &[
+    "The rod of the textbooks: mass 1 kg, half length 1 m, one end on rough ground. Normal forces follow from a_N = A λ + b with A = 1 + 3 cos²θ − 3 μ sin θ cos θ.",
+    "Where A is negative there may be no motion, or two; at rest even three. All motions are found by enumeration, none is missed: each basis is decided.",
+];
 
 /// Random states at rest.
 const RANDOM_STATES: usize = 1000;
@@ -70,7 +76,7 @@ fn listed() -> [Listed; 4] {
 }
 
 /// The whole experiment.
-pub(super) fn reproduce(progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
+pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
     let mut rows = Rows::new("painleve", "TTP01");
     progress("the listed states");
     for Listed { name, angle, mu, omega, push, sliding, forces } in listed() {
@@ -93,7 +99,7 @@ pub(super) fn reproduce(progress: &mut dyn FnMut(&str)) -> Result<Reproduction, 
     rows.add(format!("{RANDOM_STATES} random states at rest: without a motion"), None, Some(0.0), without as f64, 0.0);
 
     progress("the map of motions");
-    Ok(Reproduction { rows: rows.into_rows(), figures: vec![map()?] })
+    Ok(Reproduction { rows: rows.into_rows(), figures: vec![map()?], remarks: REMARKS })
 }
 
 /// Number of motions of the sliding rod over angle and friction, and the curve beyond which the paradox begins.

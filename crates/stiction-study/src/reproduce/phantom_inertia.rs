@@ -3,7 +3,13 @@
 use stiction_dynamics::reference::{pushed_particle, touching_arm};
 use stiction_dynamics::{ContactProblem, ContactSolution, PhantomInertia, PhantomInertiaSettings};
 
-use super::{ReproduceError, Reproduction, Rows};
+use super::{Effort, ReproduceError, Reproduction, Rows};
+
+/// What a reader of the paper should know.
+const REMARKS: &[&str] = &[
+    "The paper gives the formulation and no numbers; the reference is an independent implementation. σ₋ is paired with κ₊ and σ₊ with κ₋: the other pairing does not dissipate.",
+    "The phantom inertia ρ does not change the motion: every case is solved for ρ from 1e-3 to 1e3.",
+];
 
 /// Values of $\rho$: chosen by the method, and over six decades.
 const RHO: [Option<f64>; 5] = [None, Some(1e-3), Some(1.0), Some(30.0), Some(1e3)];
@@ -60,7 +66,7 @@ fn cases() -> [Case; 4] {
 }
 
 /// The whole experiment.
-pub(super) fn reproduce(progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
+pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
     let mut rows = Rows::new("phantom-inertia", "PKF");
     for case in cases() {
         progress(case.name);
@@ -83,5 +89,5 @@ pub(super) fn reproduce(progress: &mut dyn FnMut(&str)) -> Result<Reproduction, 
             }
         }
     }
-    Ok(Reproduction { rows: rows.into_rows(), figures: Vec::new() })
+    Ok(Reproduction { rows: rows.into_rows(), figures: Vec::new(), remarks: REMARKS })
 }

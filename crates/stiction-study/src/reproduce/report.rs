@@ -1,0 +1,276 @@
+//! One page with everything: the experiments, their numbers, their figures, and what to know about them.
+//!
+//! The page is one HTML file without scripts and without anything outside it, so that it can be sent, printed and kept.
+
+use std::fmt::Write;
+
+use super::{Experiment, Reproduction, Row};
+use crate::figure::FigureError;
+
+/// The papers, by their keys.
+const PAPERS: [(&str, &str, &str); 5] = [
+    (
+        "ST96",
+        "D. E. Stewart and J. C. Trinkle",
+        "An implicit time-stepping scheme for rigid body dynamics with inelastic collisions and Coulomb friction, 1996",
+    ),
+    (
+        "GS05",
+        "C. Glocker and C. Studer",
+        "Formulation and preparation for numerical evaluation of linear complementarity systems in dynamics, 2005",
+    ),
+    (
+        "PAGT",
+        "F. A. Potra, M. Anitescu, B. Gavrea and J. Trinkle",
+        "A linearly implicit trapezoidal method for integrating stiff multibody dynamics with contact, joints, and friction, 2006",
+    ),
+    (
+        "TTP01",
+        "J. C. Trinkle, J. A. Tzitzouris and J. S. Pang",
+        "Dynamic multi-rigid-body systems with concurrent distributed contacts, 2001",
+    ),
+    (
+        "PKF",
+        "A. Peiret, J. Kövecses and J. M. Font-Llagunes",
+        "The discretized Coulomb friction model in a non-singular complementarity formulation for multibody systems with contacts",
+    ),
+];
+
+/// Significant digits of a number beyond those that its tolerance reaches.
+const EXTRA_DIGITS: i32 = 2;
+
+const STYLE: &str = "
+:root { color-scheme: light; --ink: #1c2026; --quiet: #667080; --line: #dfe3e8; --ok: #1a7f4b; --bad: #b3261e; --bar: #9db8d9; }
+body { font: 16px/1.55 system-ui, 'Segoe UI', 'Noto Sans', sans-serif; color: var(--ink); max-width: 62rem; margin: 3rem auto; padding: 0 1.5rem; }
+h1 { font-size: 2rem; margin: 0 0 .25rem; } h2 { font-size: 1.35rem; margin: 3.5rem 0 .25rem; border-top: 1px solid var(--line); padding-top: 2rem; }
+p.source, p.lead { color: var(--quiet); margin: 0 0 1rem; } p.lead { font-size: 1.1rem; }
+table { border-collapse: collapse; width: 100%; font-size: .85rem; font-variant-numeric: tabular-nums; margin: 1rem 0; }
+th { text-align: right; font-weight: 600; color: var(--quiet); border-bottom: 1px solid var(--ink); padding: .3rem .5rem; vertical-align: bottom; }
+td { text-align: right; border-bottom: 1px solid var(--line); padding: .22rem .5rem; white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; white-space: normal; padding-left: 0; }
+td.met { color: var(--ok); } td.missed { color: var(--bad); font-weight: 700; }
+.bar { display: inline-block; width: 4.5rem; height: .55rem; background: #eef1f5; vertical-align: middle; } .bar i { display: block; height: 100%; background: var(--bar); }
+figure { margin: 1.5rem 0; } figure img { width: 100%; height: auto; }
+ul { padding-left: 1.2rem; } li { margin: .3rem 0; } a { color: inherit; }
+@media print { body { margin: 0; max-width: none; } h2 { break-before: page; border: 0; } tr, figure { break-inside: avoid; } }
+";
+
+/// The page for these experiments and what they gave.
+///
+/// # Errors
+/// [`FigureError`] when a figure cannot be drawn.
+pub fn html(results: &[(&Experiment, Reproduction)]) -> Result<String, FigureError> {
+    let mut page = String::new();
+    let rows = results.iter().flat_map(|(_, result)| &result.rows);
+    let (count, met) = (rows.clone().count(), rows.filter(|row| row.ok).count());
+    let version = env!("CARGO_PKG_VERSION");
+    put(
+        &mut page,
+        format_args!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>Stiction: the papers' experiments</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
+         <h1>The papers' experiments, computed again</h1>\n\
+         <p class=\"lead\">Stiction {version}. {met} of {count} numbers are met. Every figure is drawn from a run that was made for this page.</p>\n"
+        ),
+    );
+    write_contents(&mut page, results);
+    for (experiment, result) in results {
+        write_experiment(&mut page, experiment, result)?;
+    }
+    page.push_str("</body>\n</html>\n");
+    Ok(page)
+}
+
+/// Writing into a string does not fail.
+fn put(page: &mut String, text: std::fmt::Arguments) {
+    page.write_fmt(text).expect("a string takes all text");
+}
+
+fn write_contents(page: &mut String, results: &[(&Experiment, Reproduction)]) {
+    page.push_str("<table>\n<tr><th>experiment</th><th>paper</th><th>numbers</th><th>met</th><th>largest share of its tolerance</th></tr>\n");
+    for (experiment, result) in results {
+        let met = result.rows.iter().filter(|row| row.ok).count();
+        let share = result.rows.iter().map(share_of_tolerance).fold(0.0, f64::max);
+        let class = if met == result.rows.len() { "met" } else { "missed" };
+        put(
+            page,
+            format_args!(
+                "<tr><td><a href=\"#{id}\">{title}</a></td><td>{paper}</td><td>{count}</td><td class=\"{class}\">{met}</td><td>{bar} {share:.2}</td></tr>\n",
+                id = experiment.id,
+                title = escaped(&capitalised(experiment.name())),
+                paper = paper_of(result),
+                count = result.rows.len(),
+                bar = bar(share),
+            ),
+        );
+    }
+    page.push_str("</table>\n");
+    page.push_str(
+        "<p>A number is met when it differs from its reference, or where there is none from the printed number, by no more than the \
+         tolerance beside it. References come from implementations and event-driven solutions that share no code with this one.</p>\n",
+    );
+}
+
+fn write_experiment(page: &mut String, experiment: &Experiment, result: &Reproduction) -> Result<(), FigureError> {
+    put(page, format_args!("<h2 id=\"{}\">{}</h2>\n", experiment.id, escaped(&capitalised(experiment.name()))));
+    let key = paper_of(result);
+    if let Some((_, authors, title)) = PAPERS.iter().find(|(known, ..)| *known == key) {
+        put(
+            page,
+            format_args!(
+                "<p class=\"source\">{authors}: <em>{title}</em> [{key}]. <code>stiction reproduce {}</code></p>\n",
+                experiment.id
+            ),
+        );
+    }
+    for named in &result.figures {
+        put(
+            page,
+            format_args!(
+                "<figure><img alt=\"{}\" src=\"data:image/svg+xml,{}\"></figure>\n",
+                escaped(&named.figure.title),
+                percent_encoded(&named.figure.to_svg()?),
+            ),
+        );
+    }
+    if !result.remarks.is_empty() {
+        page.push_str("<ul>\n");
+        result.remarks.iter().for_each(|remark| put(page, format_args!("<li>{}</li>\n", escaped(remark))));
+        page.push_str("</ul>\n");
+    }
+    page.push_str("<table>\n<tr><th>quantity</th><th>published</th><th>reference</th><th>computed</th><th>difference</th><th>tolerance</th><th></th><th></th></tr>\n");
+    for row in &result.rows {
+        let target = row.reference.or(row.published).unwrap_or(f64::NAN);
+        put(
+            page,
+            format_args!(
+                "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"{}\">{}</td></tr>\n",
+                escaped(&row.quantity),
+                row.published.map_or_else(|| "–".to_owned(), |value| minus(format!("{value}"))),
+                row.reference.map_or_else(|| "–".to_owned(), |value| number(value, row.tolerance)),
+                number(row.computed, row.tolerance),
+                short(row.computed - target),
+                short(row.tolerance),
+                bar(share_of_tolerance(row)),
+                if row.ok { "met" } else { "missed" },
+                if row.ok { "✓" } else { "not met" },
+            ),
+        );
+    }
+    page.push_str("</table>\n");
+    Ok(())
+}
+
+fn paper_of(result: &Reproduction) -> &'static str {
+    result.rows.first().map_or("", |row| row.paper)
+}
+
+/// How much of its tolerance a row uses up.
+fn share_of_tolerance(row: &Row) -> f64 {
+    let difference = (row.computed - row.reference.or(row.published).unwrap_or(f64::NAN)).abs();
+    if difference == 0.0 { 0.0 } else { difference / row.tolerance }
+}
+
+fn bar(share: f64) -> String {
+    format!("<span class=\"bar\"><i style=\"width:{:.0}%\"></i></span>", 100.0 * share.clamp(0.0, 1.0))
+}
+
+/// A number with the digits that its tolerance calls for, and a few more.
+fn number(value: f64, tolerance: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return minus(format!("{value}"));
+    }
+    let size = value.abs().log10().floor() as i32;
+    let finest = if tolerance > 0.0 { tolerance.log10().floor() as i32 - EXTRA_DIGITS } else { size };
+    if (-3..6).contains(&size) {
+        minus(format!("{value:.*}", (-finest).clamp(0, 13) as usize))
+    } else {
+        minus(format!("{value:.*e}", (size - finest).clamp(1, 13) as usize))
+    }
+}
+
+/// A number of which only the size matters.
+fn short(value: f64) -> String {
+    if value == 0.0 { "0".to_owned() } else { minus(format!("{value:.1e}")) }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A typographic minus.
+fn minus(text: String) -> String {
+    text.replace('-', "−")
+}
+
+/// Text that means itself in HTML.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// Text as the data of a URL within double quotes.
+fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len() + text.len() / 8);
+    for character in text.chars() {
+        match character {
+            '%' => encoded.push_str("%25"),
+            '#' => encoded.push_str("%23"),
+            '<' => encoded.push_str("%3C"),
+            '>' => encoded.push_str("%3E"),
+            '"' => encoded.push('\''),
+            '\n' => encoded.push(' '),
+            other => encoded.push(other),
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::{Figure, Panel, Series};
+    use crate::reproduce::{EXPERIMENTS, NamedFigure};
+
+    fn row(computed: f64, ok: bool) -> Row {
+        let quantity = "a < b & \"c\"".to_owned();
+        Row { id: "rod", paper: "ST96", quantity, published: None, reference: Some(2.0), computed, tolerance: 1e-3, ok }
+    }
+
+    #[test]
+    fn the_page_holds_every_number_and_figure_and_says_what_is_missed() {
+        let series = Series { points: vec![(0.0, 0.0), (1.0, 2.0)], ..Default::default() };
+        let figure = Figure {
+            title: "A line".into(),
+            panels: vec![Panel { series: vec![series], ..Default::default() }],
+            ..Default::default()
+        };
+        let result = Reproduction {
+            rows: vec![row(2.0004, true), row(2.5, false)],
+            figures: vec![NamedFigure { name: "line", figure }],
+            remarks: &["mind the <gap>"],
+        };
+        let page = html(&[(&EXPERIMENTS[0], result)]).unwrap();
+        assert!(
+            page.contains("1 of 2 numbers are met") && page.contains("2.00040") && page.contains("not met"),
+            "{page}"
+        );
+        assert!(page.contains("a &lt; b &amp; &quot;c&quot;") && page.contains("mind the &lt;gap&gt;"));
+        assert!(page.contains("D. E. Stewart") && page.contains("id=\"rod\"") && page.contains("href=\"#rod\""));
+        // The figure is whole and closes none of the tags around it.
+        let image = page.split("src=\"data:image/svg+xml,").nth(1).unwrap().split('"').next().unwrap();
+        assert!(
+            image.starts_with("%3Csvg") && image.trim_end().ends_with("%3C/svg%3E") && !image.contains(['<', '>', '#'])
+        );
+    }
+
+    #[test]
+    fn numbers_have_the_digits_of_their_tolerance() {
+        assert_eq!(number(-0.123_456_789, 1e-4), "−0.123457");
+        assert_eq!(number(6.157_412e-7, 6e-10), "6.15741e−7");
+        assert_eq!(number(20.0, 0.0), "20");
+        assert_eq!(number(0.0, 1e-9), "0");
+        assert_eq!(number(f64::NAN, 1e-9), "NaN");
+    }
+}
