@@ -204,7 +204,7 @@ impl Instant {
 
     /// The contact problem with $u = \dot v$, where sliding contacts have no friction of their own, and the rows along which the
     /// normal forces act: $n - \mu s^T T$ for them.
-    fn problem(&self) -> Result<(ContactProblem, Vec<Row>), ContactError> {
+    pub(crate) fn problem(&self) -> Result<(ContactProblem, Vec<Row>), ContactError> {
         let mut problem = ContactProblem { inertia: self.inertia.clone(), ..Default::default() };
         let mut force_rows = Vec::new();
         for contact in &self.contacts {

@@ -18,6 +18,7 @@ pub mod contact_problem;
 pub mod contact_solver;
 pub mod error;
 pub mod events;
+pub mod existence;
 pub mod families;
 pub mod force_jacobians;
 pub mod formulation;
@@ -45,6 +46,7 @@ pub use contact_problem::{
 pub use contact_solver::{ContactMethod, ContactSolver, StatedProblem};
 pub use error::{ContactError, StepError};
 pub use events::{ContactMode, Event, ModeTracker};
+pub use existence::{Existence, RestCondition};
 pub use force_jacobians::{ForceJacobians, JacobianEntry, JacobianKind};
 pub use formulation::exact_cone::{ExactCone, ExactConeSettings};
 pub use formulation::phantom_inertia::{PhantomInertia, PhantomInertiaSettings};

@@ -2,7 +2,7 @@
 
 use stiction_dynamics::families::Generator;
 use stiction_dynamics::reference::painleve_rod;
-use stiction_dynamics::{PhantomInertia, PhantomInertiaSettings};
+use stiction_dynamics::{PhantomInertia, PhantomInertiaSettings, RestCondition};
 
 use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows};
 use crate::figure::{Colour, Figure, Legend, Panel, Series, SeriesKind};
@@ -11,6 +11,7 @@ use crate::figure::{Colour, Figure, Legend, Panel, Series, SeriesKind};
 const REMARKS: &[&str] = &[
     "The rod of the textbooks: mass 1 kg, half length 1 m, one end on rough ground. Normal forces follow from a_N = A λ + b with A = 1 + 3 cos²θ − 3 μ sin θ cos θ.",
     "Where A is negative there may be no motion, or two; at rest even three. All motions are found by enumeration, none is missed: each basis is decided.",
+    "Theorem 1 of the paper speaks of a bound on friction that it does not compute. Here it is computed; for one sliding contact it is the threshold of the paradox, (1 + 3 cos²θ)/(3 sin θ cos θ).",
 ];
 
 /// Random states at rest.
@@ -86,6 +87,21 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
             let computed = found.get(i).copied().unwrap_or(f64::NAN);
             rows.add(format!("{name}: normal force {}, N", i + 1), None, Some(force), computed, 1e-9);
         }
+    }
+
+    progress("bounds on friction");
+    for degrees in [30.0f64, 2.0f64.atan().to_degrees(), 80.0] {
+        let (sine, cosine) = degrees.to_radians().sin_cos();
+        let threshold = (1.0 + 3.0 * cosine * cosine) / (3.0 * sine * cosine);
+        let bounds = painleve_rod(degrees.to_radians(), 0.1, 0.0, 0.0, LEFT).existence()?;
+        for (what, bound) in [("one exists", bounds.existence_bound), ("it is unique", bounds.uniqueness_bound)] {
+            let quantity = format!("Theorem 1: friction up to which {what}, sliding, θ = {degrees:.0}°");
+            rows.add(quantity, None, Some(threshold), bound.unwrap_or(f64::NAN), 1e-9);
+        }
+        // At rest a motion exists whatever the friction, and the bound below which it is the only one is an estimate from below.
+        let at_rest = painleve_rod(degrees.to_radians(), 3.0, 0.0, 0.0, None).existence()?;
+        let holds = f64::from(u8::from(at_rest.rest == RestCondition::Holds));
+        rows.add(format!("Theorem 1 (B): holds at rest, θ = {degrees:.0}°"), None, Some(1.0), holds, 0.0);
     }
 
     progress("random states at rest");
