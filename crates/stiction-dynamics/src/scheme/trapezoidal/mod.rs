@@ -35,18 +35,20 @@
 //! - A step in which a normal turns by more than about half a radian to its middle is halved, after such a projection.
 //! - For $M(t, q)$ one problem gives order one (Theorem 3.4); [`iterate`](TrapezoidalSettings::iterate) solves (2.5) by successive ones.
 
+mod events;
+mod problem;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::collision::{Collision, ImpactOrder};
-use super::impact_time::closing_share;
 use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem};
-use crate::force_jacobians::add_product;
 use crate::joint_projection::JointProjection;
 use crate::{
-    Contact, ContactCondition, ContactId, ContactSolver, ForceCause, ForceJacobians, FrictionCondition, Inertia,
-    JacobianKind, Joint, JointCondition, MechanicalSystem, Row, State, StepError,
+    Contact, ContactId, ContactSolver, ForceJacobians, Inertia, Joint, JointCondition, MechanicalSystem, Row, State,
+    StepError,
 };
+use events::Trial;
 
 /// Which derivatives of the force the scheme uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -128,15 +130,6 @@ const IMPACT_LIMIT: usize = 100_000;
 /// Halvings of a step in which sliding ends, at most.
 const HALVING_LIMIT: usize = 60;
 
-/// Cosine of the largest angle by which the normal of a contact may turn in half a step; if it turns farther, the step is halved. The
-/// rows in its middle stand for the whole step: with a pin that runs around a hole of little play they do not, and its speed grows.
-/// Too small: motion in tight holes may grow without bound. Too large: shorter steps than needed.
-const LEAST_NORMAL_COSINE: f64 = 0.9;
-
-/// Events of sliding that are located within one step of the grid, at most. Contacts that pull at each other may stop and start again
-/// without end; the rest of such a step is made without looking for them.
-const STOP_LIMIT: usize = 20;
-
 /// How often the search for a contact is widened before everything is asked for.
 const HORIZON_DOUBLINGS: usize = 8;
 
@@ -197,14 +190,6 @@ pub struct Trapezoidal {
 enum Element {
     Contact(ContactId),
     Friction(u32),
-}
-
-/// How a trial step went on: to its end, or to an event before.
-enum Trial {
-    /// The step holds up to this share of it, where something may have stopped to slide.
-    Holds { share: f64 },
-    /// Sliding ends so early in it that it must be repeated with a shorter step.
-    TooLong,
 }
 
 impl Trapezoidal {
@@ -451,299 +436,6 @@ impl Trapezoidal {
             }
         }
         Err(StepError::Impacts { t: state.t, count: HALVING_LIMIT })
-    }
-
-    /// Whether the normal of an active contact turns too far between the start of the step and its middle.
-    fn turns_too_far(&self, out: &Step) -> bool {
-        out.contacts.iter().any(|middle| {
-            let start = self.start.iter().find(|start| start.id == middle.id).and_then(|start| start.frame);
-            match (start, middle.frame) {
-                (Some(start), Some(middle)) => dot(&start.normal, &middle.normal) < LEAST_NORMAL_COSINE,
-                _ => false,
-            }
-        })
-    }
-
-    /// States and solves (5.4)-(5.8), or (2.5) by iteration, over `out.h`.
-    fn solve_step(&mut self, system: &dyn MechanicalSystem, state: &State, out: &mut Step) -> Result<(), StepError> {
-        let (n, h) = (system.velocity_count(), out.h);
-        let t = state.t;
-        let (q, v) = (&state.q, &state.v);
-        let times = self.force_times(t, h);
-        for (i, part) in self.forces.iter_mut().enumerate() {
-            part.clear();
-            part.resize(n, 0.0);
-            system.force_by_cause(ForceCause::ALL[i % 3], times[i / 3], q, v, part);
-        }
-        // The linearisation point: first q^l, v^l, then what the last problem gave.
-        self.u_last.clone_from(v);
-        self.displacement.clear();
-        self.displacement.resize(n, 0.0);
-        self.q_new.clone_from(q);
-        self.v_new.clone_from(v);
-        let limit = if self.settings.iterate { self.settings.iteration_limit.max(1) } else { 1 };
-        out.report.converged = !self.settings.iterate;
-        for iteration in 0..limit {
-            out.report.linearizations = iteration + 1;
-            self.state_problem(system, state, out)?;
-            solve_problem(&mut self.solver, t, out)?;
-            let u = &out.solution.motion;
-            let change = u.iter().zip(&self.u_last).fold(0.0f64, |change, (a, b)| change.max((a - b).abs()));
-            system.advance(q, u, h, &mut self.q_new);
-            self.v_new.clear();
-            self.v_new.extend(u.iter().zip(v).map(|(u, v)| 2.0 * u - v));
-            check_finite(t, "coordinate", &self.q_new)?;
-            out.report.last_move = h * change;
-            if !self.settings.iterate || change <= self.settings.iteration_tolerance * largest(u) {
-                out.report.converged = true;
-                break;
-            }
-            if iteration + 1 < limit {
-                self.u_last.clone_from(u);
-                self.displacement.clear();
-                self.displacement.extend(u.iter().map(|u| h * u));
-                for (cause, part) in ForceCause::ALL.into_iter().zip(&mut self.forces[3..]) {
-                    part.fill(0.0);
-                    system.force_by_cause(cause, times[1], &self.q_new, &self.v_new, part);
-                }
-            }
-        }
-        self.write_forces(state, out);
-        Ok(())
-    }
-
-    /// Writes the contact problem, linearised at `q_new`, `v_new`.
-    fn state_problem(&mut self, system: &dyn MechanicalSystem, state: &State, out: &mut Step) -> Result<(), StepError> {
-        let (n, h) = (system.velocity_count(), out.h);
-        let (t, t_new, t_middle) = (state.t, state.t + h, state.t + 0.5 * h);
-        let (q, v) = (&state.q, &state.v);
-
-        // W = M(q^l) + M(q^i) - h k_v - h²/2 k_q and W (u_free - v) = h/2 (k^l + k^i) + h k_v (v - u^i) + h/2 k_q (h v - d^i), where u^i is
-        // the last mean velocity and d^i the displacement to the linearisation point. With u^i = v, d^i = 0 these are 2 M̃ and k̃.
-        self.mass_sum.clear();
-        system.mass_matrix(t, q, &mut self.mass_sum);
-        self.mass.clear();
-        system.mass_matrix(t_new, &self.q_new, &mut self.mass);
-        let kinds = self.jacobian_kinds();
-        let at = (self.force_times(t, h)[1], &self.q_new[..], &self.v_new[..]);
-        let masses = [(&self.mass_sum, 1.0), (&self.mass, 1.0)];
-        self.jacobians.state_inertia(system, kinds, at, &masses, [h, 0.5 * h * h], &mut out.problem.inertia);
-        self.momentum.clear();
-        self.momentum.extend((0..n).map(|i| self.forces.iter().map(|part| 0.5 * h * part[i]).sum::<f64>()));
-        let ForceJacobians { by_configuration, by_velocity } = &self.jacobians;
-        self.product.clear();
-        self.product.extend(v.iter().zip(&self.u_last).map(|(v, last)| v - last));
-        add_product(by_velocity, None, h, &self.product, &mut self.momentum);
-        self.product.clear();
-        self.product.extend(v.iter().zip(&self.displacement).map(|(v, d)| h * v - d));
-        add_product(by_configuration, None, 0.5 * h, &self.product, &mut self.momentum);
-        out.problem.inertia.factor().map_err(|source| StepError::Malformed { t, source })?;
-        out.problem.inertia.solve_in_place(&mut self.momentum);
-        out.problem.free_motion.clear();
-        out.problem.free_motion.extend(v.iter().zip(&self.momentum).map(|(v, change)| v + change));
-
-        // Rows in the middle of the step, values at its start.
-        self.q_middle.clone_from(q);
-        system.advance(q, &self.u_last, 0.5 * h, &mut self.q_middle);
-        self.product.clone_from(&self.u_last);
-        self.projection.project(system, (t_middle, q), 0.5 * h, &mut self.product, &mut self.q_middle)?;
-        let stabilizes = self.stabilizes();
-        let (pull, brake) = if stabilizes { (1.0 / self.full_step, BRAKE) } else { (0.0, 0.0) };
-        out.joints.clear();
-        system.joints(t_middle, &self.q_middle, &mut out.joints);
-        out.problem.joints.clear();
-        self.rates.clear();
-        self.rates.extend(
-            self.start_joints.iter().map(|start| brake * (start.row.dot(v) + start.drift) - pull * start.value),
-        );
-        self.projection.reconcile(&mut self.rates);
-        for (joint, rate) in out.joints.iter().zip(&self.rates) {
-            out.problem.joints.push(JointCondition { row: joint.row.clone(), bias: joint.drift - rate });
-        }
-        self.find_active(system, state, t_middle, h);
-        out.contacts.clear();
-        out.problem.contacts.clear();
-        for start in &self.start {
-            let rows = if self.settings.paper { &self.start } else { &self.middle };
-            let Some(contact) = rows.iter().find(|contact| contact.id == start.id) else { continue };
-            let (mut normal_bias, mut tangent_bias) = (contact.normal_drift, contact.tangent_drift);
-            if self.carried.binary_search(&start.id).is_ok() {
-                normal_bias += pull * start.gap - brake * rate(start, v);
-                if self.sliding.binary_search(&Element::Contact(start.id)).is_err() {
-                    let slip = start.slip(v);
-                    tangent_bias.iter_mut().zip(slip).for_each(|(bias, slip)| *bias -= brake * slip);
-                }
-            }
-            out.contacts.push(contact.clone());
-            out.problem.contacts.push(ContactCondition {
-                id: contact.id,
-                normal: contact.normal.clone(),
-                normal_bias,
-                tangents: contact.tangents.clone(),
-                tangent_bias,
-                mu: contact.friction.mu(),
-                friction_axes: contact.friction.axes(),
-                extra_bound: 0.0,
-            });
-        }
-        out.friction.clear();
-        system.friction_elements(t_middle, &self.q_middle, &mut out.friction);
-        out.problem.friction.clear();
-        out.problem.friction.extend(out.friction.iter().map(|element| FrictionCondition {
-            id: element.id,
-            tangents: element.tangents.clone(),
-            tangent_bias: element.tangent_drift,
-            bound: h * element.bound,
-        }));
-        (out.linearized_time, out.force_time) = (t_middle, t);
-        out.linearized_at.clone_from(&self.q_middle);
-        out.force_at.clone_from(q);
-        Ok(())
-    }
-
-    /// The derivatives to be tried.
-    fn jacobian_kinds(&self) -> &'static [JacobianKind] {
-        match self.settings.jacobians {
-            _ if self.settings.paper => &[JacobianKind::Definite],
-            Jacobians::Automatic => &[JacobianKind::Exact, JacobianKind::Definite],
-            Jacobians::Exact => &[JacobianKind::Exact],
-            Jacobians::Definite => &[JacobianKind::Definite],
-        }
-    }
-
-    /// The active contacts, with rows in the middle of the step: those that are closed and do not part, and those that were carried.
-    fn find_active(&mut self, system: &dyn MechanicalSystem, state: &State, t_middle: f64, h: f64) {
-        let v = &state.v;
-        let rounding = ROUNDING * largest(v);
-        // The paper keeps closed contacts that part, too: in a stiff system they may be pushed back within the step.
-        let (carried, keeps_all) = (&self.carried, self.settings.paper);
-        let stays = |contact: &Contact| carried.binary_search(&contact.id).is_ok() || rate(contact, v) <= rounding;
-        self.start.retain(|contact| keeps_all || stays(contact));
-        self.middle.clear();
-        if self.settings.paper || self.start.is_empty() {
-            return;
-        }
-        let reach = |contact: &Contact| contact.gap.abs() + h * rate(contact, v).abs();
-        let mut horizon =
-            self.start.iter().fold(self.settings.gap_tolerance, |far, contact| far.max(2.0 * reach(contact)));
-        for doubling in 0..=HORIZON_DOUBLINGS {
-            self.middle.clear();
-            system.contacts(t_middle, &self.q_middle, horizon, &mut self.middle);
-            let is_found = |start: &Contact| self.middle.iter().any(|contact| contact.id == start.id);
-            if self.start.iter().all(is_found) {
-                break;
-            }
-            horizon = if doubling + 1 == HORIZON_DOUBLINGS { f64::INFINITY } else { 10.0 * horizon };
-        }
-    }
-
-    /// Mean forces of the step by cause: $\tfrac12 (k^l + k^i) + \tfrac12 k_v (v^{l+1} - v^i) + \tfrac12 k_q (h u - d^i)$.
-    fn write_forces(&mut self, state: &State, out: &mut Step) {
-        let (n, h) = (state.v.len(), out.h);
-        out.force.clear();
-        out.force.resize(n, 0.0);
-        out.force_parts.clear();
-        // 2 (u - u^i) and h u - d^i.
-        self.product.clear();
-        self.product.extend(out.solution.motion.iter().zip(&self.u_last).map(|(u, last)| 2.0 * (u - last)));
-        self.momentum.clear();
-        self.momentum.extend(out.solution.motion.iter().zip(&self.displacement).map(|(u, d)| h * u - d));
-        for (i, cause) in ForceCause::ALL.into_iter().enumerate() {
-            let from = out.force_parts.len();
-            out.force_parts.extend((0..n).map(|j| 0.5 * (self.forces[i][j] + self.forces[i + 3][j])));
-            let part = &mut out.force_parts[from..];
-            add_product(&self.jacobians.by_velocity, Some(cause), 0.5, &self.product, part);
-            add_product(&self.jacobians.by_configuration, Some(cause), 0.5, &self.momentum, part);
-            out.force.iter_mut().zip(part).for_each(|(sum, part)| *sum += *part);
-        }
-    }
-
-    /// Whether what slid goes on sliding. Where it ends within the trial, the share of it after which the sliding speed is smallest.
-    fn judge_slip(&mut self, state: &State, out: &Step) -> Trial {
-        self.stopped.clear();
-        if self.settings.paper || !self.settings.locate_stops || self.stops > STOP_LIMIT {
-            return Trial::Holds { share: 1.0 };
-        }
-        let (v, u) = (&state.v, &out.solution.motion);
-        let contacts = out.problem.contacts.iter().zip(&out.solution.contacts);
-        let loaded = contacts.filter(|(contact, impulse)| contact.mu > 0.0 && impulse.normal > 0.0);
-        // Sliding and drilling stop together: they are measured along the semi-axes of their friction set.
-        let contacts = loaded.map(|(c, _)| {
-            let [first, mean, last] = [v, u, &self.v_new].map(|v| {
-                let slip = c.slip(v);
-                std::array::from_fn(|a| c.friction_axes[a] * slip[a])
-            });
-            (Element::Contact(c.id), first, mean, last)
-        });
-        let elements = out.problem.friction.iter().filter(|element| element.bound > 0.0);
-        let elements = elements.map(|e| (Element::Friction(e.id), e.slip(v), e.slip(u), e.slip(&self.v_new)));
-        let mut share = 1.0f64;
-        for (element, first, mean, last) in contacts.chain(elements) {
-            let still = self.settings.still_speed;
-            // What did not slide may begin to, and needs no event: its friction changes continuously.
-            if speed(&first) <= still || (self.has_begun && self.sliding.binary_search(&element).is_err()) {
-                continue;
-            }
-            if dot(&first, &last) > 0.0 {
-                continue;
-            }
-            if dot(&first, &mean) <= still * speed(&first) {
-                return Trial::TooLong; // friction held it, or worse, pushed it: not what it did before the end
-            }
-            let change: [f64; 3] = std::array::from_fn(|a| last[a] - first[a]);
-            let ends = -dot(&first, &change) / dot(&change, &change);
-            if ends < share * (1.0 - ROUNDING) {
-                share = ends;
-                self.stopped.clear();
-            }
-            if ends <= share * (1.0 + ROUNDING) {
-                self.stopped.push(element);
-            }
-        }
-        self.stops += usize::from(share < 1.0);
-        Trial::Holds { share }
-    }
-
-    /// The share of the trial after which an open contact closes, if that is before `share`; what stopped later has then not stopped.
-    fn first_collision(&mut self, system: &dyn MechanicalSystem, state: &State, share: f64, out: &mut Step) -> f64 {
-        self.end.clear();
-        system.contacts(state.t + out.h, &self.q_new, 0.0, &mut self.end);
-        let active = &out.contacts;
-        self.end.retain(|contact| contact.gap < 0.0 && !active.iter().any(|other| other.id == contact.id));
-        if self.end.is_empty() {
-            return share;
-        }
-        let mut first = share;
-        for contact in &self.end {
-            let share = closing_share(system, state, out.h, &self.v_new, contact, self.settings.gap_tolerance);
-            first = first.min(share);
-            if share <= ROUNDING {
-                insert(contact.id, &mut self.carried);
-                if speed(&contact.slip(&state.v)) > self.settings.still_speed {
-                    insert(Element::Contact(contact.id), &mut self.sliding);
-                }
-            }
-        }
-        if first < share {
-            self.stopped.clear();
-        }
-        first
-    }
-
-    /// Ends the step after a share of it: velocities are linear on the way, impulses and friction bounds are in proportion.
-    fn cut(&mut self, system: &dyn MechanicalSystem, state: &State, share: f64, out: &mut Step) {
-        out.h *= share;
-        self.v_new.iter_mut().zip(&state.v).for_each(|(end, start)| *end = start + share * (*end - start));
-        self.product.clear();
-        self.product.extend(self.v_new.iter().zip(&state.v).map(|(end, start)| 0.5 * (start + end)));
-        system.advance(&state.q, &self.product, out.h, &mut self.q_new);
-        out.solution.joints.iter_mut().for_each(|impulse| *impulse *= share);
-        for impulse in &mut out.solution.contacts {
-            impulse.normal *= share;
-            impulse.tangent.iter_mut().for_each(|part| *part *= share);
-        }
-        out.solution.friction.iter_mut().flatten().for_each(|part| *part *= share);
-        out.problem.friction.iter_mut().for_each(|element| element.bound *= share);
     }
 
     /// Writes the new state, what the scheme adds to the energy, and what is carried on to the next step.

@@ -1,0 +1,130 @@
+//! Where a smooth step ends early: a gap closes, sliding ends, or a normal turns too far.
+
+use super::{Element, ROUNDING, Trapezoidal, dot, insert, speed};
+use crate::scheme::Step;
+use crate::scheme::impact_time::closing_share;
+use crate::{MechanicalSystem, State};
+
+/// Cosine of the largest angle by which the normal of a contact may turn in half a step; if it turns farther, the step is halved. The
+/// rows in its middle stand for the whole step: with a pin that runs around a hole of little play they do not, and its speed grows.
+/// Too small: motion in tight holes may grow without bound. Too large: shorter steps than needed.
+const LEAST_NORMAL_COSINE: f64 = 0.9;
+
+/// Events of sliding that are located within one step of the grid, at most. Contacts that pull at each other may stop and start again
+/// without end; the rest of such a step is made without looking for them.
+const STOP_LIMIT: usize = 20;
+
+/// How a trial step went on: to its end, or to an event before.
+pub(super) enum Trial {
+    /// The step holds up to this share of it, where something may have stopped to slide.
+    Holds { share: f64 },
+    /// Sliding ends so early in it that it must be repeated with a shorter step.
+    TooLong,
+}
+
+impl Trapezoidal {
+    /// Whether the normal of an active contact turns too far between the start of the step and its middle.
+    pub(super) fn turns_too_far(&self, out: &Step) -> bool {
+        out.contacts.iter().any(|middle| {
+            let start = self.start.iter().find(|start| start.id == middle.id).and_then(|start| start.frame);
+            match (start, middle.frame) {
+                (Some(start), Some(middle)) => dot(&start.normal, &middle.normal) < LEAST_NORMAL_COSINE,
+                _ => false,
+            }
+        })
+    }
+
+    /// Whether what slid goes on sliding. Where it ends within the trial, the share of it after which the sliding speed is smallest.
+    pub(super) fn judge_slip(&mut self, state: &State, out: &Step) -> Trial {
+        self.stopped.clear();
+        if self.settings.paper || !self.settings.locate_stops || self.stops > STOP_LIMIT {
+            return Trial::Holds { share: 1.0 };
+        }
+        let (v, u) = (&state.v, &out.solution.motion);
+        let contacts = out.problem.contacts.iter().zip(&out.solution.contacts);
+        let loaded = contacts.filter(|(contact, impulse)| contact.mu > 0.0 && impulse.normal > 0.0);
+        // Sliding and drilling stop together: they are measured along the semi-axes of their friction set.
+        let contacts = loaded.map(|(c, _)| {
+            let [first, mean, last] = [v, u, &self.v_new].map(|v| {
+                let slip = c.slip(v);
+                std::array::from_fn(|a| c.friction_axes[a] * slip[a])
+            });
+            (Element::Contact(c.id), first, mean, last)
+        });
+        let elements = out.problem.friction.iter().filter(|element| element.bound > 0.0);
+        let elements = elements.map(|e| (Element::Friction(e.id), e.slip(v), e.slip(u), e.slip(&self.v_new)));
+        let mut share = 1.0f64;
+        for (element, first, mean, last) in contacts.chain(elements) {
+            let still = self.settings.still_speed;
+            // What did not slide may begin to, and needs no event: its friction changes continuously.
+            if speed(&first) <= still || (self.has_begun && self.sliding.binary_search(&element).is_err()) {
+                continue;
+            }
+            if dot(&first, &last) > 0.0 {
+                continue;
+            }
+            if dot(&first, &mean) <= still * speed(&first) {
+                return Trial::TooLong; // friction held it, or worse, pushed it: not what it did before the end
+            }
+            let change: [f64; 3] = std::array::from_fn(|a| last[a] - first[a]);
+            let ends = -dot(&first, &change) / dot(&change, &change);
+            if ends < share * (1.0 - ROUNDING) {
+                share = ends;
+                self.stopped.clear();
+            }
+            if ends <= share * (1.0 + ROUNDING) {
+                self.stopped.push(element);
+            }
+        }
+        self.stops += usize::from(share < 1.0);
+        Trial::Holds { share }
+    }
+
+    /// The share of the trial after which an open contact closes, if that is before `share`; what stopped later has then not stopped.
+    pub(super) fn first_collision(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        share: f64,
+        out: &mut Step,
+    ) -> f64 {
+        self.end.clear();
+        system.contacts(state.t + out.h, &self.q_new, 0.0, &mut self.end);
+        let active = &out.contacts;
+        self.end.retain(|contact| contact.gap < 0.0 && !active.iter().any(|other| other.id == contact.id));
+        if self.end.is_empty() {
+            return share;
+        }
+        let mut first = share;
+        for contact in &self.end {
+            let share = closing_share(system, state, out.h, &self.v_new, contact, self.settings.gap_tolerance);
+            first = first.min(share);
+            if share <= ROUNDING {
+                insert(contact.id, &mut self.carried);
+                if speed(&contact.slip(&state.v)) > self.settings.still_speed {
+                    insert(Element::Contact(contact.id), &mut self.sliding);
+                }
+            }
+        }
+        if first < share {
+            self.stopped.clear();
+        }
+        first
+    }
+
+    /// Ends the step after a share of it: velocities are linear on the way, impulses and friction bounds are in proportion.
+    pub(super) fn cut(&mut self, system: &dyn MechanicalSystem, state: &State, share: f64, out: &mut Step) {
+        out.h *= share;
+        self.v_new.iter_mut().zip(&state.v).for_each(|(end, start)| *end = start + share * (*end - start));
+        self.product.clear();
+        self.product.extend(self.v_new.iter().zip(&state.v).map(|(end, start)| 0.5 * (start + end)));
+        system.advance(&state.q, &self.product, out.h, &mut self.q_new);
+        out.solution.joints.iter_mut().for_each(|impulse| *impulse *= share);
+        for impulse in &mut out.solution.contacts {
+            impulse.normal *= share;
+            impulse.tangent.iter_mut().for_each(|part| *part *= share);
+        }
+        out.solution.friction.iter_mut().flatten().for_each(|part| *part *= share);
+        out.problem.friction.iter_mut().for_each(|element| element.bound *= share);
+    }
+}

@@ -1,0 +1,210 @@
+//! The contact problem of one smooth step: (5.4) to (5.8) of \[PAGT\], or (2.5) by iteration.
+
+use super::{BRAKE, Element, HORIZON_DOUBLINGS, Jacobians, ROUNDING, Trapezoidal, largest, rate};
+use crate::force_jacobians::add_product;
+use crate::scheme::{Step, check_finite, solve_problem};
+use crate::{
+    Contact, ContactCondition, ForceCause, ForceJacobians, FrictionCondition, JacobianKind, JointCondition,
+    MechanicalSystem, State, StepError,
+};
+
+impl Trapezoidal {
+    /// States and solves (5.4)-(5.8), or (2.5) by iteration, over `out.h`.
+    pub(super) fn solve_step(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        out: &mut Step,
+    ) -> Result<(), StepError> {
+        let (n, h) = (system.velocity_count(), out.h);
+        let t = state.t;
+        let (q, v) = (&state.q, &state.v);
+        let times = self.force_times(t, h);
+        for (i, part) in self.forces.iter_mut().enumerate() {
+            part.clear();
+            part.resize(n, 0.0);
+            system.force_by_cause(ForceCause::ALL[i % 3], times[i / 3], q, v, part);
+        }
+        // The linearisation point: first q^l, v^l, then what the last problem gave.
+        self.u_last.clone_from(v);
+        self.displacement.clear();
+        self.displacement.resize(n, 0.0);
+        self.q_new.clone_from(q);
+        self.v_new.clone_from(v);
+        let limit = if self.settings.iterate { self.settings.iteration_limit.max(1) } else { 1 };
+        out.report.converged = !self.settings.iterate;
+        for iteration in 0..limit {
+            out.report.linearizations = iteration + 1;
+            self.state_problem(system, state, out)?;
+            solve_problem(&mut self.solver, t, out)?;
+            let u = &out.solution.motion;
+            let change = u.iter().zip(&self.u_last).fold(0.0f64, |change, (a, b)| change.max((a - b).abs()));
+            system.advance(q, u, h, &mut self.q_new);
+            self.v_new.clear();
+            self.v_new.extend(u.iter().zip(v).map(|(u, v)| 2.0 * u - v));
+            check_finite(t, "coordinate", &self.q_new)?;
+            out.report.last_move = h * change;
+            if !self.settings.iterate || change <= self.settings.iteration_tolerance * largest(u) {
+                out.report.converged = true;
+                break;
+            }
+            if iteration + 1 < limit {
+                self.u_last.clone_from(u);
+                self.displacement.clear();
+                self.displacement.extend(u.iter().map(|u| h * u));
+                for (cause, part) in ForceCause::ALL.into_iter().zip(&mut self.forces[3..]) {
+                    part.fill(0.0);
+                    system.force_by_cause(cause, times[1], &self.q_new, &self.v_new, part);
+                }
+            }
+        }
+        self.write_forces(state, out);
+        Ok(())
+    }
+
+    /// Writes the contact problem, linearised at `q_new`, `v_new`.
+    fn state_problem(&mut self, system: &dyn MechanicalSystem, state: &State, out: &mut Step) -> Result<(), StepError> {
+        let (n, h) = (system.velocity_count(), out.h);
+        let (t, t_new, t_middle) = (state.t, state.t + h, state.t + 0.5 * h);
+        let (q, v) = (&state.q, &state.v);
+
+        // W = M(q^l) + M(q^i) - h k_v - h²/2 k_q and W (u_free - v) = h/2 (k^l + k^i) + h k_v (v - u^i) + h/2 k_q (h v - d^i), where u^i is
+        // the last mean velocity and d^i the displacement to the linearisation point. With u^i = v, d^i = 0 these are 2 M̃ and k̃.
+        self.mass_sum.clear();
+        system.mass_matrix(t, q, &mut self.mass_sum);
+        self.mass.clear();
+        system.mass_matrix(t_new, &self.q_new, &mut self.mass);
+        let kinds = self.jacobian_kinds();
+        let at = (self.force_times(t, h)[1], &self.q_new[..], &self.v_new[..]);
+        let masses = [(&self.mass_sum, 1.0), (&self.mass, 1.0)];
+        self.jacobians.state_inertia(system, kinds, at, &masses, [h, 0.5 * h * h], &mut out.problem.inertia);
+        self.momentum.clear();
+        self.momentum.extend((0..n).map(|i| self.forces.iter().map(|part| 0.5 * h * part[i]).sum::<f64>()));
+        let ForceJacobians { by_configuration, by_velocity } = &self.jacobians;
+        self.product.clear();
+        self.product.extend(v.iter().zip(&self.u_last).map(|(v, last)| v - last));
+        add_product(by_velocity, None, h, &self.product, &mut self.momentum);
+        self.product.clear();
+        self.product.extend(v.iter().zip(&self.displacement).map(|(v, d)| h * v - d));
+        add_product(by_configuration, None, 0.5 * h, &self.product, &mut self.momentum);
+        out.problem.inertia.factor().map_err(|source| StepError::Malformed { t, source })?;
+        out.problem.inertia.solve_in_place(&mut self.momentum);
+        out.problem.free_motion.clear();
+        out.problem.free_motion.extend(v.iter().zip(&self.momentum).map(|(v, change)| v + change));
+
+        // Rows in the middle of the step, values at its start.
+        self.q_middle.clone_from(q);
+        system.advance(q, &self.u_last, 0.5 * h, &mut self.q_middle);
+        self.product.clone_from(&self.u_last);
+        self.projection.project(system, (t_middle, q), 0.5 * h, &mut self.product, &mut self.q_middle)?;
+        let stabilizes = self.stabilizes();
+        let (pull, brake) = if stabilizes { (1.0 / self.full_step, BRAKE) } else { (0.0, 0.0) };
+        out.joints.clear();
+        system.joints(t_middle, &self.q_middle, &mut out.joints);
+        out.problem.joints.clear();
+        self.rates.clear();
+        self.rates.extend(
+            self.start_joints.iter().map(|start| brake * (start.row.dot(v) + start.drift) - pull * start.value),
+        );
+        self.projection.reconcile(&mut self.rates);
+        for (joint, rate) in out.joints.iter().zip(&self.rates) {
+            out.problem.joints.push(JointCondition { row: joint.row.clone(), bias: joint.drift - rate });
+        }
+        self.find_active(system, state, t_middle, h);
+        out.contacts.clear();
+        out.problem.contacts.clear();
+        for start in &self.start {
+            let rows = if self.settings.paper { &self.start } else { &self.middle };
+            let Some(contact) = rows.iter().find(|contact| contact.id == start.id) else { continue };
+            let (mut normal_bias, mut tangent_bias) = (contact.normal_drift, contact.tangent_drift);
+            if self.carried.binary_search(&start.id).is_ok() {
+                normal_bias += pull * start.gap - brake * rate(start, v);
+                if self.sliding.binary_search(&Element::Contact(start.id)).is_err() {
+                    let slip = start.slip(v);
+                    tangent_bias.iter_mut().zip(slip).for_each(|(bias, slip)| *bias -= brake * slip);
+                }
+            }
+            out.contacts.push(contact.clone());
+            out.problem.contacts.push(ContactCondition {
+                id: contact.id,
+                normal: contact.normal.clone(),
+                normal_bias,
+                tangents: contact.tangents.clone(),
+                tangent_bias,
+                mu: contact.friction.mu(),
+                friction_axes: contact.friction.axes(),
+                extra_bound: 0.0,
+            });
+        }
+        out.friction.clear();
+        system.friction_elements(t_middle, &self.q_middle, &mut out.friction);
+        out.problem.friction.clear();
+        out.problem.friction.extend(out.friction.iter().map(|element| FrictionCondition {
+            id: element.id,
+            tangents: element.tangents.clone(),
+            tangent_bias: element.tangent_drift,
+            bound: h * element.bound,
+        }));
+        (out.linearized_time, out.force_time) = (t_middle, t);
+        out.linearized_at.clone_from(&self.q_middle);
+        out.force_at.clone_from(q);
+        Ok(())
+    }
+
+    /// The derivatives to be tried.
+    fn jacobian_kinds(&self) -> &'static [JacobianKind] {
+        match self.settings.jacobians {
+            _ if self.settings.paper => &[JacobianKind::Definite],
+            Jacobians::Automatic => &[JacobianKind::Exact, JacobianKind::Definite],
+            Jacobians::Exact => &[JacobianKind::Exact],
+            Jacobians::Definite => &[JacobianKind::Definite],
+        }
+    }
+
+    /// The active contacts, with rows in the middle of the step: those that are closed and do not part, and those that were carried.
+    fn find_active(&mut self, system: &dyn MechanicalSystem, state: &State, t_middle: f64, h: f64) {
+        let v = &state.v;
+        let rounding = ROUNDING * largest(v);
+        // The paper keeps closed contacts that part, too: in a stiff system they may be pushed back within the step.
+        let (carried, keeps_all) = (&self.carried, self.settings.paper);
+        let stays = |contact: &Contact| carried.binary_search(&contact.id).is_ok() || rate(contact, v) <= rounding;
+        self.start.retain(|contact| keeps_all || stays(contact));
+        self.middle.clear();
+        if self.settings.paper || self.start.is_empty() {
+            return;
+        }
+        let reach = |contact: &Contact| contact.gap.abs() + h * rate(contact, v).abs();
+        let mut horizon =
+            self.start.iter().fold(self.settings.gap_tolerance, |far, contact| far.max(2.0 * reach(contact)));
+        for doubling in 0..=HORIZON_DOUBLINGS {
+            self.middle.clear();
+            system.contacts(t_middle, &self.q_middle, horizon, &mut self.middle);
+            let is_found = |start: &Contact| self.middle.iter().any(|contact| contact.id == start.id);
+            if self.start.iter().all(is_found) {
+                break;
+            }
+            horizon = if doubling + 1 == HORIZON_DOUBLINGS { f64::INFINITY } else { 10.0 * horizon };
+        }
+    }
+
+    /// Mean forces of the step by cause: $\tfrac12 (k^l + k^i) + \tfrac12 k_v (v^{l+1} - v^i) + \tfrac12 k_q (h u - d^i)$.
+    fn write_forces(&mut self, state: &State, out: &mut Step) {
+        let (n, h) = (state.v.len(), out.h);
+        out.force.clear();
+        out.force.resize(n, 0.0);
+        out.force_parts.clear();
+        // 2 (u - u^i) and h u - d^i.
+        self.product.clear();
+        self.product.extend(out.solution.motion.iter().zip(&self.u_last).map(|(u, last)| 2.0 * (u - last)));
+        self.momentum.clear();
+        self.momentum.extend(out.solution.motion.iter().zip(&self.displacement).map(|(u, d)| h * u - d));
+        for (i, cause) in ForceCause::ALL.into_iter().enumerate() {
+            let from = out.force_parts.len();
+            out.force_parts.extend((0..n).map(|j| 0.5 * (self.forces[i][j] + self.forces[i + 3][j])));
+            let part = &mut out.force_parts[from..];
+            add_product(&self.jacobians.by_velocity, Some(cause), 0.5, &self.product, part);
+            add_product(&self.jacobians.by_configuration, Some(cause), 0.5, &self.momentum, part);
+            out.force.iter_mut().zip(part).for_each(|(sum, part)| *sum += *part);
+        }
+    }
+}
