@@ -44,8 +44,8 @@ use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem};
 use crate::force_jacobians::add_product;
 use crate::joint_projection::JointProjection;
 use crate::{
-    Contact, ContactCondition, ContactId, ContactSolver, ForceCause, ForceJacobians, FrictionCondition, Inertia,
-    JacobianKind, Joint, JointCondition, MechanicalSystem, Row, State, StepError,
+    Contact, ContactCondition, ContactId, ContactSolver, ForceCause, ForceJacobians, FrictionCondition, FrictionShape,
+    Inertia, JacobianKind, Joint, JointCondition, MechanicalSystem, Row, State, StepError,
 };
 
 /// Which derivatives of the force the scheme uses.
@@ -583,6 +583,7 @@ impl Trapezoidal {
                 tangent_bias,
                 mu: contact.friction.mu(),
                 friction_axes: contact.friction.axes(),
+                friction_shape: contact.friction.shape(),
                 extra_bound: 0.0,
             });
         }
@@ -666,7 +667,9 @@ impl Trapezoidal {
         }
         let (v, u) = (&state.v, &out.solution.motion);
         let contacts = out.problem.contacts.iter().zip(&out.solution.contacts);
-        let loaded = contacts.filter(|(contact, impulse)| contact.mu > 0.0 && impulse.normal > 0.0);
+        // In other sets parts of the sliding end one by one, and what remains of it must go on.
+        let is_one = |contact: &ContactCondition| contact.friction_shape == FrictionShape::Ball;
+        let loaded = contacts.filter(|(c, impulse)| c.mu > 0.0 && impulse.normal > 0.0 && is_one(c));
         // Sliding and drilling stop together: they are measured along the semi-axes of their friction set.
         let contacts = loaded.map(|(c, _)| {
             let [first, mean, last] = [v, u, &self.v_new].map(|v| {
