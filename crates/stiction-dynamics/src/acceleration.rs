@@ -18,8 +18,8 @@ use stiction_solve::{ContactLcp, FrictionGroup, LcpSolution, Lemke, LemkeProblem
 use crate::contact::Tangents;
 use crate::least_norm::least_norm_with_kinetic;
 use crate::{
-    ContactCondition, ContactError, ContactId, ContactProblem, ContactSolution, Inertia, LeastNorm, PhantomInertia,
-    PlanarRelay, Pyramid, PyramidSettings, Row,
+    ContactCondition, ContactError, ContactId, ContactProblem, ContactSolution, FrictionShape, Inertia, LeastNorm,
+    PhantomInertia, PlanarRelay, Pyramid, PyramidSettings, Row,
 };
 
 /// A sliding direction whose length differs from one by more is refused.
@@ -86,7 +86,7 @@ impl Instant {
             rows.extend(contact.tangents.iter().zip(contact.tangent_bias));
             columns.extend(&contact.tangents);
             let first = data.directions.len();
-            data.directions.extend_from_slice(pyramid.corners(contact.tangents.len()));
+            data.directions.extend(pyramid.corners(contact.tangents.len()).iter().map(|&[t, o]| [t, o, 0.0]));
             data.groups.push(FrictionGroup {
                 normal: Some(normal),
                 tangent: normal + 1,
@@ -233,6 +233,7 @@ impl Instant {
                 tangent_bias: contact.tangent_bias,
                 mu: if rests { contact.mu } else { 0.0 },
                 friction_axes: [1.0; 3],
+                friction_shape: FrictionShape::Ball,
                 extra_bound: 0.0,
             });
         }

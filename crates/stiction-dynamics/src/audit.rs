@@ -9,7 +9,7 @@
 
 use serde::Serialize;
 
-use crate::{Contact, ContactSolver, ForceCause, Inertia, Joint, MechanicalSystem, State, Step};
+use crate::{Contact, ContactSolver, ForceCause, FrictionShape, Inertia, Joint, MechanicalSystem, State, Step};
 
 /// Impulses below this share of the momentum are not told from its rounding, and are measured against this share.
 const ROUNDING_SHARE: f64 = 1e-4;
@@ -25,7 +25,7 @@ pub struct StepAudit {
     pub complementarity: f64,
     /// How much less friction dissipates than the friction set of the method allows, relative.
     pub dissipation_defect: f64,
-    /// How much less friction dissipates than the round cone of Coulomb's law allows, relative: the price of a polygon.
+    /// How much less friction dissipates than the law itself allows, as the round cone of Coulomb's law, relative: the price of a polygon.
     pub roundness_defect: f64,
     /// Imbalance of momentum, relative.
     pub momentum: f64,
@@ -213,7 +213,7 @@ impl Audit {
             audit.judge_friction(
                 solver,
                 condition.tangents.len(),
-                &condition.friction_axes,
+                (&condition.friction_axes, &condition.friction_shape),
                 bound,
                 &impulse.tangent,
                 &slip,
@@ -227,7 +227,7 @@ impl Audit {
             audit.judge_friction(
                 solver,
                 count,
-                &[1.0; 3],
+                (&[1.0; 3], &FrictionShape::Ball),
                 condition.bound,
                 impulse,
                 &slip,
@@ -324,21 +324,21 @@ impl StepAudit {
         &mut self,
         solver: &ContactSolver,
         tangent_count: usize,
-        axes: &[f64; 3],
+        (axes, shape): (&[f64; 3], &FrictionShape),
         bound: f64,
         impulse: &[f64; 3],
         slip: &[f64; 3],
         impulse_scale: f64,
         energy_scale: f64,
     ) {
-        let excess = solver.friction_use(tangent_count, axes, impulse) - bound;
+        let excess = solver.friction_excess(axes, shape, bound, impulse);
         self.cone_violation = self.cone_violation.max(relative(excess.max(0.0), impulse_scale));
         // Power that the friction set allows against this sliding, minus the power that friction has.
         let dissipated = -(impulse[0] * slip[0] + impulse[1] * slip[1] + impulse[2] * slip[2]);
-        let allowed = bound * solver.friction_support(tangent_count, axes, slip);
+        let allowed = bound * solver.friction_support(tangent_count, axes, shape, slip);
         let defect = (allowed - dissipated).abs();
         self.dissipation_defect = self.dissipation_defect.max(relative(defect, energy_scale));
-        let round = (bound * norm(&std::array::from_fn(|k| axes[k] * slip[k])) - dissipated).max(0.0);
+        let round = (bound * shape.support(&std::array::from_fn(|k| axes[k] * slip[k])) - dissipated).max(0.0);
         self.roundness_defect = self.roundness_defect.max(relative(round, energy_scale));
     }
 
@@ -384,10 +384,6 @@ fn kinetic_energy(system: &dyn MechanicalSystem, state: &State, inertia: &mut In
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn norm(vector: &[f64; 3]) -> f64 {
-    vector.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
 fn largest(values: &[f64]) -> f64 {

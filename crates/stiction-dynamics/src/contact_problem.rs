@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use stiction_solve::{SolveReport, SolveStatus};
 
 use crate::contact::{Tangents, slip};
-use crate::{ContactError, ContactId, Inertia, Row};
+use crate::{ContactError, ContactId, FrictionShape, Inertia, Row};
 
 /// Inertia, free motion and conditions; see the [module](self) for the letters.
 #[derive(Clone, Debug, Default)]
@@ -58,6 +58,8 @@ pub struct ContactCondition {
     pub mu: f64,
     /// Semi-axes of the friction ellipsoid along the tangent rows, as factors on $\mu$: ones for a circle, a length for a row of torsion.
     pub friction_axes: [f64; 3],
+    /// The friction set in units of these semi-axes, for a bound of one.
+    pub friction_shape: FrictionShape,
     /// Load-independent part $a$ of the friction bound, an impulse in N s.
     pub extra_bound: f64,
 }
@@ -146,6 +148,15 @@ impl ContactProblem {
                 check_coefficient(&name, "semi-axis of friction", axis)?;
             }
             check_coefficient(&name, "load-independent friction bound", contact.extra_bound)?;
+            if let FrictionShape::Polytope(polytope) = &contact.friction_shape {
+                let count = contact.tangents.len();
+                let mut corners = polytope.corners().iter().enumerate();
+                if let Some((i, _)) = corners.find(|(_, corner)| corner.iter().skip(count).any(|d| *d != 0.0)) {
+                    let what = name();
+                    let reason = format!("direction {i} of {what} is not along its {count} tangent rows");
+                    return Err(ContactError::Directions(reason));
+                }
+            }
         }
         for element in &self.friction {
             let name = || format!("friction element {}", element.id);
@@ -167,6 +178,7 @@ impl Default for ContactCondition {
             tangent_bias: [0.0; 3],
             mu: 0.0,
             friction_axes: [1.0; 3],
+            friction_shape: FrictionShape::Ball,
             extra_bound: 0.0,
         }
     }

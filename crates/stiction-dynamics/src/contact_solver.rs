@@ -1,5 +1,7 @@
 //! Chooses a formulation and a method, and keeps their workspace from step to step.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +12,7 @@ use crate::formulation::exact_cone::{ExactCone, ExactConeSettings};
 use crate::formulation::phantom_inertia::{PhantomInertia, PhantomInertiaSettings};
 use crate::formulation::planar_relay::{PlanarRelay, PlanarRelaySettings};
 use crate::formulation::pyramid::{Pyramid, PyramidSettings};
-use crate::{ContactError, ContactProblem, ContactSolution};
+use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, Polytope};
 
 /// How a contact problem is solved: friction approximation and method together, because not every product of them works.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -75,9 +77,6 @@ enum Method {
     Cone(Box<ExactCone>),
 }
 
-/// The corners of the friction set of a single tangent.
-const LINE: [[f64; 2]; 2] = [[1.0, 0.0], [-1.0, 0.0]];
-
 impl ContactSolver {
     /// A solver for this method.
     ///
@@ -114,11 +113,23 @@ impl ContactSolver {
 
     /// Refuses friction sets that the method cannot describe.
     fn check_friction(&self, problem: &ContactProblem) -> Result<(), ContactError> {
-        let is_round = matches!(self.method, Method::Cone(_));
-        match problem.contacts.iter().find(|contact| !is_round && contact.friction_axes != [1.0; 3]) {
-            Some(contact) => Err(ContactError::Elliptic { what: format!("contact {:?}", contact.id) }),
-            None => Ok(()),
+        for contact in problem.contacts.iter().filter(|contact| contact.mu > 0.0 || contact.extra_bound > 0.0) {
+            let what = || format!("contact {:?}", contact.id);
+            let is_round = contact.friction_axes == [1.0; 3] && contact.friction_shape == FrictionShape::Ball;
+            match (&self.method, &contact.friction_shape) {
+                (Method::Pyramid(_), _) => {}
+                (Method::Cone(_), FrictionShape::Polytope(_)) => return Err(ContactError::Polytope { what: what() }),
+                (Method::Cone(_), _) => {}
+                (Method::PlanarRelay(_), _) if !is_round => {
+                    return Err(ContactError::NotRound { what: what(), method: "planar-relay" });
+                }
+                (Method::PhantomInertia(_), _) if !is_round => {
+                    return Err(ContactError::NotRound { what: what(), method: "phantom-inertia" });
+                }
+                (Method::PlanarRelay(_) | Method::PhantomInertia(_), _) => {}
+            }
         }
+        Ok(())
     }
 
     /// The problem as the method states it, to be saved and solved elsewhere.
@@ -136,40 +147,60 @@ impl ContactSolver {
         })
     }
 
-    /// The corners of the method's friction set of unit bound, for a contact with this many tangent rows; none where the set is round.
-    fn corners(&self, tangent_count: usize) -> Option<&[[f64; 2]]> {
-        match &self.method {
-            Method::Pyramid(method) => Some(method.corners(tangent_count)),
-            Method::PlanarRelay(_) => Some(&LINE),
-            Method::PhantomInertia(method) => Some(method.corners(tangent_count)),
-            Method::Cone(_) => None,
+    /// The friction set with which the method replaces a shape, for a contact with this many tangent rows: a polytope for those that do not treat it as it is. All in
+    /// units of the semi-axes.
+    pub fn friction_shape(&self, tangent_count: usize, shape: &FrictionShape) -> FrictionShape {
+        match (&self.method, shape) {
+            (Method::Pyramid(method), _) => method.shape(tangent_count, shape),
+            (Method::PhantomInertia(method), FrictionShape::Ball) => {
+                let corners = method.corners(tangent_count).iter().map(|&[t, o]| [t, o, 0.0]).collect();
+                Polytope::from_corners(corners)
+                    .map_or(FrictionShape::Ball, |set| FrictionShape::Polytope(Arc::new(set)))
+            }
+            _ => shape.clone(),
         }
     }
 
     /// Largest friction power per unit of the bound that the method's friction set allows against this sliding velocity:
     /// $\max_i -d_i^T s$, the paper's $\lambda$; for the exact cone with semi-axes $e$ it is $\lVert e s \rVert$.
-    pub fn friction_support(&self, tangent_count: usize, axes: &[f64; 3], slip: &[f64; 3]) -> f64 {
-        match self.corners(tangent_count) {
-            Some(corners) => corners.iter().fold(0.0f64, |largest, d| largest.max(-(d[0] * slip[0] + d[1] * slip[1]))),
-            None => length(std::array::from_fn(|k| axes[k] * slip[k])),
-        }
-    }
-
-    /// How large a friction impulse is beside the bound, by the method's friction set: at most one up to rounding. For an inscribed polygon it is measured by the
-    /// farthest corner.
-    pub fn friction_use(&self, tangent_count: usize, axes: &[f64; 3], impulse: &[f64; 3]) -> f64 {
-        match self.corners(tangent_count) {
-            Some(corners) => {
-                let reach = corners.iter().fold(0.0f64, |reach, d| reach.max(d[0].hypot(d[1])));
-                if reach > 0.0 { length(*impulse) / reach } else { length(*impulse) }
+    pub fn friction_support(
+        &self,
+        tangent_count: usize,
+        axes: &[f64; 3],
+        shape: &FrictionShape,
+        slip: &[f64; 3],
+    ) -> f64 {
+        let slip = std::array::from_fn(|k| axes[k] * slip[k]);
+        let largest_of = |largest: f64, d: &[f64; 2]| largest.max(-(d[0] * slip[0] + d[1] * slip[1]));
+        match (&self.method, shape) {
+            (Method::Pyramid(method), FrictionShape::Ball | FrictionShape::DiscAndInterval) if tangent_count > 2 => {
+                method
+                    .solid_corners(shape)
+                    .fold(0.0f64, |l, d| l.max(-(d[0] * slip[0] + d[1] * slip[1] + d[2] * slip[2])))
             }
-            None => length(std::array::from_fn(|k| impulse[k] / axes[k])),
+            (_, FrictionShape::Polytope(_)) | (Method::PlanarRelay(_) | Method::Cone(_), _) => shape.support(&slip),
+            (Method::Pyramid(method), _) => method.corners(tangent_count).iter().fold(0.0, largest_of),
+            (Method::PhantomInertia(method), _) => method.corners(tangent_count).iter().fold(0.0, largest_of),
         }
     }
-}
 
-fn length(vector: [f64; 3]) -> f64 {
-    vector.iter().map(|x| x * x).sum::<f64>().sqrt()
+    /// How far a friction impulse is above its bound, by the method's friction set: not positive up to rounding. An inscribed polygon is measured by the
+    /// shape around it.
+    pub fn friction_excess(&self, axes: &[f64; 3], shape: &FrictionShape, bound: f64, impulse: &[f64; 3]) -> f64 {
+        // Polygons around the circle reach farther than it.
+        let reach = match &self.method {
+            Method::PhantomInertia(method) => {
+                method.corners(2).iter().fold(1.0f64, |reach, d| reach.max(d[0].hypot(d[1])))
+            }
+            Method::Pyramid(method) => method.reach(),
+            Method::PlanarRelay(_) | Method::Cone(_) => 1.0,
+        };
+        let scaled = std::array::from_fn(|k| impulse[k] / axes[k]);
+        match shape {
+            FrictionShape::Polytope(polytope) => polytope.excess(&scaled, bound),
+            _ => shape.excess(&scaled.map(|y| y / reach), bound),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -71,9 +71,19 @@ pub enum ContactError {
         /// Which contact or friction element.
         what: String,
     },
-    /// An elliptic friction set, given to a method for polygons.
-    #[error("{what}: its friction set is an ellipsoid, which only the method `cone` treats")]
-    Elliptic {
+    /// A friction set other than Coulomb's circle, given to a method for it alone.
+    #[error(
+        "{what}: its friction set is not Coulomb's circle, which alone the method `{method}` treats; choose the method `cone` or `pyramid`"
+    )]
+    NotRound {
+        /// Which contact.
+        what: String,
+        /// The method.
+        method: &'static str,
+    },
+    /// A polytope as friction set, given to a method for round ones.
+    #[error("{what}: its friction set is a polytope, which only the method `pyramid` treats")]
+    Polytope {
         /// Which contact.
         what: String,
     },

@@ -1,9 +1,23 @@
-//! Friction laws.
+//! Friction laws, and the sets in which they let friction act.
+//!
+//! Every set is stated in units of its semi-axes: along the tangent row $k$ friction is $c_k = e_k y_k$, and sliding counts as $e_k s_k$, so that their
+//! product is the power. The [`FrictionShape`] says what $y$ may be for a bound of one; the bound itself is $b = \mu c_n + a$. \[TTP01\] §2:
+//!
+//! | example | set | here |
+//! |---|---|---|
+//! | (a) | ellipsoid with torsion, $\sum (c_k / e_k)^2 \le b^2$ | [`FrictionLaw::Elliptic`]: a ball |
+//! | (b) | polyhedron, $\alpha_j c_t + \beta_j c_o + \gamma_j c_r \le b$ | [`FrictionLaw::Polyhedral`]: a polytope |
+//! | (c) | ellipse, and torsion for itself | [`FrictionLaw::EllipseAndTorsion`]: disc and interval |
+//! | plane | $\lvert c_t \rvert \le b$ | any of them with one tangent row |
+//!
+//! Friction obeys the principle of maximum work: it dissipates as much as its set allows against the sliding.
 
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use crate::polytope::{Polytope, PolytopeError};
 
 /// The friction law of a contact.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum FrictionLaw {
     /// Frictionless.
     #[default]
@@ -21,14 +35,69 @@ pub enum FrictionLaw {
         /// Semi-axes $e$: factors on $\mu$ along the tangents; for torsion a length, in metres.
         semi_axes: [f64; 3],
     },
+    /// An ellipse, $\sqrt{(c_t / e_t)^2 + (c_o / e_o)^2} \le \mu c_n$, and torsion with a bound of its own, $\lvert c_r \rvert \le e_r \mu c_n$.
+    EllipseAndTorsion {
+        /// Coefficient of friction $\mu \ge 0$.
+        mu: f64,
+        /// Semi-axes $e$: factors on $\mu$ along the tangents; for torsion a length, in metres.
+        semi_axes: [f64; 3],
+    },
+    /// A polytope; see [`FrictionLaw::directions`] and [`FrictionLaw::half_spaces`], which make one.
+    Polyhedral {
+        /// Coefficient of friction $\mu \ge 0$.
+        mu: f64,
+        /// Units along the tangents.
+        semi_axes: [f64; 3],
+        /// The set in these units, for $\mu c_n = 1$.
+        polytope: Arc<Polytope>,
+    },
+}
+
+/// What friction may be for a bound of one, in units of the semi-axes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum FrictionShape {
+    /// $\lVert y \rVert \le 1$.
+    #[default]
+    Ball,
+    /// $\lVert (y_1, y_2) \rVert \le 1$ and $\lvert y_3 \rvert \le 1$.
+    DiscAndInterval,
+    /// A polytope.
+    Polytope(Arc<Polytope>),
 }
 
 impl FrictionLaw {
+    /// Friction that is any sum of these directions with weights that are not negative and sum to $\mu c_n$ at most: the hull of the directions and of zero.
+    /// A direction is what friction may be along the two tangents and about the normal (a length, in metres) for $\mu c_n = 1$.
+    ///
+    /// # Errors
+    /// [`PolytopeError`] when there is no direction, or one is zero or not finite.
+    pub fn directions(mu: f64, directions: &[[f64; 3]]) -> Result<Self, PolytopeError> {
+        Polytope::from_corners(directions.to_vec())?;
+        let semi_axes = std::array::from_fn(|k| {
+            let reach = directions.iter().fold(0.0f64, |reach, direction| reach.max(direction[k].abs()));
+            if reach > 0.0 { reach } else { 1.0 }
+        });
+        let scaled = directions.iter().map(|direction| std::array::from_fn(|k| direction[k] / semi_axes[k])).collect();
+        Ok(Self::Polyhedral { mu, semi_axes, polytope: Arc::new(Polytope::from_corners(scaled)?) })
+    }
+
+    /// Friction with $\alpha_j c_t + \beta_j c_o + \gamma_j c_r \le \mu c_n$ for every $(\alpha, \beta, \gamma)$ of a list; with fewer tangent rows the others have no
+    /// meaning.
+    ///
+    /// # Errors
+    /// [`PolytopeError`] when the half-spaces do not bound friction.
+    pub fn half_spaces(mu: f64, half_spaces: &[[f64; 3]], tangent_count: usize) -> Result<Self, PolytopeError> {
+        Self::directions(mu, Polytope::from_half_spaces(half_spaces, tangent_count)?.corners())
+    }
+
     /// The coefficient of friction $\mu$; zero without friction.
     pub fn mu(&self) -> f64 {
         match *self {
             Self::None => 0.0,
-            Self::Coulomb { mu } | Self::Elliptic { mu, .. } => mu,
+            Self::Coulomb { mu }
+            | Self::Elliptic { mu, .. }
+            | Self::EllipseAndTorsion { mu, .. }
+            | Self::Polyhedral { mu, .. } => mu,
         }
     }
 
@@ -36,7 +105,73 @@ impl FrictionLaw {
     pub fn axes(&self) -> [f64; 3] {
         match *self {
             Self::None | Self::Coulomb { .. } => [1.0; 3],
-            Self::Elliptic { semi_axes, .. } => semi_axes,
+            Self::Elliptic { semi_axes, .. }
+            | Self::EllipseAndTorsion { semi_axes, .. }
+            | Self::Polyhedral { semi_axes, .. } => semi_axes,
         }
+    }
+
+    /// The friction set in units of the semi-axes.
+    pub fn shape(&self) -> FrictionShape {
+        match self {
+            Self::None | Self::Coulomb { .. } | Self::Elliptic { .. } => FrictionShape::Ball,
+            Self::EllipseAndTorsion { .. } => FrictionShape::DiscAndInterval,
+            Self::Polyhedral { polytope, .. } => FrictionShape::Polytope(polytope.clone()),
+        }
+    }
+}
+
+impl FrictionShape {
+    /// $\max_y -y \cdot s$: the largest friction power per unit of the bound against this sliding, given in units of the semi-axes.
+    pub fn support(&self, s: &[f64; 3]) -> f64 {
+        match self {
+            Self::Ball => length(s),
+            Self::DiscAndInterval => s[0].hypot(s[1]) + s[2].abs(),
+            Self::Polytope(polytope) => polytope.support(s),
+        }
+    }
+
+    /// How far a point is outside of the set with this bound; not positive inside.
+    pub fn excess(&self, y: &[f64; 3], bound: f64) -> f64 {
+        match self {
+            Self::Ball => length(y) - bound,
+            Self::DiscAndInterval => y[0].hypot(y[1]).max(y[2].abs()) - bound,
+            Self::Polytope(polytope) => polytope.excess(y, bound),
+        }
+    }
+}
+
+fn length(vector: &[f64; 3]) -> f64 {
+    vector.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_laws_are_those_of_the_paper() {
+        // Friction of 3 N along t, 4 along o, 0.5 N m about the normal; e = (1, 2, 0.25), so y = (3, 2, 2).
+        let y = [3.0, 2.0, 2.0];
+        let semi_axes = [1.0, 2.0, 0.25];
+        let ellipsoid = FrictionLaw::Elliptic { mu: 0.2, semi_axes };
+        assert!((ellipsoid.shape().excess(&y, 0.0) - 17f64.sqrt()).abs() < 1e-15);
+        let split = FrictionLaw::EllipseAndTorsion { mu: 0.2, semi_axes };
+        assert!((split.shape().excess(&y, 0.0) - 13f64.sqrt()).abs() < 1e-15);
+        assert!((split.shape().support(&[3.0, -4.0, -2.0]) - 7.0).abs() < 1e-15);
+        // A box: |c_t| ≤ 1, |c_o| ≤ 2, |c_r| ≤ 0.25, all times μ c_n, by its faces. It has eight corners.
+        let faces: Vec<[f64; 3]> = (0..3)
+            .flat_map(|k| {
+                [1.0, -1.0].map(|sign| std::array::from_fn(|j| if j == k { sign / semi_axes[k] } else { 0.0 }))
+            })
+            .collect();
+        let FrictionLaw::Polyhedral { semi_axes: units, polytope, .. } =
+            FrictionLaw::half_spaces(0.2, &faces, 3).unwrap()
+        else {
+            panic!("a polytope")
+        };
+        assert_eq!(polytope.corners().len(), 8);
+        assert!(units.iter().zip(semi_axes).all(|(a, b)| (a - b).abs() < 1e-14), "{units:?}");
+        assert!((polytope.support(&[3.0, -4.0, -2.0]) - 9.0).abs() < 1e-14);
     }
 }

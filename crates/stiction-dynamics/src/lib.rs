@@ -29,6 +29,7 @@ pub mod joint_redundancy;
 pub mod joint_residual;
 pub mod least_norm;
 pub mod linear_system;
+pub mod polytope;
 pub mod reference;
 pub mod row;
 pub mod scheme;
@@ -52,7 +53,7 @@ pub use formulation::exact_cone::{ExactCone, ExactConeSettings};
 pub use formulation::phantom_inertia::{PhantomInertia, PhantomInertiaSettings};
 pub use formulation::planar_relay::{BoxProgram, PlanarRelay, PlanarRelaySettings};
 pub use formulation::pyramid::{Directions, Pyramid, PyramidSettings};
-pub use friction::FrictionLaw;
+pub use friction::{FrictionLaw, FrictionShape};
 pub use inertia::Inertia;
 pub use joint_redundancy::{JointRedundancy, joint_redundancy};
 pub use joint_residual::joint_residual;
@@ -60,6 +61,7 @@ pub use least_norm::{LeastNorm, least_norm_forces};
 pub use linear_system::{
     LinearContact, LinearFriction, LinearJoint, LinearSystem, LinearSystemData, LinearSystemError,
 };
+pub use polytope::{Polytope, PolytopeError};
 pub use row::Row;
 pub use scheme::collision::ImpactOrder;
 pub use scheme::moreau_midpoint::{MoreauMidpoint, MoreauMidpointSettings};

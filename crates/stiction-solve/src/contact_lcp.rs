@@ -28,8 +28,8 @@ pub struct ContactLcpData {
     pub free_rates: Vec<f64>,
     /// Contacts and friction elements.
     pub groups: Vec<FrictionGroup>,
-    /// Friction directions, as coordinates along the tangent rows; groups share them.
-    pub directions: Vec<[f64; 2]>,
+    /// Friction directions, as coordinates along the tangent rows, those beyond the last row without meaning; groups share them.
+    pub directions: Vec<[f64; 3]>,
 }
 
 /// A contact, or friction without a normal row.
@@ -37,9 +37,9 @@ pub struct ContactLcpData {
 pub struct FrictionGroup {
     /// Row of the normal rate $u_n$; none for friction without one.
     pub normal: Option<usize>,
-    /// First of the tangent rows $u_t$; the second, where there is one, follows.
+    /// First of the tangent rows $u_t$; the others, where there are some, follow.
     pub tangent: usize,
-    /// Number of tangent rows: 0 (no friction), 1 or 2.
+    /// Number of tangent rows: 0 (no friction), 1, 2, or 3 with the torsion about the normal (\[TTP01\]).
     pub tangent_count: usize,
     /// Its friction directions in [`ContactLcpData::directions`]; empty without tangent rows.
     pub directions: Range<usize>,
@@ -52,7 +52,8 @@ pub struct FrictionGroup {
 /// The LCP of contacts with polygonal friction. One that exists is well formed.
 ///
 /// Its unknowns stand group by group: the weights $\beta$, the normal impulse $c_n$, the slip $\lambda$. The scale is the same for all
-/// impulses of a group, $1/\sqrt{\bar W}$ with the mean diagonal of its rows, and the inverse of it for $\lambda$.
+/// impulses of a group, $1/\sqrt{\bar W}$ with the mean diagonal of its rows, and the inverse of it for $\lambda$. A row of torsion counts as its
+/// directions use it, because its unit is another.
 #[derive(Clone, Debug, Default)]
 pub struct ContactLcp {
     data: ContactLcpData,
@@ -60,9 +61,12 @@ pub struct ContactLcp {
     padded_delassus: Vec<f64>,
     /// Kind, group and rows of each unknown.
     unknowns: Vec<Unknown>,
-    /// Scaled factors of each unknown on its first and its second row; zero for $\lambda$.
+    /// Scaled factors of each unknown on its first, second and third row; zero for $\lambda$.
     first_factor: Vec<f64>,
     second_factor: Vec<f64>,
+    third_factor: Vec<f64>,
+    /// Whether some group has a third tangent row.
+    has_torsion: bool,
     /// First unknown of each group, and the end.
     starts: Vec<usize>,
     /// Scale of the impulses of each group.
@@ -88,7 +92,7 @@ pub enum UnknownKind {
 struct Unknown {
     kind: UnknownKind,
     group: usize,
-    rows: [usize; 2],
+    rows: [usize; 3],
 }
 
 impl ContactLcpData {
@@ -166,9 +170,8 @@ impl ContactLcp {
         for (group, own) in self.data.groups.iter().enumerate() {
             let unknowns = self.unknowns_of(group);
             for (value, direction) in z[unknowns.clone()].iter().zip(&self.data.directions[own.directions.clone()]) {
-                out[own.tangent] += direction[0] * value;
-                if own.tangent_count == 2 {
-                    out[own.tangent + 1] += direction[1] * value;
+                for (out, along) in out[own.tangent..own.tangent + own.tangent_count].iter_mut().zip(direction) {
+                    *out += along * value;
                 }
             }
             if let Some(normal) = own.normal {
@@ -199,8 +202,8 @@ impl ContactLcp {
             {
                 return refuse("refers to a row that does not exist");
             }
-            if group.tangent_count > 2 || (group.tangent_count == 0) != group.directions.is_empty() {
-                return refuse("needs friction directions for its one or two tangent rows, and none without");
+            if group.tangent_count > 3 || (group.tangent_count == 0) != group.directions.is_empty() {
+                return refuse("needs friction directions for its one to three tangent rows, and none without");
             }
             if directions.get(group.directions.clone()).is_none() {
                 return refuse("refers to friction directions that do not exist");
@@ -209,7 +212,7 @@ impl ContactLcp {
                 return refuse("has a friction bound that is negative or not finite");
             }
         }
-        match directions.iter().position(|d| !(d[0].is_finite() && d[1].is_finite())) {
+        match directions.iter().position(|d| d.iter().any(|d| !d.is_finite())) {
             Some(row) => {
                 let value = directions[row].into_iter().find(|value| !value.is_finite()).unwrap_or_default();
                 Err(ProblemError::NotFinite { what: "the friction directions", row, column: 0, value })
@@ -223,14 +226,15 @@ impl ContactLcp {
         self.starts.clear();
         self.starts.push(0);
         for (group, own) in self.data.groups.iter().enumerate() {
-            let tangents = [own.tangent, own.tangent + own.tangent_count.saturating_sub(1)];
+            let last = own.tangent_count.saturating_sub(1);
+            let tangents = [own.tangent, own.tangent + last.min(1), own.tangent + last];
             let weight = Unknown { kind: UnknownKind::Weight, group, rows: tangents };
             self.unknowns.extend(own.directions.clone().map(|_| weight));
             if let Some(row) = own.normal {
-                self.unknowns.push(Unknown { kind: UnknownKind::Normal, group, rows: [row; 2] });
+                self.unknowns.push(Unknown { kind: UnknownKind::Normal, group, rows: [row; 3] });
             }
             if own.tangent_count > 0 {
-                self.unknowns.push(Unknown { kind: UnknownKind::Slip, group, rows: [own.tangent; 2] });
+                self.unknowns.push(Unknown { kind: UnknownKind::Slip, group, rows: [own.tangent; 3] });
             }
             self.starts.push(self.unknowns.len());
         }
@@ -241,36 +245,50 @@ impl ContactLcp {
         self.group_scales.clear();
         self.first_factor.clear();
         self.second_factor.clear();
+        self.third_factor.clear();
+        self.has_torsion = self.data.groups.iter().any(|group| group.tangent_count == 3);
         self.offset_scale = 1.0;
         let mut most_negative = 0.0f64;
         for own in &self.data.groups {
-            let own_rows = own.normal.into_iter().chain(own.tangent..own.tangent + own.tangent_count);
+            let own_rows = own.normal.into_iter().chain(own.tangent..own.tangent + own.tangent_count.min(2));
+            let own_directions = &self.data.directions[own.directions.clone()];
             let (mut sum, mut count) = (0.0, 0.0);
             for row in own_rows {
                 sum += self.data.delassus[row * rows + row].abs();
                 count += 1.0;
             }
+            if own.tangent_count == 3 {
+                let (row, reach) = (own.tangent + 2, own_directions.iter().fold(0.0f64, |r, d| r.max(d[2].abs())));
+                sum += reach * reach * self.data.delassus[row * rows + row].abs();
+                count += 1.0;
+            }
             let scale = if sum > 0.0 { nearest_power_of_two((count / sum).sqrt()) } else { 1.0 };
             self.group_scales.push(scale);
-            for direction in &self.data.directions[own.directions.clone()] {
-                self.first_factor.push(direction[0] * scale);
-                self.second_factor.push(if own.tangent_count == 2 { direction[1] * scale } else { 0.0 });
+            let mut push = |[first, second, third]: [f64; 3]| {
+                self.first_factor.push(first);
+                self.second_factor.push(second);
+                self.third_factor.push(third);
+            };
+            for direction in own_directions {
+                push(std::array::from_fn(|k| if k < own.tangent_count { direction[k] * scale } else { 0.0 }));
             }
             if own.normal.is_some() {
-                self.first_factor.push(scale);
-                self.second_factor.push(0.0);
+                push([scale, 0.0, 0.0]);
             }
             if own.tangent_count > 0 {
-                self.first_factor.push(0.0);
-                self.second_factor.push(0.0);
+                push([0.0; 3]);
             }
         }
         self.offset.clear();
-        for (i, &Unknown { kind, group, rows: [first, second] }) in self.unknowns.iter().enumerate() {
+        for (i, &Unknown { kind, group, rows: [first, second, third] }) in self.unknowns.iter().enumerate() {
             let rates = &self.data.free_rates;
             self.offset.push(match kind {
                 UnknownKind::Slip => self.data.groups[group].bound / self.group_scales[group],
-                _ => self.first_factor[i] * rates[first] + self.second_factor[i] * rates[second],
+                _ => {
+                    self.first_factor[i] * rates[first]
+                        + self.second_factor[i] * rates[second]
+                        + self.third_factor[i] * rates[third]
+                }
             });
             most_negative = most_negative.max(-self.offset[i]);
         }
@@ -302,11 +320,14 @@ impl LemkeProblem for ContactLcp {
             (UnknownKind::Slip, _) | (_, UnknownKind::Slip) => 0.0,
             _ => {
                 let stride = self.data.free_rates.len();
-                let [first, second] = column.rows.map(|c| {
+                let along = |c: usize| {
                     let rates = &self.data.delassus[c * stride..(c + 1) * stride];
-                    self.first_factor[i] * rates[row.rows[0]] + self.second_factor[i] * rates[row.rows[1]]
-                });
-                self.first_factor[j] * first + self.second_factor[j] * second
+                    let plane = self.first_factor[i] * rates[row.rows[0]] + self.second_factor[i] * rates[row.rows[1]];
+                    if self.has_torsion { plane + self.third_factor[i] * rates[row.rows[2]] } else { plane }
+                };
+                let plane =
+                    self.first_factor[j] * along(column.rows[0]) + self.second_factor[j] * along(column.rows[1]);
+                if self.has_torsion { plane + self.third_factor[j] * along(column.rows[2]) } else { plane }
             }
         }
     }
@@ -328,7 +349,7 @@ impl LemkeProblem for ContactLcp {
         let (slips, bounds) = rest.split_at_mut(groups);
         let extra = extra.map(|column| (column, 1.0));
         for (j, weight) in columns.iter().copied().zip(weights.iter().copied()).chain(extra) {
-            let Some(&Unknown { kind, group, rows: [first, second] }) = self.unknowns.get(j) else { continue };
+            let Some(&Unknown { kind, group, rows: [first, second, third] }) = self.unknowns.get(j) else { continue };
             match kind {
                 UnknownKind::Slip => slips[group] = weight,
                 UnknownKind::Normal => {
@@ -338,6 +359,7 @@ impl LemkeProblem for ContactLcp {
                 UnknownKind::Weight => {
                     impulses[first] += self.first_factor[j] * weight;
                     impulses[second] += self.second_factor[j] * weight;
+                    impulses[third] += self.third_factor[j] * weight;
                     bounds[group] -= weight;
                 }
             }
@@ -363,10 +385,15 @@ impl LemkeProblem for ContactLcp {
         for (group, own) in self.data.groups.iter().enumerate() {
             let (start, mut next) = (self.starts[group], self.starts[group] + own.directions.len());
             if own.tangent_count > 0 {
-                let (first, second) = (rates[own.tangent], rates[own.tangent + own.tangent_count - 1]);
+                let (first, second) = (rates[own.tangent], rates[own.tangent + (own.tangent_count - 1).min(1)]);
                 let factors = self.first_factor[start..next].iter().zip(&self.second_factor[start..next]);
                 for (out, (along, across)) in out[start..next].iter_mut().zip(factors) {
                     *out = along * first + across * second + slips[group];
+                }
+                if own.tangent_count == 3 {
+                    let third = rates[own.tangent + 2];
+                    let factors = &self.third_factor[start..next];
+                    out[start..next].iter_mut().zip(factors).for_each(|(out, about)| *out += about * third);
                 }
             }
             if let Some(row) = own.normal {
@@ -411,8 +438,8 @@ impl LemkeProblem for ContactLcp {
 mod tests {
     use super::*;
 
-    /// A contact in space, a frictionless one, one in the plane with a constant bound, and friction without a normal row: seven rows
-    /// whose Delassus matrix is neither symmetric nor of one size, so that mistaken places show.
+    /// A contact in space, a frictionless one, one in the plane with a constant bound, friction without a normal row, and one with torsion: eleven
+    /// rows whose Delassus matrix is neither symmetric nor of one size, so that mistaken places show.
     fn mixed() -> ContactLcpData {
         let group = |normal, tangent, tangent_count, directions, mu, bound| FrictionGroup {
             normal,
@@ -422,31 +449,42 @@ mod tests {
             mu,
             bound,
         };
-        let sizes = [1.0, 3.0, 0.5, 1e-4, 2.0, 50.0, 7.0];
-        let delassus = (0..49).map(|k| {
-            let (i, j) = (k % 7, k / 7);
+        let sizes = [1.0, 3.0, 0.5, 1e-4, 2.0, 50.0, 7.0, 1.0, 2.0, 1.5, 40.0];
+        let delassus = (0..121).map(|k| {
+            let (i, j) = (k % 11, k / 11);
             sizes[i] * sizes[j] * if i == j { 2.0 } else { ((3 * i + 5 * j) % 11) as f64 / 11.0 - 0.5 }
         });
         ContactLcpData {
             delassus: delassus.collect(),
-            free_rates: vec![-1.0, 0.3, -0.2, -0.5, 0.4, 2.0, -3.0],
+            free_rates: vec![-1.0, 0.3, -0.2, -0.5, 0.4, 2.0, -3.0, -0.7, 0.6, -0.1, 3.0],
             groups: vec![
                 group(Some(0), 1, 2, 2..6, 0.3, 0.0),
                 group(Some(3), 4, 0, 0..0, 0.0, 0.0),
                 group(Some(4), 5, 1, 0..2, 0.7, 0.25),
                 group(None, 6, 1, 0..2, 0.0, 0.125),
+                group(Some(7), 8, 3, 2..9, 0.4, 0.0),
             ],
-            directions: vec![[1.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]],
+            directions: vec![
+                [1.0, 0.0, 0.0],
+                [-1.0, 0.0, 0.0],
+                [1.0, 0.0, 0.0],
+                [0.0, 1.0, 0.0],
+                [-1.0, 0.0, 0.0],
+                [0.0, -1.0, 0.0],
+                [0.5, 0.25, 0.03],
+                [0.0, 0.0, -0.05],
+                [0.0, -0.5, 0.02],
+            ],
         }
     }
 
     #[test]
     fn unknowns_stand_group_by_group_and_in_the_order_of_the_paper() {
         let problem = ContactLcp::new(mixed()).unwrap();
-        assert_eq!(problem.unknown_count(), 6 + 1 + 4 + 3);
+        assert_eq!(problem.unknown_count(), 6 + 1 + 4 + 3 + 9);
         assert_eq!(problem.unknowns_of(2), 7..11);
         let kinds: Vec<UnknownKind> = problem.order_of_the_paper().into_iter().map(|i| problem.kind(i)).collect();
-        let expected = [(UnknownKind::Weight, 8), (UnknownKind::Normal, 3), (UnknownKind::Slip, 3)];
+        let expected = [(UnknownKind::Weight, 15), (UnknownKind::Normal, 4), (UnknownKind::Slip, 4)];
         let expected: Vec<UnknownKind> =
             expected.into_iter().flat_map(|(kind, count)| std::iter::repeat_n(kind, count)).collect();
         assert_eq!(kinds, expected);
@@ -466,7 +504,7 @@ mod tests {
                 mu: 0.3,
                 bound: 0.125,
             }],
-            directions: vec![[1.0, 0.0], [-1.0, 0.0]],
+            directions: vec![[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]],
         };
         let lcp = ContactLcp::new(data).unwrap().to_lcp().unwrap();
         let expected =
@@ -529,15 +567,15 @@ mod tests {
             ContactLcp::new(data).unwrap_err().to_string()
         };
         for (message, part) in [
-            (refused(&|d| d.delassus.truncate(48)), "the Delassus matrix has size 48 entries, but 7 x 7 is needed"),
-            (refused(&|d| d.delassus[8] = f64::NAN), "the Delassus matrix: entry (1, 1) is NaN"),
+            (refused(&|d| d.delassus.truncate(120)), "the Delassus matrix has size 120 entries, but 11 x 11 is needed"),
+            (refused(&|d| d.delassus[12] = f64::NAN), "the Delassus matrix: entry (1, 1) is NaN"),
             (refused(&|d| d.free_rates[2] = f64::INFINITY), "the free rates: entry (2, 0) is inf"),
-            (refused(&|d| d.groups[1].normal = Some(7)), "element 1 refers to a row that does not exist"),
-            (refused(&|d| d.groups[0].tangent = 6), "element 0 refers to a row that does not exist"),
+            (refused(&|d| d.groups[1].normal = Some(11)), "element 1 refers to a row that does not exist"),
+            (refused(&|d| d.groups[0].tangent = 10), "element 0 refers to a row that does not exist"),
             (refused(&|d| d.groups[0].directions = 0..0), "element 0 needs friction directions"),
-            (refused(&|d| d.groups[0].directions = 4..7), "element 0 refers to friction directions that do not exist"),
+            (refused(&|d| d.groups[0].directions = 4..10), "element 0 refers to friction directions that do not exist"),
             (refused(&|d| d.groups[2].mu = -0.1), "element 2 has a friction bound that is negative"),
-            (refused(&|d| d.directions[3] = [0.0, f64::NAN]), "the friction directions: entry (3, 0) is NaN"),
+            (refused(&|d| d.directions[3] = [0.0, f64::NAN, 0.0]), "the friction directions: entry (3, 0) is NaN"),
         ] {
             assert!(message.contains(part), "{message}");
         }

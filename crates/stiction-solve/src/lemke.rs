@@ -813,7 +813,7 @@ mod tests {
                 mu: 0.5,
                 bound: 0.0,
             }],
-            directions: vec![[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]],
+            directions: vec![[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]],
         };
         let problem = ContactLcp::new(data).unwrap();
         let (solution, _) = solve(&problem, &[]);

@@ -65,8 +65,9 @@ pub fn contact_lcp_residual(problem: &ContactLcp, z: &[f64], w: &mut Vec<f64>) -
             let weights = &z[unknowns.start..unknowns.start + group.directions.len()];
             slack[next] = group.mu * normal.unwrap_or(0.0) + group.bound - weights.iter().sum::<f64>();
             for (i, direction) in directions[group.directions.clone()].iter().enumerate() {
-                let second = if group.tangent_count == 2 { direction[1] * rates[group.tangent + 1] } else { 0.0 };
-                slack[unknowns.start + i] = direction[0] * rates[group.tangent] + second + z[next];
+                let own = &rates[group.tangent..group.tangent + group.tangent_count];
+                slack[unknowns.start + i] =
+                    own.iter().zip(direction).map(|(rate, along)| along * rate).sum::<f64>() + z[next];
             }
         }
         for i in unknowns {

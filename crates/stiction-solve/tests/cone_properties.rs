@@ -228,6 +228,61 @@ fn other_laws_are_solved_in_one_problem_with_contacts() {
     assert!(r[4].hypot(r[5]) <= 0.1 * (1.0 + 1e-8) && r[6] >= 0.0, "{r:?}");
 }
 
+#[test]
+fn torsion_with_a_bound_of_its_own_is_solved() {
+    // Bodies on up to four patches of the ground each, off their centres, so that everything acts on everything.
+    let (mut slides, mut drills) = (0, 0);
+    for seed in 0..60 {
+        let mut random = Random(seed);
+        let bodies = 1 + random.below(3);
+        let mut problem = GlobalConeProblem::default();
+        problem.clear(6 * bodies);
+        for i in 0..6 * bodies {
+            problem.push_mass(i, i, if i % 6 < 3 { 2.0 } else { 0.3 });
+            problem.force_mut()[i] = if i % 6 == 2 { -1.0 } else { random.uniform(-0.6, 0.6) };
+        }
+        let mut laws = Vec::new();
+        for body in 0..bodies {
+            for _ in 0..1 + random.below(4) {
+                let [x, y, z] = [random.uniform(-0.5, 0.5), random.uniform(-0.5, 0.5), -0.3];
+                let (mu, e) = (random.uniform(0.1, 0.9), random.uniform(0.05, 0.4));
+                let at = |entries: [(usize, f64); 3]| entries.map(|(k, value)| (6 * body + k, value));
+                let rows = [
+                    at([(2, 1.0), (3, y), (4, -x)]),
+                    at([(0, 1.0), (4, z), (5, -y)]),
+                    at([(1, 1.0), (3, -z), (5, x)]),
+                    at([(5, 1.0), (3, 0.0), (4, 0.0)]),
+                ];
+                let cone = Cone::EllipseAndTorsion { mu, bound: 0.0, semi_axes: [1.0, 0.6, e] };
+                problem.push_contact(cone, rows, [0.0; 4]);
+                laws.push((mu, e));
+            }
+        }
+        let mut solver = ConeSolver::default();
+        let settings = ConeSettings { tolerance: 1e-12, ..Default::default() };
+        let solution = solver.solve_global(&problem, &settings, None).unwrap();
+        assert!(solution.report.is_solved(), "seed {seed}: {:?}", solution.report);
+        // The law from the impulses and the velocities that follow from them.
+        let r = &solution.impulses;
+        let mut v = problem.force().to_vec();
+        r.iter().enumerate().for_each(|(row, &r)| problem.contacts().add_row_to(row, r, &mut v));
+        v.iter_mut().enumerate().for_each(|(i, v)| *v /= if i % 6 < 3 { 2.0 } else { 0.3 });
+        for (i, (mu, e)) in laws.into_iter().enumerate() {
+            let [normal, t, o, torsion] = [0, 1, 2, 3].map(|k| r[4 * i + k]);
+            let rates = [0, 1, 2, 3].map(|k| problem.contacts().dot(4 * i + k, &v));
+            assert!(normal > -1e-10 && rates[0] > -1e-8 && (normal * rates[0]).abs() < 1e-8, "seed {seed}");
+            let (bound, slip) = (mu * normal, rates[1].hypot(0.6 * rates[2]));
+            assert!(t.hypot(o / 0.6) <= bound + 1e-8 && torsion.abs() <= e * bound + 1e-8, "seed {seed}");
+            // Each part dissipates as much as it can.
+            assert!((t * rates[1] + o * rates[2] + bound * slip).abs() < 1e-7, "seed {seed}");
+            assert!((torsion * rates[3] + e * bound * rates[3].abs()).abs() < 1e-7, "seed {seed}");
+            slides += usize::from(normal > 1e-3 && slip > 1e-3);
+            drills += usize::from(normal > 1e-3 && torsion.abs() < (1.0 - 1e-3) * e * bound);
+        }
+    }
+    assert!(slides > 20 && drills > 20, "{slides} {drills}");
+}
+
 /// Spheres that stick here and slide there: the path of smoothed equations turns back in nearly all of these.
 #[test]
 fn piles_of_spheres_are_solved() {

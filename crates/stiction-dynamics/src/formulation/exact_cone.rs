@@ -25,7 +25,7 @@ use super::rows::Rows;
 use crate::constrained_motion::ConstrainedMotion;
 use crate::contact::Tangents;
 use crate::joint_residual::joint_residual;
-use crate::{ContactError, ContactId, ContactImpulse, ContactProblem, ContactSolution, Row};
+use crate::{ContactError, ContactId, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Row};
 
 /// Contacts up to which the smaller tolerance is the default.
 const FEW_CONTACTS: usize = 200;
@@ -157,11 +157,9 @@ impl ExactCone {
         let contacts = problem.contacts.iter().map(|contact| &contact.tangents);
         let tangents = contacts.chain(problem.friction.iter().map(|element| &element.tangents));
         let tangent_count = tangents.map(|tangents| tangents.len()).max().unwrap_or(0).max(1);
-        let cone = |mu: f64, bound: f64, axes: [f64; 3]| match tangent_count {
-            1 => Cone::Planar { mu, bound },
-            2 if axes == [1.0; 3] => Cone::Coulomb { mu, bound },
-            _ => Cone::Ellipsoid { mu, bound, semi_axes: axes },
-        };
+        let is_split = problem.contacts.iter().any(|contact| contact.friction_shape == FrictionShape::DiscAndInterval);
+        let tangent_count = if is_split { 3 } else { tangent_count };
+        let cone = |mu: f64, bound: f64, axes, shape: &FrictionShape| cone(tangent_count, [mu, bound], axes, shape);
         let empty = Row::new();
         let mut push = |cone: Cone, normal: &Row, normal_bias: f64, tangents: &Tangents, tangent_bias: [f64; 3]| {
             let rows = std::iter::once(normal).chain(tangents).chain(std::iter::repeat(&empty)).take(cone.row_count());
@@ -169,11 +167,17 @@ impl ExactCone {
             out.push_contact(cone, rows.map(|row| row.entries().iter().copied()), bias);
         };
         for contact in &problem.contacts {
-            let cone = cone(contact.mu, contact.extra_bound, contact.friction_axes);
+            let cone = cone(contact.mu, contact.extra_bound, contact.friction_axes, &contact.friction_shape);
             push(cone, &contact.normal, contact.normal_bias, &contact.tangents, contact.tangent_bias);
         }
         for element in &problem.friction {
-            push(cone(0.0, element.bound, [1.0; 3]), &empty, 0.0, &element.tangents, element.tangent_bias);
+            push(
+                cone(0.0, element.bound, [1.0; 3], &FrictionShape::Ball),
+                &empty,
+                0.0,
+                &element.tangents,
+                element.tangent_bias,
+            );
         }
         out
     }
@@ -188,12 +192,7 @@ impl ExactCone {
                 return Err(ContactError::NoTangents { what: format!("contact {:?}", contact.id) });
             }
             let tangents: &[Row] = if has_friction { &contact.tangents } else { &[] };
-            let cone = match tangents.len() {
-                0 => Cone::HalfLine,
-                1 => Cone::Planar { mu, bound },
-                2 if contact.friction_axes == [1.0; 3] => Cone::Coulomb { mu, bound },
-                _ => Cone::Ellipsoid { mu, bound, semi_axes: contact.friction_axes },
-            };
+            let cone = cone(tangents.len(), [mu, bound], contact.friction_axes, &contact.friction_shape);
             let rows = std::iter::once(&contact.normal).chain(tangents);
             // An ellipse without torsion is an ellipsoid whose last row is empty.
             let empty = Row::new();
@@ -338,7 +337,8 @@ impl ExactCone {
 
     /// Solves with a polygon in place of the circle, by Lemke's method; whether that is possible.
     fn solve_polygon(&mut self, problem: &ContactProblem) -> Result<bool, ContactError> {
-        if self.problem.cones().iter().any(|cone| matches!(cone, Cone::Ellipsoid { .. })) {
+        let is_scaled = |cone: &Cone| matches!(cone, Cone::Ellipsoid { .. } | Cone::EllipseAndTorsion { .. });
+        if self.problem.cones().iter().any(is_scaled) {
             return Ok(false);
         }
         let directions = Directions::Regular(POLYGON_CORNERS);
@@ -463,6 +463,18 @@ impl ExactCone {
         self.memory.extend(elements.map(|(element, &[x, y, z])| (Name::Element(element.id), [x, y, z, 0.0])));
         self.memory.sort_unstable_by_key(|(name, _)| *name);
         self.joint_memory.extend_from_slice(&solution.joints);
+    }
+}
+
+/// The cone of a contact with this many tangent rows.
+fn cone(tangent_count: usize, [mu, bound]: [f64; 2], semi_axes: [f64; 3], shape: &FrictionShape) -> Cone {
+    match tangent_count {
+        0 => Cone::HalfLine,
+        1 => Cone::Planar { mu: mu * semi_axes[0], bound: bound * semi_axes[0] },
+        2 if semi_axes[..2] == [1.0; 2] => Cone::Coulomb { mu, bound },
+        2 => Cone::Ellipsoid { mu, bound, semi_axes },
+        _ if *shape == FrictionShape::DiscAndInterval => Cone::EllipseAndTorsion { mu, bound, semi_axes },
+        _ => Cone::Ellipsoid { mu, bound, semi_axes },
     }
 }
 

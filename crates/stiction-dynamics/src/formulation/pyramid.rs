@@ -10,10 +10,13 @@
 //! \end{aligned} $$
 //!
 //! In the plane two directions describe Coulomb's law exactly. In space the regular $k$-gon is inscribed in the circle: friction
-//! is never too large, and too small by at most the factor $\cos(\pi/k)$. Where there are joints they are eliminated first, from
+//! is never too large, and too small by at most the factor $\cos(\pi/k)$. A [`FrictionShape::Polytope`] is taken as it is, an ellipse has the corners of the
+//! circle in units of its semi-axes, and torsion makes solids of them: rings of the same corners at 45 degrees above and below, and two poles, for the ellipsoid; the prism
+//! over them where torsion has a bound of its own. Where there are joints they are eliminated first, from
 //! the rows of the contacts, so that what is left has the structure of a [`ContactLcp`].
 
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error as _, SeqAccess, Visitor};
@@ -22,13 +25,16 @@ use stiction_solve::{ContactLcp, FrictionGroup, Lcp, LcpSolution, Lemke, LemkePr
 
 use super::basis_memory::BasisMemory;
 use super::rows::{Rows, check_tangents};
-use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution};
+use crate::{ContactCondition, ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Polytope};
 
 /// Number of friction directions in space when nothing else is said: the octagon of \[ST96\].
 const DEFAULT_DIRECTIONS: usize = 8;
 
 /// Directions closer to each other than this, relative to their length, are the same.
 const SAME_DIRECTION: f64 = 1e-12;
+
+/// Sine and cosine of the 45 degrees at which the rings of the solid for torsion stand.
+const RING_SHARE: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
 /// Settings of the pyramid method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -190,6 +196,8 @@ pub struct Pyramid {
     settings: PyramidSettings,
     /// The two directions of a line, then the corners in space.
     directions: Vec<[f64; 2]>,
+    /// The same as sets, made when someone asks: of the tangent plane, of the ellipsoid with torsion, of the prism.
+    sets: [OnceLock<FrictionShape>; 3],
     lcp: ContactLcp,
     lemke: Lemke,
     answer: LcpSolution,
@@ -213,6 +221,7 @@ impl Pyramid {
         Ok(Self {
             settings,
             directions,
+            sets: Default::default(),
             lcp: ContactLcp::default(),
             lemke: Lemke::default(),
             answer: LcpSolution::default(),
@@ -226,6 +235,53 @@ impl Pyramid {
     /// The friction directions of a contact with this many tangent rows.
     pub fn corners(&self, tangent_count: usize) -> &[[f64; 2]] {
         &self.directions[self.corner_range(tangent_count)]
+    }
+
+    /// The corners of a solid for three tangent rows, in units of the semi-axes.
+    pub(crate) fn solid_corners(&self, shape: &FrictionShape) -> impl Iterator<Item = [f64; 3]> {
+        let is_prism = *shape == FrictionShape::DiscAndInterval;
+        let [radius, height] = if is_prism { [1.0; 2] } else { [RING_SHARE; 2] };
+        let plane =
+            move |height: f64, radius: f64| self.corners(2).iter().map(move |&[t, o]| [radius * t, radius * o, height]);
+        let middle = (!is_prism).then(|| plane(0.0, 1.0)).into_iter().flatten();
+        let poles = (!is_prism).then_some([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]).into_iter().flatten();
+        middle.chain(plane(height, radius)).chain(plane(-height, radius)).chain(poles)
+    }
+
+    /// The set with which a shape is replaced, for this many tangent rows.
+    pub(crate) fn shape(&self, tangent_count: usize, shape: &FrictionShape) -> FrictionShape {
+        let place = match (tangent_count, shape) {
+            (_, FrictionShape::Polytope(_)) | (0 | 1, _) => return shape.clone(),
+            (2, _) => 0,
+            (_, FrictionShape::Ball) => 1,
+            (_, FrictionShape::DiscAndInterval) => 2,
+        };
+        let set = || {
+            let corners = match place {
+                0 => self.corners(2).iter().map(|&[t, o]| [t, o, 0.0]).collect(),
+                _ => self.solid_corners(shape).collect(),
+            };
+            FrictionShape::Polytope(Arc::new(Polytope::from_corners(corners).expect("the corners were checked")))
+        };
+        self.sets[place].get_or_init(set).clone()
+    }
+
+    /// Length of the longest direction.
+    pub(crate) fn reach(&self) -> f64 {
+        self.directions.iter().fold(0.0f64, |reach, d| reach.max(d[0].hypot(d[1])))
+    }
+
+    /// Appends the directions of a contact that are not those of all others; none where they are.
+    fn own_directions(&self, contact: &ContactCondition, out: &mut Vec<[f64; 3]>) -> Option<Range<usize>> {
+        let (axes, count, first) = (contact.friction_axes, contact.tangents.len(), out.len());
+        let scaled = |d: [f64; 3]| std::array::from_fn(|k| axes[k] * d[k]);
+        match &contact.friction_shape {
+            FrictionShape::Polytope(polytope) => out.extend(polytope.corners().iter().map(|&d| scaled(d))),
+            shape if count == 3 => out.extend(self.solid_corners(shape).map(scaled)),
+            _ if axes == [1.0; 3] => return None,
+            _ => out.extend(self.corners(count).iter().map(|&[t, o]| scaled([t, o, 0.0]))),
+        }
+        Some(first..out.len())
     }
 
     fn corner_range(&self, tangent_count: usize) -> Range<usize> {
@@ -259,7 +315,7 @@ impl Pyramid {
     fn state(&mut self, problem: &ContactProblem) -> Result<(), ContactError> {
         let mut data = self.lcp.take_data();
         data.clear();
-        data.directions.extend_from_slice(&self.directions);
+        data.directions.extend(self.directions.iter().map(|&[t, o]| [t, o, 0.0]));
 
         self.rows.begin();
         for contact in &problem.contacts {
@@ -267,10 +323,14 @@ impl Pyramid {
             self.rows.push(&contact.normal, contact.normal_bias);
             let mut group = FrictionGroup { normal: Some(normal), tangent: normal + 1, ..Default::default() };
             if contact.mu > 0.0 || contact.extra_bound > 0.0 {
-                check_tangents(&contact.tangents, || format!("contact {:?}", contact.id))?;
+                // The third row is the torsion, for which there are solids.
+                if contact.tangents.len() != 3 {
+                    check_tangents(&contact.tangents, || format!("contact {:?}", contact.id))?;
+                }
                 self.rows.push_all(&contact.tangents, &contact.tangent_bias);
                 group.tangent_count = contact.tangents.len();
-                group.directions = self.corner_range(group.tangent_count);
+                let own = self.own_directions(contact, &mut data.directions);
+                group.directions = own.unwrap_or_else(|| self.corner_range(group.tangent_count));
                 (group.mu, group.bound) = (contact.mu, contact.extra_bound);
             }
             data.groups.push(group);

@@ -120,7 +120,7 @@ impl Rows {
     }
 }
 
-/// Refuses tangent rows that polygonal friction cannot treat.
+/// Refuses tangent rows that a polygon does not have.
 pub(super) fn check_tangents(tangents: &Tangents, what: impl Fn() -> String) -> Result<(), ContactError> {
     match tangents.len() {
         1 | 2 => Ok(()),

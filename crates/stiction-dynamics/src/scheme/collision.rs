@@ -204,6 +204,7 @@ fn condition(contact: &Contact, owed: &Owed) -> ContactCondition {
         tangent_bias: std::array::from_fn(|a| contact.tangent_drift[a] + owed.slip[a]),
         mu: contact.friction.mu(),
         friction_axes: contact.friction.axes(),
+        friction_shape: contact.friction.shape(),
         extra_bound: 0.0,
     }
 }

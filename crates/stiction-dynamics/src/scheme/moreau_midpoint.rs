@@ -139,6 +139,7 @@ impl Scheme for MoreauMidpoint {
                 tangent_bias,
                 mu: contact.friction.mu(),
                 friction_axes: contact.friction.axes(),
+                friction_shape: contact.friction.shape(),
                 extra_bound: 0.0,
             }
         }));

@@ -162,6 +162,7 @@ impl Scheme for StewartTrinkle {
                     tangent_bias: contact.tangent_drift,
                     mu: contact.friction.mu(),
                     friction_axes: contact.friction.axes(),
+                    friction_shape: contact.friction.shape(),
                     extra_bound: 0.0,
                 }));
                 solve_problem(&mut self.solver, t, out)?;

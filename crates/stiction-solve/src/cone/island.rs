@@ -98,13 +98,10 @@ impl<const D: usize> Island<D> {
         for (r, law) in self.r.iter_mut().zip(space.laws()) {
             match law.kind {
                 LawKind::Joint => {}
-                _ if law.bound == 0.0 => *r = super::law::project(r, law.mu),
+                _ if law.bound == 0.0 && !law.splits => *r = super::law::project(r, law.mu),
                 _ => {
                     r[0] = r[0].max(0.0);
-                    let (bound, length) = (law.mu * r[0] + law.bound, super::law::tangent_norm(r));
-                    if length > bound {
-                        (1..D).for_each(|k| r[k] *= bound / length);
-                    }
+                    *r = law.project_tangents(r, law.mu * r[0] + law.bound);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! The sets in which impulses may lie: half-line, Coulomb's cone in the plane and in space, the ellipsoid with torsion.
+//! The sets in which impulses may lie: half-line, Coulomb's cone in the plane and in space, the ellipsoid with torsion, the ellipse beside torsion.
 //!
 //! A contact has the rows $(N, T_1, T_2[, \text{torsion}])$. Its impulse $r$ and its rate $u$ obey
 //!
@@ -12,7 +12,10 @@
 //! $$ K \ni r \perp \hat u \in K^*. $$
 //!
 //! **One law inside.** All kinds are reduced to a normal and up to three tangents with a round bound. The ellipsoid
-//! $\sqrt{\sum (r_k / e_k)^2} \le \mu r_N$ is round in the unknowns $r_k / e_k$, whose rates are $e_k u_k$.
+//! $\sqrt{\sum (r_k / e_k)^2} \le \mu r_N$ is round in the unknowns $r_k / e_k$, whose rates are $e_k u_k$. A law may split: then the torsion has the same
+//! bound for itself, and the two tangents have theirs (\[TTP01\] §2, example (c)).
+
+use std::ops::Range;
 
 use crate::ProblemError;
 
@@ -47,6 +50,15 @@ pub enum Cone {
         /// Semi-axes $e$: two without unit, that of torsion a length.
         semi_axes: [f64; 3],
     },
+    /// Four rows like those of the ellipsoid, but $\sqrt{(r_1 / e_1)^2 + (r_2 / e_2)^2} \le b$ and $|r_3| \le e_3 b$ with $b = \mu r_N + a$, each for itself.
+    EllipseAndTorsion {
+        /// Coefficient of friction $\mu$.
+        mu: f64,
+        /// Load-independent part $a$ of the bound, an impulse.
+        bound: f64,
+        /// Semi-axes $e$: two without unit, that of torsion a length.
+        semi_axes: [f64; 3],
+    },
     /// One to three rows, none of them normal: friction with a fixed bound.
     Friction {
         /// Number of tangent rows.
@@ -73,7 +85,7 @@ impl Cone {
             Self::HalfLine => 1,
             Self::Planar { .. } => 2,
             Self::Coulomb { .. } => 3,
-            Self::Ellipsoid { .. } => 4,
+            Self::Ellipsoid { .. } | Self::EllipseAndTorsion { .. } => 4,
             Self::Friction { rows, .. } => rows,
         }
     }
@@ -92,7 +104,9 @@ impl Cone {
             return bad(format!("has the friction bound {}: it must be finite and not negative", law.bound));
         }
         match *self {
-            Self::Ellipsoid { semi_axes, .. } if semi_axes.iter().any(|&e| !(e > 0.0 && e.is_finite())) => {
+            Self::Ellipsoid { semi_axes, .. } | Self::EllipseAndTorsion { semi_axes, .. }
+                if semi_axes.iter().any(|&e| !(e > 0.0 && e.is_finite())) =>
+            {
                 bad(format!("has the semi-axes {semi_axes:?}: they must be finite and positive"))
             }
             Self::Friction { rows, .. } if rows == 0 || rows >= LARGEST_CONE => {
@@ -105,18 +119,21 @@ impl Cone {
     /// The law in the form that all methods use.
     pub(crate) fn law(&self) -> Law {
         match *self {
-            Self::HalfLine => Law { kind: LawKind::Contact, mu: 0.0, bound: 0.0 },
+            Self::HalfLine => Law { kind: LawKind::Contact, mu: 0.0, bound: 0.0, splits: false },
             Self::Planar { mu, bound } | Self::Coulomb { mu, bound } | Self::Ellipsoid { mu, bound, .. } => {
-                Law { kind: LawKind::Contact, mu, bound }
+                Law { kind: LawKind::Contact, mu, bound, splits: false }
             }
-            Self::Friction { bound, .. } => Law { kind: LawKind::Friction, mu: 0.0, bound },
+            Self::EllipseAndTorsion { mu, bound, .. } => Law { kind: LawKind::Contact, mu, bound, splits: true },
+            Self::Friction { bound, .. } => Law { kind: LawKind::Friction, mu: 0.0, bound, splits: false },
         }
     }
 
     /// Where each row stands among those of the law, with the normal at 0, and the factor on it that makes the bound round.
     pub(crate) fn slots(&self) -> impl Iterator<Item = (usize, f64)> + use<> {
         let axes = match *self {
-            Self::Ellipsoid { semi_axes: [a, b, c], .. } => [1.0, a, b, c],
+            Self::Ellipsoid { semi_axes: [a, b, c], .. } | Self::EllipseAndTorsion { semi_axes: [a, b, c], .. } => {
+                [1.0, a, b, c]
+            }
             _ => [1.0; LARGEST_CONE],
         };
         let first = usize::from(matches!(self, Self::Friction { .. }));
@@ -146,21 +163,45 @@ pub(crate) struct Law {
     pub kind: LawKind,
     pub mu: f64,
     pub bound: f64,
+    /// Whether the third tangent has the bound for itself.
+    pub splits: bool,
 }
 
+/// The slot of torsion.
+pub(crate) const TORSION: usize = 3;
+
 impl Law {
-    pub const JOINT: Self = Self { kind: LawKind::Joint, mu: 0.0, bound: 0.0 };
+    pub const JOINT: Self = Self { kind: LawKind::Joint, mu: 0.0, bound: 0.0, splits: false };
+
+    /// The slots of the tangents that share a bound.
+    #[inline(always)]
+    pub fn tangent_groups<const D: usize>(&self) -> [Range<usize>; 2] {
+        if self.splits && D > TORSION { [1..TORSION, TORSION..D] } else { [1..D, D..D] }
+    }
+
+    /// The tangents of `x` moved within the bound.
+    #[inline(always)]
+    pub fn project_tangents<const D: usize>(&self, x: &[f64; D], bound: f64) -> [f64; D] {
+        let mut projected = *x;
+        for group in self.tangent_groups::<D>() {
+            let length = norm(&x[group.clone()]);
+            if length > bound {
+                group.for_each(|k| projected[k] = bound / length * x[k]);
+            }
+        }
+        projected
+    }
 
     /// The natural map $r - P_K(r - \rho \hat u)$: zero exactly where the law holds.
     ///
-    /// A bound with a load-independent part is no cone. There the normal and the tangents are projected one after the other,
+    /// A bound with a load-independent part is no cone, and one that splits is not round. There the normal and the tangents are projected one after the other,
     /// $r_N - (r_N - \rho u_N)_+$ and $r_T - P_{\mu (r_N)_+ + a}(r_T - \rho u_T)$, which vanish at the same points.
     #[inline(always)]
     pub fn natural_map<const D: usize>(&self, r: &[f64; D], u: &[f64; D], rho: f64) -> [f64; D] {
         let mut f = [0.0; D];
         match self.kind {
             LawKind::Joint => (0..D).for_each(|k| f[k] = rho * u[k]),
-            LawKind::Contact if self.bound == 0.0 => {
+            LawKind::Contact if self.bound == 0.0 && !self.splits => {
                 let mut x = [0.0; D];
                 x[0] = r[0] - rho * (u[0] + self.mu * tangent_norm(u));
                 (1..D).for_each(|k| x[k] = r[k] - rho * u[k]);
@@ -171,9 +212,8 @@ impl Law {
                 f[0] = r[0] - (r[0] - rho * u[0]).max(0.0);
                 let mut x = [0.0; D];
                 (1..D).for_each(|k| x[k] = r[k] - rho * u[k]);
-                let (bound, length) = (self.mu * r[0].max(0.0) + self.bound, tangent_norm(&x));
-                let factor = if length > bound { bound / length } else { 1.0 };
-                (1..D).for_each(|k| f[k] = r[k] - factor * x[k]);
+                let projected = self.project_tangents(&x, self.mu * r[0].max(0.0) + self.bound);
+                (1..D).for_each(|k| f[k] = r[k] - projected[k]);
             }
         }
         f
@@ -187,6 +227,15 @@ pub(crate) fn tangent_norm<const D: usize>(x: &[f64; D]) -> f64 {
         0 | 1 => 0.0,
         2 => x[1].abs(),
         _ => x[1..].iter().map(|x| x * x).sum::<f64>().sqrt(),
+    }
+}
+
+/// The length of a few numbers.
+#[inline(always)]
+fn norm(x: &[f64]) -> f64 {
+    match x {
+        [x] => x.abs(),
+        _ => x.iter().map(|x| x * x).sum::<f64>().sqrt(),
     }
 }
 
@@ -240,6 +289,18 @@ mod tests {
         assert_eq!(law.natural_map(&[0.0, 0.6, 0.0], &zero, 2.0), zero);
         assert_eq!(law.natural_map(&[0.0, -1.0, 0.0], &[0.0, 0.3, 0.0], 2.0), zero);
         assert!(law.natural_map(&[0.0, -0.9, 0.0], &[0.0, 0.3, 0.0], 2.0)[1].abs() > 0.05);
+        // Torsion for itself: sliding and drilling are both at the bound of 1. In the ellipsoid they would share it.
+        let [r, u] = [[2.0, -0.6, -0.8, -1.0], [0.0, 3.0, 4.0, 0.1]];
+        let is_small = |f: [f64; 4]| f.iter().all(|f| f.abs() < 1e-15);
+        let semi_axes = [1.0; 3];
+        let law = Cone::EllipseAndTorsion { mu: 0.5, bound: 0.0, semi_axes }.law();
+        assert!(is_small(law.natural_map(&r, &u, 2.0)));
+        assert!(
+            is_small(law.natural_map(&[2.0, -0.6, -0.8, 0.4], &[0.0, 3.0, 4.0, 0.0], 2.0)),
+            "slides, does not drill"
+        );
+        assert!(!is_small(law.natural_map(&[2.0, -0.6, -0.8, -0.9], &u, 2.0)), "drilling below the bound");
+        assert!(!is_small(Cone::Ellipsoid { mu: 0.5, bound: 0.0, semi_axes }.law().natural_map(&r, &u, 2.0)));
     }
 
     #[test]

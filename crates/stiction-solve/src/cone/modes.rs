@@ -73,8 +73,8 @@ pub fn refine_by_modes(problem: &LocalConeProblem, at_bound: f64, r: &mut [f64])
         let law = cone.law();
         let normal_count = usize::from(law.kind == LawKind::Contact);
         let row_count = cone.row_count();
-        // An ellipsoid is round in other unknowns, which are not made here.
-        if cone.slots().any(|(_, axis)| axis != 1.0) {
+        // An ellipsoid is round in other unknowns, which are not made here; and one bound for all tangents is meant.
+        if law.splits || cone.slots().any(|(_, axis)| axis != 1.0) {
             return false;
         }
         let bound = scale * law.bound;

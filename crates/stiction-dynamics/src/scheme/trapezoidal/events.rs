@@ -3,7 +3,7 @@
 use super::{Element, ROUNDING, Trapezoidal, dot, insert, speed};
 use crate::scheme::Step;
 use crate::scheme::impact_time::closing_share;
-use crate::{MechanicalSystem, State};
+use crate::{ContactCondition, FrictionShape, MechanicalSystem, State};
 
 /// Cosine of the largest angle by which the normal of a contact may turn in half a step; if it turns farther, the step is halved. The
 /// rows in its middle stand for the whole step: with a pin that runs around a hole of little play they do not, and its speed grows.
@@ -42,7 +42,9 @@ impl Trapezoidal {
         }
         let (v, u) = (&state.v, &out.solution.motion);
         let contacts = out.problem.contacts.iter().zip(&out.solution.contacts);
-        let loaded = contacts.filter(|(contact, impulse)| contact.mu > 0.0 && impulse.normal > 0.0);
+        // In other sets parts of the sliding end one by one, and what remains of it must go on.
+        let is_one = |contact: &ContactCondition| contact.friction_shape == FrictionShape::Ball;
+        let loaded = contacts.filter(|(c, impulse)| c.mu > 0.0 && impulse.normal > 0.0 && is_one(c));
         // Sliding and drilling stop together: they are measured along the semi-axes of their friction set.
         let contacts = loaded.map(|(c, _)| {
             let [first, mean, last] = [v, u, &self.v_new].map(|v| {

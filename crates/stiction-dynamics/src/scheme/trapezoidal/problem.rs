@@ -133,6 +133,7 @@ impl Trapezoidal {
                 tangent_bias,
                 mu: contact.friction.mu(),
                 friction_axes: contact.friction.axes(),
+                friction_shape: contact.friction.shape(),
                 extra_bound: 0.0,
             });
         }
