@@ -27,6 +27,7 @@ pub mod inertia;
 mod joint_projection;
 pub mod joint_redundancy;
 pub mod joint_residual;
+pub mod law_residual;
 pub mod least_norm;
 pub mod linear_system;
 pub mod polytope;
@@ -64,6 +65,7 @@ pub use linear_system::{
 pub use polytope::{Polytope, PolytopeError};
 pub use row::Row;
 pub use scheme::collision::ImpactOrder;
+pub use scheme::implicit_ncp::{ImplicitNcp, ImplicitNcpSettings};
 pub use scheme::moreau_midpoint::{MoreauMidpoint, MoreauMidpointSettings};
 pub use scheme::stewart_trinkle::{StewartTrinkle, StewartTrinkleSettings, Version};
 pub use scheme::trapezoidal::{Jacobians, Trapezoidal, TrapezoidalSettings};

@@ -24,6 +24,7 @@
 //! | free variables beside complementary ones | [`MixedLcp`], which eliminates them first |
 //! | contacts with exact friction cones | [`cone::ConeSolver`] |
 //! | the same, in files of the field | [`fclib`] |
+//! | nonlinear equations with kinks, as of a nonlinear complementarity problem | [`SemismoothNewton`] |
 //! | sparse linear equations of springs and joints | [`SparseLu`] |
 //!
 //! ```
@@ -53,6 +54,7 @@ pub mod mixed_lcp;
 pub mod problem_file;
 pub mod report;
 pub mod residual;
+pub mod semismooth_newton;
 pub mod sparse_lu;
 
 pub use contact_lcp::{ContactLcp, ContactLcpData, FrictionGroup};
@@ -67,4 +69,5 @@ pub use lemke_settings::LemkeSettings;
 pub use lemke_tableau::LemkeTableau;
 pub use mixed_lcp::{Elimination, MixedLcp, MixedSolution};
 pub use report::{SolveReport, SolveStatus};
+pub use semismooth_newton::{NewtonReport, NewtonSettings, NonsmoothEquations, SemismoothNewton};
 pub use sparse_lu::SparseLu;

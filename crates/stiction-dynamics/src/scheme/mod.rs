@@ -2,6 +2,7 @@
 
 pub mod collision;
 mod impact_time;
+pub mod implicit_ncp;
 pub mod moreau_midpoint;
 pub mod stewart_trinkle;
 pub mod trapezoidal;

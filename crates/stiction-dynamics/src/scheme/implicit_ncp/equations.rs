@@ -1,0 +1,455 @@
+//! The equations of one implicit step, with their derivative.
+//!
+//! Unknowns are $u = v^{l+1}$, then for every contact $c_n$ and friction $y$ in units of its semi-axes, the friction of elements, the impulses of joints. With $q^{l+1} = q^l \oplus h u$,
+//! $W_n$ and $W_t$ the mobilities of the rows, $\rho_n = 1 / W_n$, $\rho_t = 1 / W_t$:
+//!
+//! $$ \begin{aligned}
+//! 0 &= M(q^{l+1}) (u - v^l) - h k(t^{l+1}, q^{l+1}, u) - \textstyle\sum (n c_n + T^T e y) - \nu^T c_j, \\\\
+//! 0 &= c_n - (c_n - \rho_n \psi(q^{l+1}) / h)_+, \\\\
+//! 0 &= y - P_b(y - \rho_t\, e\, (T u + b_t)), \qquad b = \mu (c_n - \rho_n \psi / h)_+, \\\\
+//! 0 &= \Theta(q^{l+1}) / h.
+//! \end{aligned} $$
+//!
+//! All rows belong to $q^{l+1}$. $P_b$ is the projection on the friction set with the bound $b$. Everything is scaled to the root of an energy.
+//!
+//! **Derivative.** That of the projections is in closed form. Those of gaps, rows, inertia and forces along $u$ are central differences of the system, two evaluations for
+//! each coordinate: a system gives its rows at a configuration, not their derivatives.
+//!
+//! **Tangents.** A system chooses the tangents of a contact anew at every configuration, and may turn them suddenly. Where the friction set is the same in all
+//! directions of the plane, they are turned back to those at which the step began.
+
+use faer::Mat;
+use stiction_solve::NonsmoothEquations;
+
+use crate::{Contact, ContactId, FrictionElement, FrictionShape, Inertia, Joint, MechanicalSystem, Row};
+
+/// How far coordinates are moved for differences, in metres or radians: the cube root of the rounding unit.
+const DIFFERENCE: f64 = 6e-6;
+
+/// Most doublings of the search distance for a contact that takes part.
+const SEARCH_DOUBLINGS: usize = 40;
+
+/// A contact or a friction element that takes part, with its place among the unknowns.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    /// Which contact; none for a friction element.
+    pub id: Option<ContactId>,
+    /// The contact where the step began, or an empty one.
+    pub reference: Contact,
+    /// Tangent rows with friction.
+    pub tangent_count: usize,
+    pub mu: f64,
+    /// Bound of an element, an impulse.
+    pub bound: f64,
+    pub axes: [f64; 3],
+    /// The friction set by the contact method.
+    pub shape: FrictionShape,
+    /// First unknown: $c_n$ where there is a normal, then $y$.
+    pub first: usize,
+    /// $\rho_n$ and $\rho_t$.
+    pub rho: [f64; 2],
+}
+
+impl Block {
+    pub fn normal_count(&self) -> usize {
+        usize::from(self.id.is_some())
+    }
+
+    pub fn unknown_count(&self) -> usize {
+        self.normal_count() + self.tangent_count
+    }
+
+    /// Whether friction does not change when the tangents turn.
+    fn may_turn(&self) -> bool {
+        self.tangent_count > 1 && self.axes[0] == self.axes[1] && !matches!(self.shape, FrictionShape::Polytope(_))
+    }
+}
+
+/// The system at one velocity $u$.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Point {
+    pub q: Vec<f64>,
+    /// The contacts of the blocks as the system gives them, and how their tangents are turned: cosine and sine.
+    pub contacts: Vec<Contact>,
+    pub turns: Vec<[f64; 2]>,
+    pub elements: Vec<FrictionElement>,
+    pub joints: Vec<Joint>,
+    /// $M (u - v) - h k$.
+    pub momentum: Vec<f64>,
+    inertia: Inertia,
+    found: Vec<Contact>,
+    force: Vec<f64>,
+}
+
+/// The equations of one step; see the [module](self).
+pub(super) struct StepEquations<'a> {
+    pub system: &'a dyn MechanicalSystem,
+    /// Time at the end, and length of the step.
+    pub t_new: f64,
+    pub h: f64,
+    /// Where the step begins.
+    pub q: &'a [f64],
+    pub v: &'a [f64],
+    pub blocks: &'a [Block],
+    /// Distance within which contacts are searched for, in metres.
+    pub search: f64,
+    /// Roots of the diagonal of $M$, and of the mobilities of joints.
+    pub mass_roots: &'a [f64],
+    pub joint_roots: &'a [f64],
+    /// The root of an energy.
+    pub scale: f64,
+    pub workspace: &'a mut Workspace,
+}
+
+/// Memory of the equations.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Workspace {
+    pub point: Point,
+    ahead: Point,
+    behind: Point,
+    pub u: Vec<f64>,
+    moved: Vec<f64>,
+    difference: Vec<f64>,
+}
+
+/// What a block asks for: its equations, and how they change with their arguments.
+struct Law {
+    /// Of the normal: value, and derivatives by $c_n$ and by $\psi / h$.
+    normal: [f64; 3],
+    /// Of friction: value, derivatives by $y$ and by the sliding $e s$, and by $c_n$ and $\psi / h$.
+    friction: [f64; 3],
+    by_y: [[f64; 3]; 3],
+    by_slip: [[f64; 3]; 3],
+    by_normal: [f64; 3],
+    by_gap: [f64; 3],
+}
+
+impl StepEquations<'_> {
+    /// Evaluates the system at the velocity `u`.
+    pub fn locate(&mut self, u: &[f64], point: &mut Point) {
+        let (n, h) = (u.len(), self.h);
+        point.q.clear();
+        point.q.extend_from_slice(self.q);
+        self.system.advance(self.q, u, h, &mut point.q);
+        point.elements.clear();
+        self.system.friction_elements(self.t_new, &point.q, &mut point.elements);
+        point.joints.clear();
+        self.system.joints(self.t_new, &point.q, &mut point.joints);
+        self.find_contacts(point);
+
+        // M (u - v) - h k, all at the end of the step.
+        point.force.clear();
+        point.force.resize(n, 0.0);
+        self.system.force(self.t_new, &point.q, u, &mut point.force);
+        point.inertia.clear();
+        self.system.mass_matrix(self.t_new, &point.q, &mut point.inertia);
+        point.momentum.clear();
+        point.momentum.resize(n, 0.0);
+        let change: Vec<f64> = u.iter().zip(self.v).map(|(u, v)| u - v).collect();
+        point.inertia.apply(&change, &mut point.momentum);
+        point.momentum.iter_mut().zip(&point.force).for_each(|(sum, k)| *sum -= h * k);
+    }
+
+    /// The contacts of the blocks at a configuration, with their tangents turned back.
+    fn find_contacts(&mut self, point: &mut Point) {
+        let wanted = || self.blocks.iter().filter_map(|block| block.id);
+        point.found.clear();
+        self.system.contacts(self.t_new, &point.q, self.search, &mut point.found);
+        for doubling in 0..SEARCH_DOUBLINGS {
+            if wanted().all(|id| point.found.iter().any(|contact| contact.id == id)) {
+                break;
+            }
+            let is_last = doubling + 1 == SEARCH_DOUBLINGS;
+            self.search = if is_last { f64::INFINITY } else { 4.0 * self.search };
+            point.found.clear();
+            self.system.contacts(self.t_new, &point.q, self.search, &mut point.found);
+        }
+        point.contacts.clear();
+        point.turns.clear();
+        for block in self.blocks.iter().filter(|block| block.id.is_some()) {
+            // A feature that does not exist here stays as it was where the step began.
+            let found = point.found.iter().find(|contact| Some(contact.id) == block.id);
+            let contact = found.unwrap_or(&block.reference).clone();
+            let turn = if block.may_turn() { turn(&contact, &block.reference) } else { [1.0, 0.0] };
+            point.contacts.push(contact);
+            point.turns.push(turn);
+        }
+    }
+
+    /// Adds the tangent rows of a block with friction $y$ to a momentum, with a factor.
+    fn add_friction(&self, block: usize, point: &Point, y: &[f64; 3], factor: f64, out: &mut [f64]) {
+        let own = &self.blocks[block];
+        let (tangents, turn) = self.tangents(block, point);
+        let impulse = turn_back(turn, &std::array::from_fn(|k| own.axes[k] * y[k]));
+        for (row, impulse) in tangents[..own.tangent_count].iter().zip(impulse) {
+            row.add_to(factor * impulse, out);
+        }
+    }
+
+    fn tangents<'p>(&self, block: usize, point: &'p Point) -> (&'p [Row], [f64; 2]) {
+        match self.blocks[block].id {
+            Some(_) => (&point.contacts[block].tangents, point.turns[block]),
+            None => (&point.elements[block - point.contacts.len()].tangents, [1.0, 0.0]),
+        }
+    }
+
+    /// Sliding of a block in units of its semi-axes.
+    pub fn slip(&self, block: usize, point: &Point, u: &[f64]) -> [f64; 3] {
+        let (slip, turn) = match self.blocks[block].id {
+            Some(_) => (point.contacts[block].slip(u), point.turns[block]),
+            None => (point.elements[block - point.contacts.len()].slip(u), [1.0, 0.0]),
+        };
+        let turned = turn_forward(turn, &slip);
+        std::array::from_fn(|k| self.blocks[block].axes[k] * turned[k])
+    }
+
+    /// $\psi / h$ of a block.
+    fn gap_rate(&self, block: usize, point: &Point) -> f64 {
+        self.blocks[block].id.map_or(0.0, |_| point.contacts[block].gap / self.h)
+    }
+
+    /// The momentum with all impulses.
+    fn balance(&self, point: &Point, z: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(&point.momentum);
+        for (i, block) in self.blocks.iter().enumerate() {
+            let (normal, y) = self.impulses(i, z);
+            if block.id.is_some() {
+                point.contacts[i].normal.add_to(-normal, out);
+            }
+            self.add_friction(i, point, &y, -1.0, out);
+        }
+        let first = self.first_joint();
+        for (j, joint) in point.joints.iter().enumerate() {
+            joint.row.add_to(-z[first + j] * self.scale / self.joint_roots[j], out);
+        }
+    }
+
+    pub fn first_joint(&self) -> usize {
+        self.v.len() + self.blocks.iter().map(Block::unknown_count).sum::<usize>()
+    }
+
+    /// $u$ of the unknowns.
+    pub fn velocity(&self, z: &[f64], u: &mut Vec<f64>) {
+        u.clear();
+        u.extend(z.iter().zip(self.mass_roots).map(|(z, root)| z * self.scale / root));
+    }
+
+    /// $c_n$ and $y$ of a block.
+    pub fn impulses(&self, block: usize, z: &[f64]) -> (f64, [f64; 3]) {
+        let own = &self.blocks[block];
+        let normals = own.normal_count();
+        let normal = if normals == 1 { z[own.first] * self.unit(own.rho[0]) } else { 0.0 };
+        let unit = self.unit(own.rho[1]);
+        let y = std::array::from_fn(|k| if k < own.tangent_count { z[own.first + normals + k] * unit } else { 0.0 });
+        (normal, y)
+    }
+
+    /// The impulse of an unknown that is one.
+    pub fn unit(&self, rho: f64) -> f64 {
+        self.scale * rho.sqrt()
+    }
+
+    /// The equations of a block, in its impulses.
+    fn law(&self, block: usize, point: &Point, u: &[f64], z: &[f64]) -> Law {
+        let own = &self.blocks[block];
+        let (normal, y) = self.impulses(block, z);
+        let rate = self.gap_rate(block, point);
+        let [rho_n, rho_t] = own.rho;
+        let pressed = normal - rho_n * rate;
+        let is_closed = own.id.is_some() && pressed >= 0.0;
+        let mut law = Law {
+            normal: if is_closed { [rho_n * rate, 0.0, rho_n] } else { [normal, 1.0, 0.0] },
+            friction: [0.0; 3],
+            by_y: [[0.0; 3]; 3],
+            by_slip: [[0.0; 3]; 3],
+            by_normal: [0.0; 3],
+            by_gap: [0.0; 3],
+        };
+        let slip = self.slip(block, point, u);
+        let x: [f64; 3] = std::array::from_fn(|k| if k < own.tangent_count { y[k] - rho_t * slip[k] } else { 0.0 });
+        let bound = own.mu * pressed.max(0.0) + own.bound;
+        let (projected, by_point, by_bound) = project(&own.shape, &x, bound);
+        for i in 0..3 {
+            law.friction[i] = y[i] - projected[i];
+            for j in 0..3 {
+                law.by_y[i][j] = f64::from(i == j) - by_point[i][j];
+                law.by_slip[i][j] = rho_t * by_point[i][j];
+            }
+            if is_closed {
+                law.by_normal[i] = -own.mu * by_bound[i];
+                law.by_gap[i] = own.mu * rho_n * by_bound[i];
+            }
+        }
+        law
+    }
+}
+
+impl NonsmoothEquations for StepEquations<'_> {
+    fn size(&self) -> usize {
+        self.first_joint() + self.joint_roots.len()
+    }
+
+    fn evaluate(&mut self, z: &[f64], f: &mut [f64]) {
+        let n = self.v.len();
+        let (mut point, mut u) = (std::mem::take(&mut self.workspace.point), std::mem::take(&mut self.workspace.u));
+        self.velocity(z, &mut u);
+        self.locate(&u, &mut point);
+        self.balance(&point, z, &mut f[..n]);
+        f[..n].iter_mut().zip(self.mass_roots).for_each(|(f, root)| *f /= root * self.scale);
+        for (i, block) in self.blocks.iter().enumerate() {
+            let law = self.law(i, &point, &u, z);
+            let mut next = block.first;
+            if block.id.is_some() {
+                f[next] = law.normal[0] / self.unit(block.rho[0]);
+                next += 1;
+            }
+            (0..block.tangent_count).for_each(|k| f[next + k] = law.friction[k] / self.unit(block.rho[1]));
+        }
+        let first = self.first_joint();
+        for (j, joint) in point.joints.iter().enumerate() {
+            f[first + j] = joint.value / (self.h * self.joint_roots[j] * self.scale);
+        }
+        (self.workspace.point, self.workspace.u) = (point, u);
+    }
+
+    fn derivative(&mut self, z: &[f64], out: &mut Mat<f64>) {
+        let n = self.v.len();
+        let (mut point, mut u) = (std::mem::take(&mut self.workspace.point), std::mem::take(&mut self.workspace.u));
+        let [mut ahead, mut behind] = [&mut self.workspace.ahead, &mut self.workspace.behind].map(std::mem::take);
+        let mut moved = std::mem::take(&mut self.workspace.moved);
+        let mut difference = std::mem::take(&mut self.workspace.difference);
+        self.velocity(z, &mut u);
+        self.locate(&u, &mut point);
+        let laws: Vec<Law> = (0..self.blocks.len()).map(|i| self.law(i, &point, &u, z)).collect();
+        let first_joint = self.first_joint();
+
+        // Along the impulses.
+        let mut column = vec![0.0; n];
+        for (i, block) in self.blocks.iter().enumerate() {
+            let (law, normals) = (&laws[i], block.normal_count());
+            for a in 0..block.unknown_count() {
+                let is_normal = a < normals;
+                let unit = self.unit(block.rho[usize::from(!is_normal)]);
+                column.fill(0.0);
+                if is_normal {
+                    point.contacts[i].normal.add_to(-unit, &mut column);
+                    out[(block.first, block.first)] = law.normal[1];
+                } else {
+                    let mut y = [0.0; 3];
+                    y[a - normals] = unit;
+                    self.add_friction(i, &point, &y, -1.0, &mut column);
+                }
+                (0..n).for_each(|k| out[(k, block.first + a)] = column[k] / (self.mass_roots[k] * self.scale));
+                for k in 0..block.tangent_count {
+                    let by = if is_normal { law.by_normal[k] } else { law.by_y[k][a - normals] };
+                    out[(block.first + normals + k, block.first + a)] = by * unit / self.unit(block.rho[1]);
+                }
+            }
+        }
+        for (j, joint) in point.joints.iter().enumerate() {
+            for &(k, value) in joint.row.entries() {
+                out[(k, first_joint + j)] -= value / (self.joint_roots[j] * self.mass_roots[k]);
+            }
+        }
+
+        // Along the velocities, by central differences of the system.
+        for j in 0..n {
+            let step = DIFFERENCE / self.h;
+            moved.clone_from(&u);
+            moved[j] = u[j] + step;
+            self.locate(&moved, &mut ahead);
+            difference.clear();
+            difference.resize(n, 0.0);
+            self.balance(&ahead, z, &mut difference);
+            let slips_ahead: Vec<[f64; 3]> = (0..self.blocks.len()).map(|i| self.slip(i, &ahead, &moved)).collect();
+            moved[j] = u[j] - step;
+            self.locate(&moved, &mut behind);
+            column.fill(0.0);
+            self.balance(&behind, z, &mut column);
+            // One unit of the unknown, over the distance of the two points.
+            let factor = self.scale / self.mass_roots[j] / (2.0 * step);
+            for k in 0..n {
+                out[(k, j)] = factor * (difference[k] - column[k]) / (self.mass_roots[k] * self.scale);
+            }
+            for (i, block) in self.blocks.iter().enumerate() {
+                let law = &laws[i];
+                let gap = factor * (self.gap_rate(i, &ahead) - self.gap_rate(i, &behind));
+                let slip_behind = self.slip(i, &behind, &moved);
+                let slip: [f64; 3] = std::array::from_fn(|k| factor * (slips_ahead[i][k] - slip_behind[k]));
+                if block.id.is_some() {
+                    out[(block.first, j)] = law.normal[2] * gap / self.unit(block.rho[0]);
+                }
+                for k in 0..block.tangent_count {
+                    let along: f64 = (0..block.tangent_count).map(|l| law.by_slip[k][l] * slip[l]).sum();
+                    out[(block.first + block.normal_count() + k, j)] =
+                        (along + law.by_gap[k] * gap) / self.unit(block.rho[1]);
+                }
+            }
+            for (i, (a, b)) in ahead.joints.iter().zip(&behind.joints).enumerate() {
+                out[(first_joint + i, j)] = factor * (a.value - b.value) / (self.h * self.joint_roots[i] * self.scale);
+            }
+        }
+        (self.workspace.point, self.workspace.u, self.workspace.moved) = (point, u, moved);
+        (self.workspace.ahead, self.workspace.behind, self.workspace.difference) = (ahead, behind, difference);
+    }
+}
+
+/// The projection on a friction set, with its derivatives by the point and by the bound.
+fn project(shape: &FrictionShape, x: &[f64; 3], bound: f64) -> ([f64; 3], [[f64; 3]; 3], [f64; 3]) {
+    let mut projected = *x;
+    let (mut by_point, mut by_bound) = ([[0.0; 3]; 3], [0.0; 3]);
+    let mut project_ball = |slots: std::ops::Range<usize>| {
+        let length = x[slots.clone()].iter().map(|x| x * x).sum::<f64>().sqrt();
+        if length <= bound {
+            slots.for_each(|k| by_point[k][k] = 1.0);
+            return;
+        }
+        let share = bound / length;
+        for k in slots.clone() {
+            projected[k] = share * x[k];
+            by_bound[k] = x[k] / length;
+            for l in slots.clone() {
+                by_point[k][l] = share * (f64::from(k == l) - x[k] * x[l] / (length * length));
+            }
+        }
+    };
+    match shape {
+        FrictionShape::Ball => project_ball(0..3),
+        FrictionShape::DiscAndInterval => {
+            project_ball(0..2);
+            project_ball(2..3);
+        }
+        FrictionShape::Polytope(polytope) => {
+            let found = polytope.project(x, bound);
+            return (found.point, found.by_point, found.by_bound);
+        }
+    }
+    (projected, by_point, by_bound)
+}
+
+/// Cosine and sine of the angle by which the two tangents of a contact are turned, so that they are as near as possible to those of another one.
+pub(super) fn turn(contact: &Contact, reference: &Contact) -> [f64; 2] {
+    let ([Some(a), Some(b)], [Some(c), Some(d)]) =
+        ([0, 1].map(|k| contact.tangents.get(k)), [0, 1].map(|k| reference.tangents.get(k)))
+    else {
+        return [1.0, 0.0];
+    };
+    let (cosine, sine) = (product(a, c) + product(b, d), product(b, c) - product(a, d));
+    let length = cosine.hypot(sine);
+    if length > 0.0 { [cosine / length, sine / length] } else { [1.0, 0.0] }
+}
+
+fn product(a: &Row, b: &Row) -> f64 {
+    let entries = |row: &Row, index: usize| row.entries().iter().filter(|e| e.0 == index).map(|e| e.1).sum::<f64>();
+    a.entries().iter().map(|&(index, value)| value * entries(b, index)).sum()
+}
+
+/// Components along the turned tangents, of those along the system's own.
+pub(super) fn turn_forward([cosine, sine]: [f64; 2], x: &[f64; 3]) -> [f64; 3] {
+    [cosine * x[0] + sine * x[1], cosine * x[1] - sine * x[0], x[2]]
+}
+
+/// The inverse of [`turn_forward`].
+pub(super) fn turn_back([cosine, sine]: [f64; 2], x: &[f64; 3]) -> [f64; 3] {
+    [cosine * x[0] - sine * x[1], cosine * x[1] + sine * x[0], x[2]]
+}

@@ -1,0 +1,529 @@
+//! Tzitzouris and Pang's implicit step: gaps, rows, forces and friction at the end of the step, as one nonlinear complementarity problem.
+//!
+//! \[TTP01\] §4, \[TP01\]. Backward Euler for the full nonlinear model: positions meet their constraints $0 \le \psi(q^{l+1}) \perp c_n \ge 0$ and
+//! $\Theta(q^{l+1}) = 0$ to rounding, whatever the curvature and the step, and friction acts against the sliding $T(q^{l+1}) v^{l+1}$ at the end. The scheme has order one, removes energy, and is
+//! stable for stiff springs. Impacts are inelastic. The equations stand in [`equations`]; [`SemismoothNewton`] solves them.
+//!
+//! Differs from the paper: where it writes friction with a multiplier $\lambda$, (2), here stands the projection on the friction set, which has the same solutions and is
+//! regular where a contact is open; the unknown accelerations are eliminated.
+//!
+//! **Start.** Newton's method starts from the impulses of the last step. Where that leads nowhere, as in an impact, the equations are linearised, and the contact method solves
+//! the linear problem, as in the fixed-point iteration of [`StewartTrinkle`](crate::StewartTrinkle); Newton's method goes on from there.
+//!
+//! **Friction sets.** Those of the contact method: exact with `cone`, polytopes with `pyramid`.
+
+mod equations;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stiction_solve::{NewtonReport, NewtonSettings, SemismoothNewton, SolveReport, SolveStatus};
+
+use self::equations::{Block, Point, StepEquations, Workspace, turn, turn_back, turn_forward};
+use super::{Scheme, Step, StepKind, check_finite, energy_defect};
+use crate::joint_projection::JointProjection;
+use crate::law_residual::{ResidualScales, law_residual};
+use crate::{
+    Contact, ContactCondition, ContactId, ContactImpulse, ContactSolver, ForceCause, FrictionCondition, FrictionShape,
+    Inertia, JointCondition, MechanicalSystem, Row, State, StepError,
+};
+
+/// Settings of the implicit scheme.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ImplicitNcpSettings {
+    /// Residual at which Newton's method ends, relative to the momentum of the step. Too large: gaps are met less exactly. Too small: rounding does not let it be reached.
+    pub tolerance: f64,
+    /// Largest residual of a step that counts as solved, where rounding does not allow the tolerance.
+    pub residual_tolerance: f64,
+    /// Most steps of one run of Newton's method.
+    pub iteration_limit: usize,
+    /// Most linear problems from which Newton's method is started anew in one step.
+    pub restart_limit: usize,
+    /// Start Newton's method from the impulses of the last step. Faster; where forces are not unique, it stays near those of the last step.
+    pub warm_start: bool,
+}
+
+impl Default for ImplicitNcpSettings {
+    fn default() -> Self {
+        Self { tolerance: 1e-14, residual_tolerance: 1e-10, iteration_limit: 40, restart_limit: 12, warm_start: true }
+    }
+}
+
+impl ImplicitNcpSettings {
+    /// The first tolerance that is not a positive number, with its key.
+    pub fn first_unusable(&self) -> Option<(&'static str, f64)> {
+        let tolerances = [("tolerance", self.tolerance), ("residual-tolerance", self.residual_tolerance)];
+        tolerances.into_iter().find(|(_, value)| !(*value > 0.0 && value.is_finite()))
+    }
+}
+
+/// A contact that ends a step nearer than this begins the next one in the active set, in metres.
+const TOUCHING: f64 = 1e-9;
+
+/// A contact violated by more than this at the end, although it took no part, joins, in metres: rounding.
+const VIOLATED: f64 = 1e-13;
+
+/// Most contacts that join one after another in a step.
+const GROWTH_LIMIT: usize = 50;
+
+/// The implicit scheme of Tzitzouris and Pang.
+#[derive(Clone, Debug)]
+pub struct ImplicitNcp {
+    settings: ImplicitNcpSettings,
+    solver: ContactSolver,
+    newton: SemismoothNewton,
+    projection: JointProjection,
+    /// Impulses of the last step over its length, sorted by contact: normal, and friction along the system's tangents, with the contact itself.
+    memory: Vec<(ContactId, f64, [f64; 3], Contact)>,
+    element_memory: Vec<(u32, [f64; 3])>,
+    joint_memory: Vec<f64>,
+    /// The last run of Newton's method.
+    report: NewtonReport,
+    // Workspace of a step.
+    workspace: Workspace,
+    point: Point,
+    blocks: Vec<Block>,
+    active: Vec<ContactId>,
+    candidates: Vec<Contact>,
+    mass_roots: Vec<f64>,
+    joint_roots: Vec<f64>,
+    z: Vec<f64>,
+    u: Vec<f64>,
+    q_hat: Vec<f64>,
+    part: Vec<f64>,
+}
+
+impl ImplicitNcp {
+    /// The scheme with these settings and this contact solver, which gives the friction sets and the starts.
+    pub fn new(settings: ImplicitNcpSettings, solver: ContactSolver) -> Self {
+        Self {
+            settings,
+            solver,
+            newton: SemismoothNewton::default(),
+            projection: JointProjection::default(),
+            memory: Vec::new(),
+            element_memory: Vec::new(),
+            joint_memory: Vec::new(),
+            report: NewtonReport::default(),
+            workspace: Workspace::default(),
+            point: Point::default(),
+            blocks: Vec::new(),
+            active: Vec::new(),
+            candidates: Vec::new(),
+            mass_roots: Vec::new(),
+            joint_roots: Vec::new(),
+            z: Vec::new(),
+            u: Vec::new(),
+            q_hat: Vec::new(),
+            part: Vec::new(),
+        }
+    }
+
+    /// The last run of Newton's method: residuals after every iteration.
+    pub fn newton_report(&self) -> &NewtonReport {
+        &self.report
+    }
+
+    /// The blocks of the contacts that take part, and of the friction elements, with the mobilities of their rows at the prediction.
+    fn state_blocks(&mut self, elements: &[crate::FrictionElement], h: f64) {
+        self.blocks.clear();
+        let mut first = self.mass_roots.len();
+        let roots = &self.mass_roots;
+        let mobility = |row: &Row| row.entries().iter().map(|&(k, value)| (value / roots[k]).powi(2)).sum::<f64>();
+        let inverse = |mobility: f64| if mobility > 0.0 { 1.0 / mobility } else { 1.0 };
+        for contact in self.candidates.iter().filter(|contact| self.active.binary_search(&contact.id).is_ok()) {
+            let mu = contact.friction.mu();
+            let tangent_count = if mu > 0.0 { contact.tangents.len() } else { 0 };
+            let axes = contact.friction.axes();
+            let sum: f64 = (0..tangent_count).map(|k| axes[k] * axes[k] * mobility(&contact.tangents[k])).sum();
+            let block = Block {
+                id: Some(contact.id),
+                reference: contact.clone(),
+                tangent_count,
+                mu,
+                bound: 0.0,
+                axes,
+                shape: self.solver.friction_shape(tangent_count, &contact.friction.shape()),
+                first,
+                rho: [inverse(mobility(&contact.normal)), inverse(sum / tangent_count.max(1) as f64)],
+            };
+            first += block.unknown_count();
+            self.blocks.push(block);
+        }
+        for element in elements {
+            let tangent_count = element.tangents.len();
+            let sum: f64 = element.tangents.iter().map(mobility).sum();
+            let block = Block {
+                id: None,
+                reference: Contact::default(),
+                tangent_count,
+                mu: 0.0,
+                bound: h * element.bound,
+                axes: [1.0; 3],
+                shape: self.solver.friction_shape(tangent_count, &FrictionShape::Ball),
+                first,
+                rho: [1.0, inverse(sum / tangent_count.max(1) as f64)],
+            };
+            first += block.unknown_count();
+            self.blocks.push(block);
+        }
+    }
+
+    /// Writes the contact problem that the equations are at a point: $W = M(q^{l+1})$, forces and rows there. Its conditions at $u$ are those of the equations themselves.
+    fn state_problem(
+        &self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        (t_new, h): (f64, f64),
+        u: &[f64],
+        point: &Point,
+        out: &mut Step,
+    ) -> Result<(), StepError> {
+        let problem = &mut out.problem;
+        problem.inertia.clear();
+        system.mass_matrix(t_new, &point.q, &mut problem.inertia);
+        problem.inertia.factor().map_err(|source| StepError::Malformed { t: state.t, source })?;
+        out.force.clear();
+        out.force.resize(u.len(), 0.0);
+        system.force(t_new, &point.q, u, &mut out.force);
+        problem.free_motion.clear();
+        problem.free_motion.extend(out.force.iter().map(|k| h * k));
+        problem.inertia.solve_in_place(&mut problem.free_motion);
+        problem.free_motion.iter_mut().zip(&state.v).for_each(|(free, v)| *free += v);
+        out.contacts.clone_from(&point.contacts);
+        problem.contacts.clear();
+        problem.contacts.extend(point.contacts.iter().map(|contact| ContactCondition {
+            id: contact.id,
+            normal: contact.normal.clone(),
+            normal_bias: contact.gap / h - contact.normal.dot(u),
+            tangents: contact.tangents.clone(),
+            tangent_bias: contact.tangent_drift,
+            mu: contact.friction.mu(),
+            friction_axes: contact.friction.axes(),
+            friction_shape: contact.friction.shape(),
+            extra_bound: 0.0,
+        }));
+        out.friction.clone_from(&point.elements);
+        problem.friction.clear();
+        problem.friction.extend(point.elements.iter().map(|element| FrictionCondition {
+            id: element.id,
+            tangents: element.tangents.clone(),
+            tangent_bias: element.tangent_drift,
+            bound: h * element.bound,
+        }));
+        out.joints.clone_from(&point.joints);
+        problem.joints.clear();
+        problem.joints.extend(
+            point
+                .joints
+                .iter()
+                .map(|joint| JointCondition { row: joint.row.clone(), bias: joint.value / h - joint.row.dot(u) }),
+        );
+        Ok(())
+    }
+}
+
+impl Scheme for ImplicitNcp {
+    fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
+        if !(h > 0.0 && h.is_finite()) {
+            return Err(StepError::StepSize { h });
+        }
+        let (t_new, n) = (state.t + h, system.velocity_count());
+        out.begin(StepKind::Stepping, h);
+        out.report.linearizations = 0;
+
+        // The prediction q̂ = q ⊕ h v, on the joints where these are redundant.
+        self.u.clone_from(&state.v);
+        self.q_hat.clone_from(&state.q);
+        system.advance(&state.q, &self.u, h, &mut self.q_hat);
+        self.projection.project(system, (t_new, &state.q), h, &mut self.u, &mut self.q_hat)?;
+        let mut inertia = Inertia::default();
+        system.mass_matrix(t_new, &self.q_hat, &mut inertia);
+        inertia.factor().map_err(|source| StepError::Malformed { t: state.t, source })?;
+        self.mass_roots.clear();
+        self.mass_roots.extend((0..n).map(|i| inertia.entry(i, i).sqrt()));
+        let mut joints = Vec::new();
+        system.joints(t_new, &self.q_hat, &mut joints);
+        self.joint_roots.clear();
+        for joint in &joints {
+            let square: f64 = joint.row.entries().iter().map(|&(k, value)| (value / self.mass_roots[k]).powi(2)).sum();
+            self.joint_roots.push(if square > 0.0 { square.sqrt() } else { 1.0 });
+        }
+        let mut elements = Vec::new();
+        system.friction_elements(t_new, &self.q_hat, &mut elements);
+        self.part.clear();
+        self.part.resize(n, 0.0);
+        system.force(t_new, &self.q_hat, &self.u, &mut self.part);
+        // The root of an energy: momenta and impulses of forces.
+        let momenta =
+            (0..n).map(|i| self.mass_roots[i] * state.v[i].abs() + h * self.part[i].abs() / self.mass_roots[i]);
+        let scale = momenta.fold(f64::MIN_POSITIVE.sqrt(), f64::max);
+
+        // Those that touched before and those that are violated at the prediction take part; others join below.
+        self.active.clear();
+        self.active.extend(self.memory.iter().map(|entry| entry.0));
+        let mut search = TOUCHING;
+        for doubling in 0.. {
+            self.candidates.clear();
+            system.contacts(t_new, &self.q_hat, search, &mut self.candidates);
+            let is_found = |id: &ContactId| self.candidates.iter().any(|contact| contact.id == *id);
+            if self.active.iter().all(is_found) || search.is_infinite() {
+                break;
+            }
+            search = if doubling > 60 { f64::INFINITY } else { 4.0 * search };
+        }
+        for contact in self.candidates.iter().filter(|contact| contact.gap < 0.0) {
+            insert(contact.id, &mut self.active);
+        }
+
+        for growth in 0.. {
+            self.solve_step(system, state, h, (&inertia, scale, search), &elements, out)?;
+
+            // Violated at the end although it took no part.
+            let mut at_end = Vec::new();
+            system.contacts(t_new, &self.point.q, 0.0, &mut at_end);
+            at_end.retain(|c| c.gap < -VIOLATED && !self.point.contacts.iter().any(|other| other.id == c.id));
+            if at_end.is_empty() {
+                break;
+            }
+            if growth >= GROWTH_LIMIT {
+                let problem = Box::new(std::mem::take(&mut out.problem));
+                let mut report = out.solution.report.clone();
+                report.status = SolveStatus::IterationLimit;
+                return Err(StepError::Unsolved { t: state.t, report, problem });
+            }
+            out.report.growths += 1;
+            for contact in at_end {
+                insert(contact.id, &mut self.active);
+                // Its rows where the step begins, or here where it does not exist there.
+                if !self.candidates.iter().any(|other| other.id == contact.id) {
+                    let mut there = Vec::new();
+                    system.contacts(t_new, &self.q_hat, f64::INFINITY, &mut there);
+                    let found = there.into_iter().find(|other| other.id == contact.id);
+                    self.candidates.push(found.unwrap_or(contact));
+                }
+            }
+        }
+
+        out.state.t = t_new;
+        out.state.q.clone_from(&self.point.q);
+        out.state.v.clone_from(&out.solution.motion);
+        check_finite(state.t, "velocity", &out.state.v)?;
+        check_finite(state.t, "coordinate", &out.state.q)?;
+        out.linearized_at.clone_from(&out.state.q);
+        out.force_at.clone_from(&out.state.q);
+        (out.linearized_time, out.force_time) = (t_new, t_new);
+        for cause in ForceCause::ALL {
+            let from = out.force_parts.len();
+            out.force_parts.resize(from + n, 0.0);
+            system.force_by_cause(cause, t_new, &out.state.q, &out.state.v, &mut out.force_parts[from..]);
+        }
+        out.report.energy_defect = energy_defect(system, state, &out.state.v, out, &mut self.part);
+        self.remember(h, out);
+        Ok(())
+    }
+
+    fn contact_solver(&self) -> &ContactSolver {
+        &self.solver
+    }
+}
+
+impl ImplicitNcp {
+    /// Solves the equations with the contacts that take part, and leaves problem and solution in `out` and the end of the step in `self.point`.
+    fn solve_step(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        h: f64,
+        (inertia, scale, search): (&Inertia, f64, f64),
+        elements: &[crate::FrictionElement],
+        out: &mut Step,
+    ) -> Result<(), StepError> {
+        let (t_new, n) = (state.t + h, state.v.len());
+        self.candidates.sort_by_key(|contact| contact.id);
+        self.state_blocks(elements, h);
+        let blocks = std::mem::take(&mut self.blocks);
+        let (mass_roots, joint_roots) = (std::mem::take(&mut self.mass_roots), std::mem::take(&mut self.joint_roots));
+        let mut workspace = std::mem::take(&mut self.workspace);
+        let mut point = std::mem::take(&mut self.point);
+        let (mut z, mut u) = (std::mem::take(&mut self.z), std::mem::take(&mut self.u));
+        let mut equations = StepEquations {
+            system,
+            t_new,
+            h,
+            q: &state.q,
+            v: &state.v,
+            blocks: &blocks,
+            search,
+            mass_roots: &mass_roots,
+            joint_roots: &joint_roots,
+            scale,
+            workspace: &mut workspace,
+        };
+        let newton = NewtonSettings { tolerance: self.settings.tolerance, step_limit: self.settings.iteration_limit };
+        let scales = ResidualScales { energy_root: scale, mass_roots: &mass_roots };
+        let size = blocks.iter().map(Block::unknown_count).sum::<usize>();
+        let mut iterations = 0;
+        let mut best: Option<(f64, Vec<f64>)> = None;
+        let mut result = Ok(());
+        for attempt in 0..=self.settings.restart_limit {
+            if attempt == 0 {
+                // The impulses of the last step, and the velocity that follows from them.
+                self.start(&equations, inertia, h, &mut u, &mut z);
+            } else {
+                // The linear problem at the last point.
+                equations.locate(&u, &mut point);
+                result = self.state_problem(system, state, (t_new, h), &u, &point, out);
+                if result.is_ok() {
+                    let solved = self.solver.solve(&out.problem, &mut out.solution);
+                    result = solved.map_err(|source| StepError::Malformed { t: state.t, source });
+                }
+                if result.is_err() {
+                    break;
+                }
+                out.report.linearizations += 1;
+                let motion = &out.solution.motion;
+                if motion.iter().any(|u| !u.is_finite()) {
+                    break;
+                }
+                u.clone_from(motion);
+                let turns = &point.turns;
+                write_start(&equations, &out.solution, turns, &mut z);
+            }
+            self.report = self.newton.solve(&mut equations, &newton, &mut z);
+            iterations += self.report.steps();
+            out.report.linearizations += self.report.steps();
+            if best.as_ref().is_none_or(|(residual, _)| self.report.residual < *residual) {
+                best = Some((self.report.residual, z.clone()));
+            }
+            if self.report.residual <= self.settings.residual_tolerance {
+                break;
+            }
+            if attempt == 0 {
+                u.clone_from(&state.v);
+            }
+        }
+        if result.is_ok() {
+            let (_, z_best) = best.expect("one run of Newton's method");
+            z.copy_from_slice(&z_best);
+            equations.velocity(&z, &mut u);
+            equations.locate(&u, &mut point);
+            result = self.state_problem(system, state, (t_new, h), &u, &point, out);
+        }
+        if result.is_ok() {
+            let solution = &mut out.solution;
+            solution.motion.clone_from(&u);
+            (solution.contacts.clear(), solution.friction.clear());
+            for (i, block) in blocks.iter().enumerate() {
+                let (normal, y) = equations.impulses(i, &z);
+                let scaled = std::array::from_fn(|k| block.axes[k] * y[k]);
+                match block.id {
+                    Some(id) => {
+                        let tangent = turn_back(point.turns[i], &scaled);
+                        solution.contacts.push(ContactImpulse { id, normal: normal.max(0.0), tangent });
+                    }
+                    None => solution.friction.push(scaled),
+                }
+            }
+            let first = equations.first_joint();
+            solution.joints.clear();
+            solution.joints.extend(joint_roots.iter().enumerate().map(|(j, root)| z[first + j] * scale / root));
+            // Someone else judges.
+            let residual = law_residual(&out.problem, solution, &self.solver, &scales);
+            let status = match () {
+                () if residual <= self.settings.residual_tolerance => SolveStatus::Solved,
+                () if !residual.is_finite() => SolveStatus::Breakdown,
+                () => SolveStatus::IterationLimit,
+            };
+            solution.report = SolveReport { status, residual, iterations, size: n + size + joint_roots.len() };
+            out.report.solves.push(solution.report.clone());
+            if status != SolveStatus::Solved {
+                let (report, problem) = (solution.report.clone(), Box::new(std::mem::take(&mut out.problem)));
+                result = Err(StepError::Unsolved { t: state.t, report, problem });
+            }
+        }
+        (self.blocks, self.mass_roots, self.joint_roots) = (blocks, mass_roots, joint_roots);
+        (self.workspace, self.point, self.z, self.u) = (workspace, point, z, u);
+        result
+    }
+
+    /// Writes the start of Newton's method.
+    fn start(&self, equations: &StepEquations<'_>, inertia: &Inertia, h: f64, u: &mut Vec<f64>, z: &mut Vec<f64>) {
+        let n = u.len();
+        z.clear();
+        z.resize(equations.first_joint() + equations.joint_roots.len(), 0.0);
+        let mut push: Vec<f64> = self.part.iter().map(|k| h * k).collect();
+        if self.settings.warm_start {
+            for block in equations.blocks {
+                let Some(id) = block.id else { continue };
+                let Ok(place) = self.memory.binary_search_by_key(&id, |entry| entry.0) else { continue };
+                let (_, normal, tangent, contact) = &self.memory[place];
+                // From the tangents of then to those of now.
+                let turned = match block.shape {
+                    FrictionShape::Polytope(_) => *tangent,
+                    _ => turn_forward(turn(contact, &block.reference), tangent),
+                };
+                z[block.first] = h * normal / equations.unit(block.rho[0]);
+                block.reference.normal.add_to(h * normal, &mut push);
+                for k in 0..block.tangent_count {
+                    z[block.first + 1 + k] = h * turned[k] / (block.axes[k] * equations.unit(block.rho[1]));
+                    block.reference.tangents[k].add_to(h * turned[k], &mut push);
+                }
+            }
+            let first = equations.first_joint();
+            for (j, (c, root)) in self.joint_memory.iter().zip(equations.joint_roots).enumerate() {
+                z[first + j] = h * c * root / equations.scale;
+            }
+        }
+        // Joints keep the velocity as it is; without them it follows from the impulses.
+        if equations.joint_roots.is_empty() {
+            inertia.solve_in_place(&mut push);
+            u.iter_mut().zip(equations.v.iter().zip(&push)).for_each(|(u, (v, push))| *u = v + push);
+        }
+        (0..n).for_each(|i| z[i] = u[i] * equations.mass_roots[i] / equations.scale);
+    }
+
+    /// Keeps the impulses of a step for the next one.
+    fn remember(&mut self, h: f64, out: &Step) {
+        self.memory.clear();
+        let gaps = self.point.contacts.iter().zip(&out.solution.contacts);
+        for (contact, impulse) in gaps.filter(|(contact, impulse)| impulse.normal > 0.0 || contact.gap <= TOUCHING) {
+            let tangent = impulse.tangent.map(|c| c / h);
+            self.memory.push((contact.id, impulse.normal / h, tangent, contact.clone()));
+        }
+        self.memory.sort_by_key(|entry| entry.0);
+        self.element_memory.clear();
+        self.joint_memory.clear();
+        self.joint_memory.extend(out.solution.joints.iter().map(|c| c / h));
+    }
+}
+
+/// Writes the unknowns of a solution of the linear problem.
+fn write_start(equations: &StepEquations<'_>, solution: &crate::ContactSolution, turns: &[[f64; 2]], z: &mut [f64]) {
+    for (i, u) in solution.motion.iter().enumerate() {
+        z[i] = u * equations.mass_roots[i] / equations.scale;
+    }
+    for (i, block) in equations.blocks.iter().enumerate() {
+        let impulse = match block.id {
+            Some(_) => {
+                z[block.first] = solution.contacts[i].normal / equations.unit(block.rho[0]);
+                turn_forward(turns[i], &solution.contacts[i].tangent)
+            }
+            None => solution.friction[i - solution.contacts.len()],
+        };
+        for k in 0..block.tangent_count {
+            z[block.first + block.normal_count() + k] = impulse[k] / (block.axes[k] * equations.unit(block.rho[1]));
+        }
+    }
+    let first = equations.first_joint();
+    for (j, (c, root)) in solution.joints.iter().zip(equations.joint_roots).enumerate() {
+        z[first + j] = c * root / equations.scale;
+    }
+}
+
+/// Adds an id to a sorted list, once.
+fn insert(id: ContactId, list: &mut Vec<ContactId>) {
+    if let Err(place) = list.binary_search(&id) {
+        list.insert(place, id);
+    }
+}
