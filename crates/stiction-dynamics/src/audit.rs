@@ -5,7 +5,10 @@
 //!
 //! Energy by cause: each impulse $p$ of a step (contact, friction, joint, applied force) does the work
 //! $\tfrac12 (v + v^+) \cdot p$, and for constant inertia these works add up to the change of kinetic energy. What the scheme itself adds to
-//! the total energy comes from the scheme's defect formula, and what remains is reported by itself as unexplained.
+//! the total energy comes from the scheme's defect formula, and what remains is reported by itself as unexplained. A step that carries
+//! [samples](crate::Sample) is integrated over them instead.
+
+mod samples;
 
 use serde::Serialize;
 
@@ -115,6 +118,10 @@ impl Audit {
         energy.kinetic_change = energy.kinetic - kinetic_before;
         energy.total_change = energy.kinetic_change + energy.potential - potential_before;
         energy.numerical = step.report.energy_defect;
+        if !step.samples.is_empty() {
+            self.judge_samples(system, solver, before, step, kinetic_before, &mut audit);
+            return self.conclude(system, step, audit);
+        }
 
         // Momentum: M (v⁺ - v) = h k + Σ rows · impulses, and the work of every impulse.
         self.change.clear();
@@ -236,14 +243,18 @@ impl Audit {
             );
         }
 
-        // Geometry at the end of the step, asked of the system anew.
+        self.conclude(system, step, audit)
+    }
+
+    /// Adds the geometry at the end of the step, asked of the system anew, and keeps the worst and the sum.
+    fn conclude(&mut self, system: &dyn MechanicalSystem, step: &Step, mut audit: StepAudit) -> StepAudit {
         self.contacts.clear();
         system.contacts(step.state.t, &step.state.q, 0.0, &mut self.contacts);
         audit.penetration = self.contacts.iter().fold(0.0, |deepest, contact| deepest.max(-contact.gap));
         self.joints.clear();
         system.joints(step.state.t, &step.state.q, &mut self.joints);
         audit.joint_drift = self.joints.iter().fold(0.0, |largest, joint| largest.max(joint.value.abs()));
-        audit.residual = step.report.solves.iter().fold(0.0, |worst, solve| worst.max(solve.residual));
+        audit.residual = step.report.solves.iter().fold(audit.residual, |worst, solve| worst.max(solve.residual));
 
         self.worst.combine(&audit, f64::max_magnitude);
         self.sum.combine(&audit, |a, b| a + b);

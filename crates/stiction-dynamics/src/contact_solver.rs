@@ -111,6 +111,11 @@ impl ContactSolver {
         }
     }
 
+    /// Whether the friction sets of the method are exact in space.
+    pub fn is_round(&self) -> bool {
+        matches!(self.method, Method::Cone(_))
+    }
+
     /// Refuses friction sets that the method cannot describe.
     fn check_friction(&self, problem: &ContactProblem) -> Result<(), ContactError> {
         for contact in problem.contacts.iter().filter(|contact| contact.mu > 0.0 || contact.extra_bound > 0.0) {

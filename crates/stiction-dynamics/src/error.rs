@@ -87,6 +87,16 @@ pub enum ContactError {
         /// Which contact.
         what: String,
     },
+    /// A friction set that the event-driven scheme does not follow.
+    #[error(
+        "{what}: the scheme `event-driven` follows friction sets that are ellipsoids, with the method `cone` in space; {remedy}"
+    )]
+    NoEllipsoid {
+        /// Which contact.
+        what: String,
+        /// What to do.
+        remedy: &'static str,
+    },
     /// The friction directions given by the user are not usable.
     #[error("friction directions: {0}")]
     Directions(String),
@@ -178,6 +188,19 @@ pub enum StepError {
         t: f64,
         /// How many.
         count: usize,
+    },
+    /// A smooth motion could not be followed.
+    #[error(
+        "the motion from t = {t} s could not be followed with steps of {h:.1e} s or more: {reason}; \
+         choose a time-stepping scheme, such as `trapezoidal`, or change what happens there"
+    )]
+    Phase {
+        /// When, in seconds.
+        t: f64,
+        /// The step that was too long.
+        h: f64,
+        /// What went wrong.
+        reason: String,
     },
     /// The step size is not usable.
     #[error("the step size is {h} s, and must be positive and finite")]

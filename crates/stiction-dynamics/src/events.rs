@@ -12,6 +12,8 @@ pub enum ContactMode {
     Open,
     /// The bodies approached and the impulse stopped them.
     Impact,
+    /// An impact without collision: the bodies did not approach, but no acceleration was possible.
+    Shock,
     /// Together without sliding. A contact of a hyperstatic body may touch and carry nothing.
     Stick,
     /// Together and sliding, or free to: without friction nothing sticks.
@@ -24,6 +26,7 @@ impl ContactMode {
         match self {
             Self::Open => "open",
             Self::Impact => "impact",
+            Self::Shock => "shock",
             Self::Stick => "stick",
             Self::Slip => "slip",
         }
@@ -94,7 +97,7 @@ impl ModeTracker {
                         && (from == ContactMode::Open || (from == ContactMode::Impact && impact_steps < IMPACT_STEPS))
                 }
                 StepKind::Impact => approach > STILL_SPEED && from == ContactMode::Open,
-                StepKind::Smooth | StepKind::Decompression | StepKind::Projection => false,
+                StepKind::Smooth | StepKind::Decompression | StepKind::Projection | StepKind::Shock => false,
             };
             let condition = &step.problem.contacts[i];
             // A smooth step may ask what sticks to take back a little of what it slid, by the bias of its condition.
@@ -106,7 +109,9 @@ impl ModeTracker {
             let is_smooth = condition.mu == 0.0 && condition.extra_bound == 0.0;
             let is_loaded = impulse.normal > NO_IMPULSE * largest;
             let gap_at_end = step.h * condition.normal_rate(&step.solution.motion);
-            let mode = if !is_loaded && gap_at_end > TOUCHING_GAP {
+            let mode = if step.kind == StepKind::Shock && is_loaded {
+                ContactMode::Shock
+            } else if !is_loaded && gap_at_end > TOUCHING_GAP {
                 ContactMode::Open
             } else if is_impact && is_loaded {
                 ContactMode::Impact

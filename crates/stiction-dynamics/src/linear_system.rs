@@ -10,7 +10,7 @@ use faer::{Mat, Side};
 
 use crate::{
     Contact, ContactId, ForceCause, ForceJacobians, FrictionElement, FrictionLaw, Inertia, JacobianEntry, JacobianKind,
-    Joint, MechanicalSystem, Restitution, Row, State,
+    Joint, MechanicalSystem, Restitution, Row, RowRates, State,
 };
 
 /// Entries of $K - K^T$ up to this, relative to the largest of $K$, are rounding.
@@ -378,6 +378,22 @@ impl MechanicalSystem for LinearSystem {
             row: Row::from_dense(&joint.row),
             drift: joint.drift,
         }));
+    }
+
+    fn configuration_rate(&self, _q: &[f64], v: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(v);
+    }
+
+    // Rows and drifts are constant.
+    fn row_rates(
+        &self,
+        _t: f64,
+        _q: &[f64],
+        _v: &[f64],
+        (contacts, friction, joints): (&[Contact], &[FrictionElement], &[Joint]),
+        out: &mut RowRates,
+    ) {
+        out.reset(contacts.len(), friction.len(), joints.len());
     }
 
     fn potential_energy(&self, _t: f64, q: &[f64]) -> Option<f64> {

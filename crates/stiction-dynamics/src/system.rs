@@ -1,6 +1,7 @@
 //! The trait that a mechanical system implements: what users bring.
 
-use crate::{Contact, ContactId, ForceJacobians, FrictionElement, Inertia, JacobianKind, Joint, State};
+use crate::row_rates::configuration_rate_by_differences;
+use crate::{Contact, ContactId, ForceJacobians, FrictionElement, Inertia, JacobianKind, Joint, RowRates, State};
 
 /// Where a part of the generalised force comes from; the audit keeps their work apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +76,28 @@ pub trait MechanicalSystem: Send + Sync {
         for i in 0..q.len() {
             out[i] = q[i] + h * v[i];
         }
+    }
+
+    /// Writes into `out` the rate of the configuration that moves with the velocity `v`: the derivative of [`advance`](Self::advance) after no time.
+    ///
+    /// By default $v$ where the motion is straight, else extrapolated differences of `advance`.
+    fn configuration_rate(&self, q: &[f64], v: &[f64], out: &mut [f64]) {
+        configuration_rate_by_differences(self, q, v, out);
+    }
+
+    /// Writes into `out` how the rows of these contacts, friction elements and joints at $(t, q)$ change along the motion with the constant velocity
+    /// `v`; see [`row_rates`](crate::row_rates).
+    ///
+    /// By default extrapolated differences, which need some twenty evaluations of all rows.
+    fn row_rates(
+        &self,
+        t: f64,
+        q: &[f64],
+        v: &[f64],
+        rows: (&[Contact], &[FrictionElement], &[Joint]),
+        out: &mut RowRates,
+    ) {
+        out.by_differences(self, (t, q, v), rows);
     }
 
     /// Potential energy $V(t, q)$ in joules, where the system has one.

@@ -314,6 +314,9 @@ impl Linter<'_, LinearSystem> {
                     Severity::Note,
                     format!("{what}; the scheme `moreau-midpoint` takes it as closed and leaves it so"),
                 ),
+                SchemeSettings::EventDriven(_) => {
+                    (Severity::Note, format!("{what}; the scheme `event-driven` takes it as closed and leaves it so"))
+                }
                 SchemeSettings::StewartTrinkle(_) | SchemeSettings::Trapezoidal(_) => (
                     Severity::Warning,
                     format!("{what}: change its `gap` or the position; the first step pushes it open"),

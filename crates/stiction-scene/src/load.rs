@@ -4,8 +4,8 @@ use std::path::Path;
 
 use stiction_bodies::Multibody;
 use stiction_dynamics::{
-    ContactSolver, LinearSystem, MechanicalSystem, MoreauMidpoint, Scheme, Simulation, State, StewartTrinkle, TimeGrid,
-    Trapezoidal,
+    ContactSolver, EventDriven, LinearSystem, MechanicalSystem, MoreauMidpoint, Scheme, Simulation, State,
+    StewartTrinkle, TimeGrid, Trapezoidal,
 };
 use toml::de::{DeInteger, DeTable, DeValue};
 
@@ -163,6 +163,7 @@ impl Scene {
             SchemeSettings::StewartTrinkle(settings) => Box::new(StewartTrinkle::new(settings.clone(), solver)),
             SchemeSettings::MoreauMidpoint(settings) => Box::new(MoreauMidpoint::new(settings.clone(), solver)),
             SchemeSettings::Trapezoidal(settings) => Box::new(Trapezoidal::new(settings.clone(), solver)),
+            SchemeSettings::EventDriven(settings) => Box::new(EventDriven::new(settings.clone(), solver)),
         };
         let grid = TimeGrid { start: self.run.start, end: self.run.end, step: self.run.step };
         Ok(Simulation::new(system, scheme, state, grid))

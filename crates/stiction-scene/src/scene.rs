@@ -11,8 +11,8 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stiction_bodies::{CombinationRule, Dimension, ForceAxes};
 use stiction_dynamics::{
-    ContactMethod, ExactConeSettings, ImpactLaw, MoreauMidpointSettings, PyramidSettings, StewartTrinkleSettings,
-    TrapezoidalSettings,
+    ContactMethod, EventDrivenSettings, ExactConeSettings, ImpactLaw, MoreauMidpointSettings, PyramidSettings,
+    StewartTrinkleSettings, TrapezoidalSettings,
 };
 
 use crate::system_entry::SystemEntry;
@@ -122,6 +122,8 @@ pub enum SchemeSettings {
     MoreauMidpoint(MoreauMidpointSettings),
     /// Order two, stiff springs and dampers, located collisions with restitution. \[PAGT\]
     Trapezoidal(TrapezoidalSettings),
+    /// Smooth phases to rounding, located events: the reference for systems with few of them.
+    EventDriven(EventDrivenSettings),
 }
 
 impl Default for SchemeSettings {

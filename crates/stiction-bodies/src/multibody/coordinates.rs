@@ -130,6 +130,28 @@ impl Coordinates {
     }
 }
 
+impl Coordinates {
+    /// The rate of the coordinates: of a quaternion half its product with the angular velocity in body axes.
+    pub(super) fn rate(&self, q: &[f64], v: &[f64], out: &mut [f64]) {
+        for layout in &self.layout {
+            let (i, j, straight) = match *layout {
+                Layout::PlaneRigid { q, v } | Layout::SpaceRigid { q, v, .. } | Layout::SpacePoint { q, v } => {
+                    (q, v, 3)
+                }
+                Layout::PlanePoint { q, v } => (q, v, 2),
+                Layout::Fixed => continue,
+            };
+            out[i..i + straight].copy_from_slice(&v[j..j + straight]);
+            if let Layout::SpaceRigid { spin, .. } = layout {
+                let orientation = DQuat::from_xyzw(q[i + 4], q[i + 5], q[i + 6], q[i + 3]);
+                let spin = spin.to_body(orientation, DVec3::from_slice(&v[j + 3..]));
+                let rate = orientation * DQuat::from_xyzw(0.5 * spin.x, 0.5 * spin.y, 0.5 * spin.z, 0.0);
+                out[i + 3..i + 7].copy_from_slice(&[rate.w, rate.x, rate.y, rate.z]);
+            }
+        }
+    }
+}
+
 impl Multibody {
     /// The state at the start, at time `t`.
     pub fn start(&self, t: f64) -> State {

@@ -150,6 +150,10 @@ impl MechanicalSystem for Multibody {
         self.coordinates.advance(q, v, h, out);
     }
 
+    fn configuration_rate(&self, q: &[f64], v: &[f64], out: &mut [f64]) {
+        self.coordinates.rate(q, v, out);
+    }
+
     fn potential_energy(&self, t: f64, q: &[f64]) -> Option<f64> {
         Some(self.gravity_energy(t, q) + self.spring_energy(t, q))
     }

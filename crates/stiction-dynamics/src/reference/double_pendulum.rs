@@ -1,6 +1,9 @@
 //! The double pendulum beside a wall of \[PAGT\] §10.1, in Cartesian coordinates and in angles.
 
-use crate::{Contact, ContactId, ForceCause, Inertia, Joint, MechanicalSystem, Restitution, Row, State};
+use crate::{
+    Contact, ContactId, ForceCause, FrictionElement, Inertia, Joint, MechanicalSystem, Restitution, Row, RowRates,
+    State,
+};
 
 /// Two bobs of unit mass on massless rods of unit length; the pivot is the origin and the wall is $x = 0$, without friction.
 /// Coordinates $x_1, y_1, x_2, y_2$; the rods are joints $\Theta_1 = x_1^2 + y_1^2 - 1$, $\Theta_2 = (x_2 - x_1)^2 + (y_2 - y_1)^2 - 1$.
@@ -81,6 +84,20 @@ impl MechanicalSystem for DoublePendulum {
         let upper = Row::from_dense(&[2.0 * q[0], 2.0 * q[1]]);
         let lower = Row::from_dense(&[-x, -y, x, y]);
         out.extend([(first, upper), (second, lower)].map(|(value, row)| Joint { value, row, drift: 0.0 }));
+    }
+
+    // The wall is straight; the rows of the rods are twice their vectors.
+    fn row_rates(
+        &self,
+        _t: f64,
+        _q: &[f64],
+        v: &[f64],
+        (contacts, _, joints): (&[Contact], &[FrictionElement], &[Joint]),
+        out: &mut RowRates,
+    ) {
+        out.reset(contacts.len(), 0, joints.len());
+        let (x, y) = (v[2] - v[0], v[3] - v[1]);
+        out.joints.copy_from_slice(&[2.0 * (v[0] * v[0] + v[1] * v[1]), 2.0 * (x * x + y * y)]);
     }
 
     fn potential_energy(&self, _t: f64, q: &[f64]) -> Option<f64> {

@@ -1,6 +1,9 @@
 //! The falling, spinning rod of \[ST96\] §4.
 
-use crate::{Contact, ContactFrame, ContactId, ForceCause, FrictionLaw, Inertia, MechanicalSystem, Row, State};
+use crate::{
+    Contact, ContactFrame, ContactId, ForceCause, FrictionElement, FrictionLaw, Inertia, Joint, MechanicalSystem, Row,
+    RowRates, State,
+};
 
 /// A rod with round ends above a table, in the plane: $q = (x, y, \theta)$, $y$ upwards.
 ///
@@ -73,6 +76,24 @@ impl MechanicalSystem for Rod {
                     ..Default::default()
                 });
             }
+        }
+    }
+
+    // Both rows depend on the angle alone: the ends circle around the centre.
+    fn row_rates(
+        &self,
+        _t: f64,
+        q: &[f64],
+        v: &[f64],
+        (contacts, _, _): (&[Contact], &[FrictionElement], &[Joint]),
+        out: &mut RowRates,
+    ) {
+        out.reset(contacts.len(), 0, 0);
+        let (sine, cosine) = q[2].sin_cos();
+        for (i, contact) in contacts.iter().enumerate() {
+            let side = if contact.id == ContactId::number(0) { 1.0 } else { -1.0 };
+            let centripetal = -side * self.length / 2.0 * v[2] * v[2];
+            (out.normals[i], out.tangents[i][0]) = (centripetal * sine, centripetal * cosine);
         }
     }
 

@@ -62,14 +62,15 @@ struct Owed {
 }
 
 impl Collision {
-    pub fn new(settings: &TrapezoidalSettings) -> Self {
-        Self {
-            rest_speed: settings.rest_speed,
-            order: settings.impact_order,
-            restitution_friction: settings.restitution_friction,
-            is_literal: settings.paper,
-            owed: Vec::new(),
-        }
+    /// Impacts slower than `rest_speed`, in m/s, give nothing back.
+    pub fn new(rest_speed: f64, order: ImpactOrder, restitution_friction: bool) -> Self {
+        Self { rest_speed, order, restitution_friction, is_literal: false, owed: Vec::new() }
+    }
+
+    /// Those of the trapezoidal scheme.
+    pub fn of_trapezoidal(settings: &TrapezoidalSettings) -> Self {
+        let collision = Self::new(settings.rest_speed, settings.impact_order, settings.restitution_friction);
+        Self { is_literal: settings.paper, ..collision }
     }
 
     /// Whether a compression waits for its decompression.

@@ -1,6 +1,7 @@
 //! Time-stepping schemes: from one state to the next.
 
 pub mod collision;
+pub mod event_driven;
 mod impact_time;
 pub mod implicit_ncp;
 pub mod moreau_midpoint;
@@ -42,6 +43,25 @@ pub enum StepKind {
     Decompression,
     /// A projection of velocities on what holds from now on, without length.
     Projection,
+    /// An impact without collision, where rigid bodies and dry friction allow no acceleration: the paradox of Painlevé. Without length.
+    Shock,
+}
+
+/// A state on the way of a smooth step with what acts there, for a scheme that knows forces. The audit integrates over the samples of a step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// Weight of the sample in integrals over the step, in seconds.
+    pub weight: f64,
+    /// State.
+    pub state: State,
+    /// Acceleration $\dot v$.
+    pub acceleration: Vec<f64>,
+    /// Forces of the contacts of the step, in their order, in N.
+    pub contacts: Vec<(f64, [f64; 3])>,
+    /// Forces of the friction elements, in their order, in N.
+    pub friction: Vec<[f64; 3]>,
+    /// Forces of the joint rows, in their order.
+    pub joints: Vec<f64>,
 }
 
 /// One step: the new state, and all that led to it.
@@ -76,6 +96,8 @@ pub struct Step {
     pub joints: Vec<Joint>,
     /// Normal impulses that an impact law gives back beside the solution, in the order of the contacts; else empty.
     pub restitution: Vec<f64>,
+    /// States and forces on the way, of a scheme that knows them; else empty.
+    pub samples: Vec<Sample>,
     /// The last contact problem of the step.
     pub problem: ContactProblem,
     /// Its solution.
@@ -93,6 +115,7 @@ impl Step {
         self.report = StepReport { solves, linearizations: 1, converged: true, ..Default::default() };
         self.force_parts.clear();
         self.restitution.clear();
+        self.samples.clear();
     }
 }
 

@@ -82,7 +82,8 @@ pub(super) fn checked_surface(scheme: &SchemeSettings, place: &Place, surface: S
     if law == ImpactLaw::Poisson {
         if let SchemeSettings::MoreauMidpoint(_) = scheme {
             let message = "the scheme `moreau-midpoint` knows Newton's impact law only";
-            let help = "choose `impact-law = \"newton\"`, or the scheme `[scheme.trapezoidal]`";
+            let help =
+                "choose `impact-law = \"newton\"`, or the scheme `[scheme.trapezoidal]` or `[scheme.event-driven]`";
             return Err(place.key("impact-law").fault(message, help));
         }
         if tangential > 0.0 {

@@ -54,6 +54,17 @@ impl Reader<'_> {
                     return Err(place.key("iteration-limit").fault(message, "give at least 1"));
                 }
             }
+            SchemeSettings::EventDriven(settings) => {
+                let place = Place::top("scheme").key("event-driven");
+                positive(place.key("tolerance"), "the tolerance", settings.tolerance, "(relative)")?;
+                positive(place.key("event-tolerance"), "the event tolerance", settings.event_tolerance, "s")?;
+                positive(place.key("gap-tolerance"), "the gap tolerance", settings.gap_tolerance, "m")?;
+                positive(place.key("closing-speed"), "the closing speed", settings.closing_speed, "m/s")?;
+                positive(place.key("still-speed"), "the still speed", settings.still_speed, "m/s")?;
+                if settings.event_limit == 0 {
+                    return Err(place.key("event-limit").fault("the limit of events is 0", "give at least 1"));
+                }
+            }
         }
 
         let place = Place::top("method");
@@ -90,6 +101,15 @@ impl Reader<'_> {
                 "cone"
             }
         };
+        let is_polygon = !matches!(method, ContactMethod::Cone(_));
+        if matches!(scene.scheme, SchemeSettings::EventDriven(_))
+            && is_polygon
+            && scene.dimension == Some(Dimension::Space)
+        {
+            let message =
+                format!("the scheme `event-driven` follows the exact friction cone, and not the polygon of `{name}`");
+            return Err(place.key(name).fault(message, "choose `[method.cone]`, `--method cone`, or another scheme"));
+        }
         let place = place.key(name).key("lemke");
         if let Some((key, value)) = method.lemke().and_then(LemkeSettings::first_unusable) {
             let help = if value < 0.0 { "give zero or a positive number" } else { "give at least 1" };

@@ -196,7 +196,7 @@ impl Trapezoidal {
     /// The scheme with these settings and this contact solver.
     pub fn new(settings: TrapezoidalSettings, solver: ContactSolver) -> Self {
         Self {
-            collision: Collision::new(&settings),
+            collision: Collision::of_trapezoidal(&settings),
             projection: JointProjection::default(),
             settings,
             solver,

@@ -1,0 +1,186 @@
+//! The certificate of a step whose forces are known on the way: integrals over its samples.
+//!
+//! Rows turn during a long smooth step, so that impulses say little about it. Here everything is evaluated anew at every sample, and summed with the
+//! weights $w$ of the quadrature:
+//!
+//! $$ v^+ - v = \sum w\, \dot v, \qquad \sum w\, (M \dot v - k - J^T \lambda) = 0, \qquad \text{work of a force} = \sum w\, v \cdot J^T \lambda. $$
+//!
+//! The laws of contact and friction are judged at every sample, with forces times the length of the step as impulses.
+
+use super::{Audit, StepAudit, dot, largest, relative};
+use crate::{
+    Contact, ContactId, ContactSolver, ForceCause, FrictionElement, FrictionShape, Joint, MechanicalSystem, RowRates,
+    State, Step,
+};
+
+/// Forces below this share of what holds the momentum of the step are measured against it.
+const ROUNDING_SHARE: f64 = 1e-4;
+
+impl Audit {
+    /// Momentum, works and laws of a step with samples.
+    pub(super) fn judge_samples(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        solver: &ContactSolver,
+        before: &State,
+        step: &Step,
+        kinetic_before: f64,
+        audit: &mut StepAudit,
+    ) {
+        let (n, h) = (system.velocity_count(), step.h);
+        let energy = &mut audit.energy;
+        let ids: Vec<ContactId> = step.contacts.iter().map(|contact| contact.id).collect();
+        let mut rows = SampledRows::default();
+        let mut momentum = vec![0.0; n];
+        self.balance.clear();
+        self.balance.resize(n, 0.0);
+        self.change.clear();
+        self.change.extend(step.state.v.iter().zip(&before.v).map(|(a, b)| a - b));
+        let mut impulse_scale = 0.0f64;
+        // Energies are measured against the largest kinetic energy; a system at rest has that which its forces would give it.
+        let mut energy_scale = kinetic_before.max(energy.kinetic);
+
+        for sample in &step.samples {
+            let (w, state) = (sample.weight, &sample.state);
+            rows.evaluate(system, state, &ids);
+            self.inertia.clear();
+            system.mass_matrix(state.t, &state.q, &mut self.inertia);
+            momentum.fill(0.0);
+            self.inertia.apply(&state.v, &mut momentum);
+            impulse_scale = impulse_scale.max(ROUNDING_SHARE * largest(&momentum));
+            energy_scale = energy_scale.max(0.5 * dot(&momentum, &state.v));
+            momentum.fill(0.0);
+            self.inertia.apply(&sample.acceleration, &mut momentum);
+            self.balance.iter_mut().zip(&momentum).for_each(|(sum, part)| *sum += w * part);
+            self.change.iter_mut().zip(&sample.acceleration).for_each(|(change, a)| *change -= w * a);
+
+            self.force.clear();
+            self.force.resize(n, 0.0);
+            let works = [&mut energy.potential_forces, &mut energy.gyroscopic, &mut energy.applied];
+            for (cause, work) in ForceCause::ALL.into_iter().zip(works) {
+                self.force.fill(0.0);
+                system.force_by_cause(cause, state.t, &state.q, &state.v, &mut self.force);
+                *work += w * dot(&self.force, &state.v);
+                impulse_scale = impulse_scale.max(h * largest(&self.force));
+                self.balance.iter_mut().zip(&self.force).for_each(|(sum, force)| *sum -= w * force);
+                if self.inertia.factor().is_ok() {
+                    momentum.clone_from(&self.force);
+                    self.inertia.solve_in_place(&mut momentum);
+                    energy_scale = energy_scale.max(0.5 * h * h * dot(&self.force, &momentum));
+                }
+            }
+            for (joint, force) in rows.joints.iter().zip(&sample.joints) {
+                joint.row.add_to(-w * force, &mut self.balance);
+                energy.joints += w * force * joint.row.dot(&state.v);
+                impulse_scale = impulse_scale.max(h * force.abs());
+            }
+            for (contact, (normal, tangent)) in rows.contacts.iter().zip(&sample.contacts) {
+                contact.normal.add_to(-w * normal, &mut self.balance);
+                energy.normal += w * normal * (contact.normal.dot(&state.v) + contact.normal_drift);
+                energy.drive -= w * normal * contact.normal_drift;
+                let slip = contact.slip(&state.v);
+                for (a, row) in contact.tangents.iter().enumerate() {
+                    row.add_to(-w * tangent[a], &mut self.balance);
+                    energy.friction += w * tangent[a] * slip[a];
+                    energy.drive -= w * tangent[a] * contact.tangent_drift[a];
+                }
+                impulse_scale = impulse_scale.max(h * normal.abs());
+            }
+            for (element, force) in rows.friction.iter().zip(&sample.friction) {
+                let slip = element.slip(&state.v);
+                for (a, row) in element.tangents.iter().enumerate() {
+                    row.add_to(-w * force[a], &mut self.balance);
+                    energy.friction += w * force[a] * slip[a];
+                    energy.drive -= w * force[a] * element.tangent_drift[a];
+                    impulse_scale = impulse_scale.max(h * force[a].abs());
+                }
+            }
+        }
+        let external = energy.normal + energy.friction + energy.drive + energy.joints + energy.applied;
+        let explained = external + energy.potential_forces + energy.gyroscopic;
+        energy.unexplained = energy.total_change - external;
+        audit.kinetic_balance = relative((energy.kinetic_change - explained).abs(), energy_scale);
+        // The change of velocity that the accelerations do not explain, as momentum.
+        momentum.fill(0.0);
+        self.inertia.apply(&self.change, &mut momentum);
+        let unbalanced = largest(&self.balance).max(largest(&momentum));
+        audit.momentum = relative(unbalanced, impulse_scale);
+
+        // The laws at every sample.
+        for sample in &step.samples {
+            let state = &sample.state;
+            rows.evaluate(system, state, &ids);
+            for (contact, (normal, tangent)) in rows.contacts.iter().zip(&sample.contacts) {
+                let power = h * normal * (contact.normal.dot(&state.v) + contact.normal_drift);
+                audit.complementarity = audit.complementarity.max(relative(power.abs(), energy_scale));
+                audit.complementarity = audit.complementarity.max(relative((-h * normal).max(0.0), impulse_scale));
+                let shape = contact.friction.shape();
+                audit.judge_friction(
+                    solver,
+                    contact.tangents.len(),
+                    (&contact.friction.axes(), &shape),
+                    h * contact.friction.mu() * normal,
+                    &tangent.map(|force| h * force),
+                    &contact.slip(&state.v),
+                    impulse_scale,
+                    energy_scale,
+                );
+            }
+            for (element, force) in rows.friction.iter().zip(&sample.friction) {
+                audit.judge_friction(
+                    solver,
+                    element.tangents.len(),
+                    (&[1.0; 3], &FrictionShape::Ball),
+                    h * element.bound,
+                    &force.map(|force| h * force),
+                    &element.slip(&state.v),
+                    impulse_scale,
+                    energy_scale,
+                );
+            }
+            audit.residual = audit.residual.max(rows.acceleration_defect(system, state, &sample.acceleration));
+        }
+    }
+}
+
+/// The rows of a sample, asked of the system anew.
+#[derive(Default)]
+struct SampledRows {
+    found: Vec<Contact>,
+    contacts: Vec<Contact>,
+    friction: Vec<FrictionElement>,
+    joints: Vec<Joint>,
+    rates: RowRates,
+}
+
+impl SampledRows {
+    fn evaluate(&mut self, system: &dyn MechanicalSystem, state: &State, ids: &[ContactId]) {
+        let (t, q) = (state.t, &state.q);
+        self.found.clear();
+        if !ids.is_empty() {
+            system.contacts(t, q, f64::INFINITY, &mut self.found);
+        }
+        self.contacts.clear();
+        for id in ids {
+            let contact = self.found.iter().find(|contact| contact.id == *id);
+            self.contacts.push(contact.cloned().unwrap_or_default());
+        }
+        self.friction.clear();
+        system.friction_elements(t, q, &mut self.friction);
+        self.joints.clear();
+        system.joints(t, q, &mut self.joints);
+    }
+
+    /// How much closed contacts and joints accelerate, beside the largest acceleration; they should not.
+    fn acceleration_defect(&mut self, system: &dyn MechanicalSystem, state: &State, acceleration: &[f64]) -> f64 {
+        let rows = (&self.contacts[..], &self.friction[..], &self.joints[..]);
+        system.row_rates(state.t, &state.q, &state.v, rows, &mut self.rates);
+        let normals = self.contacts.iter().map(|contact| &contact.normal).zip(&self.rates.normals);
+        let joints = self.joints.iter().map(|joint| &joint.row).zip(&self.rates.joints);
+        normals.chain(joints).fold(0.0f64, |worst, (row, rate)| {
+            let terms = row.entries().iter().map(|&(i, value)| (value * acceleration[i]).abs());
+            let scale = terms.fold(rate.abs(), f64::max);
+            worst.max(relative((row.dot(acceleration) + rate).abs(), scale.max(largest(acceleration))))
+        })
+    }
+}

@@ -1,0 +1,412 @@
+//! One step of an ordinary differential equation by collocation at Radau's points, with its polynomial as dense output.
+//!
+//! Radau IIA with $s = 7$ stages (\[HW96\] IV.5): the polynomial $p$ of degree $s$ with $p(t) = y$ that satisfies $\dot p = f(t, p)$ at the points
+//! $t + c_i h$ is the solution,
+//!
+//! $$ Y_i = y + h \sum_j A_{ij} f(t + c_j h, Y_j), \qquad A_{ij} = \int_0^{c_i} \ell_j, \qquad c_s = 1. $$
+//!
+//! The end is exact to order $2s - 1 = 13$, the polynomial in between to order 7. All coefficients are computed from the definition of the points. The
+//! stages are found by repeating this formula, and by Newton's method where that does not contract: for stiff springs, and where sliding
+//! begins. There $f$ has no derivative at the start of the step, since the direction of a velocity that is zero is undefined, but the
+//! solution is as smooth as ever; an explicit method would have to feel its way from tiny steps.
+
+use stiction_solve::DenseLu;
+
+/// Number of stages $s$.
+pub(super) const STAGES: usize = 7;
+
+/// Repetitions of the formula, at most, before Newton's method is tried.
+const REPETITIONS: usize = 60;
+
+/// Repetitions must reduce the change of the stages at least by this factor, after the first few.
+const CONTRACTION: f64 = 0.7;
+
+/// Newton steps with one matrix, and matrices, at most.
+const NEWTON_STEPS: usize = 12;
+const NEWTON_MATRICES: usize = 8;
+
+/// A Newton step that does not reduce the change by this factor asks for a new matrix.
+const NEWTON_CONTRACTION: f64 = 0.2;
+
+/// The stages are found when they change by less than this share of the allowed error; a change that does not fall any more is rounding
+/// when it is below the second share.
+const FOUND: f64 = 1e-2;
+const NEARLY_FOUND: f64 = 2.0;
+
+/// Step of the differences of Newton's matrix, relative to the size of a coordinate.
+const DIFFERENCE: f64 = 1e-7;
+
+/// How stages were found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stages {
+    Found,
+    /// The step is too long.
+    NotFound,
+}
+
+/// The coefficients of the method, and the stages of one step.
+#[derive(Clone, Debug)]
+pub(super) struct Collocation {
+    /// Points $c$ and weights $b$.
+    pub nodes: [f64; STAGES],
+    pub weights: [f64; STAGES],
+    matrix: [[f64; STAGES]; STAGES],
+    /// Weights that give the coefficient of Legendre's polynomial of degree $s - 1$ in $\dot p$.
+    tail: [f64; STAGES],
+    /// Denominators of Lagrange's polynomials.
+    lagrange: [f64; STAGES],
+    size: usize,
+    h: f64,
+    start: Vec<f64>,
+    /// Stage by stage: $Y_i$, $f(Y_i)$.
+    stages: Vec<f64>,
+    slopes: Vec<f64>,
+    next: Vec<f64>,
+    /// Whether the last step needed Newton's method.
+    is_stiff: bool,
+    jacobians: Vec<f64>,
+    newton: DenseLu,
+}
+
+impl Default for Collocation {
+    fn default() -> Self {
+        let points = radau_points();
+        let nodes = points.map(|x| 0.5 * (1.0 + x));
+        let s = STAGES as f64;
+        let weights = points.map(|x| 0.5 * (1.0 + x) / (s * legendre(STAGES - 1, x)).powi(2));
+        // Their sum is one: a rounding of it would be an error of every step in the same direction.
+        let sum: f64 = weights.iter().sum();
+        let weights = weights.map(|weight| weight / sum);
+        let lagrange =
+            std::array::from_fn(|j| (0..STAGES).filter(|&k| k != j).map(|k| nodes[j] - nodes[k]).product::<f64>());
+        let tail = std::array::from_fn(|k| (2.0 * s - 1.0) * weights[k] * legendre(STAGES - 1, points[k]));
+        let mut method = Self {
+            nodes,
+            weights,
+            matrix: [[0.0; STAGES]; STAGES],
+            tail,
+            lagrange,
+            size: 0,
+            h: 0.0,
+            start: Vec::new(),
+            stages: Vec::new(),
+            slopes: Vec::new(),
+            next: Vec::new(),
+            is_stiff: false,
+            jacobians: Vec::new(),
+            newton: DenseLu::default(),
+        };
+        method.matrix = nodes.map(|c| method.integrals(c));
+        method
+    }
+}
+
+impl Collocation {
+    /// Forgets how the last step went: a new problem begins.
+    pub fn restart(&mut self) {
+        self.is_stiff = false;
+    }
+
+    /// $\int_0^\theta \ell_j$ for all $j$, by the method's own quadrature, which is exact for their degree.
+    fn integrals(&self, theta: f64) -> [f64; STAGES] {
+        std::array::from_fn(|j| {
+            let at = |c: f64| {
+                let others = (0..STAGES).filter(|&k| k != j);
+                others.map(|k| theta * c - self.nodes[k]).product::<f64>() / self.lagrange[j]
+            };
+            theta * self.nodes.iter().zip(&self.weights).map(|(&c, b)| b * at(c)).sum::<f64>()
+        })
+    }
+
+    /// The stage $Y_i$.
+    pub fn stage(&self, i: usize) -> &[f64] {
+        &self.stages[i * self.size..(i + 1) * self.size]
+    }
+
+    /// The polynomial after the share `theta` of the step.
+    pub fn dense(&self, theta: f64, out: &mut Vec<f64>) {
+        let weights = self.integrals(theta);
+        out.clone_from(&self.start);
+        for (weight, slope) in weights.iter().zip(self.slopes.chunks_exact(self.size)) {
+            out.iter_mut().zip(slope).for_each(|(y, f)| *y += self.h * weight * f);
+        }
+    }
+
+    /// Size of the last coefficient of the polynomial beside what is allowed: the error of dense output is smaller. The order is that
+    /// of the polynomial, so that steps may change by the root of it.
+    pub fn error(&self, allowed: &[f64]) -> f64 {
+        let share = self.h / (2.0 * (2.0 * STAGES as f64 - 1.0));
+        (0..self.size).fold(0.0, |worst, k| {
+            let last: f64 = (0..STAGES).map(|i| self.tail[i] * self.slopes[i * self.size + k]).sum();
+            worst.max((share * last).abs() / allowed[k])
+        })
+    }
+
+    /// Finds the stages of a step of length `h` from `y`, whose slope is `slope`. `allowed` is the allowed error of every coordinate.
+    ///
+    /// # Errors
+    /// Those of the right-hand side `f`.
+    pub fn step<E>(
+        &mut self,
+        f: &mut dyn FnMut(f64, &[f64], &mut [f64]) -> Result<(), E>,
+        (t, h): (f64, f64),
+        y: &[f64],
+        slope: &[f64],
+        allowed: &[f64],
+    ) -> Result<Stages, E> {
+        let n = y.len();
+        (self.size, self.h) = (n, h);
+        self.start.clear();
+        self.start.extend_from_slice(y);
+        for vector in [&mut self.stages, &mut self.slopes, &mut self.next] {
+            vector.clear();
+            vector.resize(STAGES * n, 0.0);
+        }
+        self.predict(slope);
+        if !self.is_stiff && self.repeat(f, t, allowed)? == Stages::Found {
+            return Ok(Stages::Found);
+        }
+        self.predict(slope);
+        let found = self.newton(f, t, allowed)?;
+        self.is_stiff = found == Stages::Found;
+        Ok(found)
+    }
+
+    fn predict(&mut self, slope: &[f64]) {
+        for (stage, c) in self.stages.chunks_exact_mut(self.size).zip(self.nodes) {
+            stage.iter_mut().zip(&self.start).zip(slope).for_each(|((stage, y), f)| *stage = y + c * self.h * f);
+        }
+    }
+
+    /// Evaluates the slopes at the stages, and what the formula makes of them. Returns the change beside what is allowed.
+    fn evaluate<E>(
+        &mut self,
+        f: &mut dyn FnMut(f64, &[f64], &mut [f64]) -> Result<(), E>,
+        t: f64,
+        allowed: &[f64],
+    ) -> Result<f64, E> {
+        let n = self.size;
+        for i in 0..STAGES {
+            let place = i * n..(i + 1) * n;
+            f(t + self.nodes[i] * self.h, &self.stages[place.clone()], &mut self.slopes[place])?;
+        }
+        let mut change = 0.0f64;
+        for i in 0..STAGES {
+            for k in 0..n {
+                let sum: f64 = (0..STAGES).map(|j| self.matrix[i][j] * self.slopes[j * n + k]).sum();
+                let next = self.start[k] + self.h * sum;
+                let moved = (next - self.stages[i * n + k]).abs() / allowed[k];
+                change = if moved.is_nan() { f64::INFINITY } else { change.max(moved) };
+                self.next[i * n + k] = next;
+            }
+        }
+        Ok(change)
+    }
+
+    /// Repeats the formula until the stages stand.
+    fn repeat<E>(
+        &mut self,
+        f: &mut dyn FnMut(f64, &[f64], &mut [f64]) -> Result<(), E>,
+        t: f64,
+        allowed: &[f64],
+    ) -> Result<Stages, E> {
+        let mut last = f64::INFINITY;
+        for repetition in 0..REPETITIONS {
+            let change = self.evaluate(f, t, allowed)?;
+            std::mem::swap(&mut self.stages, &mut self.next);
+            if change <= FOUND || (change <= NEARLY_FOUND && change > 0.5 * last) {
+                return Ok(Stages::Found);
+            }
+            if !change.is_finite() || (repetition > 3 && change > CONTRACTION * last) {
+                return Ok(Stages::NotFound);
+            }
+            last = change;
+        }
+        Ok(Stages::NotFound)
+    }
+
+    /// Newton's method with the derivatives at every stage, by differences.
+    fn newton<E>(
+        &mut self,
+        f: &mut dyn FnMut(f64, &[f64], &mut [f64]) -> Result<(), E>,
+        t: f64,
+        allowed: &[f64],
+    ) -> Result<Stages, E> {
+        let n = self.size;
+        let mut change = self.evaluate(f, t, allowed)?;
+        for _ in 0..NEWTON_MATRICES {
+            if !change.is_finite() {
+                return Ok(Stages::NotFound);
+            }
+            self.differentiate(f, t, allowed)?;
+            let (matrix, jacobians, h) = (&self.matrix, &self.jacobians, self.h);
+            let fill = |column: usize, out: &mut [f64]| {
+                let (j, k) = (column / n, column % n);
+                for i in 0..STAGES {
+                    for r in 0..n {
+                        out[i * n + r] = -h * matrix[i][j] * jacobians[(j * n + k) * n + r];
+                    }
+                }
+                out[column] += 1.0;
+            };
+            if self.newton.factor(STAGES * n, fill).is_err() {
+                return Ok(Stages::NotFound);
+            }
+            for _ in 0..NEWTON_STEPS {
+                // (I - h A J) δ = y + h A f - Y.
+                self.next.iter_mut().zip(&self.stages).for_each(|(next, stage)| *next -= stage);
+                self.newton.solve_in_place(&mut self.next);
+                let moved = (0..STAGES * n).fold(0.0f64, |moved, k| moved.max(self.next[k].abs() / allowed[k % n]));
+                self.stages.iter_mut().zip(&self.next).for_each(|(stage, step)| *stage += step);
+                let last = change;
+                change = self.evaluate(f, t, allowed)?;
+                if moved <= FOUND || (moved.max(change) <= NEARLY_FOUND && change > 0.5 * last) {
+                    return Ok(Stages::Found);
+                }
+                if !(change <= NEWTON_CONTRACTION * last) {
+                    break;
+                }
+            }
+        }
+        Ok(Stages::NotFound)
+    }
+
+    /// The derivatives of the right-hand side at every stage, column by column.
+    fn differentiate<E>(
+        &mut self,
+        f: &mut dyn FnMut(f64, &[f64], &mut [f64]) -> Result<(), E>,
+        t: f64,
+        allowed: &[f64],
+    ) -> Result<(), E> {
+        let n = self.size;
+        self.jacobians.clear();
+        self.jacobians.resize(STAGES * n * n, 0.0);
+        for i in 0..STAGES {
+            for k in 0..n {
+                let y = self.stages[i * n + k];
+                // What is allowed is some 1e-13 of the size of coordinates of this kind.
+                let moved = y + DIFFERENCE * y.abs().max(1e6 * allowed[k]);
+                self.stages[i * n + k] = moved;
+                let column = &mut self.jacobians[(i * n + k) * n..(i * n + k + 1) * n];
+                f(t + self.nodes[i] * self.h, &self.stages[i * n..(i + 1) * n], column)?;
+                self.stages[i * n + k] = y;
+                for r in 0..n {
+                    column[r] = (column[r] - self.slopes[i * n + r]) / (moved - y);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Legendre's polynomial of some degree, by its recursion.
+fn legendre(degree: usize, x: f64) -> f64 {
+    let (mut last, mut now) = (1.0, x);
+    if degree == 0 {
+        return last;
+    }
+    for k in 1..degree {
+        let k = k as f64;
+        (last, now) = (now, ((2.0 * k + 1.0) * x * now - k * last) / (k + 1.0));
+    }
+    now
+}
+
+/// The zeros of $P_{s-1} - P_s$ in ascending order: Radau's points on $(-1, 1]$.
+fn radau_points() -> [f64; STAGES] {
+    let difference = |x: f64| legendre(STAGES - 1, x) - legendre(STAGES, x);
+    let mut points = [1.0; STAGES];
+    let (mut found, cells) = (0, 400);
+    for cell in 0..cells {
+        let place = |k: usize| -1.0 + 2.0 * k as f64 / cells as f64;
+        let (mut low, mut high) = (place(cell), place(cell + 1));
+        // The last point is 1 itself.
+        if found == STAGES - 1 || difference(low) * difference(high) > 0.0 {
+            continue;
+        }
+        loop {
+            let middle = 0.5 * (low + high);
+            if middle <= low || middle >= high {
+                break;
+            }
+            if difference(low) * difference(middle) > 0.0 { low = middle } else { high = middle }
+        }
+        points[found] = low;
+        found += 1;
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(f: &mut dyn FnMut(f64, &[f64], &mut [f64]) -> Result<(), ()>, y: &[f64], h: f64) -> Collocation {
+        let mut method = Collocation::default();
+        let mut slope = vec![0.0; y.len()];
+        f(0.0, y, &mut slope).unwrap();
+        let found = method.step(f, (0.0, h), y, &slope, &vec![1e-14; y.len()]).unwrap();
+        assert_eq!(found, Stages::Found);
+        method
+    }
+
+    #[test]
+    fn the_weights_integrate_polynomials_of_degree_twelve() {
+        let method = Collocation::default();
+        for degree in 0..=12 {
+            let sum: f64 = method.nodes.iter().zip(&method.weights).map(|(c, b)| b * c.powi(degree)).sum();
+            assert!((sum - 1.0 / f64::from(degree + 1)).abs() < 2e-15, "degree {degree}: {sum}");
+        }
+        assert_eq!(method.nodes[STAGES - 1], 1.0);
+    }
+
+    #[test]
+    fn an_oscillation_is_exact_at_the_end_and_in_between() {
+        let mut f = |_t: f64, y: &[f64], out: &mut [f64]| {
+            out.copy_from_slice(&[y[1], -y[0]]);
+            Ok(())
+        };
+        let mut errors = Vec::new();
+        for h in [0.4f64, 0.2] {
+            let method = run(&mut f, &[1.0, 0.0], h);
+            assert!((method.stage(STAGES - 1)[0] - h.cos()).abs() < 1e-14);
+            let mut y = Vec::new();
+            let at = |theta: f64, y: &mut Vec<f64>| {
+                method.dense(theta, y);
+                (y[0] - (theta * h).cos()).abs().max((y[1] + (theta * h).sin()).abs())
+            };
+            errors.push((1..20).map(|k| at(f64::from(k) / 20.0, &mut y)).fold(0.0, f64::max));
+            assert!(method.error(&[1.0, 1.0]) > *errors.last().unwrap());
+        }
+        // Local order eight in between.
+        let order = (errors[0] / errors[1]).log2();
+        assert!((7.5..8.7).contains(&order), "{order} {errors:?}");
+    }
+
+    #[test]
+    fn newton_takes_over_where_the_problem_is_stiff() {
+        let mut f = |t: f64, y: &[f64], out: &mut [f64]| {
+            out[0] = -1e6 * (y[0] - t.cos()) - t.sin();
+            Ok(())
+        };
+        let method = run(&mut f, &[1.0], 0.1);
+        assert!((method.stage(STAGES - 1)[0] - 0.1f64.cos()).abs() < 1e-13);
+    }
+
+    #[test]
+    fn a_direction_that_is_undefined_at_the_start_is_found() {
+        // Sliding begins from rest under a force that turns, and friction follows the velocity: the exact path by tiny steps is not needed, since
+        // half the step from the same start must agree with the polynomial.
+        let mut f = |t: f64, y: &[f64], out: &mut [f64]| {
+            let speed = y[0].hypot(y[1]);
+            let (c, s) = if speed > 1e-14 { (y[0] / speed, y[1] / speed) } else { (1.0, 0.0) };
+            out.copy_from_slice(&[3.0 * t.cos() - 2.0 * c, 3.0 * t.sin() - 2.0 * s]);
+            Ok(())
+        };
+        let (whole, half) = (run(&mut f, &[0.0, 0.0], 0.2), run(&mut f, &[0.0, 0.0], 0.1));
+        let mut y = Vec::new();
+        whole.dense(0.5, &mut y);
+        let difference = y.iter().zip(half.stage(STAGES - 1)).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
+        assert!(difference < 1e-9, "{difference:e}");
+    }
+}

@@ -1,0 +1,154 @@
+//! The event-driven scheme against reference numbers and closed forms.
+
+use stiction_dynamics::reference::{DoublePendulum, Rod, Woodpecker};
+use stiction_dynamics::{
+    Audit, ContactMethod, ContactMode, ContactSolver, Event, EventDriven, EventDrivenSettings, ImpactLaw,
+    MechanicalSystem, ModeTracker, Restitution, Simulation, State, StepKind, TimeGrid,
+};
+
+fn simulation(system: impl MechanicalSystem + 'static, start: State, end: f64, step: f64) -> Simulation {
+    let solver = ContactSolver::new(ContactMethod::default()).unwrap();
+    let scheme = EventDriven::new(EventDrivenSettings::default(), solver);
+    let grid = TimeGrid { start: start.t, end, step };
+    Simulation::new(Box::new(system), Box::new(scheme), start, grid)
+}
+
+#[track_caller]
+fn assert_close(found: f64, expected: f64, tolerance: f64, what: &str) {
+    assert!(
+        (found - expected).abs() <= tolerance,
+        "{what}: {found:.12} and not {expected:.12}, off by {:.1e}",
+        found - expected
+    );
+}
+
+/// Every step of a run: kind, event list, state before and after.
+struct Record {
+    events: Vec<Event>,
+    impacts: Vec<(f64, Vec<f64>, Vec<f64>, Vec<(f64, f64)>)>,
+    audit: Audit,
+    end: State,
+}
+
+fn record(mut simulation: Simulation) -> Record {
+    let mut tracker = ModeTracker::default();
+    let (mut events, mut impacts, mut audit) = (Vec::new(), Vec::new(), Audit::default());
+    simulation
+        .run_with(|s| {
+            let step = s.last_step();
+            tracker.observe(s.before(), step, &mut events);
+            audit.observe(s.system(), s.scheme().contact_solver(), s.before(), step);
+            if step.kind == StepKind::Impact {
+                let impulses =
+                    step.solution.contacts.iter().map(|impulse| (impulse.normal, impulse.tangent[0])).collect();
+                impacts.push((s.state().t, s.before().v.clone(), s.state().v.clone(), impulses));
+            }
+        })
+        .unwrap();
+    Record { events, impacts, audit, end: simulation.state().clone() }
+}
+
+/// Reference: the event table of the rod, known to 1e-11.
+#[test]
+fn the_rod_meets_its_event_table() {
+    let rod = record(simulation(Rod::default(), Rod::start(), 0.7, 0.01));
+    assert_eq!(rod.impacts.len(), 2);
+    let (t, before, after, impulses) = &rod.impacts[0];
+    assert_close(*t, 0.38581775171, 1e-9, "first impact");
+    for (found, expected) in before.iter().zip([0.0, -3.784872144, 4.0]) {
+        assert_close(*found, expected, 1e-9, "velocity before it");
+    }
+    for (found, expected) in after.iter().zip([-1.390096118, -0.612948534, 5.151087899]) {
+        assert_close(*found, expected, 1e-9, "velocity after it");
+    }
+    let loaded = impulses.iter().find(|impulse| impulse.0 > 0.0).unwrap();
+    assert_close(loaded.0, 3.171923610, 1e-9, "normal impulse");
+    assert_close(loaded.1, -1.390096118, 1e-9, "friction impulse");
+
+    let event = |from, to| rod.events.iter().find(|event| event.from == from && event.to == to).unwrap().t;
+    assert_close(event(ContactMode::Stick, ContactMode::Slip), 0.41911325442, 1e-9, "stick to slip");
+    let (t, before, after, _) = &rod.impacts[1];
+    assert_close(*t, 0.54731841967, 1e-9, "second impact");
+    for (found, expected) in before.iter().zip([-1.395107337, -2.138550172, 8.554200690]) {
+        assert_close(*found, expected, 1e-9, "velocity before it");
+    }
+    for (found, expected) in after.iter().zip([-0.111977233, 0.0, 0.0]) {
+        assert_close(*found, expected, 1e-9, "velocity after it");
+    }
+    let stop =
+        rod.events.iter().rfind(|event| event.from == ContactMode::Slip && event.to == ContactMode::Stick).unwrap();
+    assert_close(stop.t, 0.56634275423, 1e-9, "at rest");
+    assert_close(rod.end.q[0], -0.22735998270, 1e-9, "place of rest");
+}
+
+/// Reference: collision times and the state at 2.5 s of a computation with 40 digits.
+#[test]
+fn the_double_pendulum_hits_its_wall_five_times() {
+    let wall = Some(Restitution { law: ImpactLaw::Poisson, normal: 0.1, tangential: 0.0 });
+    let pendulum = record(simulation(DoublePendulum { gravity: 9.8, wall }, DoublePendulum::start(), 2.5, 0.05));
+    let expected = [
+        (0.54550805144, -1.984493531),
+        (0.70793269999, -4.013683456),
+        (1.28472664595, -0.679614454),
+        (2.09773945488, -0.489951770),
+        (2.13164028430, -1.030536788),
+    ];
+    assert_eq!(pendulum.impacts.len(), 5);
+    for ((t, before, _, _), (time, approach)) in pendulum.impacts.iter().zip(expected) {
+        assert_close(*t, time, 1e-10, "time of a collision");
+        assert!([before[0], before[2]].iter().any(|v| (v - approach).abs() < 1e-9), "{before:?} {approach}");
+    }
+    let q = [0.02196211769492439, -0.99975880360532674, 0.02376948677391344, -1.99975717031249908];
+    let v = [-0.01217470743986077, -0.000267446864915078, 0.0641768785709046, -0.000129451143840027];
+    for (found, expected) in pendulum.end.q.iter().zip(q).chain(pendulum.end.v.iter().zip(v)) {
+        assert_close(*found, expected, 1e-10, "state at the end");
+    }
+}
+
+/// Reference: the limit cycle by matrix exponentials and impact problems, known to 1e-12. It attracts with the factor -0.839 a cycle, so
+/// that after a hundred cycles the start is forgotten to 3e-8 of its distance.
+#[test]
+fn the_woodpecker_pecks_its_limit_cycle() {
+    let mut pecker = simulation(Woodpecker::default().system(), Woodpecker::start(), 17.0, 0.01);
+    let mut tracker = ModeTracker::default();
+    let (mut events, mut heights) = (Vec::new(), Vec::new());
+    pecker
+        .run_with(|s| {
+            let known = events.len();
+            tracker.observe(s.before(), s.last_step(), &mut events);
+            heights.resize(events.len(), s.before().q[0]);
+            assert!(s.last_step().kind != StepKind::Shock, "at {}", events[known].t);
+        })
+        .unwrap();
+    let is_hit = |event: &Event| event.contact.feature == 0 && event.to == ContactMode::Impact;
+    let hits: Vec<usize> = (0..events.len()).filter(|&i| is_hit(&events[i])).collect();
+    let (first, last) = (hits[hits.len() - 2], hits[hits.len() - 1]);
+    assert!(hits.len() > 110);
+    assert_close(events[last].t - events[first].t, 0.145976065144, 1e-10, "period");
+    assert_close(heights[first] - heights[last], 0.0194453792847, 1e-10, "descent in a cycle");
+    assert_close(events[first].impulse, 1.28450293e-3, 1e-11, "impulse of the beak");
+
+    use ContactMode::{Impact, Open, Slip, Stick};
+    let expected = [
+        (0, Impact, 0.0),
+        (0, Open, 0.0),
+        (2, Impact, 0.000579522),
+        (2, Slip, 0.000579522),
+        (2, Open, 0.002434212),
+        (1, Impact, 0.037722623),
+        (1, Open, 0.037722623),
+        (1, Impact, 0.040451357),
+        (1, Slip, 0.040451357),
+        (1, Stick, 0.086571479),
+        (1, Slip, 0.126164886),
+        (1, Open, 0.131985643),
+        (2, Impact, 0.142874711),
+        (2, Open, 0.142874711),
+    ];
+    let cycle = &events[first..last];
+    assert_eq!(cycle.len(), expected.len());
+    for (event, (contact, mode, t)) in cycle.iter().zip(expected) {
+        assert_eq!((event.contact.feature, event.to), (contact, mode), "{cycle:?}");
+        assert_close(event.t - events[first].t, t, 1e-9, "time of an event"); // printed with nine decimals
+    }
+}
