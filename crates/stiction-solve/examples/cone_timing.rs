@@ -1,6 +1,8 @@
 //! Times and stages of the cone solver on families of problems and on the FCLIB files of a folder.
 //!
-//! `cargo run -p stiction-solve --example cone_timing -- tower50 wall pile200 ../shared/problems/fc3d`
+//! `cargo run -p stiction-solve --example cone_timing -- tower50 wall pile200 tight200s ../shared/problems/fc3d`
+//!
+//! Seeds begin at 1001, or at `FIRST_SEED`; `SEED=k` picks the one with the number k, `SEEDS=n` takes n of them; `VERBOSE=1` shows the stages.
 #[path = "../tests/families/mod.rs"]
 mod families;
 
@@ -43,14 +45,19 @@ fn best(mut solve: impl FnMut() -> ConeSolution) -> (f64, ConeSolution) {
     (best, last.expect("at least one repeat"))
 }
 
+/// A number from the environment.
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|value| value.parse().unwrap_or_else(|_| panic!("{name}={value} is no number")))
+}
+
 fn family(name: &str, seeds: u64, make: impl Fn(u64) -> GlobalConeProblem, settings: &ConeSettings) {
     let is_verbose = std::env::var("VERBOSE").is_ok();
     let (mut times, mut solved, mut contacts, mut worst) = (Vec::new(), 0, 0, 0.0f64);
-    for seed in std::env::var("SEED").map_or(0..seeds, |seed| {
-        let seed = seed.parse().expect("a number");
-        seed..seed + 1
-    }) {
-        let problem = make(1001 + seed);
+    let first_seed = number("FIRST_SEED").unwrap_or(1001);
+    let numbers = number("SEED").map_or(0..number("SEEDS").unwrap_or(seeds), |seed| seed..seed + 1);
+    let seeds = numbers.end - numbers.start;
+    for seed in numbers {
+        let problem = make(first_seed + seed);
         contacts += problem.cones().len();
         let mut solver = ConeSolver::default();
         let (time, solution) = best(|| solver.solve_global(&problem, settings, None).expect("a mass matrix").clone());
@@ -122,15 +129,24 @@ fn main() {
             "wall15" => family("wall 15x15", 10, |seed| families::wall(15, 15, seed), &settings),
             "arch" => family("arch30 0.6", 10, |seed| families::arch(30, 0.6, seed), &settings),
             "arch3" => family("arch30 0.3", 10, |seed| families::arch(30, 0.3, seed), &settings),
-            "pile30" => family("pile30", 20, |seed| families::pile(30, 0.3, seed), &settings),
-            "pile60" => family("pile60", 20, |seed| families::pile(60, 0.3, seed), &settings),
-            "pile100" => family("pile100", 10, |seed| families::pile(100, 0.3, seed), &settings),
-            "pile200" => family("pile200", 10, |seed| families::pile(200, 0.3, seed), &settings),
-            "pile200s" => family("pile200 settled", 10, |seed| families::pile(200, 0.0, seed), &settings),
-            "pile100s" => family("pile100 settled", 10, |seed| families::pile(100, 0.0, seed), &settings),
-            "pile500s" => family("pile500 settled", 10, |seed| families::pile(500, 0.0, seed), &settings),
-            "pile500" => family("pile500", 10, |seed| families::pile(500, 0.3, seed), &settings),
-            "pile1000" => family("pile1000", 2, |seed| families::pile(1000, 0.3, seed), &settings),
+            pile if pile.starts_with("pile") || pile.starts_with("tight") => {
+                // pile200 is tilted, pile200s settled.
+                let is_settled = pile.ends_with('s');
+                let count = pile.trim_start_matches(char::is_alphabetic).trim_end_matches('s');
+                let Ok(spheres) = count.parse() else {
+                    panic!("{pile}: pile or tight, the number of spheres, and perhaps an s")
+                };
+                let tilt = if is_settled { 0.0 } else { 0.3 };
+                let make = if pile.starts_with("pile") { families::pile } else { families::tight_pile };
+                let seeds = if spheres < 100 {
+                    20
+                } else if spheres < 1000 {
+                    10
+                } else {
+                    2
+                };
+                family(pile, seeds, |seed| make(spheres, tilt, seed), &settings)
+            }
             "chain10" => family("chain10", 10, |seed| families::chain(10, seed), &settings),
             "chain30" => family("chain30", 10, |seed| families::chain(30, seed), &settings),
             "chain100" => family("chain100", 10, |seed| families::chain(100, seed), &settings),

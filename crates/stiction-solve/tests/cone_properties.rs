@@ -286,14 +286,14 @@ fn torsion_with_a_bound_of_its_own_is_solved() {
 /// Spheres that stick here and slide there: the path of smoothed equations turns back in nearly all of these.
 #[test]
 fn piles_of_spheres_are_solved() {
-    for seed in 1..=5 {
-        for tilt in [0.0, 0.3] {
-            let problem = families::pile(100, tilt, seed);
+    for (name, make) in [("pile", families::pile as fn(usize, f64, u64) -> _), ("tight pile", families::tight_pile)] {
+        for (seed, tilt) in (1..=5).flat_map(|seed| [(seed, 0.0), (seed, 0.3)]) {
+            let problem = make(100, tilt, seed);
             let solution =
                 ConeSolver::default().solve_global(&problem, &ConeSettings::default(), None).unwrap().clone();
-            assert!(solution.report.is_solved(), "seed {seed}, tilt {tilt}: {:?}", solution.report);
+            assert!(solution.report.is_solved(), "{name} {seed}, tilt {tilt}: {:?}", solution.report);
             let error = violation(&problem, &solution.impulses, &solution.joints);
-            assert!(error < 1e-7, "seed {seed}, tilt {tilt}: {error}");
+            assert!(error < 1e-7, "{name} {seed}, tilt {tilt}: {error}");
         }
     }
 }

@@ -12,11 +12,15 @@
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::sparse::SymbolicSparseColMatRef;
 use faer::sparse::linalg::amd;
+use pulp::{Simd, WithSimd};
 
 use super::one_contact::{determinant_sign, inverse};
 
 /// A square block, by rows.
 pub(crate) type Block<const N: usize> = [[f64; N]; N];
+
+/// The same with rows of length $P \ge N$ that fill a vector of the machine; what is beyond $N$ is zero.
+pub(crate) type Padded<const N: usize, const P: usize> = [[f64; P]; N];
 
 /// Where a block of the matrix is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +30,9 @@ pub(crate) enum Place {
     Upper(usize),
 }
 
-/// A sparse matrix of blocks, and its factors in the same memory.
+/// A sparse matrix of blocks of size N, and its factors in the same memory, with rows of length P.
 #[derive(Clone, Debug)]
-pub(crate) struct BlockLu<const N: usize> {
+pub(crate) struct BlockLu<const N: usize, const P: usize> {
     size: usize,
     /// The pairs of blocks that are coupled, as they were given.
     pattern: Vec<(u32, u32)>,
@@ -41,9 +45,9 @@ pub(crate) struct BlockLu<const N: usize> {
     /// The same row by row: column, and place of the entry.
     row_starts: Vec<usize>,
     rows: Vec<(u32, u32)>,
-    diagonal: Vec<Block<N>>,
-    lower: Vec<Block<N>>,
-    upper: Vec<Block<N>>,
+    diagonal: Vec<Padded<N, P>>,
+    lower: Vec<Padded<N, P>>,
+    upper: Vec<Padded<N, P>>,
     /// Where the rows of the current column are stored.
     places: Vec<u32>,
     /// Positions whose row of the matrix has nothing beside its diagonal.
@@ -51,7 +55,7 @@ pub(crate) struct BlockLu<const N: usize> {
     permuted: Vec<[f64; N]>,
 }
 
-impl<const N: usize> Default for BlockLu<N> {
+impl<const N: usize, const P: usize> Default for BlockLu<N, P> {
     fn default() -> Self {
         Self {
             size: 0,
@@ -72,7 +76,7 @@ impl<const N: usize> Default for BlockLu<N> {
     }
 }
 
-impl<const N: usize> BlockLu<N> {
+impl<const N: usize, const P: usize> BlockLu<N, P> {
     /// Prepares for a matrix with these couplings $(i, j)$, each pair at least once in one order. Nothing is done when they are those of
     /// last time.
     pub fn analyse(&mut self, size: usize, pattern: &[(u32, u32)]) {
@@ -174,7 +178,7 @@ impl<const N: usize> BlockLu<N> {
             (&mut self.upper, self.column_rows.len()),
         ] {
             blocks.clear();
-            blocks.resize(count, [[0.0; N]; N]);
+            blocks.resize(count, [[0.0; P]; N]);
         }
         self.is_alone.clear();
         self.is_alone.resize(self.size, false);
@@ -182,7 +186,7 @@ impl<const N: usize> BlockLu<N> {
 
     /// The block at a place, to add to.
     #[inline(always)]
-    pub fn block_mut(&mut self, place: Place) -> &mut Block<N> {
+    pub fn block_mut(&mut self, place: Place) -> &mut Padded<N, P> {
         match place {
             Place::Diagonal(k) => &mut self.diagonal[k],
             Place::Lower(k) => &mut self.lower[k],
@@ -202,7 +206,7 @@ impl<const N: usize> BlockLu<N> {
 
     /// The same, for a caller that is compiled for the vector units already.
     #[inline(always)]
-    pub fn factor_here(&mut self) -> bool {
+    pub fn factor_here<S: Simd>(&mut self, simd: S) -> bool {
         for j in 0..self.size {
             let own = self.column_starts[j]..self.column_starts[j + 1];
             for entry in own.clone() {
@@ -214,22 +218,22 @@ impl<const N: usize> BlockLu<N> {
                     continue;
                 }
                 let (l, u) = (self.lower[place], self.upper[place]);
-                subtract_product(&mut self.diagonal[j], &l, &u);
+                subtract_product(simd, &mut self.diagonal[j], &l, &u);
                 for entry in place + 1..self.column_starts[k + 1] {
                     let target = self.places[self.column_rows[entry] as usize] as usize;
                     // Entries of column k come before those of column j.
                     let (before, after) = self.lower.split_at_mut(target);
-                    subtract_product(&mut after[0], &before[entry], &u);
+                    subtract_product(simd, &mut after[0], &before[entry], &u);
                     let (before, after) = self.upper.split_at_mut(target);
-                    subtract_product(&mut after[0], &l, &before[entry]);
+                    subtract_product(simd, &mut after[0], &l, &before[entry]);
                 }
             }
-            let Some(inverse) = inverse(&self.diagonal[j]) else { return false };
-            self.diagonal[j] = inverse;
+            let Some(inverse) = inverse(&trimmed(&self.diagonal[j])) else { return false };
+            let negative = padded(&inverse.map(|row| row.map(|x| -x)));
+            self.diagonal[j] = padded(&inverse);
             for entry in own {
-                let raw = self.lower[entry];
-                self.lower[entry] = [[0.0; N]; N];
-                add_product(&mut self.lower[entry], &raw, &inverse);
+                let raw = std::mem::replace(&mut self.lower[entry], [[0.0; P]; N]);
+                subtract_product(simd, &mut self.lower[entry], &raw, &negative);
             }
         }
         true
@@ -237,7 +241,7 @@ impl<const N: usize> BlockLu<N> {
 
     /// The sign of the determinant of the factored matrix, 1 or -1.
     pub fn determinant_sign(&self) -> f64 {
-        self.diagonal.iter().map(determinant_sign).product()
+        self.diagonal.iter().map(|block| determinant_sign(&trimmed(block))).product()
     }
 
     /// Replaces `x` by the solution of the factored system.
@@ -271,22 +275,53 @@ impl<const N: usize> BlockLu<N> {
 }
 
 /// The factorisation, compiled for the vector units of the machine.
-struct Factor<'a, const N: usize> {
-    lu: &'a mut BlockLu<N>,
+struct Factor<'a, const N: usize, const P: usize> {
+    lu: &'a mut BlockLu<N, P>,
 }
 
-impl<const N: usize> pulp::NullaryFnOnce for Factor<'_, N> {
+impl<const N: usize, const P: usize> WithSimd for Factor<'_, N, P> {
     type Output = bool;
 
     #[inline(always)]
-    fn call(self) -> bool {
-        self.lu.factor_here()
+    fn with_simd<S: Simd>(self, simd: S) -> bool {
+        self.lu.factor_here(simd)
     }
+}
+
+#[inline(always)]
+fn trimmed<const N: usize, const P: usize>(block: &Padded<N, P>) -> Block<N> {
+    std::array::from_fn(|i| std::array::from_fn(|j| block[i][j]))
+}
+
+#[inline(always)]
+fn padded<const N: usize, const P: usize>(block: &Block<N>) -> Padded<N, P> {
+    std::array::from_fn(|i| std::array::from_fn(|j| if j < N { block[i][j] } else { 0.0 }))
 }
 
 /// $C \leftarrow C - A B$.
 #[inline(always)]
-pub(crate) fn subtract_product<const N: usize>(c: &mut Block<N>, a: &Block<N>, b: &Block<N>) {
+fn subtract_product<S: Simd, const N: usize, const P: usize>(
+    simd: S,
+    c: &mut Padded<N, P>,
+    a: &Padded<N, P>,
+    b: &Padded<N, P>,
+) {
+    if P.is_multiple_of(S::F64_LANES) {
+        // A row is a vector, or some.
+        let per_row = P / S::F64_LANES;
+        let (c, _) = S::as_mut_simd_f64s(c.as_flattened_mut());
+        let (b, _) = S::as_simd_f64s(b.as_flattened());
+        for i in 0..N {
+            for part in 0..per_row {
+                let mut row = simd.mul_f64s(simd.splat_f64s(a[i][0]), b[part]);
+                for k in 1..N {
+                    row = simd.mul_add_e_f64s(simd.splat_f64s(a[i][k]), b[k * per_row + part], row);
+                }
+                c[i * per_row + part] = simd.sub_f64s(c[i * per_row + part], row);
+            }
+        }
+        return;
+    }
     for i in 0..N {
         let mut row = c[i];
         for k in 0..N {
@@ -301,7 +336,7 @@ pub(crate) fn subtract_product<const N: usize>(c: &mut Block<N>, a: &Block<N>, b
 
 /// $C \leftarrow C + A B$.
 #[inline(always)]
-pub(crate) fn add_product<const N: usize>(c: &mut Block<N>, a: &Block<N>, b: &Block<N>) {
+pub(crate) fn add_product<const N: usize, const P: usize>(c: &mut Padded<N, P>, a: &Block<N>, b: &Block<N>) {
     for i in 0..N {
         let mut row = c[i];
         for k in 0..N {
@@ -316,7 +351,7 @@ pub(crate) fn add_product<const N: usize>(c: &mut Block<N>, a: &Block<N>, b: &Bl
 
 /// $y \leftarrow y - A x$.
 #[inline(always)]
-fn subtract_applied<const N: usize>(y: &mut [f64; N], a: &Block<N>, x: &[f64; N]) {
+fn subtract_applied<const N: usize, const P: usize>(y: &mut [f64; N], a: &Padded<N, P>, x: &[f64; N]) {
     for i in 0..N {
         let mut sum = 0.0;
         for j in 0..N {
@@ -337,7 +372,7 @@ mod tests {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (state >> 11) as f64 / (1u64 << 53) as f64 * 2.0 - 1.0
         };
-        let mut lu = BlockLu::<3>::default();
+        let mut lu = BlockLu::<3, 3>::default();
         for size in [1usize, 2, 5, 20, 60] {
             let mut pattern = Vec::new();
             for i in 1..size as u32 {
@@ -378,7 +413,7 @@ mod tests {
 
     #[test]
     fn chains_have_no_fill() {
-        let mut lu = BlockLu::<6>::default();
+        let mut lu = BlockLu::<6, 8>::default();
         let pattern: Vec<(u32, u32)> = (1..300).map(|i| (i - 1, i)).collect();
         lu.analyse(300, &pattern);
         assert_eq!(lu.column_rows.len(), 299);

@@ -8,14 +8,14 @@
 //! whose pattern is the graph of the bodies. Joints are rows like others, with a law of their own: a chain of bodies keeps the
 //! pattern of a chain.
 
-use super::block_lu::{Block, BlockLu, Place};
+use super::block_lu::{Block, BlockLu, Padded, Place};
 use super::law::Law;
 use super::one_contact::{OneContact, determinant_sign, inverse};
 use super::space::{Small, Space, complete_diagonal};
 
-/// Bodies, contacts and joints of one island.
+/// Bodies of B coordinates, contacts with D rows, and joints of one island; blocks are factored with rows of length P, see [`Padded`].
 #[derive(Clone, Debug, Default)]
-pub(crate) struct BodySpace<const D: usize, const B: usize> {
+pub(crate) struct BodySpace<const D: usize, const B: usize, const P: usize> {
     laws: Vec<Law>,
     bias: Vec<[f64; D]>,
     /// Blocks of H: where those of each contact begin, their bodies, their rows.
@@ -29,13 +29,13 @@ pub(crate) struct BodySpace<const D: usize, const B: usize> {
     mass: Vec<Block<B>>,
     inverse_mass: Vec<Block<B>>,
     couplings: Vec<(u32, u32, Block<B>)>,
-    mass_lu: BlockLu<B>,
+    mass_lu: BlockLu<B, P>,
     force: Vec<[f64; B]>,
     free_velocity: Vec<[f64; B]>,
     velocity: Vec<[f64; B]>,
     /// For Newton's method.
     pattern: Vec<(u32, u32)>,
-    lu: BlockLu<B>,
+    lu: BlockLu<B, P>,
     places: Vec<Place>,
     coupling_places: Vec<Place>,
     is_analysed: bool,
@@ -46,7 +46,7 @@ pub(crate) struct BodySpace<const D: usize, const B: usize> {
     condensed: Vec<Small<D>>,
 }
 
-impl<const D: usize, const B: usize> BodySpace<D, B> {
+impl<const D: usize, const B: usize, const P: usize> BodySpace<D, B, P> {
     /// Starts anew with this number of bodies, all of no mass, and keeps the memory.
     pub fn clear(&mut self, body_count: usize) {
         self.laws.clear();
@@ -153,7 +153,7 @@ impl<const D: usize, const B: usize> BodySpace<D, B> {
         self.mass_lu.clear();
         for (body, mass) in self.mass.iter().enumerate() {
             let place = self.mass_lu.place(body, body);
-            *self.mass_lu.block_mut(place) = *mass;
+            add(self.mass_lu.block_mut(place), mass);
         }
         for (i, j, block) in &self.couplings {
             let place = self.mass_lu.place(*i as usize, *j as usize);
@@ -330,7 +330,14 @@ impl<const D: usize, const B: usize> BodySpace<D, B> {
 
     /// A step of Newton's method.
     #[inline(always)]
-    fn step_here(&mut self, a: &[Small<D>], b: &[Small<D>], f: &[[f64; D]], dr: &mut [[f64; D]]) -> bool {
+    fn step_here<S: pulp::Simd>(
+        &mut self,
+        simd: S,
+        a: &[Small<D>],
+        b: &[Small<D>],
+        f: &[[f64; D]],
+        dr: &mut [[f64; D]],
+    ) -> bool {
         self.eliminated.clear();
         for i in 0..self.laws.len() {
             let Some(inverse) = small_inverse(&b[i]) else { return false };
@@ -339,7 +346,7 @@ impl<const D: usize, const B: usize> BodySpace<D, B> {
             self.eliminated.push((c, inverse));
         }
         self.assemble();
-        self.lu.factor_here() && self.step_again_here(f, dr)
+        self.lu.factor_here(simd) && self.step_again_here(f, dr)
     }
 
     /// The same with the factors that are there.
@@ -374,7 +381,7 @@ impl<const D: usize, const B: usize> BodySpace<D, B> {
         self.lu.clear();
         for (body, mass) in self.mass.iter().enumerate() {
             let place = self.lu.place(body, body);
-            *self.lu.block_mut(place) = *mass;
+            add(self.lu.block_mut(place), mass);
         }
         for ((_, _, block), &place) in self.couplings.iter().zip(&self.coupling_places) {
             add(self.lu.block_mut(place), block);
@@ -417,7 +424,7 @@ impl<const D: usize, const B: usize> BodySpace<D, B> {
     }
 }
 
-impl<const D: usize, const B: usize> Space<D> for BodySpace<D, B> {
+impl<const D: usize, const B: usize, const P: usize> Space<D> for BodySpace<D, B, P> {
     fn laws(&self) -> &[Law] {
         &self.laws
     }
@@ -467,15 +474,15 @@ impl<const D: usize, const B: usize> Space<D> for BodySpace<D, B> {
 }
 
 /// A sweep, compiled for the vector units of the machine.
-struct Sweep<'a, const D: usize, const B: usize> {
-    space: &'a mut BodySpace<D, B>,
+struct Sweep<'a, const D: usize, const B: usize, const P: usize> {
+    space: &'a mut BodySpace<D, B, P>,
     r: &'a mut [[f64; D]],
     contacts: &'a [OneContact<D>],
     alphas: &'a mut [f64],
     is_reversed: bool,
 }
 
-impl<const D: usize, const B: usize> pulp::NullaryFnOnce for Sweep<'_, D, B> {
+impl<const D: usize, const B: usize, const P: usize> pulp::NullaryFnOnce for Sweep<'_, D, B, P> {
     type Output = f64;
 
     #[inline(always)]
@@ -485,13 +492,13 @@ impl<const D: usize, const B: usize> pulp::NullaryFnOnce for Sweep<'_, D, B> {
 }
 
 /// Rates, likewise.
-struct Rates<'a, const D: usize, const B: usize> {
-    space: &'a mut BodySpace<D, B>,
+struct Rates<'a, const D: usize, const B: usize, const P: usize> {
+    space: &'a mut BodySpace<D, B, P>,
     r: &'a [[f64; D]],
     u: &'a mut [[f64; D]],
 }
 
-impl<const D: usize, const B: usize> pulp::NullaryFnOnce for Rates<'_, D, B> {
+impl<const D: usize, const B: usize, const P: usize> pulp::NullaryFnOnce for Rates<'_, D, B, P> {
     type Output = ();
 
     #[inline(always)]
@@ -502,20 +509,20 @@ impl<const D: usize, const B: usize> pulp::NullaryFnOnce for Rates<'_, D, B> {
 }
 
 /// A step of Newton's method, likewise.
-struct Step<'a, const D: usize, const B: usize> {
-    space: &'a mut BodySpace<D, B>,
+struct Step<'a, const D: usize, const B: usize, const P: usize> {
+    space: &'a mut BodySpace<D, B, P>,
     a: &'a [Small<D>],
     b: &'a [Small<D>],
     f: &'a [[f64; D]],
     dr: &'a mut [[f64; D]],
 }
 
-impl<const D: usize, const B: usize> pulp::NullaryFnOnce for Step<'_, D, B> {
+impl<const D: usize, const B: usize, const P: usize> pulp::WithSimd for Step<'_, D, B, P> {
     type Output = bool;
 
     #[inline(always)]
-    fn call(self) -> bool {
-        self.space.step_here(self.a, self.b, self.f, self.dr)
+    fn with_simd<S: pulp::Simd>(self, simd: S) -> bool {
+        self.space.step_here(simd, self.a, self.b, self.f, self.dr)
     }
 }
 
@@ -543,8 +550,10 @@ fn add_rows<const D: usize, const B: usize>(v: &mut [f64; B], rows: &[[f64; B]; 
     }
 }
 
-fn add<const N: usize>(target: &mut Block<N>, block: &Block<N>) {
-    target.as_flattened_mut().iter_mut().zip(block.as_flattened()).for_each(|(target, x)| *target += x);
+fn add<const N: usize, const P: usize>(target: &mut Padded<N, P>, block: &Block<N>) {
+    for (target, row) in target.iter_mut().zip(block) {
+        target.iter_mut().zip(row).for_each(|(target, x)| *target += x);
+    }
 }
 
 /// The inverse of a matrix of one contact: by its cofactors where there are three rows.

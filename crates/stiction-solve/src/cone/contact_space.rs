@@ -18,7 +18,7 @@ pub(crate) struct ContactSpace<const D: usize> {
     blocks: Vec<Small<D>>,
     /// For Newton's method: couplings, factors, and where the blocks go.
     pattern: Vec<(u32, u32)>,
-    lu: BlockLu<D>,
+    lu: BlockLu<D, D>,
     places: Vec<Place>,
     is_analysed: bool,
     right_side: Vec<[f64; D]>,

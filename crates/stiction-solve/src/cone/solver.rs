@@ -42,9 +42,9 @@ const CONDENSED_LIMIT: usize = 100;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ConeSolver {
-    planar: Engine<2, 3>,
-    spatial: Engine<3, 6>,
-    torsional: Engine<4, 6>,
+    planar: Engine<2, 3, 4>,
+    spatial: Engine<3, 6, 8>,
+    torsional: Engine<4, 6, 8>,
     residual: GlobalResidual,
     solution: ConeSolution,
 }
@@ -118,20 +118,20 @@ struct Group {
 
 /// Space and unknowns of one island.
 #[derive(Clone, Debug, Default)]
-struct IslandSlot<const D: usize, const B: usize> {
+struct IslandSlot<const D: usize, const B: usize, const P: usize> {
     groups: Vec<u32>,
     bodies: Vec<u32>,
-    body_space: BodySpace<D, B>,
+    body_space: BodySpace<D, B, P>,
     contact_space: ContactSpace<D>,
     is_condensed: bool,
     island: Island<D>,
 }
 
-/// All islands of problems whose contacts have up to D rows, and bodies of B coordinates.
+/// All islands of problems whose contacts have up to D rows, and bodies of B coordinates, in matrices with rows of P numbers for each.
 #[derive(Clone, Debug, Default)]
-struct Engine<const D: usize, const B: usize> {
+struct Engine<const D: usize, const B: usize, const P: usize> {
     groups: Vec<Group>,
-    slots: Vec<IslandSlot<D, B>>,
+    slots: Vec<IslandSlot<D, B, P>>,
     island_count: usize,
     /// Union-find over bodies, or over contacts.
     parents: Vec<u32>,
@@ -147,7 +147,7 @@ struct Engine<const D: usize, const B: usize> {
 
 const NONE: u32 = u32::MAX;
 
-impl<const D: usize, const B: usize> Engine<D, B> {
+impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
     fn find(parents: &mut [u32], mut node: u32) -> u32 {
         while parents[node as usize] != node {
             parents[node as usize] = parents[parents[node as usize] as usize];
