@@ -31,19 +31,26 @@ impl Assembly {
 
     /// Adds a body with its free motion: random in every coordinate, up to the kick, plus gravity.
     pub fn push_body(&mut self, mass: f64, inertia: [[f64; 3]; 3], kick: f64, random: &mut Generator) {
+        let mut velocity = [0.0; 6];
+        let used: &[usize] = if self.is_planar { &[0, 2, 4] } else { &[0, 1, 2, 3, 4, 5] };
+        used.iter().for_each(|&k| velocity[k] = random.uniform(-kick, kick));
+        velocity[2] -= GRAVITY * STEP;
+        self.push_moving_body(mass, inertia, velocity);
+    }
+
+    /// Adds a body with this free motion.
+    pub fn push_moving_body(&mut self, mass: f64, inertia: [[f64; 3]; 3], velocity: [f64; 6]) {
         let ContactProblem { inertia: masses, free_motion, .. } = &mut self.problem;
         if self.is_planar {
             masses.push_scalar(mass);
             masses.push_scalar(mass);
             masses.push_scalar(inertia[1][1]);
+            free_motion.extend([velocity[0], velocity[2], velocity[4]]);
         } else {
             (0..3).for_each(|_| masses.push_scalar(mass));
             masses.push_block(3, inertia.as_flattened());
+            free_motion.extend(velocity);
         }
-        let upwards = free_motion.len() + if self.is_planar { 1 } else { 2 };
-        let count = if self.is_planar { 3 } else { 6 };
-        free_motion.extend((0..count).map(|_| random.uniform(-kick, kick)));
-        free_motion[upwards] -= GRAVITY * STEP;
     }
 
     pub fn push_contact(&mut self, touch: &Touch) {
@@ -101,7 +108,8 @@ pub(super) fn box_inertia(mass: f64, half_extents: [f64; 3]) -> [[f64; 3]; 3] {
 
 /// The normal and two tangents, the first of them in the plane of x and z where the normal is.
 pub(super) fn frame(normal: [f64; 3]) -> [[f64; 3]; 3] {
-    let first = unit(cross([0.0, 1.0, 0.0], normal));
+    let other = if normal[1].abs() < 0.9 { [0.0, 1.0, 0.0] } else { [1.0, 0.0, 0.0] };
+    let first = unit(cross(other, normal));
     [normal, first, cross(normal, first)]
 }
 

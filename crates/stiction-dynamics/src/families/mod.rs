@@ -6,6 +6,7 @@
 //! | [`Tower`] | forces that are far from unique, ties in every ratio test; with a heavy top, mass ratios |
 //! | [`Wall`] | the same, with many contacts |
 //! | [`Arch`] | forces that must go all the way around |
+//! | [`Pile`] | contacts that stick here and slide there, far from any order; tight ones, smoothed solutions that turn back |
 //! | [`Wedge`] | forces that balance each other, without bound, and more than one motion |
 //! | [`Chain`] | many joints, each of which depends on all others; with masses far apart, ill-conditioned ones |
 //!
@@ -30,6 +31,7 @@ mod arch;
 mod bodies;
 mod chain;
 mod generator;
+mod pile;
 mod random;
 mod tower;
 mod wall;
@@ -38,6 +40,7 @@ mod wedge;
 pub use arch::Arch;
 pub use chain::Chain;
 pub use generator::Generator;
+pub use pile::Pile;
 pub use random::{BodyKind, RandomContacts};
 pub use tower::Tower;
 pub use wall::Wall;

@@ -1,7 +1,7 @@
 //! The exact cone on families of contact problems, cold and warm.
 
 use serde::Serialize;
-use stiction_dynamics::families::{Arch, Chain, Generator, RandomContacts, Tower, Wall, Wedge};
+use stiction_dynamics::families::{Arch, Chain, Generator, Pile, RandomContacts, Tower, Wall, Wedge};
 use stiction_dynamics::{ContactError, ContactProblem, ContactSolution, ExactCone, ExactConeSettings};
 
 use super::timing::best_time;
@@ -62,6 +62,14 @@ fn cases() -> Vec<Case> {
     for blocks in [4, 30] {
         let family = Wedge { blocks, ..Default::default() };
         push(format!("wedge {blocks}"), 10, Box::new(move |seed| family.problem(seed)));
+    }
+    for (spheres, tilt, is_tight) in
+        [(100, 0.3, false), (200, 0.3, false), (200, 0.0, false), (100, 0.3, true), (200, 0.3, true)]
+    {
+        let family = Pile { spheres, tilt, is_tight };
+        let name = if is_tight { "tight pile" } else { "pile" };
+        let state = if tilt > 0.0 { "tilted" } else { "settled" };
+        push(format!("{name} {spheres} {state}"), 10, Box::new(move |seed| family.problem(seed)));
     }
     for links in [10, 30, 100, 300] {
         let family = Chain { links, is_lying: true, ..Default::default() };
