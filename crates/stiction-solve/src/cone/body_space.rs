@@ -437,6 +437,10 @@ impl<const D: usize, const B: usize, const P: usize> Space<D> for BodySpace<D, B
         pulp::Arch::new().dispatch(Rates { space: self, r, u });
     }
 
+    fn coordinate_count(&self) -> Option<usize> {
+        Some(B * self.mass.len())
+    }
+
     fn can_sweep(&self) -> bool {
         self.couplings.is_empty()
     }

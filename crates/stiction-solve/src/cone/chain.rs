@@ -2,8 +2,8 @@
 //!
 //! 1. One contact: its closed form.
 //! 2. Gauss-Seidel, and on with it while that promises to be cheaper than Newton's method.
-//! 3. Newton's method with $\rho_i = 1 / W_{ii}$.
-//! 4. The path of smoothed equations.
+//! 3. On piles, the rest of the path of smoothed equations.
+//! 4. Newton's method with $\rho_i = 1 / W_{ii}$; the whole path of smoothed equations.
 //! 5. Interior points, in two kinds, and Newton's method from there.
 //! 6. Newton's method with other $\rho$; proximal points; Gauss-Seidel to its limit.
 //!
@@ -13,7 +13,7 @@ use super::gauss_seidel;
 use super::interior_point::{self, Shift};
 use super::island::Island;
 use super::newton::{self, NewtonRun};
-use super::path::{self, PathRun};
+use super::path::{self, FirstWidth, PathRun};
 use super::proximal;
 use super::settings::{ConeMethod, ConeSettings, ConeStage};
 use super::space::Space;
@@ -27,6 +27,9 @@ const POLISH_EPSILON: f64 = 1e-7;
 
 /// Factors on $1 / W_{ii}$ and first $\varepsilon$ with which that is tried.
 const POLISH_SCALES: [(f64, f64); 4] = [(1.0, POLISH_EPSILON), (1.0, 1e-3), (10.0, 1e-2), (100.0, 1e-2)];
+
+/// Part of the tolerance up to which a residual is usually good enough for the errors that judge; where it is not, there will be a smaller target.
+const ENOUGH: f64 = 0.9;
 
 /// A residual up to this multiple of the target is nearly there.
 const NEAR: f64 = 1e3;
@@ -56,13 +59,28 @@ const RESTARTS: [(usize, f64); 2] = [(20, 1e-4), (150, 1e-3)];
 
 /// Runs along the path of smoothed equations, each with a factor on $1 / W_{ii}$: loosely at first, then closely. Another factor is another path.
 const PATHS: [(f64, PathRun); 6] = [
-    (3.0, PathRun { close: 0.05, loose: 0.1, limit: 100 }),
-    (3.0, PathRun { close: 0.02, loose: 0.2, limit: 200 }),
-    (0.3, PathRun { close: 0.05, loose: 0.1, limit: 150 }),
-    (10.0, PathRun { close: 0.05, loose: 0.1, limit: 150 }),
-    (1.0, PathRun { close: 0.02, loose: 0.2, limit: 200 }),
-    (10.0, PathRun { close: 0.005, loose: 0.1, limit: 400 }),
+    (3.0, whole_path(0.05, 0.1, 100)),
+    (3.0, whole_path(0.02, 0.2, 200)),
+    (0.3, whole_path(0.05, 0.1, 150)),
+    (10.0, whole_path(0.05, 0.1, 150)),
+    (1.0, whole_path(0.02, 0.2, 200)),
+    (10.0, whole_path(0.005, 0.1, 400)),
 ];
+
+const fn whole_path(close: f64, loose: f64, limit: usize) -> PathRun {
+    PathRun { first_width: FirstWidth::Speed, close, loose, growth: 2.0, limit }
+}
+
+/// A run along the rest of a path, from where sweeps have come to, with long steps; factors on $1 / W_{ii}$ and sweeps from which that is tried, the first after those that
+/// were made already.
+const SHORT_PATH: PathRun =
+    PathRun { first_width: FirstWidth::Residual(10.0), close: 0.2, loose: 0.2, growth: 4.0, limit: 100 };
+const SHORT_PATHS: [(f64, usize); 4] = [(3.0, 0), (6.0, 0), (3.0, 100), (6.0, 300)];
+
+/// Rows of contacts for each coordinate of the bodies up to which an island is a pile, and contacts from which on. Its forces are nearly unique then, and much of it slides:
+/// Newton's method usually fails on it. Stacks and walls have many more rows.
+const PILE_ROWS: f64 = 1.3;
+const PILE_CONTACTS: usize = 150;
 
 /// A residual up to this, relative to the free rates, where a path ended, is left to Newton's method.
 const PATH_END: f64 = 1e-4;
@@ -114,27 +132,27 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         if self.space.can_sweep() && self.sweep_while_it_pays(target, is_warm) {
             return true;
         }
-        if self.newton(target, 1.0, FIRST_EPSILON, FEW_SHORT_STEPS) {
-            return true;
-        }
-        for (factor, mut run) in PATHS {
-            run.limit = run.limit.min(self.settings.path_limit);
-            if run.limit == 0 {
-                break;
-            }
-            self.island.restore(self.space);
-            self.set_scales(factor);
-            let steps = path::run(self.space, self.island, target, &run);
-            if self.log(ConeMethod::Path, steps, target) {
-                return true;
-            }
-            if self.island.best_residual <= PATH_END * self.scale {
-                self.island.restore(self.space);
-                self.set_scales(1.0);
-                if self.newton_once(target, POLISH_EPSILON, FEW_SHORT_STEPS) {
+        if !is_warm && self.is_pile() {
+            for (factor, sweeps) in SHORT_PATHS {
+                if sweeps > 0 && self.space.can_sweep() {
+                    self.sweep_backwards(sweeps);
+                } else {
+                    self.island.restore(self.space);
+                }
+                if self.follow_path(target, factor, SHORT_PATH) {
                     return true;
                 }
             }
+        }
+        if self.newton(target, 1.0, FIRST_EPSILON, FEW_SHORT_STEPS) {
+            return true;
+        }
+        if self.follow_paths(target) {
+            return true;
+        }
+        // The target is less than what is asked for. What lies between is worth a judgement before the long way.
+        if self.is_enough() {
+            return true;
         }
         for (shift, is_cold) in INTERIOR_RUNS {
             self.island.restore(self.space);
@@ -167,17 +185,65 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
             || self.newton(target, 1.0, FIRST_EPSILON, MANY_SHORT_STEPS)
     }
 
+    /// Whether the best point is likely to be good enough, though it may miss the target.
+    fn is_enough(&self) -> bool {
+        let tolerance = self.settings.tolerance.min(self.settings.unscaled_tolerance);
+        self.island.best_residual <= ENOUGH * tolerance * self.scale
+    }
+
+    /// Whether the island has about as many rows as coordinates, and many of both.
+    fn is_pile(&self) -> bool {
+        let count = self.space.laws().len();
+        let rows = (count * D) as f64;
+        count >= PILE_CONTACTS && self.space.coordinate_count().is_some_and(|n| rows <= PILE_ROWS * n as f64)
+    }
+
+    /// Runs along whole paths from the best point.
+    fn follow_paths(&mut self, target: f64) -> bool {
+        PATHS.iter().any(|&(factor, run)| {
+            self.island.restore(self.space);
+            self.follow_path(target, factor, run)
+        })
+    }
+
+    /// Runs along a path from the point that stands in the island, with Newton's method where it ends near.
+    fn follow_path(&mut self, target: f64, factor: f64, mut run: PathRun) -> bool {
+        if self.is_enough() {
+            return true;
+        }
+        run.limit = run.limit.min(self.settings.path_limit);
+        if run.limit == 0 {
+            return false;
+        }
+        self.set_scales(factor);
+        let steps = path::run(self.space, self.island, target, &run);
+        if self.log(ConeMethod::Path, steps, target) {
+            return true;
+        }
+        if self.island.best_residual > PATH_END * self.scale {
+            return false;
+        }
+        self.island.restore(self.space);
+        self.set_scales(1.0);
+        self.newton_once(target, POLISH_EPSILON, FEW_SHORT_STEPS)
+    }
+
     /// Newton's method from another point: that of some sweeps in the opposite order.
     fn restart(&mut self, target: f64, sweeps: usize, epsilon: f64) -> bool {
+        self.sweep_backwards(sweeps);
+        self.log(ConeMethod::GaussSeidel, sweeps, target);
+        self.set_scales(1.0);
+        self.newton_with(target, epsilon, MANY_SHORT_STEPS)
+    }
+
+    /// Sweeps from zero in the opposite order.
+    fn sweep_backwards(&mut self, sweeps: usize) {
         let Island { r, contacts, alphas, .. } = &mut *self.island;
         r.fill([0.0; D]);
         for number in 0..sweeps {
             self.space.sweep(r, contacts, alphas, number == 0, true);
         }
         self.island.measure(self.space);
-        self.log(ConeMethod::GaussSeidel, sweeps, target);
-        self.set_scales(1.0);
-        self.newton_with(target, epsilon, MANY_SHORT_STEPS)
     }
 
     fn sweep_while_it_pays(&mut self, target: f64, is_warm: bool) -> bool {
@@ -223,6 +289,9 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
             return true;
         }
         POLISH_SCALES.iter().any(|&(factor, epsilon)| {
+            if self.is_enough() {
+                return true;
+            }
             self.island.restore(self.space);
             self.set_scales(factor);
             self.newton_once(target, epsilon, MANY_SHORT_STEPS)

@@ -141,6 +141,10 @@ impl<const D: usize> Space<D> for ContactSpace<D> {
         }
     }
 
+    fn coordinate_count(&self) -> Option<usize> {
+        None
+    }
+
     fn can_sweep(&self) -> bool {
         true
     }

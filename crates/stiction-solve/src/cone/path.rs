@@ -24,23 +24,25 @@ use super::island::{Island, residual_of};
 use super::law::{Law, LawKind, tangent_norm};
 use super::space::{Small, Space};
 
-/// First $w$ over the mean of the free rates, and the multiple of it with which the path has gone astray.
-const FIRST_WIDTH: f64 = 1.0;
+/// The multiple of the mean of the free rates at which $w$ has gone astray.
 const ASTRAY: f64 = 1e3;
 
-/// Growth of the first $w$ where Newton's method does not come to the path.
+/// Growth of the first $w$ where Newton's method does not come to the path, or no step along it is found; how often the latter.
 const WIDENING: f64 = 3.0;
+const NEW_BEGINNINGS: usize = 5;
 
 /// Added to $B$, so that its inverse does not cost too many digits of the matrix. Too small: steps of rounding noise, and the path ends at about the root of this. Too
 /// large: steps across the path are short of it.
 const EPSILON: f64 = 1e-7;
 
+/// Residual as for [`PathRun::close`] up to which the first point has to come near the path: the first direction is found there.
+const BEGINNING: f64 = 0.05;
+
 /// First length of a step along the path, and its least one.
 const FIRST_STRIDE: f64 = 1.0;
 const LEAST_STRIDE: f64 = 1e-6;
 
-/// Growth of the length after a step that was good at once, and its reduction after a return to the last point near the path.
-const GROWTH: f64 = 2.0;
+/// Reduction of the length after a return to the last point near the path.
 const REDUCTION: f64 = 0.2;
 
 /// Halvings of the length before a step goes across the path only, and the shortest part of such a step.
@@ -53,13 +55,25 @@ const DESCENT: f64 = 1e-4;
 /// Largest change of $\ln w$ in a step.
 const LARGEST_FALL: f64 = 5.0;
 
+/// Where the path begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum FirstWidth {
+    /// $w$ is the mean of the free rates: there is one solution, and the whole path is ahead.
+    Speed,
+    /// $w$ is this multiple of the mean residual of the point, if that is less. What sweeps have solved already is not gone through again, but the path may be another one.
+    Residual(f64),
+}
+
 /// How closely a run follows the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PathRun {
+    pub first_width: FirstWidth,
     /// Residual over $w$ and the root of the number of contacts up to which a point is near the path, so that a step along it may be made.
     pub close: f64,
     /// The same for the point to which a step along the path leads.
     pub loose: f64,
+    /// Growth of the length of steps along the path after one that was good at once.
+    pub growth: f64,
     /// Factorisations.
     pub limit: usize,
 }
@@ -185,17 +199,25 @@ pub(crate) fn run<const D: usize>(
     if speed == 0.0 || !speed.is_finite() {
         return 0;
     }
-    let mut width = FIRST_WIDTH * speed;
     let mut residual = island.measure(space);
+    let mut width = match settings.first_width {
+        FirstWidth::Speed => speed,
+        FirstWidth::Residual(factor) => speed.min(factor * residual / root),
+    };
     let mut merit = smoothed_residual(space, &island.r, &island.u, &island.run_rho, width);
     // The direction of the path, of length one in the metric of the path; none before the first point near it.
     island.direction.fill([0.0; D]);
     let mut direction_width = 0.0;
-    let mut is_begun = false;
+    let (mut is_begun, mut new_beginnings) = (false, 0);
     let mut stride = FIRST_STRIDE;
     let mut near_width = width;
     let mut steps = 0;
-    while residual > target && steps < settings.limit && width < ASTRAY * speed && stride > LEAST_STRIDE {
+    while residual > target
+        && steps < settings.limit
+        && width < ASTRAY * speed
+        && stride > LEAST_STRIDE
+        && new_beginnings <= NEW_BEGINNINGS
+    {
         island.a.clear();
         island.b.clear();
         for i in 0..count {
@@ -214,7 +236,8 @@ pub(crate) fn run<const D: usize>(
         }
         // Near the path: a new direction, that of (x, 1) or against it, and a point to come back to.
         let unit = |i: usize| 1.0 / (island.run_rho[i] * width * root);
-        let is_near = merit <= settings.close * width * root;
+        let close = if is_begun { settings.close } else { settings.close.min(BEGINNING) };
+        let is_near = merit <= close * width * root;
         if is_near {
             let mut square = 1.0;
             for i in 0..count {
@@ -275,15 +298,20 @@ pub(crate) fn run<const D: usize>(
             residual = residual_of(space, &island.r, &island.u, &island.rho);
             island.keep(residual);
             if is_near {
-                stride = if tries == 1 { GROWTH * stride } else { advance.max(0.1 * stride) };
+                stride = if tries == 1 { settings.growth * stride } else { advance.max(0.1 * stride) };
             }
         } else {
-            if is_begun {
+            if is_begun && !is_near {
                 island.r.copy_from_slice(&island.centre);
                 space.rates(&island.r, &mut island.u);
                 width = near_width;
                 stride *= REDUCTION;
             } else {
+                // Nor does a shorter step lead on from a point near the path: begin again where it is wider.
+                if is_begun {
+                    new_beginnings += 1;
+                    (is_begun, stride) = (false, FIRST_STRIDE);
+                }
                 width *= WIDENING;
             }
             merit = smoothed_residual(space, &island.r, &island.u, &island.run_rho, width);

@@ -20,6 +20,9 @@ pub(crate) trait Space<const D: usize> {
     /// Writes $u = W r + q$, computed anew from $r$.
     fn rates(&mut self, r: &[[f64; D]], u: &mut [[f64; D]]);
 
+    /// Coordinates of the bodies, where they are known.
+    fn coordinate_count(&self) -> Option<usize>;
+
     /// Whether there is a cheap sweep.
     fn can_sweep(&self) -> bool;
 
