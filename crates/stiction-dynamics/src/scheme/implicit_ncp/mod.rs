@@ -63,6 +63,9 @@ const TOUCHING: f64 = 1e-9;
 /// A contact violated by more than this at the end, although it took no part, joins, in metres: rounding.
 const VIOLATED: f64 = 1e-13;
 
+/// Rounding of a gap, relative to the largest coordinate.
+const POSITION_ROUNDING: f64 = 2.0 * f64::EPSILON;
+
 /// Most contacts that join one after another in a step.
 const GROWTH_LIMIT: usize = 50;
 
@@ -75,7 +78,6 @@ pub struct ImplicitNcp {
     projection: JointProjection,
     /// Impulses of the last step over its length, sorted by contact: normal, and friction along the system's tangents, with the contact itself.
     memory: Vec<(ContactId, f64, [f64; 3], Contact)>,
-    element_memory: Vec<(u32, [f64; 3])>,
     joint_memory: Vec<f64>,
     /// The last run of Newton's method.
     report: NewtonReport,
@@ -102,7 +104,6 @@ impl ImplicitNcp {
             newton: SemismoothNewton::default(),
             projection: JointProjection::default(),
             memory: Vec::new(),
-            element_memory: Vec::new(),
             joint_memory: Vec::new(),
             report: NewtonReport::default(),
             workspace: Workspace::default(),
@@ -360,7 +361,15 @@ impl ImplicitNcp {
             scale,
             workspace: &mut workspace,
         };
-        let newton = NewtonSettings { tolerance: self.settings.tolerance, step_limit: self.settings.iteration_limit };
+        // Gaps are differences of coordinates, and no better than their rounding.
+        let largest = state.q.iter().fold(1.0f64, |largest, q| largest.max(q.abs()));
+        let stiffest = blocks.iter().map(|block| block.rho[0].sqrt()).fold(0.0, f64::max);
+        let stiffest = joint_roots.iter().map(|root| 1.0 / root).fold(stiffest, f64::max);
+        let rounding = POSITION_ROUNDING * largest * stiffest / (h * scale);
+        let newton = NewtonSettings {
+            tolerance: self.settings.tolerance.max(rounding.min(self.settings.residual_tolerance)),
+            step_limit: self.settings.iteration_limit,
+        };
         let scales = ResidualScales { energy_root: scale, mass_roots: &mass_roots };
         let size = blocks.iter().map(Block::unknown_count).sum::<usize>();
         let mut iterations = 0;
@@ -492,7 +501,6 @@ impl ImplicitNcp {
             self.memory.push((contact.id, impulse.normal / h, tangent, contact.clone()));
         }
         self.memory.sort_by_key(|entry| entry.0);
-        self.element_memory.clear();
         self.joint_memory.clear();
         self.joint_memory.extend(out.solution.joints.iter().map(|c| c / h));
     }
