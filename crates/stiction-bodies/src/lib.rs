@@ -19,7 +19,7 @@ pub use body::{AppliedForce, Body, BodyKind, BodyShape, DryFriction, ForceAxes, 
 pub use error::BodyError;
 pub use glamx;
 pub use joint::{BodyJoint, CoordinateKind, JointDrive, JointFrame, JointKind, JointLimits, JointMotor};
-pub use material::{CombinationRule, Material, MaterialTable, Surface};
+pub use material::{CombinationRule, Grain, Material, MaterialTable, Surface, Torsion};
 pub use multibody::{Assembly, Multibody, MultibodyModel};
 pub use pose::Pose;
 pub use shape::{Dimension, MassProperties, PlacedShape, Shape, ShapeError};

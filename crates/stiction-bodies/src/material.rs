@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use glamx::DVec3;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stiction_dynamics::Restitution;
+use stiction_dynamics::{FrictionLaw, Restitution};
 
 /// How a coefficient of two materials follows from theirs, where the table of pairs has no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -32,13 +33,41 @@ impl CombinationRule {
     }
 }
 
+/// Whether friction against sliding and friction against drilling share one bound. \[TTP01\] §2
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Torsion {
+    /// They share it, as the points of a small patch do: an ellipsoid.
+    #[default]
+    Coupled,
+    /// Each has its own: an ellipse, and an interval.
+    Separate,
+}
+
+/// A direction that is fixed in the body of one of two materials: grain, grooves, brush marks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Grain {
+    /// Number of that material.
+    pub material: usize,
+    /// The direction, in axes of the body, of any length.
+    pub direction: DVec3,
+}
+
 /// What two surfaces do to each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Surface {
     /// Coefficient of friction.
     pub friction: f64,
     /// Radius of the friction against drilling about the normal, in metres: the largest moment is this times the largest friction. Zero: there is none.
     pub torsion_radius: f64,
+    /// Whether drilling and sliding share one bound.
+    pub torsion: Torsion,
+    /// Direction of the first tangent, in the plane of contact; left out, tangents follow from the normal.
+    pub grain: Option<Grain>,
+    /// Factors on the friction along the grain and across it; ones when left out.
+    pub friction_axes: Option<[f64; 2]>,
+    /// A polytope in place of the ellipsoid, with the coefficient of friction: along the two tangents and about the normal.
+    pub polytope: Option<FrictionLaw>,
     /// What impacts give back.
     pub restitution: Restitution,
 }
@@ -67,13 +96,19 @@ impl MaterialTable {
     /// What a pair of materials does to each other; none when neither the table nor a rule says it.
     pub fn surface(&self, first: usize, second: usize) -> Option<Surface> {
         let pair = (first.min(second), first.max(second));
-        let (a, b) = (self.materials[first].surface, self.materials[second].surface);
+        let (a, b) = (&self.materials[first].surface, &self.materials[second].surface);
         match self.pairs.get(&pair) {
-            Some(&surface) => Some(surface),
-            None if first == second => Some(a),
+            Some(surface) => Some(surface.clone()),
+            None if first == second => Some(a.clone()),
             // Shares of velocities and shares of impulses cannot be combined.
             None if a.restitution.law != b.restitution.law => None,
+            // Nor can friction sets of different kinds.
+            None if a.torsion != b.torsion && a.torsion_radius > 0.0 && b.torsion_radius > 0.0 => None,
             None => self.rule.map(|rule| Surface {
+                torsion: if a.torsion_radius > 0.0 { a.torsion } else { b.torsion },
+                grain: None,
+                friction_axes: None,
+                polytope: None,
                 friction: rule.combine(a.friction, b.friction),
                 torsion_radius: rule.combine(a.torsion_radius, b.torsion_radius),
                 restitution: Restitution {
@@ -121,6 +156,12 @@ mod tests {
         table.materials[0].surface.restitution = Restitution { normal: 1.0, tangential: 0.5, ..Default::default() };
         let combined = table.surface(0, 1).unwrap().restitution;
         assert_eq!(combined, Restitution { normal: 0.5, tangential: 0.25, ..Default::default() });
+        // Drilling with and without a bound of its own cannot be combined.
+        table.materials[0].surface.torsion_radius = 0.01;
+        table.materials[1].surface = Surface { torsion: Torsion::Separate, torsion_radius: 0.02, ..rough(0.8) };
+        assert_eq!(table.surface(0, 1), None);
+        table.materials[0].surface.torsion = Torsion::Separate;
+        assert_eq!(table.surface(0, 1).unwrap().torsion, Torsion::Separate);
         // Coefficients of different laws have different meanings.
         table.materials[0].surface.restitution.law = ImpactLaw::Poisson;
         assert_eq!(table.surface(0, 1), None);

@@ -31,7 +31,7 @@ pub struct RunArguments {
     /// A scene file, or the name of a built-in scene
     scene: String,
     /// Time-stepping scheme: stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point, moreau-midpoint,
-    /// moreau-midpoint:THETA, trapezoidal, trapezoidal:paper, event-driven
+    /// moreau-midpoint:THETA, trapezoidal, trapezoidal:paper, event-driven, implicit-ncp
     #[arg(long, value_name = "S")]
     scheme: Option<String>,
     /// Contact method: cone, pyramid, pyramid:K with K friction directions, planar-relay, phantom-inertia,
@@ -125,7 +125,7 @@ struct OptionOverride {
 /// A scheme as the command line names it, as path and value of an override of the scene.
 pub(crate) fn scheme_override(scheme: &str) -> Result<(String, String), Failure> {
     Ok(match scheme.split_once(':').unwrap_or((scheme, "")) {
-        (name @ ("stewart-trinkle" | "moreau-midpoint" | "trapezoidal" | "event-driven"), "") => {
+        (name @ ("stewart-trinkle" | "moreau-midpoint" | "trapezoidal" | "event-driven" | "implicit-ncp"), "") => {
             (format!("scheme.{name}"), "{}".to_owned())
         }
         ("trapezoidal", "paper") => ("scheme.trapezoidal.paper".to_owned(), "true".to_owned()),
@@ -135,7 +135,7 @@ pub(crate) fn scheme_override(scheme: &str) -> Result<(String, String), Failure>
         }
         _ => {
             let known = "stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point, moreau-midpoint, \
-                             moreau-midpoint:THETA, trapezoidal, trapezoidal:paper, event-driven";
+                             moreau-midpoint:THETA, trapezoidal, trapezoidal:paper, event-driven, implicit-ncp";
             return Err(Failure::new(BAD_INPUT, format!("--scheme {scheme}: there is only {known}")));
         }
     })

@@ -19,7 +19,7 @@ macro_rules! builtin {
     };
 }
 
-const ALL: [BuiltinScene; 27] = [
+const ALL: [BuiltinScene; 28] = [
     builtin!("rod", "The falling, spinning rod of Stewart and Trinkle (1996)"),
     builtin!("sliding-block", "A block that slides to a stop, against the exact distance"),
     builtin!("incline", "A block that must not creep, at 99 % of the friction limit"),
@@ -46,6 +46,10 @@ const ALL: [BuiltinScene; 27] = [
     builtin!("rattleback", "A rattleback stops spinning, rattles, and spins the other way"),
     builtin!("tippe-top", "A spinning top turns upside down"),
     builtin!("sphere-spin", "A spinning ball stops by drilling friction, Trinkle, Tzitzouris and Pang (2001)"),
+    builtin!(
+        "sphere-spin-misaligned",
+        "A spinning ball whose friction directions miss the true one, Trinkle, Tzitzouris and Pang (2001)"
+    ),
     builtin!(
         "sphere-valley",
         "A ball rolls, slides and drills between two spheres, Trinkle, Tzitzouris and Pang (2001)"

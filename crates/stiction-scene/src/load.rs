@@ -4,7 +4,7 @@ use std::path::Path;
 
 use stiction_bodies::Multibody;
 use stiction_dynamics::{
-    ContactSolver, EventDriven, LinearSystem, MechanicalSystem, MoreauMidpoint, Scheme, Simulation, State,
+    ContactSolver, EventDriven, ImplicitNcp, LinearSystem, MechanicalSystem, MoreauMidpoint, Scheme, Simulation, State,
     StewartTrinkle, TimeGrid, Trapezoidal,
 };
 use toml::de::{DeInteger, DeTable, DeValue};
@@ -164,6 +164,7 @@ impl Scene {
             SchemeSettings::MoreauMidpoint(settings) => Box::new(MoreauMidpoint::new(settings.clone(), solver)),
             SchemeSettings::Trapezoidal(settings) => Box::new(Trapezoidal::new(settings.clone(), solver)),
             SchemeSettings::EventDriven(settings) => Box::new(EventDriven::new(settings.clone(), solver)),
+            SchemeSettings::ImplicitNcp(settings) => Box::new(ImplicitNcp::new(settings.clone(), solver)),
         };
         let grid = TimeGrid { start: self.run.start, end: self.run.end, step: self.run.step };
         Ok(Simulation::new(system, scheme, state, grid))

@@ -9,9 +9,9 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use stiction_bodies::{CombinationRule, Dimension, ForceAxes};
+use stiction_bodies::{CombinationRule, Dimension, ForceAxes, Torsion};
 use stiction_dynamics::{
-    ContactMethod, EventDrivenSettings, ExactConeSettings, ImpactLaw, MoreauMidpointSettings, PyramidSettings,
+    ContactMethod, EventDrivenSettings, ExactConeSettings, ImpactLaw, ImplicitNcpSettings, MoreauMidpointSettings, PyramidSettings,
     StewartTrinkleSettings, TrapezoidalSettings,
 };
 
@@ -124,6 +124,19 @@ pub enum SchemeSettings {
     Trapezoidal(TrapezoidalSettings),
     /// Smooth phases to rounding, located events: the reference for systems with few of them.
     EventDriven(EventDrivenSettings),
+    /// Everything at the end of the step, as one nonlinear problem; impacts are inelastic. \[TTP01\]
+    ImplicitNcp(ImplicitNcpSettings),
+}
+
+impl SchemeSettings {
+    /// The name of the scheme, where its impacts give nothing back.
+    pub fn inelastic_name(&self) -> Option<&'static str> {
+        match self {
+            Self::StewartTrinkle(_) => Some("stewart-trinkle"),
+            Self::ImplicitNcp(_) => Some("implicit-ncp"),
+            Self::MoreauMidpoint(_) | Self::Trapezoidal(_) | Self::EventDriven(_) => None,
+        }
+    }
 }
 
 impl Default for SchemeSettings {
@@ -192,6 +205,13 @@ pub struct MaterialEntry {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0.0))]
     pub torsion_radius: f64,
+    /// Whether friction against drilling shares its bound with friction against sliding.
+    #[serde(default, skip_serializing_if = "is_coupled")]
+    pub torsion: Torsion,
+}
+
+fn is_coupled(torsion: &Torsion) -> bool {
+    *torsion == Torsion::Coupled
 }
 
 fn is_zero(value: &f64) -> bool {
@@ -223,6 +243,33 @@ pub struct PairEntry {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0.0))]
     pub torsion_radius: f64,
+    /// Whether friction against drilling shares its bound with friction against sliding.
+    #[serde(default, skip_serializing_if = "is_coupled")]
+    pub torsion: Torsion,
+    /// Direction of the first tangent, fixed in the body of one of the two materials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grain: Option<GrainEntry>,
+    /// Factors on the friction along the grain and across it, positive; they need a grain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 2))]
+    pub friction_axes: Option<Vec<f64>>,
+    /// Friction is a sum of these directions, with weights that are not negative and sum to the bound at most: along the two tangents, and about the normal in m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub friction_directions: Option<Vec<Vec<f64>>>,
+    /// Friction is bounded by these rows: each one times friction along the two tangents and about the normal is the bound at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub friction_half_spaces: Option<Vec<Vec<f64>>>,
+}
+
+/// A direction that is fixed in a body: grain, grooves, brush marks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct GrainEntry {
+    /// Which of the two materials it belongs to.
+    pub material: String,
+    /// The direction in axes of the body, of any length; its part in the plane of contact counts.
+    #[schemars(length(min = 3, max = 3))]
+    pub direction: Vec<f64>,
 }
 
 /// How a body moves.
@@ -777,6 +824,7 @@ impl Scene {
             }
         }
         elements(document.get_mut("joint")).for_each(fold_tables);
+        elements(document.get_mut("pair")).for_each(fold_tables);
         document.to_string()
     }
 

@@ -286,10 +286,10 @@ fn drilling_ends_when_its_friction_says() {
 }
 
 #[test]
-fn torsional_friction_needs_the_cone() {
-    let polygon = DRILLING_BALL.replace("scheme =", "method = { pyramid = {} }\nscheme =");
+fn torsional_friction_needs_a_method_that_treats_it() {
+    let polygon = DRILLING_BALL.replace("scheme =", "method = { phantom-inertia = {} }\nscheme =");
     let error = parse(&polygon, "polygon.toml").unwrap_err().to_string();
-    assert!(error.contains("only the method `cone`"), "{error}");
+    assert!(error.contains("`phantom-inertia` treats Coulomb's circle only"), "{error}");
     let negative = DRILLING_BALL.replace("0.005", "-0.005");
     let error = parse(&negative, "negative.toml").unwrap_err().to_string();
     assert!(error.contains("radius of torsional friction"), "{error}");

@@ -7,11 +7,15 @@ use super::{Multibody, MultibodyModel};
 use crate::body::BodyShape;
 use crate::broad_phase::BroadPhase;
 use crate::collide::{self, Touch};
+use crate::material::Torsion;
 use crate::pose::Pose;
 use crate::shape::Dimension;
 
 /// A normal closer to the vertical than this (sine of the angle) takes its first tangent along x.
 const VERTICAL_SINE: f64 = 1e-9;
+
+/// A grain that is nearer to the normal than this (sine of the angle) has no direction in the plane of contact: there all directions are across it.
+const END_GRAIN: f64 = 1e-9;
 
 /// A shape of some body.
 #[derive(Clone, Debug)]
@@ -113,15 +117,37 @@ impl Multibody {
         contact.restitution = surface.restitution;
         let mu = surface.friction;
         if mu > 0.0 {
-            contact.friction = FrictionLaw::Coulomb { mu };
-            let directions = tangent_directions(self.model.dimension, touch.normal);
+            let mut directions = tangent_directions(self.model.dimension, touch.normal);
+            let mut axes = surface.friction_axes.unwrap_or([1.0; 2]);
+            if let Some(grain) = surface.grain {
+                let body = if grain.material == m { first.body } else { second.body };
+                let along = (poses[body].orientation * grain.direction).reject_from_normalized(touch.normal);
+                if along.length() > END_GRAIN * grain.direction.length() {
+                    directions[0] = along.normalize();
+                    directions[1] = directions[0].cross(touch.normal);
+                } else {
+                    axes = [axes[0].min(axes[1]); 2];
+                }
+            }
+            contact.friction = match (&surface.polytope, surface.torsion_radius, axes) {
+                (Some(law), ..) => law.clone(),
+                (None, 0.0, [1.0, 1.0]) => FrictionLaw::Coulomb { mu },
+                (None, 0.0, [along, across]) => FrictionLaw::Elliptic { mu, semi_axes: [along, across, 1.0] },
+                (None, radius, [along, across]) => {
+                    let semi_axes = [along, across, radius];
+                    match surface.torsion {
+                        Torsion::Coupled => FrictionLaw::Elliptic { mu, semi_axes },
+                        Torsion::Separate => FrictionLaw::EllipseAndTorsion { mu, semi_axes },
+                    }
+                }
+            };
             for (a, &direction) in directions[..tangent_count(self.model.dimension)].iter().enumerate() {
                 let mut tangent = Row::new();
                 contact.tangent_drift[a] = row(direction, &mut tangent);
                 contact.tangents.push(tangent);
             }
-            if surface.torsion_radius > 0.0 && self.model.dimension == Dimension::Space {
-                contact.friction = FrictionLaw::Elliptic { mu, semi_axes: [1.0, 1.0, surface.torsion_radius] };
+            let has_torsion = surface.torsion_radius > 0.0 || surface.polytope.is_some();
+            if has_torsion && self.model.dimension == Dimension::Space {
                 let mut torsion = Row::new();
                 let (a, b) = (first.body, second.body);
                 contact.tangent_drift[2] = self.add_rotation(a, &poses[a], touch.normal, 1.0, &mut torsion)

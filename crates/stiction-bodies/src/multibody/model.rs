@@ -125,8 +125,8 @@ impl MultibodyModel {
 
     fn check_materials(&self) -> Result<(), BodyError> {
         let table = &self.materials;
-        let single = table.materials.iter().map(|m| (format!("material `{}`", m.name), m.surface));
-        let pairs = table.pairs.iter().map(|(&(a, b), &surface)| {
+        let single = table.materials.iter().map(|m| (format!("material `{}`", m.name), &m.surface));
+        let pairs = table.pairs.iter().map(|(&(a, b), surface)| {
             (format!("materials `{}` and `{}`", table.materials[a].name, table.materials[b].name), surface)
         });
         for (what, surface) in single.chain(pairs) {

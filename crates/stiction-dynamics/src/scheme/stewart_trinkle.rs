@@ -46,11 +46,15 @@ pub struct StewartTrinkleSettings {
     pub position_tolerance: f64,
     /// Most linearisations of a fixed-point step; a step that does not converge is accepted and reported.
     pub linearization_limit: usize,
+    /// The rule of \[TTP01\] in place of the growing set: exactly those contacts take part whose gap at the start of the step is at most this, in metres, with rows from
+    /// there. Contacts that close within a step penetrate, and are pushed out in the next: it is here to show what that does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub activation_gap: Option<f64>,
 }
 
 impl Default for StewartTrinkleSettings {
     fn default() -> Self {
-        Self { version: Version::Linear, position_tolerance: 1e-11, linearization_limit: 30 }
+        Self { version: Version::Linear, position_tolerance: 1e-11, linearization_limit: 30, activation_gap: None }
     }
 }
 
@@ -99,6 +103,18 @@ impl StewartTrinkle {
     }
 }
 
+impl StewartTrinkle {
+    /// \[TTP01\]: the contacts that are near at the start of the step, at which the problem is linearised.
+    fn activate(&mut self, system: &dyn MechanicalSystem, state: &State, gap: f64) {
+        self.q_hat.copy_from_slice(&state.q);
+        self.v_hat.fill(0.0);
+        self.candidates.clear();
+        system.contacts(state.t, &state.q, gap, &mut self.candidates);
+        self.active.clear();
+        self.candidates.iter().for_each(|contact| insert(contact.id, &mut self.active));
+    }
+}
+
 impl Scheme for StewartTrinkle {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
         if !(h > 0.0 && h.is_finite()) {
@@ -128,8 +144,13 @@ impl Scheme for StewartTrinkle {
             self.projection.project(system, (t_new, q), h, &mut self.v_hat, &mut self.q_hat)?;
             self.candidates.clear();
             system.contacts(t_new, &self.q_hat, horizon, &mut self.candidates);
+            if let Some(gap) = self.settings.activation_gap {
+                self.activate(system, state, gap);
+            }
             let violated = self.candidates.iter().filter(|contact| contact.gap < 0.0);
-            violated.for_each(|contact| insert(contact.id, &mut self.active));
+            if self.settings.activation_gap.is_none() {
+                violated.for_each(|contact| insert(contact.id, &mut self.active));
+            }
             out.joints.clear();
             system.joints(t_new, &self.q_hat, &mut out.joints);
             out.problem.joints.clear();
@@ -174,6 +195,9 @@ impl Scheme for StewartTrinkle {
                 system.contacts(t_new, &self.q_new, 0.0, &mut self.at_end);
                 let (end, taken) = (&mut self.at_end, &out.contacts);
                 end.retain(|contact| contact.gap < 0.0 && !taken.iter().any(|other| other.id == contact.id));
+                if self.settings.activation_gap.is_some() {
+                    break;
+                }
                 self.at_end.iter().for_each(|contact| insert(contact.id, &mut self.active));
                 // It must be found at q̂ too, where it may still be some way off.
                 horizon = self.at_end.iter().fold(horizon, |far, contact| far.max(-2.0 * contact.gap));

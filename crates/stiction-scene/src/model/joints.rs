@@ -13,7 +13,7 @@ use super::Reader;
 use super::names::{plain_name, unique};
 use super::values::{from_zero_to_one, not_negative, positive};
 use crate::joint_entry::{AxisJointEntry, DistanceEntry, DriveEntry, FrameEntry, JointEntry, LimitsEntry, MotorEntry};
-use crate::scene::{Scene, SchemeSettings};
+use crate::scene::Scene;
 use crate::scene_error::{Fault, Place, quoted};
 
 /// Joints whose values and rates at the start are at most this, in metres, radians and their rates, are met. Too large: the first step
@@ -514,10 +514,11 @@ impl Reader<'_> {
             }
         }
         let restitution = from_zero_to_one(place.key("restitution"), "the restitution", entry.restitution)?;
-        if restitution > 0.0 && matches!(self.scene.scheme, SchemeSettings::StewartTrinkle(_)) {
-            let message = format!(
-                "`restitution` is {restitution:?}, but the impacts of the scheme `stewart-trinkle` are inelastic"
-            );
+        if restitution > 0.0
+            && let Some(scheme) = self.scene.scheme.inelastic_name()
+        {
+            let message =
+                format!("`restitution` is {restitution:?}, but the impacts of the scheme `{scheme}` are inelastic");
             let help = "choose a scheme with restitution, `[scheme.moreau-midpoint]`, or leave the key out";
             return Err(place.key("restitution").fault(message, help));
         }

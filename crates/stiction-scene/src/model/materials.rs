@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use stiction_bodies::{Dimension, Material, MaterialTable, Surface};
-use stiction_dynamics::{ContactMethod, ImpactLaw, Restitution};
+use stiction_bodies::glamx::DVec3;
+use stiction_bodies::{Dimension, Grain, Material, MaterialTable, Surface};
+use stiction_dynamics::{ContactMethod, FrictionLaw, ImpactLaw, Restitution};
 
 use super::Reader;
 use super::names::{two, unique};
 use super::values::{from_zero_to_one, not_negative};
-use crate::scene::SchemeSettings;
+use crate::scene::{PairEntry, SchemeSettings};
 use crate::scene_error::{Fault, Place, quoted};
 
 impl Reader<'_> {
@@ -27,7 +28,8 @@ impl Reader<'_> {
                 tangential: material.tangential_restitution,
             };
             let torsion_radius = self.torsion_radius(&place, material.torsion_radius)?;
-            let surface = Surface { friction: material.friction, torsion_radius, restitution };
+            let (friction, torsion) = (material.friction, material.torsion);
+            let surface = Surface { friction, torsion_radius, torsion, restitution, ..Default::default() };
             surfaces.push(checked_surface(&scene.scheme, &place, surface)?);
         }
         let mut pairs = BTreeMap::new();
@@ -39,8 +41,20 @@ impl Reader<'_> {
             let restitution =
                 Restitution { law: pair.impact_law, normal: pair.restitution, tangential: pair.tangential_restitution };
             let torsion_radius = self.torsion_radius(&place, pair.torsion_radius)?;
-            let surface = Surface { friction: pair.friction, torsion_radius, restitution };
+            let grain = self.grain(&place, pair, [first, second])?;
+            let friction_axes = self.friction_axes(&place, pair)?;
+            let surface = Surface {
+                friction: pair.friction,
+                torsion_radius,
+                torsion: pair.torsion,
+                grain,
+                friction_axes,
+                polytope: None,
+                restitution,
+            };
             let surface = checked_surface(&scene.scheme, &place, surface)?;
+            let polytope = self.polytope(&place, pair)?;
+            let surface = Surface { polytope, ..surface };
             if first == second {
                 let message = format!("the pair is `{}` twice", names[0]);
                 let help = "the `friction` of a material is its friction against itself; a pair has two different ones";
@@ -58,7 +72,103 @@ impl Reader<'_> {
 }
 
 impl Reader<'_> {
-    /// A radius of torsional friction, checked: only the exact cone has a place for it.
+    /// Refuses a friction set other than Coulomb's circle in the plane, and for the method that does not treat it.
+    fn check_set(&self, place: &Place, what: &str) -> Result<(), Fault> {
+        if self.scene.dimension != Some(Dimension::Space) {
+            let message = format!("{what} belongs to contacts in space, and this scene is in the plane");
+            return Err(place.fault(message, "leave the key out"));
+        }
+        if let ContactMethod::PhantomInertia(_) = self.scene.contact_method() {
+            let message = format!("the method `phantom-inertia` treats Coulomb's circle only, and not {what}");
+            return Err(place.fault(message, "choose `[method.cone]` or `[method.pyramid]`, or leave the key out"));
+        }
+        Ok(())
+    }
+
+    /// The grain of a pair, checked.
+    fn grain(&self, place: &Place, pair: &PairEntry, materials: [usize; 2]) -> Result<Option<Grain>, Fault> {
+        let Some(entry) = &pair.grain else { return Ok(None) };
+        let place = place.key("grain");
+        self.check_set(&place, "a grain")?;
+        let material = self.material(place.key("material"), &entry.material)?;
+        if !materials.contains(&material) {
+            let message = format!("the grain belongs to `{}`, which is none of the pair", entry.material);
+            return Err(place.key("material").fault(
+                message,
+                format!("name one of {}", quoted(&pair.materials.iter().map(String::as_str).collect::<Vec<_>>())),
+            ));
+        }
+        let direction = match entry.direction[..] {
+            [x, y, z] => DVec3::new(x, y, z),
+            _ => DVec3::ZERO,
+        };
+        if !(direction.length() > 0.0) {
+            let message = format!("the direction of the grain is {:?}", entry.direction);
+            let help = "give three numbers that are not all zero, such as [1.0, 0.0, 0.0]";
+            return Err(place.key("direction").fault(message, help));
+        }
+        Ok(Some(Grain { material, direction }))
+    }
+
+    /// The factors along the grain and across it, checked.
+    fn friction_axes(&self, place: &Place, pair: &PairEntry) -> Result<Option<[f64; 2]>, Fault> {
+        let Some(axes) = &pair.friction_axes else { return Ok(None) };
+        let place = place.key("friction-axes");
+        self.check_set(&place, "friction that depends on the direction")?;
+        if pair.grain.is_none() {
+            let message = "`friction-axes` need a direction that is fixed in one of the bodies";
+            let help = "add `grain = { material = \"...\", direction = [1.0, 0.0, 0.0] }`, in axes of the body";
+            return Err(place.fault(message, help));
+        }
+        match axes[..] {
+            [along, across] if along > 0.0 && across > 0.0 && along.is_finite() && across.is_finite() => {
+                Ok(Some([along, across]))
+            }
+            _ => {
+                let message = format!("`friction-axes` is {axes:?}");
+                Err(place.fault(message, "give two positive numbers: factors along the grain and across it"))
+            }
+        }
+    }
+
+    /// The polytope of a pair, checked.
+    fn polytope(&self, place: &Place, pair: &PairEntry) -> Result<Option<FrictionLaw>, Fault> {
+        let (key, rows) = match (&pair.friction_directions, &pair.friction_half_spaces) {
+            (None, None) => return Ok(None),
+            (Some(_), Some(_)) => {
+                let message = "a pair has both `friction-directions` and `friction-half-spaces`";
+                return Err(place.key("friction-half-spaces").fault(message, "leave one of them out"));
+            }
+            (Some(rows), None) => ("friction-directions", rows),
+            (None, Some(rows)) => ("friction-half-spaces", rows),
+        };
+        let place = place.key(key);
+        self.check_set(&place, "a polytope of friction")?;
+        if let ContactMethod::Cone(_) = self.scene.contact_method() {
+            let message = "the method `cone` treats round friction sets, and not polytopes";
+            return Err(place.fault(message, "choose `[method.pyramid]`, which takes them as they are"));
+        }
+        if pair.torsion_radius > 0.0 || pair.friction_axes.is_some() {
+            let message = format!("`{key}` say all about friction, beside its coefficient");
+            return Err(place.fault(message, "leave out `torsion-radius` and `friction-axes`"));
+        }
+        let mut vectors = Vec::new();
+        for (index, row) in rows.iter().enumerate() {
+            let [t, o, r] = row[..] else {
+                let message = format!("row {index} of `{key}` has {} numbers", row.len());
+                let help = "give three: along the two tangents, and about the normal in m";
+                return Err(place.index(index).fault(message, help));
+            };
+            vectors.push([t, o, r]);
+        }
+        let law = match key {
+            "friction-directions" => FrictionLaw::directions(pair.friction, &vectors),
+            _ => FrictionLaw::half_spaces(pair.friction, &vectors, 3),
+        };
+        law.map(Some).map_err(|error| place.fault(error.to_string(), "change the list"))
+    }
+
+    /// A radius of torsional friction, checked.
     fn torsion_radius(&self, place: &Place, radius: f64) -> Result<f64, Fault> {
         let place = place.key("torsion-radius");
         not_negative(place.clone(), "the radius of torsional friction", radius, "m")?;
@@ -66,10 +176,8 @@ impl Reader<'_> {
             let message = "there is no drilling friction in the plane";
             return Err(place.fault(message, "leave the key out, or give a `joint` its `friction`"));
         }
-        if radius > 0.0 && !matches!(self.scene.contact_method(), ContactMethod::Cone(_)) {
-            let message =
-                "torsional friction has an ellipsoid as its friction set, which only the method `cone` treats";
-            return Err(place.fault(message, "choose `[method.cone]`, or leave the key out"));
+        if radius > 0.0 {
+            self.check_set(&place, "torsional friction")?;
         }
         Ok(radius)
     }
@@ -94,9 +202,10 @@ pub(super) fn checked_surface(scheme: &SchemeSettings, place: &Place, surface: S
     }
     for (key, value) in [("restitution", normal), ("tangential-restitution", tangential)] {
         from_zero_to_one(place.key(key), &format!("the coefficient of {}", key.replace('-', " ")), value)?;
-        if value > 0.0 && matches!(scheme, SchemeSettings::StewartTrinkle(_)) {
-            let message =
-                format!("`{key}` is {value:?}, but the impacts of the scheme `stewart-trinkle` are inelastic");
+        if value > 0.0
+            && let Some(name) = scheme.inelastic_name()
+        {
+            let message = format!("`{key}` is {value:?}, but the impacts of the scheme `{name}` are inelastic");
             let help = "choose a scheme with restitution, `[scheme.moreau-midpoint]` or `[scheme.trapezoidal]`, or \
                         leave the key out";
             return Err(place.key(key).fault(message, help));

@@ -32,6 +32,9 @@ impl Reader<'_> {
                 let place = Place::top("scheme").key("stewart-trinkle");
                 let tolerance = settings.position_tolerance;
                 positive(place.key("position-tolerance"), "the position tolerance", tolerance, "m")?;
+                if let Some(gap) = settings.activation_gap {
+                    not_negative(place.key("activation-gap"), "the gap of activation", gap, "m")?;
+                }
                 if settings.linearization_limit == 0 {
                     let message = "the limit of linearisations is 0";
                     return Err(place.key("linearization-limit").fault(message, "give at least 1"));
@@ -41,6 +44,17 @@ impl Reader<'_> {
                 let place = Place::top("scheme").key("moreau-midpoint");
                 from_zero_to_one(place.key("theta"), "`theta`", settings.theta)?;
                 not_negative(place.key("gap-tolerance"), "the gap tolerance", settings.gap_tolerance, "m")?;
+            }
+            SchemeSettings::ImplicitNcp(settings) => {
+                let place = Place::top("scheme").key("implicit-ncp");
+                if let Some((key, value)) = settings.first_unusable() {
+                    let message = format!("`{key}` is {value:?}");
+                    return Err(place.key(key).fault(message, "give a positive number, such as 1e-12"));
+                }
+                if settings.iteration_limit == 0 {
+                    let message = "the limit of iterations is 0";
+                    return Err(place.key("iteration-limit").fault(message, "give at least 1"));
+                }
             }
             SchemeSettings::Trapezoidal(settings) => {
                 let place = Place::top("scheme").key("trapezoidal");

@@ -63,6 +63,12 @@ const TOUCHING: f64 = 1e-9;
 /// A contact violated by more than this at the end, although it took no part, joins, in metres: rounding.
 const VIOLATED: f64 = 1e-13;
 
+/// Rounding of a gap, relative to the largest coordinate.
+const POSITION_ROUNDING: f64 = 2.0 * f64::EPSILON;
+
+/// A residual up to so many times the rounding of the gaps is solved: in short steps of slow systems that is above the tolerance.
+const ACCEPTED_ROUNDING: f64 = 20.0;
+
 /// Most contacts that join one after another in a step.
 const GROWTH_LIMIT: usize = 50;
 
@@ -75,7 +81,6 @@ pub struct ImplicitNcp {
     projection: JointProjection,
     /// Impulses of the last step over its length, sorted by contact: normal, and friction along the system's tangents, with the contact itself.
     memory: Vec<(ContactId, f64, [f64; 3], Contact)>,
-    element_memory: Vec<(u32, [f64; 3])>,
     joint_memory: Vec<f64>,
     /// The last run of Newton's method.
     report: NewtonReport,
@@ -102,7 +107,6 @@ impl ImplicitNcp {
             newton: SemismoothNewton::default(),
             projection: JointProjection::default(),
             memory: Vec::new(),
-            element_memory: Vec::new(),
             joint_memory: Vec::new(),
             report: NewtonReport::default(),
             workspace: Workspace::default(),
@@ -360,7 +364,15 @@ impl ImplicitNcp {
             scale,
             workspace: &mut workspace,
         };
-        let newton = NewtonSettings { tolerance: self.settings.tolerance, step_limit: self.settings.iteration_limit };
+        // Gaps are differences of coordinates, and no better than their rounding.
+        let largest = state.q.iter().fold(1.0f64, |largest, q| largest.max(q.abs()));
+        let stiffest = blocks.iter().map(|block| block.rho[0].sqrt()).fold(0.0, f64::max);
+        let stiffest = joint_roots.iter().map(|root| 1.0 / root).fold(stiffest, f64::max);
+        let rounding = POSITION_ROUNDING * largest * stiffest / (h * scale);
+        let newton = NewtonSettings {
+            tolerance: self.settings.tolerance.max(rounding),
+            step_limit: self.settings.iteration_limit,
+        };
         let scales = ResidualScales { energy_root: scale, mass_roots: &mass_roots };
         let size = blocks.iter().map(Block::unknown_count).sum::<usize>();
         let mut iterations = 0;
@@ -396,7 +408,7 @@ impl ImplicitNcp {
             if best.as_ref().is_none_or(|(residual, _)| self.report.residual < *residual) {
                 best = Some((self.report.residual, z.clone()));
             }
-            if self.report.residual <= self.settings.residual_tolerance {
+            if self.report.residual <= self.settings.residual_tolerance.max(rounding) {
                 break;
             }
             if attempt == 0 {
@@ -430,8 +442,9 @@ impl ImplicitNcp {
             solution.joints.extend(joint_roots.iter().enumerate().map(|(j, root)| z[first + j] * scale / root));
             // Someone else judges.
             let residual = law_residual(&out.problem, solution, &self.solver, &scales);
+            let accepted = self.settings.residual_tolerance.max(ACCEPTED_ROUNDING * rounding);
             let status = match () {
-                () if residual <= self.settings.residual_tolerance => SolveStatus::Solved,
+                () if residual <= accepted => SolveStatus::Solved,
                 () if !residual.is_finite() => SolveStatus::Breakdown,
                 () => SolveStatus::IterationLimit,
             };
@@ -492,7 +505,6 @@ impl ImplicitNcp {
             self.memory.push((contact.id, impulse.normal / h, tangent, contact.clone()));
         }
         self.memory.sort_by_key(|entry| entry.0);
-        self.element_memory.clear();
         self.joint_memory.clear();
         self.joint_memory.extend(out.solution.joints.iter().map(|c| c / h));
     }
