@@ -106,7 +106,12 @@ impl Audit {
         let unbalanced = largest(&self.balance).max(largest(&momentum));
         audit.momentum = relative(unbalanced, impulse_scale);
 
-        // The laws at every sample.
+        // The laws at every sample. Accelerations are measured against those that the forces would give without contacts.
+        momentum.clone_from(&step.force);
+        if self.inertia.factor().is_ok() {
+            self.inertia.solve_in_place(&mut momentum);
+        }
+        let free = largest(&momentum);
         for sample in &step.samples {
             let state = &sample.state;
             rows.evaluate(system, state, &ids);
@@ -138,7 +143,7 @@ impl Audit {
                     energy_scale,
                 );
             }
-            audit.residual = audit.residual.max(rows.acceleration_defect(system, state, &sample.acceleration));
+            audit.residual = audit.residual.max(rows.acceleration_defect(system, state, &sample.acceleration, free));
         }
     }
 }
@@ -172,7 +177,13 @@ impl SampledRows {
     }
 
     /// How much closed contacts and joints accelerate, beside the largest acceleration; they should not.
-    fn acceleration_defect(&mut self, system: &dyn MechanicalSystem, state: &State, acceleration: &[f64]) -> f64 {
+    fn acceleration_defect(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        acceleration: &[f64],
+        free: f64,
+    ) -> f64 {
         let rows = (&self.contacts[..], &self.friction[..], &self.joints[..]);
         system.row_rates(state.t, &state.q, &state.v, rows, &mut self.rates);
         let normals = self.contacts.iter().map(|contact| &contact.normal).zip(&self.rates.normals);
@@ -180,7 +191,7 @@ impl SampledRows {
         normals.chain(joints).fold(0.0f64, |worst, (row, rate)| {
             let terms = row.entries().iter().map(|&(i, value)| (value * acceleration[i]).abs());
             let scale = terms.fold(rate.abs(), f64::max);
-            worst.max(relative((row.dot(acceleration) + rate).abs(), scale.max(largest(acceleration))))
+            worst.max(relative((row.dot(acceleration) + rate).abs(), scale.max(largest(acceleration)).max(free)))
         })
     }
 }

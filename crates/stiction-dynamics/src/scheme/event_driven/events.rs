@@ -153,7 +153,12 @@ impl EventDriven {
             self.nodes[k] = node;
         }
         for (number, &watch) in watches.iter().enumerate() {
-            let crossing = (0..shares.len()).find(|&k| values[k][number].0 < -values[k][number].1);
+            // Where sliding has just reversed, the root of the last phase leaves a trace of the old velocity.
+            let is_slip = matches!(watch, Watch::Slip(_) | Watch::ElementSlip(_));
+            let crossing = (0..shares.len()).find(|&k| {
+                let (value, rounding, _) = values[k][number];
+                value < if k == 0 && is_slip { -self.settings.still_speed } else { -rounding }
+            });
             // Sliding that fades away without reversing ends when it is slower than the still speed.
             let speed = |k: usize| values[k][number].2;
             let still = self.settings.still_speed;

@@ -54,7 +54,7 @@ impl EventDriven {
         self.y.clear();
         self.y.extend_from_slice(&q);
         self.y.extend_from_slice(&v);
-        let shortest = SHORTEST_UNITS * f64::EPSILON * (t.abs() + h);
+        let shortest = (SHORTEST_UNITS * f64::EPSILON * (t.abs() + h)).min(0.25 * h);
         let mut elapsed = 0.0;
         let mut is_event = false;
         let mut steps = 0;

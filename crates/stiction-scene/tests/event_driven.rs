@@ -1,0 +1,268 @@
+//! The event-driven scheme on scenes: closed forms, published events, and every built-in scene.
+
+use stiction_dynamics::{Audit, ContactMode, Event, ModeTracker, Simulation, State, StepError, StepKind};
+use stiction_scene::{load, parse};
+
+/// What happened in a run.
+struct Record {
+    events: Vec<Event>,
+    audit: Audit,
+    /// States at the times of the grid.
+    states: Vec<State>,
+    kinds: Vec<StepKind>,
+}
+
+impl Record {
+    fn first(&self, from: ContactMode, to: ContactMode) -> f64 {
+        self.events.iter().find(|event| event.from == from && event.to == to).expect("the event happens").t
+    }
+
+    fn end(&self) -> &State {
+        self.states.last().unwrap()
+    }
+}
+
+fn observe(simulation: &mut Simulation) -> Result<Record, StepError> {
+    let mut tracker = ModeTracker::default();
+    let mut record = Record { events: Vec::new(), audit: Audit::default(), states: Vec::new(), kinds: Vec::new() };
+    record.states.push(simulation.state().clone());
+    while !simulation.is_finished() {
+        let done = simulation.steps_done();
+        simulation.step()?;
+        let (before, step) = (simulation.before(), simulation.last_step());
+        tracker.observe(before, step, &mut record.events);
+        record.audit.observe(simulation.system(), simulation.scheme().contact_solver(), before, step);
+        record.kinds.push(step.kind);
+        if simulation.steps_done() > done {
+            record.states.push(simulation.state().clone());
+        }
+    }
+    Ok(record)
+}
+
+fn run(scene: &str, overrides: &[&str]) -> Record {
+    let mut all = vec!["scheme={event-driven={}}".to_owned()];
+    all.extend(overrides.iter().map(|&text| text.to_owned()));
+    observe(&mut load(scene, &all).unwrap().build().unwrap()).unwrap()
+}
+
+#[track_caller]
+fn assert_close(found: f64, expected: f64, tolerance: f64, what: &str) {
+    let error = found - expected;
+    assert!(error.abs() <= tolerance, "{what}: {found:.13} and not {expected:.13}, off by {error:.1e}");
+}
+
+/// The certificate of a run that is exact up to rounding.
+#[track_caller]
+fn assert_certified(audit: &Audit) {
+    let worst = &audit.worst;
+    for (what, value, limit) in [
+        ("penetration", worst.penetration, 1e-12),
+        ("cone violation", worst.cone_violation, 1e-9),
+        ("complementarity", worst.complementarity, 1e-9),
+        ("dissipation defect", worst.dissipation_defect, 1e-9),
+        ("momentum", worst.momentum, 1e-9),
+        ("joint drift", worst.joint_drift, 1e-12),
+        ("kinetic balance", worst.kinetic_balance, 1e-10),
+        ("residual", worst.residual, 1e-10),
+        ("unexplained energy", worst.energy.unexplained, 1e-9),
+    ] {
+        assert!(value.abs() <= limit, "{what}: {value:e} above {limit:e}");
+    }
+}
+
+/// Reference: an event-driven computation of its own; the digits are those that it printed.
+#[test]
+fn a_ball_between_two_spheres_slides_rolls_and_leaves() {
+    let valley = run("sphere-valley", &["run.step=0.1"]);
+    // Contact 0 is that with the sphere of radius 10.
+    let of = |second: u32, from, to| {
+        let is_it = |event: &&Event| event.contact.second == second && event.from == from && event.to == to;
+        valley.events.iter().find(is_it).unwrap().t
+    };
+    let spheres: Vec<u32> = valley.events.iter().take(2).map(|event| event.contact.second).collect();
+    let (first, second) = (spheres[0].min(spheres[1]), spheres[0].max(spheres[1]));
+    assert_close(of(second, ContactMode::Stick, ContactMode::Slip), 2.94480675774, 1e-8, "contact 2 slides");
+    assert_close(of(first, ContactMode::Slip, ContactMode::Open), 3.213205817, 1e-8, "contact 1 opens");
+    assert_close(of(second, ContactMode::Slip, ContactMode::Open), 3.701600417, 1e-8, "contact 2 opens");
+    let expected = [
+        (1, [0.25144318956, 8.78057164268, 0.53629065817, -0.01535738664, 0.00733921425, 0.47128000556, 0.25629048296], 2e-11),
+        (2, [1.22047967649, 8.69897070975, 1.52477259543, -0.21392806414, 0.10223509592, 1.35250470012, 0.72868079824], 2e-11),
+        (3, [3.65058248, 7.98967519, 3.52643698, -1.61127314, 0.76754061, 3.40385091, 1.68188947], 1e-8),
+    ];
+    for (t, numbers, tolerance) in expected {
+        let State { q, v, .. } = &valley.states[10 * t];
+        // x, z, vx, vz, ω; the ball turns in world axes.
+        let found = [q[0], q[2], v[0], v[2], v[3], v[4], v[5]];
+        for (found, expected) in found.into_iter().zip(numbers) {
+            assert_close(found, expected, tolerance, &format!("state at {t} s"));
+        }
+        assert_close(q[1], 6.62105263158, 1e-11, "y");
+    }
+    assert_certified(&valley.audit);
+}
+
+#[test]
+fn a_ball_comes_to_rest_through_infinitely_many_bounces() {
+    for (e, rest) in [(0.8, 4.063713), (0.5, 1.354571)] {
+        let ball = run("bouncing-ball", &["run.step=0.1", &format!("material.rubber.restitution={e}")]);
+        let exact = (2.0f64 / 9.81).sqrt() * (1.0 + e) / (1.0 - e);
+        assert_close(exact, rest, 1e-6, "the closed form");
+        // The last event closes the contact. What the closing speed leaves out is 2 e v_c / ((1 - e) g).
+        let closed = ball.events.last().unwrap();
+        assert!(closed.to != ContactMode::Open && closed.to != ContactMode::Impact, "{closed:?}");
+        assert_close(closed.t, exact, 1e-9, "rest");
+        assert_close(ball.end().q[1], 0.1, 1e-15, "height at rest");
+        assert_eq!(ball.end().v[1], 0.0);
+        assert!(ball.kinds.iter().filter(|kind| **kind == StepKind::Impact).count() > 30);
+        assert_certified(&ball.audit);
+    }
+}
+
+#[test]
+fn a_block_slides_to_a_stop() {
+    let block = run("sliding-block", &["method={cone={}}", "run.step=0.05"]);
+    let (v, mu, g) = (6.0, 0.5, 9.81);
+    assert_close(block.first(ContactMode::Slip, ContactMode::Stick), v / (mu * g), 1e-12, "time of the stop");
+    let way = v * v / (2.0 * mu * g);
+    let angle = 2f64.to_radians();
+    assert_close(block.end().q[0], way * angle.cos(), 1e-12, "x");
+    assert_close(block.end().q[1], way * angle.sin(), 1e-12, "y");
+    assert!(block.end().v.iter().all(|v| v.abs() < 1e-12), "{:?}", block.end().v);
+    assert_certified(&block.audit);
+}
+
+#[test]
+fn a_sliding_ball_begins_to_roll() {
+    let ball = run("slide-to-roll", &["run.step=0.05"]);
+    let (v, mu, g) = (2.0, 0.3, 9.81);
+    let t = 2.0 * v / (7.0 * mu * g);
+    assert_close(ball.first(ContactMode::Slip, ContactMode::Stick), t, 1e-12, "time of rolling");
+    assert_close(ball.end().v[0], 5.0 / 7.0 * v, 1e-12, "speed of rolling");
+    let way = v * t - 0.5 * mu * g * t * t + 5.0 / 7.0 * v * (0.5 - t);
+    assert_close(ball.end().q[0], way, 1e-12, "way");
+    assert_certified(&ball.audit);
+}
+
+/// Sliding to the left under an angle at which no acceleration exists: a shock stops the end, and the rod turns about it.
+#[test]
+fn the_rod_of_painleve_is_stopped_by_a_shock() {
+    let rod = run("painleve-rod", &["run.end=0.2", "run.step=0.01"]);
+    assert_eq!(rod.kinds[0], StepKind::Shock);
+    assert_eq!((rod.events[0].t, rod.events[0].to), (0.0, ContactMode::Shock));
+    assert_eq!((rod.events[1].from, rod.events[1].to), (ContactMode::Shock, ContactMode::Stick));
+    // The end stops: the angular momentum about it, m v sin θ, goes on with the moment of inertia 4/3 m.
+    let theta = 2f64.atan();
+    let mut first = load("painleve-rod", &["scheme={event-driven={}}".to_owned()]).unwrap().build().unwrap();
+    first.step().unwrap();
+    assert_close(first.state().v[2], 0.75 * theta.sin(), 1e-10, "spin after the shock");
+    // Then it turns freely about the end: ½ (4/3) ω² + g sin θ stays.
+    let energy = |state: &State| 2.0 / 3.0 * state.v[2] * state.v[2] + 9.81 * state.q[2].sin();
+    assert_close(energy(rod.end()), energy(first.state()), 1e-12, "energy about the end");
+    assert_certified(&rod.audit);
+}
+
+/// The complete elliptic integral of the first kind, by the arithmetic-geometric mean.
+fn elliptic(k: f64) -> f64 {
+    let (mut a, mut b) = (1.0, (1.0 - k * k).sqrt());
+    while (a - b) > 1e-16 {
+        (a, b) = (0.5 * (a + b), (a * b).sqrt());
+    }
+    std::f64::consts::PI / (a + b)
+}
+
+#[test]
+fn a_bead_in_a_ring_keeps_the_period_of_a_pendulum() {
+    // 2 m/s at the bottom of 1 m: sin(amplitude/2) = v/(2√(g r)).
+    let k = 1.0 / 9.81f64.sqrt();
+    let period = 4.0 * elliptic(k) / 9.81f64.sqrt();
+    let bead = run("bead-in-ring", &[&format!("run.end={period:?}"), &format!("run.step={:?}", period / 32.0)]);
+    assert_close(bead.end().q[0], 0.0, 1e-10, "x after a period");
+    assert_close(bead.end().v[0], 2.0, 1e-10, "velocity after a period");
+    assert_certified(&bead.audit);
+    // With 5 m/s it leaves at cos θ = (2 - v²/(g r))/3 from the bottom.
+    let fast = run("bead-in-ring", &["body.bead.velocity=[5.0, 0.0]", "run.end=0.6", "run.step=0.01"]);
+    let opens = fast.events.iter().find(|event| event.to == ContactMode::Open).unwrap().t;
+    let cosine = (2.0 - 25.0 / 9.81) / 3.0;
+    // On the way v² = 25 - 2 g (1 - cos θ): the time by quadrature of dθ/v.
+    let (end, cells): (f64, u32) = (f64::acos(cosine), 20_000);
+    let width = end / f64::from(cells);
+    let slowness = |angle: f64| 1.0 / (25.0 - 2.0 * 9.81 * (1.0 - angle.cos())).sqrt();
+    let time: f64 = (0..cells)
+        .map(|cell| {
+            let from = f64::from(cell) * width;
+            width / 6.0 * (slowness(from) + 4.0 * slowness(from + 0.5 * width) + slowness(from + width))
+        })
+        .sum();
+    assert_close(opens, time, 1e-10, "it leaves the ring");
+}
+
+const PENDULUM: &str = r#"
+format = 1
+name = "hinged-bar"
+dimension = "DIMENSION"
+gravity = GRAVITY
+[run]
+step = 0.1
+end = 3.0
+[scheme.event-driven]
+[[body]]
+name = "bar"
+position = POSITION
+mass = 2.0
+inertia = INERTIA
+[[joint]]
+name = "hinge"
+bodies = ["bar"]
+HINGE
+"#;
+
+/// A bar of inertia J about its centre, hinged at the distance a, starts horizontally: a pendulum of length l = a + J/(m a) and amplitude 90°.
+#[test]
+fn a_hinged_bar_keeps_the_period_of_a_pendulum() {
+    let (a, inertia, mass, g) = (0.5, 0.3, 2.0, 9.81);
+    let length: f64 = a + inertia / (mass * a);
+    let period = 4.0 * elliptic(0.5f64.sqrt()) * (length / g).sqrt();
+    let plane = PENDULUM
+        .replace("DIMENSION", "plane")
+        .replace("GRAVITY", "[0.0, -9.81]")
+        .replace("POSITION", "[0.5, 0.0]")
+        .replace("INERTIA", "0.3")
+        .replace("HINGE", "revolute = { point = [0.0, 0.0] }");
+    let space = PENDULUM
+        .replace("DIMENSION", "space")
+        .replace("GRAVITY", "[0.0, -9.81, 0.0]")
+        .replace("POSITION", "[0.5, 0.0, 0.0]")
+        .replace("INERTIA", "[0.1, 0.35, 0.3]")
+        .replace("HINGE", "revolute = { point = [0.0, 0.0, 0.0], axis = [0.0, 0.0, 1.0] }");
+    for text in [plane, space] {
+        let text = text.replace("end = 3.0", &format!("end = {period:?}")).replace("step = 0.1", "step = 0.05");
+        let bar = observe(&mut parse("hinged-bar.toml", &text).unwrap().build().unwrap()).unwrap();
+        assert_close(bar.end().q[0], 0.5, 1e-10, "x after a period");
+        assert_close(bar.end().q[1], 0.0, 1e-10, "y after a period");
+        assert_certified(&bar.audit);
+    }
+}
+
+/// Every built-in scene runs, twice with the same result, or says what is in the way.
+#[test]
+fn every_scene_runs_or_says_why_not() {
+    for scene in stiction_scene::builtin::all() {
+        let base = load(scene.name, &[]).unwrap().scene;
+        let end = base.run.start + (base.run.end - base.run.start).min(0.05);
+        let overrides =
+            ["scheme={event-driven={}}".to_owned(), format!("run.end={end:?}"), "run.step=0.01".to_owned()];
+        let loaded = match load(scene.name, &overrides).and_then(|loaded| loaded.build()) {
+            Ok(simulation) => simulation,
+            Err(error) => {
+                assert!(error.to_string().contains("event-driven"), "{}: {error}", scene.name);
+                continue;
+            }
+        };
+        let mut simulation = loaded;
+        let first = observe(&mut simulation).unwrap_or_else(|error| panic!("{}: {error}", scene.name));
+        let mut again = load(scene.name, &overrides).unwrap().build().unwrap();
+        let second = observe(&mut again).unwrap();
+        assert_eq!(first.end(), second.end(), "{}", scene.name);
+    }
+}
