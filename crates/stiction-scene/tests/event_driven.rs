@@ -86,8 +86,16 @@ fn a_ball_between_two_spheres_slides_rolls_and_leaves() {
     assert_close(of(first, ContactMode::Slip, ContactMode::Open), 3.213205817, 1e-8, "contact 1 opens");
     assert_close(of(second, ContactMode::Slip, ContactMode::Open), 3.701600417, 1e-8, "contact 2 opens");
     let expected = [
-        (1, [0.25144318956, 8.78057164268, 0.53629065817, -0.01535738664, 0.00733921425, 0.47128000556, 0.25629048296], 2e-11),
-        (2, [1.22047967649, 8.69897070975, 1.52477259543, -0.21392806414, 0.10223509592, 1.35250470012, 0.72868079824], 2e-11),
+        (
+            1,
+            [0.25144318956, 8.78057164268, 0.53629065817, -0.01535738664, 0.00733921425, 0.47128000556, 0.25629048296],
+            2e-11,
+        ),
+        (
+            2,
+            [1.22047967649, 8.69897070975, 1.52477259543, -0.21392806414, 0.10223509592, 1.35250470012, 0.72868079824],
+            2e-11,
+        ),
         (3, [3.65058248, 7.98967519, 3.52643698, -1.61127314, 0.76754061, 3.40385091, 1.68188947], 1e-8),
     ];
     for (t, numbers, tolerance) in expected {
@@ -250,8 +258,7 @@ fn every_scene_runs_or_says_why_not() {
     for scene in stiction_scene::builtin::all() {
         let base = load(scene.name, &[]).unwrap().scene;
         let end = base.run.start + (base.run.end - base.run.start).min(0.05);
-        let overrides =
-            ["scheme={event-driven={}}".to_owned(), format!("run.end={end:?}"), "run.step=0.01".to_owned()];
+        let overrides = ["scheme={event-driven={}}".to_owned(), format!("run.end={end:?}"), "run.step=0.01".to_owned()];
         let loaded = match load(scene.name, &overrides).and_then(|loaded| loaded.build()) {
             Ok(simulation) => simulation,
             Err(error) => {

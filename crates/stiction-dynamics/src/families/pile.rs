@@ -78,10 +78,8 @@ impl Pile {
             let inertia = [[moment, 0.0, 0.0], [0.0, moment, 0.0], [0.0, 0.0, moment]];
             let mut velocity = [fall * self.tilt.sin(), 0.0, -fall * self.tilt.cos(), 0.0, 0.0, 0.0];
             if !self.is_tight {
-                for k in 0..3 {
-                    velocity[k] += spheres.velocity[i][k];
-                    velocity[3 + k] = spheres.spin[i][k];
-                }
+                velocity[..3].iter_mut().zip(spheres.velocity[i]).for_each(|(v, own)| *v += own);
+                velocity[3..].copy_from_slice(&spheres.spin[i]);
             }
             assembly.push_moving_body(spheres.mass(i), inertia, velocity);
         }

@@ -2,6 +2,7 @@
 
 pub mod report;
 
+mod event_driven;
 mod four_balls;
 mod painleve;
 mod phantom_inertia;

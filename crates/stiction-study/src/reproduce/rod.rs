@@ -11,7 +11,7 @@ use stiction_dynamics::{
 };
 use stiction_scene::load::load;
 
-use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows, fitted_order};
+use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows, event_driven, fitted_order};
 use crate::figure::{Anchor, Colour, Figure, Mark, Outline, Panel, Series, Stroke};
 
 /// What a reader of the paper should know.
@@ -23,12 +23,14 @@ const REMARKS: &[&str] = &[
 ];
 
 /// Reference values of the event-driven solution, in SI units.
-mod exact {
+pub(super) mod exact {
     pub const FIRST_IMPACT: f64 = 0.38581775171;
+    pub const BEFORE_FIRST: [f64; 3] = [0.0, -3.784872144, 4.0];
     pub const AFTER_FIRST: [f64; 3] = [-1.390096118, -0.612948534, 5.151087899];
     pub const FIRST_IMPULSE: [f64; 2] = [3.171923610, -1.390096118];
     pub const STICK_TO_SLIP: f64 = 0.41911325442;
     pub const SECOND_IMPACT: f64 = 0.54731841967;
+    pub const BEFORE_SECOND: [f64; 3] = [-1.395107337, -2.138550172, 8.554200690];
     pub const AFTER_SECOND: [f64; 3] = [-0.111977233, 0.0, 0.0];
     pub const REST: f64 = 0.56634275423;
     pub const X_AT_REST: f64 = -0.22735998270;
@@ -184,6 +186,9 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
         let quantity = format!("§3.5: slider stops after, m (h = {h})");
         rows.add(quantity, None, Some(0.2 - 2.0 * h / 2.0), slider(h)?, 1e-10);
     }
+
+    progress("event-driven");
+    event_driven::add_rod(&mut rows)?;
 
     progress("figures");
     Ok(Reproduction { rows: rows.into_rows(), figures: vec![figure()?], remarks: REMARKS })

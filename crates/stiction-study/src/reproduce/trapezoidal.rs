@@ -9,7 +9,7 @@ use stiction_dynamics::{
     Trapezoidal, TrapezoidalSettings,
 };
 
-use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows, fitted_order};
+use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows, event_driven, fitted_order};
 use crate::figure::{Figure, Panel, Series};
 
 /// What a reader of the paper should know.
@@ -38,13 +38,14 @@ const TOP_REMARKS: &[&str] = &[
 ];
 
 /// End of the pendulum at t = 2.5 s.
-const PENDULUM_END: [f64; 4] = [0.02196211769492439, -0.9997588036053267, 0.02376948677391344, -1.999757170312499];
+pub(super) const PENDULUM_END: [f64; 4] =
+    [0.02196211769492439, -0.9997588036053267, 0.02376948677391344, -1.999757170312499];
 
 /// Energy of the pendulum at the start and at the end, in joules.
 const PENDULUM_ENERGY: [f64; 2] = [-17.728366544874486, -29.393123052629806];
 
 /// Times of its collisions, in seconds.
-const COLLISIONS: [f64; 5] = [0.54550805144, 0.70793269999, 1.28472664595, 2.09773945488, 2.13164028430];
+pub(super) const COLLISIONS: [f64; 5] = [0.54550805144, 0.70793269999, 1.28472664595, 2.09773945488, 2.13164028430];
 
 /// Table 10.1 for h = 2⁻⁵ … 2⁻¹¹: error and joint errors as printed, and as an independent implementation has them.
 const PENDULUM_TABLE: [([f64; 3], [f64; 3]); 7] = [
@@ -174,6 +175,8 @@ pub(super) fn double_pendulum(_: Effort, progress: &mut dyn FnMut(&str)) -> Resu
         size: (1000, 430),
         ..Default::default()
     };
+    progress("event-driven");
+    event_driven::add_double_pendulum(&mut rows)?;
     Ok(Reproduction {
         rows: rows.into_rows(),
         figures: vec![NamedFigure { name: "double-pendulum", figure }],

@@ -10,7 +10,7 @@ use stiction_dynamics::{
     TimeGrid,
 };
 
-use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows, fitted_order};
+use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows, event_driven, fitted_order};
 use crate::figure::{Figure, Panel, Series};
 
 /// What a reader of the paper should know.
@@ -22,18 +22,18 @@ const REMARKS: &[&str] = &[
 ];
 
 /// Period of the limit cycle, in s.
-const PERIOD: f64 = 0.145976065144;
+pub(super) const PERIOD: f64 = 0.145976065144;
 /// Descent per cycle, in m.
-const DESCENT: f64 = 0.0194453792847;
+pub(super) const DESCENT: f64 = 0.0194453792847;
 /// Floquet multiplier of the cycle.
 const MULTIPLIER: f64 = -0.839156;
 /// Lowest angle of the bird.
 const LOWEST_ANGLE: f64 = -0.529471967111;
 /// Normal impulse of the beak, in N s.
-const BEAK_IMPULSE: f64 = 1.28450293e-3;
+pub(super) const BEAK_IMPULSE: f64 = 1.28450293e-3;
 
 /// The nine events of a cycle: contact (from 0: beak, lower, upper sleeve), what it becomes, and the time after the beak has hit.
-const EVENTS: [(usize, ContactMode, f64, &str); 9] = [
+pub(super) const EVENTS: [(usize, ContactMode, f64, &str); 9] = [
     (0, ContactMode::Impact, 0.0, "beak hits"),
     (2, ContactMode::Impact, 0.000579522, "upper sleeve hits, slips"),
     (2, ContactMode::Open, 0.002434212, "upper sleeve opens"),
@@ -239,6 +239,8 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
     let last = &finest.crossings[finest.crossings.len() - AVERAGED..];
     let fixed_point = last.iter().map(|crossing| crossing.omega).sum::<f64>() / AVERAGED as f64;
     rows.add("Floquet multiplier", None, Some(MULTIPLIER), multiplier(fixed_point)?, 0.01 * MULTIPLIER.abs());
+    progress("event-driven");
+    event_driven::add_woodpecker(&mut rows)?;
     Ok(Reproduction { rows: rows.into_rows(), figures: vec![figure(&finest)], remarks: REMARKS })
 }
 
