@@ -317,10 +317,12 @@ impl Linter<'_, LinearSystem> {
                 SchemeSettings::EventDriven(_) => {
                     (Severity::Note, format!("{what}; the scheme `event-driven` takes it as closed and leaves it so"))
                 }
-                SchemeSettings::StewartTrinkle(_) | SchemeSettings::Trapezoidal(_) | SchemeSettings::ImplicitNcp(_) => (
-                    Severity::Warning,
-                    format!("{what}: change its `gap` or the position; the first step pushes it open"),
-                ),
+                SchemeSettings::StewartTrinkle(_) | SchemeSettings::Trapezoidal(_) | SchemeSettings::ImplicitNcp(_) => {
+                    (
+                        Severity::Warning,
+                        format!("{what}: change its `gap` or the position; the first step pushes it open"),
+                    )
+                }
             };
             self.add(severity, Place::top("system").key("contact").index(index).key("gap"), message);
         }

@@ -11,8 +11,8 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stiction_bodies::{CombinationRule, Dimension, ForceAxes, Torsion};
 use stiction_dynamics::{
-    ContactMethod, EventDrivenSettings, ExactConeSettings, ImpactLaw, ImplicitNcpSettings, MoreauMidpointSettings, PyramidSettings,
-    StewartTrinkleSettings, TrapezoidalSettings,
+    ContactMethod, EventDrivenSettings, ExactConeSettings, ImpactLaw, ImplicitNcpSettings, MoreauMidpointSettings,
+    PyramidSettings, StewartTrinkleSettings, TrapezoidalSettings,
 };
 
 use crate::system_entry::SystemEntry;
