@@ -7,6 +7,8 @@ mod four_balls;
 mod painleve;
 mod phantom_inertia;
 mod rod;
+mod sphere_spin;
+mod sphere_valley;
 mod trapezoidal;
 mod woodpecker;
 
@@ -110,7 +112,7 @@ impl Experiment {
 }
 
 /// All experiments.
-pub const EXPERIMENTS: [Experiment; 9] = [
+pub const EXPERIMENTS: [Experiment; 12] = [
     Experiment { id: "rod", title: "[ST96] a spinning rod falls on a table", run: rod::reproduce },
     Experiment {
         id: "four-balls",
@@ -126,6 +128,21 @@ pub const EXPERIMENTS: [Experiment; 9] = [
     Experiment { id: "carts-spring", title: "[PAGT] two carts and a stopper, spring", run: trapezoidal::carts_spring },
     Experiment { id: "free-top", title: "a free top, order two", run: trapezoidal::free_top },
     Experiment { id: "woodpecker", title: "[GS05] a woodpecker hammers down a pole", run: woodpecker::reproduce },
+    Experiment {
+        id: "sphere-spin",
+        title: "[TTP01] a spinning ball is stopped by friction about the normal",
+        run: sphere_spin::aligned,
+    },
+    Experiment {
+        id: "sphere-spin-misaligned",
+        title: "[TTP01] the same with friction directions that miss the true one",
+        run: sphere_spin::misaligned,
+    },
+    Experiment {
+        id: "sphere-valley",
+        title: "[TTP01] a ball in the valley between two spheres",
+        run: sphere_valley::reproduce,
+    },
     Experiment {
         id: "phantom-inertia",
         title: "[PKF] a particle and an arm by the full-rank problem",

@@ -1,0 +1,204 @@
+//! \[TTP01\] §4, problem 1: a ball spins in place until friction about the normal stops it.
+//!
+//! Experiment 1 has a friction direction along the true friction, experiment 2 has none. Both methods of the paper: `stewart-trinkle` with the paper's directions, by Lemke's
+//! method, and `implicit-ncp` with the same set or with the ellipsoid itself.
+
+use stiction_dynamics::Simulation;
+use stiction_scene::load::load;
+
+use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows};
+use crate::figure::{Colour, Figure, Legend, Panel, Series, SeriesKind};
+
+/// The step of the paper, in seconds.
+const STEP: f64 = 0.07;
+
+/// Deceleration of the spin that the ellipsoid gives, in rad/s².
+const TRUE_SLOPE: f64 = -1.962;
+
+const REMARKS: &[&str] = &[
+    "The paper prints A = JᵀMJ, and means JᵀM⁻¹J; in (3) the normal component of b is −9.81.",
+    "In experiment 2 the paper reports a very small velocity that remains after spinning stopped. With an accurate LCP it does not appear.",
+    "Both methods are compared at the same step, where they agree to rounding.",
+];
+
+/// Directions of the paper on the ellipsoid with the torsion radius `radius`: rings (number of directions, angle out of the tangent plane) and two poles or none.
+pub(super) fn directions(radius: f64, rings: &[(usize, f64)], has_poles: bool) -> Vec<[f64; 3]> {
+    let mut directions = Vec::new();
+    for &(count, rise) in rings {
+        let length = 1.0 / rise.cos().hypot(rise.sin() / radius);
+        for i in 0..count {
+            let turn = std::f64::consts::TAU * i as f64 / count as f64;
+            directions.push([rise.cos() * turn.cos(), rise.cos() * turn.sin(), rise.sin()].map(|x| length * x));
+        }
+    }
+    if has_poles {
+        directions.extend([[0.0, 0.0, radius], [0.0, 0.0, -radius]]);
+    }
+    directions
+}
+
+/// Directions (5): Figure 3 of the paper.
+pub(super) fn figure_3(radius: f64) -> Vec<[f64; 3]> {
+    directions(radius, &[(8, 0.0), (5, 0.5), (5, -0.5)], true)
+}
+
+/// One step: its end, the six velocities there, and the mean force of the contact (normal, two tangents, torsion).
+struct Sample {
+    t: f64,
+    v: Vec<f64>,
+    force: [f64; 4],
+    size: usize,
+}
+
+fn run(scene: &str, overrides: &[String]) -> Result<Vec<Sample>, ReproduceError> {
+    let mut simulation = load(scene, overrides).map_err(Box::new)?.build().map_err(Box::new)?;
+    let mut samples = Vec::new();
+    simulation
+        .run_with(|simulation: &Simulation| {
+            let step = simulation.last_step();
+            let impulse = step.solution.contacts.first().copied().unwrap_or_default();
+            let [t, o, r] = impulse.tangent;
+            samples.push(Sample {
+                t: step.state.t,
+                v: step.state.v.clone(),
+                force: [impulse.normal, t, o, r].map(|c| c / step.h),
+                size: step.solution.report.size,
+            });
+        })
+        .map_err(Box::new)?;
+    Ok(samples)
+}
+
+/// The scene with other friction directions.
+fn with_directions(directions: &[[f64; 3]]) -> String {
+    format!("pair.0.friction-directions={directions:?}")
+}
+
+/// Adds velocities and forces of a run: the steps to `last` and to the one after it, in which the spin ends.
+fn add_run(rows: &mut Rows, name: &str, samples: &[Sample], last: usize, expected: [f64; 3], digits: f64) {
+    let (before, at) = (&samples[last], &samples[last + 1]);
+    let [spin, moment, last_moment] = expected;
+    rows.add(format!("{name}: spin at t = {:.2}, rad/s", before.t), None, Some(spin), before.v[5], digits);
+    rows.add(format!("{name}: spin at t = {:.2}, rad/s", at.t), Some(0.0), Some(0.0), at.v[5], 1e-10);
+    rows.add(format!("{name}: moment until then, N m"), None, Some(moment), before.force[3], digits);
+    rows.add(format!("{name}: moment in the last step, N m"), None, Some(last_moment), at.force[3], digits);
+    let normal = samples.iter().map(|sample| (sample.force[0] - 9.81).abs()).fold(0.0, f64::max);
+    rows.add(format!("{name}: normal force, N"), Some(9.81), Some(9.81), 9.81 + normal, 1e-10);
+    let others = samples.iter().flat_map(|sample| &sample.v[..5]).fold(0.0f64, |worst, v| worst.max(v.abs()));
+    rows.add(format!("{name}: largest other velocity"), Some(0.0), Some(0.0), others, 1e-10);
+}
+
+/// Experiment 1.
+pub(super) fn aligned(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
+    let mut rows = Rows::new("sphere-spin", "TTP01");
+    let expected = [0.03924, -0.7848, -0.224228571429];
+    progress("the LCP of 20 directions");
+    let lcp = run("sphere-spin-misaligned", &[with_directions(&figure_3(0.4))])?;
+    add_run(&mut rows, "LCP", &lcp, 13, expected, 1e-10);
+    rows.add("LCP: unknowns", Some(22.0), Some(22.0), lcp[0].size as f64, 0.0);
+    progress("the LCP of one direction");
+    let one = run("sphere-spin-misaligned", &[with_directions(&[[0.0, 0.0, -0.4]])])?;
+    add_run(&mut rows, "LCP of one direction", &one, 13, expected, 1e-10);
+    rows.add("LCP of one direction: unknowns", Some(3.0), Some(3.0), one[0].size as f64, 0.0);
+    progress("the implicit scheme");
+    let ncp = run("sphere-spin", &["scheme.implicit-ncp={}".into()])?;
+    add_run(&mut rows, "NCP", &ncp, 13, expected, 1e-10);
+    let slope = (lcp[12].v[5] - lcp[0].v[5]) / (12.0 * STEP);
+    rows.add("slope of the spin, rad/s²", Some(TRUE_SLOPE), Some(TRUE_SLOPE), slope, 1e-10);
+    let figure =
+        figure("sphere-spin", "The spin of a ball is stopped by friction about the normal", [4, 5], &lcp, Some(&ncp));
+    Ok(Reproduction { rows: rows.into_rows(), figures: vec![figure], remarks: REMARKS })
+}
+
+/// Experiment 2.
+pub(super) fn misaligned(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
+    let mut rows = Rows::new("sphere-spin-misaligned", "TTP01");
+    let expected = [0.0370176, -0.687493712, -0.211529];
+    progress("the LCP");
+    let lcp = run("sphere-spin-misaligned", &[])?;
+    add_run(&mut rows, "LCP", &lcp, 15, expected, 1e-6);
+    progress("the implicit scheme with the same set");
+    let ncp = run("sphere-spin-misaligned", &["scheme.implicit-ncp={}".into()])?;
+    add_run(&mut rows, "NCP", &ncp, 15, expected, 1e-6);
+    for (name, samples) in [("LCP", &lcp), ("NCP", &ncp)] {
+        let slope = (samples[12].v[5] - samples[0].v[5]) / (12.0 * STEP);
+        rows.add(format!("{name}: slope of the spin, rad/s²"), None, Some(-1.718734280424), slope, 1e-10);
+    }
+    let impulse = lcp.iter().map(|sample| STEP * sample.force[3]).sum::<f64>();
+    rows.add("LCP: whole torsional impulse, N m s", Some(-0.7848), Some(-0.7848), impulse, 1e-10);
+    let largest = lcp.last().expect("steps").v.iter().fold(0.0f64, |largest, v| largest.max(v.abs()));
+    rows.add("LCP: velocity that remains", None, Some(0.0), largest, 1e-14);
+    let title = "The same with friction directions that miss the true one";
+    let figure = figure("sphere-spin-misaligned", title, [7, 8], &lcp, None);
+    Ok(Reproduction { rows: rows.into_rows(), figures: vec![figure], remarks: REMARKS })
+}
+
+/// Velocities and forces over time, beside the true ones.
+fn figure(name: &'static str, title: &str, numbers: [u32; 2], lcp: &[Sample], ncp: Option<&[Sample]>) -> NamedFigure {
+    let start = 0.0;
+    let spin = |samples: &[Sample]| -> Vec<(f64, f64)> {
+        std::iter::once((start, 1.962)).chain(samples.iter().map(|sample| (sample.t, sample.v[5]))).collect()
+    };
+    let exact = vec![(0.0, 1.962), (1.0, 0.0), (lcp.last().map_or(1.0, |sample| sample.t), 0.0)];
+    let others = lcp.iter().map(|s| (s.t, s.v[..5].iter().fold(0.0f64, |worst, v| worst.max(v.abs())))).collect();
+    let dots = |label: &str, points, colour| Series {
+        label: label.into(),
+        points,
+        colour: Some(colour),
+        kind: SeriesKind::Points,
+        width: 2.0,
+    };
+    let line = |label: &str, points, colour, kind| Series {
+        label: label.into(),
+        points,
+        colour: Some(colour),
+        kind,
+        width: 1.5,
+    };
+    let mut velocities = Panel {
+        title: format!("Figure {}: velocities", numbers[0]),
+        x_label: "time, s".into(),
+        y_label: "rad/s, m/s".into(),
+        legend: Legend::Above,
+        series: vec![
+            line("exact spin", exact, Colour::INK, SeriesKind::Dashed),
+            dots("spin, LCP", spin(lcp), Colour::VERMILLION),
+            dots("largest other velocity", others, Colour::GREEN),
+        ],
+        ..Default::default()
+    };
+    let force =
+        |samples: &[Sample], k: usize| -> Vec<(f64, f64)> { samples.iter().map(|s| (s.t, s.force[k])).collect() };
+    let end = lcp.last().map_or(1.0, |sample| sample.t);
+    let mut forces = Panel {
+        title: format!("Figure {}: friction", numbers[1]),
+        x_label: "time, s".into(),
+        y_label: "N, N m".into(),
+        legend: Legend::Above,
+        series: vec![
+            line(
+                "exact moment",
+                vec![(0.0, -0.7848), (1.0, -0.7848), (1.0, 0.0), (end, 0.0)],
+                Colour::INK,
+                SeriesKind::Dashed,
+            ),
+            line("moment, LCP", force(lcp, 3), Colour::VERMILLION, SeriesKind::LineAndPoints),
+            line("tangential force", force(lcp, 1), Colour::GREEN, SeriesKind::LineAndPoints),
+        ],
+        ..Default::default()
+    };
+    if let Some(ncp) = ncp {
+        velocities.series.push(line("spin, NCP", spin(ncp), Colour::BLUE, SeriesKind::Line));
+        forces.series.push(dots("moment, NCP", force(ncp, 3), Colour::BLUE));
+    }
+    let subtitle = format!("Trinkle, Tzitzouris and Pang 2001, Figures {} and {}, h = {STEP}", numbers[0], numbers[1]);
+    let figure = Figure {
+        title: title.into(),
+        subtitle,
+        panels: vec![velocities, forces],
+        columns: 2,
+        size: (1100, 480),
+        ..Default::default()
+    };
+    NamedFigure { name, figure }
+}
