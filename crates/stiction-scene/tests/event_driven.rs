@@ -1,6 +1,6 @@
 //! The event-driven scheme on scenes: closed forms, published events, and every built-in scene.
 
-use stiction_dynamics::{Audit, ContactMode, Event, ModeTracker, Simulation, State, StepError, StepKind};
+use stiction_dynamics::{Audit, ContactMode, Event, ModeTracker, RowRates, Simulation, State, StepError, StepKind};
 use stiction_scene::{load, parse};
 
 /// What happened in a run.
@@ -86,8 +86,16 @@ fn a_ball_between_two_spheres_slides_rolls_and_leaves() {
     assert_close(of(first, ContactMode::Slip, ContactMode::Open), 3.213205817, 1e-8, "contact 1 opens");
     assert_close(of(second, ContactMode::Slip, ContactMode::Open), 3.701600417, 1e-8, "contact 2 opens");
     let expected = [
-        (1, [0.25144318956, 8.78057164268, 0.53629065817, -0.01535738664, 0.00733921425, 0.47128000556, 0.25629048296], 2e-11),
-        (2, [1.22047967649, 8.69897070975, 1.52477259543, -0.21392806414, 0.10223509592, 1.35250470012, 0.72868079824], 2e-11),
+        (
+            1,
+            [0.25144318956, 8.78057164268, 0.53629065817, -0.01535738664, 0.00733921425, 0.47128000556, 0.25629048296],
+            2e-11,
+        ),
+        (
+            2,
+            [1.22047967649, 8.69897070975, 1.52477259543, -0.21392806414, 0.10223509592, 1.35250470012, 0.72868079824],
+            2e-11,
+        ),
         (3, [3.65058248, 7.98967519, 3.52643698, -1.61127314, 0.76754061, 3.40385091, 1.68188947], 1e-8),
     ];
     for (t, numbers, tolerance) in expected {
@@ -244,14 +252,45 @@ fn a_hinged_bar_keeps_the_period_of_a_pendulum() {
     }
 }
 
+/// Rates of rows in closed form against extrapolated differences, on every scene: joints, contacts of all shapes, friction, stops.
+#[test]
+fn rates_of_rows_agree_with_differences() {
+    for scene in stiction_scene::builtin::all() {
+        let simulation = load(scene.name, &[]).unwrap().build().unwrap();
+        let (system, start) = (simulation.system(), simulation.state());
+        let n = system.velocity_count();
+        for trial in 0..4 {
+            // Multiples of the golden ratio, without their whole parts, for velocities in no special relation.
+            let v: Vec<f64> =
+                (0..n).map(|i| ((i + 7 * trial + 1) as f64 * 0.618_033_988_749_895).fract() - 0.5).collect();
+            let mut q = start.q.clone();
+            system.advance(&start.q, &v, 0.1 * trial as f64, &mut q);
+            let (t, mut contacts, mut friction, mut joints) = (0.2, Vec::new(), Vec::new(), Vec::new());
+            system.contacts(t, &q, f64::INFINITY, &mut contacts);
+            system.friction_elements(t, &q, &mut friction);
+            system.joints(t, &q, &mut joints);
+            let (mut exact, mut differences) = (RowRates::default(), RowRates::default());
+            system.row_rates(t, &q, &v, (&contacts, &friction, &joints), &mut exact);
+            differences.by_differences(system, (t, &q, &v), (&contacts, &friction, &joints));
+            let flat = |rates: &RowRates| -> Vec<f64> {
+                let tangents = rates.tangents.iter().chain(&rates.friction).flatten();
+                rates.normals.iter().chain(tangents).chain(&rates.joints).copied().collect()
+            };
+            for (number, (a, b)) in flat(&exact).iter().zip(flat(&differences)).enumerate() {
+                let name = scene.name;
+                assert!((a - b).abs() <= 1e-9 * (1.0 + a.abs()), "{name}, row {number} of trial {trial}: {a} and {b}");
+            }
+        }
+    }
+}
+
 /// Every built-in scene runs, twice with the same result, or says what is in the way.
 #[test]
 fn every_scene_runs_or_says_why_not() {
     for scene in stiction_scene::builtin::all() {
         let base = load(scene.name, &[]).unwrap().scene;
         let end = base.run.start + (base.run.end - base.run.start).min(0.05);
-        let overrides =
-            ["scheme={event-driven={}}".to_owned(), format!("run.end={end:?}"), "run.step=0.01".to_owned()];
+        let overrides = ["scheme={event-driven={}}".to_owned(), format!("run.end={end:?}"), "run.step=0.01".to_owned()];
         let loaded = match load(scene.name, &overrides).and_then(|loaded| loaded.build()) {
             Ok(simulation) => simulation,
             Err(error) => {
