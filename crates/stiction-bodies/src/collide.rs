@@ -368,7 +368,7 @@ fn plane_normal(dimension: Dimension, pose: &Pose, normal: DVec3) -> DVec3 {
 }
 
 /// The same vector, without its z in the plane.
-fn in_dimension(dimension: Dimension, v: DVec3) -> DVec3 {
+pub(crate) fn in_dimension(dimension: Dimension, v: DVec3) -> DVec3 {
     match dimension {
         Dimension::Plane => DVec3::new(v.x, v.y, 0.0),
         Dimension::Space => v,
@@ -376,7 +376,7 @@ fn in_dimension(dimension: Dimension, v: DVec3) -> DVec3 {
 }
 
 /// The axis of a capsule, cylinder or tube in the world.
-fn axis(dimension: Dimension, pose: &Pose) -> DVec3 {
+pub(crate) fn axis(dimension: Dimension, pose: &Pose) -> DVec3 {
     in_dimension(dimension, pose.transform_vector(DVec3::X)).normalize()
 }
 

@@ -14,6 +14,7 @@ pub mod multibody;
 pub mod pose;
 pub mod shape;
 pub mod spring;
+mod touch_rates;
 
 pub use body::{AppliedForce, Body, BodyKind, BodyShape, DryFriction, ForceAxes, Motion, Oscillation};
 pub use error::BodyError;

@@ -1,6 +1,6 @@
 //! The event-driven scheme on scenes: closed forms, published events, and every built-in scene.
 
-use stiction_dynamics::{Audit, ContactMode, Event, ModeTracker, Simulation, State, StepError, StepKind};
+use stiction_dynamics::{Audit, ContactMode, Event, ModeTracker, RowRates, Simulation, State, StepError, StepKind};
 use stiction_scene::{load, parse};
 
 /// What happened in a run.
@@ -249,6 +249,38 @@ fn a_hinged_bar_keeps_the_period_of_a_pendulum() {
         assert_close(bar.end().q[0], 0.5, 1e-10, "x after a period");
         assert_close(bar.end().q[1], 0.0, 1e-10, "y after a period");
         assert_certified(&bar.audit);
+    }
+}
+
+/// Rates of rows in closed form against extrapolated differences, on every scene: joints, contacts of all shapes, friction, stops.
+#[test]
+fn rates_of_rows_agree_with_differences() {
+    for scene in stiction_scene::builtin::all() {
+        let simulation = load(scene.name, &[]).unwrap().build().unwrap();
+        let (system, start) = (simulation.system(), simulation.state());
+        let n = system.velocity_count();
+        for trial in 0..4 {
+            // Multiples of the golden ratio, without their whole parts, for velocities in no special relation.
+            let v: Vec<f64> =
+                (0..n).map(|i| ((i + 7 * trial + 1) as f64 * 0.618_033_988_749_895).fract() - 0.5).collect();
+            let mut q = start.q.clone();
+            system.advance(&start.q, &v, 0.1 * trial as f64, &mut q);
+            let (t, mut contacts, mut friction, mut joints) = (0.2, Vec::new(), Vec::new(), Vec::new());
+            system.contacts(t, &q, f64::INFINITY, &mut contacts);
+            system.friction_elements(t, &q, &mut friction);
+            system.joints(t, &q, &mut joints);
+            let (mut exact, mut differences) = (RowRates::default(), RowRates::default());
+            system.row_rates(t, &q, &v, (&contacts, &friction, &joints), &mut exact);
+            differences.by_differences(system, (t, &q, &v), (&contacts, &friction, &joints));
+            let flat = |rates: &RowRates| -> Vec<f64> {
+                let tangents = rates.tangents.iter().chain(&rates.friction).flatten();
+                rates.normals.iter().chain(tangents).chain(&rates.joints).copied().collect()
+            };
+            for (number, (a, b)) in flat(&exact).iter().zip(flat(&differences)).enumerate() {
+                let name = scene.name;
+                assert!((a - b).abs() <= 1e-9 * (1.0 + a.abs()), "{name}, row {number} of trial {trial}: {a} and {b}");
+            }
+        }
     }
 }
 

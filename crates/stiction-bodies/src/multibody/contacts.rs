@@ -190,3 +190,20 @@ pub(super) fn tangent_directions(dimension: Dimension, normal: DVec3) -> [DVec3;
         }
     }
 }
+
+/// The same tangents with their rates, for a normal that turns at a rate.
+pub(super) fn tangent_rates(dimension: Dimension, normal: DVec3, rate: DVec3) -> [(DVec3, DVec3); 2] {
+    let [first, second] = tangent_directions(dimension, normal);
+    match dimension {
+        Dimension::Plane => [(first, DVec3::new(rate.y, -rate.x, 0.0)), (second, DVec3::ZERO)],
+        Dimension::Space => {
+            let length = normal.cross(DVec3::Z).length();
+            let across_rate = rate.cross(DVec3::Z);
+            let first_rate = match length < VERTICAL_SINE {
+                true => DVec3::ZERO,
+                false => (across_rate - first * first.dot(across_rate)) / length,
+            };
+            [(first, first_rate), (second, first_rate.cross(normal) + first.cross(rate))]
+        }
+    }
+}

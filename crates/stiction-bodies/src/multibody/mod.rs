@@ -13,6 +13,7 @@ mod forces;
 mod joints;
 mod model;
 mod record;
+mod row_rates;
 mod rows;
 mod springs;
 
@@ -25,7 +26,7 @@ use std::sync::Mutex;
 
 use stiction_dynamics::{
     Contact, ContactId, ForceCause, ForceJacobians, FrictionElement, Inertia, JacobianKind, Joint, MechanicalSystem,
-    State,
+    RowRates, State,
 };
 
 use crate::error::BodyError;
@@ -152,6 +153,17 @@ impl MechanicalSystem for Multibody {
 
     fn configuration_rate(&self, q: &[f64], v: &[f64], out: &mut [f64]) {
         self.coordinates.rate(q, v, out);
+    }
+
+    fn row_rates(
+        &self,
+        t: f64,
+        q: &[f64],
+        v: &[f64],
+        rows: (&[Contact], &[FrictionElement], &[Joint]),
+        out: &mut RowRates,
+    ) {
+        self.write_row_rates((t, q, v), rows, out);
     }
 
     fn potential_energy(&self, t: f64, q: &[f64]) -> Option<f64> {

@@ -1,0 +1,225 @@
+//! Rates of rows along a motion, in closed form: $\dot n v$, $\dot T v$, $\dot \nu v$.
+//!
+//! Every row is a velocity of one body less that of another, along a direction: $f = e \cdot (V^a(p) - V^b(p'))$ or $(\omega^a - \omega^b) \cdot e$. While the
+//! velocity coordinates are held, a body turns with a constant angular velocity, so that the velocity of its material at a moving place $p$ changes by
+//! $\omega \times (\dot p - \dot x)$, with $x$ for its origin; and $f$ changes with that and with $\dot e$.
+
+use std::f64::consts::TAU;
+
+use glamx::DVec3;
+use stiction_dynamics::{Contact, ContactId, FrictionElement, Joint, RowRates};
+
+use super::Multibody;
+use super::contacts::tangent_rates;
+use crate::body::BodyKind;
+use crate::collide;
+use crate::joint::{BodyJoint, JointKind, JointRow};
+use crate::pose::Pose;
+use crate::shape::Dimension;
+use crate::touch_rates::{Twist, touch_rates};
+
+impl Multibody {
+    /// Writes the rates of these rows.
+    pub(super) fn write_row_rates(
+        &self,
+        (t, q, v): (f64, &[f64], &[f64]),
+        (contacts, friction, joints): (&[Contact], &[FrictionElement], &[Joint]),
+        out: &mut RowRates,
+    ) {
+        out.reset(contacts.len(), friction.len(), joints.len());
+        for (i, contact) in contacts.iter().enumerate() {
+            (out.normals[i], out.tangents[i]) = match self.joint_of_stop(contact.id) {
+                Some(joint) => {
+                    let sign = if contact.id.feature == 0 { 1.0 } else { -1.0 };
+                    (sign * self.coordinate_rate(&self.model.joints[joint], (t, q, v)), [0.0; 3])
+                }
+                None => self.contact_rates(contact, (t, q, v)),
+            };
+        }
+        for (element, rates) in friction.iter().zip(&mut out.friction) {
+            let number = element.id as usize;
+            match self.model.dry_friction.get(number) {
+                Some(dry) => {
+                    let a = self.twist(dry.body, (t, q, v));
+                    let b = dry.against.map_or_else(Twist::default, |other| self.twist(other, (t, q, v)));
+                    let point_rate = a.at(self.pose(dry.body, t, q).transform_point(dry.point));
+                    for (rate, axis) in rates.iter_mut().zip(&dry.axes) {
+                        *rate = match dry.is_rotational {
+                            true => 0.0, // a fixed axis and constant spins
+                            false => axis.dot(a.rate(point_rate) - b.rate(point_rate)),
+                        };
+                    }
+                }
+                None => {
+                    let joint = &self.model.joints[number - self.model.dry_friction.len()];
+                    rates[0] = self.coordinate_rate(joint, (t, q, v));
+                }
+            }
+        }
+        let mut rates = out.joints.iter_mut();
+        for (joint, kinds) in self.model.joints.iter().zip(&self.joint_rows) {
+            let ends = self.joint_motion(joint, (t, q, v));
+            for (rate, &kind) in rates.by_ref().zip(kinds) {
+                *rate = ends.row_rate(kind);
+            }
+            if let Some(drive) = joint.drive
+                && joint.kind.coordinate().is_some()
+                && let Some(rate) = rates.next()
+            {
+                let frequency = TAU * drive.frequency;
+                let driven = -drive.amplitude * frequency * frequency * (frequency * t + drive.phase).sin();
+                *rate = self.coordinate_rate(joint, (t, q, v)) - driven;
+            }
+        }
+    }
+
+    /// The motion of a body.
+    fn twist(&self, body: usize, (t, q, v): (f64, &[f64], &[f64])) -> Twist {
+        let (velocity, spin) = self.velocity_at(body, t, q, v);
+        let acceleration = match &self.model.bodies[body].kind {
+            BodyKind::Prescribed(motion) => motion.oscillation.as_ref().map_or(DVec3::ZERO, |o| {
+                let frequency = TAU * o.frequency;
+                o.amplitude * (-frequency * frequency * (frequency * t + o.phase).sin())
+            }),
+            _ => DVec3::ZERO,
+        };
+        Twist { origin: self.pose(body, t, q).position, velocity, spin, acceleration }
+    }
+
+    /// Rates of the normal row and of the tangent rows of a contact between shapes.
+    fn contact_rates(&self, contact: &Contact, (t, q, v): (f64, &[f64], &[f64])) -> (f64, [f64; 3]) {
+        let ContactId { first, second, feature } = contact.id;
+        let (first, second) = (first as usize, second as usize);
+        let numbers = [(feature >> 20) as usize, (feature >> 8 & 0xfff) as usize];
+        let shapes = [(first, numbers[0]), (second, numbers[1])].map(|(body, number)| {
+            let placed = &self.model.bodies[body].shapes[number].placed;
+            (&placed.shape, placed.world_pose(&self.pose(body, t, q)))
+        });
+        let [(shape_first, pose_first), (shape_second, pose_second)] = &shapes;
+        let dimension = self.model.dimension;
+        let mut touches = Vec::new();
+        collide::collide(dimension, shape_first, pose_first, shape_second, pose_second, f64::INFINITY, &mut touches);
+        let Some(touch) = touches.iter().find(|touch| touch.feature == feature & 0xff) else {
+            return (0.0, [0.0; 3]);
+        };
+        let (a, b) = (self.twist(first, (t, q, v)), self.twist(second, (t, q, v)));
+        let [n_rate, first_rate, second_rate] =
+            touch_rates(dimension, (shape_first, pose_first, &a), (shape_second, pose_second, &b), touch);
+        let surface = |body: usize| match &self.model.bodies[body].kind {
+            BodyKind::Prescribed(motion) => motion.surface_velocity,
+            _ => DVec3::ZERO,
+        };
+        let slip = a.at(touch.point_on_first) + surface(first) - b.at(touch.point_on_second) - surface(second);
+        let slip_rate = a.rate(first_rate) - b.rate(second_rate);
+        let along = |(direction, rate): (DVec3, DVec3)| rate.dot(slip) + direction.dot(slip_rate);
+        let mut tangents = [0.0; 3];
+        let directions = tangent_rates(dimension, touch.normal, n_rate);
+        for (a, rate) in tangents.iter_mut().enumerate().take(contact.tangents.len().min(2)) {
+            *rate = along(directions[a]);
+        }
+        if contact.tangents.len() == 3 {
+            tangents[2] = n_rate.dot(a.spin - b.spin);
+        }
+        (along((touch.normal, n_rate)), tangents)
+    }
+
+    fn joint_motion<'a>(&self, joint: &'a BodyJoint, (t, q, v): (f64, &[f64], &[f64])) -> JointMotion<'a> {
+        let bodies = [Some(joint.first), joint.second];
+        let poses = bodies.map(|body| body.map_or(Pose::IDENTITY, |body| self.pose(body, t, q)));
+        let frames = [joint.frames[0].in_world(&poses[0]), joint.frames[1].in_world(&poses[1])];
+        JointMotion {
+            joint,
+            dimension: self.model.dimension,
+            twists: bodies.map(|body| body.map_or_else(Twist::default, |body| self.twist(body, (t, q, v)))),
+            points: frames.map(|frame| frame.point),
+            axes: frames.map(|frame| frame.axes()),
+        }
+    }
+
+    /// Rate of the row of the free coordinate of a joint.
+    fn coordinate_rate(&self, joint: &BodyJoint, at: (f64, &[f64], &[f64])) -> f64 {
+        self.joint_motion(joint, at).coordinate_rate()
+    }
+}
+
+/// A joint and the motion of its bodies; the letters are those of [`joint`](crate::joint).
+struct JointMotion<'a> {
+    joint: &'a BodyJoint,
+    dimension: Dimension,
+    twists: [Twist; 2],
+    points: [DVec3; 2],
+    axes: [[DVec3; 3]; 2],
+}
+
+impl JointMotion<'_> {
+    /// An axis of the first or second body, and its rate.
+    fn axis(&self, end: usize, i: usize) -> (DVec3, DVec3) {
+        let axis = self.axes[end][i];
+        (axis, self.twists[end].spin.cross(axis))
+    }
+
+    /// Rate of $(\omega^a - \omega^b) \cdot (x \times y)$.
+    fn rotation_rate(&self, (x, x_rate): (DVec3, DVec3), (y, y_rate): (DVec3, DVec3)) -> f64 {
+        let spin = self.twists[0].spin - self.twists[1].spin;
+        spin.dot(x_rate.cross(y) + x.cross(y_rate))
+    }
+
+    /// Rate of $e^b_i \cdot (V^a(p^a) - V^b(p^a))$.
+    fn across_rate(&self, i: usize) -> f64 {
+        let ([a, b], p) = (&self.twists, self.points[0]);
+        let (axis, axis_rate) = self.axis(1, i);
+        axis_rate.dot(a.at(p) - b.at(p)) + axis.dot(a.rate(a.at(p)) - b.rate(a.at(p)))
+    }
+
+    /// Velocity of the first point against the second, and its rate.
+    fn relative(&self) -> (DVec3, DVec3) {
+        let [a, b] = &self.twists;
+        let [u, w] = [a.at(self.points[0]), b.at(self.points[1])];
+        (u - w, a.rate(u) - b.rate(w))
+    }
+
+    fn length_rate(&self) -> f64 {
+        let d = self.points[0] - self.points[1];
+        let (rate, second_rate) = self.relative();
+        match d.try_normalize() {
+            Some(n) => {
+                let across = rate - n.dot(rate) * n;
+                n.dot(second_rate) + across.dot(rate) / d.length()
+            }
+            None => self.axes[1][0].dot(second_rate),
+        }
+    }
+
+    fn row_rate(&self, kind: JointRow) -> f64 {
+        match kind {
+            JointRow::World(direction) => direction.dot(self.relative().1),
+            JointRow::Across(i) => self.across_rate(i),
+            JointRow::Tilt1 => self.rotation_rate(self.axis(1, 1), self.axis(0, 2)),
+            JointRow::Tilt2 => self.rotation_rate(self.axis(0, 2), self.axis(1, 0)),
+            JointRow::Twist if self.dimension == Dimension::Plane => 0.0,
+            JointRow::Twist => self.rotation_rate(self.axis(0, 0), self.axis(1, 1)),
+            JointRow::Cross => self.rotation_rate(self.axis(0, 2), self.axis(1, 2)),
+            JointRow::Length(_) => self.length_rate(),
+        }
+    }
+
+    fn coordinate_rate(&self) -> f64 {
+        match self.joint.kind {
+            JointKind::Revolute if self.dimension == Dimension::Plane => 0.0,
+            JointKind::Revolute => {
+                // (c ds - s dc)/(s² + c²), with s = e₁ᵃ·e₂ᵇ and c = e₁ᵃ·e₁ᵇ, once more.
+                let spin = self.twists[0].spin - self.twists[1].spin;
+                let (x, y, z) = (self.axis(0, 0), self.axis(1, 1), self.axis(1, 0));
+                let (s, c) = (x.0.dot(y.0), x.0.dot(z.0));
+                let (s_rate, c_rate) = (spin.dot(x.0.cross(y.0)), spin.dot(x.0.cross(z.0)));
+                let (s_second, c_second) = (self.rotation_rate(x, y), self.rotation_rate(x, z));
+                let square = s * s + c * c;
+                (c * s_second - s * c_second) / square
+                    - (c * s_rate - s * c_rate) * 2.0 * (s * s_rate + c * c_rate) / (square * square)
+            }
+            JointKind::Prismatic | JointKind::Cylindrical => self.across_rate(2),
+            JointKind::Distance { length: None } => self.length_rate(),
+            _ => 0.0,
+        }
+    }
+}
