@@ -467,7 +467,7 @@ impl<const D: usize, const B: usize, const P: usize> Space<D> for BodySpace<D, B
     }
 
     fn newton_step_again(&mut self, f: &[[f64; D]], dr: &mut [[f64; D]]) -> bool {
-        self.step_again_here(f, dr)
+        pulp::Arch::new().dispatch(StepAgain { space: self, f, dr })
     }
 
     fn determinant_sign(&self) -> f64 {
@@ -527,6 +527,22 @@ impl<const D: usize, const B: usize, const P: usize> pulp::WithSimd for Step<'_,
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) -> bool {
         self.space.step_here(simd, self.a, self.b, self.f, self.dr)
+    }
+}
+
+/// The same with the factors that are there, likewise.
+struct StepAgain<'a, const D: usize, const B: usize, const P: usize> {
+    space: &'a mut BodySpace<D, B, P>,
+    f: &'a [[f64; D]],
+    dr: &'a mut [[f64; D]],
+}
+
+impl<const D: usize, const B: usize, const P: usize> pulp::NullaryFnOnce for StepAgain<'_, D, B, P> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn call(self) -> bool {
+        self.space.step_again_here(self.f, self.dr)
     }
 }
 

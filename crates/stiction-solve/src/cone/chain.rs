@@ -71,11 +71,19 @@ const fn whole_path(close: f64, loose: f64, limit: usize) -> PathRun {
     PathRun { first_width: FirstWidth::Speed, close, loose, growth: 2.0, limit }
 }
 
-/// A run along the rest of a path, from where sweeps have come to, with long steps; factors on $1 / W_{ii}$ and sweeps from which that is tried, the first after those that
-/// were made already.
-const SHORT_PATH: PathRun =
-    PathRun { first_width: FirstWidth::Residual(10.0), close: 0.2, loose: 0.2, growth: 4.0, limit: 100 };
-const SHORT_PATHS: [(f64, usize); 4] = [(3.0, 0), (6.0, 0), (3.0, 100), (6.0, 300)];
+/// Runs along the rest of a path, from where sweeps have come to: a factor on $1 / W_{ii}$, sweeps from zero before it, none where the best point is the start, and how it is followed:
+/// with long steps at first.
+const SHORT_PATHS: [(f64, usize, PathRun); 5] = [
+    (3.0, 0, short_path(0.2, 4.0, 100)),
+    (3.0, 0, short_path(0.1, 2.0, 200)),
+    (6.0, 0, short_path(0.2, 4.0, 100)),
+    (3.0, 100, short_path(0.1, 2.0, 200)),
+    (6.0, 300, short_path(0.1, 2.0, 200)),
+];
+
+const fn short_path(near: f64, growth: f64, limit: usize) -> PathRun {
+    PathRun { first_width: FirstWidth::Residual(10.0), close: near, loose: near, growth, limit }
+}
 
 /// Rows of contacts for each coordinate of the bodies up to which an island is a pile, and contacts from which on. Its forces are nearly unique then, and much of it slides:
 /// Newton's method usually fails on it. Stacks and walls have many more rows.
@@ -133,13 +141,13 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
             return true;
         }
         if !is_warm && self.is_pile() {
-            for (factor, sweeps) in SHORT_PATHS {
+            for (factor, sweeps, run) in SHORT_PATHS {
                 if sweeps > 0 && self.space.can_sweep() {
                     self.sweep_backwards(sweeps);
                 } else {
                     self.island.restore(self.space);
                 }
-                if self.follow_path(target, factor, SHORT_PATH) {
+                if self.follow_path(target, factor, run) {
                     return true;
                 }
             }
