@@ -26,6 +26,13 @@ const STATES: [[f64; 8]; 3] = [
     [3.0, 3.65058248, 7.98967519, 3.52643698, -1.61127314, 0.76754061, 3.40385091, 1.68188947],
 ];
 
+/// A moment that turns around by more than this from one step to the next chatters, in N m.
+const CHATTER: f64 = 1e-4;
+
+/// Forces of the two contacts at the start: normal, along the seam, across it, moment about the normal.
+const FORCES: [[f64; 4]; 2] =
+    [[2.641003631, -0.478785363, 0.0, -0.066921241], [8.766902852, -0.050912969, 0.0, 0.463560055]];
+
 /// Its events: the second contact slides; the contacts break.
 const EVENTS: [(&str, f64); 3] =
     [("contact 2 slides", 2.94480675774), ("contact 1 breaks", 3.213205817), ("contact 2 breaks", 3.701600417)];
@@ -120,6 +127,19 @@ fn last_contact(samples: &[Sample], number: usize) -> f64 {
 /// The whole experiment.
 pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
     let mut rows = Rows::new("sphere-valley", "TTP01");
+    progress("the forces at the start");
+    let first = run(&Method::Implicit, 1e-3, 1e-3)?;
+    for (number, expected) in FORCES.into_iter().enumerate() {
+        for (k, name) in
+            ["normal force, N", "force along the seam, N", "force across it, N", "moment, N m"].into_iter().enumerate()
+        {
+            let quantity = format!("forces at the start, contact {}: {name}", number + 1);
+            // The system's tangent at the second contact points along -x.
+            let sign = if number == 1 && (k == 1 || k == 2) { -1.0 } else { 1.0 };
+            rows.add(quantity, None, Some(expected[k]), sign * first[0].forces[number][k], 1e-5);
+        }
+    }
+
     progress("the implicit scheme, h = 0.1");
     let coarse = run(&Method::Implicit, 0.1, 4.0)?;
     for (name, value, expected) in [
@@ -135,14 +155,15 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
     rows.add("NCP, h = 0.1: largest gap of a loaded contact, m", None, Some(0.0), gap, 1e-12);
 
     progress("the order of the implicit scheme");
-    let mut ratios = Vec::new();
+    let (mut ratios, mut runs) = (Vec::new(), Vec::new());
     let steps: &[f64] = if effort == Effort::Full { &[0.02, 0.01, 0.005, 0.002, 0.001] } else { &[0.02, 0.01, 0.005] };
     for &h in steps {
         let samples = run(&Method::Implicit, h, 3.0)?;
-        let last = samples.last().expect("steps");
+        let last = &samples[samples.len() - 1].q;
         let expected = [STATES[2][1], 6.62105263158, STATES[2][2]];
-        let error = (0..3).fold(0.0f64, |error, k| error.max((last.q[k] - expected[k]).abs()));
+        let error = (0..3).fold(0.0f64, |error, k| error.max((last[k] - expected[k]).abs()));
         ratios.push(error / h);
+        runs.push(samples);
         let printed = [(0.01, 0.0469), (0.001, 0.00465)].into_iter().find(|(step, _)| *step == h);
         if let Some((_, expected)) = printed {
             rows.add(
@@ -152,6 +173,21 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
                 error,
                 0.01 * expected,
             );
+        }
+    }
+    // Twice the finer run less the coarser one is of order two before the first event.
+    let [coarser, finer] = [2, 1].map(|back| &runs[runs.len() - back]);
+    for [t, expected @ ..] in STATES {
+        let values = |samples: &[Sample]| {
+            let Sample { q, v, .. } = at(samples, t);
+            [q[0], q[2], v[0], v[2], v[3], v[4], v[5]]
+        };
+        let (coarser, finer) = (values(coarser), values(finer));
+        let names = ["x, m", "z, m", "vx, m/s", "vz, m/s", "ωx, rad/s", "ωy, rad/s", "ωz, rad/s"];
+        let accuracy = if effort == Effort::Full { 1e-4 } else { 3e-3 };
+        for k in 0..7 {
+            let value = finer[k] + (finer[k] - coarser[k]) / (steps[steps.len() - 2] / steps[steps.len() - 1] - 1.0);
+            rows.add(format!("NCP, h → 0: {} at t = {t}", names[k]), None, Some(expected[k]), value, accuracy);
         }
     }
     let (least, most) = ratios.iter().fold((f64::MAX, 0.0f64), |(a, b), &ratio| (a.min(ratio), b.max(ratio)));
@@ -193,15 +229,12 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
     let lcp = run(&Method::Directions { rule: false }, fine_step, 4.0)?;
     let finest = run(&Method::Directions { rule: false }, finest_step, 4.0)?;
     // Chatter: how often the moment turns around, beside a smooth curve, while both contacts hold.
-    let moment: Vec<f64> = finest.iter().filter(|s| s.t > 0.1 && s.t < 2.5).map(|s| s.forces[0][3]).collect();
-    let jumps = moment.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(0.0, f64::max);
-    rows.add(
-        format!("LCP, h = {finest_step}: largest jump of the moment before t = 2.5, N m"),
-        None,
-        Some(0.0),
-        jumps,
-        0.02,
-    );
+    let moment: Vec<f64> = finest.iter().filter(|s| s.t > 0.1 && s.t < 2.5).map(|s| s.forces[1][3]).collect();
+    let is_turn =
+        |m: &[f64]| (m[1] - m[0]) * (m[2] - m[1]) < 0.0 && (m[2] - m[1]).abs().min((m[1] - m[0]).abs()) > CHATTER;
+    let turns = moment.windows(3).filter(|window| is_turn(window)).count();
+    let quantity = format!("LCP, h = {finest_step}: steps in which the moment chatters, before t = 2.5");
+    rows.add(quantity, None, Some(0.0), turns as f64, 0.0);
     figures.push(fine_figure(&lcp, &fine, fine_step, &finest, finest_step));
     let per_step = coarse.iter().map(|sample| sample.iterations).sum::<usize>() as f64 / coarse.len() as f64;
     rows.add("NCP, h = 0.1: iterations of Newton's method per step", None, Some(3.0), per_step, 1.0);
@@ -305,11 +338,11 @@ fn fine_figure(lcp: &[Sample], ncp: &[Sample], h: f64, finest: &[Sample], finest
     let names = [("vx", blue), ("vz", green), ("ωy", Colour::INK)];
     let motion = compare("Figure 15: velocities", "m/s, rad/s", &names, &|sample, k| sample.v[[0, 2, 4][k]]);
     let moment = Panel {
-        title: format!("Figure 16: the moment at contact 1 by the LCP method, h = {finest_step}: no chatter"),
+        title: format!("Figure 16: the moment at contact 2 by the LCP method, h = {finest_step}: no chatter"),
         x_label: "time, s".into(),
         y_label: "N m".into(),
         series: vec![Series {
-            points: finest.iter().map(|sample| (sample.t, sample.forces[0][3])).collect(),
+            points: finest.iter().map(|sample| (sample.t, sample.forces[1][3])).collect(),
             colour: Some(green),
             ..Default::default()
         }],
