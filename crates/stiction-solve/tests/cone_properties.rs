@@ -154,11 +154,8 @@ fn families_are_solved() {
     let problems = [
         ("tower", families::tower(10, 1.0, 1)),
         ("heavy tower", families::tower(10, 1e3, 2)),
-        ("wall", families::wall(4, 4, 3)),
-        ("arch", families::arch(12, 0.5, 4)),
         ("chain", families::chain(20, 5)),
         ("random", families::random(40, 6)),
-        ("pile", families::pile(30, 0.3, 7)),
     ];
     for (name, problem) in problems {
         let solution = solver.solve_global(&problem, &settings, None).unwrap();
@@ -281,19 +278,4 @@ fn torsion_with_a_bound_of_its_own_is_solved() {
         }
     }
     assert!(slides > 20 && drills > 20, "{slides} {drills}");
-}
-
-/// Spheres that stick here and slide there: the path of smoothed equations turns back in nearly all of these.
-#[test]
-fn piles_of_spheres_are_solved() {
-    for (name, make) in [("pile", families::pile as fn(usize, f64, u64) -> _), ("tight pile", families::tight_pile)] {
-        for (seed, tilt) in (1..=5).flat_map(|seed| [(seed, 0.0), (seed, 0.3)]) {
-            let problem = make(100, tilt, seed);
-            let solution =
-                ConeSolver::default().solve_global(&problem, &ConeSettings::default(), None).unwrap().clone();
-            assert!(solution.report.is_solved(), "{name} {seed}, tilt {tilt}: {:?}", solution.report);
-            let error = violation(&problem, &solution.impulses, &solution.joints);
-            assert!(error < 1e-7, "{name} {seed}, tilt {tilt}: {error}");
-        }
-    }
 }

@@ -1,12 +1,12 @@
 //! Times and stages of the cone solver on families of problems and on the FCLIB files of a folder.
 //!
-//! `cargo run -p stiction-solve --example cone_timing -- tower50 wall pile200 tight200s ../shared/problems/fc3d`
+//! `cargo run -p stiction-dynamics --example cone_timing -- tower50 wall pile200 tight200s ../shared/problems/fc3d`
 //!
 //! Seeds begin at 1001, or at `FIRST_SEED`; `SEED=k` picks the one with the number k, `SEEDS=n` takes n of them; `VERBOSE=1` shows the stages.
-#[path = "../tests/families/mod.rs"]
-mod families;
-
 use std::time::Instant;
+
+use stiction_dynamics::families::{Arch, Chain, Generator, Pile, RandomContacts, Tower, Wall, Wedge};
+use stiction_dynamics::{ContactProblem, ExactCone, ExactConeSettings};
 use stiction_solve::cone::{ConeMethod, ConeSettings, ConeSolution, ConeSolver, GlobalConeProblem};
 use stiction_solve::fclib::{self, FclibProblem};
 
@@ -45,19 +45,24 @@ fn best(mut solve: impl FnMut() -> ConeSolution) -> (f64, ConeSolution) {
     (best, last.expect("at least one repeat"))
 }
 
+/// The problem as the solver takes it.
+fn as_cones(problem: &ContactProblem) -> GlobalConeProblem {
+    ExactCone::new(ExactConeSettings::default()).expect("settings").cone_problem(problem)
+}
+
 /// A number from the environment.
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|value| value.parse().unwrap_or_else(|_| panic!("{name}={value} is no number")))
 }
 
-fn family(name: &str, seeds: u64, make: impl Fn(u64) -> GlobalConeProblem, settings: &ConeSettings) {
+fn family(name: &str, seeds: u64, make: impl Fn(u64) -> ContactProblem, settings: &ConeSettings) {
     let is_verbose = std::env::var("VERBOSE").is_ok();
     let (mut times, mut solved, mut contacts, mut worst) = (Vec::new(), 0, 0, 0.0f64);
     let first_seed = number("FIRST_SEED").unwrap_or(1001);
     let numbers = number("SEED").map_or(0..number("SEEDS").unwrap_or(seeds), |seed| seed..seed + 1);
     let seeds = numbers.end - numbers.start;
     for seed in numbers {
-        let problem = make(first_seed + seed);
+        let problem = as_cones(&make(first_seed + seed));
         contacts += problem.cones().len();
         let mut solver = ConeSolver::default();
         let (time, solution) = best(|| solver.solve_global(&problem, settings, None).expect("a mass matrix").clone());
@@ -78,13 +83,13 @@ fn family(name: &str, seeds: u64, make: impl Fn(u64) -> GlobalConeProblem, setti
 }
 
 /// The same contacts with velocities changed by up to one percent, from the solution before.
-fn warm(name: &str, seeds: u64, make: impl Fn(u64) -> GlobalConeProblem, settings: &ConeSettings) {
+fn warm(name: &str, seeds: u64, make: impl Fn(u64) -> ContactProblem, settings: &ConeSettings) {
     let (mut times, mut solved) = (Vec::new(), 0);
     for seed in 0..seeds {
-        let mut problem = make(1001 + seed);
+        let mut problem = as_cones(&make(1001 + seed));
         let mut solver = ConeSolver::default();
         let before = solver.solve_global(&problem, settings, None).expect("a mass matrix").clone();
-        let mut random = families::Random(seed);
+        let mut random = Generator::new(seed);
         problem.force_mut().iter_mut().for_each(|force| *force *= 1.0 + random.uniform(-0.01, 0.01));
         let start = Some((before.impulses.as_slice(), before.joints.as_slice()));
         let (time, solution) = best(|| solver.solve_global(&problem, settings, start).expect("a mass matrix").clone());
@@ -114,21 +119,84 @@ fn main() {
             "both" => settings = ConeSettings { tolerance: 1e-8, unscaled_tolerance: 1e-8, ..settings },
             "loose" => settings = ConeSettings { tolerance: 1e-4, ..settings },
             "middle" => settings = ConeSettings { tolerance: 1e-6, ..settings },
-            "rand1" => family("rand1", 20, |seed| families::random(1, seed), &settings),
-            "rand7" => family("rand7", 20, |seed| families::random(7, seed), &settings),
-            "rand20" => family("rand20", 20, |seed| families::random(20, seed), &settings),
-            "warm20" => warm("warm rand20", 20, |seed| families::random(20, seed), &settings),
-            "warm50" => warm("warm tower50", 10, |seed| families::tower(50, 1.0, seed), &settings),
-            "warmwall" => warm("warm wall", 10, |seed| families::wall(10, 10, seed), &settings),
-            "rand100" => family("rand100", 10, |seed| families::random(100, seed), &settings),
-            "tower10" => family("tower10", 10, |seed| families::tower(10, 1.0, seed), &settings),
-            "heavy10" => family("heavy10", 10, |seed| families::tower(10, 1e3, seed), &settings),
-            "tower50" => family("tower50", 10, |seed| families::tower(50, 1.0, seed), &settings),
-            "tower100" => family("tower100", 10, |seed| families::tower(100, 1.0, seed), &settings),
-            "wall" => family("wall 10x10", 10, |seed| families::wall(10, 10, seed), &settings),
-            "wall15" => family("wall 15x15", 10, |seed| families::wall(15, 15, seed), &settings),
-            "arch" => family("arch30 0.6", 10, |seed| families::arch(30, 0.6, seed), &settings),
-            "arch3" => family("arch30 0.3", 10, |seed| families::arch(30, 0.3, seed), &settings),
+            "rand1" => family(
+                "rand1",
+                20,
+                |seed| RandomContacts { contact_count: 1, ..Default::default() }.problem(seed),
+                &settings,
+            ),
+            "rand7" => family(
+                "rand7",
+                20,
+                |seed| RandomContacts { contact_count: 7, ..Default::default() }.problem(seed),
+                &settings,
+            ),
+            "rand20" => family(
+                "rand20",
+                20,
+                |seed| RandomContacts { contact_count: 20, ..Default::default() }.problem(seed),
+                &settings,
+            ),
+            "warm20" => warm(
+                "warm20",
+                20,
+                |seed| RandomContacts { contact_count: 20, ..Default::default() }.problem(seed),
+                &settings,
+            ),
+            "warm50" => warm(
+                "warm50",
+                10,
+                |seed| Tower { levels: 50, top_mass: 1.0, ..Default::default() }.problem(seed),
+                &settings,
+            ),
+            "warmwall" => warm(
+                "warmwall",
+                10,
+                |seed| Wall { rows: 10, columns: 10, ..Default::default() }.problem(seed),
+                &settings,
+            ),
+            "rand100" => family(
+                "rand100",
+                10,
+                |seed| RandomContacts { contact_count: 100, ..Default::default() }.problem(seed),
+                &settings,
+            ),
+            "tower10" => family(
+                "tower10",
+                10,
+                |seed| Tower { levels: 10, top_mass: 1.0, ..Default::default() }.problem(seed),
+                &settings,
+            ),
+            "heavy10" => family(
+                "heavy10",
+                10,
+                |seed| Tower { levels: 10, top_mass: 1e3, ..Default::default() }.problem(seed),
+                &settings,
+            ),
+            "tower50" => family(
+                "tower50",
+                10,
+                |seed| Tower { levels: 50, top_mass: 1.0, ..Default::default() }.problem(seed),
+                &settings,
+            ),
+            "tower100" => family(
+                "tower100",
+                10,
+                |seed| Tower { levels: 100, top_mass: 1.0, ..Default::default() }.problem(seed),
+                &settings,
+            ),
+            "wall" => {
+                family("wall", 10, |seed| Wall { rows: 10, columns: 10, ..Default::default() }.problem(seed), &settings)
+            }
+            "wall15" => family(
+                "wall15",
+                10,
+                |seed| Wall { rows: 15, columns: 15, ..Default::default() }.problem(seed),
+                &settings,
+            ),
+            "arch" => family("arch", 10, |seed| Arch { mu: 0.6, ..Default::default() }.problem(seed), &settings),
+            "arch3" => family("arch3", 10, |seed| Arch { mu: 0.3, ..Default::default() }.problem(seed), &settings),
+            "wedge" => family("wedge", 10, |seed| Wedge { blocks: 30, ..Default::default() }.problem(seed), &settings),
             pile if pile.starts_with("pile") || pile.starts_with("tight") => {
                 // pile200 is tilted, pile200s settled.
                 let is_settled = pile.ends_with('s');
@@ -137,7 +205,7 @@ fn main() {
                     panic!("{pile}: pile or tight, the number of spheres, and perhaps an s")
                 };
                 let tilt = if is_settled { 0.0 } else { 0.3 };
-                let make = if pile.starts_with("pile") { families::pile } else { families::tight_pile };
+                let is_tight = pile.starts_with("tight");
                 let seeds = if spheres < 100 {
                     20
                 } else if spheres < 1000 {
@@ -145,12 +213,32 @@ fn main() {
                 } else {
                     2
                 };
-                family(pile, seeds, |seed| make(spheres, tilt, seed), &settings)
+                family(pile, seeds, |seed| Pile { spheres, tilt, is_tight }.problem(seed), &settings)
             }
-            "chain10" => family("chain10", 10, |seed| families::chain(10, seed), &settings),
-            "chain30" => family("chain30", 10, |seed| families::chain(30, seed), &settings),
-            "chain100" => family("chain100", 10, |seed| families::chain(100, seed), &settings),
-            "chain300" => family("chain300", 10, |seed| families::chain(300, seed), &settings),
+            "chain10" => family(
+                "chain10",
+                10,
+                |seed| Chain { links: 10, is_lying: true, ..Default::default() }.problem(seed),
+                &settings,
+            ),
+            "chain30" => family(
+                "chain30",
+                10,
+                |seed| Chain { links: 30, is_lying: true, ..Default::default() }.problem(seed),
+                &settings,
+            ),
+            "chain100" => family(
+                "chain100",
+                10,
+                |seed| Chain { links: 100, is_lying: true, ..Default::default() }.problem(seed),
+                &settings,
+            ),
+            "chain300" => family(
+                "chain300",
+                10,
+                |seed| Chain { links: 300, is_lying: true, ..Default::default() }.problem(seed),
+                &settings,
+            ),
             folder => {
                 let mut paths: Vec<_> = match std::fs::read_dir(folder) {
                     Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
