@@ -55,9 +55,16 @@ box = {{ size = [0.4, 0.4, 0.1] }}
 
 #[test]
 fn every_published_number_is_met() {
-    for (id, count, figures) in
-        [("rod", 46, 1), ("four-balls", 46, 1), ("woodpecker", 31, 1), ("phantom-inertia", 110, 0), ("painleve", 20, 1)]
-    {
+    for (id, count, figures) in [
+        ("rod", 46, 1),
+        ("four-balls", 46, 1),
+        ("woodpecker", 31, 1),
+        ("phantom-inertia", 110, 0),
+        ("painleve", 20, 1),
+        ("sphere-spin", 21, 1),
+        ("sphere-spin-misaligned", 16, 1),
+        ("sphere-valley", 46, 2),
+    ] {
         let experiment = EXPERIMENTS.iter().find(|experiment| experiment.id == id).unwrap();
         let result = experiment.run(Effort::Quick, &mut |_| {}).unwrap();
         assert_eq!(result.rows.len(), count, "{id}");
