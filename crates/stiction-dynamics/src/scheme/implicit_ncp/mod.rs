@@ -1,13 +1,13 @@
 //! Tzitzouris and Pang's implicit step: gaps, rows, forces and friction at the end of the step, as one nonlinear complementarity problem.
 //!
-//! \[TTP01\] §4, \[TP01\]. Backward Euler for the full nonlinear model: positions meet their constraints $0 \le \psi(q^{l+1}) \perp c_n \ge 0$ and
+//! \[TTP01\] §4. Backward Euler for the full nonlinear model: positions meet their constraints $0 \le \psi(q^{l+1}) \perp c_n \ge 0$ and
 //! $\Theta(q^{l+1}) = 0$ to rounding, whatever the curvature and the step, and friction acts against the sliding $T(q^{l+1}) v^{l+1}$ at the end. The scheme has order one, removes energy, and is
 //! stable for stiff springs. Impacts are inelastic. The equations stand in [`equations`]; [`SemismoothNewton`] solves them.
 //!
 //! Differs from the paper: where it writes friction with a multiplier $\lambda$, (2), here stands the projection on the friction set, which has the same solutions and is
 //! regular where a contact is open; the unknown accelerations are eliminated.
 //!
-//! **Start.** Newton's method starts from the impulses of the last step. Where that leads nowhere, as in an impact, the equations are linearised, and the contact method solves
+//! **Start.** Newton's method starts from the impulses of the last step, changed as far again as they changed there. Where that leads nowhere, as in an impact, the equations are linearised, and the contact method solves
 //! the linear problem, as in the fixed-point iteration of [`StewartTrinkle`](crate::StewartTrinkle); Newton's method goes on from there.
 //!
 //! **Friction sets.** Those of the contact method: exact with `cone`, polytopes with `pyramid`.
@@ -79,8 +79,8 @@ pub struct ImplicitNcp {
     solver: ContactSolver,
     newton: SemismoothNewton,
     projection: JointProjection,
-    /// Impulses of the last step over its length, sorted by contact: normal, and friction along the system's tangents, with the contact itself.
-    memory: Vec<(ContactId, f64, [f64; 3], Contact)>,
+    /// The contacts of the last step, sorted.
+    memory: Vec<Remembered>,
     joint_memory: Vec<f64>,
     /// The last run of Newton's method.
     report: NewtonReport,
@@ -96,6 +96,16 @@ pub struct ImplicitNcp {
     u: Vec<f64>,
     q_hat: Vec<f64>,
     part: Vec<f64>,
+}
+
+/// A contact of the last step, with its forces: normal, and friction along the system's tangents.
+#[derive(Clone, Debug)]
+struct Remembered {
+    id: ContactId,
+    force: (f64, [f64; 3]),
+    /// The forces that the next step may expect: as far again as they changed in this one.
+    expected: (f64, [f64; 3]),
+    contact: Contact,
 }
 
 impl ImplicitNcp {
@@ -265,7 +275,7 @@ impl Scheme for ImplicitNcp {
 
         // Those that touched before and those that are violated at the prediction take part; others join below.
         self.active.clear();
-        self.active.extend(self.memory.iter().map(|entry| entry.0));
+        self.active.extend(self.memory.iter().map(|entry| entry.id));
         let mut search = TOUCHING;
         for doubling in 0.. {
             self.candidates.clear();
@@ -380,7 +390,7 @@ impl ImplicitNcp {
         let mut result = Ok(());
         for attempt in 0..=self.settings.restart_limit {
             if attempt == 0 {
-                // The impulses of the last step, and the velocity that follows from them.
+                // The impulses that the last steps let expect, and the velocity that follows from them.
                 self.start(&equations, inertia, h, &mut u, &mut z);
             } else {
                 // The linear problem at the last point.
@@ -469,8 +479,8 @@ impl ImplicitNcp {
         if self.settings.warm_start {
             for block in equations.blocks {
                 let Some(id) = block.id else { continue };
-                let Ok(place) = self.memory.binary_search_by_key(&id, |entry| entry.0) else { continue };
-                let (_, normal, tangent, contact) = &self.memory[place];
+                let Ok(place) = self.memory.binary_search_by_key(&id, |entry| entry.id) else { continue };
+                let Remembered { expected: (normal, tangent), contact, .. } = &self.memory[place];
                 // From the tangents of then to those of now.
                 let turned = match block.shape {
                     FrictionShape::Polytope(_) => *tangent,
@@ -498,13 +508,23 @@ impl ImplicitNcp {
 
     /// Keeps the impulses of a step for the next one.
     fn remember(&mut self, h: f64, out: &Step) {
-        self.memory.clear();
+        let before = std::mem::take(&mut self.memory);
         let gaps = self.point.contacts.iter().zip(&out.solution.contacts);
         for (contact, impulse) in gaps.filter(|(contact, impulse)| impulse.normal > 0.0 || contact.gap <= TOUCHING) {
-            let tangent = impulse.tangent.map(|c| c / h);
-            self.memory.push((contact.id, impulse.normal / h, tangent, contact.clone()));
+            let force = (impulse.normal / h, impulse.tangent.map(|c| c / h));
+            let mut expected = force;
+            if let Ok(place) = before.binary_search_by_key(&contact.id, |entry| entry.id) {
+                let last = &before[place];
+                // Its tangents turned to those of now; where these are kept, they hardly turn.
+                let tangent = turn_forward(turn(&last.contact, contact), &last.force.1);
+                let normal = 2.0 * force.0 - last.force.0;
+                if normal > 0.0 && last.force.0 > 0.0 {
+                    expected = (normal, std::array::from_fn(|k| 2.0 * force.1[k] - tangent[k]));
+                }
+            }
+            self.memory.push(Remembered { id: contact.id, force, expected, contact: contact.clone() });
         }
-        self.memory.sort_by_key(|entry| entry.0);
+        self.memory.sort_by_key(|entry| entry.id);
         self.joint_memory.clear();
         self.joint_memory.extend(out.solution.joints.iter().map(|c| c / h));
     }
