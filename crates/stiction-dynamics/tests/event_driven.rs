@@ -79,6 +79,11 @@ fn the_rod_meets_its_event_table() {
         rod.events.iter().rfind(|event| event.from == ContactMode::Slip && event.to == ContactMode::Stick).unwrap();
     assert_close(stop.t, 0.56634275423, 1e-9, "at rest");
     assert_close(rod.end.q[0], -0.22735998270, 1e-9, "place of rest");
+    // The energy is lost to impacts and friction, all of it explained; printed with four decimals.
+    let energy = &rod.audit.sum.energy;
+    assert_close(energy.total_change, -9.3355, 1e-4, "energy lost");
+    assert_close(energy.unexplained, 0.0, 1e-11, "unexplained energy");
+    assert_close(rod.audit.worst.momentum, 0.0, 1e-10, "imbalance of momentum");
 }
 
 /// Reference: collision times and the state at 2.5 s of a computation with 40 digits.

@@ -426,7 +426,7 @@ fn unknown_keys_get_a_suggestion() {
         PLANE,
         "[scheme.stewart]",
         "29:9: `scheme` cannot be `stewart`",
-        "did you mean `stewart-trinkle`? (the choices are `stewart-trinkle`, `moreau-midpoint` and `trapezoidal`)",
+        "did you mean `stewart-trinkle`? (the choices are `stewart-trinkle`, `moreau-midpoint`, `trapezoidal` and `event-driven`)",
     );
     assert_error_after(PLANE, "[method]", "29:1: `method` names no choices", "name one");
 }
@@ -1645,7 +1645,7 @@ fn schema_and_reference_page_know_every_key() {
     property_names(&Scene::schema(), &mut names);
     let page = include_str!("../../../docs/scene-format.md");
     let keys = "format name title description dimension gravity run step end start scheme stewart-trinkle version \
-                position-tolerance linearization-limit activation-gap implicit-ncp restart-limit moreau-midpoint theta gap-tolerance stabilize-joints implicit trapezoidal paper jacobians stabilize locate-stops iterate iteration-tolerance iteration-limit rest-speed still-speed impact-order restitution-friction method cone tolerance sweep-limit newton-limit interior-limit pyramid directions warm-start planar-relay phantom-inertia lines rho lemke residual-tolerance pivot-tolerance \
+                position-tolerance linearization-limit activation-gap implicit-ncp restart-limit moreau-midpoint theta gap-tolerance stabilize-joints implicit trapezoidal paper jacobians stabilize locate-stops iterate iteration-tolerance iteration-limit rest-speed still-speed impact-order restitution-friction event-driven event-tolerance closing-speed event-limit method cone tolerance sweep-limit newton-limit interior-limit pyramid directions warm-start planar-relay phantom-inertia lines rho lemke residual-tolerance pivot-tolerance \
                 tie-tolerance weak-pivot pivots-per-unknown paths record interval columns contact combine material friction restitution impact-law tangential-restitution torsion-radius torsion grain direction friction-axes friction-directions friction-half-spaces pair materials \
                 body kind position angle angle-degrees orientation velocity angular-velocity mass inertia density group motion \
                 surface-velocity oscillation amplitude frequency phase shape half-plane half-space disc sphere capsule box \

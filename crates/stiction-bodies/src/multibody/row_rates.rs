@@ -59,7 +59,7 @@ impl Multibody {
         let mut rates = out.joints.iter_mut();
         for (joint, kinds) in self.model.joints.iter().zip(&self.joint_rows) {
             let ends = self.joint_motion(joint, (t, q, v));
-            for (rate, &kind) in rates.by_ref().zip(kinds) {
+            for (&kind, rate) in kinds.iter().zip(rates.by_ref()) {
                 *rate = ends.row_rate(kind);
             }
             if let Some(drive) = joint.drive

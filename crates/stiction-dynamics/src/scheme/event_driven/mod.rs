@@ -139,10 +139,10 @@ impl EventDriven {
     pub fn new(settings: EventDrivenSettings, solver: ContactSolver) -> Self {
         Self {
             collision: Collision::new(settings.closing_speed, settings.impact_order, settings.restitution_friction),
+            motion: Motion::new(settings.still_speed),
             settings,
             solver,
             method: Collocation::default(),
-            motion: Motion::default(),
             modes: Modes::default(),
             last: None,
             needs_restart: true,

@@ -65,6 +65,8 @@ pub(super) struct Motion {
     pub contact_forces: Vec<(f64, [f64; 3])>,
     pub element_forces: Vec<[f64; 3]>,
     pub joint_forces: Vec<f64>,
+    /// Sliding slower than this keeps the direction that it began or ended with, in m/s: its own is rounding.
+    pub still_speed: f64,
     /// The largest force, in N.
     pub force_scale: f64,
     /// The largest acceleration without contacts, friction and joints, or of their rows, in m/s².
@@ -81,6 +83,11 @@ pub(super) struct Motion {
 }
 
 impl Motion {
+    /// Without memory; sliding slower than `still_speed`, in m/s, has no direction of its own.
+    pub fn new(still_speed: f64) -> Self {
+        Self { still_speed, ..Self::default() }
+    }
+
     /// Acceleration and forces of a state in these modes. Contacts that are not closed have no force; their rows and rates are there.
     pub fn evaluate(
         &mut self,
@@ -99,7 +106,7 @@ impl Motion {
         system.force(t, q, v, &mut self.force);
 
         // Friction elements that slide have a known force.
-        let nothing = NO_DIRECTION * largest(v);
+        let nothing = self.still_speed.max(NO_DIRECTION * largest(v));
         self.load.clone_from(&self.force);
         self.element_forces.clear();
         for (element, (_, sliding)) in self.elements.iter().zip(&modes.elements) {

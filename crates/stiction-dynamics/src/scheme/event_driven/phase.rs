@@ -142,7 +142,7 @@ impl EventDriven {
                 Err(Fault::Step(error)) => return Err(error),
                 // A contact that is lost on the way is not lost nearby.
                 Err(Fault::Lost(_)) | Ok(Stages::NotFound) => {
-                    (dt, grows) = (0.25 * dt, false);
+                    (dt, grows, ends_with_event) = (0.25 * dt, false, false);
                     continue;
                 }
                 Ok(Stages::Found) => {}
