@@ -426,7 +426,7 @@ fn unknown_keys_get_a_suggestion() {
         PLANE,
         "[scheme.stewart]",
         "29:9: `scheme` cannot be `stewart`",
-        "did you mean `stewart-trinkle`? (the choices are `stewart-trinkle`, `moreau-midpoint` and `trapezoidal`)",
+        "did you mean `stewart-trinkle`? (the choices are `stewart-trinkle`, `moreau-midpoint`, `trapezoidal`, `event-driven` and `implicit-ncp`)",
     );
     assert_error_after(PLANE, "[method]", "29:1: `method` names no choices", "name one");
 }
