@@ -435,7 +435,8 @@ impl ImplicitNcp {
         if result.is_ok() {
             let solution = &mut out.solution;
             solution.motion.clone_from(&u);
-            (solution.contacts.clear(), solution.friction.clear());
+            solution.contacts.clear();
+            solution.friction.clear();
             for (i, block) in blocks.iter().enumerate() {
                 let (normal, y) = equations.impulses(i, &z);
                 let scaled = std::array::from_fn(|k| block.axes[k] * y[k]);
