@@ -472,7 +472,7 @@ impl ImplicitNcp {
     }
 
     /// Writes the start of Newton's method.
-    fn start(&self, equations: &StepEquations<'_>, inertia: &Inertia, h: f64, u: &mut Vec<f64>, z: &mut Vec<f64>) {
+    fn start(&self, equations: &StepEquations<'_>, inertia: &Inertia, h: f64, u: &mut [f64], z: &mut Vec<f64>) {
         let n = u.len();
         z.clear();
         z.resize(equations.first_joint() + equations.joint_roots.len(), 0.0);
