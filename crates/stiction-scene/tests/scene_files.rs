@@ -412,7 +412,7 @@ fn unknown_keys_get_a_suggestion() {
         PLANE,
         "[scheme.stewart-trinkle]\nversoin = \"linear\"",
         "30:1: unknown key `versoin` in `scheme`, `stewart-trinkle`",
-        "did you mean `version`? (the keys here are `version`, `position-tolerance` and `linearization-limit`)",
+        "did you mean `version`? (the keys here are `version`, `position-tolerance`, `linearization-limit` and `activation-gap`)",
     );
     // Keys and values of choices.
     assert_error(
@@ -426,7 +426,7 @@ fn unknown_keys_get_a_suggestion() {
         PLANE,
         "[scheme.stewart]",
         "29:9: `scheme` cannot be `stewart`",
-        "did you mean `stewart-trinkle`? (the choices are `stewart-trinkle`, `moreau-midpoint`, `trapezoidal` and `event-driven`)",
+        "did you mean `stewart-trinkle`? (the choices are `stewart-trinkle`, `moreau-midpoint`, `trapezoidal`, `event-driven` and `implicit-ncp`)",
     );
     assert_error_after(PLANE, "[method]", "29:1: `method` names no choices", "name one");
 }
@@ -1645,7 +1645,7 @@ fn schema_and_reference_page_know_every_key() {
     property_names(&Scene::schema(), &mut names);
     let page = include_str!("../../../docs/scene-format.md");
     let keys = "format name title description dimension gravity run step end start scheme stewart-trinkle version \
-                position-tolerance linearization-limit activation-gap implicit-ncp restart-limit moreau-midpoint theta gap-tolerance stabilize-joints implicit trapezoidal paper jacobians stabilize locate-stops iterate iteration-tolerance iteration-limit rest-speed still-speed impact-order restitution-friction event-driven event-tolerance closing-speed event-limit method cone tolerance sweep-limit newton-limit interior-limit pyramid directions warm-start planar-relay phantom-inertia lines rho lemke residual-tolerance pivot-tolerance \
+                position-tolerance linearization-limit activation-gap implicit-ncp restart-limit event-driven event-limit event-tolerance closing-speed moreau-midpoint theta gap-tolerance stabilize-joints implicit trapezoidal paper jacobians stabilize locate-stops iterate iteration-tolerance iteration-limit rest-speed still-speed impact-order restitution-friction method cone tolerance sweep-limit newton-limit interior-limit pyramid directions warm-start planar-relay phantom-inertia lines rho lemke residual-tolerance pivot-tolerance \
                 tie-tolerance weak-pivot pivots-per-unknown paths record interval columns contact combine material friction restitution impact-law tangential-restitution torsion-radius torsion grain direction friction-axes friction-directions friction-half-spaces pair materials \
                 body kind position angle angle-degrees orientation velocity angular-velocity mass inertia density group motion \
                 surface-velocity oscillation amplitude frequency phase shape half-plane half-space disc sphere capsule box \
@@ -1691,5 +1691,42 @@ fn the_angle_at_the_start_keeps_its_turns() {
         let text = rod.scene.to_toml().replace("angle-degrees = 0.0", &format!("angle = {angle:?}"));
         let (_, state) = parse(&text, "turned.toml").unwrap().build_multibody().unwrap();
         assert!((state.q[2] - angle).abs() < 1e-14, "{} for {angle}", state.q[2]);
+    }
+}
+
+#[test]
+fn friction_sets_of_pairs_are_checked() {
+    let scene = |pair: &str, method: &str| {
+        let text = format!(
+            r#"
+format = 1
+name = "grain"
+dimension = "space"
+gravity = [0.0, 0.0, -9.81]
+run = {{ step = 0.01, end = 0.1 }}
+method = {{ {method} = {{}} }}
+material = [{{ name = "wood", friction = 0.3 }}, {{ name = "steel", friction = 0.2 }}]
+pair = [{{ materials = ["wood", "steel"], friction = 0.3, {pair} }}]
+"#
+        );
+        parse(&text, "grain.toml").map(|_| ()).map_err(|error| error.to_string())
+    };
+    let grain = "grain = { material = \"wood\", direction = [1.0, 0.0, 0.0] }";
+    scene(&format!("{grain}, friction-axes = [1.0, 0.5]"), "cone").unwrap();
+    scene("torsion-radius = 0.01, torsion = \"separate\"", "pyramid").unwrap();
+    scene("friction-half-spaces = [[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 5], [0, 0, -5]]", "pyramid")
+        .unwrap();
+    for (pair, method, message) in [
+        ("friction-axes = [1.0, 0.5]".to_owned(), "cone", "need a direction that is fixed in one of the bodies"),
+        (format!("{grain}, friction-axes = [1.0, -0.5]"), "cone", "`friction-axes` is [1.0, -0.5]"),
+        (grain.replace("wood", "ice"), "cone", "ice"),
+        (grain.replace("1.0", "0.0"), "cone", "the direction of the grain is [0.0, 0.0, 0.0]"),
+        ("friction-directions = [[1, 0, 0]]".to_owned(), "cone", "the method `cone` treats round friction sets"),
+        ("friction-directions = [[1, 0]]".to_owned(), "pyramid", "row 0 of `friction-directions` has 2 numbers"),
+        ("friction-half-spaces = [[1, 0, 0]]".to_owned(), "pyramid", "do not bound the friction"),
+        ("torsion-radius = 0.01".to_owned(), "phantom-inertia", "treats Coulomb's circle only"),
+    ] {
+        let error = scene(&pair, method).unwrap_err();
+        assert!(error.contains(message), "{pair}: {error}");
     }
 }

@@ -102,7 +102,7 @@ impl Reader<'_> {
             [x, y, z] => DVec3::new(x, y, z),
             _ => DVec3::ZERO,
         };
-        if !(direction.length() > 0.0) {
+        if direction.length() <= 0.0 || direction.is_nan() {
             let message = format!("the direction of the grain is {:?}", entry.direction);
             let help = "give three numbers that are not all zero, such as [1.0, 0.0, 0.0]";
             return Err(place.key("direction").fault(message, help));

@@ -435,7 +435,8 @@ impl ImplicitNcp {
         if result.is_ok() {
             let solution = &mut out.solution;
             solution.motion.clone_from(&u);
-            (solution.contacts.clear(), solution.friction.clear());
+            solution.contacts.clear();
+            solution.friction.clear();
             for (i, block) in blocks.iter().enumerate() {
                 let (normal, y) = equations.impulses(i, &z);
                 let scaled = std::array::from_fn(|k| block.axes[k] * y[k]);
@@ -471,7 +472,7 @@ impl ImplicitNcp {
     }
 
     /// Writes the start of Newton's method.
-    fn start(&self, equations: &StepEquations<'_>, inertia: &Inertia, h: f64, u: &mut Vec<f64>, z: &mut Vec<f64>) {
+    fn start(&self, equations: &StepEquations<'_>, inertia: &Inertia, h: f64, u: &mut [f64], z: &mut Vec<f64>) {
         let n = u.len();
         z.clear();
         z.resize(equations.first_joint() + equations.joint_roots.len(), 0.0);
