@@ -36,6 +36,9 @@ const NEARLY_FOUND: f64 = 2.0;
 /// Step of the differences of Newton's matrix, relative to the size of a coordinate.
 const DIFFERENCE: f64 = 1e-7;
 
+/// The right-hand side: writes the slope at a time and a point.
+type RightSide<'a, E> = dyn FnMut(f64, &[f64], &mut [f64]) -> Result<(), E> + 'a;
+
 /// How stages were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stages {
@@ -148,7 +151,7 @@ impl Collocation {
     /// Those of the right-hand side `f`.
     pub fn step<E>(
         &mut self,
-        f: &mut dyn FnMut(f64, &[f64], &mut [f64]) -> Result<(), E>,
+        f: &mut RightSide<'_, E>,
         (t, h): (f64, f64),
         y: &[f64],
         slope: &[f64],
@@ -179,12 +182,7 @@ impl Collocation {
     }
 
     /// Evaluates the slopes at the stages, and what the formula makes of them. Returns the change beside what is allowed.
-    fn evaluate<E>(
-        &mut self,
-        f: &mut dyn FnMut(f64, &[f64], &mut [f64]) -> Result<(), E>,
-        t: f64,
-        allowed: &[f64],
-    ) -> Result<f64, E> {
+    fn evaluate<E>(&mut self, f: &mut RightSide<'_, E>, t: f64, allowed: &[f64]) -> Result<f64, E> {
         let n = self.size;
         for i in 0..STAGES {
             let place = i * n..(i + 1) * n;
@@ -204,12 +202,7 @@ impl Collocation {
     }
 
     /// Repeats the formula until the stages stand.
-    fn repeat<E>(
-        &mut self,
-        f: &mut dyn FnMut(f64, &[f64], &mut [f64]) -> Result<(), E>,
-        t: f64,
-        allowed: &[f64],
-    ) -> Result<Stages, E> {
+    fn repeat<E>(&mut self, f: &mut RightSide<'_, E>, t: f64, allowed: &[f64]) -> Result<Stages, E> {
         let mut last = f64::INFINITY;
         for repetition in 0..REPETITIONS {
             let change = self.evaluate(f, t, allowed)?;
@@ -226,12 +219,7 @@ impl Collocation {
     }
 
     /// Newton's method with the derivatives at every stage, by differences.
-    fn newton<E>(
-        &mut self,
-        f: &mut dyn FnMut(f64, &[f64], &mut [f64]) -> Result<(), E>,
-        t: f64,
-        allowed: &[f64],
-    ) -> Result<Stages, E> {
+    fn newton<E>(&mut self, f: &mut RightSide<'_, E>, t: f64, allowed: &[f64]) -> Result<Stages, E> {
         let n = self.size;
         let mut change = self.evaluate(f, t, allowed)?;
         for _ in 0..NEWTON_MATRICES {
@@ -263,7 +251,7 @@ impl Collocation {
                 if moved <= FOUND || (moved.max(change) <= NEARLY_FOUND && change > 0.5 * last) {
                     return Ok(Stages::Found);
                 }
-                if !(change <= NEWTON_CONTRACTION * last) {
+                if change.is_nan() || change > NEWTON_CONTRACTION * last {
                     break;
                 }
             }
@@ -272,12 +260,7 @@ impl Collocation {
     }
 
     /// The derivatives of the right-hand side at every stage, column by column.
-    fn differentiate<E>(
-        &mut self,
-        f: &mut dyn FnMut(f64, &[f64], &mut [f64]) -> Result<(), E>,
-        t: f64,
-        allowed: &[f64],
-    ) -> Result<(), E> {
+    fn differentiate<E>(&mut self, f: &mut RightSide<'_, E>, t: f64, allowed: &[f64]) -> Result<(), E> {
         let n = self.size;
         self.jacobians.clear();
         self.jacobians.resize(STAGES * n * n, 0.0);
