@@ -324,7 +324,7 @@ fn radau_points() -> [f64; STAGES] {
 mod tests {
     use super::*;
 
-    fn run(f: &mut dyn FnMut(f64, &[f64], &mut [f64]) -> Result<(), ()>, y: &[f64], h: f64) -> Collocation {
+    fn run(f: &mut RightSide<()>, y: &[f64], h: f64) -> Collocation {
         let mut method = Collocation::default();
         let mut slope = vec![0.0; y.len()];
         f(0.0, y, &mut slope).unwrap();
