@@ -26,8 +26,9 @@ const CAUTION: f64 = 0.85;
 /// Integrator steps are not shorter than this many units of rounding of the time.
 const SHORTEST_UNITS: f64 = 16.0;
 
-/// Integrator steps of one step, at most.
-const STEP_LIMIT: usize = 1_000_000;
+/// Integrator steps of one step of the grid, at most. With order 13 a step covers about half a period; one that needs more of them creeps, as where sliding begins
+/// out of sticking in space with an acceleration of zero.
+const STEP_LIMIT: usize = 20_000;
 
 /// How a phase went on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

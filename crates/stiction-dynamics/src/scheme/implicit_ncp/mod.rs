@@ -2,7 +2,7 @@
 //!
 //! \[TTP01\] §4. Backward Euler for the full nonlinear model: positions meet their constraints $0 \le \psi(q^{l+1}) \perp c_n \ge 0$ and
 //! $\Theta(q^{l+1}) = 0$ to rounding, whatever the curvature and the step, and friction acts against the sliding $T(q^{l+1}) v^{l+1}$ at the end. The scheme has order one, removes energy, and is
-//! stable for stiff springs. Impacts are inelastic. The equations stand in [`equations`]; [`SemismoothNewton`] solves them.
+//! stable for stiff springs. Impacts are inelastic. The equations stand in `equations.rs`; [`SemismoothNewton`] solves them.
 //!
 //! Differs from the paper: where it writes friction with a multiplier $\lambda$, (2), here stands the projection on the friction set, which has the same solutions and is
 //! regular where a contact is open; the unknown accelerations are eliminated.
