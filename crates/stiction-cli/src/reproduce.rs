@@ -13,7 +13,7 @@ use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure};
 #[derive(Args)]
 pub struct ReproduceArguments {
     /// Experiments [default: all]: rod, four-balls, double-pendulum, carts-damper, carts-spring, free-top, woodpecker,
-    /// phantom-inertia, painleve
+    /// sphere-spin, sphere-spin-misaligned, sphere-valley, phantom-inertia, painleve
     experiments: Vec<String>,
     /// Folder for the report and its figures
     #[arg(long, value_name = "DIR", default_value = "runs/reproduce")]
