@@ -119,6 +119,11 @@ fn main() {
             "both" => settings = ConeSettings { tolerance: 1e-8, unscaled_tolerance: 1e-8, ..settings },
             "loose" => settings = ConeSettings { tolerance: 1e-4, ..settings },
             "middle" => settings = ConeSettings { tolerance: 1e-6, ..settings },
+            "sweeps" => {
+                // Gauss-Seidel alone.
+                settings =
+                    ConeSettings { newton_limit: 0, path_limit: 0, interior_limit: 0, proximal_limit: 0, ..settings }
+            }
             "rand1" => family(
                 "rand1",
                 20,

@@ -128,7 +128,7 @@ pub(super) fn misaligned(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Re
     rows.add("LCP: whole torsional impulse, N m s", Some(-0.7848), Some(-0.7848), impulse, 1e-10);
     let largest = lcp.last().expect("steps").v.iter().fold(0.0f64, |largest, v| largest.max(v.abs()));
     rows.add("LCP: velocity that remains", None, Some(0.0), largest, 1e-14);
-    let title = "The same with friction directions that miss the true one";
+    let title = "A ball spins in place, with friction directions that miss the true one";
     let figure = figure("sphere-spin-misaligned", title, [7, 8], &lcp, None);
     Ok(Reproduction { rows: rows.into_rows(), figures: vec![figure], remarks: REMARKS })
 }
