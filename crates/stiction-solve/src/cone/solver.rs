@@ -138,8 +138,8 @@ struct Engine<const D: usize, const B: usize, const P: usize> {
     island_of_root: Vec<u32>,
     /// The number of each body in its island.
     local_body: Vec<u32>,
-    /// For each row of a local problem its group and its slot; for each group the block of it that is being filled.
-    row_owner: Vec<(u32, u32)>,
+    /// For each row of a local problem its group, its slot and the semi-axis there; for each group the block of it that is being filled.
+    row_owner: Vec<(u32, u32, f64)>,
     marks: Vec<(u32, u32)>,
     touched: Vec<u32>,
     touched_before: Vec<u32>,
@@ -221,7 +221,7 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
         for cone in problem.cones() {
             let group = self.groups.len() as u32;
             let first_row = self.row_owner.len();
-            self.row_owner.extend(cone.slots().map(|(slot, _)| (group, slot as u32)));
+            self.row_owner.extend(cone.slots().map(|(slot, axis)| (group, slot as u32, axis)));
             let row_count = cone.row_count();
             self.groups.push(Group { law: cone.law(), cone: Some(*cone), first_row, row_count, island: 0, number: 0 });
         }
@@ -261,8 +261,7 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
                         if value == 0.0 {
                             continue;
                         }
-                        let (other, column_slot) = self.row_owner[column];
-                        let column_axis = axis_of(&groups[other as usize], column_slot as usize);
+                        let (other, column_slot, column_axis) = self.row_owner[column];
                         let value = row_axis * value * column_axis;
                         if other == number {
                             space.diagonal_mut()[row_slot][column_slot as usize] += value;
@@ -553,8 +552,4 @@ fn slots_of(group: &Group) -> impl Iterator<Item = (usize, f64)> + use<> {
     let (joint, cone) = (group.cone.is_none().then_some(group.row_count), group.cone);
     let joint = joint.into_iter().flat_map(|count| (0..count).map(|k| (k, 1.0)));
     joint.chain(cone.into_iter().flat_map(|cone| cone.slots()))
-}
-
-fn axis_of(group: &Group, slot: usize) -> f64 {
-    slots_of(group).find(|&(own, _)| own == slot).map_or(1.0, |(_, axis)| axis)
 }
