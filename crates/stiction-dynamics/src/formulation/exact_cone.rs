@@ -37,7 +37,7 @@ const CONDENSED_ROWS: usize = 24;
 const CONDENSABLE_ROWS: usize = 300;
 
 /// Rows up to which paths of smoothed equations are followed: beyond, a problem that they do not solve takes seconds.
-const PATH_ROWS: usize = 900;
+const PATH_ROWS: usize = 2000;
 
 /// A residual of so many times the aim lets a polygon be tried as a start, for problems with up to so many rows.
 const POLYGON_FACTOR: f64 = 10.0;
