@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use stiction_solve::{SolveReport, SolveStatus};
 
 use crate::contact::{Tangents, slip};
-use crate::{ContactError, ContactId, FrictionShape, Inertia, Row};
+use crate::{Contact, ContactError, ContactId, FrictionElement, FrictionShape, Inertia, Row};
 
 /// Inertia, free motion and conditions; see the [module](self) for the letters.
 #[derive(Clone, Debug, Default)]
@@ -185,6 +185,21 @@ impl Default for ContactCondition {
 }
 
 impl ContactCondition {
+    /// The condition of a contact as it stands: the drifts of its rows as biases, no friction but that of its law. Schemes put their own biases in place of these.
+    pub fn of(contact: &Contact) -> Self {
+        Self {
+            id: contact.id,
+            normal: contact.normal.clone(),
+            normal_bias: contact.normal_drift,
+            tangents: contact.tangents.clone(),
+            tangent_bias: contact.tangent_drift,
+            mu: contact.friction.mu(),
+            friction_axes: contact.friction.axes(),
+            friction_shape: contact.friction.shape(),
+            extra_bound: 0.0,
+        }
+    }
+
     /// Rate $n u + b_n$ at which the condition stands for this motion.
     pub fn normal_rate(&self, motion: &[f64]) -> f64 {
         self.normal.dot(motion) + self.normal_bias
@@ -197,6 +212,16 @@ impl ContactCondition {
 }
 
 impl FrictionCondition {
+    /// The condition of a friction element over this time, in s: its bound is an impulse.
+    pub fn of(element: &FrictionElement, h: f64) -> Self {
+        Self {
+            id: element.id,
+            tangents: element.tangents.clone(),
+            tangent_bias: element.tangent_drift,
+            bound: h * element.bound,
+        }
+    }
+
     /// Sliding velocity $T u + b_t$ for this motion.
     pub fn slip(&self, motion: &[f64]) -> [f64; 3] {
         slip(&self.tangents, &self.tangent_bias, motion)

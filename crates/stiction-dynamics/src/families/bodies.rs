@@ -66,6 +66,22 @@ impl Assembly {
         });
     }
 
+    /// Four contacts between two bodies, at the corners of a patch. Bodies are given with their centres; no second one stands for the ground.
+    pub fn push_patch(
+        &mut self,
+        corners: [[f64; 3]; 4],
+        first: (usize, [f64; 3]),
+        second: Option<(usize, [f64; 3])>,
+        normal: [f64; 3],
+        mu: f64,
+    ) {
+        for corner in corners {
+            let arm = |(body, centre): (usize, [f64; 3])| (body, along(corner, -1.0, centre));
+            let frame = frame(normal);
+            self.push_contact(&Touch { first: arm(first), second: second.map(arm), frame, normal_bias: 0.0, mu });
+        }
+    }
+
     /// Holds a point of a body on one of another body or of the ground: a hinge in the plane, a ball joint in space.
     pub fn push_hinge(&mut self, first: (usize, [f64; 3]), second: Option<(usize, [f64; 3])>) {
         for (axis, direction) in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].into_iter().enumerate() {

@@ -229,6 +229,20 @@ mod tests {
             problem.check().unwrap();
             assert!((90..240).contains(&problem.contacts.len()), "{}", problem.contacts.len());
             assert!(problem.contacts.iter().filter(|contact| contact.normal.entries().len() == 6).count() > 15);
+            // A sphere that turns rubs on what it touches by its radius, away from the axis; the mass tells the radius. Two that turn the same way rub twice.
+            let turning: Vec<f64> = (0..360).map(|i| if i % 6 == 4 { 1.0 } else { 0.0 }).collect();
+            for contact in &problem.contacts {
+                let bodies: Vec<usize> = contact.normal.entries().iter().step_by(6).map(|(i, _)| i / 6).collect();
+                let radii: f64 =
+                    bodies.iter().map(|&body| 0.5 * problem.inertia.entry(6 * body, 6 * body).cbrt()).sum();
+                let normal: Vec<f64> = contact.normal.entries()[..3].iter().map(|(_, n)| *n).collect();
+                // The axis is y: cross(y, -normal) times the radii, along the tangents.
+                let expected = [-normal[2] * radii, 0.0, normal[0] * radii];
+                for (row, slip) in contact.tangents.iter().zip(contact.slip(&turning)) {
+                    let along: f64 = row.entries()[..3].iter().zip(expected).map(|((_, t), x)| t * x).sum();
+                    assert!((slip - along).abs() < 1e-12, "{slip} {along}");
+                }
+            }
             // A contact of two spheres turns with both of them; the pile that rises as one loses the floor only.
             let rise: Vec<f64> = (0..360).map(|i| if i % 6 == 2 { 1.0 } else { 0.0 }).collect();
             for contact in &problem.contacts {

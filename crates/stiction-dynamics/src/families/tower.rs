@@ -1,7 +1,7 @@
 //! Boxes on top of each other.
 
 use super::Generator;
-use super::bodies::{Assembly, Touch, box_inertia, frame};
+use super::bodies::{Assembly, box_inertia};
 use crate::ContactProblem;
 
 /// A tower of unit cubes of 1 kg with four contacts a level, at the corners.
@@ -33,15 +33,10 @@ impl Tower {
         for level in 0..self.levels {
             let mass = if level + 1 == self.levels { self.top_mass } else { 1.0 };
             assembly.push_body(mass, box_inertia(mass, [0.5; 3]), self.kick, &mut random);
-            for (x, y) in [(0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5)] {
-                assembly.push_contact(&Touch {
-                    first: (level, [x, y, -0.5]),
-                    second: level.checked_sub(1).map(|below| (below, [x, y, 0.5])),
-                    frame: frame([0.0, 0.0, 1.0]),
-                    normal_bias: 0.0,
-                    mu: self.mu,
-                });
-            }
+            let height = level as f64;
+            let corners = [(0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5)].map(|(x, y)| [x, y, height - 0.5]);
+            let below = level.checked_sub(1).map(|below| (below, [0.0, 0.0, height - 1.0]));
+            assembly.push_patch(corners, (level, [0.0, 0.0, height]), below, [0.0, 0.0, 1.0], self.mu);
         }
         assembly.finish()
     }

@@ -1,7 +1,7 @@
 //! Blocks that jam in a slot.
 
 use super::Generator;
-use super::bodies::{Assembly, Touch, box_inertia, frame};
+use super::bodies::{Assembly, box_inertia};
 use crate::ContactProblem;
 
 /// Blocks side by side, like books on a shelf, in a slot between two walls of the ground that lean outwards by an angle each. Nothing is below them.
@@ -50,22 +50,16 @@ impl Wedge {
                 last if last == self.blocks => (last - 1, None, [-cosine, 0.0, sine]),
                 face => (face, Some(face - 1), [1.0, 0.0, 0.0]),
             };
-            let lean = self.lean.tan();
-            for (y, z) in [(0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5)] {
-                // Wider at the top.
-                let x = match face {
-                    0 => -0.5 - lean * z,
-                    last if last == self.blocks => 0.5 + lean * z,
-                    _ => -0.5,
-                };
-                assembly.push_contact(&Touch {
-                    first: (first, [x, y, z]),
-                    second: second.map(|second| (second, [0.5, y, z])),
-                    frame: frame(normal),
-                    normal_bias: 0.0,
-                    mu: self.mu,
-                });
-            }
+            // The walls are wider apart at the top.
+            let lean = match face {
+                0 => -self.lean.tan(),
+                last if last == self.blocks => self.lean.tan(),
+                _ => 0.0,
+            };
+            let place = face as f64 - 0.5;
+            let corners = [(0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5)].map(|(y, z)| [place + lean * z, y, z]);
+            let block = |number: usize| (number, [number as f64, 0.0, 0.0]);
+            assembly.push_patch(corners, block(first), second.map(block), normal, self.mu);
         }
         assembly.finish()
     }

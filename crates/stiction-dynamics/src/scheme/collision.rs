@@ -198,14 +198,8 @@ impl Collision {
 
 fn condition(contact: &Contact, owed: &Owed) -> ContactCondition {
     ContactCondition {
-        id: contact.id,
-        normal: contact.normal.clone(),
         normal_bias: contact.normal_drift + owed.normal_rate,
-        tangents: contact.tangents.clone(),
         tangent_bias: std::array::from_fn(|a| contact.tangent_drift[a] + owed.slip[a]),
-        mu: contact.friction.mu(),
-        friction_axes: contact.friction.axes(),
-        friction_shape: contact.friction.shape(),
-        extra_bound: 0.0,
+        ..ContactCondition::of(contact)
     }
 }

@@ -132,27 +132,16 @@ impl Scheme for MoreauMidpoint {
                 *bias += restitution.tangential * (tangent.dot(v) + *bias);
             }
             ContactCondition {
-                id: contact.id,
-                normal: contact.normal.clone(),
                 normal_bias: contact.normal_drift + restitution.normal * (contact.normal.dot(v) + contact.normal_drift),
-                tangents: contact.tangents.clone(),
                 tangent_bias,
-                mu: contact.friction.mu(),
-                friction_axes: contact.friction.axes(),
-                friction_shape: contact.friction.shape(),
-                extra_bound: 0.0,
+                ..ContactCondition::of(contact)
             }
         }));
         self.state_joints(system, state, (t_middle, t_new), out)?;
         out.friction.clear();
         system.friction_elements(t_middle, &self.q_middle, &mut out.friction);
         out.problem.friction.clear();
-        out.problem.friction.extend(out.friction.iter().map(|element| FrictionCondition {
-            id: element.id,
-            tangents: element.tangents.clone(),
-            tangent_bias: element.tangent_drift,
-            bound: h * element.bound,
-        }));
+        out.problem.friction.extend(out.friction.iter().map(|element| FrictionCondition::of(element, h)));
 
         // (17), steps 4 and 5: the new velocity and position.
         solve_problem(&mut self.solver, t, out)?;

@@ -161,12 +161,8 @@ impl Scheme for StewartTrinkle {
             out.friction.clear();
             system.friction_elements(t_new, &self.q_hat, &mut out.friction);
             out.problem.friction.clear();
-            out.problem.friction.extend(out.friction.iter().map(|element| FrictionCondition {
-                id: element.id,
-                tangents: element.tangents.clone(),
-                tangent_bias: element.tangent_drift,
-                bound: h * element.bound, // [ST96] (30)
-            }));
+            // [ST96] (30): bounds are impulses.
+            out.problem.friction.extend(out.friction.iter().map(|element| FrictionCondition::of(element, h)));
 
             // Solve with the active set, and let it grow by what the solution violates.
             loop {
@@ -175,16 +171,9 @@ impl Scheme for StewartTrinkle {
                     .extend(self.candidates.iter().filter(|c| self.active.binary_search(&c.id).is_ok()).cloned());
                 out.problem.contacts.clear();
                 out.problem.contacts.extend(out.contacts.iter().map(|contact| ContactCondition {
-                    id: contact.id,
-                    normal: contact.normal.clone(),
                     // [ST96] (29), row of c_n: the gap linearised at q̂, over h.
                     normal_bias: contact.gap / h - contact.normal.dot(&self.v_hat),
-                    tangents: contact.tangents.clone(),
-                    tangent_bias: contact.tangent_drift,
-                    mu: contact.friction.mu(),
-                    friction_axes: contact.friction.axes(),
-                    friction_shape: contact.friction.shape(),
-                    extra_bound: 0.0,
+                    ..ContactCondition::of(contact)
                 }));
                 solve_problem(&mut self.solver, t, out)?;
                 system.advance(q, &out.solution.motion, h, &mut self.q_new);

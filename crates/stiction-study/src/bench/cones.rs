@@ -4,6 +4,7 @@ use serde::Serialize;
 use stiction_dynamics::families::{Arch, Chain, Generator, Pile, RandomContacts, Tower, Wall, Wedge};
 use stiction_dynamics::{ContactError, ContactProblem, ContactSolution, ExactCone, ExactConeSettings};
 
+use super::measure_each;
 use super::timing::best_time;
 
 /// Velocities are changed by up to this share before a warm start.
@@ -82,15 +83,8 @@ fn cases() -> Vec<Case> {
 ///
 /// # Errors
 /// [`ContactError`] if a family makes a malformed problem.
-pub fn measure(mut progress: impl FnMut(usize, usize)) -> Result<Vec<ConeRow>, ContactError> {
-    let cases = cases();
-    let mut rows = Vec::new();
-    for (done, case) in cases.iter().enumerate() {
-        progress(done, cases.len());
-        rows.push(measure_case(case)?);
-    }
-    progress(cases.len(), cases.len());
-    Ok(rows)
+pub fn measure(progress: impl FnMut(usize, usize)) -> Result<Vec<ConeRow>, ContactError> {
+    measure_each(&cases(), progress, measure_case)
 }
 
 fn measure_case(case: &Case) -> Result<ConeRow, ContactError> {

@@ -5,6 +5,7 @@ use stiction_dynamics::families::{Generator, RandomContacts, Tower};
 use stiction_dynamics::{ContactError, ContactProblem, Pyramid, PyramidSettings};
 use stiction_solve::{LcpSolution, Lemke, LemkeProblem, LemkeSettings, LemkeTableau};
 
+use super::measure_each;
 use super::timing::best_time;
 
 /// Velocities are changed by up to this share before a warm start.
@@ -68,15 +69,8 @@ fn cases() -> Vec<Case> {
 ///
 /// # Errors
 /// [`ContactError`] if a family makes a malformed problem.
-pub fn measure(mut progress: impl FnMut(usize, usize)) -> Result<Vec<LemkeRow>, ContactError> {
-    let cases = cases();
-    let mut rows = Vec::new();
-    for (done, case) in cases.iter().enumerate() {
-        progress(done, cases.len());
-        rows.push(measure_case(case)?);
-    }
-    progress(cases.len(), cases.len());
-    Ok(rows)
+pub fn measure(progress: impl FnMut(usize, usize)) -> Result<Vec<LemkeRow>, ContactError> {
+    measure_each(&cases(), progress, measure_case)
 }
 
 fn measure_case(case: &Case) -> Result<LemkeRow, ContactError> {

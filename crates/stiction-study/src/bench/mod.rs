@@ -17,3 +17,18 @@ pub mod lemke;
 pub mod siconos;
 pub mod step;
 pub mod timing;
+
+/// Measures case after case; `progress` is told how many of how many are done.
+fn measure_each<C, R, E>(
+    cases: &[C],
+    mut progress: impl FnMut(usize, usize),
+    measure: impl Fn(&C) -> Result<R, E>,
+) -> Result<Vec<R>, E> {
+    let mut rows = Vec::new();
+    for (done, case) in cases.iter().enumerate() {
+        progress(done, cases.len());
+        rows.push(measure(case)?);
+    }
+    progress(cases.len(), cases.len());
+    Ok(rows)
+}

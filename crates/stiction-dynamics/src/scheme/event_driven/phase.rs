@@ -7,8 +7,8 @@ use super::motion::{Fault, Motion, largest};
 use super::{EventDriven, Excluded, step_error};
 use crate::contact::Tangents;
 use crate::{
-    Contact, ContactCondition, ContactImpulse, FrictionCondition, FrictionElement, Joint, JointCondition,
-    MechanicalSystem, Sample, State, Step, StepError,
+    ContactCondition, ContactImpulse, FrictionCondition, FrictionElement, Joint, JointCondition, MechanicalSystem,
+    Sample, State, Step, StepError,
 };
 use stiction_solve::{SolveReport, SolveStatus};
 
@@ -325,14 +325,9 @@ impl EventDriven {
         let holds = |joint: &Joint| JointCondition { row: joint.row.clone(), bias: joint.drift };
         problem.joints.extend(self.motion.joints.iter().map(holds));
         problem.contacts.clear();
-        problem.contacts.extend(self.motion.contacts.iter().map(condition));
+        problem.contacts.extend(self.motion.contacts.iter().map(ContactCondition::of));
         problem.friction.clear();
-        let bounded = |element: &FrictionElement| FrictionCondition {
-            id: element.id,
-            tangents: element.tangents.clone(),
-            tangent_bias: element.tangent_drift,
-            bound: out.h * element.bound,
-        };
+        let bounded = |element: &FrictionElement| FrictionCondition::of(element, out.h);
         problem.friction.extend(self.motion.elements.iter().map(bounded));
         let mut momentum = vec![0.0; n];
         for (joint, impulse) in problem.joints.iter().zip(&solution.joints) {
@@ -372,19 +367,4 @@ fn rate(
     system.configuration_rate(q, v, &mut out[..split]);
     out[split..].copy_from_slice(&motion.acceleration);
     Ok(())
-}
-
-/// The condition of a contact on velocities.
-pub(super) fn condition(contact: &Contact) -> ContactCondition {
-    ContactCondition {
-        id: contact.id,
-        normal: contact.normal.clone(),
-        normal_bias: contact.normal_drift,
-        tangents: contact.tangents.clone(),
-        tangent_bias: contact.tangent_drift,
-        mu: contact.friction.mu(),
-        friction_axes: contact.friction.axes(),
-        friction_shape: contact.friction.shape(),
-        extra_bound: 0.0,
-    }
 }

@@ -3,7 +3,6 @@
 use super::events::Trigger;
 use super::modes::{ContactMode, Element, Modes, Sliding, dot, norm};
 use super::motion::{Fault, largest};
-use super::phase::condition;
 use super::{EventDriven, Excluded, step_error};
 use crate::scheme::{Step, StepKind, solve_problem};
 use crate::{
@@ -371,16 +370,15 @@ impl EventDriven {
             problem.contacts.push(ContactCondition {
                 normal_bias: motion.rates.normals[i],
                 tangent_bias: bias(contact.slip(v), motion.rates.tangents[i], slides[i].is_some()),
-                ..condition(contact)
+                ..ContactCondition::of(contact)
             });
         }
         problem.friction.clear();
         for (i, element) in motion.elements.iter().enumerate() {
             problem.friction.push(FrictionCondition {
-                id: element.id,
-                tangents: element.tangents.clone(),
                 tangent_bias: bias(element.slip(v), motion.rates.friction[i], element_slides[i].is_some()),
-                bound: element.bound,
+                // Forces and not impulses.
+                ..FrictionCondition::of(element, 1.0)
             });
         }
         let solved = self.solver.solve(&self.problem, &mut self.solution);
@@ -536,7 +534,7 @@ impl EventDriven {
         self.collision.begin(system, state, &self.joints, out)?;
         out.kind = StepKind::Shock;
         for contact in resting {
-            let own = condition(contact);
+            let own = ContactCondition::of(contact);
             let normal_bias = own.normal_bias - 0.5 * self.settings.closing_speed;
             out.problem.contacts.push(ContactCondition { normal_bias, ..own });
             out.contacts.push(contact.clone());

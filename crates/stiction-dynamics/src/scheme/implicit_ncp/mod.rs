@@ -207,24 +207,12 @@ impl ImplicitNcp {
         out.contacts.clone_from(&point.contacts);
         problem.contacts.clear();
         problem.contacts.extend(point.contacts.iter().map(|contact| ContactCondition {
-            id: contact.id,
-            normal: contact.normal.clone(),
             normal_bias: contact.gap / h - contact.normal.dot(u),
-            tangents: contact.tangents.clone(),
-            tangent_bias: contact.tangent_drift,
-            mu: contact.friction.mu(),
-            friction_axes: contact.friction.axes(),
-            friction_shape: contact.friction.shape(),
-            extra_bound: 0.0,
+            ..ContactCondition::of(contact)
         }));
         out.friction.clone_from(&point.elements);
         problem.friction.clear();
-        problem.friction.extend(point.elements.iter().map(|element| FrictionCondition {
-            id: element.id,
-            tangents: element.tangents.clone(),
-            tangent_bias: element.tangent_drift,
-            bound: h * element.bound,
-        }));
+        problem.friction.extend(point.elements.iter().map(|element| FrictionCondition::of(element, h)));
         out.joints.clone_from(&point.joints);
         problem.joints.clear();
         problem.joints.extend(

@@ -125,27 +125,12 @@ impl Trapezoidal {
                 }
             }
             out.contacts.push(contact.clone());
-            out.problem.contacts.push(ContactCondition {
-                id: contact.id,
-                normal: contact.normal.clone(),
-                normal_bias,
-                tangents: contact.tangents.clone(),
-                tangent_bias,
-                mu: contact.friction.mu(),
-                friction_axes: contact.friction.axes(),
-                friction_shape: contact.friction.shape(),
-                extra_bound: 0.0,
-            });
+            out.problem.contacts.push(ContactCondition { normal_bias, tangent_bias, ..ContactCondition::of(contact) });
         }
         out.friction.clear();
         system.friction_elements(t_middle, &self.q_middle, &mut out.friction);
         out.problem.friction.clear();
-        out.problem.friction.extend(out.friction.iter().map(|element| FrictionCondition {
-            id: element.id,
-            tangents: element.tangents.clone(),
-            tangent_bias: element.tangent_drift,
-            bound: h * element.bound,
-        }));
+        out.problem.friction.extend(out.friction.iter().map(|element| FrictionCondition::of(element, h)));
         (out.linearized_time, out.force_time) = (t_middle, t);
         out.linearized_at.clone_from(&self.q_middle);
         out.force_at.clone_from(q);
