@@ -33,8 +33,9 @@ const NEWTON_CONTRACTION: f64 = 0.2;
 const FOUND: f64 = 1e-2;
 const NEARLY_FOUND: f64 = 2.0;
 
-/// Step of the differences of Newton's matrix, relative to the size of a coordinate.
-const DIFFERENCE: f64 = 1e-7;
+/// Step of the differences of Newton's matrix, in units of what is allowed, which is some 1e-13 of the size of coordinates of this kind. Too large: it
+/// reaches across the velocity of what begins to slide. Too small: rounding.
+const DIFFERENCE: f64 = 100.0;
 
 /// The right-hand side: writes the slope at a time and a point.
 type RightSide<'a, E> = dyn FnMut(f64, &[f64], &mut [f64]) -> Result<(), E> + 'a;
@@ -54,6 +55,7 @@ pub(super) struct Collocation {
     pub nodes: [f64; STAGES],
     pub weights: [f64; STAGES],
     matrix: [[f64; STAGES]; STAGES],
+    inverse: [[f64; STAGES]; STAGES],
     /// Weights that give the coefficient of Legendre's polynomial of degree $s - 1$ in $\dot p$.
     tail: [f64; STAGES],
     /// Denominators of Lagrange's polynomials.
@@ -87,6 +89,7 @@ impl Default for Collocation {
             nodes,
             weights,
             matrix: [[0.0; STAGES]; STAGES],
+            inverse: [[0.0; STAGES]; STAGES],
             tail,
             lagrange,
             size: 0,
@@ -100,6 +103,7 @@ impl Default for Collocation {
             newton: DenseLu::default(),
         };
         method.matrix = nodes.map(|c| method.integrals(c));
+        method.inverse = inverse(&method.matrix);
         method
     }
 }
@@ -145,13 +149,15 @@ impl Collocation {
         })
     }
 
-    /// Finds the stages of a step of length `h` from `y`, whose slope is `slope`. `allowed` is the allowed error of every coordinate.
+    /// Finds the stages of a step of length `h` from `y`, whose slope is `slope`. `allowed` is the allowed error of every coordinate. `guess` is a
+    /// right-hand side that is nearly `f` and harmless where `f` is not: its stages are where Newton's method begins.
     ///
     /// # Errors
     /// Those of the right-hand side `f`.
     pub fn step<E>(
         &mut self,
         f: &mut RightSide<'_, E>,
+        guess: Option<&mut RightSide<'_, E>>,
         (t, h): (f64, f64),
         y: &[f64],
         slope: &[f64],
@@ -164,6 +170,11 @@ impl Collocation {
         for vector in [&mut self.stages, &mut self.slopes, &mut self.next] {
             vector.clear();
             vector.resize(STAGES * n, 0.0);
+        }
+        if let Some(guess) = guess {
+            self.predict(slope);
+            self.repeat(guess, t, allowed)?;
+            return self.newton(f, t, allowed);
         }
         self.predict(slope);
         if !self.is_stiff && self.repeat(f, t, allowed)? == Stages::Found {
@@ -240,23 +251,39 @@ impl Collocation {
             if self.newton.factor(STAGES * n, fill).is_err() {
                 return Ok(Stages::NotFound);
             }
+            // The step and not the change decides: rounding of a stiff right-hand side is a large change, and a small step.
+            let mut last = f64::INFINITY;
             for _ in 0..NEWTON_STEPS {
                 // (I - h A J) δ = y + h A f - Y.
                 self.next.iter_mut().zip(&self.stages).for_each(|(next, stage)| *next -= stage);
                 self.newton.solve_in_place(&mut self.next);
                 let moved = (0..STAGES * n).fold(0.0f64, |moved, k| moved.max(self.next[k].abs() / allowed[k % n]));
                 self.stages.iter_mut().zip(&self.next).for_each(|(stage, step)| *stage += step);
-                let last = change;
                 change = self.evaluate(f, t, allowed)?;
-                if moved <= FOUND || (moved.max(change) <= NEARLY_FOUND && change > 0.5 * last) {
+                if moved <= FOUND || (moved <= NEARLY_FOUND && moved > 0.5 * last) {
+                    if change > NEARLY_FOUND {
+                        self.derive_slopes();
+                    }
                     return Ok(Stages::Found);
                 }
-                if change.is_nan() || change > NEWTON_CONTRACTION * last {
+                if change.is_nan() || moved > NEWTON_CONTRACTION * last {
                     break;
                 }
+                last = moved;
             }
         }
         Ok(Stages::NotFound)
+    }
+
+    /// The slopes of the polynomial through the stages, where rounding spoils those of the right-hand side.
+    fn derive_slopes(&mut self) {
+        let n = self.size;
+        for i in 0..STAGES {
+            for k in 0..n {
+                let rise = |j: usize| self.stages[j * n + k] - self.start[k];
+                self.slopes[i * n + k] = (0..STAGES).map(|j| self.inverse[i][j] * rise(j)).sum::<f64>() / self.h;
+            }
+        }
     }
 
     /// The derivatives of the right-hand side at every stage, column by column.
@@ -267,8 +294,7 @@ impl Collocation {
         for i in 0..STAGES {
             for k in 0..n {
                 let y = self.stages[i * n + k];
-                // What is allowed is some 1e-13 of the size of coordinates of this kind.
-                let moved = y + DIFFERENCE * y.abs().max(1e6 * allowed[k]);
+                let moved = y + DIFFERENCE * allowed[k];
                 self.stages[i * n + k] = moved;
                 let column = &mut self.jacobians[(i * n + k) * n..(i * n + k + 1) * n];
                 f(t + self.nodes[i] * self.h, &self.stages[i * n..(i + 1) * n], column)?;
@@ -280,6 +306,22 @@ impl Collocation {
         }
         Ok(())
     }
+}
+
+/// The inverse of the matrix of the method, which is regular.
+fn inverse(matrix: &[[f64; STAGES]; STAGES]) -> [[f64; STAGES]; STAGES] {
+    let mut factors = DenseLu::default();
+    let fill = |column: usize, out: &mut [f64]| out.iter_mut().zip(matrix).for_each(|(out, row)| *out = row[column]);
+    let mut inverse = [[0.0; STAGES]; STAGES];
+    if factors.factor(STAGES, fill).is_ok() {
+        for column in 0..STAGES {
+            let mut unit = [0.0; STAGES];
+            unit[column] = 1.0;
+            factors.solve_in_place(&mut unit);
+            inverse.iter_mut().zip(unit).for_each(|(row, entry)| row[column] = entry);
+        }
+    }
+    inverse
 }
 
 /// Legendre's polynomial of some degree, by its recursion.
@@ -328,7 +370,7 @@ mod tests {
         let mut method = Collocation::default();
         let mut slope = vec![0.0; y.len()];
         f(0.0, y, &mut slope).unwrap();
-        let found = method.step(f, (0.0, h), y, &slope, &vec![1e-14; y.len()]).unwrap();
+        let found = method.step(f, None, (0.0, h), y, &slope, &vec![1e-14; y.len()]).unwrap();
         assert_eq!(found, Stages::Found);
         method
     }

@@ -62,14 +62,14 @@ impl Watch {
             match mode.sliding {
                 Sliding::Free => {}
                 Sliding::Stick => watches.push(Self::Margin(i)),
-                Sliding::Slip(_) => watches.push(Self::Slip(i)),
+                Sliding::Slip(_) | Sliding::Begin(_) => watches.push(Self::Slip(i)),
             }
         }
         for (i, (_, sliding)) in modes.elements.iter().enumerate() {
             match sliding {
                 Sliding::Free => {}
                 Sliding::Stick => watches.push(Self::ElementMargin(i)),
-                Sliding::Slip(_) => watches.push(Self::ElementSlip(i)),
+                Sliding::Slip(_) | Sliding::Begin(_) => watches.push(Self::ElementSlip(i)),
             }
         }
         watches

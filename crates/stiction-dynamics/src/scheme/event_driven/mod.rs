@@ -26,6 +26,7 @@ mod dependent_rows;
 mod events;
 mod modes;
 mod motion;
+mod onset;
 mod phase;
 mod restart;
 

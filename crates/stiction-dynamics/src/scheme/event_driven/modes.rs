@@ -11,6 +11,28 @@ pub(super) enum Sliding {
     Stick,
     /// It slides. The unit vector of its sliding velocity, each part times its semi-axis, at the start of the step; in the plane a sign.
     Slip([f64; 3]),
+    /// It begins to slide and is so slow that its velocity has no direction yet: this one counts.
+    Begin([f64; 3]),
+}
+
+impl Sliding {
+    /// The unit vector of the sliding velocity `slip`, each part times its semi-axis; none for what does not slide. A velocity up to `nothing` has the
+    /// direction that sliding began or ended with, and one that has just reversed that before it did. So a step that goes beyond the end of
+    /// sliding, where it will be cut, meets no jump of friction.
+    pub fn direction(self, tangent_count: usize, axes: &[f64; 3], slip: &[f64; 3], nothing: f64) -> Option<[f64; 3]> {
+        let reference = match self {
+            Self::Free | Self::Stick => return None,
+            Self::Begin(direction) => return Some(direction),
+            Self::Slip(reference) => reference,
+        };
+        let weighted: [f64; 3] = std::array::from_fn(|a| axes[a] * slip[a]);
+        let length = norm(&weighted);
+        if tangent_count == 1 || length <= nothing {
+            return Some(reference);
+        }
+        let side = if dot(&weighted, &reference) < 0.0 { -1.0 } else { 1.0 };
+        Some(weighted.map(|part| side * part / length))
+    }
 }
 
 /// A closed contact, or one of which that is to be found out.
@@ -66,27 +88,6 @@ impl Modes {
             }
         }
     }
-}
-
-/// The unit vector of a sliding velocity, each part times its semi-axis; `reference` where it is nothing, and on the side of it where the velocity
-/// has just reversed. So a step that goes beyond the end of sliding, where it will be cut, meets no jump of friction.
-pub(super) fn direction(
-    tangent_count: usize,
-    axes: &[f64; 3],
-    slip: &[f64; 3],
-    reference: &[f64; 3],
-    nothing: f64,
-) -> [f64; 3] {
-    if tangent_count == 1 {
-        return *reference;
-    }
-    let weighted: [f64; 3] = std::array::from_fn(|a| axes[a] * slip[a]);
-    let length = norm(&weighted);
-    if length <= nothing {
-        return *reference;
-    }
-    let side = if dot(&weighted, reference) < 0.0 { -1.0 } else { 1.0 };
-    weighted.map(|part| side * part / length)
 }
 
 pub(super) fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {

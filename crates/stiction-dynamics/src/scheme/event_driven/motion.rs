@@ -11,7 +11,7 @@
 //! after every step by the smallest change of position and velocity, in the metric of $M$.
 
 use super::dependent_rows::DependentRows;
-use super::modes::{Modes, Sliding, direction, norm};
+use super::modes::{Modes, Sliding, norm};
 use crate::constrained_motion::mobility;
 use crate::{Contact, ContactId, FrictionElement, Inertia, Joint, MechanicalSystem, Row, RowRates, StepError};
 
@@ -111,8 +111,8 @@ impl Motion {
         self.element_forces.clear();
         for (element, (_, sliding)) in self.elements.iter().zip(&modes.elements) {
             let mut force = [0.0; 3];
-            if let Sliding::Slip(reference) = sliding {
-                let d = direction(element.tangents.len(), &[1.0; 3], &element.slip(v), reference, nothing);
+            let count = element.tangents.len();
+            if let Some(d) = sliding.direction(count, &[1.0; 3], &element.slip(v), nothing) {
                 force = d.map(|d| -element.bound * d);
                 element.tangents.iter().zip(force).for_each(|(row, force)| row.add_to(force, &mut self.load));
             }
@@ -127,9 +127,10 @@ impl Motion {
         self.contact_forces.clear();
         for (contact, mode) in self.contacts.iter().zip(&modes.contacts) {
             let mut friction = [0.0; 3];
-            if let (Sliding::Slip(reference), true) = (mode.sliding, mode.is_closed) {
-                let (mu, axes) = (contact.friction.mu(), contact.friction.axes());
-                let d = direction(contact.tangents.len(), &axes, &contact.slip(v), &reference, nothing);
+            let (mu, axes) = (contact.friction.mu(), contact.friction.axes());
+            if mode.is_closed
+                && let Some(d) = mode.sliding.direction(contact.tangents.len(), &axes, &contact.slip(v), nothing)
+            {
                 friction = std::array::from_fn(|a| -mu * axes[a] * d[a]);
             }
             self.contact_forces.push((0.0, friction));
@@ -185,6 +186,12 @@ impl Motion {
             }
         }
         Ok(rank)
+    }
+
+    /// Writes the rates of configuration and velocity where it was evaluated.
+    pub fn write_rate(&self, system: &dyn MechanicalSystem, q: &[f64], v: &[f64], out: &mut [f64]) {
+        system.configuration_rate(q, v, &mut out[..q.len()]);
+        out[q.len()..].copy_from_slice(&self.acceleration);
     }
 
     /// Moves a configuration and its velocity by the least to what joints, closed contacts and what sticks ask for.

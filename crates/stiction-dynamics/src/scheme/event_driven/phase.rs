@@ -1,10 +1,12 @@
 //! The smooth motion up to the next event.
 
+use std::cell::RefCell;
+
 use super::collocation::{STAGES, Stages};
 use super::events::{Ending, Trigger};
 use super::modes::{Modes, Sliding, norm};
 use super::motion::{Fault, Motion, largest};
-use super::{EventDriven, Excluded, step_error};
+use super::{EventDriven, Excluded, onset, step_error};
 use crate::contact::Tangents;
 use crate::{
     ContactCondition, ContactImpulse, FrictionCondition, FrictionElement, Joint, JointCondition, MechanicalSystem,
@@ -137,9 +139,7 @@ impl EventDriven {
                 return Ok((None, false));
             }
             self.allow(dt, n);
-            let Self { method, motion, modes, y, slope, allowed, .. } = self;
-            let mut rate = |t: f64, y: &[f64], out: &mut [f64]| rate(motion, modes, system, t, y, out);
-            match method.step(&mut rate, (now, dt), y, slope, allowed) {
+            match self.find_stages(system, now, dt, n) {
                 Err(Fault::Step(error)) => return Err(error),
                 // A contact that is lost on the way is not lost nearby.
                 Err(Fault::Lost(_)) | Ok(Stages::NotFound) => {
@@ -169,6 +169,28 @@ impl EventDriven {
                 Err(Fault::Lost(_)) => (dt, grows) = (0.25 * dt, false),
             }
         }
+    }
+
+    /// Finds the stages of an integrator step. The motion was evaluated where it begins.
+    fn find_stages(&mut self, system: &dyn MechanicalSystem, now: f64, dt: f64, n: usize) -> Result<Stages, Fault> {
+        let Self { method, motion, modes, y, slope, allowed, .. } = self;
+        let (q, v) = y.split_at(y.len() - n);
+        motion.look(system, modes, now, q)?;
+        let beginning = onset::begin(motion, modes, v);
+        let motion = RefCell::new(motion);
+        let mut true_rate =
+            |t: f64, y: &[f64], out: &mut [f64]| rate(&mut motion.borrow_mut(), modes, system, t, y, out);
+        let Some(mut beginning) = beginning else {
+            return method.step(&mut true_rate, None, (now, dt), y, slope, allowed);
+        };
+        let mut guess = |t: f64, y: &[f64], out: &mut [f64]| {
+            let mut motion = motion.borrow_mut();
+            let (q, v) = y.split_at(y.len() - n);
+            onset::evaluate(&mut motion, system, &mut beginning, t, q, v)?;
+            motion.write_rate(system, q, v, out);
+            Ok(())
+        };
+        method.step(&mut true_rate, Some(&mut guess), (now, dt), y, slope, allowed)
     }
 
     /// What the integrator may err by.
@@ -364,7 +386,6 @@ fn rate(
     let split = y.len() - system.velocity_count();
     let (q, v) = y.split_at(split);
     motion.evaluate(system, modes, t, q, v)?;
-    system.configuration_rate(q, v, &mut out[..split]);
-    out[split..].copy_from_slice(&motion.acceleration);
+    motion.write_rate(system, q, v, out);
     Ok(())
 }

@@ -287,7 +287,7 @@ impl EventDriven {
                 && match mode.sliding {
                     Sliding::Free => true,
                     Sliding::Stick => motion.margin(i) >= -force,
-                    Sliding::Slip(direction) => {
+                    Sliding::Slip(direction) | Sliding::Begin(direction) => {
                         begins(motion.slip_acceleration(i), contact.friction.axes(), contact.slip(&state.v), direction)
                     }
                 }
@@ -295,7 +295,7 @@ impl EventDriven {
         let obeys_element = |(i, (_, sliding)): (usize, &(u32, Sliding))| match *sliding {
             Sliding::Free => true,
             Sliding::Stick => motion.element_margin(i) >= -force,
-            Sliding::Slip(direction) => {
+            Sliding::Slip(direction) | Sliding::Begin(direction) => {
                 let velocity = motion.elements[i].slip(&state.v);
                 begins(motion.element_acceleration(i), [1.0; 3], velocity, direction)
             }

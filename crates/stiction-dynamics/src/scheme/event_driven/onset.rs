@@ -1,0 +1,178 @@
+//! The direction in which sliding begins in space.
+//!
+//! Where sticking ends, the sliding velocity $s$ starts from nothing, and friction depends on its direction $d = e s / \lVert e s \rVert$ alone. The acceleration of
+//! sliding is $\dot s(t, d)$, and zero at the instant $t_0$ when friction has just reached its bound, in the direction $d_0$. A direction other than $d_0$ would accelerate it at
+//! once, against that direction. So it stays at $d_0$ and turns with the load, $s = O((t - t_0)^2)$, and at every time it is nearly the one that
+//! the acceleration itself has:
+//!
+//! $$ e\, \dot s(t, d) = \kappa\, d, \qquad \kappa \ge 0. $$
+//!
+//! These equations do not contain $s$. The motion with these directions, smooth from the start, is where Newton's method for the stages of the true one
+//! begins; there the derivative of $d$ by $s$ is as large as $1 / \lVert s \rVert$.
+
+use super::modes::{Element, Modes, Sliding, dot, norm};
+use super::motion::{Fault, Motion};
+use crate::MechanicalSystem;
+use stiction_solve::DenseLu;
+
+/// Newton steps for the directions, at most.
+const STEPS: usize = 8;
+
+/// The directions are found when the acceleration across them is below this share of the one along them.
+const FOUND: f64 = 1e-9;
+
+/// Angle of the differences of Newton's matrix, in radians, and the largest angle of a step.
+const DIFFERENCE: f64 = 1e-6;
+const LARGEST_TURN: f64 = 0.5;
+
+/// Something that begins to slide: its place among the contacts or elements of the modes, and directions across its own that it may turn to.
+#[derive(Clone, Copy, Debug)]
+struct Beginning {
+    element: Element,
+    place: usize,
+    axes: [f64; 3],
+    direction: [f64; 3],
+    across: [Option<[f64; 3]>; 2],
+}
+
+/// The modes with what slides in space, but slower than the still speed, as beginning to. None when there is no such thing. The motion was evaluated in
+/// these modes.
+pub(super) fn begin(motion: &Motion, modes: &Modes, v: &[f64]) -> Option<Modes> {
+    let mut changed = modes.clone();
+    let is_slow =
+        |slip: [f64; 3], axes: [f64; 3]| norm(&std::array::from_fn(|a| axes[a] * slip[a])) <= motion.still_speed;
+    for (mode, contact) in changed.contacts.iter_mut().zip(&motion.contacts) {
+        if let Sliding::Slip(direction) = mode.sliding
+            && contact.tangents.len() > 1
+            && is_slow(contact.slip(v), contact.friction.axes())
+        {
+            mode.sliding = Sliding::Begin(direction);
+        }
+    }
+    for ((_, sliding), element) in changed.elements.iter_mut().zip(&motion.elements) {
+        if let Sliding::Slip(direction) = *sliding
+            && element.tangents.len() > 1
+            && is_slow(element.slip(v), [1.0; 3])
+        {
+            *sliding = Sliding::Begin(direction);
+        }
+    }
+    (changed != *modes).then_some(changed)
+}
+
+/// Evaluates the motion with the directions in which sliding begins at this state, which the modes keep for the next evaluation.
+pub(super) fn evaluate(
+    motion: &mut Motion,
+    system: &dyn MechanicalSystem,
+    modes: &mut Modes,
+    t: f64,
+    q: &[f64],
+    v: &[f64],
+) -> Result<(), Fault> {
+    motion.evaluate(system, modes, t, q, v)?;
+    let mut newton = DenseLu::default();
+    for _ in 0..STEPS {
+        let beginnings = list(motion, modes);
+        let turns: Vec<(usize, [f64; 3])> = beginnings
+            .iter()
+            .enumerate()
+            .flat_map(|(i, beginning)| beginning.across.into_iter().flatten().map(move |across| (i, across)))
+            .collect();
+        let (mut residual, along) = residual(motion, &beginnings);
+        if residual.iter().all(|r| r.abs() <= FOUND * along) {
+            break;
+        }
+        // The change of the acceleration across with each turn.
+        let mut columns = Vec::new();
+        for &(i, across) in &turns {
+            let own = &beginnings[i];
+            modes.set_sliding(own.element, Sliding::Begin(turned(&own.direction, &across, DIFFERENCE)));
+            motion.evaluate(system, modes, t, q, v)?;
+            modes.set_sliding(own.element, Sliding::Begin(own.direction));
+            let (moved, _) = self::residual(motion, &beginnings);
+            let mut column: Vec<f64> = moved.iter().zip(&residual).map(|(a, b)| (a - b) / DIFFERENCE).collect();
+            // What is across turns as well.
+            let number = columns.len();
+            column[number] -= dot(&weighted(motion, own), &own.direction);
+            columns.push(column);
+        }
+        if newton.factor(turns.len(), |k, out| out.copy_from_slice(&columns[k])).is_err() {
+            break;
+        }
+        newton.solve_in_place(&mut residual);
+        for (&(i, across), angle) in turns.iter().zip(&residual) {
+            let own = &beginnings[i];
+            let Some(Sliding::Begin(direction)) = modes.sliding(own.element) else { continue };
+            let angle = (-angle).clamp(-LARGEST_TURN, LARGEST_TURN);
+            modes.set_sliding(own.element, Sliding::Begin(turned(&direction, &across, angle)));
+        }
+        motion.evaluate(system, modes, t, q, v)?;
+    }
+    Ok(())
+}
+
+/// Accelerations of sliding times semi-axes across all directions, and the largest along one.
+fn residual(motion: &Motion, beginnings: &[Beginning]) -> (Vec<f64>, f64) {
+    let mut residual = Vec::new();
+    let mut along = 0.0f64;
+    for own in beginnings {
+        let weighted = weighted(motion, own);
+        along = along.max(dot(&weighted, &own.direction).abs());
+        residual.extend(own.across.iter().flatten().map(|across| dot(&weighted, across)));
+    }
+    (residual, along)
+}
+
+fn weighted(motion: &Motion, own: &Beginning) -> [f64; 3] {
+    let slip = match own.element {
+        Element::Contact(_) => motion.slip_acceleration(own.place),
+        Element::Friction(_) => motion.element_acceleration(own.place),
+    };
+    std::array::from_fn(|a| own.axes[a] * slip[a])
+}
+
+fn list(motion: &Motion, modes: &Modes) -> Vec<Beginning> {
+    let mut list = Vec::new();
+    for (place, (mode, contact)) in modes.contacts.iter().zip(&motion.contacts).enumerate() {
+        if let Sliding::Begin(direction) = mode.sliding {
+            let axes = contact.friction.axes();
+            let across = across(&direction, &axes, contact.tangents.len());
+            list.push(Beginning { element: Element::Contact(mode.id), place, axes, direction, across });
+        }
+    }
+    for (place, ((id, sliding), element)) in modes.elements.iter().zip(&motion.elements).enumerate() {
+        if let Sliding::Begin(direction) = *sliding {
+            let axes = [1.0; 3];
+            let across = across(&direction, &axes, element.tangents.len());
+            list.push(Beginning { element: Element::Friction(*id), place, axes, direction, across });
+        }
+    }
+    list
+}
+
+/// Unit vectors across a direction and each other, among the tangents that have friction.
+fn across(direction: &[f64; 3], axes: &[f64; 3], tangent_count: usize) -> [Option<[f64; 3]>; 2] {
+    let mut found: [Option<[f64; 3]>; 2] = [None; 2];
+    let mut units: Vec<usize> = (0..tangent_count).filter(|&a| axes[a] > 0.0).collect();
+    // What is least along the direction first; the last one is left over.
+    units.sort_by(|&a, &b| direction[a].abs().total_cmp(&direction[b].abs()));
+    units.pop();
+    for (slot, &a) in units.iter().enumerate() {
+        let mut vector = [0.0; 3];
+        vector[a] = 1.0;
+        for other in std::iter::once(*direction).chain(found.iter().flatten().copied()) {
+            let part = dot(&vector, &other);
+            vector.iter_mut().zip(other).for_each(|(x, y)| *x -= part * y);
+        }
+        let length = norm(&vector);
+        found[slot] = Some(vector.map(|x| x / length));
+    }
+    found
+}
+
+/// A direction, turned by an angle towards one across it.
+fn turned(direction: &[f64; 3], across: &[f64; 3], angle: f64) -> [f64; 3] {
+    let moved: [f64; 3] = std::array::from_fn(|a| direction[a] + angle.tan() * across[a]);
+    let length = norm(&moved);
+    moved.map(|x| x / length)
+}
