@@ -38,6 +38,11 @@ impl DependentRows {
         self.matrix[column * self.size + row] = value;
     }
 
+    /// An entry that was set.
+    pub fn get(&self, row: usize, column: usize) -> f64 {
+        self.matrix[column * self.size + row]
+    }
+
     /// Replaces `b` by the solution of least norm. The rank is `rank`, or found when that is none. Returns it; what is left of an equation that depends on
     /// others is not looked at.
     pub fn solve(&mut self, rank: Option<usize>, b: &mut [f64]) -> usize {

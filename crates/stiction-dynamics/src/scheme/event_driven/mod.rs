@@ -98,6 +98,8 @@ pub struct EventDriven {
     last: Option<State>,
     /// Whether modes must be chosen before the motion goes on.
     needs_restart: bool,
+    /// Whether the last step had no length.
+    has_jumped: bool,
     /// The events that ended the last phase.
     triggers: Vec<Trigger>,
     /// Modes that did not last at this instant.
@@ -108,6 +110,8 @@ pub struct EventDriven {
     flights: Vec<(ContactId, f64)>,
     /// Length of the next integrator step.
     next_step: f64,
+    /// Rounding of the slopes of configuration and velocity.
+    rounding: (f64, f64),
     /// Whether a step ended before the time that was asked for, and events since.
     is_between: bool,
     event_count: usize,
@@ -147,11 +151,13 @@ impl EventDriven {
             modes: Modes::default(),
             last: None,
             needs_restart: true,
+            has_jumped: false,
             triggers: Vec::new(),
             excluded: Vec::new(),
             touching: Vec::new(),
             flights: Vec::new(),
             next_step: f64::INFINITY,
+            rounding: (0.0, 0.0),
             is_between: false,
             event_count: 0,
             near: Vec::new(),
@@ -174,7 +180,7 @@ impl EventDriven {
         self.modes = Modes::default();
         self.collision =
             Collision::new(self.settings.closing_speed, self.settings.impact_order, self.settings.restitution_friction);
-        self.needs_restart = true;
+        (self.needs_restart, self.has_jumped) = (true, false);
         self.triggers.clear();
         self.excluded.clear();
         self.touching.clear();

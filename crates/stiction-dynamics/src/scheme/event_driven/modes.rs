@@ -61,6 +61,17 @@ pub(super) struct Modes {
     pub elements: Vec<(u32, Sliding)>,
     /// How many of the rows that hold are independent; found with the next evaluation when it is none.
     pub rank: Option<usize>,
+    /// Forces that obey all laws where the phase begins, of joints, contacts (normal and tangents) and friction elements; nothing for zeros. Where
+    /// rows depend on each other, the nearest ones are taken.
+    pub forces: Forces,
+}
+
+/// Forces of joints, of contacts along normal and tangents, and of friction elements.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Forces {
+    pub joints: Vec<f64>,
+    pub contacts: Vec<(f64, [f64; 3])>,
+    pub elements: Vec<[f64; 3]>,
 }
 
 impl Modes {

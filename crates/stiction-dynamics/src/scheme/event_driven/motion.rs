@@ -11,7 +11,7 @@
 //! after every step by the smallest change of position and velocity, in the metric of $M$.
 
 use super::dependent_rows::DependentRows;
-use super::modes::{Modes, Sliding, norm};
+use super::modes::{Forces, Modes, Sliding, norm};
 use crate::constrained_motion::mobility;
 use crate::{Contact, ContactId, FrictionElement, Inertia, Joint, MechanicalSystem, Row, RowRates, StepError};
 
@@ -76,6 +76,7 @@ pub(super) struct Motion {
     solver: DependentRows,
     right: Vec<f64>,
     scales: Vec<f64>,
+    near: Vec<f64>,
     /// $M^{-1} B^T$ column by column.
     columns: Vec<f64>,
     load: Vec<f64>,
@@ -166,11 +167,18 @@ impl Motion {
                 self.solver.set(r, k, entry / (self.scales[r] * self.scales[k]));
             }
         }
+        // Of all solutions the one nearest to the forces that the phase began with.
+        self.near.clear();
+        let begun = &modes.forces;
+        self.near.extend(self.held.iter().zip(&self.scales).map(|(held, scale)| scale * force_of(*held, begun)));
+        for (r, right) in self.right.iter_mut().enumerate() {
+            *right -= (0..count).map(|k| self.solver.get(r, k) * self.near[k]).sum::<f64>();
+        }
         let rank = self.solver.solve(modes.rank, &mut self.right);
         self.joint_forces.clear();
         self.joint_forces.resize(self.joints.len(), 0.0);
         for k in 0..count {
-            let force = self.right[k] / self.scales[k];
+            let force = (self.right[k] + self.near[k]) / self.scales[k];
             let column = &self.columns[k * n..(k + 1) * n];
             self.acceleration.iter_mut().zip(column).for_each(|(a, x)| *a += force * x);
             self.force_scale = self.force_scale.max(force.abs());
@@ -378,6 +386,17 @@ fn row_of<'a>(held: Held, joints: &'a [Joint], contacts: &'a [Contact], elements
         Held::Tangent(i, a) => &contacts[i].tangents[a],
         Held::Element(i, a) => &elements[i].tangents[a],
     }
+}
+
+/// What a row that holds has of these forces; nothing where there are none.
+fn force_of(held: Held, forces: &Forces) -> f64 {
+    let found = match held {
+        Held::Joint(i) => forces.joints.get(i).copied(),
+        Held::Normal(i) => forces.contacts.get(i).map(|force| force.0),
+        Held::Tangent(i, a) => forces.contacts.get(i).map(|force| force.1[a]),
+        Held::Element(i, a) => forces.elements.get(i).map(|force| force[a]),
+    };
+    found.unwrap_or(0.0)
 }
 
 pub(super) fn largest(values: &[f64]) -> f64 {

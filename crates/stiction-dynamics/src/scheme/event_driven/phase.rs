@@ -25,6 +25,9 @@ const SHRINKING: f64 = 0.1;
 const GROWTH: f64 = 4.0;
 const CAUTION: f64 = 0.85;
 
+/// The error of a step below this many times what rounding makes of a slope cannot be seen.
+const ROUNDING: f64 = 8.0;
+
 /// Integrator steps are not shorter than this many units of rounding of the time.
 const SHORTEST_UNITS: f64 = 16.0;
 
@@ -69,8 +72,7 @@ impl EventDriven {
             }
             let now = t + elapsed;
             // The slope at the start, and where sliding velocities point.
-            self.slope.resize(self.y.len(), 0.0);
-            rate(&mut self.motion, &self.modes, system, now, &self.y, &mut self.slope).map_err(fault)?;
+            self.take_slope(system, now, n).map_err(fault)?;
             self.turn_references(n);
 
             let left = h - elapsed;
@@ -114,6 +116,7 @@ impl EventDriven {
             self.forget_touching(system, t + elapsed, &q);
         }
         self.needs_restart |= is_event;
+        self.has_jumped = false;
         out.h = elapsed;
         out.state.t = t + elapsed;
         out.state.q.clone_from(&q);
@@ -193,17 +196,34 @@ impl EventDriven {
         method.step(&mut true_rate, Some(&mut guess), (now, dt), y, slope, allowed)
     }
 
+    /// The slope where the step begins, and how far that of the next number differs from it: what rounding makes of slopes.
+    fn take_slope(&mut self, system: &dyn MechanicalSystem, now: f64, n: usize) -> Result<(), Fault> {
+        let Self { motion, modes, y, slope, probe, .. } = self;
+        let next = |(k, y): (usize, &f64)| y * (1.0 + if k % 2 == 0 { f64::EPSILON } else { -f64::EPSILON });
+        let beside: Vec<f64> = y.iter().enumerate().map(next).collect();
+        slope.resize(y.len(), 0.0);
+        probe.resize(y.len(), 0.0);
+        rate(motion, modes, system, now, &beside, probe)?;
+        rate(motion, modes, system, now, y, slope)?;
+        probe.iter_mut().zip(&*slope).for_each(|(other, slope)| *other -= slope);
+        let (q, v) = probe.split_at(y.len() - n);
+        self.rounding = (largest(q), largest(v));
+        Ok(())
+    }
+
     /// What the integrator may err by.
     fn allow(&mut self, dt: f64, n: usize) {
         let (y, slope) = (&self.y, &self.slope);
         let split = y.len() - n;
         let size =
             |part: std::ops::Range<usize>| SMALLEST_SIZE.max(largest(&y[part.clone()])).max(dt * largest(&slope[part]));
-        let (q, v) = (size(0..split), size(split..y.len()));
+        let rounding = |slope: f64| ROUNDING * dt * slope;
+        let q = (self.settings.tolerance * size(0..split)).max(rounding(self.rounding.0));
+        let v = (self.settings.tolerance * size(split..y.len())).max(rounding(self.rounding.1));
         let length = y.len();
         self.allowed.clear();
-        self.allowed.resize(split, self.settings.tolerance * q);
-        self.allowed.resize(length, self.settings.tolerance * v);
+        self.allowed.resize(split, q);
+        self.allowed.resize(length, v);
     }
 
     /// A step in which nothing changes much, for a phase of which nothing is known.

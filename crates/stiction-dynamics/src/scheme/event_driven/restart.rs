@@ -1,7 +1,7 @@
 //! What happens at an instant: impacts, and the modes of the phase that follows.
 
 use super::events::Trigger;
-use super::modes::{ContactMode, Element, Modes, Sliding, dot, norm};
+use super::modes::{ContactMode, Element, Forces, Modes, Sliding, dot, norm};
 use super::motion::{Fault, largest};
 use super::{EventDriven, Excluded, step_error};
 use crate::scheme::{Step, StepKind, solve_problem};
@@ -31,6 +31,15 @@ const LOW_FLIGHT_UNITS: f64 = 1e5;
 /// Joint rates above this share of the largest velocity contradict the joints.
 const JOINT_RATE: f64 = 1e-12;
 
+/// Contacts that approach slower than this share of the largest velocity do so by rounding.
+const SLOWEST_IMPACT: f64 = 1e-13;
+
+/// Contacts that part slower than this share of the closing speed rest.
+const RESTING: f64 = 0.01;
+
+/// A shock makes contacts part with this share of the closing speed: a trace, which is taken back.
+const PARTING: f64 = 0.5;
+
 /// What a restart did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Restart {
@@ -56,7 +65,9 @@ impl EventDriven {
         let speed = largest(v);
 
         // Steps of no length.
-        let collides = self.near.iter().any(|contact| rate(contact) < -self.settings.closing_speed);
+        // Slow approaches close contacts by an impact that gives nothing back, once; what that leaves is rounding.
+        let slowest = if self.has_jumped { self.settings.closing_speed } else { SLOWEST_IMPACT * speed };
+        let collides = self.near.iter().any(|contact| rate(contact) < -slowest.min(self.settings.closing_speed));
         let is_first = self.last.is_none();
         let breaks_joints =
             is_first && self.joints.iter().any(|joint| (joint.row.dot(v) + joint.drift).abs() > JOINT_RATE * speed);
@@ -81,13 +92,12 @@ impl EventDriven {
             self.excluded.clear();
             self.flights.clear();
             self.touching.clear();
+            self.has_jumped = true;
             return Ok(Restart::Jumped);
         }
 
-        let resting: Vec<Contact> =
-            self.near.iter().filter(|contact| rate(contact) <= self.settings.closing_speed).cloned().collect();
-        let leaving: Vec<Contact> =
-            self.near.iter().filter(|contact| rate(contact) > self.settings.closing_speed).cloned().collect();
+        let (resting, leaving): (Vec<Contact>, Vec<Contact>) =
+            self.near.iter().cloned().partition(|contact| rate(contact) <= self.resting_speed(contact));
         self.check_friction(t, &resting)?;
         if self.decide(system, state, &resting).map_err(|fault| step_error(t, 0.0, fault))? {
             self.time_flights(system, state, &leaving).map_err(|fault| step_error(t, 0.0, fault))?;
@@ -100,10 +110,17 @@ impl EventDriven {
         // No acceleration obeys the laws.
         if resting.iter().any(|contact| self.slips(contact, v).is_some()) {
             self.shock(system, state, &resting, out)?;
+            self.has_jumped = true;
             return Ok(Restart::Jumped);
         }
         let problem = Box::new(std::mem::take(&mut self.problem));
         Err(StepError::Unsolved { t, report: self.solution.report.clone(), problem })
+    }
+
+    /// Contacts that part slower than this rest, in m/s: slower than after any impact that gives something back.
+    fn resting_speed(&self, contact: &Contact) -> f64 {
+        let e = contact.restitution.normal;
+        self.settings.closing_speed * if e > 0.0 { (0.5 * e).min(RESTING) } else { RESTING }
     }
 
     /// Contacts that take part: closed up to the tolerance, closed before, or those whose gap has just closed.
@@ -310,7 +327,10 @@ impl EventDriven {
         // What is not closed leaves the modes, and its gap is looked at once it is one.
         self.touching.clear();
         self.touching.extend(modes.contacts.iter().filter(|mode| !mode.is_closed).map(|mode| (mode.id, mode.gap)));
-        modes.contacts.retain(|mode| mode.is_closed);
+        let Modes { contacts, forces, .. } = &mut modes;
+        let mut is_closed = contacts.iter().map(|mode| mode.is_closed);
+        forces.contacts.retain(|_| is_closed.next().unwrap_or(false));
+        contacts.retain(|mode| mode.is_closed);
         modes.rank = Some(rank);
         self.modes = modes;
         Ok(true)
@@ -428,6 +448,12 @@ impl EventDriven {
             };
             (modes.elements[i].1, loaded.elements[i].1) = (sliding, sliding);
         }
+        modes.forces = Forces {
+            joints: solution.joints.clone(),
+            contacts: solution.contacts.iter().map(|force| (force.normal, force.tangent)).collect(),
+            elements: solution.friction.to_vec(),
+        };
+        loaded.forces.clone_from(&modes.forces);
         Ok(Some((modes, loaded)))
     }
 
@@ -535,16 +561,61 @@ impl EventDriven {
         out.kind = StepKind::Shock;
         for contact in resting {
             let own = ContactCondition::of(contact);
-            let normal_bias = own.normal_bias - 0.5 * self.settings.closing_speed;
+            let normal_bias = own.normal_bias - PARTING * self.settings.closing_speed;
             out.problem.contacts.push(ContactCondition { normal_bias, ..own });
             out.contacts.push(contact.clone());
         }
         solve_problem(&mut self.solver, state.t, out)?;
+        self.take_parting_back(state.t, out)?;
         out.state.v.clone_from(&out.solution.motion);
         self.modes.contacts.clear();
         self.triggers.clear();
         self.excluded.clear();
         self.touching.clear();
+        Ok(())
+    }
+
+    /// Brings contacts that a shock has loaded from their trace of speed to rest, by less of the same impulses.
+    fn take_parting_back(&mut self, t: f64, out: &mut Step) -> Result<(), StepError> {
+        let Step { problem, solution, .. } = out;
+        problem
+            .contacts
+            .iter_mut()
+            .for_each(|condition| condition.normal_bias += PARTING * self.settings.closing_speed);
+        // The rows that hold: normals that are loaded, and the tangents of those that stick.
+        let mut held = Vec::new();
+        for (i, (condition, impulse)) in problem.contacts.iter().zip(&solution.contacts).enumerate() {
+            if impulse.normal > 0.0 {
+                held.push((i, None));
+                if condition.mu > 0.0 && norm(&condition.slip(&solution.motion)) <= self.settings.still_speed {
+                    held.extend((0..condition.tangents.len()).map(|a| (i, Some(a))));
+                }
+            }
+        }
+        let own = &mut self.problem;
+        own.inertia.clone_from(&problem.inertia);
+        own.free_motion.clone_from(&solution.motion);
+        own.contacts.clear();
+        own.friction.clear();
+        own.joints.clone_from(&problem.joints);
+        own.joints.extend(held.iter().map(|&(i, tangent)| {
+            let condition = &problem.contacts[i];
+            let (row, bias) = match tangent {
+                None => (&condition.normal, condition.normal_bias),
+                Some(a) => (&condition.tangents[a], condition.tangent_bias[a]),
+            };
+            JointCondition { row: row.clone(), bias }
+        }));
+        self.solver.solve(own, &mut self.solution).map_err(|source| StepError::Malformed { t, source })?;
+        let (joints, others) = self.solution.joints.split_at(problem.joints.len());
+        solution.joints.iter_mut().zip(joints).for_each(|(sum, change)| *sum += change);
+        for (&(i, tangent), change) in held.iter().zip(others) {
+            match tangent {
+                None => solution.contacts[i].normal += change,
+                Some(a) => solution.contacts[i].tangent[a] += change,
+            }
+        }
+        solution.motion.clone_from(&self.solution.motion);
         Ok(())
     }
 }
