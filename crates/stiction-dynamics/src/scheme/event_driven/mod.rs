@@ -21,6 +21,7 @@
 //! **Steps.** A step ends at an event or after $h$. Within it the integrator chooses its own steps; $h$ has no influence on the accuracy but where
 //! recordings and the audit look. Each step carries its [samples](super::Sample), so that the audit integrates forces and works itself.
 
+mod choice;
 mod collocation;
 mod dependent_rows;
 mod events;
@@ -28,7 +29,9 @@ mod modes;
 mod motion;
 mod onset;
 mod phase;
+mod record;
 mod restart;
+mod shock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -7,12 +7,7 @@ use super::events::{Ending, Trigger};
 use super::modes::{Modes, Sliding, norm};
 use super::motion::{Fault, Motion, largest};
 use super::{EventDriven, Excluded, onset, step_error};
-use crate::contact::Tangents;
-use crate::{
-    ContactCondition, ContactImpulse, FrictionCondition, FrictionElement, Joint, JointCondition, MechanicalSystem,
-    Sample, State, Step, StepError,
-};
-use stiction_solve::{SolveReport, SolveStatus};
+use crate::{MechanicalSystem, State, Step, StepError};
 
 /// Coordinates and velocities below this, in metres or m/s, are measured against it.
 const SMALLEST_SIZE: f64 = 1e-6;
@@ -31,8 +26,7 @@ const ROUNDING: f64 = 8.0;
 /// Integrator steps are not shorter than this many units of rounding of the time.
 const SHORTEST_UNITS: f64 = 16.0;
 
-/// Integrator steps of one step of the grid, at most. With order 13 a step covers about half a period; one that needs more of them creeps, as where sliding begins
-/// out of sticking in space with an acceleration of zero.
+/// Integrator steps of one step of the grid, at most. With order 13 a step covers about half a period; what needs more of them creeps.
 const STEP_LIMIT: usize = 20_000;
 
 /// How a phase went on.
@@ -284,113 +278,6 @@ impl EventDriven {
         let near = &self.near;
         self.touching
             .retain(|(id, gap)| near.iter().any(|contact| contact.id == *id && contact.gap <= gap + tolerance));
-    }
-
-    /// Appends the stages of the accepted integrator step as samples.
-    fn keep_samples(&mut self, system: &dyn MechanicalSystem, now: f64, dt: f64, out: &mut Step) -> Result<(), Fault> {
-        let n = system.velocity_count();
-        for i in 0..STAGES {
-            let stage = self.method.stage(i).to_vec();
-            let (q, v) = stage.split_at(stage.len() - n);
-            let t = now + self.method.nodes[i] * dt;
-            let mut state = State::new(t, q.to_vec(), v.to_vec());
-            system.advance(q, v, 0.0, &mut state.q);
-            self.motion.evaluate(system, &self.modes, t, &state.q, v)?;
-            out.samples.push(Sample {
-                weight: self.method.weights[i] * dt,
-                state,
-                acceleration: self.motion.acceleration.clone(),
-                contacts: self.motion.contact_forces.clone(),
-                friction: self.motion.element_forces.clone(),
-                joints: self.motion.joint_forces.clone(),
-            });
-        }
-        Ok(())
-    }
-
-    /// Writes what the step did as a whole: impulses, mean forces, and the conditions in its middle for the velocity there.
-    fn summarize(&mut self, system: &dyn MechanicalSystem, state: &State, out: &mut Step) -> Result<(), Fault> {
-        let n = system.velocity_count();
-        let middle = state.t + 0.5 * out.h;
-        let distance = |sample: &Sample| (sample.state.t - middle).abs();
-        let nearest = out.samples.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))).map(|sample| &sample.state);
-        let middle = nearest.unwrap_or(state).clone();
-        self.motion.evaluate(system, &self.modes, middle.t, &middle.q, &middle.v)?;
-
-        out.linearized_time = middle.t;
-        out.linearized_at.clone_from(&middle.q);
-        out.force_time = middle.t;
-        out.force_at.clone_from(&middle.q);
-        out.contacts.clone_from(&self.motion.contacts);
-        out.friction.clone_from(&self.motion.elements);
-        out.joints.clone_from(&self.motion.joints);
-        out.force.clear();
-        out.force.resize(n, 0.0);
-        out.force_parts.clear();
-        let mut part = vec![0.0; n];
-        for cause in crate::ForceCause::ALL {
-            let from = out.force_parts.len();
-            out.force_parts.resize(from + n, 0.0);
-            for sample in &out.samples {
-                part.fill(0.0);
-                system.force_by_cause(cause, sample.state.t, &sample.state.q, &sample.state.v, &mut part);
-                let share = sample.weight / out.h;
-                out.force_parts[from..].iter_mut().zip(&part).for_each(|(sum, part)| *sum += share * part);
-            }
-            out.force.iter_mut().zip(&out.force_parts[from..]).for_each(|(sum, part)| *sum += part);
-        }
-
-        let Step { samples, problem, solution, .. } = out;
-        solution.contacts.clear();
-        solution
-            .contacts
-            .extend(self.modes.contacts.iter().map(|mode| ContactImpulse { id: mode.id, ..Default::default() }));
-        solution.friction.clear();
-        solution.friction.resize(self.modes.elements.len(), [0.0; 3]);
-        solution.joints.clear();
-        solution.joints.resize(self.motion.joints.len(), 0.0);
-        for sample in samples.iter() {
-            for (sum, (normal, tangent)) in solution.contacts.iter_mut().zip(&sample.contacts) {
-                sum.normal += sample.weight * normal;
-                sum.tangent.iter_mut().zip(tangent).for_each(|(sum, part)| *sum += sample.weight * part);
-            }
-            for (sum, force) in solution.friction.iter_mut().zip(&sample.friction) {
-                sum.iter_mut().zip(force).for_each(|(sum, part)| *sum += sample.weight * part);
-            }
-            solution.joints.iter_mut().zip(&sample.joints).for_each(|(sum, force)| *sum += sample.weight * force);
-        }
-        solution.motion.clone_from(&middle.v);
-
-        // The conditions that these impulses and the velocity in the middle obey.
-        problem.inertia.clone_from(&self.motion.inertia);
-        problem.joints.clear();
-        let holds = |joint: &Joint| JointCondition { row: joint.row.clone(), bias: joint.drift };
-        problem.joints.extend(self.motion.joints.iter().map(holds));
-        problem.contacts.clear();
-        problem.contacts.extend(self.motion.contacts.iter().map(ContactCondition::of));
-        problem.friction.clear();
-        let bounded = |element: &FrictionElement| FrictionCondition::of(element, out.h);
-        problem.friction.extend(self.motion.elements.iter().map(bounded));
-        let mut momentum = vec![0.0; n];
-        for (joint, impulse) in problem.joints.iter().zip(&solution.joints) {
-            joint.row.add_to(-impulse, &mut momentum);
-        }
-        let add = |rows: &Tangents, parts: &[f64; 3], momentum: &mut [f64]| {
-            rows.iter().zip(parts).for_each(|(row, part)| row.add_to(-part, momentum));
-        };
-        for (contact, impulse) in problem.contacts.iter().zip(&solution.contacts) {
-            contact.normal.add_to(-impulse.normal, &mut momentum);
-            add(&contact.tangents, &impulse.tangent, &mut momentum);
-        }
-        for (element, impulse) in problem.friction.iter().zip(&solution.friction) {
-            add(&element.tangents, impulse, &mut momentum);
-        }
-        problem.inertia.solve_in_place(&mut momentum);
-        problem.free_motion.clear();
-        problem.free_motion.extend(solution.motion.iter().zip(&momentum).map(|(u, change)| u + change));
-        solution.report =
-            SolveReport { status: SolveStatus::Solved, residual: 0.0, iterations: samples.len(), size: 0 };
-        Ok(())
     }
 }
 
