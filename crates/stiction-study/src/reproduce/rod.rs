@@ -60,6 +60,10 @@ struct RodRun {
     states: Vec<State>,
 }
 
+/// Where the rod loses energy.
+pub(super) const PHASES: [&str; 4] =
+    ["in the first impact", "while sliding", "in the second impact", "in the last slide"];
+
 struct Impact {
     start: f64,
     velocity: Vec<f64>,
@@ -164,8 +168,7 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
         let h = 1e-5;
         let run = run_rod(version, h)?;
         rows.add(at("x at rest, m", h), None, Some(exact::X_AT_REST), x_at_rest(&run), 2e-5);
-        let phases = ["in the first impact", "while sliding", "in the second impact", "in the last slide"];
-        for (i, phase) in phases.into_iter().enumerate() {
+        for (i, phase) in PHASES.into_iter().enumerate() {
             let quantity = at(&format!("energy lost {phase}, J"), h);
             rows.add(quantity, None, Some(exact::ENERGY_LOST[i]), run.lost[i], 0.01 * exact::ENERGY_LOST[i]);
         }
