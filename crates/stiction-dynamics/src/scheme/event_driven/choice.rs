@@ -1,12 +1,10 @@
 //! The modes of the phase that follows an instant: those that obey all laws.
 
 use super::events::Trigger;
-use super::modes::{ContactMode, Element, Forces, Modes, Sliding, dot, norm};
-use super::motion::{Fault, largest};
+use super::modes::{ContactMode, Forces, Modes, Part, Sliding, dot, norm};
+use super::motion::{Fault, Slider, largest};
 use super::{EventDriven, Excluded};
-use crate::{
-    Contact, ContactCondition, FrictionCondition, FrictionElement, JointCondition, MechanicalSystem, State, StepError,
-};
+use crate::{Contact, ContactCondition, FrictionCondition, JointCondition, MechanicalSystem, State, StepError};
 
 /// Forces and accelerations that violate a law by less than this share of the largest obey it.
 const OBEYED: f64 = 1e-9;
@@ -23,116 +21,119 @@ const SAME_DIRECTION: f64 = 1e-5;
 /// Sets of modes that are tried one after another, at most.
 const TRIAL_LIMIT: usize = 4096;
 
+/// How a choice ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// The modes stand.
+    Made,
+    /// Nothing obeys the laws, and something slides: the paradox of Painlevé.
+    Paradox,
+    /// Nothing obeys the laws.
+    Impossible,
+}
+
+/// What is to be decided.
+struct Instant {
+    /// Everything closed, and everything sticking that has friction.
+    modes: Modes,
+    sliders: Vec<Slider>,
+    /// Unit vectors of what slides already, times semi-axes.
+    slides: Vec<Option<[f64; 3]>>,
+}
+
 impl EventDriven {
-    /// Unit vector of the sliding velocity times semi-axes, where a contact slides.
-    pub(super) fn slips(&self, contact: &Contact, v: &[f64]) -> Option<[f64; 3]> {
-        let stopped = self.triggers.contains(&Trigger::Stops(Element::Contact(contact.id)));
-        (contact.friction.mu() > 0.0 && !stopped).then(|| self.unit(contact.slip(v), contact.friction.axes())).flatten()
-    }
-
-    fn element_slips(&self, element: &FrictionElement, v: &[f64]) -> Option<[f64; 3]> {
-        let stopped = self.triggers.contains(&Trigger::Stops(Element::Friction(element.id)));
-        (!stopped).then(|| self.unit(element.slip(v), [1.0; 3])).flatten()
-    }
-
-    fn unit(&self, slip: [f64; 3], axes: [f64; 3]) -> Option<[f64; 3]> {
-        let weighted: [f64; 3] = std::array::from_fn(|a| axes[a] * slip[a]);
-        let speed = norm(&weighted);
-        (speed > self.settings.still_speed).then(|| weighted.map(|part| part / speed))
-    }
-
-    /// Chooses modes that obey all laws. False when there are none.
-    pub(super) fn decide(
+    /// Chooses modes that obey all laws.
+    pub(super) fn choose(
         &mut self,
         system: &dyn MechanicalSystem,
         state: &State,
         resting: &[Contact],
-    ) -> Result<bool, Fault> {
-        let mut elements = Vec::new();
-        system.friction_elements(state.t, &state.q, &mut elements);
+    ) -> Result<Choice, Fault> {
+        let begins = self.begin_directions(system, state)?;
+        let instant = self.look_at(system, state, resting)?;
         // What the old modes and the events suggest.
-        let suggested = self.suggest(system, state, resting, &elements)?;
+        let suggested = self.suggest(&instant, &begins);
         if self.accept(system, state, suggested)? {
-            return Ok(true);
+            return Ok(Choice::Made);
         }
         // What the solver of contact problems proposes: first with all that touch closed, then only those that carry a force.
-        let Some((all, loaded)) = self.propose(system, state, resting, &elements)? else {
-            return self.try_all(system, state, resting, &elements, None);
-        };
-        if self.accept(system, state, all.clone())? || self.accept(system, state, loaded)? {
-            return Ok(true);
+        let proposed = self.propose(system, state, &instant)?;
+        if let Some((all, loaded)) = &proposed
+            && (self.accept(system, state, all.clone())? || self.accept(system, state, loaded.clone())?)
+        {
+            return Ok(Choice::Made);
         }
-        self.try_all(system, state, resting, &elements, Some(&all))
+        if self.try_all(system, state, &instant, proposed.as_ref().map(|(all, _)| all))? {
+            return Ok(Choice::Made);
+        }
+        let sliders = instant.sliders.iter().zip(&instant.slides);
+        let slides = sliders.filter(|(slider, _)| slider.part.contact().is_some()).any(|(_, slides)| slides.is_some());
+        Ok(if slides { Choice::Paradox } else { Choice::Impossible })
+    }
+
+    /// Where what slips now does so: against the friction that held it.
+    fn begin_directions(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+    ) -> Result<Vec<(Part, [f64; 3])>, Fault> {
+        let mut begins = Vec::new();
+        if self.triggers.iter().any(|trigger| matches!(trigger, Trigger::Slips(_))) {
+            self.motion.evaluate(system, &self.modes, state.t, &state.q, &state.v)?;
+            for slider in self.motion.sliders.iter().filter(|own| self.triggers.contains(&Trigger::Slips(own.part))) {
+                let friction = self.motion.friction(slider);
+                let length = norm(&friction);
+                if length > 0.0 {
+                    begins.push((slider.part, friction.map(|part| -part / length)));
+                }
+            }
+        }
+        Ok(begins)
+    }
+
+    fn look_at(&mut self, system: &dyn MechanicalSystem, state: &State, resting: &[Contact]) -> Result<Instant, Fault> {
+        let mut modes = Modes::default();
+        for contact in resting {
+            modes.contacts.push(ContactMode { id: contact.id, is_closed: true, gap: self.kept_gap(contact) });
+            modes.sliding.extend(Part::of_contact(contact).map(|(part, _)| (part, Sliding::Stick)));
+        }
+        let mut elements = Vec::new();
+        system.friction_elements(state.t, &state.q, &mut elements);
+        let parts = elements.iter().filter_map(Part::of_element);
+        modes.sliding.extend(parts.map(|(part, _)| (part, Sliding::Stick)));
+        self.motion.look(system, &modes, state.t, &state.q)?;
+        let slides = |slider: &Slider| {
+            let stopped = self.triggers.contains(&Trigger::Stops(slider.part));
+            if stopped { None } else { self.unit(&self.motion.slip(slider, &state.v)) }
+        };
+        let slides = self.motion.sliders.iter().map(slides).collect();
+        Ok(Instant { modes, sliders: self.motion.sliders.clone(), slides })
+    }
+
+    /// The direction of a sliding velocity, where it is one.
+    fn unit(&self, slip: &[f64; 3]) -> Option<[f64; 3]> {
+        let speed = norm(slip);
+        (speed > self.settings.still_speed).then(|| slip.map(|part| part / speed))
     }
 
     /// The old modes, changed by the events of the instant.
-    fn suggest(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
-        resting: &[Contact],
-        elements: &[FrictionElement],
-    ) -> Result<Modes, Fault> {
-        let v = &state.v;
-        let needs_forces = self.triggers.iter().any(|trigger| matches!(trigger, Trigger::Slips(_)));
-        if needs_forces {
-            self.motion.evaluate(system, &self.modes, state.t, &state.q, v)?;
+    fn suggest(&self, instant: &Instant, begins: &[(Part, [f64; 3])]) -> Modes {
+        let mut modes = instant.modes.clone();
+        for mode in &mut modes.contacts {
+            mode.is_closed = !self.triggers.contains(&Trigger::Opens(mode.id));
         }
-        let mut modes = Modes::default();
-        for contact in resting {
-            let old = self.modes.contact(contact.id).copied();
-            let sliding = match (self.slips(contact, v), old.map(|old| old.sliding)) {
-                _ if contact.friction.mu() == 0.0 => Sliding::Free,
-                (Some(direction), _) => Sliding::Slip(direction),
+        for ((part, sliding), slides) in modes.sliding.iter_mut().zip(&instant.slides) {
+            let begins = begins.iter().find(|(other, _)| other == part);
+            *sliding = match (begins, slides, self.modes.sliding(*part)) {
+                (Some((_, direction)), ..) | (None, Some(direction), _) => Sliding::Slip(*direction),
                 // It has just begun.
-                (None, Some(Sliding::Slip(reference)))
-                    if !self.triggers.contains(&Trigger::Stops(Element::Contact(contact.id))) =>
-                {
+                (None, None, Some(Sliding::Slip(reference))) if !self.triggers.contains(&Trigger::Stops(*part)) => {
                     Sliding::Slip(reference)
                 }
                 _ => Sliding::Stick,
             };
-            let is_closed = !self.triggers.contains(&Trigger::Opens(contact.id));
-            modes.contacts.push(ContactMode { id: contact.id, is_closed, gap: self.kept_gap(contact), sliding });
         }
-        for element in elements {
-            let old = self.modes.sliding(Element::Friction(element.id));
-            let sliding = match (self.element_slips(element, v), old) {
-                _ if element.bound == 0.0 => Sliding::Free,
-                (Some(direction), _) => Sliding::Slip(direction),
-                (None, Some(Sliding::Slip(reference)))
-                    if !self.triggers.contains(&Trigger::Stops(Element::Friction(element.id))) =>
-                {
-                    Sliding::Slip(reference)
-                }
-                _ => Sliding::Stick,
-            };
-            modes.elements.push((element.id, sliding));
-        }
-        for trigger in &self.triggers {
-            let Trigger::Slips(element) = *trigger else { continue };
-            // Against the friction that held it.
-            let force = match element {
-                Element::Contact(id) => {
-                    let place = self.modes.contacts.iter().position(|mode| mode.id == id);
-                    place.map(|i| {
-                        let axes = self.motion.contacts[i].friction.axes();
-                        let force = self.motion.contact_forces[i].1;
-                        std::array::from_fn(|a| if axes[a] > 0.0 { force[a] / axes[a] } else { 0.0 })
-                    })
-                }
-                Element::Friction(id) => {
-                    let place = self.modes.elements.iter().position(|(other, _)| *other == id);
-                    place.map(|i| self.motion.element_forces[i])
-                }
-            };
-            if let Some(force) = force
-                && norm(&force) > 0.0
-            {
-                modes.set_sliding(element, Sliding::Slip(force.map(|part| -part / norm(&force))));
-            }
-        }
-        Ok(modes)
+        modes
     }
 
     /// The gap that a contact keeps when it is closed: none, but for a penetration that was there before.
@@ -154,41 +155,25 @@ impl EventDriven {
         let (force, acceleration) =
             (OBEYED * motion.force_scale, OBEYED * motion.acceleration_scale.max(largest(&motion.acceleration)));
         let is_finite = motion.acceleration.iter().all(|a| a.is_finite());
-        let begins = |slip: [f64; 3], axes: [f64; 3], velocity: [f64; 3], direction: [f64; 3]| {
+        let obeys_contact = |(i, mode): (usize, &ContactMode)| match mode.is_closed {
+            true => motion.contact_forces[i].0 >= -force,
+            false => motion.gap_acceleration(i) >= -acceleration,
+        };
+        let obeys_friction = |(slider, (part, sliding)): (&Slider, &(Part, Sliding))| match *sliding {
+            _ if !modes.is_loaded(*part) => true,
+            Sliding::Stick => motion.margin(slider) >= -force,
             // What slides already does so as it did; what begins to must accelerate that way.
-            if self.unit(velocity, axes).is_some() {
-                return true;
-            }
-            let weighted: [f64; 3] = std::array::from_fn(|a| axes[a] * slip[a]);
-            let along = dot(&weighted, &direction);
-            let across: [f64; 3] = std::array::from_fn(|a| weighted[a] - along * direction[a]);
-            along >= -acceleration && norm(&across) <= SAME_DIRECTION * along + acceleration
-        };
-        let obeys_contact = |(i, mode): (usize, &ContactMode)| {
-            if !mode.is_closed {
-                return motion.gap_acceleration(i) >= -acceleration;
-            }
-            let contact = &motion.contacts[i];
-            motion.contact_forces[i].0 >= -force
-                && match mode.sliding {
-                    Sliding::Free => true,
-                    Sliding::Stick => motion.margin(i) >= -force,
-                    Sliding::Slip(direction) | Sliding::Begin(direction) => {
-                        begins(motion.slip_acceleration(i), contact.friction.axes(), contact.slip(&state.v), direction)
-                    }
-                }
-        };
-        let obeys_element = |(i, (_, sliding)): (usize, &(u32, Sliding))| match *sliding {
-            Sliding::Free => true,
-            Sliding::Stick => motion.element_margin(i) >= -force,
+            _ if self.unit(&motion.slip(slider, &state.v)).is_some() => true,
             Sliding::Slip(direction) | Sliding::Begin(direction) => {
-                let velocity = motion.elements[i].slip(&state.v);
-                begins(motion.element_acceleration(i), [1.0; 3], velocity, direction)
+                let rate = motion.slip_acceleration(slider);
+                let along = dot(&rate, &direction);
+                let across: [f64; 3] = std::array::from_fn(|a| rate[a] - along * direction[a]);
+                along >= -acceleration && norm(&across) <= SAME_DIRECTION * along + acceleration
             }
         };
         if !is_finite
             || !modes.contacts.iter().enumerate().all(obeys_contact)
-            || !modes.elements.iter().enumerate().all(obeys_element)
+            || !motion.sliders.iter().zip(&modes.sliding).all(obeys_friction)
             || !self.holds(&modes, acceleration)
         {
             return Ok(false);
@@ -196,10 +181,7 @@ impl EventDriven {
         // What is not closed leaves the modes, and its gap is looked at once it is one.
         self.touching.clear();
         self.touching.extend(modes.contacts.iter().filter(|mode| !mode.is_closed).map(|mode| (mode.id, mode.gap)));
-        let Modes { contacts, forces, .. } = &mut modes;
-        let mut is_closed = contacts.iter().map(|mode| mode.is_closed);
-        forces.contacts.retain(|_| is_closed.next().unwrap_or(false));
-        contacts.retain(|mode| mode.is_closed);
+        modes.retain_contacts(|mode| mode.is_closed);
         modes.rank = Some(rank);
         self.modes = modes;
         Ok(true)
@@ -208,14 +190,16 @@ impl EventDriven {
     /// Whether rows that depend on each other do not contradict each other.
     fn holds(&self, modes: &Modes, acceleration: f64) -> bool {
         let motion = &self.motion;
-        let joints = motion.joints.iter().zip(&motion.rates.joints);
         let tolerance = acceleration.max(OBEYED * largest(&motion.acceleration)) * 1e2;
-        joints.map(|(joint, rate)| joint.row.dot(&motion.acceleration) + rate).all(|a| a.abs() <= tolerance)
-            && modes.contacts.iter().enumerate().all(|(i, mode)| {
-                !mode.is_closed
-                    || (motion.gap_acceleration(i).abs() <= tolerance
-                        && (mode.sliding != Sliding::Stick || largest(&motion.slip_acceleration(i)) <= tolerance))
-            })
+        let joints = motion.joints.iter().zip(&motion.rates.joints);
+        let mut joints = joints.map(|(joint, rate)| joint.row.dot(&motion.acceleration) + rate);
+        let mut closed = modes.contacts.iter().enumerate().filter(|(_, mode)| mode.is_closed);
+        let mut sticking = motion.sliders.iter().zip(&modes.sliding).filter(|(_, (part, sliding))| {
+            *sliding == Sliding::Stick && part.contact().is_some() && modes.is_loaded(*part)
+        });
+        joints.all(|a| a.abs() <= tolerance)
+            && closed.all(|(i, _)| motion.gap_acceleration(i).abs() <= tolerance)
+            && sticking.all(|(slider, _)| largest(&motion.slip_acceleration(slider)) <= tolerance)
     }
 
     /// Modes from the contact problem on accelerations: with all contacts closed that do not part, and with those closed that carry a force. None when the
@@ -224,20 +208,28 @@ impl EventDriven {
         &mut self,
         system: &dyn MechanicalSystem,
         state: &State,
-        resting: &[Contact],
-        elements: &[FrictionElement],
+        instant: &Instant,
     ) -> Result<Option<(Modes, Modes)>, Fault> {
         let v = &state.v;
-        // Rows and rates of everything, with nothing closed.
-        let mut modes = Modes::default();
-        for contact in resting {
-            let gap = self.kept_gap(contact);
-            modes.contacts.push(ContactMode { id: contact.id, is_closed: false, gap, sliding: Sliding::Free });
-        }
-        modes.elements.extend(elements.iter().map(|element| (element.id, Sliding::Free)));
-        self.motion.evaluate(system, &modes, state.t, &state.q, v)?;
+        // Rows and rates of everything, with nothing closed and nothing held.
+        let mut open = Modes { contacts: instant.modes.contacts.clone(), ..Modes::default() };
+        open.contacts.iter_mut().for_each(|mode| mode.is_closed = false);
+        self.motion.evaluate(system, &open, state.t, &state.q, v)?;
         let motion = &self.motion;
         let scale = motion.acceleration_scale.max(largest(&motion.rates.normals)).max(f64::MIN_POSITIVE);
+
+        // What slides: its velocity stands for its acceleration, enlarged so that no acceleration turns it.
+        let (mut contact_biases, mut element_biases) = (motion.rates.tangents.to_vec(), motion.rates.friction.to_vec());
+        let contact_slips: Vec<[f64; 3]> = motion.contacts.iter().map(|contact| contact.slip(v)).collect();
+        let element_slips: Vec<[f64; 3]> = motion.elements.iter().map(|element| element.slip(v)).collect();
+        for (slider, slides) in instant.sliders.iter().zip(&instant.slides) {
+            if slides.is_some() {
+                let slip = slider.pick(&contact_slips, &element_slips);
+                let speed = slider.tangents.clone().map(|a| slip[a] * slip[a]).sum::<f64>().sqrt();
+                let bias = slider.pick_mut(&mut contact_biases, &mut element_biases);
+                slider.tangents.clone().for_each(|a| bias[a] += SLIDING_BIAS * scale / speed * slip[a]);
+            }
+        }
         let problem = &mut self.problem;
         problem.inertia.clone_from(&motion.inertia);
         problem.free_motion.clone_from(&motion.force);
@@ -245,31 +237,22 @@ impl EventDriven {
         problem.joints.clear();
         let joints = motion.joints.iter().zip(&motion.rates.joints);
         problem.joints.extend(joints.map(|(joint, &bias)| JointCondition { row: joint.row.clone(), bias }));
-        // What slides: its velocity stands for its acceleration, enlarged so that no acceleration turns it.
-        let bias = |slip: [f64; 3], rate: [f64; 3], slides: bool| -> [f64; 3] {
-            let factor = if slides { SLIDING_BIAS * scale / norm(&slip) } else { 0.0 };
-            std::array::from_fn(|a| rate[a] + factor * slip[a])
-        };
-        let slides: Vec<Option<[f64; 3]>> = resting.iter().map(|contact| self.slips(contact, v)).collect();
-        let element_slides: Vec<Option<[f64; 3]>> =
-            elements.iter().map(|element| self.element_slips(element, v)).collect();
-        let problem = &mut self.problem;
         problem.contacts.clear();
-        for (i, contact) in motion.contacts.iter().enumerate() {
-            problem.contacts.push(ContactCondition {
-                normal_bias: motion.rates.normals[i],
-                tangent_bias: bias(contact.slip(v), motion.rates.tangents[i], slides[i].is_some()),
-                ..ContactCondition::of(contact)
-            });
-        }
+        let contacts = motion.contacts.iter().zip(&motion.rates.normals).zip(contact_biases);
+        problem.contacts.extend(contacts.map(|((contact, &normal_bias), tangent_bias)| ContactCondition {
+            normal_bias,
+            tangent_bias,
+            ..ContactCondition::of(contact)
+        }));
         problem.friction.clear();
-        for (i, element) in motion.elements.iter().enumerate() {
-            problem.friction.push(FrictionCondition {
-                tangent_bias: bias(element.slip(v), motion.rates.friction[i], element_slides[i].is_some()),
-                // Forces and not impulses.
+        // Forces and not impulses.
+        let elements = motion.elements.iter().zip(element_biases);
+        problem.friction.extend(
+            elements.map(|(element, tangent_bias)| FrictionCondition {
+                tangent_bias,
                 ..FrictionCondition::of(element, 1.0)
-            });
-        }
+            }),
+        );
         let solved = self.solver.solve(&self.problem, &mut self.solution);
         solved.map_err(|source| StepError::Malformed { t: state.t, source })?;
         if !self.solution.report.is_solved() {
@@ -280,49 +263,37 @@ impl EventDriven {
         let (u, solution) = (&self.solution.motion, &self.solution);
         let largest_force = solution.contacts.iter().fold(largest(&motion.force), |most, force| most.max(force.normal));
         let still = READ * scale.max(largest(u));
-        let sliding_of = |slides: Option<[f64; 3]>, axes: [f64; 3], slip: [f64; 3], force: [f64; 3]| match slides {
-            Some(direction) => Sliding::Slip(direction),
-            None if norm(&slip) <= still => Sliding::Stick,
-            None => {
-                // Against friction, whose direction the solver knows better than that of a slow sliding.
-                let against: [f64; 3] = std::array::from_fn(|a| if axes[a] > 0.0 { -force[a] / axes[a] } else { 0.0 });
-                let length = norm(&against);
-                let weighted: [f64; 3] = std::array::from_fn(|a| axes[a] * slip[a]);
-                let chosen = if length > 0.0 {
-                    against.map(|part| part / length)
-                } else {
-                    weighted.map(|part| part / norm(&weighted))
-                };
-                Sliding::Slip(chosen)
-            }
-        };
-        let mut loaded = modes.clone();
-        for (i, contact) in motion.contacts.iter().enumerate() {
-            let condition = &self.problem.contacts[i];
-            let force = &solution.contacts[i];
-            let sliding = match contact.friction.mu() {
-                0.0 => Sliding::Free,
-                _ => sliding_of(slides[i], contact.friction.axes(), condition.slip(u), force.tangent),
-            };
-            let carries = force.normal > READ * largest_force;
-            let touches = condition.normal_rate(u) <= still;
-            (modes.contacts[i].sliding, modes.contacts[i].is_closed) = (sliding, carries || touches);
-            (loaded.contacts[i].sliding, loaded.contacts[i].is_closed) = (sliding, carries);
-        }
-        for (i, element) in motion.elements.iter().enumerate() {
-            let slip = self.problem.friction[i].slip(u);
-            let sliding = match element.bound {
-                0.0 => Sliding::Free,
-                _ => sliding_of(element_slides[i], [1.0; 3], slip, solution.friction[i]),
-            };
-            (modes.elements[i].1, loaded.elements[i].1) = (sliding, sliding);
-        }
+        let mut modes = instant.modes.clone();
         modes.forces = Forces {
             joints: solution.joints.clone(),
             contacts: solution.contacts.iter().map(|force| (force.normal, force.tangent)).collect(),
             elements: solution.friction.to_vec(),
         };
-        loaded.forces.clone_from(&modes.forces);
+        let contact_slips: Vec<[f64; 3]> = self.problem.contacts.iter().map(|contact| contact.slip(u)).collect();
+        let element_slips: Vec<[f64; 3]> = self.problem.friction.iter().map(|element| element.slip(u)).collect();
+        let contact_forces: Vec<[f64; 3]> = solution.contacts.iter().map(|force| force.tangent).collect();
+        let places = instant.sliders.iter().zip(&instant.slides).zip(&mut modes.sliding);
+        for ((slider, slides), (_, sliding)) in places {
+            let slip = slider.times_axes(slider.pick(&contact_slips, &element_slips));
+            let speed = slider.tangents.clone().fold(0.0f64, |most, a| most.max(slip[a].abs() / slider.axes[a]));
+            // Against friction, whose direction the solver knows better than that of a slow sliding.
+            let force = slider.over_axes(slider.pick(&contact_forces, &modes.forces.elements));
+            let (against, length) = match norm(&force) {
+                0.0 => (slip, norm(&slip)),
+                length => (force.map(|part| -part), length),
+            };
+            *sliding = match slides {
+                Some(direction) => Sliding::Slip(*direction),
+                None if speed <= still => Sliding::Stick,
+                None => Sliding::Slip(against.map(|part| part / length)),
+            };
+        }
+        let mut loaded = modes.clone();
+        for (i, force) in solution.contacts.iter().enumerate() {
+            let carries = force.normal > READ * largest_force;
+            let touches = self.problem.contacts[i].normal_rate(u) <= still;
+            (modes.contacts[i].is_closed, loaded.contacts[i].is_closed) = (carries || touches, carries);
+        }
         Ok(Some((modes, loaded)))
     }
 
@@ -331,67 +302,78 @@ impl EventDriven {
         &mut self,
         system: &dyn MechanicalSystem,
         state: &State,
-        resting: &[Contact],
-        elements: &[FrictionElement],
+        instant: &Instant,
         proposed: Option<&Modes>,
     ) -> Result<bool, Fault> {
-        let v = &state.v;
-        let choices_of = |slides: Option<[f64; 3]>,
-                          tangent_count: usize,
-                          has_friction: bool,
-                          proposed: Option<Sliding>| match (slides, has_friction) {
-            (_, false) => vec![Sliding::Free],
-            (Some(direction), _) => vec![Sliding::Slip(direction)],
-            (None, _) => {
+        let choices_of = |place: usize| match instant.slides[place] {
+            Some(direction) => vec![Sliding::Slip(direction)],
+            None => {
+                let Slider { tangents, .. } = &instant.sliders[place];
                 let mut choices = vec![Sliding::Stick];
-                if tangent_count == 1 {
-                    choices.extend([1.0, -1.0].map(|sign| Sliding::Slip([sign, 0.0, 0.0])));
+                if tangents.len() == 1 {
+                    let unit = |sign: f64| std::array::from_fn(|a| if tangents.contains(&a) { sign } else { 0.0 });
+                    choices.extend([1.0, -1.0].map(|sign| Sliding::Slip(unit(sign))));
+                } else {
+                    let other = proposed.map(|modes| modes.sliding[place].1);
+                    choices.extend(other.filter(|sliding| matches!(sliding, Sliding::Slip(_))));
                 }
-                choices.extend(proposed.filter(|sliding| matches!(sliding, Sliding::Slip(_)) && tangent_count > 1));
                 choices
             }
         };
-        let mut choices: Vec<Vec<Option<Sliding>>> = Vec::new();
-        for contact in resting {
-            let other = proposed.and_then(|modes| modes.sliding(Element::Contact(contact.id)));
-            let slides = self.slips(contact, v);
-            let own = choices_of(slides, contact.tangents.len(), contact.friction.mu() > 0.0, other);
-            choices.push(own.into_iter().map(Some).chain([None]).collect());
+        // The number of a trial has these digits: of each contact how its parts slide, and whether it is open; then of the friction elements.
+        let parts = || instant.sliders.iter().enumerate().map(|(place, slider)| (place, slider.part.contact()));
+        let mut digits = Vec::new();
+        for (i, mode) in instant.modes.contacts.iter().enumerate() {
+            let own = parts().filter(|(_, contact)| *contact == Some(mode.id));
+            digits.extend(own.map(|(place, _)| Digit::Sliding(place, choices_of(place))));
+            digits.push(Digit::Open(i));
         }
-        for element in elements {
-            let other = proposed.and_then(|modes| modes.sliding(Element::Friction(element.id)));
-            let slides = self.element_slips(element, v);
-            let own = choices_of(slides, element.tangents.len(), element.bound > 0.0, other);
-            choices.push(own.into_iter().map(Some).collect());
-        }
-        let count = choices.iter().map(Vec::len).try_fold(1usize, usize::checked_mul).unwrap_or(usize::MAX);
+        let elements = parts().filter(|(_, contact)| contact.is_none());
+        digits.extend(elements.map(|(place, _)| Digit::Sliding(place, choices_of(place))));
+        let count = digits.iter().map(Digit::count).try_fold(1usize, usize::checked_mul).unwrap_or(usize::MAX);
         if count > TRIAL_LIMIT {
             return Ok(false);
         }
         for mut number in 0..count {
-            let mut chosen = choices.iter().map(|own| {
-                let choice = own[number % own.len()];
-                number /= own.len();
-                choice
-            });
-            let mut modes = Modes::default();
-            for contact in resting {
-                let choice = chosen.next().flatten();
-                modes.contacts.push(ContactMode {
-                    id: contact.id,
-                    is_closed: choice.is_some(),
-                    gap: self.kept_gap(contact),
-                    sliding: choice.unwrap_or(Sliding::Free),
-                });
+            let mut modes = instant.modes.clone();
+            for digit in &digits {
+                let chosen = number % digit.count();
+                number /= digit.count();
+                match digit {
+                    Digit::Sliding(place, choices) => modes.sliding[*place].1 = choices[chosen],
+                    Digit::Open(i) => modes.contacts[*i].is_closed = chosen == 0,
+                }
             }
-            let sliding =
-                elements.iter().zip(chosen).map(|(element, choice)| (element.id, choice.unwrap_or(Sliding::Free)));
-            modes.elements.extend(sliding);
-            if self.accept(system, state, modes)? {
+            // How an open contact would slide does not matter.
+            let is_new = |digit: &Digit| match digit {
+                Digit::Sliding(place, choices) => {
+                    let (part, sliding) = modes.sliding[*place];
+                    modes.is_loaded(part) || sliding == choices[0]
+                }
+                Digit::Open(_) => true,
+            };
+            if digits.iter().all(is_new) && self.accept(system, state, modes)? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+}
+
+/// What is varied from trial to trial.
+enum Digit {
+    /// How the part at this place slides.
+    Sliding(usize, Vec<Sliding>),
+    /// Whether the contact at this place is open.
+    Open(usize),
+}
+
+impl Digit {
+    fn count(&self) -> usize {
+        match self {
+            Self::Sliding(_, choices) => choices.len(),
+            Self::Open(_) => 2,
+        }
     }
 }
 
@@ -401,7 +383,7 @@ fn allows(modes: &Modes, excluded: Excluded) -> bool {
     match excluded {
         Excluded::Closed(id) => is_closed(id) != Some(true),
         Excluded::Open(id) => is_closed(id) != Some(false),
-        Excluded::Stick(element) => modes.sliding(element) != Some(Sliding::Stick),
-        Excluded::Slip(element) => !matches!(modes.sliding(element), Some(Sliding::Slip(_))),
+        Excluded::Stick(part) => modes.sliding(part) != Some(Sliding::Stick),
+        Excluded::Slip(part) => !matches!(modes.sliding(part), Some(Sliding::Slip(_))),
     }
 }

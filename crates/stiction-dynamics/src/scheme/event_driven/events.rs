@@ -1,7 +1,7 @@
 //! Event functions along an integrator step, and where they vanish.
 
 use super::EventDriven;
-use super::modes::{Element, Modes, Sliding, dot, norm};
+use super::modes::{Modes, Part, Sliding, dot, norm};
 use super::motion::{Fault, Motion, largest};
 use crate::{ContactId, MechanicalSystem};
 
@@ -20,9 +20,9 @@ pub(super) enum Trigger {
     /// The normal force of a closed contact vanishes.
     Opens(ContactId),
     /// Friction reaches its bound.
-    Slips(Element),
+    Slips(Part),
     /// Sliding ends.
-    Stops(Element),
+    Stops(Part),
 }
 
 /// The gap of an open contact at a node of the step.
@@ -44,61 +44,38 @@ pub(super) enum Ending {
     Turns(f64),
 }
 
-/// An event function of the modes.
+/// An event function of the modes: of a contact, or of a part of friction, by its place.
 #[derive(Clone, Copy, Debug)]
 enum Watch {
     Normal(usize),
     Margin(usize),
     Slip(usize),
-    ElementMargin(usize),
-    ElementSlip(usize),
 }
 
 impl Watch {
     fn all(modes: &Modes) -> Vec<Self> {
-        let mut watches = Vec::new();
-        for (i, mode) in modes.contacts.iter().enumerate() {
-            watches.push(Self::Normal(i));
-            match mode.sliding {
-                Sliding::Free => {}
-                Sliding::Stick => watches.push(Self::Margin(i)),
-                Sliding::Slip(_) | Sliding::Begin(_) => watches.push(Self::Slip(i)),
-            }
-        }
-        for (i, (_, sliding)) in modes.elements.iter().enumerate() {
-            match sliding {
-                Sliding::Free => {}
-                Sliding::Stick => watches.push(Self::ElementMargin(i)),
-                Sliding::Slip(_) | Sliding::Begin(_) => watches.push(Self::ElementSlip(i)),
-            }
-        }
-        watches
+        let normals = (0..modes.contacts.len()).map(Self::Normal);
+        let friction = modes.sliding.iter().enumerate().map(|(k, (_, sliding))| match sliding {
+            Sliding::Stick => Self::Margin(k),
+            Sliding::Slip(_) | Sliding::Begin(_) => Self::Slip(k),
+        });
+        normals.chain(friction).collect()
     }
 
     fn trigger(self, modes: &Modes) -> Trigger {
         match self {
             Self::Normal(i) => Trigger::Opens(modes.contacts[i].id),
-            Self::Margin(i) => Trigger::Slips(Element::Contact(modes.contacts[i].id)),
-            Self::Slip(i) => Trigger::Stops(Element::Contact(modes.contacts[i].id)),
-            Self::ElementMargin(i) => Trigger::Slips(Element::Friction(modes.elements[i].0)),
-            Self::ElementSlip(i) => Trigger::Stops(Element::Friction(modes.elements[i].0)),
+            Self::Margin(k) => Trigger::Slips(modes.sliding[k].0),
+            Self::Slip(k) => Trigger::Stops(modes.sliding[k].0),
         }
     }
 
-    /// Sliding velocity times semi-axes, and its direction at the start of the step, of what slides.
+    /// Sliding velocity times semi-axes, its direction at the start of the step, and the number of tangents, of what slides.
     fn slip(self, motion: &Motion, modes: &Modes, v: &[f64]) -> Option<([f64; 3], [f64; 3], usize)> {
-        let (sliding, slip, axes, count) = match self {
-            Self::Slip(i) => {
-                let contact = &motion.contacts[i];
-                (modes.contacts[i].sliding, contact.slip(v), contact.friction.axes(), contact.tangents.len())
-            }
-            Self::ElementSlip(i) => {
-                (modes.elements[i].1, motion.elements[i].slip(v), [1.0; 3], motion.elements[i].tangents.len())
-            }
-            _ => return None,
-        };
-        let Sliding::Slip(reference) = sliding else { return None };
-        Some((std::array::from_fn(|a| axes[a] * slip[a]), reference, count))
+        let Self::Slip(k) = self else { return None };
+        let Sliding::Slip(reference) = modes.sliding[k].1 else { return None };
+        let slider = &motion.sliders[k];
+        Some((motion.slip(slider, v), reference, slider.tangents.len()))
     }
 
     /// The value, which is not negative while the modes hold, and what of it is rounding. The motion was evaluated there.
@@ -106,9 +83,8 @@ impl Watch {
         let no_force = NO_FORCE * motion.force_scale;
         match self {
             Self::Normal(i) => (motion.contact_forces[i].0, no_force),
-            Self::Margin(i) => (motion.margin(i), no_force),
-            Self::ElementMargin(i) => (motion.element_margin(i), no_force),
-            Self::Slip(_) | Self::ElementSlip(_) => {
+            Self::Margin(k) => (motion.margin(&motion.sliders[k]), no_force),
+            Self::Slip(_) => {
                 let (slip, reference, _) = self.slip(motion, modes, v).unwrap_or_default();
                 (dot(&slip, &reference), NO_SLIP * largest(v))
             }
@@ -154,7 +130,7 @@ impl EventDriven {
         }
         for (number, &watch) in watches.iter().enumerate() {
             // Where sliding has just reversed, the root of the last phase leaves a trace of the old velocity.
-            let is_slip = matches!(watch, Watch::Slip(_) | Watch::ElementSlip(_));
+            let is_slip = matches!(watch, Watch::Slip(_));
             let crossing = (0..shares.len()).find(|&k| {
                 let (value, rounding, _) = values[k][number];
                 value < if k == 0 && is_slip { -self.settings.still_speed } else { -rounding }

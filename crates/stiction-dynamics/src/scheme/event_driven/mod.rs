@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | a gap closes | gap | impact, by the impact laws of the [collision](super::collision) |
 //! | a contact opens | $\lambda_n$ | modes anew |
-//! | sliding begins | $\mu \lambda_n - \lVert c_t / e \rVert$ | modes anew |
+//! | sliding begins | $\mu \lambda_n - \lVert c_t / e \rVert$, for torsion for itself where it has its own bound | modes anew |
 //! | sliding ends | sliding velocity along its direction | modes anew |
 //!
 //! New modes come from the problem of \[PKF\] and [`acceleration`](crate::acceleration) at that instant: joints, exact cones for what rests, known directions for
@@ -44,7 +44,7 @@ use crate::{
 
 use collocation::Collocation;
 use events::{GapNode, Trigger};
-use modes::{Element, Modes};
+use modes::{Modes, Part};
 use motion::{Fault, Motion};
 use phase::Glide;
 use restart::Restart;
@@ -138,8 +138,8 @@ pub struct EventDriven {
 enum Excluded {
     Closed(ContactId),
     Open(ContactId),
-    Stick(Element),
-    Slip(Element),
+    Stick(Part),
+    Slip(Part),
 }
 
 impl EventDriven {

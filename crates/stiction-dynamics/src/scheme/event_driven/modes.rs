@@ -1,37 +1,74 @@
-//! What contacts and friction elements do during a phase without events.
+//! What contacts and friction do during a phase without events.
 
-use crate::ContactId;
+use std::ops::Range;
 
-/// How a contact or friction element moves along its tangents.
+use crate::{Contact, ContactId, FrictionElement, FrictionShape};
+
+/// How a part of friction moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Sliding {
-    /// Without friction: nothing holds it.
-    Free,
     /// Friction holds it.
     Stick,
-    /// It slides. The unit vector of its sliding velocity, each part times its semi-axis, at the start of the step; in the plane a sign.
+    /// It slides. The unit vector of its sliding velocity, each component times its semi-axis, at the start of the step; in the plane a sign.
     Slip([f64; 3]),
     /// It begins to slide and is so slow that its velocity has no direction yet: this one counts.
     Begin([f64; 3]),
 }
 
 impl Sliding {
-    /// The unit vector of the sliding velocity `slip`, each part times its semi-axis; none for what does not slide. A velocity up to `nothing` has the
+    /// The direction of a sliding velocity `slip`, given with each component times its semi-axis; none for what sticks. A velocity up to `nothing` has the
     /// direction that sliding began or ended with, and one that has just reversed that before it did. So a step that goes beyond the end of
     /// sliding, where it will be cut, meets no jump of friction.
-    pub fn direction(self, tangent_count: usize, axes: &[f64; 3], slip: &[f64; 3], nothing: f64) -> Option<[f64; 3]> {
+    pub fn direction(self, tangent_count: usize, slip: &[f64; 3], nothing: f64) -> Option<[f64; 3]> {
         let reference = match self {
-            Self::Free | Self::Stick => return None,
+            Self::Stick => return None,
             Self::Begin(direction) => return Some(direction),
             Self::Slip(reference) => reference,
         };
-        let weighted: [f64; 3] = std::array::from_fn(|a| axes[a] * slip[a]);
-        let length = norm(&weighted);
+        let length = norm(slip);
         if tangent_count == 1 || length <= nothing {
             return Some(reference);
         }
-        let side = if dot(&weighted, &reference) < 0.0 { -1.0 } else { 1.0 };
-        Some(weighted.map(|part| side * part / length))
+        let side = if dot(slip, &reference) < 0.0 { -1.0 } else { 1.0 };
+        Some(slip.map(|part| side * part / length))
+    }
+}
+
+/// Something that slides or sticks for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Part {
+    /// Friction of a contact.
+    Contact(ContactId),
+    /// Torsion of a contact, where it has a bound of its own.
+    Torsion(ContactId),
+    /// A friction element.
+    Element(u32),
+}
+
+impl Part {
+    /// The contact that it belongs to.
+    pub fn contact(self) -> Option<ContactId> {
+        match self {
+            Self::Contact(id) | Self::Torsion(id) => Some(id),
+            Self::Element(_) => None,
+        }
+    }
+
+    /// The parts of a contact and their tangents; none without friction.
+    pub fn of_contact(contact: &Contact) -> impl Iterator<Item = (Self, Range<usize>)> + use<> {
+        let (id, count) = (contact.id, contact.tangents.len());
+        let has_own_torsion = count > 2 && contact.friction.shape() == FrictionShape::DiscAndInterval;
+        let parts = match (contact.friction.mu() > 0.0, has_own_torsion) {
+            (false, _) => [None, None],
+            (true, false) => [Some((Self::Contact(id), 0..count)), None],
+            (true, true) => [Some((Self::Contact(id), 0..2)), Some((Self::Torsion(id), 2..3))],
+        };
+        parts.into_iter().flatten()
+    }
+
+    /// A friction element and its tangents; none when it has nothing to hold with.
+    pub fn of_element(element: &FrictionElement) -> Option<(Self, Range<usize>)> {
+        (element.bound > 0.0).then(|| (Self::Element(element.id), 0..element.tangents.len()))
     }
 }
 
@@ -43,26 +80,17 @@ pub(super) struct ContactMode {
     pub is_closed: bool,
     /// The gap that it keeps: nothing, but for a penetration of the start.
     pub gap: f64,
-    pub sliding: Sliding,
 }
 
-/// Something that slides or sticks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Element {
-    Contact(ContactId),
-    Friction(u32),
-}
-
-/// The modes of all closed contacts and of all friction elements.
+/// The modes of all closed contacts and of all that has friction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Modes {
     pub contacts: Vec<ContactMode>,
-    /// In the order of the system.
-    pub elements: Vec<(u32, Sliding)>,
+    /// What is not listed is free to move.
+    pub sliding: Vec<(Part, Sliding)>,
     /// How many of the rows that hold are independent; found with the next evaluation when it is none.
     pub rank: Option<usize>,
-    /// Forces that obey all laws where the phase begins, of joints, contacts (normal and tangents) and friction elements; nothing for zeros. Where
-    /// rows depend on each other, the nearest ones are taken.
+    /// Forces that obey all laws where the phase begins; nothing for zeros. Where rows depend on each other, the nearest ones are taken.
     pub forces: Forces,
 }
 
@@ -79,25 +107,24 @@ impl Modes {
         self.contacts.iter().find(|contact| contact.id == id)
     }
 
-    /// How something slides; none for what is not part of the modes.
-    pub fn sliding(&self, element: Element) -> Option<Sliding> {
-        match element {
-            Element::Contact(id) => self.contact(id).map(|contact| contact.sliding),
-            Element::Friction(id) => self.elements.iter().find(|(other, _)| *other == id).map(|(_, sliding)| *sliding),
-        }
+    /// Whether it belongs to a contact that is closed, or to none.
+    pub fn is_loaded(&self, part: Part) -> bool {
+        part.contact().is_none_or(|id| self.contact(id).is_some_and(|mode| mode.is_closed))
     }
 
-    pub fn set_sliding(&mut self, element: Element, sliding: Sliding) {
-        match element {
-            Element::Contact(id) => {
-                let contacts = self.contacts.iter_mut().filter(|contact| contact.id == id);
-                contacts.for_each(|contact| contact.sliding = sliding);
-            }
-            Element::Friction(id) => {
-                let elements = self.elements.iter_mut().filter(|(other, _)| *other == id);
-                elements.for_each(|(_, own)| *own = sliding);
-            }
-        }
+    /// How something slides; none for what is not part of the modes.
+    pub fn sliding(&self, part: Part) -> Option<Sliding> {
+        self.sliding.iter().find(|(other, _)| *other == part).map(|(_, sliding)| *sliding)
+    }
+
+    /// Leaves some contacts out, with all that belongs to them.
+    pub fn retain_contacts(&mut self, stays: impl Fn(&ContactMode) -> bool) {
+        let mut flags = self.contacts.iter().map(&stays);
+        self.forces.contacts.retain(|_| flags.next().unwrap_or(false));
+        self.contacts.retain(|mode| stays(mode));
+        let contacts = &self.contacts;
+        self.sliding
+            .retain(|(part, _)| part.contact().is_none_or(|id| contacts.iter().any(|contact| contact.id == id)));
     }
 }
 

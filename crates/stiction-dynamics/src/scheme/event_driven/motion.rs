@@ -10,8 +10,10 @@
 //! The index was reduced by two derivatives, so that rounding and small errors would grow linearly in time; they are taken back
 //! after every step by the smallest change of position and velocity, in the metric of $M$.
 
+use std::ops::Range;
+
 use super::dependent_rows::DependentRows;
-use super::modes::{Forces, Modes, Sliding, norm};
+use super::modes::{Forces, Modes, Part, Sliding, norm};
 use crate::constrained_motion::mobility;
 use crate::{Contact, ContactId, FrictionElement, Inertia, Joint, MechanicalSystem, Row, RowRates, StepError};
 
@@ -40,6 +42,23 @@ impl From<StepError> for Fault {
     }
 }
 
+/// A part of the modes: whose tangents it has, and which.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Slider {
+    pub part: Part,
+    owner: Owner,
+    pub tangents: Range<usize>,
+    /// Semi-axes of its tangents; zero for all others.
+    pub axes: [f64; 3],
+}
+
+/// The place of a contact or a friction element.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Owner {
+    Contact(usize),
+    Element(usize),
+}
+
 /// A row that holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Held {
@@ -56,6 +75,8 @@ pub(super) struct Motion {
     pub contacts: Vec<Contact>,
     pub elements: Vec<FrictionElement>,
     pub joints: Vec<Joint>,
+    /// What slides or sticks, in the order of the modes.
+    pub sliders: Vec<Slider>,
     pub rates: RowRates,
     pub inertia: Inertia,
     /// $k$ of the system, without friction elements.
@@ -106,36 +127,34 @@ impl Motion {
         self.force.resize(n, 0.0);
         system.force(t, q, v, &mut self.force);
 
-        // Friction elements that slide have a known force.
+        // What slides has a known friction: that of an element is a force, that of a contact a share of its normal force.
         let nothing = self.still_speed.max(NO_DIRECTION * largest(v));
         self.load.clone_from(&self.force);
         self.element_forces.clear();
-        for (element, (_, sliding)) in self.elements.iter().zip(&modes.elements) {
-            let mut force = [0.0; 3];
-            let count = element.tangents.len();
-            if let Some(d) = sliding.direction(count, &[1.0; 3], &element.slip(v), nothing) {
-                force = d.map(|d| -element.bound * d);
-                element.tangents.iter().zip(force).for_each(|(row, force)| row.add_to(force, &mut self.load));
+        self.element_forces.resize(self.elements.len(), [0.0; 3]);
+        self.contact_forces.clear();
+        self.contact_forces.resize(self.contacts.len(), (0.0, [0.0; 3]));
+        for (slider, (part, sliding)) in self.sliders.iter().zip(&modes.sliding) {
+            let Some(d) = sliding.direction(slider.tangents.len(), &self.slip(slider, v), nothing) else { continue };
+            match slider.owner {
+                Owner::Contact(i) if modes.is_loaded(*part) => {
+                    let mu = self.contacts[i].friction.mu();
+                    let shares = &mut self.contact_forces[i].1;
+                    slider.tangents.clone().for_each(|a| shares[a] = -mu * slider.axes[a] * d[a]);
+                }
+                Owner::Contact(_) => {}
+                Owner::Element(i) => {
+                    let element = &self.elements[i];
+                    let force = d.map(|d| -element.bound * d);
+                    element.tangents.iter().zip(force).for_each(|(row, force)| row.add_to(force, &mut self.load));
+                    self.element_forces[i] = force;
+                }
             }
-            self.element_forces.push(force);
         }
         self.acceleration.clone_from(&self.load);
         self.inertia.solve_in_place(&mut self.acceleration);
         self.acceleration_scale = largest(&self.acceleration);
         self.force_scale = largest(&self.force);
-
-        // The friction that each normal force brings along.
-        self.contact_forces.clear();
-        for (contact, mode) in self.contacts.iter().zip(&modes.contacts) {
-            let mut friction = [0.0; 3];
-            let (mu, axes) = (contact.friction.mu(), contact.friction.axes());
-            if mode.is_closed
-                && let Some(d) = mode.sliding.direction(contact.tangents.len(), &axes, &contact.slip(v), nothing)
-            {
-                friction = std::array::from_fn(|a| -mu * axes[a] * d[a]);
-            }
-            self.contact_forces.push((0.0, friction));
-        }
 
         self.hold(modes, true);
         let count = self.held.len();
@@ -279,6 +298,27 @@ impl Motion {
         system.friction_elements(t, q, &mut self.elements);
         self.joints.clear();
         system.joints(t, q, &mut self.joints);
+        self.sliders.clear();
+        for &(part, _) in &modes.sliding {
+            let (contacts, elements) = (&self.contacts, &self.elements);
+            let contact = part.contact().and_then(|id| contacts.iter().position(|contact| contact.id == id));
+            let element = elements.iter().position(|element| part == Part::Element(element.id));
+            let (owner, axes, tangents) = match (contact, element) {
+                (Some(i), _) => {
+                    let own = Part::of_contact(&contacts[i]).find(|(other, _)| *other == part);
+                    (Owner::Contact(i), contacts[i].friction.axes(), own)
+                }
+                (None, Some(i)) => (Owner::Element(i), [1.0; 3], Part::of_element(&elements[i])),
+                (None, None) => {
+                    let reason = format!("the system does not know {part:?} any more, which had friction");
+                    return Err(Fault::Step(StepError::Phase { t, h: 0.0, reason }));
+                }
+            };
+            // What has lost its friction has no tangents.
+            let tangents = tangents.map_or(0..0, |(_, tangents)| tangents);
+            let axes = std::array::from_fn(|a| if tangents.contains(&a) { axes[a] } else { 0.0 });
+            self.sliders.push(Slider { part, owner, tangents, axes });
+        }
         Ok(())
     }
 
@@ -293,19 +333,14 @@ impl Motion {
     fn hold(&mut self, modes: &Modes, with_tangents: bool) {
         self.held.clear();
         self.held.extend((0..self.joints.len()).map(Held::Joint));
-        for (i, (contact, mode)) in self.contacts.iter().zip(&modes.contacts).enumerate() {
-            if mode.is_closed {
-                self.held.push(Held::Normal(i));
-                if with_tangents && mode.sliding == Sliding::Stick {
-                    self.held.extend((0..contact.tangents.len()).map(|a| Held::Tangent(i, a)));
-                }
-            }
-        }
-        if with_tangents {
-            for (i, (element, (_, sliding))) in self.elements.iter().zip(&modes.elements).enumerate() {
-                if *sliding == Sliding::Stick {
-                    self.held.extend((0..element.tangents.len()).map(|a| Held::Element(i, a)));
-                }
+        let closed = modes.contacts.iter().enumerate().filter(|(_, mode)| mode.is_closed);
+        self.held.extend(closed.map(|(i, _)| Held::Normal(i)));
+        for (slider, (part, sliding)) in self.sliders.iter().zip(&modes.sliding) {
+            if with_tangents && *sliding == Sliding::Stick && modes.is_loaded(*part) {
+                self.held.extend(slider.tangents.clone().map(|a| match slider.owner {
+                    Owner::Contact(i) => Held::Tangent(i, a),
+                    Owner::Element(i) => Held::Element(i, a),
+                }));
             }
         }
         self.scales.clear();
@@ -349,33 +384,72 @@ impl Motion {
         self.contacts[contact].normal.dot(&self.acceleration) + self.rates.normals[contact]
     }
 
-    /// Acceleration $T \dot v + \dot T v$ of the sliding of a contact of the modes.
-    pub fn slip_acceleration(&self, contact: usize) -> [f64; 3] {
-        let (contact, rates) = (&self.contacts[contact], &self.rates.tangents[contact]);
-        let mut slip = *rates;
-        slip.iter_mut().zip(&contact.tangents).for_each(|(slip, row)| *slip += row.dot(&self.acceleration));
-        slip
+    /// Sliding velocity of a part, each component times its semi-axis.
+    pub fn slip(&self, slider: &Slider, v: &[f64]) -> [f64; 3] {
+        let slip = match slider.owner {
+            Owner::Contact(i) => self.contacts[i].slip(v),
+            Owner::Element(i) => self.elements[i].slip(v),
+        };
+        std::array::from_fn(|a| slider.axes[a] * slip[a])
     }
 
-    /// The same for a friction element.
-    pub fn element_acceleration(&self, element: usize) -> [f64; 3] {
-        let (element, rates) = (&self.elements[element], &self.rates.friction[element]);
-        let mut slip = *rates;
-        slip.iter_mut().zip(&element.tangents).for_each(|(slip, row)| *slip += row.dot(&self.acceleration));
-        slip
+    /// Its rate $e (T \dot v + \dot T v)$.
+    pub fn slip_acceleration(&self, slider: &Slider) -> [f64; 3] {
+        let (rows, rates) = match slider.owner {
+            Owner::Contact(i) => (&self.contacts[i].tangents, &self.rates.tangents[i]),
+            Owner::Element(i) => (&self.elements[i].tangents, &self.rates.friction[i]),
+        };
+        let mut rate = [0.0; 3];
+        for a in slider.tangents.clone() {
+            rate[a] = slider.axes[a] * (rows[a].dot(&self.acceleration) + rates[a]);
+        }
+        rate
     }
 
-    /// How much of the friction bound of a contact is left: $\mu \lambda_n - \lVert c / e \rVert$.
-    pub fn margin(&self, contact: usize) -> f64 {
-        let (normal, tangent) = self.contact_forces[contact];
-        let friction = &self.contacts[contact].friction;
-        let axes = friction.axes();
-        friction.mu() * normal - norm(&std::array::from_fn(|a| if axes[a] > 0.0 { tangent[a] / axes[a] } else { 0.0 }))
+    /// Friction of a part, each component over its semi-axis.
+    pub fn friction(&self, slider: &Slider) -> [f64; 3] {
+        let force = match slider.owner {
+            Owner::Contact(i) => self.contact_forces[i].1,
+            Owner::Element(i) => self.element_forces[i],
+        };
+        slider.over_axes(&force)
     }
 
-    /// The same for a friction element.
-    pub fn element_margin(&self, element: usize) -> f64 {
-        self.elements[element].bound - norm(&self.element_forces[element])
+    /// How much of the bound of a part is left: $\mu \lambda_n - \lVert c / e \rVert$ for a contact.
+    pub fn margin(&self, slider: &Slider) -> f64 {
+        let bound = match slider.owner {
+            Owner::Contact(i) => self.contacts[i].friction.mu() * self.contact_forces[i].0,
+            Owner::Element(i) => self.elements[i].bound,
+        };
+        bound - norm(&self.friction(slider))
+    }
+}
+
+impl Slider {
+    /// The tangents of this part of a vector, each component over its semi-axis.
+    pub fn over_axes(&self, force: &[f64; 3]) -> [f64; 3] {
+        std::array::from_fn(|a| if self.axes[a] > 0.0 { force[a] / self.axes[a] } else { 0.0 })
+    }
+
+    /// The tangents of this part of a vector, each component times its semi-axis.
+    pub fn times_axes(&self, slip: &[f64; 3]) -> [f64; 3] {
+        std::array::from_fn(|a| self.axes[a] * slip[a])
+    }
+
+    /// The same, to change it.
+    pub fn pick_mut<'a, T>(&self, contacts: &'a mut [T], elements: &'a mut [T]) -> &'a mut T {
+        match self.owner {
+            Owner::Contact(i) => &mut contacts[i],
+            Owner::Element(i) => &mut elements[i],
+        }
+    }
+
+    /// What belongs to this part in lists of contacts and of elements.
+    pub fn pick<'a, T>(&self, contacts: &'a [T], elements: &'a [T]) -> &'a T {
+        match self.owner {
+            Owner::Contact(i) => &contacts[i],
+            Owner::Element(i) => &elements[i],
+        }
     }
 }
 

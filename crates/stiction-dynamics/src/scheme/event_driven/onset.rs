@@ -10,7 +10,7 @@
 //! These equations do not contain $s$. The motion with these directions, smooth from the start, is where Newton's method for the stages of the true one
 //! begins; there the derivative of $d$ by $s$ is as large as $1 / \lVert s \rVert$.
 
-use super::modes::{Element, Modes, Sliding, dot, norm};
+use super::modes::{Modes, Sliding, dot, norm};
 use super::motion::{Fault, Motion};
 use crate::MechanicalSystem;
 use stiction_solve::DenseLu;
@@ -25,34 +25,22 @@ const FOUND: f64 = 1e-9;
 const DIFFERENCE: f64 = 1e-6;
 const LARGEST_TURN: f64 = 0.5;
 
-/// Something that begins to slide: its place among the contacts or elements of the modes, and directions across its own that it may turn to.
+/// A part that begins to slide: its place in the modes, and directions across its own that it may turn to.
 #[derive(Clone, Copy, Debug)]
 struct Beginning {
-    element: Element,
     place: usize,
-    axes: [f64; 3],
     direction: [f64; 3],
     across: [Option<[f64; 3]>; 2],
 }
 
-/// The modes with what slides in space, but slower than the still speed, as beginning to. None when there is no such thing. The motion was evaluated in
-/// these modes.
+/// The modes with what slides in space, but slower than the still speed, as beginning to. None when there is no such thing. The motion has looked at this
+/// state.
 pub(super) fn begin(motion: &Motion, modes: &Modes, v: &[f64]) -> Option<Modes> {
     let mut changed = modes.clone();
-    let is_slow =
-        |slip: [f64; 3], axes: [f64; 3]| norm(&std::array::from_fn(|a| axes[a] * slip[a])) <= motion.still_speed;
-    for (mode, contact) in changed.contacts.iter_mut().zip(&motion.contacts) {
-        if let Sliding::Slip(direction) = mode.sliding
-            && contact.tangents.len() > 1
-            && is_slow(contact.slip(v), contact.friction.axes())
-        {
-            mode.sliding = Sliding::Begin(direction);
-        }
-    }
-    for ((_, sliding), element) in changed.elements.iter_mut().zip(&motion.elements) {
+    for ((_, sliding), slider) in changed.sliding.iter_mut().zip(&motion.sliders) {
         if let Sliding::Slip(direction) = *sliding
-            && element.tangents.len() > 1
-            && is_slow(element.slip(v), [1.0; 3])
+            && slider.tangents.len() > 1
+            && norm(&motion.slip(slider, v)) <= motion.still_speed
         {
             *sliding = Sliding::Begin(direction);
         }
@@ -86,14 +74,14 @@ pub(super) fn evaluate(
         let mut columns = Vec::new();
         for &(i, across) in &turns {
             let own = &beginnings[i];
-            modes.set_sliding(own.element, Sliding::Begin(turned(&own.direction, &across, DIFFERENCE)));
+            modes.sliding[own.place].1 = Sliding::Begin(turned(&own.direction, &across, DIFFERENCE));
             motion.evaluate(system, modes, t, q, v)?;
-            modes.set_sliding(own.element, Sliding::Begin(own.direction));
+            modes.sliding[own.place].1 = Sliding::Begin(own.direction);
             let (moved, _) = self::residual(motion, &beginnings);
             let mut column: Vec<f64> = moved.iter().zip(&residual).map(|(a, b)| (a - b) / DIFFERENCE).collect();
             // What is across turns as well.
             let number = columns.len();
-            column[number] -= dot(&weighted(motion, own), &own.direction);
+            column[number] -= dot(&motion.slip_acceleration(&motion.sliders[own.place]), &own.direction);
             columns.push(column);
         }
         if newton.factor(turns.len(), |k, out| out.copy_from_slice(&columns[k])).is_err() {
@@ -101,10 +89,10 @@ pub(super) fn evaluate(
         }
         newton.solve_in_place(&mut residual);
         for (&(i, across), angle) in turns.iter().zip(&residual) {
-            let own = &beginnings[i];
-            let Some(Sliding::Begin(direction)) = modes.sliding(own.element) else { continue };
-            let angle = (-angle).clamp(-LARGEST_TURN, LARGEST_TURN);
-            modes.set_sliding(own.element, Sliding::Begin(turned(&direction, &across, angle)));
+            let sliding = &mut modes.sliding[beginnings[i].place].1;
+            if let Sliding::Begin(direction) = sliding {
+                *direction = turned(direction, &across, (-angle).clamp(-LARGEST_TURN, LARGEST_TURN));
+            }
         }
         motion.evaluate(system, modes, t, q, v)?;
     }
@@ -116,44 +104,26 @@ fn residual(motion: &Motion, beginnings: &[Beginning]) -> (Vec<f64>, f64) {
     let mut residual = Vec::new();
     let mut along = 0.0f64;
     for own in beginnings {
-        let weighted = weighted(motion, own);
-        along = along.max(dot(&weighted, &own.direction).abs());
-        residual.extend(own.across.iter().flatten().map(|across| dot(&weighted, across)));
+        let rate = motion.slip_acceleration(&motion.sliders[own.place]);
+        along = along.max(dot(&rate, &own.direction).abs());
+        residual.extend(own.across.iter().flatten().map(|across| dot(&rate, across)));
     }
     (residual, along)
 }
 
-fn weighted(motion: &Motion, own: &Beginning) -> [f64; 3] {
-    let slip = match own.element {
-        Element::Contact(_) => motion.slip_acceleration(own.place),
-        Element::Friction(_) => motion.element_acceleration(own.place),
-    };
-    std::array::from_fn(|a| own.axes[a] * slip[a])
-}
-
 fn list(motion: &Motion, modes: &Modes) -> Vec<Beginning> {
-    let mut list = Vec::new();
-    for (place, (mode, contact)) in modes.contacts.iter().zip(&motion.contacts).enumerate() {
-        if let Sliding::Begin(direction) = mode.sliding {
-            let axes = contact.friction.axes();
-            let across = across(&direction, &axes, contact.tangents.len());
-            list.push(Beginning { element: Element::Contact(mode.id), place, axes, direction, across });
-        }
-    }
-    for (place, ((id, sliding), element)) in modes.elements.iter().zip(&motion.elements).enumerate() {
-        if let Sliding::Begin(direction) = *sliding {
-            let axes = [1.0; 3];
-            let across = across(&direction, &axes, element.tangents.len());
-            list.push(Beginning { element: Element::Friction(*id), place, axes, direction, across });
-        }
-    }
-    list
+    let places = modes.sliding.iter().zip(&motion.sliders).enumerate();
+    let beginnings = places.filter_map(|(place, ((_, sliding), slider))| match *sliding {
+        Sliding::Begin(direction) => Some(Beginning { place, direction, across: across(&direction, &slider.axes) }),
+        _ => None,
+    });
+    beginnings.collect()
 }
 
 /// Unit vectors across a direction and each other, among the tangents that have friction.
-fn across(direction: &[f64; 3], axes: &[f64; 3], tangent_count: usize) -> [Option<[f64; 3]>; 2] {
+fn across(direction: &[f64; 3], axes: &[f64; 3]) -> [Option<[f64; 3]>; 2] {
     let mut found: [Option<[f64; 3]>; 2] = [None; 2];
-    let mut units: Vec<usize> = (0..tangent_count).filter(|&a| axes[a] > 0.0).collect();
+    let mut units: Vec<usize> = (0..3).filter(|&a| axes[a] > 0.0).collect();
     // What is least along the direction first; the last one is left over.
     units.sort_by(|&a, &b| direction[a].abs().total_cmp(&direction[b].abs()));
     units.pop();

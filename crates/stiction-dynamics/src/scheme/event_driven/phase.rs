@@ -237,21 +237,14 @@ impl EventDriven {
     /// Takes the direction of what slides as it is at the start of an integrator step, where the motion was just evaluated.
     fn turn_references(&mut self, n: usize) {
         let v = &self.y[self.y.len() - n..];
-        let still = self.settings.still_speed;
-        let turned = |slip: [f64; 3], axes: [f64; 3], sliding: &mut Sliding| {
-            let weighted: [f64; 3] = std::array::from_fn(|a| axes[a] * slip[a]);
-            let speed = norm(&weighted);
+        for ((_, sliding), slider) in self.modes.sliding.iter_mut().zip(&self.motion.sliders) {
+            let slip = self.motion.slip(slider, v);
+            let speed = norm(&slip);
             if let Sliding::Slip(reference) = sliding
-                && speed > still
+                && speed > self.settings.still_speed
             {
-                *reference = weighted.map(|part| part / speed);
+                *reference = slip.map(|part| part / speed);
             }
-        };
-        for (mode, contact) in self.modes.contacts.iter_mut().zip(&self.motion.contacts) {
-            turned(contact.slip(v), contact.friction.axes(), &mut mode.sliding);
-        }
-        for ((_, sliding), element) in self.modes.elements.iter_mut().zip(&self.motion.elements) {
-            turned(element.slip(v), [1.0; 3], sliding);
         }
     }
 
@@ -261,8 +254,8 @@ impl EventDriven {
             self.excluded.push(match *trigger {
                 Trigger::Closes(id) => Excluded::Open(id),
                 Trigger::Opens(id) => Excluded::Closed(id),
-                Trigger::Slips(element) => Excluded::Stick(element),
-                Trigger::Stops(element) => Excluded::Slip(element),
+                Trigger::Slips(part) => Excluded::Stick(part),
+                Trigger::Stops(part) => Excluded::Slip(part),
             });
         }
     }

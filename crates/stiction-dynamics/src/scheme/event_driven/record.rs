@@ -82,7 +82,7 @@ impl EventDriven {
             .contacts
             .extend(self.modes.contacts.iter().map(|mode| ContactImpulse { id: mode.id, ..Default::default() }));
         solution.friction.clear();
-        solution.friction.resize(self.modes.elements.len(), [0.0; 3]);
+        solution.friction.resize(self.motion.elements.len(), [0.0; 3]);
         solution.joints.clear();
         solution.joints.resize(self.motion.joints.len(), 0.0);
         for sample in samples.iter() {

@@ -1,7 +1,8 @@
 //! What happens at an instant: an impact, a shock, or the choice of modes for the phase that follows.
 
+use super::choice::Choice;
 use super::events::Trigger;
-use super::modes::{ContactMode, Sliding};
+use super::modes::ContactMode;
 use super::motion::{Fault, largest};
 use super::{EventDriven, step_error};
 use crate::scheme::{Step, StepKind, solve_problem};
@@ -66,7 +67,7 @@ impl EventDriven {
                 self.collision.impact(&self.near, &self.carried, &mut self.solver, state, out)?;
             }
             // What is closed after an impact is not yet known to be.
-            self.modes.contacts.retain(|mode| self.carried.contains(&mode.id));
+            self.modes.retain_contacts(|mode| self.carried.contains(&mode.id));
             self.triggers.clear();
             self.excluded.clear();
             self.flights.clear();
@@ -78,22 +79,25 @@ impl EventDriven {
         let (resting, leaving): (Vec<Contact>, Vec<Contact>) =
             self.near.iter().cloned().partition(|contact| rate(contact) <= self.resting_speed(contact));
         self.check_friction(t, &resting)?;
-        if self.decide(system, state, &resting).map_err(|fault| step_error(t, 0.0, fault))? {
-            self.time_flights(system, state, &leaving).map_err(|fault| step_error(t, 0.0, fault))?;
-            self.needs_restart = false;
-            self.triggers.clear();
-            self.method.restart();
-            self.next_step = f64::INFINITY;
-            return Ok(Restart::Ready);
+        match self.choose(system, state, &resting).map_err(|fault| step_error(t, 0.0, fault))? {
+            Choice::Made => {
+                self.time_flights(system, state, &leaving).map_err(|fault| step_error(t, 0.0, fault))?;
+                self.needs_restart = false;
+                self.triggers.clear();
+                self.method.restart();
+                self.next_step = f64::INFINITY;
+                Ok(Restart::Ready)
+            }
+            Choice::Paradox => {
+                self.shock(system, state, &resting, out)?;
+                self.has_jumped = true;
+                Ok(Restart::Jumped)
+            }
+            Choice::Impossible => {
+                let problem = Box::new(std::mem::take(&mut self.problem));
+                Err(StepError::Unsolved { t, report: self.solution.report.clone(), problem })
+            }
         }
-        // No acceleration obeys the laws.
-        if resting.iter().any(|contact| self.slips(contact, v).is_some()) {
-            self.shock(system, state, &resting, out)?;
-            self.has_jumped = true;
-            return Ok(Restart::Jumped);
-        }
-        let problem = Box::new(std::mem::take(&mut self.problem));
-        Err(StepError::Unsolved { t, report: self.solution.report.clone(), problem })
     }
 
     /// Contacts that part slower than this rest, in m/s: slower than after any impact that gives something back.
@@ -119,16 +123,12 @@ impl EventDriven {
         self.near.retain(|contact| contact.gap <= tolerance || wanted.contains(&contact.id));
     }
 
-    /// Refuses friction sets that are not ellipsoids, and methods with other sets than the cone, but in the plane.
+    /// Refuses polytopes, and methods with other sets than the cone, but in the plane.
     fn check_friction(&self, t: f64, resting: &[Contact]) -> Result<(), StepError> {
         for contact in resting.iter().filter(|contact| contact.friction.mu() > 0.0) {
             let count = contact.tangents.len();
-            let is_ball = match contact.friction.shape() {
-                FrictionShape::Ball => true,
-                FrictionShape::DiscAndInterval => count < 3,
-                FrictionShape::Polytope(_) => false,
-            };
-            let remedy = match (is_ball, count > 1 && !self.solver.is_round()) {
+            let is_round = !matches!(contact.friction.shape(), FrictionShape::Polytope(_));
+            let remedy = match (is_round, count > 1 && !self.solver.is_round()) {
                 (false, _) => "choose a time-stepping scheme",
                 (true, true) => "choose that method",
                 (true, false) => continue,
@@ -148,8 +148,7 @@ impl EventDriven {
         let mut modes = self.modes.clone();
         let own = modes.contacts.len();
         for contact in leaving {
-            let sliding = Sliding::Free;
-            modes.contacts.push(ContactMode { id: contact.id, is_closed: false, gap: 0.0, sliding });
+            modes.contacts.push(ContactMode { id: contact.id, is_closed: false, gap: 0.0 });
         }
         self.motion.evaluate(system, &modes, state.t, &state.q, &state.v)?;
         let low = LOW_FLIGHT_UNITS * f64::EPSILON * largest(&state.q).max(1e-3);

@@ -1,7 +1,7 @@
 //! Shocks: where no acceleration obeys the laws, an impact happens although nothing approaches (the paradox of Painlevé).
 
 use super::EventDriven;
-use super::modes::norm;
+use super::modes::{Part, norm};
 use crate::scheme::{Step, StepKind, solve_problem};
 use crate::{Contact, ContactCondition, JointCondition, MechanicalSystem, State, StepError};
 
@@ -28,7 +28,7 @@ impl EventDriven {
         solve_problem(&mut self.solver, state.t, out)?;
         self.take_parting_back(state.t, out)?;
         out.state.v.clone_from(&out.solution.motion);
-        self.modes.contacts.clear();
+        self.modes.retain_contacts(|_| false);
         self.triggers.clear();
         self.excluded.clear();
         self.touching.clear();
@@ -37,18 +37,22 @@ impl EventDriven {
 
     /// Brings contacts that a shock has loaded from their trace of speed to rest, by less of the same impulses.
     fn take_parting_back(&mut self, t: f64, out: &mut Step) -> Result<(), StepError> {
-        let Step { problem, solution, .. } = out;
+        let Step { problem, solution, contacts, .. } = out;
         problem
             .contacts
             .iter_mut()
             .for_each(|condition| condition.normal_bias += PARTING * self.settings.closing_speed);
         // The rows that hold: normals that are loaded, and the tangents of those that stick.
+        let still = self.settings.still_speed;
         let mut held = Vec::new();
         for (i, (condition, impulse)) in problem.contacts.iter().zip(&solution.contacts).enumerate() {
             if impulse.normal > 0.0 {
                 held.push((i, None));
-                if condition.mu > 0.0 && norm(&condition.slip(&solution.motion)) <= self.settings.still_speed {
-                    held.extend((0..condition.tangents.len()).map(|a| (i, Some(a))));
+                let slip = condition.slip(&solution.motion);
+                for (_, tangents) in Part::of_contact(&contacts[i]) {
+                    if norm(&std::array::from_fn(|a| if tangents.contains(&a) { slip[a] } else { 0.0 })) <= still {
+                        held.extend(tangents.map(|a| (i, Some(a))));
+                    }
                 }
             }
         }
