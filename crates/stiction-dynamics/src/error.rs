@@ -89,9 +89,9 @@ pub enum ContactError {
     },
     /// A friction set that the event-driven scheme does not follow.
     #[error(
-        "{what}: the scheme `event-driven` follows friction sets that are ellipsoids, with the method `cone` in space; {remedy}"
+        "{what}: the scheme `event-driven` follows round friction sets and no polytopes, with the method `cone` in space; {remedy}"
     )]
-    NoEllipsoid {
+    NotFollowed {
         /// Which contact.
         what: String,
         /// What to do.

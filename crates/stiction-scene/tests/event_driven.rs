@@ -140,6 +140,29 @@ fn a_block_slides_to_a_stop() {
     assert_certified(&block.audit);
 }
 
+/// Four contacts share a load in infinitely many ways; some of them are beyond the bound of a contact, and the motion is the same.
+#[test]
+fn a_block_holds_up_to_its_friction_limit_and_slides_beyond() {
+    let block = |mu: &str, end: &str| {
+        let own = [format!("material.wood.friction={mu}"), format!("run.end={end}"), "method={cone={}}".into()];
+        run("incline", &[&own[0], &own[1], &own[2], "run.step=0.1"])
+    };
+    let holds = block("0.5", "10.0");
+    let (start, end) = (&holds.states[0], holds.end());
+    assert!(start.q.iter().zip(&end.q).all(|(a, b)| (a - b).abs() < 1e-15), "{end:?}");
+    assert!(end.v.iter().all(|v| v.abs() < 1e-15), "{end:?}");
+    assert_certified(&holds.audit);
+
+    let slope = 0.495f64.atan();
+    let slides = block("0.49", "1.0");
+    let way = 0.5 * 9.81 * (slope.sin() - 0.49 * slope.cos());
+    let (start, end) = (&slides.states[0], slides.end());
+    assert_close(end.q[0] - start.q[0], way * slope.cos(), 1e-12, "x");
+    assert_close(end.q[1] - start.q[1], 0.0, 1e-12, "y");
+    assert_close(end.q[2] - start.q[2], -way * slope.sin(), 1e-12, "z");
+    assert_certified(&slides.audit);
+}
+
 #[test]
 fn a_sliding_ball_begins_to_roll() {
     let ball = run("slide-to-roll", &["run.step=0.05"]);
@@ -150,6 +173,29 @@ fn a_sliding_ball_begins_to_roll() {
     let way = v * t - 0.5 * mu * g * t * t + 5.0 / 7.0 * v * (0.5 - t);
     assert_close(ball.end().q[0], way, 1e-12, "way");
     assert_certified(&ball.audit);
+}
+
+#[test]
+fn torsion_with_its_own_bound_ends_at_its_own_time() {
+    // The ball of above also spins about the normal, which friction in the plane does not feel.
+    let (v, mu, g, e, radius, spin) = (2.0f64, 0.3, 9.81, 0.02, 0.1, 3.0);
+    let separate = ["material.wood.torsion-radius=0.02", "material.wood.torsion=separate"];
+    let overrides = ["run.step=0.05", "run.end=0.5", "body.ball.angular-velocity=[0.0,0.0,3.0]"];
+    let ball = run("slide-to-roll", &[&overrides[..], &separate[..]].concat());
+    let (rolls, stops) = (2.0 * v / (7.0 * mu * g), 0.4 * radius * radius * spin / (mu * g * e));
+    let off_grid = ball.ends.iter().copied().filter(|t| (20.0 * t - (20.0 * t).round()).abs() > 1e-6);
+    let mut events: Vec<f64> = off_grid.collect();
+    events.sort_by(f64::total_cmp);
+    assert_eq!(events.len(), 2, "{events:?}");
+    assert_close(events[0], rolls.min(stops), 1e-12, "first event");
+    assert_close(events[1], rolls.max(stops), 1e-12, "second event");
+    assert_close(ball.end().v[0], 5.0 / 7.0 * v, 1e-12, "speed of rolling");
+    assert_close(ball.end().v[5], 0.0, 1e-13, "spin");
+    assert_certified(&ball.audit);
+    // With one bound for both, sliding ends later and spinning with it.
+    let coupled = run("slide-to-roll", &[&overrides[..], &separate[..1]].concat());
+    assert!(coupled.first(ContactMode::Slip, ContactMode::Stick) > rolls.max(stops) + 1e-3);
+    assert_certified(&coupled.audit);
 }
 
 /// Sliding to the left under an angle at which no acceleration exists: a shock stops the end, and the rod turns about it.

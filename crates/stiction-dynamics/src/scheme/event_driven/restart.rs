@@ -134,7 +134,7 @@ impl EventDriven {
                 (true, false) => continue,
             };
             let what = format!("contact {:?}", contact.id);
-            return Err(StepError::Malformed { t, source: ContactError::NoEllipsoid { what, remedy } });
+            return Err(StepError::Malformed { t, source: ContactError::NotFollowed { what, remedy } });
         }
         Ok(())
     }
