@@ -40,6 +40,31 @@ pub(crate) struct Island<const D: usize> {
 }
 
 impl<const D: usize> Island<D> {
+    /// Goes along `dr`, halved until the merit of the trial point is below `largest`. Returns the length and the merit; none, and stays, when no length will do.
+    pub fn shorten<S: Space<D>>(
+        &mut self,
+        space: &mut S,
+        largest: f64,
+        halvings: usize,
+        merit_of: impl Fn(&S, &Self) -> f64,
+    ) -> Option<(f64, f64)> {
+        let mut length = 1.0;
+        for _ in 0..halvings {
+            for ((trial, r), dr) in self.trial.iter_mut().zip(&self.r).zip(&self.dr) {
+                (0..D).for_each(|k| trial[k] = r[k] + length * dr[k]);
+            }
+            space.rates(&self.trial, &mut self.trial_u);
+            let merit = merit_of(space, self);
+            if merit <= (1.0 - 1e-4 * length) * largest {
+                std::mem::swap(&mut self.r, &mut self.trial);
+                std::mem::swap(&mut self.u, &mut self.trial_u);
+                return Some((length, merit));
+            }
+            length *= 0.5;
+        }
+        None
+    }
+
     /// Prepares for a space; `r` must hold the start.
     pub fn prepare(&mut self, space: &mut impl Space<D>) {
         let count = space.laws().len();

@@ -71,29 +71,16 @@ pub(crate) fn run<const D: usize>(
         steps += 1;
         let is_defined = space.newton_step(&island.a, &island.b, &island.f, &mut island.dr);
         let largest = history.iter().fold(0.0f64, |largest, &merit| largest.max(merit));
-        let mut length = 1.0;
-        let mut is_accepted = false;
-        if is_defined {
-            for _ in 0..HALVINGS {
-                for ((trial, r), dr) in island.trial.iter_mut().zip(&island.r).zip(&island.dr) {
-                    (0..D).for_each(|k| trial[k] = r[k] + length * dr[k]);
-                }
-                space.rates(&island.trial, &mut island.trial_u);
-                let trial_merit = residual_of(space, &island.trial, &island.trial_u, &island.run_rho);
-                if trial_merit <= (1.0 - 1e-4 * length) * largest {
-                    std::mem::swap(&mut island.r, &mut island.trial);
-                    std::mem::swap(&mut island.u, &mut island.trial_u);
-                    if trial_merit < 0.5 * merit {
-                        epsilon = (0.1 * epsilon).max(settings.last_epsilon);
-                    }
-                    merit = trial_merit;
-                    is_accepted = true;
-                    break;
-                }
-                length *= 0.5;
+        let merit_of =
+            |space: &_, island: &Island<D>| residual_of(space, &island.trial, &island.trial_u, &island.run_rho);
+        let found = if is_defined { island.shorten(space, largest, HALVINGS, merit_of) } else { None };
+        if let Some((_, found)) = found {
+            if found < 0.5 * merit {
+                epsilon = (0.1 * epsilon).max(settings.last_epsilon);
             }
+            merit = found;
         }
-        if !is_accepted {
+        if found.is_none() {
             island.project(space);
             epsilon = (3.0 * epsilon).min(1.0);
             if space.can_sweep() {
@@ -104,7 +91,8 @@ pub(crate) fn run<const D: usize>(
             merit = residual_of(space, &island.r, &island.u, &island.run_rho);
             history = [merit; MEMORY];
         }
-        short_steps += usize::from(length < SHORT_STEP);
+        let is_long = found.map_or(!is_defined, |(length, _)| length >= SHORT_STEP);
+        short_steps += usize::from(!is_long);
         history[steps % MEMORY] = merit;
         let residual = residual_of(space, &island.r, &island.u, &island.rho);
         island.keep(residual);

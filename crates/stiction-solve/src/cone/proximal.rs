@@ -73,27 +73,11 @@ pub(crate) fn run<const D: usize>(
             inner_steps += 1;
             let is_defined = space.newton_step(&island.a, &island.b, &island.f, &mut island.dr);
             let largest = history.iter().fold(0.0f64, |largest, &merit| largest.max(merit));
-            let mut length = 1.0;
-            let mut is_accepted = false;
-            if is_defined {
-                for _ in 0..HALVINGS {
-                    for ((trial, r), dr) in island.trial.iter_mut().zip(&island.r).zip(&island.dr) {
-                        (0..D).for_each(|k| trial[k] = r[k] + length * dr[k]);
-                    }
-                    space.rates(&island.trial, &mut island.trial_u);
-                    let trial_merit = shifted_residual(space, island, alpha);
-                    if trial_merit <= (1.0 - 1e-4 * length) * largest {
-                        std::mem::swap(&mut island.r, &mut island.trial);
-                        std::mem::swap(&mut island.u, &mut island.trial_u);
-                        merit = trial_merit;
-                        is_accepted = true;
-                        break;
-                    }
-                    length *= 0.5;
-                }
-            }
+            let merit_of = |space: &_, island: &Island<D>| shifted_residual(space, island, alpha);
+            let found = if is_defined { island.shorten(space, largest, HALVINGS, merit_of) } else { None };
+            merit = found.map_or(merit, |(_, found)| found);
             history[inner_steps % MEMORY] = merit;
-            if !is_accepted || inner_steps > INNER_LIMIT {
+            if found.is_none() || inner_steps > INNER_LIMIT {
                 is_failed = true;
                 break;
             }
