@@ -136,13 +136,9 @@ impl EventDriven {
         modes
     }
 
-    /// The gap that a contact keeps when it is closed: none, but for a penetration that was there before.
+    /// The gap that a contact keeps when it is closed: the one with which it closed, which is rounding or a penetration of the start.
     fn kept_gap(&self, contact: &Contact) -> f64 {
-        match self.modes.contact(contact.id) {
-            Some(old) => old.gap,
-            None if contact.gap < -self.settings.gap_tolerance => contact.gap,
-            None => 0.0,
-        }
+        self.modes.contact(contact.id).map_or(contact.gap, |old| old.gap)
     }
 
     /// Takes over modes that obey all laws.

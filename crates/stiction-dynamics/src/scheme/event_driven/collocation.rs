@@ -48,12 +48,18 @@ pub(super) enum Stages {
     NotFound,
 }
 
+/// Number of points of [`Collocation::quadrature`].
+pub(super) const QUADRATURE: usize = STAGES;
+
 /// The coefficients of the method, and the stages of one step.
 #[derive(Clone, Debug)]
 pub(super) struct Collocation {
     /// Points $c$ and weights $b$.
     pub nodes: [f64; STAGES],
     pub weights: [f64; STAGES],
+    /// Gauss' points and weights, exact to degree 13, for integrals over a step. Unlike the stages they leave out its end, where sliding may stop
+    /// and have no direction.
+    pub quadrature: [(f64, f64); QUADRATURE],
     matrix: [[f64; STAGES]; STAGES],
     inverse: [[f64; STAGES]; STAGES],
     /// Weights that give the coefficient of Legendre's polynomial of degree $s - 1$ in $\dot p$.
@@ -88,6 +94,7 @@ impl Default for Collocation {
         let mut method = Self {
             nodes,
             weights,
+            quadrature: gauss_points(),
             matrix: [[0.0; STAGES]; STAGES],
             inverse: [[0.0; STAGES]; STAGES],
             tail,
@@ -137,6 +144,19 @@ impl Collocation {
         for (weight, slope) in weights.iter().zip(self.slopes.chunks_exact(self.size)) {
             out.iter_mut().zip(slope).for_each(|(y, f)| *y += self.h * weight * f);
         }
+    }
+
+    /// Ends the step after the share `theta` of it: the same polynomial on a part of its interval.
+    pub fn cut(&mut self, theta: f64) {
+        let mut stage = Vec::new();
+        self.next.clear();
+        for c in self.nodes {
+            self.dense(theta * c, &mut stage);
+            self.next.extend_from_slice(&stage);
+        }
+        std::mem::swap(&mut self.stages, &mut self.next);
+        self.h *= theta;
+        self.derive_slopes();
     }
 
     /// Size of the last coefficient of the polynomial beside what is allowed: the error of dense output is smaller. The order is that
@@ -339,14 +359,28 @@ fn legendre(degree: usize, x: f64) -> f64 {
 
 /// The zeros of $P_{s-1} - P_s$ in ascending order: Radau's points on $(-1, 1]$.
 fn radau_points() -> [f64; STAGES] {
-    let difference = |x: f64| legendre(STAGES - 1, x) - legendre(STAGES, x);
     let mut points = [1.0; STAGES];
-    let (mut found, cells) = (0, 400);
+    // The last point is 1 itself.
+    zeros(|x| legendre(STAGES - 1, x) - legendre(STAGES, x), &mut points[..STAGES - 1]);
+    points
+}
+
+/// Gauss' points on $(0, 1)$, which are the zeros of $P_s$, and their weights $(1 - x^2) / (s P_{s-1}(x))^2$.
+fn gauss_points() -> [(f64, f64); QUADRATURE] {
+    let mut points = [0.0; QUADRATURE];
+    zeros(|x| legendre(QUADRATURE, x), &mut points);
+    let weight = |x: f64| (1.0 - x * x) / (QUADRATURE as f64 * legendre(QUADRATURE - 1, x)).powi(2);
+    points.map(|x| (0.5 * (1.0 + x), weight(x)))
+}
+
+/// Finds as many zeros of a function on $(-1, 1)$ as there is place for, in ascending order.
+fn zeros(function: impl Fn(f64) -> f64, out: &mut [f64]) {
+    let cells = 401;
+    let place = |k: usize| -1.0 + 2.0 * k as f64 / cells as f64;
+    let mut found = 0;
     for cell in 0..cells {
-        let place = |k: usize| -1.0 + 2.0 * k as f64 / cells as f64;
         let (mut low, mut high) = (place(cell), place(cell + 1));
-        // The last point is 1 itself.
-        if found == STAGES - 1 || difference(low) * difference(high) > 0.0 {
+        if found == out.len() || function(low) * function(high) > 0.0 {
             continue;
         }
         loop {
@@ -354,12 +388,11 @@ fn radau_points() -> [f64; STAGES] {
             if middle <= low || middle >= high {
                 break;
             }
-            if difference(low) * difference(middle) > 0.0 { low = middle } else { high = middle }
+            if function(low) * function(middle) > 0.0 { low = middle } else { high = middle }
         }
-        points[found] = low;
+        out[found] = low;
         found += 1;
     }
-    points
 }
 
 #[cfg(test)]
@@ -383,6 +416,27 @@ mod tests {
             assert!((sum - 1.0 / f64::from(degree + 1)).abs() < 2e-15, "degree {degree}: {sum}");
         }
         assert_eq!(method.nodes[STAGES - 1], 1.0);
+        for degree in 0..=13 {
+            let sum: f64 = method.quadrature.iter().map(|(c, b)| b * c.powi(degree)).sum();
+            assert!((sum - 1.0 / f64::from(degree + 1)).abs() < 2e-15, "degree {degree}: {sum}");
+        }
+    }
+
+    #[test]
+    fn a_step_that_is_cut_is_the_same_polynomial() {
+        let mut f = |_t: f64, y: &[f64], out: &mut [f64]| {
+            out.copy_from_slice(&[y[1], -y[0]]);
+            Ok(())
+        };
+        let mut method = run(&mut f, &[1.0, 0.0], 0.4);
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        method.dense(0.3, &mut before);
+        method.cut(0.6);
+        method.dense(0.5, &mut after);
+        let near = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-14);
+        assert!(near(&before, &after), "{before:?} {after:?}");
+        let end = method.stage(STAGES - 1);
+        assert!((end[0] - 0.24f64.cos()).abs() < 1e-11 && (end[1] + 0.24f64.sin()).abs() < 1e-11, "{end:?}");
     }
 
     #[test]

@@ -9,6 +9,9 @@ use crate::{ContactId, MechanicalSystem};
 const NO_FORCE: f64 = 1e-11;
 const NO_SLIP: f64 = 1e-14;
 
+/// Sliding velocities below this share of the still speed are rounding as well: those of bodies at rest.
+const STILL_SHARE: f64 = 1e-2;
+
 /// Evaluations until an event is located, at most.
 const ROOT_LIMIT: usize = 100;
 
@@ -86,7 +89,7 @@ impl Watch {
             Self::Margin(k) => (motion.margin(&motion.sliders[k]), no_force),
             Self::Slip(_) => {
                 let (slip, reference, _) = self.slip(motion, modes, v).unwrap_or_default();
-                (dot(&slip, &reference), NO_SLIP * largest(v))
+                (dot(&slip, &reference), (NO_SLIP * largest(v)).max(STILL_SHARE * motion.still_speed))
             }
         }
     }

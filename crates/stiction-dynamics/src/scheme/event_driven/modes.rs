@@ -78,7 +78,7 @@ pub(super) struct ContactMode {
     pub id: ContactId,
     /// Whether it carries a force and keeps its gap.
     pub is_closed: bool,
-    /// The gap that it keeps: nothing, but for a penetration of the start.
+    /// The gap that it keeps: the one with which it closed.
     pub gap: f64,
 }
 

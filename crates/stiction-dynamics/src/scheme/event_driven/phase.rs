@@ -129,7 +129,6 @@ impl EventDriven {
         shortest: f64,
         n: usize,
     ) -> Result<(Option<f64>, bool), StepError> {
-        let mut ends_with_event = false;
         let mut grows = true;
         loop {
             if dt < shortest {
@@ -140,13 +139,10 @@ impl EventDriven {
                 Err(Fault::Step(error)) => return Err(error),
                 // A contact that is lost on the way is not lost nearby.
                 Err(Fault::Lost(_)) | Ok(Stages::NotFound) => {
-                    (dt, grows, ends_with_event) = (0.25 * dt, false, false);
+                    (dt, grows) = (0.25 * dt, false);
                     continue;
                 }
                 Ok(Stages::Found) => {}
-            }
-            if ends_with_event {
-                return Ok((Some(dt), true));
             }
             let error = self.method.error(&self.allowed);
             let factor = CAUTION * error.max(1e-30).powf(-1.0 / STAGES as f64);
@@ -159,8 +155,10 @@ impl EventDriven {
                 Ok(Ending::Plain) => return Ok((Some(dt), false)),
                 Ok(Ending::Event(share)) if share * dt < shortest => return Ok((None, true)),
                 Ok(Ending::Event(share)) if share >= 1.0 => return Ok((Some(dt), true)),
-                // Once more, to end there.
-                Ok(Ending::Event(share)) => (dt, ends_with_event) = (share * dt, true),
+                Ok(Ending::Event(share)) => {
+                    self.method.cut(share);
+                    return Ok((Some(share * dt), true));
+                }
                 Ok(Ending::Turns(share)) => (dt, grows) = (0.5 * share * dt, false),
                 Err(Fault::Step(error)) => return Err(error),
                 Err(Fault::Lost(_)) => (dt, grows) = (0.25 * dt, false),

@@ -1,7 +1,6 @@
 //! What a step says of itself: samples on the way, impulses and mean forces of the whole.
 
 use super::EventDriven;
-use super::collocation::STAGES;
 use super::motion::Fault;
 use crate::contact::Tangents;
 use crate::{
@@ -11,7 +10,7 @@ use crate::{
 use stiction_solve::{SolveReport, SolveStatus};
 
 impl EventDriven {
-    /// Appends the stages of the accepted integrator step as samples.
+    /// Appends the points of the quadrature over the accepted integrator step as samples.
     pub(super) fn keep_samples(
         &mut self,
         system: &dyn MechanicalSystem,
@@ -20,15 +19,14 @@ impl EventDriven {
         out: &mut Step,
     ) -> Result<(), Fault> {
         let n = system.velocity_count();
-        for i in 0..STAGES {
-            let stage = self.method.stage(i).to_vec();
-            let (q, v) = stage.split_at(stage.len() - n);
-            let t = now + self.method.nodes[i] * dt;
-            let mut state = State::new(t, q.to_vec(), v.to_vec());
-            system.advance(q, v, 0.0, &mut state.q);
+        for (c, weight) in self.method.quadrature {
+            self.probe(system, c);
+            let v = &self.probe[self.probe.len() - n..];
+            let t = now + c * dt;
+            let state = State::new(t, self.probe_q.clone(), v.to_vec());
             self.motion.evaluate(system, &self.modes, t, &state.q, v)?;
             out.samples.push(Sample {
-                weight: self.method.weights[i] * dt,
+                weight: weight * dt,
                 state,
                 acceleration: self.motion.acceleration.clone(),
                 contacts: self.motion.contact_forces.clone(),

@@ -17,7 +17,7 @@ const JOINT_RATE: f64 = 1e-12;
 /// Contacts that approach slower than this share of the largest velocity do so by rounding.
 const SLOWEST_IMPACT: f64 = 1e-13;
 
-/// Contacts that part slower than this share of the closing speed rest.
+/// Contacts that part or approach slower than this share of the closing speed rest.
 const RESTING: f64 = 0.01;
 
 /// What a restart did.
@@ -46,8 +46,10 @@ impl EventDriven {
 
         // Steps of no length.
         // Slow approaches close contacts by an impact that gives nothing back, once; what that leaves is rounding.
-        let slowest = if self.has_jumped { self.settings.closing_speed } else { SLOWEST_IMPACT * speed };
-        let collides = self.near.iter().any(|contact| rate(contact) < -slowest.min(self.settings.closing_speed));
+        let closing = self.settings.closing_speed;
+        let slowest =
+            if self.has_jumped { closing } else { (SLOWEST_IMPACT * speed).clamp(RESTING * closing, closing) };
+        let collides = self.near.iter().any(|contact| rate(contact) < -slowest);
         let is_first = self.last.is_none();
         let breaks_joints =
             is_first && self.joints.iter().any(|joint| (joint.row.dot(v) + joint.drift).abs() > JOINT_RATE * speed);
