@@ -12,6 +12,7 @@
 //!
 //! **Friction sets.** Those of the contact method: exact with `cone`, polytopes with `pyramid`.
 
+mod derivative;
 mod equations;
 
 use schemars::JsonSchema;
@@ -347,6 +348,7 @@ impl ImplicitNcp {
         let blocks = std::mem::take(&mut self.blocks);
         let (mass_roots, joint_roots) = (std::mem::take(&mut self.mass_roots), std::mem::take(&mut self.joint_roots));
         let mut workspace = std::mem::take(&mut self.workspace);
+        workspace.begin();
         let mut point = std::mem::take(&mut self.point);
         let (mut z, mut u) = (std::mem::take(&mut self.z), std::mem::take(&mut self.u));
         let mut equations = StepEquations {
