@@ -399,6 +399,36 @@ mod tests {
         }
     }
 
+    /// A top whose axis $x$ must not point below the horizon, and rubs there: turns are coordinates.
+    struct LeaningTop(FreeTop);
+
+    impl MechanicalSystem for LeaningTop {
+        fn velocity_count(&self) -> usize {
+            3
+        }
+        fn mass_matrix(&self, t: f64, q: &[f64], out: &mut Inertia) {
+            self.0.mass_matrix(t, q, out);
+        }
+        fn force(&self, t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {
+            self.0.force(t, q, v, k);
+        }
+        fn advance(&self, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
+            self.0.advance(q, v, h, out);
+        }
+        fn contacts(&self, _t: f64, q: &[f64], _horizon: f64, out: &mut Vec<Contact>) {
+            // The vertical in body axes; the height of the axis x is its first component, with the rate ω · (x × vertical).
+            let [s, x, y, z] = [q[0], q[1], q[2], q[3]];
+            let up = [2.0 * (x * z - s * y), 2.0 * (y * z + s * x), 1.0 - 2.0 * (x * x + y * y)];
+            out.push(Contact {
+                gap: up[0],
+                normal: Row::from_dense(&[0.0, -up[2], up[1]]),
+                tangents: [Row::from_dense(&up)].into_iter().collect(),
+                friction: FrictionLaw::Coulomb { mu: 0.4 },
+                ..Default::default()
+            });
+        }
+    }
+
     /// The largest difference between the derivative and central differences of the equations.
     fn error(system: &dyn MechanicalSystem, q: &[f64], v: &[f64], h: f64) -> f64 {
         let n = v.len();
@@ -477,6 +507,7 @@ mod tests {
         for (name, error) in [
             ("rod", error(&Rod::default(), &[0.1, 0.3, 0.7], &[1.0, -2.0, 4.0], 0.1)),
             ("top", error(&FreeTop::default(), &[0.8, 0.6, 0.0, 0.0], &[1.0, -2.0, 4.0], 0.1)),
+            ("leaning top", error(&LeaningTop(FreeTop::default()), &[0.8, 0.6, 0.0, 0.0], &[1.0, -2.0, 4.0], 0.1)),
             ("pendulum", error(&pendulum, &[0.8, -0.6, 1.6, -1.2], &[3.0, 4.0, -1.0, 0.5], 0.1)),
             ("points", error(&PolarPoints(2), &[1.5, 0.2, 1.1, 0.9], &[0.4, -1.0, 0.7, 2.0], 0.1)),
         ] {
