@@ -37,15 +37,13 @@ pub trait NonsmoothEquations {
 pub struct NewtonSettings {
     /// Largest $|F_i|$ at which the method ends. Too small: rounding does not let it be reached, and a few steps are made in vain.
     pub tolerance: f64,
-    /// A residual up to this that a step does not halve is rounding, and the method ends. Too large: it stops at kinks that another step gets over.
-    pub rounding: f64,
     /// Most steps.
     pub step_limit: usize,
 }
 
 impl Default for NewtonSettings {
     fn default() -> Self {
-        Self { tolerance: 1e-14, rounding: 1e-13, step_limit: 40 }
+        Self { tolerance: 1e-14, step_limit: 40 }
     }
 }
 
@@ -61,11 +59,8 @@ const DESCENT: f64 = 1e-4;
 /// Pivots below these shares of the largest count as zero, one after the other where a step leads nowhere. The first one is left to the triangular factors.
 const SINGULAR: [f64; 4] = [0.0, 1e-11, 1e-8, 1e-4];
 
-/// A residual below this that falls no more is more rounding than the caller expects, or a kink that takes a few steps to get over.
+/// A residual below this that a step does not halve is rounding, or a kink that takes another start.
 const SMALL: f64 = 1e-9;
-
-/// So many steps in a row in which such a residual does not halve are the end. Too few: the method stops at kinks.
-const STALLED_LIMIT: usize = 4;
 
 /// So many steps in which the least norm did not halve are the end: the method goes to and fro before a kink. Too few: a slow start is given up.
 const STUCK_LIMIT: usize = 12;
@@ -123,7 +118,6 @@ impl SemismoothNewton {
         let mut norms = [norm(&self.f); MEMORY];
         let mut matrix = Mat::<f64>::zeros(size, size);
         let mut is_met = equations.is_met(&self.f, settings.tolerance);
-        let mut stalled = 0;
         let (mut least_norm, mut last_halving) = (norms[0], 0);
         for count in 0..settings.step_limit {
             if is_met || !norms[0].is_finite() {
@@ -176,7 +170,6 @@ impl SemismoothNewton {
             norms[count % MEMORY] = norm(&self.f);
             let residual = largest(&self.f);
             let is_stalled = report.residual < SMALL && residual > 0.5 * report.residual;
-            stalled = if is_stalled { stalled + 1 } else { 0 };
             report.history.push(residual);
             is_met = equations.is_met(&self.f, settings.tolerance);
             if is_met || residual < report.residual {
@@ -186,8 +179,7 @@ impl SemismoothNewton {
             if norms[count % MEMORY] <= 0.5 * least_norm {
                 (least_norm, last_halving) = (norms[count % MEMORY], count);
             }
-            let stalled_limit = if report.residual <= settings.rounding { 1 } else { STALLED_LIMIT };
-            if stalled >= stalled_limit || count - last_halving >= STUCK_LIMIT {
+            if is_stalled || count - last_halving >= STUCK_LIMIT {
                 break;
             }
         }
@@ -315,6 +307,31 @@ mod tests {
             "{:?}",
             report.history
         );
+    }
+
+    /// The first equation counts; the second one gets worse on the way.
+    struct FirstCounts;
+
+    impl NonsmoothEquations for FirstCounts {
+        fn size(&self) -> usize {
+            2
+        }
+        fn evaluate(&mut self, z: &[f64], f: &mut [f64]) {
+            f.copy_from_slice(&[z[0] - 1.0, 0.1 * z[0]]);
+        }
+        fn is_met(&self, f: &[f64], tolerance: f64) -> bool {
+            f[0].abs() <= tolerance
+        }
+        fn derivative(&mut self, _z: &[f64], out: &mut Mat<f64>) {
+            (out[(0, 0)], out[(1, 1)]) = (1.0, 1.0);
+        }
+    }
+
+    #[test]
+    fn the_equations_say_when_they_are_met() {
+        let mut z = vec![0.95, 0.0];
+        let report = SemismoothNewton::default().solve(&mut FirstCounts, &NewtonSettings::default(), &mut z);
+        assert!(z[0] == 1.0 && report.steps() == 1 && report.residual == 0.1, "{z:?} {report:?}");
     }
 
     /// Two equations for the sum of two unknowns, and a third one that bends.

@@ -371,11 +371,8 @@ impl ImplicitNcp {
         let stiffest = joint_roots.iter().map(|root| 1.0 / root).fold(stiffest, f64::max);
         let rounding = POSITION_ROUNDING * largest * stiffest / (h * scale);
         let end = (GENEROUS_ROUNDING * rounding).min(END_SHARE * self.settings.residual_tolerance);
-        let newton = NewtonSettings {
-            tolerance: self.settings.tolerance.max(end),
-            rounding: GENEROUS_ROUNDING * rounding,
-            step_limit: self.settings.iteration_limit,
-        };
+        let newton =
+            NewtonSettings { tolerance: self.settings.tolerance.max(end), step_limit: self.settings.iteration_limit };
         let scales = ResidualScales { energy_root: scale, mass_roots: &mass_roots };
         let size = equations.size();
         let accepted = self.settings.residual_tolerance.max(ACCEPTED_ROUNDING * rounding);
