@@ -10,6 +10,10 @@ use glamx::{DQuat, DVec3};
 /// squares underflow.
 const SERIES_HALF_ANGLE: f64 = 1e-3;
 
+/// Angles below this, in radians, use the series of (x - sin x) / x³. The first term left out is 2e-7 x⁸, below rounding. Too
+/// small: the difference cancels.
+const SERIES_ANGLE: f64 = 0.05;
+
 /// Position and orientation of a body or of a shape: a map from local to world coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pose {
@@ -89,11 +93,33 @@ impl Default for Pose {
 /// and brought back to unit length, so that rounding does not accumulate in the norm.
 pub fn advance_orientation(orientation: DQuat, angular_velocity_body: DVec3, h: f64) -> DQuat {
     let half = angular_velocity_body * (0.5 * h);
-    let x_squared = half.length_squared();
-    let x = x_squared.sqrt();
-    let sinc = if x < SERIES_HALF_ANGLE { 1.0 - x_squared / 6.0 * (1.0 - x_squared / 20.0) } else { x.sin() / x };
+    let x = half.length();
+    let sinc = sinc(x);
     let turn = DQuat::from_xyzw(sinc * half.x, sinc * half.y, sinc * half.z, x.cos());
     (orientation * turn).normalize()
+}
+
+/// How the end of a turn moves when the vector of the turn, in rad and in body axes, changes at the rate `change`: the angular velocity there, in
+/// body axes.
+///
+/// $$ \omega = \dot\varphi - \frac{1 - \cos x}{x^2} \varphi \times \dot\varphi + \frac{x - \sin x}{x^3} \varphi \times (\varphi \times \dot\varphi), \qquad x = |\varphi|. $$
+pub fn turn_derivative(turn: DVec3, change: DVec3) -> DVec3 {
+    let x = turn.length();
+    // (1 - cos x) / x² by the half angle, which does not cancel; the other by its series where it would.
+    let first = 0.5 * sinc(0.5 * x).powi(2);
+    let second = if x < SERIES_ANGLE {
+        let y = x * x;
+        (1.0 - y / 20.0 * (1.0 - y / 42.0 * (1.0 - y / 72.0))) / 6.0
+    } else {
+        (x - x.sin()) / (x * x * x)
+    };
+    let across = turn.cross(change);
+    change - first * across + second * turn.cross(across)
+}
+
+/// $\sin x / x$.
+fn sinc(x: f64) -> f64 {
+    if x < SERIES_HALF_ANGLE { 1.0 - x * x / 6.0 * (1.0 - x * x / 20.0) } else { x.sin() / x }
 }
 
 #[cfg(test)]

@@ -227,6 +227,10 @@ fn print_summary(finished: &FinishedRun, verbose: bool) {
         summary.end,
         summary.wall_time_s,
     );
+    let iterations = &summary.iterations;
+    if iterations.total > 0 {
+        say!("iterations of the solver: {:.2} per step, at most {}", iterations.mean, iterations.most);
+    }
     // What could not be written is said on standard error.
     if let Some(message) = summary.message.as_ref().filter(|_| summary.outcome != Outcome::NotWritten) {
         say!("{}{message}{}", RED.render(), RED.render_reset());

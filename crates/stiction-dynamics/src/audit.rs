@@ -84,6 +84,10 @@ pub struct Audit {
     pub step_count: usize,
     /// Steps whose fixed point was not reached.
     pub unconverged_count: usize,
+    /// Iterations of the solver in all steps: pivots, sweeps, steps of Newton's method.
+    pub iteration_count: usize,
+    /// Most iterations in one step.
+    pub most_iterations: usize,
     inertia: Inertia,
     contacts: Vec<Contact>,
     joints: Vec<Joint>,
@@ -260,6 +264,9 @@ impl Audit {
         self.sum.combine(&audit, |a, b| a + b);
         self.step_count += 1;
         self.unconverged_count += usize::from(!step.report.converged);
+        let iterations = step.report.solves.iter().map(|solve| solve.iterations).sum();
+        self.iteration_count += iterations;
+        self.most_iterations = self.most_iterations.max(iterations);
         audit
     }
 }

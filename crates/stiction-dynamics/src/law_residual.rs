@@ -72,3 +72,94 @@ pub fn law_residual(
     balance.iter().zip(scales.mass_roots).for_each(|(sum, mass_root)| add(sum / (mass_root * root)));
     worst
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        ContactCondition, ContactId, ContactImpulse, ContactMethod, ExactConeSettings, FrictionCondition, Inertia,
+        JointCondition,
+    };
+
+    /// A block that lands and slides on, a slider with dry friction, and a coordinate that a joint holds; with the solution.
+    fn solved() -> (ContactProblem, ContactSolution) {
+        let unit = |index: usize| {
+            let mut row = Row::new();
+            row.push(index, 1.0);
+            row
+        };
+        let mut inertia = Inertia::default();
+        inertia.set_diagonal(&[2.0, 2.0, 1.0, 1.0]);
+        let contact = ContactCondition {
+            id: ContactId::number(0),
+            normal: unit(1),
+            normal_bias: 0.0,
+            tangents: [unit(0)].into_iter().collect(),
+            tangent_bias: [0.0; 3],
+            mu: 0.5,
+            friction_axes: [1.0; 3],
+            friction_shape: FrictionShape::Ball,
+            extra_bound: 0.0,
+        };
+        let element = FrictionCondition { tangents: [unit(2)].into_iter().collect(), bound: 0.3, ..Default::default() };
+        let problem = ContactProblem {
+            inertia,
+            free_motion: vec![3.0, -2.0, 1.0, 0.7],
+            joints: vec![JointCondition { row: unit(3), bias: 0.0 }],
+            contacts: vec![contact],
+            friction: vec![element],
+        };
+        let solution = ContactSolution {
+            motion: vec![2.0, 0.0, 0.7, 0.0],
+            joints: vec![-0.7],
+            contacts: vec![ContactImpulse { id: ContactId::number(0), normal: 4.0, tangent: [-2.0, 0.0, 0.0] }],
+            friction: [[-0.3, 0.0, 0.0]].into_iter().collect(),
+            ..Default::default()
+        };
+        (problem, solution)
+    }
+
+    /// The residual of the solution after a change.
+    fn after(change: impl Fn(&mut ContactProblem, &mut ContactSolution)) -> f64 {
+        let (mut problem, mut solution) = solved();
+        change(&mut problem, &mut solution);
+        let solver = ContactSolver::new(ContactMethod::Cone(ExactConeSettings::default())).unwrap();
+        let mass_roots = [2f64.sqrt(), 2f64.sqrt(), 1.0, 1.0];
+        law_residual(&problem, &solution, &solver, &ResidualScales { energy_root: 4.0, mass_roots: &mass_roots })
+    }
+
+    #[test]
+    fn each_law_alone_is_seen() {
+        assert!(after(|_, _| {}) < 1e-15);
+        let broken = [
+            ("momentum", after(|problem, _| problem.free_motion[2] += 0.4)),
+            ("a joint", after(|problem, _| problem.joints[0].bias = 0.4)),
+            ("penetration", after(|problem, _| problem.contacts[0].normal_bias = -0.4)),
+            ("pushing without touching", after(|problem, _| problem.contacts[0].normal_bias = 0.4)),
+            (
+                "pulling",
+                after(|problem, solution| {
+                    (problem.free_motion[0], problem.free_motion[1]) = (2.0, 0.2);
+                    (solution.contacts[0].normal, solution.contacts[0].tangent[0]) = (-0.4, 0.0);
+                }),
+            ),
+            (
+                "more friction than its bound, without sliding",
+                after(|problem, solution| {
+                    (problem.contacts[0].mu, problem.free_motion[0], solution.motion[0]) = (0.4, 1.0, 0.0);
+                }),
+            ),
+            (
+                "less friction than sliding asks for",
+                after(|_, solution| (solution.contacts[0].tangent[0], solution.motion[0]) = (-1.0, 2.5)),
+            ),
+            ("friction without a coefficient", after(|problem, _| problem.contacts[0].mu = 0.0)),
+            ("a friction element that does too little", after(|problem, _| problem.friction[0].bound = 2.0)),
+            ("a friction element that does too much", after(|problem, _| problem.friction[0].bound = 0.0)),
+        ];
+        for (name, residual) in broken {
+            assert!(residual > 0.05 && residual < 1.0, "{name}: {residual}");
+        }
+        assert_eq!(after(|_, solution| solution.motion[0] = f64::NAN), f64::INFINITY);
+    }
+}

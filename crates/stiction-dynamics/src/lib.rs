@@ -11,6 +11,7 @@
 //! [`Simulation`] repeats this over a [`TimeGrid`].
 
 pub mod acceleration;
+mod advance_derivative;
 pub mod audit;
 pub mod constrained_motion;
 pub mod contact;

@@ -25,7 +25,7 @@ pub struct RowRates {
 
 /// First step of the differences: a coordinate moves at most so far, in metres or radians. Too large: the first levels are wasted. Too
 /// small: rounding.
-const FIRST_MOVE: f64 = 0.125;
+pub(crate) const FIRST_MOVE: f64 = 0.125;
 
 /// Levels of extrapolation, each with half the step of the one before.
 const LEVELS: usize = 12;
@@ -181,18 +181,25 @@ pub(crate) fn configuration_rate_by_differences<S: MechanicalSystem + ?Sized>(
     v: &[f64],
     out: &mut [f64],
 ) {
-    let (mut ahead, mut behind) = (q.to_vec(), q.to_vec());
+    let mut ahead = q.to_vec();
     system.advance(q, v, 1.0, &mut ahead);
     if q.len() == v.len() && ahead.iter().zip(q.iter().zip(v)).all(|(there, (q, v))| *there == q + v) {
         out.copy_from_slice(v); // a straight motion
         return;
     }
     let largest = v.iter().fold(0.0f64, |largest, v| largest.max(v.abs()));
-    let mut tau = if largest > 0.0 { FIRST_MOVE / largest } else { 1.0 };
-    let mut rows = vec![Extrapolation::default(); q.len()];
+    let first = if largest > 0.0 { FIRST_MOVE / largest } else { 1.0 };
+    rate_by_differences(first, |tau, out| system.advance(q, v, tau, out), out);
+}
+
+/// The derivative at zero of a vector that depends on one number, by central differences extrapolated from this first step.
+pub(crate) fn rate_by_differences(first: f64, mut evaluate: impl FnMut(f64, &mut [f64]), out: &mut [f64]) {
+    let (mut ahead, mut behind) = (out.to_vec(), out.to_vec());
+    let mut rows = vec![Extrapolation::default(); out.len()];
+    let mut tau = first;
     for level in 0..LEVELS {
-        system.advance(q, v, tau, &mut ahead);
-        system.advance(q, v, -tau, &mut behind);
+        evaluate(tau, &mut ahead);
+        evaluate(-tau, &mut behind);
         for (row, (a, b)) in rows.iter_mut().zip(ahead.iter().zip(&behind)) {
             let rounding = ROUNDING_UNITS * f64::EPSILON * a.abs().max(b.abs()) / tau;
             row.refine(level, (a - b) / (2.0 * tau), rounding);

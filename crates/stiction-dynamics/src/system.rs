@@ -1,5 +1,6 @@
 //! The trait that a mechanical system implements: what users bring.
 
+use crate::advance_derivative::advance_derivative_by_differences;
 use crate::row_rates::configuration_rate_by_differences;
 use crate::{Contact, ContactId, ForceJacobians, FrictionElement, Inertia, JacobianKind, Joint, RowRates, State};
 
@@ -83,6 +84,14 @@ pub trait MechanicalSystem: Send + Sync {
     /// By default $v$ where the motion is straight, else extrapolated differences of `advance`.
     fn configuration_rate(&self, q: &[f64], v: &[f64], out: &mut [f64]) {
         configuration_rate_by_differences(self, q, v, out);
+    }
+
+    /// Writes into `out` how the end of the motion moves when its velocity changes by `w`: the velocity that leads from
+    /// `advance(q, v, h)` to `advance(q, v + w, h)` in `h` seconds, for a small `w`.
+    ///
+    /// By default $w$ where the motion is straight, else from extrapolated differences of `advance`.
+    fn advance_derivative(&self, q: &[f64], v: &[f64], h: f64, w: &[f64], out: &mut [f64]) {
+        advance_derivative_by_differences(self, (q, v, h), w, out);
     }
 
     /// Writes into `out` how the rows of these contacts, friction elements and joints at $(t, q)$ change along the motion with the constant velocity

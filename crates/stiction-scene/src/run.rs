@@ -13,7 +13,7 @@ use crate::load::Loaded;
 use crate::record::{RecordPlan, Recorder, file};
 use crate::run_folder::{RunFolder, RunFolderError, write_atomically};
 use crate::scene_error::SceneError;
-use crate::summary::{Certificate, EventSummary, Outcome, StateDigest, Summary, energy_by_cause};
+use crate::summary::{Certificate, EventSummary, Iterations, Outcome, StateDigest, Summary, energy_by_cause};
 use crate::table_file::TableError;
 
 /// Events that the summary lists; all of them are in the table of events.
@@ -175,6 +175,7 @@ pub fn run(
         end: state.t,
         steps: simulation.steps_done(),
         wall_time_s: began.elapsed().as_secs_f64(),
+        iterations: Iterations::new(&audit),
         certificate: Certificate::new(&audit, loaded.scene.contact_method().residual_tolerance(most_contacts)),
         energy: energy_by_cause(&audit),
         event_count,

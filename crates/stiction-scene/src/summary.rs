@@ -45,6 +45,8 @@ pub struct Summary {
     pub steps: u64,
     /// Wall time of the run with audit and recording, in seconds.
     pub wall_time_s: f64,
+    /// What the solver did: pivots of Lemke's method, sweeps, steps of Newton's method.
+    pub iterations: Iterations,
     /// The certificate.
     pub certificate: Certificate,
     /// Energy by cause over the whole run, in joules.
@@ -61,6 +63,25 @@ pub struct Summary {
     pub final_v: Vec<f64>,
     /// SHA-256 of time, configuration and velocity of the start and of every step, bit by bit.
     pub digest: String,
+}
+
+/// Iterations of the solver over a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Iterations {
+    /// In all steps.
+    pub total: usize,
+    /// Mean of all steps, those of no length among them.
+    pub mean: f64,
+    /// Most in one step.
+    pub most: usize,
+}
+
+impl Iterations {
+    /// Those of an audited run.
+    pub fn new(audit: &Audit) -> Self {
+        let mean = audit.iteration_count as f64 / audit.step_count.max(1) as f64;
+        Self { total: audit.iteration_count, mean, most: audit.most_iterations }
+    }
 }
 
 /// One event.

@@ -23,6 +23,11 @@ pub trait NonsmoothEquations {
     /// Writes $F(z)$; something that is not finite where it does not exist.
     fn evaluate(&mut self, z: &[f64], f: &mut [f64]);
 
+    /// Whether the equations are met so well with this $F(z)$, which was evaluated last, that the method ends. By default when no $|F_i|$ is larger than the tolerance.
+    fn is_met(&self, f: &[f64], tolerance: f64) -> bool {
+        largest(f) <= tolerance
+    }
+
     /// Writes an element of the generalised derivative at $z$ into `out`, which comes with zeros.
     fn derivative(&mut self, z: &[f64], out: &mut Mat<f64>);
 }
@@ -51,11 +56,14 @@ const HALVINGS: usize = 8;
 /// Share of the step by which the norm has to fall.
 const DESCENT: f64 = 1e-4;
 
-/// Singular values below these shares of the largest count as zero, one after the other where a step leads nowhere. The first one is left to the triangular factors.
+/// Pivots below these shares of the largest count as zero, one after the other where a step leads nowhere. The first one is left to the triangular factors.
 const SINGULAR: [f64; 4] = [0.0, 1e-11, 1e-8, 1e-4];
 
-/// A norm below this that falls no more is rounding.
-const ROUNDING: f64 = 1e-9;
+/// A residual below this that a step does not halve is rounding, or a kink that takes another start.
+const SMALL: f64 = 1e-9;
+
+/// So many steps in which the least norm did not halve are the end: the method goes to and fro before a kink. Too few: a slow start is given up.
+const STUCK_LIMIT: usize = 12;
 
 /// What a run of Newton's method did.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -89,7 +97,7 @@ pub struct SemismoothNewton {
 }
 
 impl SemismoothNewton {
-    /// Moves `z` to a solution as far as possible; the point with the smallest residual is left. The caller judges it.
+    /// Moves `z` to a solution as far as possible; the point that meets the equations, or else the one with the smallest residual, is left. The caller judges it.
     pub fn solve(
         &mut self,
         equations: &mut dyn NonsmoothEquations,
@@ -109,14 +117,16 @@ impl SemismoothNewton {
         report.history.push(report.residual);
         let mut norms = [norm(&self.f); MEMORY];
         let mut matrix = Mat::<f64>::zeros(size, size);
+        let mut is_met = equations.is_met(&self.f, settings.tolerance);
+        let (mut least_norm, mut last_halving) = (norms[0], 0);
         for count in 0..settings.step_limit {
-            if report.residual <= settings.tolerance || !norms[0].is_finite() {
+            if is_met || !norms[0].is_finite() {
                 break;
             }
             matrix.fill(0.0);
             equations.derivative(z, &mut matrix);
             let mut is_accepted = false;
-            let mut decomposition = None;
+            let mut factors = None;
             for share in SINGULAR {
                 if share == 0.0 {
                     let is_regular = self.lu.factor(size, |j, column| {
@@ -128,15 +138,9 @@ impl SemismoothNewton {
                     self.step.iter_mut().zip(&self.f).for_each(|(step, f)| *step = -f);
                     self.lu.solve_in_place(&mut self.step);
                 } else {
-                    if decomposition.is_none() {
-                        decomposition = matrix.svd().ok();
-                    }
-                    let Some(parts) = &decomposition else { break };
-                    let (u, v, values) = (parts.U(), parts.V(), parts.S().column_vector());
-                    self.step.fill(0.0);
-                    for k in (0..size).filter(|&k| values[k] > share * values[0]) {
-                        let along = (0..size).map(|i| u[(i, k)] * self.f[i]).sum::<f64>() / values[k];
-                        (0..size).for_each(|i| self.step[i] -= along * v[(i, k)]);
+                    let factors = factors.get_or_insert_with(|| LeastSteps::new(&matrix));
+                    if !factors.write_step(&self.f, share, &mut self.step) {
+                        continue;
                     }
                 }
                 let reference = norms.iter().fold(0.0f64, |largest, &norm| largest.max(norm));
@@ -165,18 +169,62 @@ impl SemismoothNewton {
             self.f.copy_from_slice(&self.trial_f);
             norms[count % MEMORY] = norm(&self.f);
             let residual = largest(&self.f);
-            let last = report.history.last().copied().unwrap_or(f64::INFINITY);
+            let is_stalled = report.residual < SMALL && residual > 0.5 * report.residual;
             report.history.push(residual);
-            if residual < report.residual {
+            is_met = equations.is_met(&self.f, settings.tolerance);
+            if is_met || residual < report.residual {
                 report.residual = residual;
                 self.best.copy_from_slice(z);
             }
-            if last.max(residual) < ROUNDING && residual > 0.5 * last {
+            if norms[count % MEMORY] <= 0.5 * least_norm {
+                (least_norm, last_halving) = (norms[count % MEMORY], count);
+            }
+            if is_stalled || count - last_halving >= STUCK_LIMIT {
                 break;
             }
         }
         z.copy_from_slice(&self.best);
         report
+    }
+}
+
+/// The shortest of all steps that meet the linear equations best, for a matrix that may be singular.
+///
+/// $J P = Q R$ with exchanges of columns, of which the first $r$ rows $B$ of $R$ count; then $B^T = Q_2 R_2$, and the step is $-P Q_2 R_2^{-T} (Q^T F)_r$.
+struct LeastSteps {
+    q: Mat<f64>,
+    r: Mat<f64>,
+    columns: Vec<usize>,
+    /// The rank of the last step.
+    rank: Option<usize>,
+}
+
+impl LeastSteps {
+    fn new(matrix: &Mat<f64>) -> Self {
+        let factors = matrix.col_piv_qr();
+        let columns = factors.P().arrays().0.to_vec();
+        Self { q: factors.compute_Q(), r: factors.R().to_owned(), columns, rank: None }
+    }
+
+    /// Writes the step for this right-hand side, with pivots below this share of the largest taken as zero. False when that is the same as before.
+    fn write_step(&mut self, f: &[f64], share: f64, step: &mut [f64]) -> bool {
+        let size = f.len();
+        let rank = (0..size).take_while(|&k| self.r[(k, k)].abs() > share * self.r[(0, 0)].abs()).count();
+        if self.rank.replace(rank) == Some(rank) {
+            return false;
+        }
+        let factors = self.r.get(..rank, ..).transpose().qr();
+        let (orthogonal, triangular) = (factors.compute_thin_Q(), factors.thin_R().to_owned());
+        let mut y = vec![0.0; rank];
+        for k in 0..rank {
+            let right: f64 = (0..size).map(|i| self.q[(i, k)] * f[i]).sum();
+            let known: f64 = (0..k).map(|i| triangular[(i, k)] * y[i]).sum();
+            y[k] = (right - known) / triangular[(k, k)];
+        }
+        for (place, &column) in self.columns.iter().enumerate() {
+            step[column] = -(0..rank).map(|k| orthogonal[(place, k)] * y[k]).sum::<f64>();
+        }
+        true
     }
 }
 
@@ -259,6 +307,31 @@ mod tests {
             "{:?}",
             report.history
         );
+    }
+
+    /// The first equation counts; the second one gets worse on the way.
+    struct FirstCounts;
+
+    impl NonsmoothEquations for FirstCounts {
+        fn size(&self) -> usize {
+            2
+        }
+        fn evaluate(&mut self, z: &[f64], f: &mut [f64]) {
+            f.copy_from_slice(&[z[0] - 1.0, 0.1 * z[0]]);
+        }
+        fn is_met(&self, f: &[f64], tolerance: f64) -> bool {
+            f[0].abs() <= tolerance
+        }
+        fn derivative(&mut self, _z: &[f64], out: &mut Mat<f64>) {
+            (out[(0, 0)], out[(1, 1)]) = (1.0, 1.0);
+        }
+    }
+
+    #[test]
+    fn the_equations_say_when_they_are_met() {
+        let mut z = vec![0.95, 0.0];
+        let report = SemismoothNewton::default().solve(&mut FirstCounts, &NewtonSettings::default(), &mut z);
+        assert!(z[0] == 1.0 && report.steps() == 1 && report.residual == 0.1, "{z:?} {report:?}");
     }
 
     /// Two equations for the sum of two unknowns, and a third one that bends.

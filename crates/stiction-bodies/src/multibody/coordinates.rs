@@ -7,7 +7,7 @@ use stiction_dynamics::State;
 
 use super::{Multibody, MultibodyModel};
 use crate::body::{BodyKind, Motion};
-use crate::pose::{Pose, advance_orientation};
+use crate::pose::{Pose, advance_orientation, turn_derivative};
 use crate::shape::Dimension;
 
 /// Where the coordinates of a body stand.
@@ -148,6 +148,23 @@ impl Coordinates {
                 let rate = orientation * DQuat::from_xyzw(0.5 * spin.x, 0.5 * spin.y, 0.5 * spin.z, 0.0);
                 out[i + 3..i + 7].copy_from_slice(&[rate.w, rate.x, rate.y, rate.z]);
             }
+        }
+    }
+}
+
+impl Coordinates {
+    /// How the end of a motion with velocity `v` moves when that changes by `w`: positions with it, orientations by the curvature of the turn.
+    pub(super) fn advance_derivative(&self, v: &[f64], h: f64, w: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(w);
+        for layout in &self.layout {
+            let Layout::SpaceRigid { v: j, spin, .. } = *layout else { continue };
+            let (rate, change) = (DVec3::from_slice(&v[j + 3..]), DVec3::from_slice(&w[j + 3..]));
+            // World axes do not turn with the body: seen from them, the turn is the reverse.
+            let turn = match spin {
+                SpinAxes::Body => h * rate,
+                SpinAxes::World => -h * rate,
+            };
+            out[j + 3..j + 6].copy_from_slice(&turn_derivative(turn, change).to_array());
         }
     }
 }

@@ -155,6 +155,10 @@ impl MechanicalSystem for Multibody {
         self.coordinates.rate(q, v, out);
     }
 
+    fn advance_derivative(&self, _q: &[f64], v: &[f64], h: f64, w: &[f64], out: &mut [f64]) {
+        self.coordinates.advance_derivative(v, h, w, out);
+    }
+
     fn row_rates(
         &self,
         t: f64,

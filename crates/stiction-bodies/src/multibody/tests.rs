@@ -115,6 +115,31 @@ fn rows_and_drift_are_the_rates_of_the_gaps() {
 }
 
 #[test]
+fn the_end_of_a_motion_moves_with_its_velocity() {
+    // One body whose spin is in world axes, and one whose spin is in body axes.
+    let ball = body("ball", rigid(1.0, DVec3::splat(0.4)), Shape::Sphere { radius: 1.0 });
+    let top = body("top", rigid(1.0, DVec3::new(1.0, 2.0, 2.5)), Shape::Sphere { radius: 1.0 });
+    let system = Multibody::new(model(Dimension::Space, vec![ball, top])).unwrap();
+    let q = [0.1, 0.2, 3.0, 0.8, 0.0, 0.6, 0.0, 4.0, 0.2, 3.0, 0.8, 0.0, 0.6, 0.0];
+    let v = [1.0, 2.0, 3.0, -0.9, 2.0, 0.7, 0.5, 0.1, 0.3, 1.9, -2.0, 0.8];
+    let w = [0.3, -0.2, 0.1, 1.0, -0.4, 0.8, 0.2, 0.4, -0.7, 0.9, 0.5, -1.0];
+    for h in [1e-3, 0.02, 0.4] {
+        let (mut end, mut moved, mut expected) = (q.to_vec(), q.to_vec(), q.to_vec());
+        let mut found = [0.0; 12];
+        system.advance(&q, &v, h, &mut end);
+        system.advance_derivative(&q, &v, h, &w, &mut found);
+        let epsilon = 1e-5;
+        for sign in [1.0, -1.0] {
+            let changed: Vec<f64> = v.iter().zip(w).map(|(v, w)| v + sign * epsilon * w).collect();
+            system.advance(&q, &changed, h, &mut moved);
+            system.advance(&end, &found, sign * epsilon * h, &mut expected);
+            let error = moved.iter().zip(&expected).fold(0.0f64, |error, (a, b)| error.max((a - b).abs()));
+            assert!(error < 1e-10 * h, "h = {h}: {error:e}");
+        }
+    }
+}
+
+#[test]
 fn a_free_top_turns_as_it_must_to_order_one() {
     // [PAGT] free top: ω(10) = (0.20605198904, 0.56350916391, 1.36167267508) for I = (1, 2, 3), ω₀ = (0.6, 0, 1.4).
     let error = |h: f64| {

@@ -206,8 +206,8 @@ pub(super) fn checked_surface(scheme: &SchemeSettings, place: &Place, surface: S
             && let Some(name) = scheme.inelastic_name()
         {
             let message = format!("`{key}` is {value:?}, but the impacts of the scheme `{name}` are inelastic");
-            let help = "choose a scheme with restitution, `[scheme.moreau-midpoint]` or `[scheme.trapezoidal]`, or \
-                        leave the key out";
+            let help = "choose a scheme with restitution, `[scheme.moreau-midpoint]`, `[scheme.trapezoidal]` or \
+                        `[scheme.event-driven]`, or set it to 0";
             return Err(place.key(key).fault(message, help));
         }
     }

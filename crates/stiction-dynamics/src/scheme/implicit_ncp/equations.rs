@@ -1,4 +1,4 @@
-//! The equations of one implicit step, with their derivative.
+//! The equations of one implicit step.
 //!
 //! Unknowns are $u = v^{l+1}$, then for every contact $c_n$ and friction $y$ in units of its semi-axes, the friction of elements, the impulses of joints. With $q^{l+1} = q^l \oplus h u$,
 //! $W_n$ and $W_t$ the mobilities of the rows, $\rho_n = 1 / W_n$, $\rho_t = 1 / W_t$:
@@ -12,8 +12,7 @@
 //!
 //! All rows belong to $q^{l+1}$. $P_b$ is the projection on the friction set with the bound $b$. Everything is scaled to the root of an energy.
 //!
-//! **Derivative.** That of the projections is in closed form. Those of gaps, rows, inertia and forces along $u$ are central differences of the system, two evaluations for
-//! each coordinate: a system gives its rows at a configuration, not their derivatives.
+//! Their derivative stands in `derivative.rs`.
 //!
 //! **Tangents.** A system chooses the tangents of a contact anew at every configuration, and may turn them suddenly. Where the friction set is the same in all
 //! directions of the plane, they are turned back to those at which the step began.
@@ -21,10 +20,14 @@
 use faer::Mat;
 use stiction_solve::NonsmoothEquations;
 
+use super::derivative::DerivativeMemory;
 use crate::{Contact, ContactId, FrictionElement, FrictionShape, Inertia, Joint, MechanicalSystem, Row};
 
-/// How far coordinates are moved for differences, in metres or radians: the cube root of the rounding unit.
-const DIFFERENCE: f64 = 6e-6;
+/// Momentum is balanced up to this share of the largest impulse of the step. Too small: one more iteration in most steps.
+const IMPULSE_SHARE: f64 = 1e-10;
+
+/// Rounding of a momentum, relative to the largest one.
+const MOMENTUM_ROUNDING: f64 = 1e-14;
 
 /// Most doublings of the search distance for a contact that takes part.
 const SEARCH_DOUBLINGS: usize = 40;
@@ -59,9 +62,10 @@ impl Block {
         self.normal_count() + self.tangent_count
     }
 
-    /// Whether friction does not change when the tangents turn.
-    fn may_turn(&self) -> bool {
-        self.tangent_count > 1 && self.axes[0] == self.axes[1] && !matches!(self.shape, FrictionShape::Polytope(_))
+    /// How the tangents of its contact are turned back: cosine and sine. Only where friction does not change when they turn.
+    pub fn turn(&self, contact: &Contact) -> [f64; 2] {
+        let is_round = self.axes[0] == self.axes[1] && !matches!(self.shape, FrictionShape::Polytope(_));
+        if self.tangent_count > 1 && is_round { turn(contact, &self.reference) } else { [1.0, 0.0] }
     }
 }
 
@@ -76,8 +80,8 @@ pub(super) struct Point {
     pub joints: Vec<Joint>,
     /// $M (u - v) - h k$.
     pub momentum: Vec<f64>,
-    inertia: Inertia,
-    found: Vec<Contact>,
+    pub inertia: Inertia,
+    pub found: Vec<Contact>,
     force: Vec<f64>,
 }
 
@@ -104,24 +108,32 @@ pub(super) struct StepEquations<'a> {
 /// Memory of the equations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Workspace {
-    pub point: Point,
-    ahead: Point,
-    behind: Point,
-    pub u: Vec<f64>,
-    moved: Vec<f64>,
-    difference: Vec<f64>,
+    /// The system at the last velocity that was asked for, with that velocity.
+    point: Point,
+    u: Vec<f64>,
+    is_located: bool,
+    /// The largest impulse at the unknowns of the last evaluation, in units of the root of an energy.
+    largest_impulse: f64,
+    derivative: DerivativeMemory,
+}
+
+impl Workspace {
+    /// Forgets where the system was evaluated, for a new step.
+    pub fn begin(&mut self) {
+        self.is_located = false;
+    }
 }
 
 /// What a block asks for: its equations, and how they change with their arguments.
-struct Law {
+pub(super) struct Law {
     /// Of the normal: value, and derivatives by $c_n$ and by $\psi / h$.
-    normal: [f64; 3],
+    pub normal: [f64; 3],
     /// Of friction: value, derivatives by $y$ and by the sliding $e s$, and by $c_n$ and $\psi / h$.
-    friction: [f64; 3],
-    by_y: [[f64; 3]; 3],
-    by_slip: [[f64; 3]; 3],
-    by_normal: [f64; 3],
-    by_gap: [f64; 3],
+    pub friction: [f64; 3],
+    pub by_y: [[f64; 3]; 3],
+    pub by_slip: [[f64; 3]; 3],
+    pub by_normal: [f64; 3],
+    pub by_gap: [f64; 3],
 }
 
 impl StepEquations<'_> {
@@ -150,8 +162,19 @@ impl StepEquations<'_> {
         point.momentum.iter_mut().zip(&point.force).for_each(|(sum, k)| *sum -= h * k);
     }
 
+    /// Evaluates the system at the velocity of some unknowns, unless it is there already: the derivative is asked for where the equations were.
+    fn locate_at(&mut self, z: &[f64], u: &mut Vec<f64>, point: &mut Point) {
+        let root = |i: usize| self.scale / self.mass_roots[i];
+        let is_there = self.workspace.is_located && u.iter().enumerate().all(|(i, u)| *u == z[i] * root(i));
+        if !is_there {
+            self.velocity(z, u);
+            self.locate(u, point);
+            self.workspace.is_located = true;
+        }
+    }
+
     /// The contacts of the blocks at a configuration, with their tangents turned back.
-    fn find_contacts(&mut self, point: &mut Point) {
+    pub(super) fn find_contacts(&mut self, point: &mut Point) {
         let wanted = || self.blocks.iter().filter_map(|block| block.id);
         point.found.clear();
         self.system.contacts(self.t_new, &point.q, self.search, &mut point.found);
@@ -168,16 +191,15 @@ impl StepEquations<'_> {
         point.turns.clear();
         for block in self.blocks.iter().filter(|block| block.id.is_some()) {
             // A feature that does not exist here stays as it was where the step began.
-            let found = point.found.iter().find(|contact| Some(contact.id) == block.id);
-            let contact = found.unwrap_or(&block.reference).clone();
-            let turn = if block.may_turn() { turn(&contact, &block.reference) } else { [1.0, 0.0] };
+            let found = point.found.iter_mut().find(|contact| Some(contact.id) == block.id);
+            let contact = found.map_or_else(|| block.reference.clone(), std::mem::take);
+            point.turns.push(block.turn(&contact));
             point.contacts.push(contact);
-            point.turns.push(turn);
         }
     }
 
     /// Adds the tangent rows of a block with friction $y$ to a momentum, with a factor.
-    fn add_friction(&self, block: usize, point: &Point, y: &[f64; 3], factor: f64, out: &mut [f64]) {
+    pub fn add_friction(&self, block: usize, point: &Point, y: &[f64; 3], factor: f64, out: &mut [f64]) {
         let own = &self.blocks[block];
         let (tangents, turn) = self.tangents(block, point);
         let impulse = turn_back(turn, &std::array::from_fn(|k| own.axes[k] * y[k]));
@@ -186,7 +208,7 @@ impl StepEquations<'_> {
         }
     }
 
-    fn tangents<'p>(&self, block: usize, point: &'p Point) -> (&'p [Row], [f64; 2]) {
+    pub fn tangents<'p>(&self, block: usize, point: &'p Point) -> (&'p [Row], [f64; 2]) {
         match self.blocks[block].id {
             Some(_) => (&point.contacts[block].tangents, point.turns[block]),
             None => (&point.elements[block - point.contacts.len()].tangents, [1.0, 0.0]),
@@ -204,7 +226,7 @@ impl StepEquations<'_> {
     }
 
     /// $\psi / h$ of a block.
-    fn gap_rate(&self, block: usize, point: &Point) -> f64 {
+    pub fn gap_rate(&self, block: usize, point: &Point) -> f64 {
         self.blocks[block].id.map_or(0.0, |_| point.contacts[block].gap / self.h)
     }
 
@@ -231,7 +253,7 @@ impl StepEquations<'_> {
     /// $u$ of the unknowns.
     pub fn velocity(&self, z: &[f64], u: &mut Vec<f64>) {
         u.clear();
-        u.extend(z.iter().zip(self.mass_roots).map(|(z, root)| z * self.scale / root));
+        u.extend(z.iter().zip(self.mass_roots).map(|(z, root)| z * (self.scale / root)));
     }
 
     /// $c_n$ and $y$ of a block.
@@ -250,7 +272,7 @@ impl StepEquations<'_> {
     }
 
     /// The equations of a block, in its impulses.
-    fn law(&self, block: usize, point: &Point, u: &[f64], z: &[f64]) -> Law {
+    pub fn law(&self, block: usize, point: &Point, u: &[f64], z: &[f64]) -> Law {
         let own = &self.blocks[block];
         let (normal, y) = self.impulses(block, z);
         let rate = self.gap_rate(block, point);
@@ -292,8 +314,7 @@ impl NonsmoothEquations for StepEquations<'_> {
     fn evaluate(&mut self, z: &[f64], f: &mut [f64]) {
         let n = self.v.len();
         let (mut point, mut u) = (std::mem::take(&mut self.workspace.point), std::mem::take(&mut self.workspace.u));
-        self.velocity(z, &mut u);
-        self.locate(&u, &mut point);
+        self.locate_at(z, &mut u, &mut point);
         self.balance(&point, z, &mut f[..n]);
         f[..n].iter_mut().zip(self.mass_roots).for_each(|(f, root)| *f /= root * self.scale);
         for (i, block) in self.blocks.iter().enumerate() {
@@ -305,6 +326,9 @@ impl NonsmoothEquations for StepEquations<'_> {
             }
             (0..block.tangent_count).for_each(|k| f[next + k] = law.friction[k] / self.unit(block.rho[1]));
         }
+        let forces = point.force.iter().zip(self.mass_roots).map(|(k, root)| self.h * k / (root * self.scale));
+        let impulses = forces.chain(z[n..].iter().copied());
+        self.workspace.largest_impulse = impulses.fold(0.0, |largest, c| largest.max(c.abs()));
         let first = self.first_joint();
         for (j, joint) in point.joints.iter().enumerate() {
             f[first + j] = joint.value / (self.h * self.joint_roots[j] * self.scale);
@@ -312,85 +336,19 @@ impl NonsmoothEquations for StepEquations<'_> {
         (self.workspace.point, self.workspace.u) = (point, u);
     }
 
-    fn derivative(&mut self, z: &[f64], out: &mut Mat<f64>) {
+    // Gaps and joints are differences of coordinates, with their rounding; momentum is better known, and compared with the impulses of the step.
+    fn is_met(&self, f: &[f64], tolerance: f64) -> bool {
         let n = self.v.len();
+        let momentum = (IMPULSE_SHARE * self.workspace.largest_impulse).max(MOMENTUM_ROUNDING).min(tolerance);
+        f[..n].iter().all(|f| f.abs() <= momentum) && f[n..].iter().all(|f| f.abs() <= tolerance)
+    }
+
+    fn derivative(&mut self, z: &[f64], out: &mut Mat<f64>) {
         let (mut point, mut u) = (std::mem::take(&mut self.workspace.point), std::mem::take(&mut self.workspace.u));
-        let [mut ahead, mut behind] = [&mut self.workspace.ahead, &mut self.workspace.behind].map(std::mem::take);
-        let mut moved = std::mem::take(&mut self.workspace.moved);
-        let mut difference = std::mem::take(&mut self.workspace.difference);
-        self.velocity(z, &mut u);
-        self.locate(&u, &mut point);
-        let laws: Vec<Law> = (0..self.blocks.len()).map(|i| self.law(i, &point, &u, z)).collect();
-        let first_joint = self.first_joint();
-
-        // Along the impulses.
-        let mut column = vec![0.0; n];
-        for (i, block) in self.blocks.iter().enumerate() {
-            let (law, normals) = (&laws[i], block.normal_count());
-            for a in 0..block.unknown_count() {
-                let is_normal = a < normals;
-                let unit = self.unit(block.rho[usize::from(!is_normal)]);
-                column.fill(0.0);
-                if is_normal {
-                    point.contacts[i].normal.add_to(-unit, &mut column);
-                    out[(block.first, block.first)] = law.normal[1];
-                } else {
-                    let mut y = [0.0; 3];
-                    y[a - normals] = unit;
-                    self.add_friction(i, &point, &y, -1.0, &mut column);
-                }
-                (0..n).for_each(|k| out[(k, block.first + a)] = column[k] / (self.mass_roots[k] * self.scale));
-                for k in 0..block.tangent_count {
-                    let by = if is_normal { law.by_normal[k] } else { law.by_y[k][a - normals] };
-                    out[(block.first + normals + k, block.first + a)] = by * unit / self.unit(block.rho[1]);
-                }
-            }
-        }
-        for (j, joint) in point.joints.iter().enumerate() {
-            for &(k, value) in joint.row.entries() {
-                out[(k, first_joint + j)] -= value / (self.joint_roots[j] * self.mass_roots[k]);
-            }
-        }
-
-        // Along the velocities, by central differences of the system.
-        for j in 0..n {
-            let step = DIFFERENCE / self.h;
-            moved.clone_from(&u);
-            moved[j] = u[j] + step;
-            self.locate(&moved, &mut ahead);
-            difference.clear();
-            difference.resize(n, 0.0);
-            self.balance(&ahead, z, &mut difference);
-            let slips_ahead: Vec<[f64; 3]> = (0..self.blocks.len()).map(|i| self.slip(i, &ahead, &moved)).collect();
-            moved[j] = u[j] - step;
-            self.locate(&moved, &mut behind);
-            column.fill(0.0);
-            self.balance(&behind, z, &mut column);
-            // One unit of the unknown, over the distance of the two points.
-            let factor = self.scale / self.mass_roots[j] / (2.0 * step);
-            for k in 0..n {
-                out[(k, j)] = factor * (difference[k] - column[k]) / (self.mass_roots[k] * self.scale);
-            }
-            for (i, block) in self.blocks.iter().enumerate() {
-                let law = &laws[i];
-                let gap = factor * (self.gap_rate(i, &ahead) - self.gap_rate(i, &behind));
-                let slip_behind = self.slip(i, &behind, &moved);
-                let slip: [f64; 3] = std::array::from_fn(|k| factor * (slips_ahead[i][k] - slip_behind[k]));
-                if block.id.is_some() {
-                    out[(block.first, j)] = law.normal[2] * gap / self.unit(block.rho[0]);
-                }
-                for k in 0..block.tangent_count {
-                    let along: f64 = (0..block.tangent_count).map(|l| law.by_slip[k][l] * slip[l]).sum();
-                    out[(block.first + block.normal_count() + k, j)] =
-                        (along + law.by_gap[k] * gap) / self.unit(block.rho[1]);
-                }
-            }
-            for (i, (a, b)) in ahead.joints.iter().zip(&behind.joints).enumerate() {
-                out[(first_joint + i, j)] = factor * (a.value - b.value) / (self.h * self.joint_roots[i] * self.scale);
-            }
-        }
-        (self.workspace.point, self.workspace.u, self.workspace.moved) = (point, u, moved);
-        (self.workspace.ahead, self.workspace.behind, self.workspace.difference) = (ahead, behind, difference);
+        let mut memory = std::mem::take(&mut self.workspace.derivative);
+        self.locate_at(z, &mut u, &mut point);
+        self.write_derivative(z, &u, &point, &mut memory, out);
+        (self.workspace.point, self.workspace.u, self.workspace.derivative) = (point, u, memory);
     }
 }
 

@@ -4,21 +4,26 @@
 //! $\Theta(q^{l+1}) = 0$ to rounding, whatever the curvature and the step, and friction acts against the sliding $T(q^{l+1}) v^{l+1}$ at the end. The scheme has order one, removes energy, and is
 //! stable for stiff springs. Impacts are inelastic. The equations stand in `equations.rs`; [`SemismoothNewton`] solves them.
 //!
+//! `derivative.rs` gives Newton's method its matrix.
+//!
 //! Differs from the paper: where it writes friction with a multiplier $\lambda$, (2), here stands the projection on the friction set, which has the same solutions and is
 //! regular where a contact is open; the unknown accelerations are eliminated.
 //!
-//! **Start.** Newton's method starts from the impulses of the last step, changed as far again as they changed there. Where that leads nowhere, as in an impact, the equations are linearised, and the contact method solves
+//! **Start.** Newton's method starts from the accelerations and forces that the last steps let expect (`prediction.rs`). Where that leads nowhere, as in an impact, the equations are linearised, and the contact method solves
 //! the linear problem, as in the fixed-point iteration of [`StewartTrinkle`](crate::StewartTrinkle); Newton's method goes on from there.
 //!
 //! **Friction sets.** Those of the contact method: exact with `cone`, polytopes with `pyramid`.
 
+mod derivative;
 mod equations;
+mod prediction;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stiction_solve::{NewtonReport, NewtonSettings, SemismoothNewton, SolveReport, SolveStatus};
+use stiction_solve::{NewtonReport, NewtonSettings, NonsmoothEquations, SemismoothNewton, SolveReport, SolveStatus};
 
-use self::equations::{Block, Point, StepEquations, Workspace, turn, turn_back, turn_forward};
+use self::equations::{Block, Point, StepEquations, Workspace, turn_back, turn_forward};
+use self::prediction::Prediction;
 use super::{Scheme, Step, StepKind, check_finite, energy_defect};
 use crate::joint_projection::JointProjection;
 use crate::law_residual::{ResidualScales, law_residual};
@@ -39,7 +44,7 @@ pub struct ImplicitNcpSettings {
     pub iteration_limit: usize,
     /// Most linear problems from which Newton's method is started anew in one step.
     pub restart_limit: usize,
-    /// Start Newton's method from the impulses of the last step. Faster; where forces are not unique, it stays near those of the last step.
+    /// Start Newton's method from the accelerations and forces that the last steps let expect. Faster; where forces are not unique, they stay near those of the last step.
     pub warm_start: bool,
 }
 
@@ -66,8 +71,17 @@ const VIOLATED: f64 = 1e-13;
 /// Rounding of a gap, relative to the largest coordinate.
 const POSITION_ROUNDING: f64 = 2.0 * f64::EPSILON;
 
+/// Newton's method ends at so many times the rounding of the gaps: a corner is a turned vector, and a gap the difference of two.
+const GENEROUS_ROUNDING: f64 = 4.0;
+
+/// But not above this share of what counts as solved, unless it gets no further.
+const END_SHARE: f64 = 0.25;
+
 /// A residual up to so many times the rounding of the gaps is solved: in short steps of slow systems that is above the tolerance.
 const ACCEPTED_ROUNDING: f64 = 20.0;
+
+/// A start whose equations are met up to this is not compared with another one.
+const NEAR: f64 = 1e-4;
 
 /// Most contacts that join one after another in a step.
 const GROWTH_LIMIT: usize = 50;
@@ -79,9 +93,7 @@ pub struct ImplicitNcp {
     solver: ContactSolver,
     newton: SemismoothNewton,
     projection: JointProjection,
-    /// The contacts of the last step, sorted.
-    memory: Vec<Remembered>,
-    joint_memory: Vec<f64>,
+    prediction: Prediction,
     /// The last run of Newton's method.
     report: NewtonReport,
     // Workspace of a step.
@@ -98,16 +110,6 @@ pub struct ImplicitNcp {
     part: Vec<f64>,
 }
 
-/// A contact of the last step, with its forces: normal, and friction along the system's tangents.
-#[derive(Clone, Debug)]
-struct Remembered {
-    id: ContactId,
-    force: (f64, [f64; 3]),
-    /// The forces that the next step may expect: as far again as they changed in this one.
-    expected: (f64, [f64; 3]),
-    contact: Contact,
-}
-
 impl ImplicitNcp {
     /// The scheme with these settings and this contact solver, which gives the friction sets and the starts.
     pub fn new(settings: ImplicitNcpSettings, solver: ContactSolver) -> Self {
@@ -116,8 +118,7 @@ impl ImplicitNcp {
             solver,
             newton: SemismoothNewton::default(),
             projection: JointProjection::default(),
-            memory: Vec::new(),
-            joint_memory: Vec::new(),
+            prediction: Prediction::default(),
             report: NewtonReport::default(),
             workspace: Workspace::default(),
             point: Point::default(),
@@ -263,7 +264,7 @@ impl Scheme for ImplicitNcp {
 
         // Those that touched before and those that are violated at the prediction take part; others join below.
         self.active.clear();
-        self.active.extend(self.memory.iter().map(|entry| entry.id));
+        self.active.extend(self.prediction.contacts.iter().map(|entry| entry.id));
         let mut search = TOUCHING;
         for doubling in 0.. {
             self.candidates.clear();
@@ -279,7 +280,7 @@ impl Scheme for ImplicitNcp {
         }
 
         for growth in 0.. {
-            self.solve_step(system, state, h, (&inertia, scale, search), &elements, out)?;
+            self.solve_step(system, state, h, (&inertia, scale, search), &elements, growth > 0, out)?;
 
             // Violated at the end although it took no part.
             let mut at_end = Vec::new();
@@ -321,7 +322,7 @@ impl Scheme for ImplicitNcp {
             system.force_by_cause(cause, t_new, &out.state.q, &out.state.v, &mut out.force_parts[from..]);
         }
         out.report.energy_defect = energy_defect(system, state, &out.state.v, out, &mut self.part);
-        self.remember(h, out);
+        self.prediction.push(&state.v, TOUCHING, out);
         Ok(())
     }
 
@@ -339,14 +340,16 @@ impl ImplicitNcp {
         h: f64,
         (inertia, scale, search): (&Inertia, f64, f64),
         elements: &[crate::FrictionElement],
+        is_grown: bool,
         out: &mut Step,
     ) -> Result<(), StepError> {
-        let (t_new, n) = (state.t + h, state.v.len());
+        let t_new = state.t + h;
         self.candidates.sort_by_key(|contact| contact.id);
         self.state_blocks(elements, h);
         let blocks = std::mem::take(&mut self.blocks);
         let (mass_roots, joint_roots) = (std::mem::take(&mut self.mass_roots), std::mem::take(&mut self.joint_roots));
         let mut workspace = std::mem::take(&mut self.workspace);
+        workspace.begin();
         let mut point = std::mem::take(&mut self.point);
         let (mut z, mut u) = (std::mem::take(&mut self.z), std::mem::take(&mut self.u));
         let mut equations = StepEquations {
@@ -367,19 +370,24 @@ impl ImplicitNcp {
         let stiffest = blocks.iter().map(|block| block.rho[0].sqrt()).fold(0.0, f64::max);
         let stiffest = joint_roots.iter().map(|root| 1.0 / root).fold(stiffest, f64::max);
         let rounding = POSITION_ROUNDING * largest * stiffest / (h * scale);
-        let newton = NewtonSettings {
-            tolerance: self.settings.tolerance.max(rounding),
-            step_limit: self.settings.iteration_limit,
-        };
+        let end = (GENEROUS_ROUNDING * rounding).min(END_SHARE * self.settings.residual_tolerance);
+        let newton =
+            NewtonSettings { tolerance: self.settings.tolerance.max(end), step_limit: self.settings.iteration_limit };
         let scales = ResidualScales { energy_root: scale, mass_roots: &mass_roots };
-        let size = blocks.iter().map(Block::unknown_count).sum::<usize>();
+        let size = equations.size();
+        let accepted = self.settings.residual_tolerance.max(ACCEPTED_ROUNDING * rounding);
         let mut iterations = 0;
-        let mut best: Option<(f64, Vec<f64>)> = None;
+        let mut best = f64::INFINITY;
         let mut result = Ok(());
         for attempt in 0..=self.settings.restart_limit {
-            if attempt == 0 {
-                // The impulses that the last steps let expect, and the velocity that follows from them.
-                self.start(&equations, inertia, h, &mut u, &mut z);
+            if attempt == 0 && is_grown {
+                // The solution without the contacts that have joined.
+                z.clear();
+                z.resize(size, 0.0);
+                equations.locate(&out.solution.motion, &mut point);
+                write_start(&equations, &out.solution, &point.turns, &mut z);
+            } else if attempt == 0 {
+                self.start(&mut equations, inertia, h, &mut u, &mut z);
             } else {
                 // The linear problem at the last point.
                 equations.locate(&u, &mut point);
@@ -388,25 +396,28 @@ impl ImplicitNcp {
                     let solved = self.solver.solve(&out.problem, &mut out.solution);
                     result = solved.map_err(|source| StepError::Malformed { t: state.t, source });
                 }
-                if result.is_err() {
-                    break;
-                }
                 out.report.linearizations += 1;
-                let motion = &out.solution.motion;
-                if motion.iter().any(|u| !u.is_finite()) {
+                if result.is_err() || out.solution.motion.iter().any(|u| !u.is_finite()) {
                     break;
                 }
-                u.clone_from(motion);
-                let turns = &point.turns;
-                write_start(&equations, &out.solution, turns, &mut z);
+                u.clone_from(&out.solution.motion);
+                write_start(&equations, &out.solution, &point.turns, &mut z);
             }
             self.report = self.newton.solve(&mut equations, &newton, &mut z);
             iterations += self.report.steps();
             out.report.linearizations += self.report.steps();
-            if best.as_ref().is_none_or(|(residual, _)| self.report.residual < *residual) {
-                best = Some((self.report.residual, z.clone()));
+            // Someone else judges.
+            let mut u_found = Vec::new();
+            equations.velocity(&z, &mut u_found);
+            equations.locate(&u_found, &mut point);
+            result = self.state_problem(system, state, (t_new, h), &u_found, &point, out);
+            if result.is_err() {
+                break;
             }
-            if self.report.residual <= self.settings.residual_tolerance.max(rounding) {
+            write_solution(&equations, &z, u_found, &point.turns, &mut out.solution);
+            let residual = law_residual(&out.problem, &out.solution, &self.solver, &scales);
+            best = best.min(residual);
+            if residual <= accepted {
                 break;
             }
             if attempt == 0 {
@@ -414,123 +425,120 @@ impl ImplicitNcp {
             }
         }
         if result.is_ok() {
-            let (_, z_best) = best.expect("one run of Newton's method");
-            z.copy_from_slice(&z_best);
-            equations.velocity(&z, &mut u);
-            equations.locate(&u, &mut point);
-            result = self.state_problem(system, state, (t_new, h), &u, &point, out);
-        }
-        if result.is_ok() {
-            let solution = &mut out.solution;
-            solution.motion.clone_from(&u);
-            solution.contacts.clear();
-            solution.friction.clear();
-            for (i, block) in blocks.iter().enumerate() {
-                let (normal, y) = equations.impulses(i, &z);
-                let scaled = std::array::from_fn(|k| block.axes[k] * y[k]);
-                match block.id {
-                    Some(id) => {
-                        let tangent = turn_back(point.turns[i], &scaled);
-                        solution.contacts.push(ContactImpulse { id, normal: normal.max(0.0), tangent });
-                    }
-                    None => solution.friction.push(scaled),
-                }
-            }
-            let first = equations.first_joint();
-            solution.joints.clear();
-            solution.joints.extend(joint_roots.iter().enumerate().map(|(j, root)| z[first + j] * scale / root));
-            // Someone else judges.
-            let residual = law_residual(&out.problem, solution, &self.solver, &scales);
-            let accepted = self.settings.residual_tolerance.max(ACCEPTED_ROUNDING * rounding);
             let status = match () {
-                () if residual <= accepted => SolveStatus::Solved,
-                () if !residual.is_finite() => SolveStatus::Breakdown,
+                () if best <= accepted => SolveStatus::Solved,
+                () if !best.is_finite() => SolveStatus::Breakdown,
                 () => SolveStatus::IterationLimit,
             };
-            solution.report = SolveReport { status, residual, iterations, size: n + size + joint_roots.len() };
-            out.report.solves.push(solution.report.clone());
+            let report = SolveReport { status, residual: best, iterations, size };
+            out.report.solves.push(report.clone());
             if status != SolveStatus::Solved {
-                let (report, problem) = (solution.report.clone(), Box::new(std::mem::take(&mut out.problem)));
-                result = Err(StepError::Unsolved { t: state.t, report, problem });
+                let problem = Box::new(std::mem::take(&mut out.problem));
+                result = Err(StepError::Unsolved { t: state.t, report: report.clone(), problem });
             }
+            out.solution.report = report;
         }
         (self.blocks, self.mass_roots, self.joint_roots) = (blocks, mass_roots, joint_roots);
         (self.workspace, self.point, self.z, self.u) = (workspace, point, z, u);
         result
     }
 
-    /// Writes the start of Newton's method.
-    fn start(&self, equations: &StepEquations<'_>, inertia: &Inertia, h: f64, u: &mut [f64], z: &mut Vec<f64>) {
-        let n = u.len();
+    /// Writes the start of Newton's method: without impulses, or what the last steps let expect, if that is nearer to a solution.
+    fn start(&self, equations: &mut StepEquations<'_>, inertia: &Inertia, h: f64, u: &mut [f64], z: &mut Vec<f64>) {
+        let size = equations.size();
         z.clear();
-        z.resize(equations.first_joint() + equations.joint_roots.len(), 0.0);
-        let mut push: Vec<f64> = self.part.iter().map(|k| h * k).collect();
-        if self.settings.warm_start {
-            for block in equations.blocks {
-                let Some(id) = block.id else { continue };
-                let Ok(place) = self.memory.binary_search_by_key(&id, |entry| entry.id) else { continue };
-                let Remembered { expected: (normal, tangent), contact, .. } = &self.memory[place];
-                // From the tangents of then to those of now.
-                let turned = match block.shape {
-                    FrictionShape::Polytope(_) => *tangent,
-                    _ => turn_forward(turn(contact, &block.reference), tangent),
-                };
-                z[block.first] = h * normal / equations.unit(block.rho[0]);
-                block.reference.normal.add_to(h * normal, &mut push);
-                for k in 0..block.tangent_count {
-                    z[block.first + 1 + k] = h * turned[k] / (block.axes[k] * equations.unit(block.rho[1]));
-                    block.reference.tangents[k].add_to(h * turned[k], &mut push);
-                }
-            }
-            let first = equations.first_joint();
-            for (j, (c, root)) in self.joint_memory.iter().zip(equations.joint_roots).enumerate() {
-                z[first + j] = h * c * root / equations.scale;
-            }
-        }
-        // Joints keep the velocity as it is; without them it follows from the impulses.
+        z.resize(size, 0.0);
+        // Joints keep the velocity as it is; without them it follows from the forces.
         if equations.joint_roots.is_empty() {
+            let mut push: Vec<f64> = self.part.iter().map(|k| h * k).collect();
             inertia.solve_in_place(&mut push);
             u.iter_mut().zip(equations.v.iter().zip(&push)).for_each(|(u, (v, push))| *u = v + push);
         }
-        (0..n).for_each(|i| z[i] = u[i] * equations.mass_roots[i] / equations.scale);
-    }
-
-    /// Keeps the impulses of a step for the next one.
-    fn remember(&mut self, h: f64, out: &Step) {
-        let before = std::mem::take(&mut self.memory);
-        let gaps = self.point.contacts.iter().zip(&out.solution.contacts);
-        for (contact, impulse) in gaps.filter(|(contact, impulse)| impulse.normal > 0.0 || contact.gap <= TOUCHING) {
-            let force = (impulse.normal / h, impulse.tangent.map(|c| c / h));
-            let mut expected = force;
-            if let Ok(place) = before.binary_search_by_key(&contact.id, |entry| entry.id) {
-                let last = &before[place];
-                // Its tangents turned to those of now; where these are kept, they hardly turn.
-                let tangent = turn_forward(turn(&last.contact, contact), &last.force.1);
-                let normal = 2.0 * force.0 - last.force.0;
-                if normal > 0.0 && last.force.0 > 0.0 {
-                    expected = (normal, std::array::from_fn(|k| 2.0 * force.1[k] - tangent[k]));
-                }
-            }
-            self.memory.push(Remembered { id: contact.id, force, expected, contact: contact.clone() });
+        (0..u.len()).for_each(|i| z[i] = u[i] * equations.mass_roots[i] / equations.scale);
+        if !self.settings.warm_start {
+            return;
         }
-        self.memory.sort_by_key(|entry| entry.id);
-        self.joint_memory.clear();
-        self.joint_memory.extend(out.solution.joints.iter().map(|c| c / h));
+        let Some(expected) = self.prediction.next() else { return };
+        let mut expected_z = vec![0.0; size];
+        for (i, acceleration) in expected.acceleration.iter().enumerate() {
+            expected_z[i] = (equations.v[i] + h * acceleration) * equations.mass_roots[i] / equations.scale;
+        }
+        let contact_count = equations.blocks.iter().filter(|block| block.id.is_some()).count();
+        for (i, block) in equations.blocks.iter().enumerate() {
+            let unit = equations.unit(block.rho[1]);
+            let mut friction = [0.0; 3];
+            if block.id.is_some() {
+                let keeps_tangents = matches!(block.shape, FrictionShape::Polytope(_));
+                let Some((normal, tangent)) = self.prediction.next_forces(&block.reference, keeps_tangents) else {
+                    continue;
+                };
+                expected_z[block.first] = h * normal / equations.unit(block.rho[0]);
+                friction = tangent;
+            } else if let Some(known) = expected.friction.get(3 * (i - contact_count)..3 * (i - contact_count) + 3) {
+                friction.copy_from_slice(known);
+            }
+            for k in 0..block.tangent_count {
+                expected_z[block.first + block.normal_count() + k] = h * friction[k] / (block.axes[k] * unit);
+            }
+        }
+        let first = equations.first_joint();
+        for (j, (c, root)) in expected.joints.iter().zip(equations.joint_roots).enumerate() {
+            expected_z[first + j] = h * c * root / equations.scale;
+        }
+        let mut distance = |z: &[f64]| {
+            let mut f = vec![0.0; size];
+            equations.evaluate(z, &mut f);
+            f.iter().map(|f| f * f).sum::<f64>().sqrt()
+        };
+        let expected_distance = distance(&expected_z);
+        if expected_distance <= NEAR || expected_distance <= distance(z) {
+            z.copy_from_slice(&expected_z);
+        }
     }
 }
 
-/// Writes the unknowns of a solution of the linear problem.
+/// Writes the solution that some unknowns are.
+fn write_solution(
+    equations: &StepEquations<'_>,
+    z: &[f64],
+    u: Vec<f64>,
+    turns: &[[f64; 2]],
+    solution: &mut crate::ContactSolution,
+) {
+    solution.motion = u;
+    solution.contacts.clear();
+    solution.friction.clear();
+    for (i, block) in equations.blocks.iter().enumerate() {
+        let (normal, y) = equations.impulses(i, z);
+        let scaled = std::array::from_fn(|k| block.axes[k] * y[k]);
+        match block.id {
+            Some(id) => {
+                let tangent = turn_back(turns[i], &scaled);
+                solution.contacts.push(ContactImpulse { id, normal: normal.max(0.0), tangent });
+            }
+            None => solution.friction.push(scaled),
+        }
+    }
+    let first = equations.first_joint();
+    solution.joints.clear();
+    let roots = equations.joint_roots.iter().enumerate();
+    solution.joints.extend(roots.map(|(j, root)| z[first + j] * equations.scale / root));
+}
+
+/// Writes the unknowns of a solution; those of contacts that it does not know stay as they are.
 fn write_start(equations: &StepEquations<'_>, solution: &crate::ContactSolution, turns: &[[f64; 2]], z: &mut [f64]) {
     for (i, u) in solution.motion.iter().enumerate() {
         z[i] = u * equations.mass_roots[i] / equations.scale;
     }
+    let contact_count = equations.blocks.iter().filter(|block| block.id.is_some()).count();
     for (i, block) in equations.blocks.iter().enumerate() {
         let impulse = match block.id {
-            Some(_) => {
-                z[block.first] = solution.contacts[i].normal / equations.unit(block.rho[0]);
-                turn_forward(turns[i], &solution.contacts[i].tangent)
+            Some(id) => {
+                let Some(known) = solution.contacts.iter().find(|impulse| impulse.id == id) else { continue };
+                z[block.first] = known.normal / equations.unit(block.rho[0]);
+                turn_forward(turns[i], &known.tangent)
             }
-            None => solution.friction[i - solution.contacts.len()],
+            None => solution.friction[i - contact_count],
         };
         for k in 0..block.tangent_count {
             z[block.first + block.normal_count() + k] = impulse[k] / (block.axes[k] * equations.unit(block.rho[1]));

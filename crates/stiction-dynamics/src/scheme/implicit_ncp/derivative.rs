@@ -1,0 +1,522 @@
+//! The derivative of the equations of a step.
+//!
+//! Let $D$ say how the end of the step moves with $u$: $q^{l+1}(u + w) = q^{l+1} \oplus h D w$, the identity but for turns. Let $\partial_k$ be the derivative along the velocity
+//! coordinate $k$ at $q^{l+1}$. Then
+//!
+//! $$ \begin{aligned}
+//! d(\psi / h) &= n D w, \qquad d(\Theta / h) = \nu D w, \qquad d(T u) = T w + h \textstyle\sum_k (\partial_k T) u\, (D w)_k, \\\\
+//! d(\text{momentum}) &= (M - h k_v) w + h \textstyle\sum_k \left( (\partial_k M)(u - v^l) - h\, \partial_k k - \partial_k (n c_n + T^T c_t + \nu^T c_j) \right) (D w)_k.
+//! \end{aligned} $$
+//!
+//! The large terms are exact: they are rows, inertia and forces that the system gives. The changes of rows and inertia are central differences, and their
+//! rounding comes with the factor $h$. So a matrix that should be singular is so up to rounding.
+//!
+//! **Groups.** The rows of a contact change with the coordinates of its bodies only. Coordinates that no contact, friction element or joint shares are moved together, in one
+//! evaluation of the system; in a heap that takes a few groups, however many bodies there are.
+
+use faer::Mat;
+
+use super::equations::{Law, Point, StepEquations, turn_forward};
+use crate::{Contact, ForceJacobians, Inertia, JacobianKind, Row};
+
+/// How far coordinates are moved for differences, in metres or radians: the cube root of the rounding unit.
+const DIFFERENCE: f64 = 6e-6;
+
+/// Up to so many coordinates, each is moved alone: a small system may leave zeros out of its rows that are none elsewhere.
+const ALONE: usize = 12;
+
+/// Memory of the derivative.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DerivativeMemory {
+    ahead: Point,
+    behind: Point,
+    forces: ForceJacobians,
+    groups: Groups,
+    direction: Vec<f64>,
+    /// $D$, column after column.
+    motion: Vec<f64>,
+    /// Change of the momentum along every coordinate, column after column.
+    momentum: Vec<f64>,
+    /// Change of the sliding of every block along every coordinate.
+    slips: Vec<[f64; 3]>,
+}
+
+/// Which coordinates are moved together.
+#[derive(Clone, Debug, Default)]
+struct Groups {
+    /// The coordinates of every contact, friction element and joint row, in this order; sorted.
+    coordinates: Vec<Vec<usize>>,
+    /// The group of every coordinate.
+    group_of: Vec<usize>,
+    count: usize,
+}
+
+impl Groups {
+    /// Finds groups, each coordinate in the first one in which it meets no other of its rows.
+    fn find(&mut self, n: usize, point: &Point) {
+        // Coordinates with a common inertia belong to one body, which may leave some of them out of its rows.
+        let mut partners = vec![Vec::new(); n];
+        point.inertia.for_each_entry(|i, j, _| partners[i].push(j));
+        let contacts = point.contacts.iter().map(|contact| (Some(&contact.normal), &contact.tangents[..]));
+        let elements = point.elements.iter().map(|element| (None, &element.tangents[..]));
+        let joints = point.joints.iter().map(|joint| (Some(&joint.row), &[][..]));
+        let items = contacts.chain(elements).chain(joints);
+        let count = point.contacts.len() + point.elements.len() + point.joints.len();
+        self.coordinates.resize_with(count, Vec::new);
+        for (list, (first, others)) in self.coordinates.iter_mut().zip(items) {
+            let rows = first.into_iter().chain(others);
+            list.clear();
+            match n <= ALONE {
+                true => list.extend(0..n),
+                false => {
+                    let entries = rows.flat_map(|row: &Row| row.entries().iter().map(|entry| entry.0));
+                    list.extend(entries.flat_map(|k| partners[k].iter().copied()));
+                }
+            }
+            list.sort_unstable();
+            list.dedup();
+        }
+        self.group_of.clear();
+        let mut items_of = vec![Vec::new(); n];
+        for (item, list) in self.coordinates.iter().enumerate() {
+            list.iter().for_each(|&k| items_of[k].push(item));
+        }
+        let mut taken: Vec<Vec<bool>> = Vec::new();
+        for items in &items_of {
+            let free = taken.iter().position(|taken| items.iter().all(|&item| !taken[item]));
+            let group = free.unwrap_or(taken.len());
+            if group == taken.len() {
+                taken.push(vec![false; count]);
+            }
+            items.iter().for_each(|&item| taken[group][item] = true);
+            self.group_of.push(group);
+        }
+        self.count = taken.len();
+    }
+
+    /// The coordinate of a group that moves an item.
+    fn coordinate(&self, item: usize, group: usize) -> Option<usize> {
+        self.coordinates[item].iter().copied().find(|&k| self.group_of[k] == group)
+    }
+}
+
+impl StepEquations<'_> {
+    /// Writes the derivative at the unknowns `z`, of velocity `u`, for which the system is evaluated in `point`.
+    pub(super) fn write_derivative(
+        &mut self,
+        z: &[f64],
+        u: &[f64],
+        point: &Point,
+        memory: &mut DerivativeMemory,
+        out: &mut Mat<f64>,
+    ) {
+        let laws: Vec<Law> = (0..self.blocks.len()).map(|i| self.law(i, point, u, z)).collect();
+        self.write_by_impulses(point, &laws, out);
+        self.find_motion(u, memory);
+        self.find_changes(z, u, point, memory);
+        self.write_by_velocities(point, &laws, memory, out);
+    }
+
+    /// The columns of the impulses.
+    fn write_by_impulses(&self, point: &Point, laws: &[Law], out: &mut Mat<f64>) {
+        let n = self.v.len();
+        let mut column = vec![0.0; n];
+        for (i, block) in self.blocks.iter().enumerate() {
+            let (law, normals) = (&laws[i], block.normal_count());
+            for a in 0..block.unknown_count() {
+                let is_normal = a < normals;
+                let unit = self.unit(block.rho[usize::from(!is_normal)]);
+                column.fill(0.0);
+                if is_normal {
+                    point.contacts[i].normal.add_to(-unit, &mut column);
+                    out[(block.first, block.first)] = law.normal[1];
+                } else {
+                    let mut y = [0.0; 3];
+                    y[a - normals] = unit;
+                    self.add_friction(i, point, &y, -1.0, &mut column);
+                }
+                (0..n).for_each(|k| out[(k, block.first + a)] = column[k] / (self.mass_roots[k] * self.scale));
+                for k in 0..block.tangent_count {
+                    let by = if is_normal { law.by_normal[k] } else { law.by_y[k][a - normals] };
+                    out[(block.first + normals + k, block.first + a)] = by * unit / self.unit(block.rho[1]);
+                }
+            }
+        }
+        let first = self.first_joint();
+        for (j, joint) in point.joints.iter().enumerate() {
+            for &(k, value) in joint.row.entries() {
+                out[(k, first + j)] -= value / (self.joint_roots[j] * self.mass_roots[k]);
+            }
+        }
+    }
+
+    /// $D$.
+    fn find_motion(&self, u: &[f64], memory: &mut DerivativeMemory) {
+        let n = u.len();
+        memory.motion.resize(n * n, 0.0);
+        memory.direction.clear();
+        memory.direction.resize(n, 0.0);
+        for (j, column) in memory.motion.chunks_exact_mut(n).enumerate() {
+            memory.direction[j] = 1.0;
+            self.system.advance_derivative(self.q, u, self.h, &memory.direction, column);
+            memory.direction[j] = 0.0;
+        }
+    }
+
+    /// The changes of momentum and sliding along the coordinates at the end of the step, with $u$ as it is: what the sums over $k$ contain.
+    fn find_changes(&mut self, z: &[f64], u: &[f64], point: &Point, memory: &mut DerivativeMemory) {
+        let (n, h) = (u.len(), self.h);
+        memory.momentum.clear();
+        memory.momentum.resize(n * n, 0.0);
+        memory.slips.clear();
+        memory.slips.resize(n * self.blocks.len(), [0.0; 3]);
+        memory.forces.clear();
+        self.system.force_jacobians(JacobianKind::Exact, self.t_new, &point.q, u, &mut memory.forces);
+        for entry in &memory.forces.by_configuration {
+            memory.momentum[entry.column * n + entry.row] -= h * entry.value;
+        }
+        self.find_inertia_changes(u, point, memory);
+
+        memory.groups.find(n, point);
+        let first_joint = self.first_joint();
+        let DerivativeMemory { ahead, behind, groups, direction, momentum, slips, .. } = memory;
+        for group in 0..groups.count {
+            (0..n).for_each(|k| direction[k] = f64::from(groups.group_of[k] == group));
+            self.evaluate_rows(point, direction, DIFFERENCE, ahead);
+            self.evaluate_rows(point, direction, -DIFFERENCE, behind);
+            for i in 0..self.blocks.len() {
+                let Some(k) = groups.coordinate(i, group) else { continue };
+                let (normal, y) = self.impulses(i, z);
+                let column = &mut momentum[k * n..(k + 1) * n];
+                for (moved, factor) in [(&*ahead, 0.5 / DIFFERENCE), (&*behind, -0.5 / DIFFERENCE)] {
+                    if self.blocks[i].id.is_some() {
+                        moved.contacts[i].normal.add_to(-factor * normal, column);
+                    }
+                    self.add_friction(i, moved, &y, -factor, column);
+                    let slip = self.slip(i, moved, u);
+                    let change = &mut slips[k * self.blocks.len() + i];
+                    change.iter_mut().zip(slip).for_each(|(change, slip)| *change += factor * slip);
+                }
+            }
+            for (j, (a, b)) in ahead.joints.iter().zip(&behind.joints).enumerate() {
+                let Some(k) = groups.coordinate(self.blocks.len() + j, group) else { continue };
+                let impulse = z[first_joint + j] * self.scale / self.joint_roots[j];
+                let column = &mut momentum[k * n..(k + 1) * n];
+                a.row.add_to(-impulse * 0.5 / DIFFERENCE, column);
+                b.row.add_to(impulse * 0.5 / DIFFERENCE, column);
+            }
+        }
+    }
+
+    /// Adds $(\partial_k M)(u - v)$. Nothing where the inertia is constant, which it is when it does not change along all coordinates at once.
+    fn find_inertia_changes(&self, u: &[f64], point: &Point, memory: &mut DerivativeMemory) {
+        let n = u.len();
+        let change: Vec<f64> = u.iter().zip(self.v).map(|(u, v)| u - v).collect();
+        let mut product = vec![0.0; n];
+        let (mut q, mut inertia) = (point.q.clone(), Inertia::default());
+        let mut apply = |direction: &[f64], distance: f64, product: &mut [f64]| {
+            self.system.advance(&point.q, direction, distance, &mut q);
+            inertia.clear();
+            self.system.mass_matrix(self.t_new, &q, &mut inertia);
+            inertia.apply(&change, product);
+        };
+        let mut here = vec![0.0; n];
+        point.inertia.apply(&change, &mut here);
+        // Uneven distances, so that changes do not cancel.
+        memory.direction.iter_mut().enumerate().for_each(|(k, d)| *d = 1.0 + (1.3 * k as f64).sin());
+        apply(&memory.direction, 1e-3, &mut product);
+        memory.direction.fill(0.0);
+        if product == here {
+            return;
+        }
+        for k in 0..n {
+            memory.direction[k] = 1.0;
+            let column = &mut memory.momentum[k * n..(k + 1) * n];
+            for sign in [1.0, -1.0] {
+                apply(&memory.direction, sign * DIFFERENCE, &mut product);
+                column.iter_mut().zip(&product).for_each(|(sum, part)| *sum += sign * part / (2.0 * DIFFERENCE));
+            }
+            memory.direction[k] = 0.0;
+        }
+    }
+
+    /// Contacts, friction elements and joints where the end of the step is moved along a direction.
+    fn evaluate_rows(&self, point: &Point, direction: &[f64], distance: f64, moved: &mut Point) {
+        moved.q.clone_from(&point.q);
+        self.system.advance(&point.q, direction, distance, &mut moved.q);
+        moved.elements.clear();
+        self.system.friction_elements(self.t_new, &moved.q, &mut moved.elements);
+        moved.joints.clear();
+        self.system.joints(self.t_new, &moved.q, &mut moved.joints);
+        moved.found.clear();
+        if !point.contacts.is_empty() {
+            // Twice as far as a gap can open on the way.
+            let reach = |contact: &Contact| {
+                let rate: f64 = contact.normal.entries().iter().map(|entry| entry.1.abs()).sum();
+                contact.gap + 2.0 * distance.abs() * rate
+            };
+            let horizon = point.contacts.iter().map(reach).fold(self.search, f64::max);
+            self.system.contacts(self.t_new, &moved.q, horizon, &mut moved.found);
+        }
+        moved.contacts.clear();
+        moved.turns.clear();
+        for (block, here) in self.blocks.iter().zip(&point.contacts) {
+            // What is not known there has not changed.
+            let found: Option<&mut Contact> = moved.found.iter_mut().find(|contact| contact.id == here.id);
+            let contact = found.map_or_else(|| here.clone(), std::mem::take);
+            moved.turns.push(block.turn(&contact));
+            moved.contacts.push(contact);
+        }
+    }
+
+    /// The columns of the velocities.
+    fn write_by_velocities(&self, point: &Point, laws: &[Law], memory: &DerivativeMemory, out: &mut Mat<f64>) {
+        let (n, h, count) = (self.v.len(), self.h, self.blocks.len());
+        // M - h k_v, in physical units first.
+        point.inertia.for_each_entry(|i, j, value| out[(i, j)] += value);
+        for entry in &memory.forces.by_velocity {
+            out[(entry.row, entry.column)] -= h * entry.value;
+        }
+        let first_joint = self.first_joint();
+        let (mut sparse, mut slips) = (Vec::new(), vec![[0.0; 3]; count]);
+        for (j, motion) in memory.motion.chunks_exact(n).enumerate() {
+            sparse.clear();
+            sparse.extend(motion.iter().copied().enumerate().filter(|(_, d)| *d != 0.0));
+            slips.fill([0.0; 3]);
+            for &(k, d) in &sparse {
+                let changes = &memory.momentum[k * n..(k + 1) * n];
+                changes.iter().enumerate().for_each(|(i, change)| out[(i, j)] += h * d * change);
+                for (slip, change) in slips.iter_mut().zip(&memory.slips[k * count..(k + 1) * count]) {
+                    slip.iter_mut().zip(change).for_each(|(slip, change)| *slip += h * d * change);
+                }
+            }
+            // One unit of the unknown.
+            let unit = self.scale / self.mass_roots[j];
+            (0..n).for_each(|i| out[(i, j)] *= unit / (self.mass_roots[i] * self.scale));
+            for (i, block) in self.blocks.iter().enumerate() {
+                let law = &laws[i];
+                let direct = self.entries_of_slip(i, point, j);
+                let slip: [f64; 3] = std::array::from_fn(|k| unit * (direct[k] + slips[i][k]));
+                let mut gap = 0.0;
+                if block.id.is_some() {
+                    gap = unit * point.contacts[i].normal.dot(motion);
+                    out[(block.first, j)] = law.normal[2] * gap / self.unit(block.rho[0]);
+                }
+                for k in 0..block.tangent_count {
+                    let along: f64 = (0..block.tangent_count).map(|l| law.by_slip[k][l] * slip[l]).sum();
+                    out[(block.first + block.normal_count() + k, j)] =
+                        (along + law.by_gap[k] * gap) / self.unit(block.rho[1]);
+                }
+            }
+            for (i, joint) in point.joints.iter().enumerate() {
+                out[(first_joint + i, j)] = unit * joint.row.dot(motion) / (self.joint_roots[i] * self.scale);
+            }
+        }
+    }
+
+    /// Sliding of a block with a unit of one velocity, in units of its semi-axes and without drift.
+    fn entries_of_slip(&self, block: usize, point: &Point, coordinate: usize) -> [f64; 3] {
+        let (tangents, turn) = self.tangents(block, point);
+        let mut slip = [0.0; 3];
+        for (slip, row) in slip.iter_mut().zip(tangents) {
+            *slip = row.entries().iter().filter(|entry| entry.0 == coordinate).map(|entry| entry.1).sum();
+        }
+        let turned = turn_forward(turn, &slip);
+        std::array::from_fn(|k| self.blocks[block].axes[k] * turned[k])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stiction_solve::NonsmoothEquations;
+
+    use super::super::equations::{Block, Workspace};
+    use crate::reference::{DoublePendulum, FreeTop, Rod};
+    use crate::{
+        Contact, ContactId, FrictionElement, FrictionLaw, FrictionShape, Inertia, Joint, MechanicalSystem, Row,
+    };
+
+    use super::*;
+
+    /// Points in polar coordinates $(r, \varphi)$, one after another, each on a spring and before a rough wall $x \le 2$; friction along the way of each, and a
+    /// rod between the first two.
+    struct PolarPoints(usize);
+
+    impl MechanicalSystem for PolarPoints {
+        fn velocity_count(&self) -> usize {
+            2 * self.0
+        }
+        fn mass_matrix(&self, _t: f64, q: &[f64], out: &mut Inertia) {
+            q.chunks_exact(2).for_each(|q| out.push_block(2, &[1.5, 0.0, 0.0, 1.5 * q[0] * q[0]]));
+        }
+        fn force(&self, _t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {
+            for (k, (q, v)) in k.chunks_exact_mut(2).zip(q.chunks_exact(2).zip(v.chunks_exact(2))) {
+                k.copy_from_slice(&[1.5 * q[0] * v[1] * v[1] - 30.0 * q[0], -3.0 * q[0] * v[0] * v[1]]);
+            }
+        }
+        fn contacts(&self, _t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
+            for (i, q) in q.chunks_exact(2).enumerate() {
+                let (sine, cosine) = q[1].sin_cos();
+                let row = |entries: [f64; 2]| {
+                    let mut row = Row::new();
+                    (0..2).for_each(|k| row.push(2 * i + k, entries[k]));
+                    row
+                };
+                let contact = Contact {
+                    id: ContactId::number(i as u32),
+                    gap: 2.0 - q[0] * cosine,
+                    normal: row([-cosine, q[0] * sine]),
+                    tangents: [row([sine, q[0] * cosine])].into_iter().collect(),
+                    friction: FrictionLaw::Coulomb { mu: 0.4 },
+                    ..Default::default()
+                };
+                if contact.gap <= horizon {
+                    out.push(contact);
+                }
+            }
+        }
+        fn friction_elements(&self, _t: f64, q: &[f64], out: &mut Vec<FrictionElement>) {
+            for (i, q) in q.chunks_exact(2).enumerate() {
+                let mut row = Row::new();
+                row.push(2 * i + 1, q[0]);
+                out.push(FrictionElement {
+                    id: i as u32,
+                    tangents: [row].into_iter().collect(),
+                    bound: 3.0,
+                    ..Default::default()
+                });
+            }
+        }
+        fn joints(&self, _t: f64, q: &[f64], out: &mut Vec<Joint>) {
+            let [x, y] = [q[0] * q[1].cos() - q[2] * q[3].cos(), q[0] * q[1].sin() - q[2] * q[3].sin()];
+            let row = Row::from_dense(&[
+                2.0 * (x * q[1].cos() + y * q[1].sin()),
+                2.0 * q[0] * (y * q[1].cos() - x * q[1].sin()),
+                -2.0 * (x * q[3].cos() + y * q[3].sin()),
+                -2.0 * q[2] * (y * q[3].cos() - x * q[3].sin()),
+            ]);
+            out.push(Joint { row, value: x * x + y * y - 0.5, drift: 0.0 });
+        }
+    }
+
+    /// A top whose axis $x$ must not point below the horizon, and rubs there: turns are coordinates.
+    struct LeaningTop(FreeTop);
+
+    impl MechanicalSystem for LeaningTop {
+        fn velocity_count(&self) -> usize {
+            3
+        }
+        fn mass_matrix(&self, t: f64, q: &[f64], out: &mut Inertia) {
+            self.0.mass_matrix(t, q, out);
+        }
+        fn force(&self, t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {
+            self.0.force(t, q, v, k);
+        }
+        fn advance(&self, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
+            self.0.advance(q, v, h, out);
+        }
+        fn contacts(&self, _t: f64, q: &[f64], _horizon: f64, out: &mut Vec<Contact>) {
+            // The vertical in body axes; the height of the axis x is its first component, with the rate ω · (x × vertical).
+            let [s, x, y, z] = [q[0], q[1], q[2], q[3]];
+            let up = [2.0 * (x * z - s * y), 2.0 * (y * z + s * x), 1.0 - 2.0 * (x * x + y * y)];
+            out.push(Contact {
+                gap: up[0],
+                normal: Row::from_dense(&[0.0, -up[2], up[1]]),
+                tangents: [Row::from_dense(&up)].into_iter().collect(),
+                friction: FrictionLaw::Coulomb { mu: 0.4 },
+                ..Default::default()
+            });
+        }
+    }
+
+    /// The largest difference between the derivative and central differences of the equations.
+    fn error(system: &dyn MechanicalSystem, q: &[f64], v: &[f64], h: f64) -> f64 {
+        let n = v.len();
+        let (mut contacts, mut elements, mut joints) = (Vec::new(), Vec::new(), Vec::new());
+        system.contacts(0.0, q, f64::INFINITY, &mut contacts);
+        system.friction_elements(0.0, q, &mut elements);
+        system.joints(0.0, q, &mut joints);
+        let mut first = n;
+        let mut blocks = Vec::new();
+        let ids = contacts.iter().map(|contact| Some(contact.id)).chain(elements.iter().map(|_| None));
+        for (i, id) in ids.enumerate() {
+            let reference = contacts.get(i).cloned().unwrap_or_default();
+            let bound = if id.is_some() { 0.0 } else { 0.7 };
+            let mu = if id.is_some() { 0.4 } else { 0.0 };
+            let block = Block {
+                id,
+                reference,
+                tangent_count: 1,
+                mu,
+                bound,
+                axes: [0.8; 3],
+                shape: FrictionShape::Ball,
+                first,
+                rho: [1.3, 0.7],
+            };
+            first += block.unknown_count();
+            blocks.push(block);
+        }
+        let (mass_roots, joint_roots) = (vec![1.2; n], vec![0.9; joints.len()]);
+        let mut workspace = Workspace::default();
+        let mut equations = StepEquations {
+            system,
+            t_new: h,
+            h,
+            q,
+            v,
+            blocks: &blocks,
+            search: f64::INFINITY,
+            mass_roots: &mass_roots,
+            joint_roots: &joint_roots,
+            scale: 1.7,
+            workspace: &mut workspace,
+        };
+        let size = equations.size();
+        let mut worst = 0.0f64;
+        // Impulses of some size, so that contacts press and slide one way, stick, and are open.
+        for (push, slide) in [(3.0, 0.2), (3.0, 2.0), (-3.0, 0.1)] {
+            let z: Vec<f64> = (0..size)
+                .map(|i| match i {
+                    _ if i < n => (v[i] + 0.3 * (1.7 * i as f64).sin()) * 1.2 / 1.7,
+                    _ if i % 2 == n % 2 => push + 0.1 * i as f64,
+                    _ => slide * (1.0 + 0.1 * i as f64),
+                })
+                .collect();
+            let mut matrix = Mat::zeros(size, size);
+            equations.derivative(&z, &mut matrix);
+            let (mut ahead, mut behind, mut moved) = (vec![0.0; size], vec![0.0; size], z.clone());
+            for j in 0..size {
+                moved[j] = z[j] + 1e-5;
+                equations.evaluate(&moved, &mut ahead);
+                moved[j] = z[j] - 1e-5;
+                equations.evaluate(&moved, &mut behind);
+                moved[j] = z[j];
+                for i in 0..size {
+                    let error = (matrix[(i, j)] - (ahead[i] - behind[i]) / 2e-5).abs();
+                    worst = worst.max(error);
+                }
+            }
+        }
+        worst
+    }
+
+    #[test]
+    fn it_is_that_of_the_equations() {
+        let pendulum = DoublePendulum { gravity: 9.8, wall: None };
+        for (name, error) in [
+            ("rod", error(&Rod::default(), &[0.1, 0.3, 0.7], &[1.0, -2.0, 4.0], 0.1)),
+            ("top", error(&FreeTop::default(), &[0.8, 0.6, 0.0, 0.0], &[1.0, -2.0, 4.0], 0.1)),
+            ("leaning top", error(&LeaningTop(FreeTop::default()), &[0.8, 0.6, 0.0, 0.0], &[1.0, -2.0, 4.0], 0.1)),
+            ("pendulum", error(&pendulum, &[0.8, -0.6, 1.6, -1.2], &[3.0, 4.0, -1.0, 0.5], 0.1)),
+            ("points", error(&PolarPoints(2), &[1.5, 0.2, 1.1, 0.9], &[0.4, -1.0, 0.7, 2.0], 0.1)),
+        ] {
+            assert!(error < 1e-8, "{name}: {error:e}");
+        }
+        // So many that coordinates move together.
+        let (q, v): (Vec<f64>, Vec<f64>) =
+            (0..16).map(|k| (1.2 + 0.3 * (2.1 * k as f64).sin(), (0.9 * k as f64).cos())).unzip();
+        let error = error(&PolarPoints(8), &q, &v, 0.1);
+        assert!(error < 1e-8, "{error:e}");
+    }
+}
