@@ -307,7 +307,9 @@ fn figure(run: &BallRun) -> NamedFigure {
                 .into(),
         panels,
         columns: 1,
-        size: (900, 1150),
+        // The elevation is as high as all the rest.
+        row_weights: vec![1.0, 1.9, 1.0],
+        size: (900, 1350),
         ..Default::default()
     };
     NamedFigure { name: "four-balls", figure }

@@ -101,40 +101,27 @@ fn add_particle(rows: &mut Rows) -> Result<(), ReproduceError> {
     Ok(())
 }
 
-/// What the paper claims, in a picture: the condition of the problem over the phantom inertia, which changes nothing else.
+/// What the paper claims, in a picture: the problem has full rank for almost every phantom inertia.
 fn figure() -> Result<NamedFigure, ReproduceError> {
-    let (mut conditions, mut changes) = (Vec::new(), Vec::new());
-    let expected = cases()[0].acceleration;
-    for k in 0..=180 {
-        let rho = 10f64.powf(-6.0 + 0.05 * f64::from(k));
+    let mut conditions = Vec::new();
+    for k in 0..=1800 {
+        let rho = 10f64.powf(-6.0 + 0.005 * f64::from(k));
         conditions.push((rho, particle_lcp(rho)?.0));
-        let mut method =
-            PhantomInertia::new(PhantomInertiaSettings { lines: 4, rho: Some(rho), ..Default::default() })?;
-        let mut solution = ContactSolution::default();
-        method.solve(&particle(), &mut solution)?;
-        let change = (0..3).fold(f64::EPSILON, |most, i| most.max((solution.motion[i] - expected[i]).abs()));
-        changes.push((rho, change));
     }
-    let panel = |title: &str, y_label: &str, points, y_range| Panel {
-        title: title.to_owned(),
-        x_label: "phantom inertia ρ, kg".to_owned(),
-        y_label: y_label.to_owned(),
-        log_x: true,
-        log_y: true,
-        y_range,
-        series: vec![Series { points, ..Default::default() }],
-        ..Default::default()
-    };
     let figure = Figure {
-        title: "Phantom inertia changes the problem and not the motion".to_owned(),
-        subtitle: "Particle of case A, four lines. The paper has no figure of results; the peak is at ρ = 8 kg, twice an eigenvalue of EᵀA⁻¹E"
-            .to_owned(),
-        panels: vec![
-            panel("Condition of the problem", "largest by smallest singular value", conditions, None),
-            panel("Distance of the acceleration from the reference", "m/s²", changes, Some((1e-16, 1e-9))),
-        ],
-        columns: 2,
-        size: (1000, 430),
+        title: "Phantom inertia gives the problem full rank".to_owned(),
+        subtitle: "Particle of case A, four lines. The paper has no figure of results; at ρ = 8 kg the rank is lost, which it leaves out".to_owned(),
+        panels: vec![Panel {
+            title: "Condition of the problem".to_owned(),
+            x_label: "phantom inertia ρ, kg".to_owned(),
+            y_label: "largest by smallest singular value".to_owned(),
+            log_x: true,
+            log_y: true,
+            series: vec![Series { points: conditions, ..Default::default() }],
+            ..Default::default()
+        }],
+        columns: 1,
+        size: (760, 430),
         ..Default::default()
     };
     Ok(NamedFigure { name: "phantom-inertia", figure })

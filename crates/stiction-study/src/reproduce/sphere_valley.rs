@@ -29,6 +29,9 @@ const STATES: [[f64; 8]; 3] = [
 /// Place of the ball across the seam, while both contacts hold, in metres.
 const ACROSS: f64 = 6.62105263158;
 
+/// End of the figures, in seconds.
+const END: f64 = 4.0;
+
 /// A moment that turns around by more than this from one step to the next chatters, in N m.
 const CHATTER: f64 = 1e-4;
 
@@ -308,6 +311,7 @@ fn velocities(title: String, samples: &[Sample]) -> Panel {
     Panel {
         title,
         x_label: "time, s".into(),
+        x_range: Some((0.0, END)),
         y_label: "m/s, rad/s".into(),
         legend: Legend::Above,
         series: series.collect(),
@@ -328,6 +332,7 @@ fn forces(title: String, samples: &[Sample], kind: SeriesKind) -> Panel {
     Panel {
         title,
         x_label: "time, s".into(),
+        x_range: Some((0.0, END)),
         y_label: "N, N m".into(),
         legend: Legend::Above,
         series: series.collect(),
@@ -372,6 +377,7 @@ fn fine_figure(lcp: &[Sample], ncp: &[Sample], h: f64, finest: &[Sample], finest
         Panel {
             title: title.into(),
             x_label: "time, s".into(),
+            x_range: Some((0.0, END)),
             y_label: unit.into(),
             legend: Legend::Above,
             series,
@@ -388,6 +394,7 @@ fn fine_figure(lcp: &[Sample], ncp: &[Sample], h: f64, finest: &[Sample], finest
     let moment = Panel {
         title: format!("Figure 16: the moment at contact 2 by the LCP method, h = {finest_step}: no chatter"),
         x_label: "time, s".into(),
+        x_range: Some((0.0, END)),
         y_label: "N m".into(),
         series: vec![Series {
             points: finest.iter().map(|sample| (sample.t, sample.forces[1][3])).collect(),

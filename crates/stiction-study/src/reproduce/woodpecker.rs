@@ -295,8 +295,12 @@ fn figure(run: &PeckRun) -> NamedFigure {
     }
     for (name, index, symbol) in [("woodpecker", 2, "S"), ("sleeve", 1, "M")] {
         let (angle, velocity) = (format!("φ_{symbol}, rad"), format!("ω_{symbol}, rad/s"));
-        let points = run.tail.iter().map(|state| (state.q[index], state.v[index])).collect();
-        panels.push(panel(&format!("Figure 6: limit cycle of the {name}"), &angle, &velocity, points));
+        let points: Vec<_> = run.tail.iter().map(|state| (state.q[index], state.v[index])).collect();
+        let range = points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), (x, _)| (x.min(a), x.max(b)));
+        // The cycle runs along its ends, which must not lie on the axis.
+        let margin = 0.04 * (range.1 - range.0);
+        let cycle = panel(&format!("Figure 6: limit cycle of the {name}"), &angle, &velocity, points);
+        panels.push(Panel { x_range: Some((range.0 - margin, range.1 + margin)), ..cycle });
     }
     let figure = Figure {
         title: "The woodpecker toy".to_owned(),
