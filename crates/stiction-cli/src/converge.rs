@@ -7,13 +7,18 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use stiction_scene::load::load;
-use stiction_study::converge::{ConvergeError, Convergence, Plan, converge as compare};
+use stiction_study::converge::{
+    ConvergeError, Convergence, EventDrivenLimits, Plan, ReferenceChoice, SchemeChoice, converge as compare,
+};
 
 use crate::failure::{BAD_INPUT, Failure, UNSOLVED};
 use crate::run::scheme_override;
 
 /// Step sizes relative to that of the scene when none are given: six halvings.
 const DEFAULT_STEPS: [f64; 7] = [8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.125];
+
+/// Errors of a smaller order do not go to zero with the step, as far as the runs show.
+const LEAST_ORDER: f64 = 0.3;
 
 /// Arguments of `converge`.
 #[derive(Args)]
@@ -23,7 +28,7 @@ pub struct ConvergeArguments {
     /// Step sizes, in seconds [default: from 8 times to 1/8 of the scene's]
     #[arg(long, value_name = "H,…", value_delimiter = ',')]
     steps: Vec<f64>,
-    /// Schemes, as for `run`
+    /// Schemes, as for `run`, with default settings unless --set gives others
     #[arg(
         long,
         value_name = "S,…",
@@ -31,10 +36,11 @@ pub struct ConvergeArguments {
         default_value = "stewart-trinkle,moreau-midpoint,trapezoidal"
     )]
     schemes: Vec<String>,
-    /// Scheme of the reference
-    #[arg(long, value_name = "S", default_value = "trapezoidal")]
+    /// What errors are measured against: `auto`, `fine`, or a scheme as for `run`. `auto` is event-driven where that scheme follows
+    /// the motion, and `fine` elsewhere or when --reference-step is given; `fine` is trapezoidal with a fine step
+    #[arg(long, value_name = "R", default_value = "auto")]
     reference: String,
-    /// Step of the reference, in seconds [default: 1/16 of the finest]
+    /// Step of a fine reference, in seconds [default: 1/16 of the finest]
     #[arg(long, value_name = "H")]
     reference_step: Option<f64>,
     /// End, in seconds
@@ -53,9 +59,9 @@ pub struct ConvergeArguments {
 
 /// Runs the command.
 pub fn converge(arguments: &ConvergeArguments) -> Result<ExitCode, Failure> {
-    let named = |scheme: &String| {
-        let (path, value) = scheme_override(scheme)?;
-        Ok::<_, Failure>((scheme.clone(), format!("{path}={value}")))
+    let named = |option: &str, scheme: &str| {
+        let (path, value) = scheme_override(option, scheme)?;
+        Ok::<_, Failure>(SchemeChoice { name: scheme.to_owned(), setting: format!("{path}={value}") })
     };
     let mut overrides: Vec<String> = arguments.end.iter().map(|end| format!("run.end={end:e}")).collect();
     overrides.extend_from_slice(&arguments.overrides);
@@ -67,10 +73,17 @@ pub fn converge(arguments: &ConvergeArguments) -> Result<ExitCode, Failure> {
     let plan = Plan {
         scene: arguments.scene.clone(),
         overrides,
-        schemes: arguments.schemes.iter().map(named).collect::<Result<_, _>>()?,
+        schemes: arguments.schemes.iter().map(|scheme| named("--schemes", scheme)).collect::<Result<_, _>>()?,
         steps,
-        reference: named(&arguments.reference)?,
+        reference: match (arguments.reference.as_str(), arguments.reference_step) {
+            ("auto", None) => ReferenceChoice::Automatic,
+            ("auto", Some(_)) | ("fine", _) => ReferenceChoice::Fine,
+            (scheme, _) => ReferenceChoice::Scheme(
+                named("--reference", scheme).map_err(|failure| failure.with_note(", auto, fine"))?,
+            ),
+        },
         reference_step: arguments.reference_step,
+        limits: EventDrivenLimits::default(),
     };
     let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is well formed");
     let spinner = ProgressBar::new_spinner().with_style(style);
@@ -79,8 +92,8 @@ pub fn converge(arguments: &ConvergeArguments) -> Result<ExitCode, Failure> {
     spinner.finish_and_clear();
     let convergence = result.map_err(|error| match error {
         ConvergeError::Scene(error) => (*error).into(),
-        error @ ConvergeError::Step { .. } => Failure::new(UNSOLVED, error),
-        error @ ConvergeError::Steps(_) => Failure::new(BAD_INPUT, error),
+        error @ (ConvergeError::Step { .. } | ConvergeError::TooMuch { .. }) => Failure::new(UNSOLVED, error),
+        error @ ConvergeError::Plan(_) => Failure::new(BAD_INPUT, error),
     })?;
 
     if arguments.json {
@@ -98,16 +111,14 @@ pub fn converge(arguments: &ConvergeArguments) -> Result<ExitCode, Failure> {
             say!("figure  {}", path.display());
         }
     }
-    Ok(ExitCode::SUCCESS)
+    let is_whole = convergence.schemes.iter().all(|summary| summary.failed.is_empty());
+    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(UNSOLVED) })
 }
 
 fn print(convergence: &Convergence) {
-    say!(
-        "{}: error against {} with a step of {:.1e} s\n",
-        convergence.scene,
-        convergence.reference,
-        convergence.reference_step
-    );
+    say!("{}", convergence.scene);
+    convergence.reference_lines().iter().for_each(|line| say!("{line}"));
+    say!();
     let width = convergence.schemes.iter().map(|summary| summary.scheme.len()).max().unwrap_or(0);
     say!(
         "{:<width$} {:>10} {:>12} {:>12} {:>14} {:>9} {:>10}",
@@ -132,15 +143,22 @@ fn print(convergence: &Convergence) {
                 1e3 * run.time
             );
         }
+        for failed in &summary.failed {
+            say!("{:<width$} {:>10.3e} failed: {}", summary.scheme, failed.step, failed.reason);
+        }
         let fitted = |order: Option<f64>| order.map_or_else(|| "–".to_owned(), |order| format!("{order:.2}"));
         match &summary.refused {
             Some(reason) => say!("{:<width$} not possible: {reason}\n", summary.scheme),
-            None => say!(
-                "{:<width$} order {}, of the numerical energy {}\n",
-                summary.scheme,
-                fitted(summary.order),
-                fitted(summary.energy_order)
-            ),
+            None => {
+                let is_elsewhere = summary.order.is_some_and(|order| order < LEAST_ORDER);
+                say!(
+                    "{:<width$} order {}, of the numerical energy {}{}\n",
+                    summary.scheme,
+                    fitted(summary.order),
+                    fitted(summary.energy_order),
+                    if is_elsewhere { ": these runs do not approach the reference" } else { "" }
+                );
+            }
         }
     }
 }

@@ -42,6 +42,12 @@ impl Failure {
         Self::new(INPUT_OUTPUT, format!("cannot {action} {}: {error}", path.display()))
     }
 
+    /// The same with something to add.
+    pub fn with_note(mut self, note: &str) -> Self {
+        self.text += note;
+        self
+    }
+
     /// Prints the message and gives the exit code.
     pub fn report(&self) -> ExitCode {
         complain!("{}error:{} {}", RED.render(), RED.render_reset(), self.text.trim_end());

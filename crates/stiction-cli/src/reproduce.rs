@@ -26,6 +26,9 @@ pub struct ReproduceArguments {
     json: bool,
 }
 
+/// Smaller numbers are written with a power of ten.
+const SMALLEST_PLAIN: f64 = 1e-3;
+
 /// Runs the command. A number that is not met gives exit code 1.
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<ExitCode, Failure> {
     let known: Vec<_> = EXPERIMENTS.iter().map(|experiment| experiment.id).collect();
@@ -83,9 +86,14 @@ fn write_report(folder: &Path, results: &[(&Experiment, Reproduction)]) -> Resul
 fn print_table(rows: &[Row]) {
     let width = rows.iter().map(|row| row.quantity.chars().count()).max().unwrap_or(0);
     say!("{:<width$} {:>10} {:>16} {:>16} {:>9}", "", "published", "reference", "computed", "±");
-    let number = |value: Option<f64>| value.map_or_else(|| "–".to_string(), |value| format!("{value:.9}"));
+    let plain = |value: f64| value == 0.0 || value.abs() >= SMALLEST_PLAIN;
+    let written = |value: f64| if plain(value) { format!("{value:.9}") } else { format!("{value:.6e}") };
+    let number = |value: Option<f64>| value.map_or_else(|| "–".to_string(), written);
     for row in rows {
-        let published = row.published.map_or_else(|| "–".to_string(), |value| format!("{value}"));
+        let published = row.published.map_or_else(
+            || "–".to_string(),
+            |value| if plain(value) { format!("{value}") } else { format!("{value:e}") },
+        );
         say!(
             "{:<width$} {published:>10} {:>16} {:>16} {:>9.1e}  {}",
             row.quantity,

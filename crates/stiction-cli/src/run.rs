@@ -122,8 +122,8 @@ struct OptionOverride {
     text: String,
 }
 
-/// A scheme as the command line names it, as path and value of an override of the scene.
-pub(crate) fn scheme_override(scheme: &str) -> Result<(String, String), Failure> {
+/// A scheme as an option of the command line names it, as path and value of an override of the scene.
+pub(crate) fn scheme_override(option: &str, scheme: &str) -> Result<(String, String), Failure> {
     Ok(match scheme.split_once(':').unwrap_or((scheme, "")) {
         (name @ ("stewart-trinkle" | "moreau-midpoint" | "trapezoidal" | "event-driven" | "implicit-ncp"), "") => {
             (format!("scheme.{name}"), "{}".to_owned())
@@ -136,7 +136,7 @@ pub(crate) fn scheme_override(scheme: &str) -> Result<(String, String), Failure>
         _ => {
             let known = "stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point, moreau-midpoint, \
                              moreau-midpoint:THETA, trapezoidal, trapezoidal:paper, event-driven, implicit-ncp";
-            return Err(Failure::new(BAD_INPUT, format!("--scheme {scheme}: there is only {known}")));
+            return Err(Failure::new(BAD_INPUT, format!("{option} {scheme}: there is only {known}")));
         }
     })
 }
@@ -149,7 +149,7 @@ fn option_overrides(arguments: &RunArguments) -> Result<Vec<OptionOverride>, Fai
     };
     // A name alone keeps the settings that the scene gives it, and replaces another choice by the defaults of this one.
     if let Some(scheme) = &arguments.scheme {
-        let (path, value) = scheme_override(scheme)?;
+        let (path, value) = scheme_override("--scheme", scheme)?;
         overrides.push(option("scheme", scheme, &path, &value));
     }
     if let Some(method) = &arguments.method {

@@ -209,3 +209,32 @@ fn benchmarks_give_accuracy_beside_speed() {
         &["no benchmark `speed`", "lemke, cones, joints, step, siconos"],
     );
 }
+
+#[test]
+fn converge_says_what_it_measures_against() {
+    let dir = folder();
+    let short = ["--steps", "0.02,0.01", "--schemes", "trapezoidal", "--end", "0.1"];
+    let converge =
+        |scene: &str, more: &[&str]| stiction(dir.path(), &[&["converge", scene], &short[..], more].concat());
+    let event_driven = "Errors against event-driven with a tolerance of 1e-13, no events; its own error is about";
+    expect(&converge("double-pendulum", &[]), 0, &[event_driven, "figure  runs/converge-double-pendulum.png"]);
+    let fine = "Errors against trapezoidal with a step of 6.3e-4 s";
+    let why = "Not against event-driven: the scheme `event-driven` follows the exact friction cone";
+    expect(&converge("incline", &[]), 0, &[fine, why]);
+    expect(&converge("double-pendulum", &["--reference", "fine"]), 0, &[fine]);
+    let step = ["--reference-step", "0.0025"];
+    expect(&converge("double-pendulum", &step), 0, &["Errors against trapezoidal with a step of 2.5e-3 s"]);
+    expect(&converge("incline", &["--reference", "event-driven"]), 2, &["exact friction cone", "[method.cone]"]);
+    expect(&converge("double-pendulum", &["--reference", "euler"]), 2, &["--reference euler: there is only", "fine"]);
+    let document = json(&converge("double-pendulum", &["--json"]));
+    assert_eq!(document["reference"]["kind"], "event-driven");
+    assert!(document["runs"][0]["error"].as_f64().expect("a number") < 1e-2);
+}
+
+#[test]
+fn a_comparison_without_any_run_to_its_end_is_a_failure() {
+    let dir = folder();
+    std::fs::write(dir.path().join("press.toml"), PRESS).expect("written");
+    let arguments = ["converge", "press.toml", "--steps", "0.002,0.001", "--schemes", "trapezoidal"];
+    expect(&stiction(dir.path(), &arguments), 3, &["trapezoidal with a step of 0.0000625 s: the step from t ="]);
+}

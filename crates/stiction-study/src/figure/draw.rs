@@ -128,8 +128,10 @@ fn draw_axes(canvas: &mut Canvas, panel: &Panel, frame: &Frame) -> Result<(), Fi
         let pixels = ticks.into_iter().filter_map(|value| frame.y.pixel(value));
         lines.extend(pixels.map(|y| ((plot.left, y), (plot.left - length, y))));
     }
-    lines.push(((plot.left, plot.top), (plot.left, plot.bottom + AXIS_WIDTH / 2.0)));
-    lines.push(((plot.left - AXIS_WIDTH / 2.0, plot.bottom), (plot.right, plot.bottom)));
+    if !panel.is_picture {
+        lines.push(((plot.left, plot.top), (plot.left, plot.bottom + AXIS_WIDTH / 2.0)));
+        lines.push(((plot.left - AXIS_WIDTH / 2.0, plot.bottom), (plot.right, plot.bottom)));
+    }
     canvas.segments(&lines, pen, false)?;
 
     let tick_pencil = Pencil::new(TICK_LABEL_SIZE, Colour::INK);

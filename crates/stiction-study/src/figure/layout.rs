@@ -278,7 +278,9 @@ fn frame(
     let y = Scale { min: y_range.0, max: y_range.1, log: panel.log_y, from: plot.bottom, to: plot.top };
 
     let choose = |scale: &Scale, most: usize| {
-        if scale.log {
+        if panel.is_picture {
+            ticks::named(scale.min, scale.max, &[])
+        } else if scale.log {
             ticks::logarithmic(scale.min, scale.max, most)
         } else {
             ticks::linear(scale.min, scale.max, most)

@@ -96,6 +96,8 @@ pub struct Panel {
     pub log_y: bool,
     /// Words at places of the vertical axis, instead of numbers; `Some` without any leaves the axis bare.
     pub y_names: Option<Vec<(f64, String)>>,
+    /// Whether axes, ticks and grid are left out, as in a picture whose coordinates mean nothing.
+    pub is_picture: bool,
     /// Curves and point clouds.
     pub series: Vec<Series>,
     /// Bodies, grounds and walls.

@@ -476,3 +476,16 @@ fn a_mark_moves_to_where_nothing_is_covered() {
     assert!(place(&mark) < 60.0, "{} pixels from the clear place", place(&mark));
     assert!(place(&Mark { alternatives: Vec::new(), ..mark }) > 150.0, "no other place is allowed");
 }
+
+#[test]
+fn a_picture_has_no_axes() {
+    let panel = |is_picture| Panel { is_picture, outlines: vec![Outline::disc((0.0, 0.0), 1.0)], ..Panel::default() };
+    let figure = |is_picture| Figure { panels: vec![panel(is_picture)], ..Figure::default() };
+    let ticks = |is_picture| {
+        let layout = super::layout::layout(&figure(is_picture)).unwrap();
+        layout.frames[0].x_ticks.major.len() + layout.frames[0].y_ticks.major.len()
+    };
+    assert!(ticks(false) > 4 && ticks(true) == 0);
+    let marks = |is_picture| figure(is_picture).to_svg().unwrap().matches("<path").count();
+    assert!(marks(true) < marks(false), "neither axes nor numbers are left");
+}

@@ -1,8 +1,8 @@
 //! The same experiments by the event-driven scheme, to the digits of their references.
 
-use stiction_dynamics::reference::{DoublePendulum, Rod, Woodpecker};
+use stiction_dynamics::reference::{DoublePendulum, FreeTop, Rod, Woodpecker};
 use stiction_dynamics::{
-    Audit, ContactMethod, ContactMode, ContactSolver, Event, EventDriven, EventDrivenSettings, ImpactLaw,
+    Audit, Contact, ContactMethod, ContactMode, ContactSolver, Event, EventDriven, EventDrivenSettings, ImpactLaw,
     MechanicalSystem, ModeTracker, Restitution, Simulation, State, StepKind, TimeGrid,
 };
 
@@ -11,60 +11,95 @@ use super::{ReproduceError, Rows, rod, trapezoidal, woodpecker};
 /// Cycles of the woodpecker after which its start is forgotten: each leaves 0.84 of the distance from the limit cycle.
 const CYCLES: f64 = 120.0;
 
+/// Step at which the extremes of a cycle are looked for, in seconds.
+const LOOKING_STEP: f64 = 1e-5;
+
 /// What a run leaves.
 struct Located {
     events: Vec<Event>,
     /// First coordinate at the events.
     heights: Vec<f64>,
     impacts: Vec<Jump>,
-    /// Energy that normal forces and friction took in steps of no length, and in the phases after them, in joules. The first phase has no impact before it.
-    lost: Vec<[f64; 2]>,
+    /// Energy that normal forces and friction took: up to the first impact, in it, up to the second, and so on. Not known without an audit.
+    lost: Vec<f64>,
+    /// Least and largest value of the coordinates, then of the velocities.
+    ranges: Vec<(f64, f64)>,
     end: State,
 }
 
 /// An impact: its time, the velocities around it, and its impulses.
 struct Jump {
     t: f64,
+    /// Coordinates.
+    q: Vec<f64>,
     before: Vec<f64>,
     after: Vec<f64>,
-    /// Along the normal and the tangent, of the contact with the largest one.
+    /// The contact with the largest impulse, and this impulse along the normal and the tangent.
+    contact: Contact,
     impulse: [f64; 2],
+}
+
+impl Jump {
+    /// An impact that did not happen, so that its numbers are not met.
+    fn none(coordinates: usize) -> Self {
+        let missing = vec![f64::NAN; coordinates];
+        Self {
+            t: f64::NAN,
+            q: missing.clone(),
+            before: missing.clone(),
+            after: missing,
+            contact: Contact::default(),
+            impulse: [f64::NAN; 2],
+        }
+    }
 }
 
 fn run(
     system: impl MechanicalSystem + 'static,
     start: State,
     (step, end): (f64, f64),
+    mut audit: Option<Audit>,
 ) -> Result<Located, ReproduceError> {
     let solver = ContactSolver::new(ContactMethod::default())?;
     let scheme = Box::new(EventDriven::new(EventDrivenSettings::default(), solver));
     let mut simulation =
         Simulation::new(Box::new(system), scheme, start.clone(), TimeGrid { start: start.t, end, step });
     let mut tracker = ModeTracker::default();
-    let mut located =
-        Located { events: Vec::new(), heights: Vec::new(), impacts: Vec::new(), lost: vec![[0.0; 2]], end: start };
-    let mut audit = Audit::default();
+    let mut located = Located {
+        events: Vec::new(),
+        heights: Vec::new(),
+        impacts: Vec::new(),
+        lost: vec![0.0],
+        ranges: start.q.iter().chain(&start.v).map(|x| (*x, *x)).collect(),
+        end: start,
+    };
     simulation
         .run_with(|s| {
             let step = s.last_step();
             tracker.observe(s.before(), step, &mut located.events);
             located.heights.resize(located.events.len(), s.before().q[0]);
-            let is_impact = step.kind == StepKind::Impact;
-            if is_impact {
-                located.lost.push([0.0; 2]);
+            for state in step.samples.iter().map(|sample| &sample.state).chain([s.state()]) {
+                let now = state.q.iter().chain(&state.v);
+                located.ranges.iter_mut().zip(now).for_each(|(range, x)| *range = (range.0.min(*x), range.1.max(*x)));
             }
-            let energy = audit.observe(s.system(), s.scheme().contact_solver(), s.before(), step).energy;
-            let lost = located.lost.len() - 1;
-            located.lost[lost][usize::from(step.h > 0.0)] -= energy.normal + energy.friction;
-            if is_impact {
-                let contacts = &step.solution.contacts;
-                let largest = contacts.iter().max_by(|a, b| a.normal.total_cmp(&b.normal));
-                located.impacts.push(Jump {
+            let lost = audit.as_mut().map_or(f64::NAN, |audit| {
+                let energy = audit.observe(s.system(), s.scheme().contact_solver(), s.before(), step).energy;
+                -energy.normal - energy.friction
+            });
+            if step.kind == StepKind::Impact {
+                let contacts = step.contacts.iter().zip(&step.solution.contacts);
+                let largest = contacts.max_by(|(_, a), (_, b)| a.normal.total_cmp(&b.normal));
+                located.impacts.extend(largest.map(|(contact, impulse)| Jump {
                     t: s.state().t,
+                    q: s.state().q.clone(),
                     before: s.before().v.clone(),
                     after: s.state().v.clone(),
-                    impulse: largest.map_or([f64::NAN; 2], |impulse| [impulse.normal, impulse.tangent[0]]),
-                });
+                    contact: contact.clone(),
+                    impulse: [impulse.normal, impulse.tangent[0]],
+                }));
+                located.lost.extend([lost, 0.0]);
+            } else {
+                *located.lost.last_mut().expect("it begins with one") += lost;
             }
         })
         .map_err(Box::new)?;
@@ -74,11 +109,11 @@ fn run(
 
 /// The event table of the rod.
 pub(super) fn add_rod(rows: &mut Rows) -> Result<(), ReproduceError> {
-    let found = run(Rod::default(), Rod::start(), (0.01, 0.7))?;
+    let found = run(Rod::default(), Rod::start(), (0.01, 0.7), Some(Audit::default()))?;
     let mut add = |what: &str, reference: f64, computed: f64| {
         rows.add(format!("{what} (event-driven)"), None, Some(reference), computed, 1e-9);
     };
-    let nothing = Jump { t: f64::NAN, before: vec![f64::NAN; 3], after: vec![f64::NAN; 3], impulse: [f64::NAN; 2] };
+    let nothing = Jump::none(3);
     let impact = |number: usize| found.impacts.get(number).unwrap_or(&nothing);
     let names = ["x velocity, m/s", "y velocity, m/s", "angular velocity, rad/s"];
     use rod::exact;
@@ -104,37 +139,67 @@ pub(super) fn add_rod(rows: &mut Rows) -> Result<(), ReproduceError> {
     let stop = found.events.iter().rev().find(becomes(ContactMode::Slip, ContactMode::Stick));
     add("at rest, s", exact::REST, time(stop));
     add("x at rest, m", exact::X_AT_REST, found.end.q[0]);
-    let lost = |impact: usize, phase: usize| found.lost.get(impact).map_or(f64::NAN, |lost| lost[phase]);
-    let losses = [lost(1, 0), lost(1, 1), lost(2, 0), lost(2, 1)];
+
+    // Energies have six digits.
+    let lost = |phase: usize| found.lost.get(phase).copied().unwrap_or(f64::NAN);
     for (i, phase) in rod::PHASES.into_iter().enumerate() {
         let quantity = format!("energy lost {phase}, J (event-driven)");
-        // The digits of the table.
-        rows.add(quantity, None, Some(exact::ENERGY_LOST[i]), losses[i], 6e-7);
+        rows.add(quantity, None, Some(exact::ENERGY_LOST[i]), lost(i + 1), 6e-7);
     }
+    let total = found.lost.iter().sum();
+    rows.add("energy lost in all, J (event-driven)", None, Some(exact::ALL_ENERGY_LOST), total, 6e-5);
+    // The paradox of Painlevé: friction of the sliding contact makes its normal acceleration grow with a force that presses.
+    let Rod { mass, inertia, mu, .. } = Rod::default();
+    let Jump { contact, before, .. } = impact(0);
+    let sign = contact.tangents.first().map_or(f64::NAN, |tangent| tangent.dot(before).signum());
+    let mut force = vec![0.0; 3];
+    contact.normal.add_to(1.0, &mut force);
+    contact.tangents.iter().for_each(|tangent| tangent.add_to(-mu * sign, &mut force));
+    let acceleration = [force[0] / mass, force[1] / mass, force[2] / inertia];
+    let quantity = "n·M⁻¹(n − μt) of the first impact, 1/kg (event-driven)";
+    rows.add(quantity, None, Some(exact::PAINLEVE), contact.normal.dot(&acceleration), 0.005);
     Ok(())
 }
 
 /// Collisions and end of the double pendulum.
 pub(super) fn add_double_pendulum(rows: &mut Rows) -> Result<(), ReproduceError> {
     let wall = Some(Restitution { law: ImpactLaw::Poisson, normal: 0.1, tangential: 0.0 });
-    let found = run(DoublePendulum { gravity: 9.8, wall }, DoublePendulum::start(), (0.05, 2.5))?;
+    let system = DoublePendulum { gravity: 9.8, wall };
+    let found = run(system, DoublePendulum::start(), (0.05, 2.5), None)?;
     let count = found.impacts.len() as f64;
     rows.add("number of collisions (event-driven)", None, Some(trapezoidal::COLLISIONS.len() as f64), count, 0.0);
+    let nothing = Jump::none(4);
     for (i, t) in trapezoidal::COLLISIONS.into_iter().enumerate() {
-        let computed = found.impacts.get(i).map_or(f64::NAN, |impact| impact.t);
-        rows.add(format!("collision {}, s (event-driven)", i + 1), None, Some(t), computed, 1e-10);
+        let (bob, approach) = trapezoidal::COLLIDING[i];
+        let Jump { t: computed, q, before, .. } = found.impacts.get(i).unwrap_or(&nothing);
+        rows.add(format!("collision {}, s (event-driven)", i + 1), None, Some(t), *computed, 1e-10);
+        // The bob that is at the wall.
+        let hits = if q[0].abs() < q[2].abs() { 1 } else { 2 };
+        rows.add(format!("collision {}: bob (event-driven)", i + 1), None, Some(f64::from(bob)), f64::from(hits), 0.0);
+        let quantity = format!("collision {}: velocity of the bob before, m/s (event-driven)", i + 1);
+        rows.add(quantity, None, Some(approach), before[2 * (hits - 1) as usize], 1e-9);
     }
     for (i, (name, reference)) in ["x₁", "y₁", "x₂", "y₂"].into_iter().zip(trapezoidal::PENDULUM_END).enumerate()
     {
         rows.add(format!("{name} at 2.5 s, m (event-driven)"), None, Some(reference), found.end.q[i], 1e-10);
+        let (quantity, reference) =
+            (format!("velocity of {name} at 2.5 s, m/s (event-driven)"), trapezoidal::PENDULUM_END_VELOCITY[i]);
+        rows.add(quantity, None, Some(reference), found.end.v[i], 1e-10);
     }
+    let energy = system.energy(&found.end);
+    rows.add("energy at 2.5 s, J (event-driven)", None, Some(trapezoidal::PENDULUM_ENERGY[1]), energy, 1e-10);
     Ok(())
+}
+
+/// The end of the free top.
+pub(super) fn free_top_end() -> Result<State, ReproduceError> {
+    Ok(run(FreeTop::default(), FreeTop::start(), (1.0, 10.0), None)?.end)
 }
 
 /// The limit cycle of the woodpecker.
 pub(super) fn add_woodpecker(rows: &mut Rows) -> Result<(), ReproduceError> {
     let end = CYCLES * woodpecker::PERIOD;
-    let found = run(Woodpecker::default().system(), Woodpecker::start(), (0.01, end))?;
+    let found = run(Woodpecker::default().system(), Woodpecker::start(), (0.01, end), None)?;
     let events = &found.events;
     let is_hit = |event: &Event| event.contact.feature == 0 && event.to == ContactMode::Impact;
     let hits: Vec<usize> = (0..events.len()).filter(|&i| is_hit(&events[i])).collect();
@@ -147,6 +212,8 @@ pub(super) fn add_woodpecker(rows: &mut Rows) -> Result<(), ReproduceError> {
     };
     add("period, s", woodpecker::PERIOD, events[last].t - events[first].t, 1e-9);
     add("descent per cycle, m", woodpecker::DESCENT, found.heights[first] - found.heights[last], 1e-9);
+    let speed = (found.heights[first] - found.heights[last]) / (events[last].t - events[first].t);
+    add("mean speed, m/s", woodpecker::MEAN_SPEED, speed, 1e-9);
     add("normal impulse of the beak, N s", woodpecker::BEAK_IMPULSE, events[first].impulse, 1e-11);
     let mut rest = &events[first..last];
     for (contact, to, t, name) in woodpecker::EVENTS.into_iter().skip(1) {
@@ -154,6 +221,16 @@ pub(super) fn add_woodpecker(rows: &mut Rows) -> Result<(), ReproduceError> {
         let computed = place.map_or(f64::NAN, |place| rest[place].t - events[first].t);
         rest = &rest[place.map_or(rest.len(), |place| place + 1)..];
         add(&format!("{name}, s after the beak"), t, computed, 1e-8);
+    }
+    // One more cycle, looked at often enough to see its extremes: between its samples the digits of the reference are the same.
+    let cycle = run(Woodpecker::default().system(), found.end.clone(), (LOOKING_STEP, end + woodpecker::PERIOD), None)?;
+    for (k, name, least, most, digits) in woodpecker::RANGES {
+        for (which, reference, computed) in [("least", least, cycle.ranges[k].0), ("largest", most, cycle.ranges[k].1)]
+        {
+            if let Some(reference) = reference {
+                add(&format!("{which} {name}"), reference, computed, digits);
+            }
+        }
     }
     Ok(())
 }

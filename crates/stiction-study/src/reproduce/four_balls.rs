@@ -6,6 +6,7 @@
 //! unique limit $h \to 0$, so only numbers at the same step can be compared. The reference column is an independent implementation
 //! with g = 9.82 m/s², which the paper does not state.
 
+use stiction_dynamics::StepKind;
 use stiction_scene::load::load;
 
 use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows};
@@ -194,10 +195,38 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
         }
         rows.add(at("z, m"), None, Some(RADIUS), position[first + 2], 1e-6);
     }
+    add_exact_times(&mut rows, finest)?;
     let largest = runs.iter().map(|run| run.largest_lcp).max().unwrap_or(0);
     rows.add("unknowns of the largest LCP", Some(70.0), Some(70.0), largest as f64, 0.0);
     progress("figures");
     Ok(Reproduction { rows: rows.into_rows(), figures: vec![figure(finest)], remarks: REMARKS })
+}
+
+/// When the ball reaches the table and the others, by the event-driven scheme, and that it rolls in between.
+fn add_exact_times(rows: &mut Rows, finest: &BallRun) -> Result<(), ReproduceError> {
+    // That scheme has the round cone; the ball sticks to the table, whatever the shape of the friction set.
+    let overrides = ["scheme.event-driven={}", "method.cone={}", "run.step=0.05", "run.end=0.6"].map(str::to_owned);
+    let mut simulation = load("four-balls", &overrides).map_err(Box::new)?.build().map_err(Box::new)?;
+    let mut impacts: Vec<f64> = Vec::new();
+    simulation
+        .run_with(|s| {
+            let is_new = impacts.last().is_none_or(|last| s.state().t > last + 1e-6);
+            if s.last_step().kind == StepKind::Impact && is_new {
+                impacts.push(s.state().t);
+            }
+        })
+        .map_err(Box::new)?;
+    for (i, (name, expected)) in [("the table", 0.428135), ("the other balls", 0.582300)].into_iter().enumerate() {
+        let quantity = format!("ball 0 reaches {name}, s (event-driven)");
+        rows.add(quantity, None, Some(expected), impacts.get(i).copied().unwrap_or(f64::NAN), 6e-7);
+    }
+    // Rolling without slip leaves five sevenths of the velocity of a ball that did not turn.
+    let rolling = finest.velocities[(0.5 / finest.h).round() as usize];
+    for (i, (name, thrown)) in [("x", 1.5), ("y", 0.1)].into_iter().enumerate() {
+        let quantity = format!("ball 0 rolls: {name} velocity, m/s (h = {})", finest.h);
+        rows.add(quantity, None, Some(5.0 / 7.0 * thrown), rolling[i], 1e-9);
+    }
+    Ok(())
 }
 
 /// Figures 6 to 8 of the paper: impulses at the collision, elevation and plan of the trajectories.
@@ -278,7 +307,9 @@ fn figure(run: &BallRun) -> NamedFigure {
                 .into(),
         panels,
         columns: 1,
-        size: (900, 1150),
+        // The elevation is as high as all the rest.
+        row_weights: vec![1.0, 1.9, 1.0],
+        size: (900, 1350),
         ..Default::default()
     };
     NamedFigure { name: "four-balls", figure }

@@ -4,6 +4,7 @@ pub mod report;
 
 mod event_driven;
 mod four_balls;
+mod friction_set;
 mod painleve;
 mod phantom_inertia;
 mod rod;
@@ -135,7 +136,7 @@ pub const EXPERIMENTS: [Experiment; 12] = [
     },
     Experiment {
         id: "sphere-spin-misaligned",
-        title: "[TTP01] the same with friction directions that miss the true one",
+        title: "[TTP01] a spinning ball is stopped by friction directions that miss the true one",
         run: sphere_spin::misaligned,
     },
     Experiment {

@@ -122,7 +122,8 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
 fn map() -> Result<NamedFigure, ReproduceError> {
     const COLUMNS: usize = 60;
     const ROWS: usize = 40;
-    let names = ["none", "one", "two"];
+    let names =
+        [("none", Colour::VERMILLION), ("one", Colour::GREY.towards(Colour::WHITE, 0.7)), ("two", Colour::BLUE)];
     let mut panels = Vec::new();
     for (title, omega) in [("Not turning: ω = 0", 0.0), ("Turning: ω = 4 rad/s", 4.0)] {
         let mut points: [Vec<(f64, f64)>; 3] = Default::default();
@@ -140,9 +141,10 @@ fn map() -> Result<NamedFigure, ReproduceError> {
             let mu = (1.0 + 3.0 * cosine * cosine) / (3.0 * sine * cosine);
             (mu < 3.0).then_some((angle.to_degrees(), mu))
         });
-        let clouds = names.iter().zip(points).map(|(name, points)| Series {
+        let clouds = names.iter().zip(points).map(|((name, colour), points)| Series {
             label: (*name).to_owned(),
             points,
+            colour: Some(*colour),
             width: 1.6,
             kind: SeriesKind::Points,
             ..Default::default()

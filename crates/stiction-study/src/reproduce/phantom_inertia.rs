@@ -1,9 +1,13 @@
 //! \[PKF\]: the full-rank problem with phantom inertia, on a particle and on an arm; the paper itself prints no numbers.
 
 use stiction_dynamics::reference::{pushed_particle, touching_arm};
-use stiction_dynamics::{ContactProblem, ContactSolution, PhantomInertia, PhantomInertiaSettings};
+use stiction_dynamics::{
+    ContactProblem, ContactSolution, ExactCone, ExactConeSettings, PhantomInertia, PhantomInertiaSettings,
+};
+use stiction_solve::LemkeSettings;
 
-use super::{Effort, ReproduceError, Reproduction, Rows};
+use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows};
+use crate::figure::{Figure, Panel, Series};
 
 /// What a reader of the paper should know.
 const REMARKS: &[&str] = &[
@@ -32,7 +36,7 @@ fn cases() -> [Case; 4] {
     [
         Case {
             name: "A: particle, k = 4",
-            problem: pushed_particle(2.0, [9.0, 7.0, -19.62]),
+            problem: particle(),
             lines: 4,
             acceleration: [0.53164123828, 0.53164123828, 0.0],
             normal: 19.62,
@@ -65,6 +69,64 @@ fn cases() -> [Case; 4] {
     ]
 }
 
+/// The particle of case A.
+fn particle() -> ContactProblem {
+    pushed_particle(2.0, [9.0, 7.0, -19.62])
+}
+
+/// The problem of the particle with four lines and this phantom inertia: its condition, and its solution.
+fn particle_lcp(rho: f64) -> Result<(f64, Vec<f64>), ReproduceError> {
+    let mut method = PhantomInertia::new(PhantomInertiaSettings { lines: 4, rho: Some(rho), ..Default::default() })?;
+    let lcp = method.lcp(&particle())?;
+    let values = lcp.matrix().singular_values().unwrap_or_default();
+    let condition = values.first().zip(values.last()).map_or(f64::NAN, |(largest, least)| largest / least);
+    Ok((condition, lcp.solve(&LemkeSettings::default()).z))
+}
+
+/// What the particle shows beside its motion: the sliding along the lines, the rank of the problem, and the exact cone.
+fn add_particle(rows: &mut Rows) -> Result<(), ReproduceError> {
+    let (condition, z) = particle_lcp(1.0)?;
+    // The normal force, then sliding along the lines forwards, then backwards.
+    rows.add("A: sliding κ₂₊, ρ = 1", None, Some(0.751854249492), z[2], TOLERANCE);
+    let others = (1..9).filter(|k| *k != 2).fold(0.0f64, |most, k| most.max(z[k]));
+    rows.add("A: largest other κ, ρ = 1", None, Some(0.0), others, TOLERANCE);
+    rows.add("A: condition of the problem, ρ = 1", None, Some(25.0), condition, 0.5);
+    rows.add("A: condition of the problem over 1e7, ρ = 1e-6", None, Some(2.0), particle_lcp(1e-6)?.0 / 1e7, 0.5);
+    let mut solution = ContactSolution::default();
+    ExactCone::new(ExactConeSettings::default())?.solve(&particle(), &mut solution)?;
+    for (i, expected) in [0.628227373769, 0.488621290709, 0.0].into_iter().enumerate() {
+        let quantity = format!("A: particle, exact cone: acceleration {}", i + 1);
+        rows.add(quantity, None, Some(expected), solution.motion[i], TOLERANCE);
+    }
+    Ok(())
+}
+
+/// What the paper claims, in a picture: the problem has full rank for almost every phantom inertia.
+fn figure() -> Result<NamedFigure, ReproduceError> {
+    let mut conditions = Vec::new();
+    for k in 0..=1800 {
+        let rho = 10f64.powf(-6.0 + 0.005 * f64::from(k));
+        conditions.push((rho, particle_lcp(rho)?.0));
+    }
+    let figure = Figure {
+        title: "Phantom inertia gives the problem full rank".to_owned(),
+        subtitle: "Particle of case A, four lines. The paper has no figure of results; at ρ = 8 kg the rank is lost, which it leaves out".to_owned(),
+        panels: vec![Panel {
+            title: "Condition of the problem".to_owned(),
+            x_label: "phantom inertia ρ, kg".to_owned(),
+            y_label: "largest by smallest singular value".to_owned(),
+            log_x: true,
+            log_y: true,
+            series: vec![Series { points: conditions, ..Default::default() }],
+            ..Default::default()
+        }],
+        columns: 1,
+        size: (760, 430),
+        ..Default::default()
+    };
+    Ok(NamedFigure { name: "phantom-inertia", figure })
+}
+
 /// The whole experiment.
 pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
     let mut rows = Rows::new("phantom-inertia", "PKF");
@@ -89,5 +151,6 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
             }
         }
     }
-    Ok(Reproduction { rows: rows.into_rows(), figures: Vec::new(), remarks: REMARKS })
+    add_particle(&mut rows)?;
+    Ok(Reproduction { rows: rows.into_rows(), figures: vec![figure()?], remarks: REMARKS })
 }

@@ -36,23 +36,30 @@ const PAPERS: [(&str, &str, &str); 5] = [
     ),
 ];
 
+/// Printed numbers below this are written with a power of ten.
+const SMALLEST_PLAIN: f64 = 1e-3;
+
 /// Significant digits of a number beyond those that its tolerance reaches.
 const EXTRA_DIGITS: i32 = 2;
 
 const STYLE: &str = "
 :root { color-scheme: light; --ink: #1c2026; --quiet: #667080; --line: #dfe3e8; --ok: #1a7f4b; --bad: #b3261e; --bar: #9db8d9; }
-body { font: 16px/1.55 system-ui, 'Segoe UI', 'Noto Sans', sans-serif; color: var(--ink); max-width: 62rem; margin: 3rem auto; padding: 0 1.5rem; }
+body { font: 16px/1.55 system-ui, 'Segoe UI', 'Noto Sans', sans-serif; color: var(--ink); max-width: 72rem; margin: 3rem auto; padding: 0 1.5rem; }
 h1 { font-size: 2rem; margin: 0 0 .25rem; } h2 { font-size: 1.35rem; margin: 3.5rem 0 .25rem; border-top: 1px solid var(--line); padding-top: 2rem; }
 p.source, p.lead { color: var(--quiet); margin: 0 0 1rem; } p.lead { font-size: 1.1rem; }
 table { border-collapse: collapse; width: 100%; font-size: .85rem; font-variant-numeric: tabular-nums; margin: 1rem 0; }
 th { text-align: right; font-weight: 600; color: var(--quiet); border-bottom: 1px solid var(--ink); padding: .3rem .5rem; vertical-align: bottom; }
 td { text-align: right; border-bottom: 1px solid var(--line); padding: .22rem .5rem; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; white-space: normal; padding-left: 0; }
+th:first-child, td:first-child { text-align: left; white-space: normal; padding-left: 0; min-width: 24rem; }
 td.met { color: var(--ok); } td.missed { color: var(--bad); font-weight: 700; }
 .bar { display: inline-block; width: 4.5rem; height: .55rem; background: #eef1f5; vertical-align: middle; } .bar i { display: block; height: 100%; background: var(--bar); }
 figure { margin: 1.5rem 0; } figure img { width: 100%; height: auto; }
 ul { padding-left: 1.2rem; } li { margin: .3rem 0; } a { color: inherit; }
-@media print { body { margin: 0; max-width: none; } h2 { break-before: page; border: 0; } tr, figure { break-inside: avoid; } }
+@media print {
+body { margin: 0; max-width: none; padding: 0; font-size: 10pt; } h2 { break-before: page; border: 0; margin: 0; padding: 0; }
+table { font-size: 7.5pt; } th:first-child, td:first-child { min-width: 75mm; } td, th { padding: .1rem .3rem; } .bar { width: 2.5rem; }
+tr, figure { break-inside: avoid; } thead { display: table-header-group; } figure { margin: .75rem 0; } figure img { display: block; width: auto; max-width: 100%; max-height: 205mm; margin: 0 auto; }
+}
 ";
 
 /// The page for these experiments and what they gave.
@@ -88,7 +95,7 @@ fn put(page: &mut String, text: std::fmt::Arguments) {
 }
 
 fn write_contents(page: &mut String, results: &[(&Experiment, Reproduction)]) {
-    page.push_str("<table>\n<tr><th>experiment</th><th>paper</th><th>numbers</th><th>met</th><th>largest share of its tolerance</th></tr>\n");
+    page.push_str("<table>\n<thead><tr><th>experiment</th><th>paper</th><th>numbers</th><th>met</th><th>largest share of its tolerance</th></tr></thead>\n");
     for (experiment, result) in results {
         let met = result.rows.iter().filter(|row| row.ok).count();
         let share = result.rows.iter().map(share_of_tolerance).fold(0.0, f64::max);
@@ -136,10 +143,10 @@ fn write_experiment(page: &mut String, experiment: &Experiment, result: &Reprodu
     }
     if !result.remarks.is_empty() {
         page.push_str("<ul>\n");
-        result.remarks.iter().for_each(|remark| put(page, format_args!("<li>{}</li>\n", escaped(remark))));
+        result.remarks.iter().for_each(|remark| put(page, format_args!("<li>{}</li>\n", with_code(remark))));
         page.push_str("</ul>\n");
     }
-    page.push_str("<table>\n<tr><th>quantity</th><th>published</th><th>reference</th><th>computed</th><th>difference</th><th>tolerance</th><th></th><th></th></tr>\n");
+    page.push_str("<table>\n<thead><tr><th>quantity</th><th>published</th><th>reference</th><th>computed</th><th>difference</th><th>tolerance</th><th></th><th></th></tr></thead>\n");
     for row in &result.rows {
         let target = row.reference.or(row.published).unwrap_or(f64::NAN);
         put(
@@ -147,7 +154,7 @@ fn write_experiment(page: &mut String, experiment: &Experiment, result: &Reprodu
             format_args!(
                 "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"{}\">{}</td></tr>\n",
                 escaped(&row.quantity),
-                row.published.map_or_else(|| "–".to_owned(), |value| minus(format!("{value}"))),
+                row.published.map_or_else(|| "–".to_owned(), printed),
                 row.reference.map_or_else(|| "–".to_owned(), |value| number(value, row.tolerance)),
                 number(row.computed, row.tolerance),
                 short(row.computed - target),
@@ -190,6 +197,12 @@ fn number(value: f64, tolerance: f64) -> String {
     }
 }
 
+/// A number as a paper prints it.
+fn printed(value: f64) -> String {
+    let is_small = value != 0.0 && value.abs() < SMALLEST_PLAIN;
+    minus(if is_small { format!("{value:e}") } else { format!("{value}") })
+}
+
 /// A number of which only the size matters.
 fn short(value: f64) -> String {
     if value == 0.0 { "0".to_owned() } else { minus(format!("{value:.1e}")) }
@@ -208,6 +221,12 @@ fn minus(text: String) -> String {
 /// Text that means itself in HTML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// Text in which what stands between backticks is code.
+fn with_code(text: &str) -> String {
+    let parts = text.split('`').map(escaped).enumerate();
+    parts.map(|(i, part)| if i % 2 == 1 { format!("<code>{part}</code>") } else { part }).collect()
 }
 
 /// Text as the data of a URL within double quotes.
@@ -249,14 +268,17 @@ mod tests {
         let result = Reproduction {
             rows: vec![row(2.0004, true), row(2.5, false)],
             figures: vec![NamedFigure { name: "line", figure }],
-            remarks: &["mind the <gap>"],
+            remarks: &["mind the <gap>, set `a < b` here"],
         };
         let page = html(&[(&EXPERIMENTS[0], result)]).unwrap();
         assert!(
             page.contains("1 of 2 numbers are met") && page.contains("2.00040") && page.contains("not met"),
             "{page}"
         );
-        assert!(page.contains("a &lt; b &amp; &quot;c&quot;") && page.contains("mind the &lt;gap&gt;"));
+        assert!(
+            page.contains("a &lt; b &amp; &quot;c&quot;")
+                && page.contains("mind the &lt;gap&gt;, set <code>a &lt; b</code> here")
+        );
         assert!(page.contains("D. E. Stewart") && page.contains("id=\"rod\"") && page.contains("href=\"#rod\""));
         // The figure is whole and closes none of the tags around it.
         let image = page.split("src=\"data:image/svg+xml,").nth(1).unwrap().split('"').next().unwrap();
@@ -272,5 +294,6 @@ mod tests {
         assert_eq!(number(20.0, 0.0), "20");
         assert_eq!(number(0.0, 1e-9), "0");
         assert_eq!(number(f64::NAN, 1e-9), "NaN");
+        assert_eq!([3.95e-5, -1.27e-3, 0.0, 19.0862].map(printed), ["3.95e−5", "−0.00127", "0", "19.0862"]);
     }
 }

@@ -6,6 +6,7 @@
 use stiction_dynamics::Simulation;
 use stiction_scene::load::load;
 
+use super::friction_set::{FrictionSet, picture, section};
 use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows};
 use crate::figure::{Colour, Figure, Legend, Panel, Series, SeriesKind};
 
@@ -15,9 +16,17 @@ const STEP: f64 = 0.07;
 /// Deceleration of the spin that the ellipsoid gives, in rad/s².
 const TRUE_SLOPE: f64 = -1.962;
 
-const REMARKS: &[&str] = &[
+/// What a reader of the paper should know.
+const ALIGNED_REMARKS: &[&str] = &[
     "The paper prints A = JᵀMJ, and means JᵀM⁻¹J; in (3) the normal component of b is −9.81.",
-    "In experiment 2 the paper reports a very small velocity that remains after spinning stopped. With an accurate LCP it does not appear.",
+    "One of the 20 directions is the true friction, so that linearised and exact friction agree. The direction alone is enough: the LCP then has three unknowns.",
+    "Both methods are compared at the same step, where they agree to rounding.",
+];
+
+/// What a reader of the paper should know.
+const MISALIGNED_REMARKS: &[&str] = &[
+    "None of the six directions is the true friction, which is the lowest point of the ellipsoid. What they span reaches less deep, and the spin ends later by the ratio of the two moments.",
+    "The paper reports a very small velocity that remains after spinning stopped. With an accurate LCP it does not appear.",
     "Both methods are compared at the same step, where they agree to rounding.",
 ];
 
@@ -41,6 +50,9 @@ pub(super) fn directions(radius: f64, rings: &[(usize, f64)], has_poles: bool) -
 pub(super) fn figure_3(radius: f64) -> Vec<[f64; 3]> {
     directions(radius, &[(8, 0.0), (5, 0.5), (5, -0.5)], true)
 }
+
+/// Normal force for which the paper draws the friction sets, in N.
+const DRAWN_NORMAL_FORCE: f64 = 5.0;
 
 /// One step: its end, the six velocities there, and the mean force of the contact (normal, two tangents, torsion).
 struct Sample {
@@ -105,9 +117,14 @@ pub(super) fn aligned(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Repro
     add_run(&mut rows, "NCP", &ncp, 13, expected, 1e-10);
     let slope = (lcp[12].v[5] - lcp[0].v[5]) / (12.0 * STEP);
     rows.add("slope of the spin, rad/s²", Some(TRUE_SLOPE), Some(TRUE_SLOPE), slope, 1e-10);
-    let figure =
-        figure("sphere-spin", "The spin of a ball is stopped by friction about the normal", [4, 5], &lcp, Some(&ncp));
-    Ok(Reproduction { rows: rows.into_rows(), figures: vec![figure], remarks: REMARKS })
+    progress("the friction sets");
+    let ellipsoid = FrictionSet::of_scene("sphere-spin", &[], DRAWN_NORMAL_FORCE)?;
+    let hull = FrictionSet::of_scene("sphere-spin-misaligned", &[with_directions(&figure_3(0.4))], DRAWN_NORMAL_FORCE)?;
+    add_reach(&mut rows, &ellipsoid, &hull, [0.4, 0.4], 1e-10);
+    let sets = set_figure("sphere-spin-sets", 3, &ellipsoid, &hull);
+    let title = "The spin of a ball is stopped by friction about the normal";
+    let figures = vec![sets, figure("sphere-spin", title, [4, 5], &lcp, Some(&ncp))];
+    Ok(Reproduction { rows: rows.into_rows(), figures, remarks: ALIGNED_REMARKS })
 }
 
 /// Experiment 2.
@@ -129,8 +146,66 @@ pub(super) fn misaligned(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Re
     let largest = lcp.last().expect("steps").v.iter().fold(0.0f64, |largest, v| largest.max(v.abs()));
     rows.add("LCP: velocity that remains", None, Some(0.0), largest, 1e-14);
     let title = "A ball spins in place, with friction directions that miss the true one";
-    let figure = figure("sphere-spin-misaligned", title, [7, 8], &lcp, None);
-    Ok(Reproduction { rows: rows.into_rows(), figures: vec![figure], remarks: REMARKS })
+    progress("the friction sets");
+    let ellipsoid = FrictionSet::of_scene("sphere-spin", &[], DRAWN_NORMAL_FORCE)?;
+    let hull = FrictionSet::of_scene("sphere-spin-misaligned", &[], DRAWN_NORMAL_FORCE)?;
+    // The moment that stopped the ball, over that of Coulomb's bound.
+    let arm = expected[1].abs() / (0.2 * 9.81);
+    add_reach(&mut rows, &ellipsoid, &hull, [0.4, arm], 1e-9);
+    let sets = set_figure("sphere-spin-misaligned-sets", 6, &ellipsoid, &hull);
+    let figures = vec![sets, figure("sphere-spin-misaligned", title, [7, 8], &lcp, None)];
+    Ok(Reproduction { rows: rows.into_rows(), figures, remarks: MISALIGNED_REMARKS })
+}
+
+/// The largest moment of the sets, over μ c_n = 1 N; and that the directions lie on the ellipsoid.
+fn add_reach(rows: &mut Rows, ellipsoid: &FrictionSet, hull: &FrictionSet, expected: [f64; 2], digits: f64) {
+    for (name, set, expected) in [("ellipsoid", ellipsoid, expected[0]), ("directions", hull, expected[1])] {
+        let quantity = format!("largest moment of the {name}, N m, for μ c_n = 1 N");
+        rows.add(quantity, None, Some(expected), set.reach([0.0, 0.0, -1.0]), digits);
+    }
+    let off = |corner: &[f64; 3]| {
+        let surface = ellipsoid.surface(*corner);
+        (0..3).fold(0.0f64, |most, k| most.max((corner[k] - surface[k]).abs()))
+    };
+    let off = hull.corners().iter().map(off).fold(0.0, f64::max);
+    rows.add("directions: largest distance from the ellipsoid, N", None, Some(0.0), off, 1e-10);
+}
+
+/// The friction ellipsoid with the directions on it, what these directions span, and cuts through both.
+fn set_figure(name: &'static str, number: u32, ellipsoid: &FrictionSet, hull: &FrictionSet) -> NamedFigure {
+    let directions = hull.corners();
+    let sets = [("ellipsoid", ellipsoid, Colour::BLUE), ("span of the directions", hull, Colour::VERMILLION)];
+    let label = format!("the {} directions", directions.len());
+    let width = 2.8 * ellipsoid.reach([1.0, 0.0, 0.0]);
+    let picture = |title: &str, set| picture(title, set, &directions, &label, width);
+    let mut upright = section("Cut along the first tangent", [0, 2], &sets);
+    // Friction against the spin is the point of the set with the least moment.
+    for (name, set, colour) in sets {
+        upright.series.push(Series {
+            label: format!("against the spin: {name}"),
+            points: vec![(0.0, -set.reach([0.0, 0.0, -1.0]))],
+            colour: Some(colour),
+            kind: SeriesKind::Points,
+            width: 2.5,
+        });
+    }
+    let figure = Figure {
+        title: "What friction may be".into(),
+        subtitle: format!(
+            "Trinkle, Tzitzouris and Pang 2001, Figure {number}: c_n = {DRAWN_NORMAL_FORCE} N, μ = 0.2; two tangential forces c_t and c_o, \
+             and the moment c_r about the normal. Drawn from the sets by which the contact is solved"
+        ),
+        panels: vec![
+            picture(&format!("Figure {number}: the ellipsoid, and directions on it"), ellipsoid),
+            picture("What the directions span: the set of the LCP", hull),
+            section("Cut without moment", [0, 1], &sets),
+            upright,
+        ],
+        columns: 2,
+        size: (1100, 900),
+        ..Default::default()
+    };
+    NamedFigure { name, figure }
 }
 
 /// Velocities and forces over time, beside the true ones.

@@ -1,0 +1,111 @@
+//! One run of a scene with one scheme and step, seen at the times of the coarsest grid.
+
+use std::time::Duration;
+
+use stiction_dynamics::{Audit, Simulation};
+use stiction_scene::load::{Loaded, load};
+use stiction_scene::scene_error::SceneError;
+
+use super::{ConvergeError, Plan, SchemeChoice};
+use crate::bench::timing::processor_time;
+
+/// Times of two grids are the same when they differ by less than this share of a step.
+const SAME_TIME: f64 = 1e-6;
+
+/// Coordinates at the times of the coarsest grid, and what they cost.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trace {
+    pub samples: Vec<Vec<f64>>,
+    /// Energy that the scheme itself added or removed, summed without sign; not known without an audit.
+    pub numerical_energy: f64,
+    /// Largest work of any cause, in joules.
+    pub turned_over: f64,
+    /// Complementarity problems that were solved.
+    pub solves: usize,
+    /// Steps that ended between times of the grid, at an event, or have no length, as impacts.
+    pub stops: usize,
+    /// Processor time of the steps alone.
+    pub time: Duration,
+}
+
+/// The scene as this plan, scheme and step change it.
+///
+/// Settings of a scheme that the user gives belong to that scheme: another one must not be replaced by it.
+pub(super) fn load_scene(plan: &Plan, scheme: &SchemeChoice, step: f64) -> Result<Loaded, Box<SceneError>> {
+    let of_other_schemes =
+        |text: &String| scheme_of(text).is_some_and(|given| Some(given) != scheme_of(&scheme.setting));
+    let mut overrides = vec![scheme.setting.clone()];
+    overrides.extend(plan.overrides.iter().filter(|text| !of_other_schemes(text)).cloned());
+    overrides.push(format!("run.step={step:e}"));
+    load(&plan.scene, &overrides).map_err(Box::new)
+}
+
+/// The scheme that an override `path=value` belongs to; empty when it sets the whole table of schemes.
+pub(super) fn scheme_of(text: &str) -> Option<&str> {
+    let path = text.split('=').next().unwrap_or(text);
+    let mut keys = path.split('.').map(|key| key.trim().trim_matches(['"', '\'']));
+    (keys.next() == Some("scheme")).then(|| keys.next().unwrap_or(""))
+}
+
+impl Trace {
+    /// Runs the scene; `goes_on` hears of every step and may end the run with an error.
+    pub(super) fn run(
+        loaded: &Loaded,
+        scheme: &SchemeChoice,
+        coarsest: f64,
+        mut audit: Option<&mut Audit>,
+        goes_on: &mut dyn FnMut(&Simulation, &Trace) -> Result<(), ConvergeError>,
+    ) -> Result<Self, ConvergeError> {
+        let mut simulation = loaded.build().map_err(Box::new)?;
+        let (start, end, step) = (simulation.grid().start, simulation.grid().end, simulation.grid().step);
+        let mut trace = Trace::default();
+        while !simulation.is_finished() {
+            let (steps, began) = (simulation.steps_done(), processor_time());
+            let stepped = simulation.step();
+            trace.time += processor_time() - began;
+            if let Err(source) = stepped {
+                return Err(ConvergeError::Step { scheme: scheme.name.clone(), step, source: Box::new(source) });
+            }
+            trace.stops += usize::from(simulation.steps_done() == steps);
+            trace.solves += simulation.last_step().report.solves.len();
+            if let Some(audit) = &mut audit {
+                let (solver, before) = (simulation.scheme().contact_solver(), simulation.before());
+                let certificate = audit.observe(simulation.system(), solver, before, simulation.last_step());
+                trace.numerical_energy += certificate.energy.numerical.abs();
+            }
+            let t = simulation.state().t;
+            let places = (t - start) / coarsest;
+            let is_sample = (places - places.round()).abs() < SAME_TIME * step / coarsest || t == end;
+            // The last of several states at one time, after an impact.
+            let number = if t == end { ((end - start) / coarsest).ceil() as usize } else { places.round() as usize };
+            if is_sample && number > 0 {
+                trace.samples.truncate(number - 1);
+                trace.samples.push(simulation.state().q.clone());
+            }
+            goes_on(&simulation, &trace)?;
+        }
+        if let Some(audit) = audit {
+            let energy = &audit.sum.energy;
+            let causes = [energy.potential_forces, energy.friction, energy.normal, energy.total_change];
+            trace.turned_over = causes.iter().fold(0.0, |most, work| most.max(work.abs()));
+        }
+        Ok(trace)
+    }
+
+    /// Largest coordinate, without sign.
+    pub(super) fn largest_coordinate(&self) -> f64 {
+        self.samples.iter().flatten().fold(0.0, |largest, q| largest.max(q.abs()))
+    }
+
+    /// Largest difference of a coordinate from another run, over all times of the coarsest grid and at the end alone.
+    pub(super) fn difference(&self, other: &Trace) -> (f64, f64) {
+        let of = |(a, b): (&Vec<f64>, &Vec<f64>)| a.iter().zip(b).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
+        let at_end = self.samples.last().zip(other.samples.last()).map_or(f64::NAN, of);
+        // Steps that do not divide the coarsest one meet it at the end alone.
+        let over_time = match self.samples.len() == other.samples.len() {
+            true => self.samples.iter().zip(&other.samples).map(of).fold(at_end, f64::max),
+            false => at_end,
+        };
+        (over_time, at_end)
+    }
+}
