@@ -20,8 +20,9 @@ struct Located {
     /// First coordinate at the events.
     heights: Vec<f64>,
     impacts: Vec<Jump>,
-    /// Energy that normal forces and friction took: up to the first impact, in it, up to the second, and so on. Not known without an audit.
-    lost: Vec<f64>,
+    /// Energy that normal forces and friction took in steps of no length, and in the phases after them, in joules; the first phase has no impact before
+    /// it. Not known without an audit.
+    lost: Vec<[f64; 2]>,
     /// Least and largest value of the coordinates, then of the velocities.
     ranges: Vec<(f64, f64)>,
     end: State,
@@ -69,7 +70,7 @@ fn run(
         events: Vec::new(),
         heights: Vec::new(),
         impacts: Vec::new(),
-        lost: vec![0.0],
+        lost: vec![[0.0; 2]],
         ranges: start.q.iter().chain(&start.v).map(|x| (*x, *x)).collect(),
         end: start,
     };
@@ -97,10 +98,9 @@ fn run(
                     contact: contact.clone(),
                     impulse: [impulse.normal, impulse.tangent[0]],
                 }));
-                located.lost.extend([lost, 0.0]);
-            } else {
-                *located.lost.last_mut().expect("it begins with one") += lost;
+                located.lost.push([0.0; 2]);
             }
+            located.lost.last_mut().expect("it begins with one")[usize::from(step.h > 0.0)] += lost;
         })
         .map_err(Box::new)?;
     located.end.clone_from(simulation.state());
@@ -141,12 +141,12 @@ pub(super) fn add_rod(rows: &mut Rows) -> Result<(), ReproduceError> {
     add("x at rest, m", exact::X_AT_REST, found.end.q[0]);
 
     // Energies have six digits.
-    let lost = |phase: usize| found.lost.get(phase).copied().unwrap_or(f64::NAN);
+    let lost = |phase: usize| found.lost.get(1 + phase / 2).map_or(f64::NAN, |lost| lost[phase % 2]);
     for (i, phase) in rod::PHASES.into_iter().enumerate() {
         let quantity = format!("energy lost {phase}, J (event-driven)");
-        rows.add(quantity, None, Some(exact::ENERGY_LOST[i]), lost(i + 1), 6e-7);
+        rows.add(quantity, None, Some(exact::ENERGY_LOST[i]), lost(i), 6e-7);
     }
-    let total = found.lost.iter().sum();
+    let total = found.lost.iter().flatten().sum();
     rows.add("energy lost in all, J (event-driven)", None, Some(exact::ALL_ENERGY_LOST), total, 6e-5);
     // The paradox of Painlevé: friction of the sliding contact makes its normal acceleration grow with a force that presses.
     let Rod { mass, inertia, mu, .. } = Rod::default();

@@ -67,10 +67,6 @@ struct RodRun {
     states: Vec<State>,
 }
 
-/// Where the rod loses energy.
-pub(super) const PHASES: [&str; 4] =
-    ["in the first impact", "while sliding", "in the second impact", "in the last slide"];
-
 struct Impact {
     start: f64,
     velocity: Vec<f64>,
