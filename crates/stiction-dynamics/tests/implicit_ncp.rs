@@ -3,7 +3,7 @@
 use stiction_dynamics::reference::{DoublePendulum, Rod};
 use stiction_dynamics::{
     Audit, Contact, ContactId, ContactMethod, ContactSolver, ExactConeSettings, FrictionLaw, ImplicitNcp,
-    ImplicitNcpSettings, Inertia, MechanicalSystem, Row, Scheme, State, Step,
+    ImplicitNcpSettings, Inertia, MechanicalSystem, Row, Scheme, State, Step, StepError,
 };
 
 /// A ball of unit mass and radius that touches fixed spheres from outside; its orientation does not matter.
@@ -218,4 +218,14 @@ fn the_rod_and_a_jointed_pendulum_keep_their_laws() {
     });
     let worst = &audit.worst;
     assert!(worst.joint_drift < 1e-11 && worst.penetration < 1e-11 && worst.momentum < 1e-9, "{worst:?}");
+}
+
+#[test]
+fn a_step_that_is_not_solved_is_an_error() {
+    let (ball, start) = valley();
+    let settings = ImplicitNcpSettings { iteration_limit: 1, restart_limit: 0, ..Default::default() };
+    let error = scheme(settings).step(&ball, &start, 0.1, &mut Step::default()).expect_err("one iteration is too few");
+    let StepError::Unsolved { report, problem, .. } = error else { panic!("{error}") };
+    assert!(!report.is_solved() && report.residual > 1e-10 && report.iterations == 1, "{report:?}");
+    assert!(!problem.contacts.is_empty());
 }

@@ -411,3 +411,35 @@ pub(super) fn turn_forward([cosine, sine]: [f64; 2], x: &[f64; 3]) -> [f64; 3] {
 pub(super) fn turn_back([cosine, sine]: [f64; 2], x: &[f64; 3]) -> [f64; 3] {
     [cosine * x[0] - sine * x[1], cosine * x[1] + sine * x[0], x[2]]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tangents_are_turned_back_where_friction_is_round() {
+        let contact = |angle: f64| {
+            let (sine, cosine) = angle.sin_cos();
+            let rows = [Row::from_dense(&[cosine, sine]), Row::from_dense(&[-sine, cosine])];
+            Contact { tangents: rows.into_iter().collect(), ..Default::default() }
+        };
+        let block = |axes: [f64; 3]| Block {
+            id: Some(ContactId::default()),
+            reference: contact(0.0),
+            tangent_count: 2,
+            mu: 0.5,
+            bound: 0.0,
+            axes,
+            shape: FrictionShape::Ball,
+            first: 0,
+            rho: [1.0; 2],
+        };
+        let turned = contact(2.5);
+        let slip = turned.slip(&[3.0, -1.0]);
+        let back = turn_forward(block([1.0; 3]).turn(&turned), &slip);
+        assert!((back[0] - 3.0).abs() < 1e-14 && (back[1] + 1.0).abs() < 1e-14, "{back:?}");
+        let forth = turn_back(block([1.0; 3]).turn(&turned), &back);
+        assert!((0..2).all(|k| (forth[k] - slip[k]).abs() < 1e-14), "{forth:?}");
+        assert_eq!(block([1.0, 0.5, 1.0]).turn(&turned), [1.0, 0.0]);
+    }
+}

@@ -134,6 +134,7 @@ impl Prediction {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ContactImpulse, Row};
 
     #[test]
     fn each_order_carries_on_its_polynomials_and_a_jump_lowers_it() {
@@ -149,5 +150,24 @@ mod tests {
         past.push([7.0, 7.0].into_iter());
         past.push([7.0, 7.0].into_iter());
         assert_eq!(past.next(), Some(vec![7.0, 7.0]));
+    }
+
+    #[test]
+    fn friction_is_carried_on_when_the_tangents_turn() {
+        let row = |x: f64, y: f64| Row::from_dense(&[x, y]);
+        let contact =
+            |first: Row, second: Row| Contact { tangents: [first, second].into_iter().collect(), ..Default::default() };
+        // A force along x that grows; before the last step the tangents turn from (x, y) to (y, -x).
+        let (before, after) = (contact(row(1.0, 0.0), row(0.0, 1.0)), contact(row(0.0, 1.0), row(-1.0, 0.0)));
+        let mut prediction = Prediction::default();
+        for (contact, tangent) in [(&before, [1.0, 0.0, 0.0]), (&before, [2.0, 0.0, 0.0]), (&after, [0.0, -3.0, 0.0])] {
+            let mut step = Step { h: 0.5, contacts: vec![contact.clone()], ..Default::default() };
+            step.solution.contacts.push(ContactImpulse { id: contact.id, normal: 1.0, tangent });
+            prediction.push(&[], 0.0, &step);
+        }
+        for (reference, expected) in [(&after, [0.0, -8.0, 0.0]), (&before, [8.0, 0.0, 0.0])] {
+            let (normal, tangent) = prediction.next_forces(reference, false).expect("a contact of the last step");
+            assert!(normal == 2.0 && (0..3).all(|k| (tangent[k] - expected[k]).abs() < 1e-12), "{tangent:?}");
+        }
     }
 }
