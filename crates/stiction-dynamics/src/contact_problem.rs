@@ -227,3 +227,87 @@ impl FrictionCondition {
         slip(&self.tangents, &self.tangent_bias, motion)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FrictionLaw;
+
+    fn row(entries: &[f64]) -> Row {
+        Row::from_dense(entries)
+    }
+
+    #[test]
+    fn a_condition_says_what_its_contact_says() {
+        let friction = FrictionLaw::EllipseAndTorsion { mu: 0.4, semi_axes: [1.0, 0.5, 0.1] };
+        let contact = Contact {
+            id: ContactId::number(7),
+            gap: 0.3,
+            normal: row(&[0.0, 1.0, 0.0]),
+            tangents: [row(&[1.0, 0.0, 0.0]), row(&[0.0, 0.0, 1.0])].into_iter().collect(),
+            normal_drift: -0.2,
+            tangent_drift: [0.5, -0.6, 0.0],
+            friction,
+            ..Default::default()
+        };
+        let condition = ContactCondition::of(&contact);
+        assert_eq!(
+            (condition.id, &condition.normal, &condition.tangents),
+            (contact.id, &contact.normal, &contact.tangents)
+        );
+        assert_eq!((condition.mu, condition.extra_bound), (0.4, 0.0));
+        assert_eq!(condition.friction_axes, [1.0, 0.5, 0.1]);
+        assert_eq!(condition.friction_shape, FrictionShape::DiscAndInterval);
+        // Rates are those of the gap and of the sliding, drift included; the gap itself is a matter of the scheme.
+        let v = [3.0, 4.0, 5.0];
+        assert_eq!(condition.normal_rate(&v), 4.0 - 0.2);
+        assert_eq!(condition.slip(&v), [3.5, 4.4, 0.0]);
+        assert_eq!(condition.slip(&v), contact.slip(&v));
+    }
+
+    #[test]
+    fn the_bound_of_a_friction_element_is_an_impulse() {
+        let tangents = [row(&[1.0, 0.0])].into_iter().collect();
+        let element = FrictionElement { id: 3, tangents, tangent_drift: [0.25, 0.0, 0.0], bound: 40.0 };
+        let condition = FrictionCondition::of(&element, 0.01);
+        // 40 N over 0.01 s.
+        assert_eq!((condition.id, condition.bound), (3, 0.4));
+        assert_eq!(condition.slip(&[2.0, 9.0]), [2.25, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn what_is_malformed_is_named_with_its_value() {
+        let sound = || {
+            let mut problem = ContactProblem { free_motion: vec![0.0; 2], ..Default::default() };
+            problem.inertia.set_diagonal(&[1.0, 1.0]);
+            let tangents = || [row(&[0.0, 1.0])].into_iter().collect();
+            let contact = ContactCondition { normal: row(&[1.0]), tangents: tangents(), mu: 0.5, ..Default::default() };
+            problem.contacts.push(contact);
+            problem.friction.push(FrictionCondition { id: 4, tangents: tangents(), bound: 1.0, ..Default::default() });
+            problem.joints.push(JointCondition { row: row(&[1.0]), bias: 0.0 });
+            problem
+        };
+        sound().check().unwrap();
+        let polytope = |corner: [f64; 3]| FrictionLaw::directions(0.5, &[[1.0, 0.0, 0.0], corner]).unwrap().shape();
+        let far = || row(&[0.0, 0.0, 0.0, 1.0]);
+        let cases: [(&str, &dyn Fn(&mut ContactProblem)); 11] = [
+            ("the mass matrix", &|problem| problem.free_motion.push(0.0)),
+            ("joint row 0", &|problem| problem.joints[0].row = far()),
+            ("contact", &|problem| problem.contacts[0].normal = far()),
+            ("contact", &|problem| problem.contacts[0].tangents[0] = far()),
+            ("friction coefficient is -0.2", &|problem| problem.contacts[0].mu = -0.2),
+            ("semi-axis of friction is -2", &|problem| problem.contacts[0].friction_axes[1] = -2.0),
+            ("load-independent friction bound is NaN", &|problem| problem.contacts[0].extra_bound = f64::NAN),
+            ("direction 1 of contact", &|problem| problem.contacts[0].friction_shape = polytope([0.0, 1.0, 0.0])),
+            ("not along its 1 tangent rows", &|problem| problem.contacts[0].friction_shape = polytope([0.0, 0.0, 1.0])),
+            ("friction element 4", &|problem| problem.friction[0].tangents[0] = far()),
+            ("friction bound is -3", &|problem| problem.friction[0].bound = -3.0),
+        ];
+        for (name, spoil) in cases {
+            let mut problem = sound();
+            spoil(&mut problem);
+            let error = problem.check().unwrap_err().to_string();
+            assert!(error.contains(name), "{error} does not say {name}");
+        }
+    }
+}

@@ -355,12 +355,13 @@ fn principal_submatrices(matrix: &Mat<f64>) -> impl Iterator<Item = Mat<f64>> + 
 }
 
 /// Whether $x^T S x > 0$ for all $x \ge 0$ but zero. On the simplex of $x$ the least value is taken within one of its faces, where $S x = \lambda \mathbf{1}$ for the rows and columns of
-/// the face: it is not positive if and only if $S y = \mathbf{1}$ there has a solution $y < 0$.
+/// the face: it is negative if and only if $S y = \mathbf{1}$ there has a solution $y < 0$. Where the face is singular, the least value may be zero: that is no proof of anything.
 fn is_strictly_copositive(symmetric: &Mat<f64>) -> bool {
     principal_submatrices(symmetric).all(|face| {
         let ones = Mat::<f64>::from_fn(face.nrows(), 1, |_, _| 1.0);
         let y = faer::linalg::solvers::Solve::solve(&face.partial_piv_lu(), &ones);
-        face[(0, 0)] > 0.0 && !(0..face.nrows()).all(|i| y[(i, 0)] < 0.0)
+        let is_regular = (0..face.nrows()).all(|i| y[(i, 0)].is_finite());
+        face[(0, 0)] > 0.0 && is_regular && !(0..face.nrows()).all(|i| y[(i, 0)] < 0.0)
     })
 }
 
@@ -532,5 +533,130 @@ mod tests {
         assert!(!is_strictly_copositive(&pairs));
         assert!(is_p_matrix(&matrix([[1.0, 5.0, 0.0], [0.0, 1.0, 5.0], [0.0, 0.0, 1.0]])));
         assert!(!is_p_matrix(&copositive));
+    }
+
+    #[test]
+    fn the_bound_at_rest_is_that_of_its_form_in_the_plane_and_in_space() {
+        // For one contact at rest the form loses its sign at μ² max(w·A_tt w) = 4 (A_nn - A_nt²/A_tt): with A_tt = 1 + 3 sin² θ, A_nn A_tt - A_nt² = 4 for the rod.
+        for angle in [0.2f64, 0.8, 1.4] {
+            let along = 1.0 + 3.0 * angle.sin().powi(2);
+            let said = rod(angle, 0.1, 0.0, 0.0, None).existence().unwrap();
+            let bound = said.uniqueness_bound.unwrap();
+            assert!((bound - 4.0 / along).abs() < 1e-9 * bound, "{angle}: {bound}");
+            // In space it is worst across the rod, where the end is as easy to move as it can be, A = 4. The polygon around the circle takes half a percent off, and never adds any.
+            for heading in (0..8).map(|k| f64::from(k) * std::f64::consts::PI / 64.0) {
+                let bound = rod_in_space(angle, heading, None).existence().unwrap().uniqueness_bound.unwrap();
+                let share = bound / (2.0 / along.sqrt());
+                assert!((0.995..1.0 + 1e-9).contains(&share), "{angle} {heading}: {share}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_rod_that_slides_in_space_has_the_threshold_of_the_plane() {
+        for heading in [0.0f64, 0.7, 2.0] {
+            let back = Some([-heading.cos(), -heading.sin()]);
+            let said = rod_in_space(1.0, heading, back).existence().unwrap();
+            for bound in [said.existence_bound.unwrap(), said.uniqueness_bound.unwrap()] {
+                assert!((bound - threshold(1.0)).abs() < 1e-9 * bound, "{heading}: {said:?}");
+            }
+        }
+    }
+
+    /// The rod of the plane in space: it leans back from the end on the ground by `angle`, towards `heading`.
+    fn rod_in_space(angle: f64, heading: f64, sliding: Option<[f64; 2]>) -> Instant {
+        let axis = [angle.cos() * heading.cos(), angle.cos() * heading.sin(), angle.sin()];
+        let mut instant = Instant { force: vec![0.0; 6], ..Default::default() };
+        (0..3).for_each(|_| instant.inertia.push_scalar(1.0));
+        // 1/3 across; what it is about the axis does not matter.
+        let moment = |i: usize, j: usize| f64::from(u8::from(i == j)) / 3.0 - 0.2 * axis[i] * axis[j];
+        let block: Vec<f64> = (0..9).map(|k| moment(k / 3, k % 3)).collect();
+        instant.inertia.push_block(3, &block);
+        instant.inertia.factor().unwrap();
+        let row = |d: [f64; 3]| {
+            // The arm is -axis: d and arm × d.
+            let turn =
+                [axis[2] * d[1] - axis[1] * d[2], axis[0] * d[2] - axis[2] * d[0], axis[1] * d[0] - axis[0] * d[1]];
+            Row::from_dense(&[d[0], d[1], d[2], turn[0], turn[1], turn[2]])
+        };
+        let tangents = [row([1.0, 0.0, 0.0]), row([0.0, 1.0, 0.0])].into_iter().collect();
+        let normal = row([0.0, 0.0, 1.0]);
+        instant.contacts.push(InstantContact { mu: 0.1, sliding, normal, tangents, ..Default::default() });
+        instant
+    }
+
+    #[test]
+    fn a_slot_fails_at_rest_only_where_friction_jams_it() {
+        // A mass between two walls that lean by 0.4 rad, both of which come closer: forces can balance each other where μ > tan 0.4.
+        let (sine, cosine) = 0.4f64.sin_cos();
+        for (mu, expected) in [(0.3, RestCondition::Holds), (0.41, RestCondition::Holds), (0.43, RestCondition::Fails)]
+        {
+            let mut instant = Instant { force: vec![0.0; 2], ..Default::default() };
+            (0..2).for_each(|_| instant.inertia.push_scalar(4.0));
+            instant.inertia.factor().unwrap();
+            for (number, side) in [1.0, -1.0].into_iter().enumerate() {
+                instant.contacts.push(InstantContact {
+                    id: ContactId::number(number as u32),
+                    mu,
+                    normal_bias: -1.0,
+                    normal: Row::from_dense(&[side * cosine, sine]),
+                    tangents: [Row::from_dense(&[-side * sine, cosine])].into_iter().collect(),
+                    ..Default::default()
+                });
+            }
+            let said = instant.existence().unwrap();
+            assert!(!said.is_definite);
+            assert_eq!((said.rest, said.is_proved), (expected, expected == RestCondition::Holds), "{mu}");
+        }
+    }
+
+    /// Contacts with these normals and first tangents on unit masses.
+    fn unit_masses(size: usize, contacts: &[(&[f64], &[f64], f64, Option<[f64; 2]>)]) -> Instant {
+        let mut instant = Instant { force: vec![0.0; size], ..Default::default() };
+        (0..size).for_each(|_| instant.inertia.push_scalar(1.0));
+        instant.inertia.factor().unwrap();
+        for (number, &(normal, tangent, mu, sliding)) in contacts.iter().enumerate() {
+            instant.contacts.push(InstantContact {
+                id: ContactId::number(number as u32),
+                normal: Row::from_dense(normal),
+                tangents: [Row::from_dense(tangent)].into_iter().collect(),
+                mu,
+                sliding,
+                ..Default::default()
+            });
+        }
+        instant
+    }
+
+    #[test]
+    fn the_friction_of_one_contact_may_be_worse_than_that_of_both() {
+        // Normals at 60°: A = [1 a; a 1] with a = 1/2. The friction of the first presses the second down, that of the second lifts the first: the matrix is
+        // [1, a + μ₂; a - μ₁, 1]. With one μ for both it keeps its form; with μ₁ alone that loses its sign at a - μ/2 = -1, with μ₂ alone the determinant does at 1 - a² = a μ.
+        let (a, b) = (0.5f64, 0.75f64.sqrt());
+        let slides =
+            [(&[1.0, 0.0][..], &[0.0, 1.0 / b][..], 0.1, Some([1.0, 0.0])), (&[a, b], &[1.0, -a / b], 0.1, LEFT)];
+        let said = unit_masses(2, &slides).existence().unwrap();
+        assert!((said.existence_bound.unwrap() - 3.0).abs() < 1e-9, "{said:?}");
+        assert!((said.uniqueness_bound.unwrap() - 1.5).abs() < 1e-9, "{said:?}");
+    }
+
+    #[test]
+    fn what_sticks_beside_a_sliding_contact_counts_for_existence_with_its_forces_alone() {
+        // The first contact slides along the row in which the second one sticks; all rows are orthonormal. The form is n² + t² - μ n t, positive up to μ = 2.
+        let contacts = |mu: f64, rough: f64| {
+            let first = (&[1.0, 0.0, 0.0][..], &[0.0, 0.0, 1.0][..], mu, Some([1.0, 0.0]));
+            unit_masses(3, &[first, (&[0.0, 1.0, 0.0], &[0.0, 0.0, 1.0], rough, None)]).existence().unwrap()
+        };
+        let said = contacts(1.9, 50.0);
+        assert!((said.existence_bound.unwrap() - 2.0).abs() < 1e-9, "{said:?}");
+        // However rough the second one is, there is a motion; whether it is the only one is another question.
+        assert!(said.is_proved && !said.is_proved_unique && said.rest == RestCondition::Slides);
+        assert!(!contacts(2.1, 0.1).is_proved);
+    }
+
+    #[test]
+    fn nothing_is_not_more_than_nothing() {
+        assert!(!is_strictly_copositive(&Mat::zeros(1, 1)));
+        assert!(!is_strictly_copositive(&Mat::from_fn(2, 2, |i, j| if i == j { 1.0 } else { -1.0 })));
     }
 }

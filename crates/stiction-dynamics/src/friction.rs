@@ -174,4 +174,27 @@ mod tests {
         assert!(units.iter().zip(semi_axes).all(|(a, b)| (a - b).abs() < 1e-14), "{units:?}");
         assert!((polytope.support(&[3.0, -4.0, -2.0]) - 9.0).abs() < 1e-14);
     }
+
+    #[test]
+    fn torsion_has_a_bound_of_its_own_or_shares_it() {
+        let split = FrictionShape::DiscAndInterval;
+        // Too much about the normal, and too much along the tangents, for a bound of 2.
+        assert_eq!(split.excess(&[0.0, 0.0, -3.0], 2.0), 1.0);
+        assert_eq!(split.excess(&[3.0, 4.0, 1.0], 2.0), 3.0);
+        assert_eq!(split.excess(&[0.6, 0.8, 1.5], 2.0), -0.5);
+        assert_eq!(FrictionShape::Ball.support(&[2.0, 3.0, -6.0]), 7.0);
+        assert_eq!(FrictionShape::Ball.excess(&[2.0, 3.0, -6.0], 5.0), 2.0);
+    }
+
+    #[test]
+    fn half_spaces_are_those_of_the_tangents() {
+        // In the plane of two tangents a diamond |c_t| + 2 |c_o| ≤ μ c_n, whatever is said of torsion.
+        let faces = [[1.0, 2.0, 0.0], [1.0, -2.0, 9.0], [-1.0, 2.0, 0.0], [-1.0, -2.0, 0.0]];
+        let law = FrictionLaw::half_spaces(0.3, &faces, 2).unwrap();
+        let shape = law.shape();
+        let power = |s: [f64; 3]| shape.support(&std::array::from_fn(|k| law.axes()[k] * s[k]));
+        assert_eq!(law.mu(), 0.3);
+        assert!((power([1.0, 0.0, 0.0]) - 1.0).abs() < 1e-14 && (power([0.0, 1.0, 0.0]) - 0.5).abs() < 1e-14);
+        assert!((power([3.0, 4.0, 0.0]) - 3.0).abs() < 1e-14 && power([0.0, 0.0, 5.0]) == 0.0);
+    }
 }

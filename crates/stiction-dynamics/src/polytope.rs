@@ -488,4 +488,60 @@ mod tests {
         assert_eq!(torsion.project(&[1.0, 0.0, -3.0], 2.0).point, [0.0, 0.0, -0.8]);
         assert_eq!(torsion.project(&[1.0, 0.0, 3.0], 2.0).point, [0.0; 3]);
     }
+
+    #[test]
+    fn facets_are_unit_vectors_and_each_is_there_once() {
+        // A box of half edges 2, 3 and 4 by its corners, with corners that are none on a face and on an edge: six facets, at these distances.
+        let signs = [1.0, -1.0];
+        let mut corners: Vec<[f64; 3]> = signs
+            .iter()
+            .flat_map(|a| signs.iter().flat_map(move |b| signs.map(|c| [2.0 * a, 3.0 * b, 4.0 * c])))
+            .collect();
+        corners.extend([[2.0, 0.5, 1.0], [2.0, 3.0, 1.0], [1.0, 1.0, 1.0]]);
+        let solid = Polytope::from_corners(corners).unwrap();
+        assert_eq!(solid.facets().len(), 6, "{:?}", solid.facets());
+        for facet in solid.facets() {
+            let axis = (0..3).find(|&k| facet.normal[k].abs() > 0.5).unwrap();
+            assert!((dot(&facet.normal, &facet.normal) - 1.0).abs() < 1e-14);
+            assert!((facet.offset - [2.0, 3.0, 4.0][axis]).abs() < 1e-14, "{facet:?}");
+        }
+        // Distances from a facet are true ones: 1 above the face at 4 b, with b = 1.5.
+        assert!((solid.excess(&[0.3, 0.2, 7.0], 1.5) - 1.0).abs() < 1e-14);
+        assert!(solid.excess(&[0.3, 0.2, 5.0], 1.5) < 1e-14);
+        // A flat set has facets within its plane; what leaves the plane is outside by as much, whatever the bound.
+        let flat = Polytope::from_corners(vec![[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, -1.0, 0.0]]).unwrap();
+        assert_eq!(flat.facets().len(), 3);
+        assert!((flat.excess(&[0.1, 0.1, -0.25], 10.0) - 0.25).abs() < 1e-14);
+        let segment = Polytope::from_corners(vec![[0.0, 0.0, 2.0]]).unwrap();
+        assert!((segment.excess(&[0.3, 0.4, 1.0], 1.0) - 0.5).abs() < 1e-14);
+    }
+
+    #[test]
+    fn without_a_bound_there_is_no_friction() {
+        let octahedron = octahedron([1.0, 2.0, 0.5]);
+        for b in [0.0, -1e-9] {
+            let found = octahedron.project(&[0.0; 3], b);
+            assert_eq!(found, Projection { point: [0.0; 3], by_point: [[0.0; 3]; 3], by_bound: [0.0; 3] });
+            assert_eq!(octahedron.project(&[0.3, -2.0, 1.0], b).point, [0.0; 3]);
+        }
+    }
+
+    #[test]
+    fn half_spaces_beyond_the_tangents_do_not_count_and_bad_ones_are_named() {
+        // In one coordinate only the first number of each counts: -1 ≤ x ≤ 1/2.
+        let planes = [[2.0, 5.0, 7.0], [-1.0, 3.0, 0.0]];
+        let interval = Polytope::from_half_spaces(&planes, 1).unwrap();
+        assert!((interval.support(&[-1.0, 0.0, 0.0]) - 0.5).abs() < 1e-15);
+        assert!((interval.support(&[1.0, 0.0, 0.0]) - 1.0).abs() < 1e-15);
+        assert!(interval.corners().iter().all(|corner| corner[1] == 0.0 && corner[2] == 0.0), "{interval:?}");
+        // A slab, of which no two planes meet.
+        for dimension in [2, 3] {
+            let slab = Polytope::from_half_spaces(&[[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]], dimension).unwrap_err();
+            assert!(slab.to_string().contains("do not bound"), "{slab}");
+        }
+        let broken = Polytope::from_half_spaces(&[[1.0, 0.0, 0.0], [f64::NAN, 0.0, 0.0]], 1).unwrap_err();
+        assert!(broken.to_string().contains("half-space 1 is [NaN, 0.0, 0.0]"), "{broken}");
+        let many = Polytope::from_half_spaces(&vec![[1.0, 0.0, 0.0]; MOST_HALF_SPACES + 1], 1).unwrap_err();
+        assert!(many.to_string().contains("129 half-spaces are more than 128"), "{many}");
+    }
 }

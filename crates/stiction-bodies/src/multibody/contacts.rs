@@ -207,3 +207,21 @@ pub(super) fn tangent_rates(dimension: Dimension, normal: DVec3, rate: DVec3) ->
         }
     }
 }
+
+/// The same for tangents along a grain and across it, where the grain turns at a rate of its own; none where it has no direction in the plane of contact.
+pub(super) fn grain_rates(
+    (normal, normal_rate): (DVec3, DVec3),
+    (grain, grain_rate): (DVec3, DVec3),
+) -> Option<[(DVec3, DVec3); 2]> {
+    let height = normal.dot(grain);
+    let along = grain - height * normal;
+    let length = along.length();
+    if length <= END_GRAIN * grain.length() {
+        return None;
+    }
+    let height_rate = normal_rate.dot(grain) + normal.dot(grain_rate);
+    let along_rate = grain_rate - height_rate * normal - height * normal_rate;
+    let first = along / length;
+    let first_rate = (along_rate - first * first.dot(along_rate)) / length;
+    Some([(first, first_rate), (first.cross(normal), first_rate.cross(normal) + first.cross(normal_rate))])
+}

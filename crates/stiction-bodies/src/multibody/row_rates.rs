@@ -10,8 +10,8 @@ use glamx::DVec3;
 use stiction_dynamics::{Contact, ContactId, FrictionElement, Joint, RowRates};
 
 use super::Multibody;
-use super::contacts::tangent_rates;
-use crate::body::BodyKind;
+use super::contacts::{grain_rates, tangent_rates};
+use crate::body::{BodyKind, BodyShape};
 use crate::collide;
 use crate::joint::{BodyJoint, JointKind, JointRow};
 use crate::pose::Pose;
@@ -92,10 +92,10 @@ impl Multibody {
         let (first, second) = (first as usize, second as usize);
         let numbers = [(feature >> 20) as usize, (feature >> 8 & 0xfff) as usize];
         let shapes = [(first, numbers[0]), (second, numbers[1])].map(|(body, number)| {
-            let placed = &self.model.bodies[body].shapes[number].placed;
-            (&placed.shape, placed.world_pose(&self.pose(body, t, q)))
+            let BodyShape { placed, material } = &self.model.bodies[body].shapes[number];
+            (&placed.shape, placed.world_pose(&self.pose(body, t, q)), *material)
         });
-        let [(shape_first, pose_first), (shape_second, pose_second)] = &shapes;
+        let [(shape_first, pose_first, material_first), (shape_second, pose_second, material_second)] = &shapes;
         let dimension = self.model.dimension;
         let mut touches = Vec::new();
         collide::collide(dimension, shape_first, pose_first, shape_second, pose_second, f64::INFINITY, &mut touches);
@@ -113,7 +113,13 @@ impl Multibody {
         let slip_rate = a.rate(first_rate) - b.rate(second_rate);
         let along = |(direction, rate): (DVec3, DVec3)| rate.dot(slip) + direction.dot(slip_rate);
         let mut tangents = [0.0; 3];
-        let directions = tangent_rates(dimension, touch.normal, n_rate);
+        let surface = self.model.materials.surface(*material_first, *material_second);
+        let along_grain = surface.and_then(|surface| surface.grain).and_then(|grain| {
+            let (body, spin) = if grain.material == *material_first { (first, a.spin) } else { (second, b.spin) };
+            let direction = self.pose(body, t, q).transform_vector(grain.direction);
+            grain_rates((touch.normal, n_rate), (direction, spin.cross(direction)))
+        });
+        let directions = along_grain.unwrap_or_else(|| tangent_rates(dimension, touch.normal, n_rate));
         for (a, rate) in tangents.iter_mut().enumerate().take(contact.tangents.len().min(2)) {
             *rate = along(directions[a]);
         }

@@ -122,4 +122,25 @@ mod tests {
             assert!(contact.slip(&motion).iter().all(|slip| slip.abs() < 1e-14), "{contact:?}");
         }
     }
+
+    #[test]
+    fn voussoirs_have_the_inertia_of_boxes_along_the_arc() {
+        let arch = Arch { voussoirs: 4, mu: 0.45, ..Default::default() };
+        let problem = arch.problem(5);
+        assert!(problem.contacts.iter().all(|contact| contact.mu == 0.45));
+        for voussoir in 0..4 {
+            let (sine, cosine) = (PI / 4.0 * (voussoir as f64 + 0.5)).sin_cos();
+            let (radial, arc) = ([cosine, 0.0, sine], [-sine, 0.0, cosine]);
+            let entry = |i: usize, j: usize| problem.inertia.entry(6 * voussoir + 3 + i, 6 * voussoir + 3 + j);
+            let product = |a: [f64; 3], b: [f64; 3]| -> f64 {
+                (0..3).flat_map(|i| (0..3).map(move |j| (i, j))).map(|(i, j)| a[i] * entry(i, j) * b[j]).sum()
+            };
+            // 1 m along the radius, 1 m across, and the length of the arc, which is also the mass.
+            let length = 4.5 * PI / 4.0;
+            assert!((product(radial, radial) - length * (1.0 + length * length) / 12.0).abs() < 1e-12);
+            assert!((product(arc, arc) - length * (1.0 + 1.0) / 12.0).abs() < 1e-12);
+            assert!(product(radial, arc).abs() < 1e-12);
+            assert!((entry(1, 1) - length * (1.0 + length * length) / 12.0).abs() < 1e-12);
+        }
+    }
 }

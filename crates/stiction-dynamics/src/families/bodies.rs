@@ -142,3 +142,62 @@ pub(super) fn unit(a: [f64; 3]) -> [f64; 3] {
 pub(super) fn along(a: [f64; 3], factor: f64, b: [f64; 3]) -> [f64; 3] {
     [a[0] + factor * b[0], a[1] + factor * b[1], a[2] + factor * b[2]]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+        a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    }
+
+    #[test]
+    fn a_frame_is_orthonormal_and_right_handed() {
+        let mut random = Generator::new(1);
+        for trial in 0..50 {
+            let normal = if trial == 0 { [0.0, 1.0, 0.0] } else { unit([0; 3].map(|_| random.uniform(-1.0, 1.0))) };
+            let axes = frame(normal);
+            assert_eq!(axes[0], normal);
+            for (i, a) in axes.iter().enumerate() {
+                for (j, b) in axes.iter().enumerate() {
+                    assert!((dot(*a, *b) - f64::from(u8::from(i == j))).abs() < 1e-14, "{axes:?}");
+                }
+            }
+            assert!((dot(cross(axes[0], axes[1]), axes[2]) - 1.0).abs() < 1e-14);
+        }
+        // In the plane of x and z the first tangent is the only one, and has to lie there.
+        assert!(frame([0.6, 0.0, 0.8])[1][1].abs() < 1e-15);
+    }
+
+    #[test]
+    fn bodies_fall_and_contacts_have_their_friction() {
+        // A box of 3 kg with the edges 2, 4 and 6 m: m (b² + c²)/12 about each axis.
+        assert_eq!(box_inertia(3.0, [1.0, 2.0, 3.0]), [[13.0, 0.0, 0.0], [0.0, 10.0, 0.0], [0.0, 0.0, 5.0]]);
+        for is_planar in [false, true] {
+            let mut assembly = Assembly::new(is_planar);
+            assembly.push_body(3.0, box_inertia(3.0, [1.0, 2.0, 3.0]), 0.0, &mut Generator::new(1));
+            let touch = Touch {
+                first: (0, [1.0, 0.0, -3.0]),
+                second: None,
+                frame: frame([0.0, 0.0, 1.0]),
+                normal_bias: 0.25,
+                mu: 0.7,
+            };
+            assembly.push_contact(&touch);
+            let problem = assembly.finish();
+            let turn = if is_planar { 2 } else { 4 };
+            assert_eq!(problem.inertia.entry(turn, turn), 10.0);
+            let mut falls = vec![0.0; if is_planar { 3 } else { 6 }];
+            falls[if is_planar { 1 } else { 2 }] = -GRAVITY * STEP;
+            assert_eq!(problem.free_motion, falls);
+            let contact = &problem.contacts[0];
+            assert_eq!((contact.mu, contact.normal_bias, contact.extra_bound), (0.7, 0.25, 0.0));
+            assert_eq!(contact.friction_axes, [1.0; 3]);
+            // It turns about y with 1 rad/s: the point at (1, 0, -3) moves with (-3, 0, -1).
+            let mut motion = vec![0.0; falls.len()];
+            motion[turn] = 1.0;
+            assert_eq!(contact.normal.dot(&motion), -1.0);
+            assert_eq!(contact.slip(&motion)[0], -3.0 * touch.frame[1][0]);
+        }
+    }
+}

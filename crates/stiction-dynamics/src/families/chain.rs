@@ -105,4 +105,15 @@ mod tests {
         let vertical = motion.joint_impulses()[1];
         assert!(vertical > 0.0 && vertical < weight, "{vertical} of {weight}");
     }
+
+    #[test]
+    fn links_are_thin_bars_of_one_metre() {
+        let problem = Chain { links: 3, other_mass: 5.0, is_lying: true, mu: 0.45, ..Default::default() }.problem(2);
+        assert_eq!(problem.contacts.len(), 3);
+        assert!(problem.contacts.iter().all(|contact| contact.mu == 0.45));
+        for (link, mass) in [1.0, 5.0, 1.0].into_iter().enumerate() {
+            let moment = problem.inertia.entry(3 * link + 2, 3 * link + 2);
+            assert!((moment - mass * (1.0 + THICKNESS * THICKNESS) / 12.0).abs() < 1e-14, "{moment}");
+        }
+    }
 }

@@ -251,4 +251,32 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn spheres_are_solid_and_gravity_is_tilted() {
+        let fall = GRAVITY * STEP;
+        for is_tight in [false, true] {
+            let pile = Pile { spheres: 30, tilt: 0.3, is_tight };
+            let problem = pile.problem(3);
+            assert!(problem.contacts.iter().all(|contact| contact.mu == 0.4));
+            let mut spins = 0;
+            for sphere in 0..30 {
+                // m = 8 r³, and 2/5 m r².
+                let mass = problem.inertia.entry(6 * sphere, 6 * sphere);
+                let radius = 0.5 * mass.cbrt();
+                assert!((0.42..0.55).contains(&radius));
+                for k in 3..6 {
+                    let moment = problem.inertia.entry(6 * sphere + k, 6 * sphere + k);
+                    assert!((moment - 0.4 * mass * radius * radius).abs() < 1e-14);
+                }
+                let motion = &problem.free_motion[6 * sphere..6 * sphere + 6];
+                spins += usize::from(motion[3..].iter().any(|spin| *spin != 0.0));
+                if is_tight {
+                    assert_eq!(motion[..3], [fall * 0.3f64.sin(), 0.0, -fall * 0.3f64.cos()]);
+                }
+            }
+            // A tight pile is at rest, the other one still turns here and there.
+            assert!(if is_tight { spins == 0 } else { spins > 10 }, "{spins}");
+        }
+    }
 }

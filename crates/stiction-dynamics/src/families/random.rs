@@ -314,4 +314,52 @@ mod tests {
             assert!(2 * paradox_count > count, "planar {is_planar}: {paradox_count} of {count}");
         }
     }
+
+    #[test]
+    fn rods_are_hard_to_turn_across_and_easy_about_their_axis() {
+        for seed in 0..20 {
+            let family =
+                RandomContacts { contact_count: 1, bodies: BodyKind::Rods, mu: [0.7, 0.7], ..Default::default() };
+            let problem = family.problem(seed);
+            assert_eq!(problem.contacts[0].mu, 0.7);
+            let mass = problem.inertia.entry(0, 0);
+            let entry = |i: usize, j: usize| problem.inertia.entry(3 + i, 3 + j);
+            // The moments are (across, across, along): trace and sum of squares tell them apart.
+            let trace = (0..3).map(|i| entry(i, i)).sum::<f64>();
+            let squares = (0..9).map(|k| entry(k / 3, k % 3).powi(2)).sum::<f64>();
+            // 2 c + a = trace, 2 c² + a² = squares, and c > a.
+            let across = (2.0 * trace + (6.0 * squares - 2.0 * trace * trace).max(0.0).sqrt()) / 6.0;
+            let along = trace - 2.0 * across;
+            // m r²/2 with 1 to 5 cm, and m (l²/12 + r²/4) with a length of 0.6 to 1.4 m.
+            assert!((0.00005..0.00125).contains(&(along / mass)), "seed {seed}: {along} {mass}");
+            assert!((0.03..0.165).contains(&(across / mass)), "seed {seed}: {across} {mass}");
+        }
+    }
+
+    #[test]
+    fn contacts_in_a_row_are_shifted_on_both_bodies() {
+        // The second of two contacts between bodies: its points on both are moved along one tangent by the same multiple of 0.25 m.
+        let family = RandomContacts { contact_count: 12, redundant_share: 0.9, ..Default::default() };
+        let mut shifted = 0;
+        for seed in 0..20 {
+            let problem = family.problem(seed);
+            for (i, contact) in problem.contacts.iter().enumerate() {
+                let entries = contact.normal.entries();
+                let same = |other: &&crate::ContactCondition| {
+                    other.normal.entries().len() == 12
+                        && [0, 6].iter().all(|&k| other.normal.entries()[k] == entries[k])
+                        && other.normal.entries()[1..3] == entries[1..3]
+                };
+                let earlier = problem.contacts[..i].iter().find(|other| entries.len() == 12 && same(other));
+                let Some(earlier) = earlier else { continue };
+                // The moments of the normal rows change by the same shift, with opposite signs.
+                for k in 3..6 {
+                    let change = |from: usize| entries[from + k].1 - earlier.normal.entries()[from + k].1;
+                    assert!((change(0) + change(6)).abs() < 1e-14, "seed {seed}");
+                    shifted += usize::from(change(0).abs() > 0.01);
+                }
+            }
+        }
+        assert!(shifted > 20, "{shifted}");
+    }
 }

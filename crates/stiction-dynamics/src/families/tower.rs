@@ -61,4 +61,21 @@ mod tests {
             assert_eq!(contact.slip(&rise), [0.0; 3]);
         }
     }
+
+    #[test]
+    fn the_whole_tower_may_turn_as_one_body() {
+        // About the centre of the lowest cube: only its contacts with the ground notice.
+        let problem = Tower { levels: 3, mu: 0.35, ..Default::default() }.problem(1);
+        assert!(problem.contacts.iter().all(|contact| contact.mu == 0.35));
+        let spin = [0.2, -0.3, 0.5];
+        let mut motion = Vec::new();
+        for level in 0..3 {
+            motion.extend(crate::families::bodies::cross(spin, [0.0, 0.0, f64::from(level)]).into_iter().chain(spin));
+        }
+        for contact in &problem.contacts[4..] {
+            assert!(contact.normal_rate(&motion).abs() < 1e-14, "{contact:?}");
+            assert!(contact.slip(&motion).iter().all(|slip| slip.abs() < 1e-14), "{contact:?}");
+        }
+        assert!(problem.contacts[0].normal_rate(&motion).abs() > 0.1);
+    }
 }

@@ -102,4 +102,27 @@ mod tests {
         }
         assert!(total.iter().all(|force| force.abs() < 1e-12), "{total:?}");
     }
+
+    #[test]
+    fn the_contacts_of_a_wall_lie_on_it() {
+        // Two corners of the same wall are 1 / cos(lean) apart along it: so much more does the lower one feel of a turn about y. And the blocks between may turn as one body.
+        let wedge = Wedge { blocks: 3, lean: 0.2, mu: 0.25, ..Default::default() };
+        let problem = wedge.problem(1);
+        assert!(problem.contacts.iter().all(|contact| contact.mu == 0.25));
+        let turn: Vec<f64> = (0..18).map(|i| if i % 6 == 4 { 1.0 } else { 0.0 }).collect();
+        for wall in [0, 12] {
+            // Corners at y, z = (½, ½), (½, -½).
+            let [upper, lower] = [wall, wall + 1].map(|number| problem.contacts[number].normal_rate(&turn));
+            assert!(((upper - lower).abs() - 1.0 / 0.2f64.cos()).abs() < 1e-14, "{upper} {lower}");
+        }
+        let spin = [0.2, -0.3, 0.5];
+        let mut motion = Vec::new();
+        for block in 0..3 {
+            motion.extend(crate::families::bodies::cross(spin, [f64::from(block), 0.0, 0.0]).into_iter().chain(spin));
+        }
+        for contact in &problem.contacts[4..12] {
+            assert!(contact.normal_rate(&motion).abs() < 1e-14, "{contact:?}");
+            assert!(contact.slip(&motion).iter().all(|slip| slip.abs() < 1e-14), "{contact:?}");
+        }
+    }
 }
