@@ -290,7 +290,8 @@ mod tests {
         sound().check().unwrap();
         let polytope = |corner: [f64; 3]| FrictionLaw::directions(0.5, &[[1.0, 0.0, 0.0], corner]).unwrap().shape();
         let far = || row(&[0.0, 0.0, 0.0, 1.0]);
-        let cases: [(&str, &dyn Fn(&mut ContactProblem)); 11] = [
+        type Spoil<'a> = &'a dyn Fn(&mut ContactProblem);
+        let cases: [(&str, Spoil); 11] = [
             ("the mass matrix", &|problem| problem.free_motion.push(0.0)),
             ("joint row 0", &|problem| problem.joints[0].row = far()),
             ("contact", &|problem| problem.contacts[0].normal = far()),

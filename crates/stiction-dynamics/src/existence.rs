@@ -610,8 +610,11 @@ mod tests {
         }
     }
 
+    /// Normal, first tangent, friction and sliding of a contact.
+    type OnUnitMasses<'a> = (&'a [f64], &'a [f64], f64, Option<[f64; 2]>);
+
     /// Contacts with these normals and first tangents on unit masses.
-    fn unit_masses(size: usize, contacts: &[(&[f64], &[f64], f64, Option<[f64; 2]>)]) -> Instant {
+    fn unit_masses(size: usize, contacts: &[OnUnitMasses]) -> Instant {
         let mut instant = Instant { force: vec![0.0; size], ..Default::default() };
         (0..size).for_each(|_| instant.inertia.push_scalar(1.0));
         instant.inertia.factor().unwrap();

@@ -310,7 +310,6 @@ fn figure(run: &BallRun) -> NamedFigure {
         // The elevation is as high as all the rest.
         row_weights: vec![1.0, 1.9, 1.0],
         size: (900, 1350),
-        ..Default::default()
     };
     NamedFigure { name: "four-balls", figure }
 }

@@ -147,7 +147,6 @@ fn map() -> Result<NamedFigure, ReproduceError> {
             colour: Some(*colour),
             width: 1.6,
             kind: SeriesKind::Points,
-            ..Default::default()
         });
         let curve = Series {
             label: "μ = (1 + 3 cos²θ)/(3 sin θ cos θ)".to_owned(),
