@@ -205,6 +205,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_row_is_met_within_its_tolerance_on_both_sides_and_never_without_a_number() {
+        let mut rows = Rows::new("rod", "ST96");
+        for computed in [1.9, 2.1, 1.7, 2.3, f64::NAN, f64::INFINITY] {
+            rows.add("near the reference, far from print", Some(5.0), Some(2.0), computed, 0.2);
+        }
+        rows.add("print alone", Some(5.0), None, 5.1, 0.2);
+        rows.add("neither", None, None, 5.1, 0.2);
+        let met: Vec<bool> = rows.into_rows().iter().map(|row| row.ok).collect();
+        assert_eq!(met, [true, true, false, false, false, false, true, false]);
+    }
+
+    #[test]
     fn the_order_of_an_exact_power_is_its_exponent() {
         let errors: Vec<(f64, f64)> = [0.1, 0.05, 0.02].map(|h: f64| (h, 3.0 * h.powf(1.7))).to_vec();
         assert!((fitted_order(&errors) - 1.7).abs() < 1e-12);
