@@ -97,6 +97,11 @@ fn a_motion_with_too_many_events_or_too_much_work_is_compared_with_a_fine_run() 
         assert_eq!(result.reference.kind, ReferenceKind::Fine);
         let [passed_over] = result.reference.passed_over.as_slice() else { panic!("{:?}", result.reference) };
         assert!(passed_over.scheme == "event-driven" && passed_over.reason.starts_with(said), "{passed_over:?}");
+        // As many stops as it may make are none too many.
+        let exactly = EventDrivenLimits { stops: 6, ..generous };
+        assert_eq!(compare(&Plan { limits: exactly, ..limited.clone() }).reference.kind, ReferenceKind::EventDriven);
+        let fewer = EventDrivenLimits { stops: 5, ..generous };
+        assert_eq!(compare(&Plan { limits: fewer, ..limited.clone() }).reference.kind, ReferenceKind::Fine);
         // Asked for by name it goes on.
         let named = ReferenceChoice::Scheme(SchemeChoice::named("event-driven"));
         let result = compare(&Plan { reference: named, ..limited });

@@ -280,6 +280,8 @@ mod tests {
                 && page.contains("mind the &lt;gap&gt;, set <code>a &lt; b</code> here")
         );
         assert!(page.contains("D. E. Stewart") && page.contains("id=\"rod\"") && page.contains("href=\"#rod\""));
+        // The overview names the worst row: 0.5 is 500 times its tolerance.
+        assert!(page.contains("<td>2</td><td class=\"missed\">1</td>") && page.contains(" 500.00</td>"), "{page}");
         // The figure is whole and closes none of the tags around it.
         let image = page.split("src=\"data:image/svg+xml,").nth(1).unwrap().split('"').next().unwrap();
         assert!(
