@@ -120,15 +120,16 @@ fn reproduce_speaks_json() {
 fn reproduce_writes_a_report_with_its_figures() {
     let dir = folder();
     let output = stiction(dir.path(), &["reproduce", "free-top", "phantom-inertia", "--quick", "--out", "papers"]);
-    expect(&output, 0, &["112 of 112 numbers met", "report.html"]);
+    expect(&output, 0, &["126 of 126 numbers met", "report.html"]);
     let page = std::fs::read_to_string(dir.path().join("papers/report.html")).unwrap();
     assert_eq!(page.matches("<h2 ").count(), 2);
-    assert_eq!(page.matches("<img ").count(), 1);
-    assert!(page.contains("112 of 112 numbers are met"));
+    assert_eq!(page.matches("<img ").count(), 2);
+    assert!(page.contains("126 of 126 numbers are met"));
     let mut files: Vec<_> =
         std::fs::read_dir(dir.path().join("papers")).unwrap().map(|f| f.unwrap().file_name()).collect();
     files.sort();
-    assert_eq!(files, ["free-top.png", "free-top.svg", "report.html"]);
+    let figures = ["free-top.png", "free-top.svg", "phantom-inertia.png", "phantom-inertia.svg", "report.html"];
+    assert_eq!(files, figures);
 }
 
 #[test]
