@@ -22,7 +22,7 @@ pub struct ReproduceArguments {
     #[arg(long)]
     quick: bool,
     /// Print the numbers as one JSON document, and write no report
-    #[arg(long)]
+    #[arg(long, conflicts_with = "out")]
     json: bool,
 }
 

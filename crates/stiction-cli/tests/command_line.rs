@@ -114,6 +114,8 @@ fn reproduce_speaks_json() {
         assert!(rows[0].get(key).is_some(), "{key}");
     }
     expect(&stiction(dir.path(), &["reproduce", "rods"]), 2, &["rods", "rod"]);
+    // The numbers alone have no folder.
+    expect(&stiction(dir.path(), &["reproduce", "rod", "--json", "--out", "papers"]), 2, &["--json", "--out"]);
 }
 
 #[test]
