@@ -299,6 +299,51 @@ fn a_hinged_bar_keeps_the_period_of_a_pendulum() {
     }
 }
 
+/// What a recording shows of a step are its impulses: the integrals of forces that are known.
+#[test]
+fn impulses_of_a_step_are_the_integrals_of_its_forces() {
+    let (mass, mu, g) = (1.0, 0.5, 9.81);
+    let overrides = ["scheme={event-driven={}}", "method={cone={}}", "run.step=0.05", "run.end=1.0"];
+    let mut block = load("sliding-block", &overrides.map(str::to_owned)).unwrap().build().unwrap();
+    block
+        .run_with(|s| {
+            let step = s.last_step();
+            let mut momentum = vec![0.0; step.state.v.len()];
+            for (contact, impulse) in step.contacts.iter().zip(&step.solution.contacts) {
+                contact.normal.add_to(impulse.normal, &mut momentum);
+                contact.tangents.iter().zip(impulse.tangent).for_each(|(row, c)| row.add_to(c, &mut momentum));
+            }
+            assert_close(momentum[2], mass * g * step.h, 1e-13, "weight");
+            let friction = momentum[0].hypot(momentum[1]);
+            assert_close(friction, mu * mass * g * step.h, 1e-13, "friction");
+            assert!(momentum[0] < 0.0, "against the sliding");
+            assert_close(step.force[2], -mass * g, 1e-12, "mean force");
+        })
+        .unwrap();
+
+    // Over a period a bar takes no momentum, so that its hinge gives back what gravity does.
+    let (mass, length) = (2.0, 0.5f64 + 0.3 / (2.0 * 0.5));
+    let period = 4.0 * elliptic(0.5f64.sqrt()) * (length / g).sqrt();
+    let bar = PENDULUM
+        .replace("DIMENSION", "plane")
+        .replace("GRAVITY", "[0.0, -9.81]")
+        .replace("POSITION", "[0.5, 0.0]")
+        .replace("INERTIA", "0.3")
+        .replace("HINGE", "revolute = { anchor = [0.0, 0.0] }")
+        .replace("end = 3.0", &format!("end = {period:?}"))
+        .replace("step = 0.1", "step = 0.05");
+    let mut bar = parse(&bar, "hinged-bar.toml").unwrap().build().unwrap();
+    let mut momentum = vec![0.0; 3];
+    bar.run_with(|s| {
+        let step = s.last_step();
+        let rows = step.joints.iter().zip(&step.solution.joints);
+        rows.for_each(|(joint, impulse)| joint.row.add_to(*impulse, &mut momentum));
+    })
+    .unwrap();
+    assert_close(momentum[0], 0.0, 1e-9, "momentum across");
+    assert_close(momentum[1], mass * g * period, 1e-9, "momentum against gravity");
+}
+
 /// Rates of rows in closed form against extrapolated differences, on every scene: joints, contacts of all shapes, friction, stops.
 #[test]
 fn rates_of_rows_agree_with_differences() {
