@@ -1,42 +1,26 @@
 //! Rates of rows in closed form against differences: every pair of shapes, every joint, in both dimensions, between bodies that move freely and bodies that are driven.
 
+#[path = "common/model.rs"]
+mod common;
+
+use common::flat;
 use stiction_bodies::collide::is_supported;
 use stiction_bodies::glamx::{DMat3, DQuat, DVec3};
 use stiction_bodies::{
     Body, BodyJoint, BodyKind, BodyShape, Dimension, DryFriction, Grain, JointDrive, JointFrame, JointKind,
-    JointLimits, Material, MaterialTable, Motion, Multibody, MultibodyModel, Oscillation, PlacedShape, Pose, Shape,
-    Surface,
+    JointLimits, Motion, Multibody, MultibodyModel, Oscillation, PlacedShape, Pose, Shape,
 };
 use stiction_dynamics::families::Generator;
 use stiction_dynamics::{MechanicalSystem, RowRates, State};
 
 const DIMENSIONS: [Dimension; 2] = [Dimension::Plane, Dimension::Space];
 
-/// The vector without what leaves the plane.
-fn flat(dimension: Dimension, vector: DVec3) -> DVec3 {
-    match dimension {
-        Dimension::Plane => DVec3::new(vector.x, vector.y, 0.0),
-        Dimension::Space => vector,
-    }
-}
-
+/// Without gravity, and with friction about the normal.
 fn model(dimension: Dimension, bodies: Vec<Body>) -> MultibodyModel {
-    let surface = Surface { friction: 0.3, torsion_radius: 0.1, ..Default::default() };
-    let steel = Material { name: "steel".into(), surface };
-    MultibodyModel {
-        dimension,
-        gravity: DVec3::ZERO,
-        bodies,
-        materials: MaterialTable { materials: vec![steel], ..Default::default() },
-        forces: Vec::new(),
-        dry_friction: Vec::new(),
-        joints: Vec::new(),
-        springs: Vec::new(),
-        torsion_springs: Vec::new(),
-        ignored_pairs: Vec::new(),
-        ignored_groups: Vec::new(),
-        group_names: vec!["default".into()],
-    }
+    let mut model = common::model(dimension, bodies);
+    model.gravity = DVec3::ZERO;
+    model.materials.materials[0].surface.torsion_radius = 0.1;
+    model
 }
 
 fn shapes(dimension: Dimension) -> Vec<Shape> {
@@ -134,6 +118,11 @@ fn compare(model: MultibodyModel, what: &str) -> [usize; 4] {
     system.row_rates(t, q, v, (&contacts, &friction, &joints), &mut exact);
     let [tangents, of_friction] = [&exact.tangents, &exact.friction].map(|rows| rows.as_flattened().to_vec());
     let exact: Rows = [exact.normals, tangents, of_friction, exact.joints];
+    // What systems without closed forms have.
+    let mut plain = RowRates::default();
+    plain.by_differences(&system, (t, q, v), (&contacts, &friction, &joints));
+    let [tangents, of_friction] = [&plain.tangents, &plain.friction].map(|rows| rows.as_flattened().to_vec());
+    let plain: Rows = [plain.normals, tangents, of_friction, plain.joints];
 
     let steps = [4e-4, 2e-4, 1e-4];
     let differences = steps.map(|tau| {
@@ -154,6 +143,8 @@ fn compare(model: MultibodyModel, what: &str) -> [usize; 4] {
             let b = narrow + (narrow - wide) / 15.0;
             // Rounding of the differences; a wrong term would be off by its own size.
             assert!((a - b).abs() <= 1e-8 * (1.0 + a.abs()), "{what}, {name} {row}: {a} and {b}");
+            let c = plain[kind][row];
+            assert!((a - c).abs() <= 1e-8 * (1.0 + a.abs()), "{what}, {name} {row} by differences: {a} and {c}");
             counts[kind] += usize::from(a.abs() > 1e-3);
         }
     }

@@ -29,13 +29,12 @@ pub(crate) fn advance_derivative_by_differences<S: MechanicalSystem + ?Sized>(
         out.copy_from_slice(w);
         return;
     }
-    let mut rate = q.to_vec();
     let mut changed = v.to_vec();
-    let evaluate = |epsilon: f64, out: &mut [f64]| {
+    let rate = rate_by_differences(FIRST_MOVE / (h * largest), q.len(), |epsilon, out| {
         changed.iter_mut().zip(v.iter().zip(w)).for_each(|(changed, (v, w))| *changed = v + epsilon * w);
+        out.resize(q.len(), 0.0);
         system.advance(q, &changed, h, out);
-    };
-    rate_by_differences(FIRST_MOVE / (h * largest), evaluate, &mut rate);
+    });
     let (mut unit, mut column) = (vec![0.0; n], q.to_vec());
     let mut rates = Mat::<f64>::zeros(q.len(), n);
     for k in 0..n {

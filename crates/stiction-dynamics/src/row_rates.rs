@@ -36,6 +36,9 @@ const ROUNDING_UNITS: f64 = 4.0;
 /// An estimate whose error is this many times that of the best one so far ends the extrapolation of its row.
 const SPOILED: f64 = 8.0;
 
+/// Up to this error, relative to itself, an estimate may be one that is still falling.
+const SETTLED: f64 = 1e-10;
+
 impl RowRates {
     /// Starts anew with zeros for so many contacts, friction elements and joint rows.
     pub fn reset(&mut self, contact_count: usize, friction_count: usize, joint_count: usize) {
@@ -62,28 +65,14 @@ impl RowRates {
             return;
         }
         let mut there = q.to_vec();
-        let mut rates_at = |tau: f64, out: &mut Vec<f64>| {
+        let largest = v.iter().fold(0.0f64, |largest, v| largest.max(v.abs()));
+        let first = if largest > FIRST_MOVE { FIRST_MOVE / largest } else { 1.0 };
+        let rates = rate_by_differences(first, count, |tau, out| {
             system.advance(q, v, tau, &mut there);
             rates_at(system, (t + tau, &there, v), (contacts, friction, joints), out);
-        };
-        let largest = v.iter().fold(0.0f64, |largest, v| largest.max(v.abs()));
-        let mut tau = if largest > FIRST_MOVE { FIRST_MOVE / largest } else { 1.0 };
-        let (mut ahead, mut behind) = (Vec::new(), Vec::new());
-        let mut rows = vec![Extrapolation::default(); count];
-        for level in 0..LEVELS {
-            rates_at(tau, &mut ahead);
-            rates_at(-tau, &mut behind);
-            for (row, (a, b)) in rows.iter_mut().zip(ahead.iter().zip(&behind)) {
-                let rounding = ROUNDING_UNITS * f64::EPSILON * a.abs().max(b.abs()) / tau;
-                row.refine(level, (a - b) / (2.0 * tau), rounding);
-            }
-            if rows.iter().all(|row| row.is_done) {
-                break;
-            }
-            tau *= 0.5;
-        }
-        let mut best = rows.iter().map(|row| row.best);
-        let mut next = || best.next().unwrap_or(0.0);
+        });
+        let mut rates = rates.into_iter();
+        let mut next = || rates.next().unwrap_or(0.0);
         for (normal, tangents) in self.normals.iter_mut().zip(&mut self.tangents) {
             *normal = next();
             tangents.fill_with(&mut next);
@@ -135,14 +124,15 @@ fn rates_at<S: MechanicalSystem + ?Sized>(
 struct Extrapolation {
     /// Estimates of the last level, of rising order.
     estimates: [f64; LEVELS],
+    level: usize,
     best: f64,
-    error: Option<f64>,
+    error: f64,
     is_done: bool,
 }
 
 impl Extrapolation {
     /// Takes up the difference of the next level, whose step is half that of the last one.
-    fn refine(&mut self, level: usize, difference: f64, rounding: f64) {
+    fn refine(&mut self, difference: f64, rounding: f64) {
         if self.is_done {
             return;
         }
@@ -153,24 +143,24 @@ impl Extrapolation {
         }
         let last = self.estimates;
         self.estimates[0] = difference;
-        if self.error.is_none() {
-            (self.best, self.error) = (difference, Some(f64::INFINITY));
+        if self.level == 0 {
+            (self.best, self.error, self.level) = (difference, f64::INFINITY, 1);
             return;
         }
         let mut factor = 1.0;
-        for order in 1..=level {
+        for order in 1..=self.level {
             factor *= 4.0;
             let finer = self.estimates[order - 1];
             self.estimates[order] = finer + (finer - last[order - 1]) / (factor - 1.0);
             let error = (self.estimates[order] - finer).abs().max((self.estimates[order] - last[order - 1]).abs());
-            let least = self.error.unwrap_or(f64::INFINITY);
-            if error <= least {
-                (self.best, self.error) = (self.estimates[order], Some(error));
+            if error <= self.error {
+                (self.best, self.error) = (self.estimates[order], error);
             }
         }
-        let least = self.error.unwrap_or(f64::INFINITY);
-        let spoiled = (self.estimates[level] - last[level - 1]).abs() > SPOILED * least;
-        self.is_done = least <= rounding || (spoiled && level > 2);
+        // Far away, where the first steps reach, errors fall and rise: only an estimate that is nearly exact can be spoiled.
+        let spoiled = (self.estimates[self.level] - last[self.level - 1]).abs() > SPOILED * self.error;
+        self.is_done = self.error <= rounding || (spoiled && self.error <= SETTLED * self.best.abs());
+        self.level += 1;
     }
 }
 
@@ -189,27 +179,31 @@ pub(crate) fn configuration_rate_by_differences<S: MechanicalSystem + ?Sized>(
     }
     let largest = v.iter().fold(0.0f64, |largest, v| largest.max(v.abs()));
     let first = if largest > 0.0 { FIRST_MOVE / largest } else { 1.0 };
-    rate_by_differences(first, |tau, out| system.advance(q, v, tau, out), out);
+    let rate = rate_by_differences(first, q.len(), |tau, out| {
+        out.resize(q.len(), 0.0);
+        system.advance(q, v, tau, out);
+    });
+    out.copy_from_slice(&rate);
 }
 
-/// The derivative at zero of a vector that depends on one number, by central differences extrapolated from this first step.
-pub(crate) fn rate_by_differences(first: f64, mut evaluate: impl FnMut(f64, &mut [f64]), out: &mut [f64]) {
-    let (mut ahead, mut behind) = (out.to_vec(), out.to_vec());
-    let mut rows = vec![Extrapolation::default(); out.len()];
+/// The derivative at zero of a vector of so many components that depends on one number, by central differences extrapolated from this first step.
+pub(crate) fn rate_by_differences(first: f64, count: usize, mut evaluate: impl FnMut(f64, &mut Vec<f64>)) -> Vec<f64> {
+    let (mut ahead, mut behind) = (Vec::new(), Vec::new());
+    let mut rows = vec![Extrapolation::default(); count];
     let mut tau = first;
-    for level in 0..LEVELS {
+    for _ in 0..LEVELS {
         evaluate(tau, &mut ahead);
         evaluate(-tau, &mut behind);
         for (row, (a, b)) in rows.iter_mut().zip(ahead.iter().zip(&behind)) {
             let rounding = ROUNDING_UNITS * f64::EPSILON * a.abs().max(b.abs()) / tau;
-            row.refine(level, (a - b) / (2.0 * tau), rounding);
+            row.refine((a - b) / (2.0 * tau), rounding);
         }
         if rows.iter().all(|row| row.is_done) {
             break;
         }
         tau *= 0.5;
     }
-    out.iter_mut().zip(&rows).for_each(|(out, row)| *out = row.best);
+    rows.iter().map(|row| row.best).collect()
 }
 
 #[cfg(test)]

@@ -1,17 +1,16 @@
 //! Bodies, models and runs for the tests of joints.
 
+mod model;
+
 use stiction_bodies::glamx::{DMat3, DVec3};
-use stiction_bodies::{
-    Body, BodyKind, BodyShape, Dimension, Material, MaterialTable, Multibody, MultibodyModel, PlacedShape, Pose, Shape,
-    Surface,
-};
+use stiction_bodies::{Body, BodyKind, BodyShape, Multibody, MultibodyModel, PlacedShape, Pose, Shape};
 use stiction_dynamics::scheme::stewart_trinkle::Version;
 use stiction_dynamics::{
     Audit, ContactMethod, ContactSolver, MoreauMidpoint, MoreauMidpointSettings, Scheme, Simulation, StewartTrinkle,
     StewartTrinkleSettings, TimeGrid, Trapezoidal, TrapezoidalSettings,
 };
 
-pub const GRAVITY: f64 = 9.81;
+pub use model::*;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SchemeName {
@@ -23,14 +22,6 @@ pub enum SchemeName {
 
 pub const SCHEMES: [SchemeName; 4] =
     [SchemeName::Linear, SchemeName::FixedPoint, SchemeName::Moreau, SchemeName::Trapezoidal];
-
-/// The vector without what leaves the plane.
-pub fn flat(dimension: Dimension, vector: DVec3) -> DVec3 {
-    match dimension {
-        Dimension::Plane => DVec3::new(vector.x, vector.y, 0.0),
-        Dimension::Space => vector,
-    }
-}
 
 pub fn rigid(name: &str, mass: f64, moments: DVec3, position: DVec3) -> Body {
     Body {
@@ -51,25 +42,6 @@ pub fn point(name: &str, mass: f64, position: DVec3) -> Body {
 
 pub fn sphere(radius: f64) -> BodyShape {
     BodyShape { placed: PlacedShape::centred(Shape::Sphere { radius }), material: 0 }
-}
-
-/// A model with gravity along -y in the plane and along -z in space.
-pub fn model(dimension: Dimension, bodies: Vec<Body>) -> MultibodyModel {
-    let steel = Material { name: "steel".into(), surface: Surface { friction: 0.3, ..Default::default() } };
-    MultibodyModel {
-        dimension,
-        gravity: GRAVITY * if dimension == Dimension::Plane { -DVec3::Y } else { -DVec3::Z },
-        bodies,
-        materials: MaterialTable { materials: vec![steel], ..Default::default() },
-        forces: Vec::new(),
-        dry_friction: Vec::new(),
-        joints: Vec::new(),
-        springs: Vec::new(),
-        torsion_springs: Vec::new(),
-        ignored_pairs: Vec::new(),
-        ignored_groups: Vec::new(),
-        group_names: vec!["default".into()],
-    }
 }
 
 pub fn simulation(model: MultibodyModel, scheme: SchemeName, h: f64, end: f64) -> Simulation {
