@@ -367,6 +367,17 @@ fn a_sliding_block_stops_where_it_should_and_stays() {
 }
 
 #[test]
+fn a_stop_within_the_first_step_is_located() {
+    // As above, in one step of twice that time: the deceleration is constant, so the scheme is exact but for where sliding ends.
+    let start = State::new(0.0, vec![0.0; 3], vec![6.0, 0.0, 0.0]);
+    let system = OnTheFloor { mu: 0.5, turns: false, slope: 0.0 };
+    let mut run = simulation(system, start, (2.0, 2.0), TrapezoidalSettings::default());
+    run.run().unwrap();
+    assert_close(run.state().q[0], 36.0 / (2.0 * 0.5 * GRAVITY), 1e-12, "stopping distance");
+    assert_close(run.state().v[0], 0.0, 1e-12, "at rest");
+}
+
+#[test]
 fn a_block_thrown_up_a_steep_slope_turns_back_at_the_right_time() {
     // tan 40° > μ = 0.5: up with g (sin + μ cos), down with g (sin - μ cos).
     let slope = 40f64.to_radians();

@@ -3,7 +3,7 @@
 use super::{Element, ROUNDING, Trapezoidal, dot, insert, speed};
 use crate::scheme::Step;
 use crate::scheme::impact_time::closing_share;
-use crate::{ContactCondition, FrictionShape, MechanicalSystem, State};
+use crate::{Contact, ContactCondition, FrictionElement, FrictionShape, MechanicalSystem, State};
 
 /// Cosine of the largest angle by which the normal of a contact may turn in half a step; if it turns farther, the step is halved. The
 /// rows in its middle stand for the whole step: with a pin that runs around a hole of little play they do not, and its speed grows.
@@ -34,32 +34,54 @@ impl Trapezoidal {
         })
     }
 
+    /// Finds the contacts at the end of the trial, and friction elements at both ends.
+    pub(super) fn find_ends(&mut self, system: &dyn MechanicalSystem, state: &State, out: &Step) {
+        let t_new = state.t + out.h;
+        self.end.clear();
+        system.contacts(t_new, &self.q_new, self.horizon, &mut self.end);
+        self.start_friction.clear();
+        self.end_friction.clear();
+        if !out.friction.is_empty() {
+            system.friction_elements(state.t, &state.q, &mut self.start_friction);
+            system.friction_elements(t_new, &self.q_new, &mut self.end_friction);
+        }
+    }
+
     /// Whether what slid goes on sliding. Where it ends within the trial, the share of it after which the sliding speed is smallest.
     pub(super) fn judge_slip(&mut self, state: &State, out: &Step) -> Trial {
         self.stopped.clear();
         if self.settings.paper || !self.settings.locate_stops || self.stops > STOP_LIMIT {
             return Trial::Holds { share: 1.0 };
         }
-        let (v, u) = (&state.v, &out.solution.motion);
+        let (v, u, v_new) = (&state.v, &out.solution.motion, &self.v_new);
         let contacts = out.problem.contacts.iter().zip(&out.solution.contacts);
         // In other sets parts of the sliding end one by one, and what remains of it must go on.
         let is_one = |contact: &ContactCondition| contact.friction_shape == FrictionShape::Ball;
         let loaded = contacts.filter(|(c, impulse)| c.mu > 0.0 && impulse.normal > 0.0 && is_one(c));
         // Sliding and drilling stop together: they are measured along the semi-axes of their friction set.
+        // Rows turn on the way, and a slip is that of the rows of its own time: those of the middle would miss it at the ends by ½ h Ṫ v, as
+        // much as it changes in a step.
         let contacts = loaded.map(|(c, _)| {
-            let [first, mean, last] = [v, u, &self.v_new].map(|v| {
-                let slip = c.slip(v);
-                std::array::from_fn(|a| c.friction_axes[a] * slip[a])
-            });
-            (Element::Contact(c.id), first, mean, last)
+            let slip_of = |contacts: &[Contact], v: &[f64]| match contacts.iter().find(|contact| contact.id == c.id) {
+                Some(contact) => contact.slip(v),
+                None => c.slip(v),
+            };
+            let slips = [slip_of(&self.start, v), c.slip(u), slip_of(&self.end, v_new)];
+            (Element::Contact(c.id), slips.map(|slip| std::array::from_fn(|a| c.friction_axes[a] * slip[a])))
         });
         let elements = out.problem.friction.iter().filter(|element| element.bound > 0.0);
-        let elements = elements.map(|e| (Element::Friction(e.id), e.slip(v), e.slip(u), e.slip(&self.v_new)));
+        let elements = elements.map(|e| {
+            let slip_of = |elements: &[FrictionElement], v: &[f64]| {
+                elements.iter().find(|element| element.id == e.id).map_or_else(|| e.slip(v), |element| element.slip(v))
+            };
+            let slips = [slip_of(&self.start_friction, v), e.slip(u), slip_of(&self.end_friction, v_new)];
+            (Element::Friction(e.id), slips)
+        });
         let mut share = 1.0f64;
-        for (element, first, mean, last) in contacts.chain(elements) {
-            let still = self.settings.still_speed;
+        let still = self.settings.still_speed;
+        for (element, [first, mean, last]) in contacts.chain(elements) {
             // What did not slide may begin to, and needs no event: its friction changes continuously.
-            if speed(&first) <= still || (self.has_begun && self.sliding.binary_search(&element).is_err()) {
+            if speed(&first) <= still || self.sliding.binary_search(&element).is_err() {
                 continue;
             }
             if dot(&first, &last) > 0.0 {
@@ -90,8 +112,6 @@ impl Trapezoidal {
         share: f64,
         out: &mut Step,
     ) -> f64 {
-        self.end.clear();
-        system.contacts(state.t + out.h, &self.q_new, 0.0, &mut self.end);
         let active = &out.contacts;
         self.end.retain(|contact| contact.gap < 0.0 && !active.iter().any(|other| other.id == contact.id));
         if self.end.is_empty() {

@@ -45,8 +45,8 @@ use super::collision::{Collision, ImpactOrder};
 use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem};
 use crate::joint_projection::JointProjection;
 use crate::{
-    Contact, ContactId, ContactSolver, ForceJacobians, Inertia, Joint, JointCondition, MechanicalSystem, Row, State,
-    StepError,
+    Contact, ContactId, ContactSolver, ForceJacobians, FrictionElement, Inertia, Joint, JointCondition,
+    MechanicalSystem, Row, State, StepError,
 };
 use events::Trial;
 
@@ -167,6 +167,10 @@ pub struct Trapezoidal {
     start: Vec<Contact>,
     middle: Vec<Contact>,
     end: Vec<Contact>,
+    /// Gaps up to which contacts of the middle and of the end are looked for, in metres.
+    horizon: f64,
+    start_friction: Vec<FrictionElement>,
+    end_friction: Vec<FrictionElement>,
     start_joints: Vec<Joint>,
     /// Rates that take back the drift of joints.
     rates: Vec<f64>,
@@ -213,6 +217,9 @@ impl Trapezoidal {
             start: Vec::new(),
             middle: Vec::new(),
             end: Vec::new(),
+            horizon: 0.0,
+            start_friction: Vec::new(),
+            end_friction: Vec::new(),
             start_joints: Vec::new(),
             rates: Vec::new(),
             jacobians: ForceJacobians::default(),
@@ -247,6 +254,7 @@ impl Scheme for Trapezoidal {
         self.start_joints.clear();
         system.joints(state.t, &state.q, &mut self.start_joints);
         self.find_carried(system, state);
+        self.find_new_sliding(system, state);
 
         // Steps of no length come first.
         let has_jumped = self.jump(system, state, out)?;
@@ -261,8 +269,8 @@ impl Scheme for Trapezoidal {
             return Ok(());
         }
         self.impacts_in_a_row = 0;
-        self.has_begun = true;
         self.glide(system, state, out)?;
+        self.has_begun = true;
         self.is_between = out.h < h;
         Ok(())
     }
@@ -305,6 +313,23 @@ impl Trapezoidal {
         }
         let (carried, tolerance) = (&self.carried, self.closed_gap());
         self.start.retain(|contact| contact.gap <= tolerance || carried.binary_search(&contact.id).is_ok());
+    }
+
+    /// Adds what slides without having had a step that could say so: contacts that have just closed, and everything before the first step.
+    fn find_new_sliding(&mut self, system: &dyn MechanicalSystem, state: &State) {
+        let still = self.settings.still_speed;
+        for contact in &self.start {
+            if self.carried.binary_search(&contact.id).is_err() && speed(&contact.slip(&state.v)) > still {
+                insert(Element::Contact(contact.id), &mut self.sliding);
+            }
+        }
+        if !self.has_begun {
+            self.start_friction.clear();
+            system.friction_elements(state.t, &state.q, &mut self.start_friction);
+            for element in self.start_friction.iter().filter(|element| speed(&element.slip(&state.v)) > still) {
+                insert(Element::Friction(element.id), &mut self.sliding);
+            }
+        }
     }
 
     /// An impact, its decompression, or a projection of velocities, where one is due. False when there is none.
@@ -415,6 +440,7 @@ impl Trapezoidal {
                 out.h *= 0.5;
                 continue;
             }
+            self.find_ends(system, state, out);
             match self.judge_slip(state, out) {
                 Trial::Holds { share } => {
                     let share = self.first_collision(system, state, share, out);

@@ -156,20 +156,21 @@ impl Trapezoidal {
         let stays = |contact: &Contact| carried.binary_search(&contact.id).is_ok() || rate(contact, v) <= rounding;
         self.start.retain(|contact| keeps_all || stays(contact));
         self.middle.clear();
+        self.horizon = 0.0;
         if self.settings.paper || self.start.is_empty() {
             return;
         }
         let reach = |contact: &Contact| contact.gap.abs() + h * rate(contact, v).abs();
-        let mut horizon =
+        self.horizon =
             self.start.iter().fold(self.settings.gap_tolerance, |far, contact| far.max(2.0 * reach(contact)));
         for doubling in 0..=HORIZON_DOUBLINGS {
             self.middle.clear();
-            system.contacts(t_middle, &self.q_middle, horizon, &mut self.middle);
+            system.contacts(t_middle, &self.q_middle, self.horizon, &mut self.middle);
             let is_found = |start: &Contact| self.middle.iter().any(|contact| contact.id == start.id);
             if self.start.iter().all(is_found) {
                 break;
             }
-            horizon = if doubling + 1 == HORIZON_DOUBLINGS { f64::INFINITY } else { 10.0 * horizon };
+            self.horizon = if doubling + 1 == HORIZON_DOUBLINGS { f64::INFINITY } else { 10.0 * self.horizon };
         }
     }
 
