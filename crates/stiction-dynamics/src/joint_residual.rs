@@ -58,6 +58,9 @@ pub fn joint_residual(
             size = size.max(terms.fold(joint.bias.abs(), f64::max) / root);
         }
     }
+    for (k, (u, free)) in u.iter().zip(u_free).enumerate() {
+        size = size.max(inertia.entry(k, k).abs().sqrt() * u.abs().max(free.abs()));
+    }
     // A maximum that keeps what is not a number, as infinity.
     let mut worst = 0.0f64;
     let mut judge = |error: f64, size: f64| {

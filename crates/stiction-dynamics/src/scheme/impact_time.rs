@@ -12,16 +12,17 @@ const ITERATION_LIMIT: usize = 200;
 const ROOT_SHARE: f64 = 1e-3;
 
 /// The share of a step of length `h` from `state` to the velocity `v_new` after which a contact closes that is penetrated at its end; zero for
-/// one that is open nowhere on the way.
+/// one that is open nowhere on the way. Closed is a gap of `closed_at`.
 pub(super) fn closing_share(
     system: &dyn MechanicalSystem,
     state: &State,
     h: f64,
     v_new: &[f64],
     penetrated: &Contact,
+    closed_at: f64,
     gap_tolerance: f64,
 ) -> f64 {
-    let mut path = Path { system, state, h, v_new, q: state.q.clone(), u: Vec::new(), found: Vec::new() };
+    let mut path = Path { system, state, h, v_new, closed_at, q: state.q.clone(), u: Vec::new(), found: Vec::new() };
     path.closing(penetrated, ROOT_SHARE * gap_tolerance)
 }
 
@@ -31,20 +32,21 @@ struct Path<'a> {
     state: &'a State,
     h: f64,
     v_new: &'a [f64],
+    closed_at: f64,
     q: Vec<f64>,
     u: Vec<f64>,
     found: Vec<Contact>,
 }
 
 impl Path<'_> {
-    /// The gap of a contact after a share of the step; infinite where the system does not know the contact there.
+    /// How far a contact is open after a share of the step; infinite where the system does not know the contact there.
     fn gap(&mut self, share: f64, id: ContactId) -> f64 {
         self.u.clear();
         self.u.extend(self.state.v.iter().zip(self.v_new).map(|(v, new)| v + 0.5 * share * (new - v)));
         self.system.advance(&self.state.q, &self.u, share * self.h, &mut self.q);
         self.found.clear();
         self.system.contacts(self.state.t + share * self.h, &self.q, f64::INFINITY, &mut self.found);
-        self.found.iter().find(|contact| contact.id == id).map_or(f64::INFINITY, |contact| contact.gap)
+        self.found.iter().find(|contact| contact.id == id).map_or(f64::INFINITY, |contact| contact.gap - self.closed_at)
     }
 
     /// The share after which a contact closes, by the rule of Illinois between a share where it is open and one where it is penetrated.
@@ -61,7 +63,7 @@ impl Path<'_> {
         if low_gap <= 0.0 {
             return 0.0;
         }
-        let (mut high, mut high_gap) = (1.0, contact.gap);
+        let (mut high, mut high_gap) = (1.0, contact.gap - self.closed_at);
         let mut last_side = 0;
         for _ in 0..ITERATION_LIMIT {
             let width = high - low;

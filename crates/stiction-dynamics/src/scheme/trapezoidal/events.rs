@@ -1,5 +1,6 @@
 //! Where a smooth step ends early: a gap closes, sliding ends, or a normal turns too far.
 
+use super::overlaps::closed_at;
 use super::{Element, ROUNDING, Trapezoidal, dot, insert, speed};
 use crate::scheme::Step;
 use crate::scheme::impact_time::closing_share;
@@ -112,14 +113,16 @@ impl Trapezoidal {
         share: f64,
         out: &mut Step,
     ) -> f64 {
-        let active = &out.contacts;
-        self.end.retain(|contact| contact.gap < 0.0 && !active.iter().any(|other| other.id == contact.id));
+        let (active, overlaps) = (&out.contacts, &self.overlaps);
+        let is_active = |contact: &Contact| active.iter().any(|other| other.id == contact.id);
+        self.end.retain(|contact| contact.gap < closed_at(overlaps, contact.id) && !is_active(contact));
         if self.end.is_empty() {
             return share;
         }
         let mut first = share;
         for contact in &self.end {
-            let share = closing_share(system, state, out.h, &self.v_new, contact, self.settings.gap_tolerance);
+            let (closed_at, tolerance) = (closed_at(&self.overlaps, contact.id), self.settings.gap_tolerance);
+            let share = closing_share(system, state, out.h, &self.v_new, contact, closed_at, tolerance);
             first = first.min(share);
             if share <= ROUNDING {
                 insert(contact.id, &mut self.carried);

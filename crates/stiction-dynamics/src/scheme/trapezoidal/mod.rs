@@ -36,19 +36,23 @@
 //! - For $M(t, q)$ one problem gives order one (Theorem 3.4); [`iterate`](TrapezoidalSettings::iterate) solves (2.5) by successive ones.
 
 mod events;
+mod jumps;
+mod overlaps;
 mod problem;
+mod settling;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::collision::{Collision, ImpactOrder};
-use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem};
+use super::{Scheme, Step, StepKind, check_finite, energy_defect};
 use crate::joint_projection::JointProjection;
 use crate::{
-    Contact, ContactId, ContactSolver, ForceJacobians, FrictionElement, Inertia, Joint, JointCondition,
-    MechanicalSystem, Row, State, StepError,
+    Contact, ContactId, ContactSolver, ForceJacobians, FrictionElement, Inertia, Joint, MechanicalSystem, State,
+    StepError,
 };
 use events::Trial;
+use settling::Settling;
 
 /// Which derivatives of the force the scheme uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -74,6 +78,9 @@ pub struct TrapezoidalSettings {
     pub jacobians: Jacobians,
     /// Whether joints and contacts that stay closed take back their drift.
     pub stabilize: bool,
+    /// How fast overlaps of the start are taken back, per second: an overlap $d$ shrinks as $d e^{-rt}$, whatever the step. With zero, the default, a
+    /// contact that overlaps when it is found is taken as closed where it is, as the event-driven scheme does it.
+    pub overlap_recovery: f64,
     /// Whether the end of sliding is located.
     pub locate_stops: bool,
     /// Solves the nonlinear step (2.5) by successive linear ones; needed for order two where the inertia changes with the configuration.
@@ -103,6 +110,7 @@ impl Default for TrapezoidalSettings {
             paper: false,
             jacobians: Jacobians::Automatic,
             stabilize: true,
+            overlap_recovery: 0.0,
             locate_stops: true,
             iterate: false,
             iteration_tolerance: 1e-13,
@@ -130,6 +138,10 @@ const IMPACT_LIMIT: usize = 100_000;
 /// Halvings of a step in which sliding ends, at most.
 const HALVING_LIMIT: usize = 60;
 
+/// Halvings of a step that cannot end because sliding does, after each of which a shock is looked for. Too small: an impact problem is solved in vain
+/// before an end of sliding early in a step. Too large: more steps in vain before a shock.
+const SHOCK_HALVINGS: usize = 10;
+
 /// How often the search for a contact is widened before everything is asked for.
 const HORIZON_DOUBLINGS: usize = 8;
 
@@ -156,9 +168,13 @@ pub struct Trapezoidal {
     sliding: Vec<Element>,
     /// Those whose sliding ended at the end of it.
     stopped: Vec<Element>,
+    /// Gaps of contacts that are taken as closed where they are, since they overlapped when they were found; by contact.
+    overlaps: Vec<(ContactId, f64)>,
+    /// Limit of the steps that follow a jump, in seconds.
+    settling: Settling,
     /// Whether velocities were projected since the last smooth step.
     has_projected: bool,
-    impacts_in_a_row: usize,
+    jumps_in_a_row: usize,
     /// Impacts in this step of the grid.
     impacts: usize,
     /// Cuts and halvings for ends of sliding in this step of the grid.
@@ -172,6 +188,8 @@ pub struct Trapezoidal {
     start_friction: Vec<FrictionElement>,
     end_friction: Vec<FrictionElement>,
     start_joints: Vec<Joint>,
+    /// Rows of a projection.
+    held: Vec<Joint>,
     /// Rates that take back the drift of joints.
     rates: Vec<f64>,
     jacobians: ForceJacobians,
@@ -210,8 +228,10 @@ impl Trapezoidal {
             carried: Vec::new(),
             sliding: Vec::new(),
             stopped: Vec::new(),
+            overlaps: Vec::new(),
+            settling: Settling::Due,
             has_projected: false,
-            impacts_in_a_row: 0,
+            jumps_in_a_row: 0,
             impacts: 0,
             stops: 0,
             start: Vec::new(),
@@ -221,6 +241,7 @@ impl Trapezoidal {
             start_friction: Vec::new(),
             end_friction: Vec::new(),
             start_joints: Vec::new(),
+            held: Vec::new(),
             rates: Vec::new(),
             jacobians: ForceJacobians::default(),
             mass: Inertia::default(),
@@ -255,21 +276,23 @@ impl Scheme for Trapezoidal {
         system.joints(state.t, &state.q, &mut self.start_joints);
         self.find_carried(system, state);
         self.find_new_sliding(system, state);
+        self.find_overlaps();
 
         // Steps of no length come first.
-        let has_jumped = self.jump(system, state, out)?;
-        if has_jumped {
-            self.impacts_in_a_row += 1;
+        if !self.jump(system, state, out)? {
+            self.limit_after_jump(system, state, out);
+            self.glide(system, state, out)?;
+        }
+        if out.h > 0.0 {
+            self.jumps_in_a_row = 0;
+        } else {
+            self.begin_settling();
+            self.jumps_in_a_row += 1;
             self.impacts += usize::from(out.kind == StepKind::Impact);
-            if self.impacts_in_a_row > IMPACT_LIMIT {
+            if self.jumps_in_a_row > IMPACT_LIMIT {
                 return Err(StepError::Impacts { t: state.t, count: IMPACT_LIMIT });
             }
-            self.is_between = true;
-            self.has_begun = true;
-            return Ok(());
         }
-        self.impacts_in_a_row = 0;
-        self.glide(system, state, out)?;
         self.has_begun = true;
         self.is_between = out.h < h;
         Ok(())
@@ -332,110 +355,18 @@ impl Trapezoidal {
         }
     }
 
-    /// An impact, its decompression, or a projection of velocities, where one is due. False when there is none.
-    fn jump(&mut self, system: &dyn MechanicalSystem, state: &State, out: &mut Step) -> Result<bool, StepError> {
-        let v = &state.v;
-        let rounding = ROUNDING * largest(v);
-        // Contacts that approach although they are closed; those that carried an impulse waver around zero.
-        let approaches = |contact: &Contact| !self.is_carried(contact.id) && rate(contact, v) < -rounding;
-        let collides = self.start.iter().any(approaches);
-        let joints_are_violated =
-            !self.has_begun && self.start_joints.iter().any(|joint| (joint.row.dot(v) + joint.drift).abs() > rounding);
-        if !(self.collision.is_decompressing() || collides || joints_are_violated || !self.stopped.is_empty()) {
-            return Ok(false);
-        }
-
-        self.collision.begin(system, state, &self.start_joints, out)?;
-        if self.collision.is_decompressing() {
-            self.collision.decompress(&self.start, &mut self.solver, state, out)?;
-        } else if collides {
-            self.collision.impact(&self.start, &self.carried, &mut self.solver, state, out)?;
-            // What holds after the impact is known from its own solution.
-            self.stopped.clear();
-        } else {
-            self.project(system, state, out)?;
-        }
-        check_finite(state.t, "velocity", &out.state.v)?;
-
-        // A contact that the impact leaves at rest stays closed; one that it sends away is open.
-        if out.kind != StepKind::Projection {
-            let rounding = ROUNDING * largest(&out.state.v).max(largest(v));
-            self.carried.retain(|id| out.contacts.iter().any(|contact| contact.id == *id));
-            for (contact, impulse) in out.contacts.iter().zip(&out.solution.contacts) {
-                let place = self.carried.binary_search(&contact.id);
-                let stays = rate(contact, &out.state.v) <= rounding && !self.collision.is_decompressing();
-                match place {
-                    Err(place) if stays && impulse.normal > 0.0 => self.carried.insert(place, contact.id),
-                    Ok(place) if rate(contact, &out.state.v) > rounding => {
-                        self.carried.remove(place);
-                    }
-                    _ => {}
-                }
-            }
-            self.sliding.clear();
-            for contact in &out.contacts {
-                if speed(&contact.slip(&out.state.v)) > self.settings.still_speed {
-                    insert(Element::Contact(contact.id), &mut self.sliding);
-                }
-            }
-            for element in &out.friction {
-                if speed(&element.slip(&out.state.v)) > self.settings.still_speed {
-                    insert(Element::Friction(element.id), &mut self.sliding);
-                }
-            }
-        }
-        Ok(true)
-    }
-
-    /// Projects the velocity, in the metric of the inertia, on the rows that hold from now on: joints, normals of contacts that carry
-    /// an impulse, tangents of contacts and friction elements that do not slide.
-    fn project(&mut self, system: &dyn MechanicalSystem, state: &State, out: &mut Step) -> Result<(), StepError> {
-        out.kind = StepKind::Projection;
-        self.has_projected = true;
-        // Contacts that part are among them if they come back at once.
-        self.start.clear();
-        system.contacts(state.t, &state.q, self.closed_gap(), &mut self.start);
-        self.find_carried(system, state);
-        let stands = |element: Element| {
-            self.stopped.contains(&element) || (self.has_begun && self.sliding.binary_search(&element).is_err())
-        };
-        let mut hold = |row: &Row, drift: f64| {
-            out.joints.push(Joint { value: 0.0, row: row.clone(), drift });
-        };
-        for contact in self.start.iter().filter(|contact| self.is_carried(contact.id)) {
-            hold(&contact.normal, contact.normal_drift);
-            if stands(Element::Contact(contact.id)) {
-                contact.tangents.iter().zip(contact.tangent_drift).for_each(|(row, drift)| hold(row, drift));
-            }
-        }
-        for element in out.friction.iter().filter(|element| self.has_begun && stands(Element::Friction(element.id))) {
-            element.tangents.iter().zip(element.tangent_drift).for_each(|(row, drift)| hold(row, drift));
-        }
-        out.friction.clear();
-        out.problem.joints.clear();
-        let rows = out.joints.iter().map(|joint| JointCondition { row: joint.row.clone(), bias: joint.drift });
-        out.problem.joints.extend(rows);
-        solve_problem(&mut self.solver, state.t, out)?;
-        out.state.v.clone_from(&out.solution.motion);
-        // What has stopped does not slide, whatever its rows say a little later.
-        let stopped = std::mem::take(&mut self.stopped);
-        self.sliding.retain(|element| !stopped.contains(element));
-        self.stopped = stopped;
-        self.stopped.clear();
-        Ok(())
-    }
-
-    /// A smooth step, up to the first event.
+    /// A smooth step, up to the first event; or a projection or a shock, where it turns out that one is due.
     fn glide(&mut self, system: &dyn MechanicalSystem, state: &State, out: &mut Step) -> Result<(), StepError> {
+        let mut halvings_for_slip = 0;
         for _ in 0..HALVING_LIMIT {
             self.solve_step(system, state, out)?;
             if self.turns_too_far(out) {
                 // The mode (-1)^l of the normal velocity would turn into others with the normal: it ends here.
                 let v = &state.v;
                 let wavers = |c: &Contact| self.is_carried(c.id) && rate(c, v).abs() > self.settings.still_speed;
-                if !self.has_projected && self.start.iter().any(wavers) {
-                    self.collision.begin(system, state, &self.start_joints, out)?;
-                    return self.project(system, state, out);
+                let is_due = !self.has_projected && self.start.iter().any(wavers);
+                if is_due && self.project(system, state, out)? {
+                    return Ok(());
                 }
                 out.h *= 0.5;
                 continue;
@@ -446,8 +377,10 @@ impl Trapezoidal {
                     let share = self.first_collision(system, state, share, out);
                     if share <= ROUNDING {
                         // A contact parts and comes back at once: it stays closed.
-                        self.collision.begin(system, state, &self.start_joints, out)?;
-                        return self.project(system, state, out);
+                        if self.project(system, state, out)? {
+                            return Ok(());
+                        }
+                        continue;
                     }
                     if share < 1.0 {
                         self.cut(system, state, share, out);
@@ -457,7 +390,10 @@ impl Trapezoidal {
                 }
                 Trial::TooLong => {
                     out.h *= 0.5;
-                    self.stops += 1;
+                    halvings_for_slip += 1;
+                    if halvings_for_slip % SHOCK_HALVINGS == 0 && self.shock(system, state, out)? {
+                        return Ok(());
+                    }
                 }
             }
         }
@@ -474,6 +410,8 @@ impl Trapezoidal {
         self.product.extend(state.v.iter().zip(&self.v_new).map(|(a, b)| 0.5 * (a + b)));
         out.report.energy_defect = energy_defect(system, state, &self.product, out, &mut self.momentum);
 
+        self.recover_overlaps(out.h);
+        self.grow_after(out.h);
         self.has_projected = false;
         self.carried.clear();
         self.sliding.clear();

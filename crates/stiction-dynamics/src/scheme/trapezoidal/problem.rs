@@ -1,5 +1,6 @@
 //! The contact problem of one smooth step: (5.4) to (5.8) of \[PAGT\], or (2.5) by iteration.
 
+use super::overlaps::closed_at;
 use super::{BRAKE, Element, HORIZON_DOUBLINGS, Jacobians, ROUNDING, Trapezoidal, largest, rate};
 use crate::force_jacobians::add_product;
 use crate::scheme::{Step, check_finite, solve_problem};
@@ -111,6 +112,7 @@ impl Trapezoidal {
             out.problem.joints.push(JointCondition { row: joint.row.clone(), bias: joint.drift - rate });
         }
         self.find_active(system, state, t_middle, h);
+        let shrinks = (-self.settings.overlap_recovery * self.full_step).exp();
         out.contacts.clear();
         out.problem.contacts.clear();
         for start in &self.start {
@@ -118,7 +120,8 @@ impl Trapezoidal {
             let Some(contact) = rows.iter().find(|contact| contact.id == start.id) else { continue };
             let (mut normal_bias, mut tangent_bias) = (contact.normal_drift, contact.tangent_drift);
             if self.carried.binary_search(&start.id).is_ok() {
-                normal_bias += pull * start.gap - brake * rate(start, v);
+                let closed_at = shrinks * closed_at(&self.overlaps, start.id);
+                normal_bias += pull * (start.gap - closed_at) - brake * rate(start, v);
                 if self.sliding.binary_search(&Element::Contact(start.id)).is_err() {
                     let slip = start.slip(v);
                     tangent_bias.iter_mut().zip(slip).for_each(|(bias, slip)| *bias -= brake * slip);

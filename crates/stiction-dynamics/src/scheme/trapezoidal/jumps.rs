@@ -1,0 +1,173 @@
+//! Steps of no length: impacts with their decompression, shocks, and projections of velocities on what holds from now on.
+//!
+//! A shock is an impact although nothing approaches (the paradox of Painlevé). Time stepping finds it by itself, but (5.7) asks the mean
+//! velocity to obey the friction law, so that a sliding contact which a shock stops would slide back with the speed that it had, with
+//! impulses twice as large, however short the step. Such a step is made as the impact problem instead. With nothing that approaches the
+//! motion before it would be an answer, so contacts are asked to part by a trace of speed; the projection that follows takes it back.
+
+use super::{Element, ROUNDING, Trapezoidal, dot, insert, largest, rate, speed};
+use crate::scheme::{Step, StepKind, check_finite, solve_problem};
+use crate::{Contact, ContactCondition, Joint, MechanicalSystem, Row, State, StepError};
+
+/// Shocks are looked for where contacts slide this many times faster than the trace of speed. Too small: what the trace does to a
+/// sliding contact counts as a shock. Too large: slow shocks are missed.
+const SHOCK_SPEED: f64 = 1e3;
+
+impl Trapezoidal {
+    /// An impact, its decompression, or a projection of velocities, where one is due. False when there is none.
+    pub(super) fn jump(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        out: &mut Step,
+    ) -> Result<bool, StepError> {
+        let v = &state.v;
+        let rounding = ROUNDING * largest(v);
+        // Contacts that approach although they are closed; those that carried an impulse waver around zero.
+        let approaches = |contact: &Contact| !self.is_carried(contact.id) && rate(contact, v) < -rounding;
+        let collides = self.start.iter().any(approaches);
+        if !self.collision.is_decompressing() && !collides {
+            // Before the first step velocities may contradict joints.
+            let is_due = !self.has_begun || !self.stopped.is_empty();
+            return if is_due { self.project(system, state, out) } else { Ok(false) };
+        }
+        self.collision.begin(system, state, &self.start_joints, out)?;
+        if self.collision.is_decompressing() {
+            self.collision.decompress(&self.start, &mut self.solver, state, out)?;
+        } else {
+            self.collision.impact(&self.start, &self.carried, &mut self.solver, state, out)?;
+            // What holds after the impact is known from its own solution.
+            self.stopped.clear();
+        }
+        check_finite(state.t, "velocity", &out.state.v)?;
+
+        // A contact that the impact leaves at rest stays closed; one that it sends away is open.
+        let rounding = ROUNDING * largest(&out.state.v).max(largest(v));
+        self.carried.retain(|id| out.contacts.iter().any(|contact| contact.id == *id));
+        for (contact, impulse) in out.contacts.iter().zip(&out.solution.contacts) {
+            let place = self.carried.binary_search(&contact.id);
+            let stays = rate(contact, &out.state.v) <= rounding && !self.collision.is_decompressing();
+            match place {
+                Err(place) if stays && impulse.normal > 0.0 => self.carried.insert(place, contact.id),
+                Ok(place) if rate(contact, &out.state.v) > rounding => {
+                    self.carried.remove(place);
+                }
+                _ => {}
+            }
+        }
+        self.find_sliding_after_jump(out);
+        Ok(true)
+    }
+
+    fn find_sliding_after_jump(&mut self, out: &Step) {
+        self.sliding.clear();
+        for contact in &out.contacts {
+            if speed(&contact.slip(&out.state.v)) > self.settings.still_speed {
+                insert(Element::Contact(contact.id), &mut self.sliding);
+            }
+        }
+        for element in &out.friction {
+            if speed(&element.slip(&out.state.v)) > self.settings.still_speed {
+                insert(Element::Friction(element.id), &mut self.sliding);
+            }
+        }
+    }
+
+    /// Projects the velocity, in the metric of the inertia, on the rows that hold from now on: joints, normals of contacts that carry
+    /// an impulse, tangents of contacts and friction elements that do not slide. False, and nothing is done, where it meets all of them.
+    pub(super) fn project(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        out: &mut Step,
+    ) -> Result<bool, StepError> {
+        self.has_projected = true;
+        // Contacts that part are among them if they come back at once.
+        self.start.clear();
+        system.contacts(state.t, &state.q, self.closed_gap(), &mut self.start);
+        self.find_carried(system, state);
+        self.start_friction.clear();
+        system.friction_elements(state.t, &state.q, &mut self.start_friction);
+        let stands = |element: Element| {
+            self.stopped.contains(&element) || (self.has_begun && self.sliding.binary_search(&element).is_err())
+        };
+        let held = &mut self.held;
+        held.clone_from(&self.start_joints);
+        let mut hold = |row: &Row, drift: f64| held.push(Joint { value: 0.0, row: row.clone(), drift });
+        for contact in self.start.iter().filter(|contact| self.carried.binary_search(&contact.id).is_ok()) {
+            hold(&contact.normal, contact.normal_drift);
+            if stands(Element::Contact(contact.id)) {
+                contact.tangents.iter().zip(contact.tangent_drift).for_each(|(row, drift)| hold(row, drift));
+            }
+        }
+        for element in self.start_friction.iter().filter(|element| stands(Element::Friction(element.id))) {
+            element.tangents.iter().zip(element.tangent_drift).for_each(|(row, drift)| hold(row, drift));
+        }
+        // What has stopped does not slide, whatever its rows say a little later.
+        self.sliding.retain(|element| !self.stopped.contains(element));
+        self.stopped.clear();
+
+        // A problem whose conditions hold but for rounding has nothing to say, and its solution would be judged by rounding.
+        let largest_speed = largest(&state.v);
+        let is_met = |joint: &Joint| {
+            let size = joint.row.entries().iter().map(|(_, value)| value.abs()).sum::<f64>() * largest_speed;
+            (joint.row.dot(&state.v) + joint.drift).abs() <= ROUNDING * size.max(joint.drift.abs())
+        };
+        if self.held.iter().all(is_met) {
+            return Ok(false);
+        }
+        self.collision.begin(system, state, &self.held, out)?;
+        out.kind = StepKind::Projection;
+        out.friction.clear();
+        solve_problem(&mut self.solver, state.t, out)?;
+        out.state.v.clone_from(&out.solution.motion);
+        check_finite(state.t, "velocity", &out.state.v)?;
+        Ok(true)
+    }
+
+    /// The impact problem of the active contacts, if it stops or turns one that slides; else nothing is done.
+    pub(super) fn shock(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        out: &mut Step,
+    ) -> Result<bool, StepError> {
+        let trace = self.settings.still_speed;
+        let fast = |contact: &Contact| speed(&contact.slip(&state.v)) > SHOCK_SPEED * trace;
+        if !self.start.iter().any(fast) {
+            return Ok(false);
+        }
+        let (h, solve_count) = (out.h, out.report.solves.len());
+        self.collision.begin(system, state, &self.start_joints, out)?;
+        for contact in &self.start {
+            let own = ContactCondition::of(contact);
+            let normal_bias = own.normal_bias - rate(contact, &state.v).max(0.0) - trace;
+            out.problem.contacts.push(ContactCondition { normal_bias, ..own });
+            out.contacts.push(contact.clone());
+        }
+        let is_solved = solve_problem(&mut self.solver, state.t, out).is_ok();
+        let turns = |contact: &Contact| {
+            let before = contact.slip(&state.v);
+            fast(contact) && dot(&before, &contact.slip(&out.solution.motion)) <= 0.5 * dot(&before, &before)
+        };
+        if !is_solved || !out.contacts.iter().any(turns) {
+            out.report.solves.truncate(solve_count);
+            out.h = h;
+            return Ok(false);
+        }
+        out.kind = StepKind::Shock;
+        out.state.v.clone_from(&out.solution.motion);
+        self.find_sliding_after_jump(out);
+        self.stopped.clear();
+        for (contact, impulse) in out.contacts.iter().zip(&out.solution.contacts) {
+            let element = Element::Contact(contact.id);
+            if impulse.normal > 0.0 {
+                insert(contact.id, &mut self.carried);
+                if self.sliding.binary_search(&element).is_err() {
+                    self.stopped.push(element);
+                }
+            }
+        }
+        Ok(true)
+    }
+}
