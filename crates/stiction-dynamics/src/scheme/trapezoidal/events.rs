@@ -20,7 +20,10 @@ pub(super) enum Trial {
     /// The step holds up to this share of it, where something may have stopped to slide.
     Holds { share: f64 },
     /// Sliding ends so early in it that it must be repeated with a shorter step.
-    TooLong,
+    TooLong {
+        /// What slid.
+        element: Element,
+    },
 }
 
 impl Trapezoidal {
@@ -89,7 +92,7 @@ impl Trapezoidal {
                 continue;
             }
             if dot(&first, &mean) <= still * speed(&first) {
-                return Trial::TooLong; // friction held it, or worse, pushed it: not what it did before the end
+                return Trial::TooLong { element }; // friction held it, or worse, pushed it: not what it did before the end
             }
             let change: [f64; 3] = std::array::from_fn(|a| last[a] - first[a]);
             let ends = -dot(&first, &change) / dot(&change, &change);

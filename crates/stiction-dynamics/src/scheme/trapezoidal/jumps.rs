@@ -13,6 +13,12 @@ use crate::{Contact, ContactCondition, Joint, MechanicalSystem, Row, State, Step
 /// sliding contact counts as a shock. Too large: slow shocks are missed.
 const SHOCK_SPEED: f64 = 1e3;
 
+/// Contacts that approach with less than this share of [`still_speed`](super::TrapezoidalSettings::still_speed) do not collide.
+const STANDSTILL: f64 = 1e-3;
+
+/// Attempt to end sliding at which it is taken to have stopped: in a step shorter by the factor $2^{30}$ friction changes no velocity.
+const STOP_ATTEMPT: usize = 3;
+
 impl Trapezoidal {
     /// An impact, its decompression, or a projection of velocities, where one is due. False when there is none.
     pub(super) fn jump(
@@ -24,7 +30,9 @@ impl Trapezoidal {
         let v = &state.v;
         let rounding = ROUNDING * largest(v);
         // Contacts that approach although they are closed; those that carried an impulse waver around zero.
-        let approaches = |contact: &Contact| !self.is_carried(contact.id) && rate(contact, v) < -rounding;
+        // Slower than anything that slides is rounding, too: else what is left of velocities would collide without end.
+        let least = rounding.max(STANDSTILL * self.settings.still_speed);
+        let approaches = |contact: &Contact| !self.is_carried(contact.id) && rate(contact, v) < -least;
         let collides = self.start.iter().any(approaches);
         if !self.collision.is_decompressing() && !collides {
             // Before the first step velocities may contradict joints.
@@ -125,6 +133,27 @@ impl Trapezoidal {
         Ok(true)
     }
 
+    /// Ends the sliding of an element that does not go on however short the step is, by what is likeliest at this attempt: it may be the mode
+    /// $(-1)^l$ of joints and normals, which a projection ends; it may be a shock; or it is slower than what takes back the drift of joints
+    /// within a step, and has stopped. False when nothing was done.
+    pub(super) fn end_slip(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        element: Element,
+        attempt: usize,
+        out: &mut Step,
+    ) -> Result<bool, StepError> {
+        if !self.has_projected && self.project(system, state, out)? {
+            return Ok(true);
+        }
+        if attempt < STOP_ATTEMPT {
+            return self.shock(system, state, out);
+        }
+        self.stopped.push(element);
+        self.project(system, state, out)
+    }
+
     /// The impact problem of the active contacts, if it stops or turns one that slides; else nothing is done.
     pub(super) fn shock(
         &mut self,
@@ -139,7 +168,7 @@ impl Trapezoidal {
         }
         let (h, solve_count) = (out.h, out.report.solves.len());
         self.collision.begin(system, state, &self.start_joints, out)?;
-        for contact in &self.start {
+        for contact in self.start.iter().filter(|contact| self.stays(contact, &state.v)) {
             let own = ContactCondition::of(contact);
             let normal_bias = own.normal_bias - rate(contact, &state.v).max(0.0) - trace;
             out.problem.contacts.push(ContactCondition { normal_bias, ..own });

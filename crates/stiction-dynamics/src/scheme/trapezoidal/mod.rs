@@ -138,8 +138,8 @@ const IMPACT_LIMIT: usize = 100_000;
 /// Halvings of a step in which sliding ends, at most.
 const HALVING_LIMIT: usize = 60;
 
-/// Halvings of a step that cannot end because sliding does, after each of which a shock is looked for. Too small: an impact problem is solved in vain
-/// before an end of sliding early in a step. Too large: more steps in vain before a shock.
+/// Halvings of a step in which sliding ends too early, after each of which something else is looked for that ends it. Too small: an impact problem is
+/// solved in vain before an end of sliding early in a step. Too large: more steps in vain.
 const SHOCK_HALVINGS: usize = 10;
 
 /// How often the search for a contact is widened before everything is asked for.
@@ -388,10 +388,12 @@ impl Trapezoidal {
                     self.finish(system, state, out);
                     return check_finite(state.t, "coordinate", &out.state.q);
                 }
-                Trial::TooLong => {
+                Trial::TooLong { element } => {
                     out.h *= 0.5;
                     halvings_for_slip += 1;
-                    if halvings_for_slip % SHOCK_HALVINGS == 0 && self.shock(system, state, out)? {
+                    if halvings_for_slip % SHOCK_HALVINGS == 0
+                        && self.end_slip(system, state, element, halvings_for_slip / SHOCK_HALVINGS, out)?
+                    {
                         return Ok(());
                     }
                 }

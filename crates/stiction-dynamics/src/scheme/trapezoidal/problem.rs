@@ -36,8 +36,7 @@ impl Trapezoidal {
         out.report.converged = !self.settings.iterate;
         for iteration in 0..limit {
             out.report.linearizations = iteration + 1;
-            self.state_problem(system, state, out)?;
-            solve_problem(&mut self.solver, t, out)?;
+            self.solve_linear_problem(system, state, out)?;
             let u = &out.solution.motion;
             let change = u.iter().zip(&self.u_last).fold(0.0f64, |change, (a, b)| change.max((a - b).abs()));
             system.advance(q, u, h, &mut self.q_new);
@@ -63,8 +62,33 @@ impl Trapezoidal {
         Ok(())
     }
 
+    /// States and solves the problem, linearised at `q_new`, `v_new`. Contacts that wedge each other (a drawer that jams) may contradict each other in what they
+    /// take back, by rounding; a problem without a solution is stated again, with contacts that only keep their gaps. Then theory promises one.
+    fn solve_linear_problem(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        out: &mut Step,
+    ) -> Result<(), StepError> {
+        self.state_problem(system, state, self.stabilizes(), out)?;
+        match solve_problem(&mut self.solver, state.t, out) {
+            Err(StepError::Unsolved { .. }) if self.stabilizes() && !out.contacts.is_empty() => {
+                out.report.solves.pop();
+                self.state_problem(system, state, false, out)?;
+                solve_problem(&mut self.solver, state.t, out)
+            }
+            result => result,
+        }
+    }
+
     /// Writes the contact problem, linearised at `q_new`, `v_new`.
-    fn state_problem(&mut self, system: &dyn MechanicalSystem, state: &State, out: &mut Step) -> Result<(), StepError> {
+    fn state_problem(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        corrects_contacts: bool,
+        out: &mut Step,
+    ) -> Result<(), StepError> {
         let (n, h) = (system.velocity_count(), out.h);
         let (t, t_new, t_middle) = (state.t, state.t + h, state.t + 0.5 * h);
         let (q, v) = (&state.q, &state.v);
@@ -119,7 +143,7 @@ impl Trapezoidal {
             let rows = if self.settings.paper { &self.start } else { &self.middle };
             let Some(contact) = rows.iter().find(|contact| contact.id == start.id) else { continue };
             let (mut normal_bias, mut tangent_bias) = (contact.normal_drift, contact.tangent_drift);
-            if self.carried.binary_search(&start.id).is_ok() {
+            if corrects_contacts && self.carried.binary_search(&start.id).is_ok() {
                 let closed_at = shrinks * closed_at(&self.overlaps, start.id);
                 normal_bias += pull * (start.gap - closed_at) - brake * rate(start, v);
                 if self.sliding.binary_search(&Element::Contact(start.id)).is_err() {
@@ -150,14 +174,18 @@ impl Trapezoidal {
         }
     }
 
+    /// Whether a contact that is closed, or was, takes part in what follows: it carried an impulse, or does not part.
+    pub(super) fn stays(&self, contact: &Contact, v: &[f64]) -> bool {
+        self.is_carried(contact.id) || rate(contact, v) <= ROUNDING * largest(v)
+    }
+
     /// The active contacts, with rows in the middle of the step: those that are closed and do not part, and those that were carried.
     fn find_active(&mut self, system: &dyn MechanicalSystem, state: &State, t_middle: f64, h: f64) {
         let v = &state.v;
-        let rounding = ROUNDING * largest(v);
         // The paper keeps closed contacts that part, too: in a stiff system they may be pushed back within the step.
-        let (carried, keeps_all) = (&self.carried, self.settings.paper);
-        let stays = |contact: &Contact| carried.binary_search(&contact.id).is_ok() || rate(contact, v) <= rounding;
-        self.start.retain(|contact| keeps_all || stays(contact));
+        let mut start = std::mem::take(&mut self.start);
+        start.retain(|contact| self.settings.paper || self.stays(contact, v));
+        self.start = start;
         self.middle.clear();
         self.horizon = 0.0;
         if self.settings.paper || self.start.is_empty() {
