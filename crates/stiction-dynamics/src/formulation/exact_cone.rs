@@ -230,9 +230,9 @@ impl ExactCone {
         for _ in 0..=TIGHTENINGS {
             let found = self.attempt(problem, is_warm, [aim, accepted], solution)?;
             self.judge.pronounce(problem, None, &own_set, limit, solution);
-            // Solved by its own measure and not by the judge's: it aims at less, from where it is.
+            // At its aim and not yet at the judge's: it aims at less, from where it is. Short of its aim nothing more is to be had.
             let residual = solution.report.residual;
-            if solution.report.is_solved() || found > accepted || !residual.is_finite() || row_count == 0 {
+            if solution.report.is_solved() || found > aim || !residual.is_finite() || row_count == 0 {
                 break;
             }
             aim = aim.min(found) * TIGHTER * limit / residual;

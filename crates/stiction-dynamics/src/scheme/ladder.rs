@@ -55,11 +55,11 @@ pub(super) fn solve_problem(solver: &mut ContactSolver, t: f64, out: &mut Step) 
     check_finite(t, "velocity", &out.solution.motion)
 }
 
-/// Keeps the report of a solve, and tells whether the step may go on with it.
+/// Whether the step may go on with a solve, whose report it then keeps.
 fn is_accepted(solver: &ContactSolver, out: &mut Step) -> bool {
     let report = &out.solution.report;
     let is_accepted = report.is_solved() || report.residual <= solver.accepted_residual(out.problem.contacts.len());
-    if is_accepted || out.report.solves.is_empty() {
+    if is_accepted {
         out.report.solves.push(report.clone());
     }
     is_accepted
@@ -69,6 +69,7 @@ fn is_accepted(solver: &ContactSolver, out: &mut Step) -> bool {
 fn descend(solver: &mut ContactSolver, out: &mut Step) -> Result<(), ContactError> {
     let stated = out.problem.clone();
     let mut first = out.solution.clone();
+    let mut iterations = first.report.iterations;
     for rung in Rung::ALL {
         let was_tried = match rung {
             Rung::Cold if solver.forget() => {
@@ -95,7 +96,11 @@ fn descend(solver: &mut ContactSolver, out: &mut Step) -> Result<(), ContactErro
                 penetrates
             }
         };
+        if was_tried {
+            iterations += out.solution.report.iterations;
+        }
         if was_tried && out.solution.report.is_solved() {
+            out.solution.report.iterations = iterations;
             out.report.rung = out.report.rung.max(Some(rung));
             return Ok(());
         }
