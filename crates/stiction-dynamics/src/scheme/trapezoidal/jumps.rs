@@ -166,7 +166,7 @@ impl Trapezoidal {
         if !self.start.iter().any(fast) {
             return Ok(false);
         }
-        let (h, solve_count) = (out.h, out.report.solves.len());
+        let (h, report) = (out.h, out.report.clone());
         self.collision.begin(system, state, &self.start_joints, out)?;
         for contact in self.start.iter().filter(|contact| self.stays(contact, &state.v)) {
             let own = ContactCondition::of(contact);
@@ -180,8 +180,7 @@ impl Trapezoidal {
             fast(contact) && dot(&before, &contact.slip(&out.solution.motion)) <= 0.5 * dot(&before, &before)
         };
         if !is_solved || !out.contacts.iter().any(turns) {
-            out.report.solves.truncate(solve_count);
-            out.h = h;
+            (out.h, out.report) = (h, report);
             return Ok(false);
         }
         out.kind = StepKind::Shock;

@@ -3,7 +3,7 @@
 use super::overlaps::closed_at;
 use super::{BRAKE, Element, HORIZON_DOUBLINGS, Jacobians, ROUNDING, Trapezoidal, largest, rate};
 use crate::force_jacobians::add_product;
-use crate::scheme::{Step, check_finite, solve_problem};
+use crate::scheme::{Rung, Step, check_finite, solve_problem};
 use crate::{
     Contact, ContactCondition, ForceCause, ForceJacobians, FrictionCondition, JacobianKind, JointCondition,
     MechanicalSystem, State, StepError,
@@ -73,8 +73,8 @@ impl Trapezoidal {
         self.state_problem(system, state, self.stabilizes(), out)?;
         match solve_problem(&mut self.solver, state.t, out) {
             Err(StepError::Unsolved { .. }) if self.stabilizes() && !out.contacts.is_empty() => {
-                out.report.solves.pop();
                 self.state_problem(system, state, false, out)?;
+                out.report.rung = Some(Rung::WithoutRecovery);
                 solve_problem(&mut self.solver, state.t, out)
             }
             result => result,
@@ -133,7 +133,7 @@ impl Trapezoidal {
         );
         self.projection.reconcile(&mut self.rates);
         for (joint, rate) in out.joints.iter().zip(&self.rates) {
-            out.problem.joints.push(JointCondition { row: joint.row.clone(), bias: joint.drift - rate });
+            out.problem.joints.push(JointCondition { row: joint.row.clone(), bias: joint.drift - rate, rounding: 0.0 });
         }
         self.find_active(system, state, t_middle, h);
         let shrinks = (-self.settings.overlap_recovery * self.full_step).exp();
