@@ -58,10 +58,15 @@ impl EventDriven {
         }
         // What the solver of contact problems proposes: first with all that touch closed, then only those that carry a force.
         let proposed = self.propose(system, state, &instant)?;
-        if let Some((all, loaded)) = &proposed
-            && (self.accept(system, state, all.clone())? || self.accept(system, state, loaded.clone())?)
-        {
-            return Ok(Choice::Made);
+        // Forces that are not unique are first shared evenly: those of the solver may stand at a bound, and leave it at once.
+        if let Some((all, loaded)) = &proposed {
+            let even = Modes { forces: Forces::default(), ..all.clone() };
+            if self.accept(system, state, even)?
+                || self.accept(system, state, all.clone())?
+                || self.accept(system, state, loaded.clone())?
+            {
+                return Ok(Choice::Made);
+            }
         }
         if self.try_all(system, state, &instant, proposed.as_ref().map(|(all, _)| all))? {
             return Ok(Choice::Made);
