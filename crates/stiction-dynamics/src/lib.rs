@@ -76,4 +76,4 @@ pub use scheme::trapezoidal::{Jacobians, Trapezoidal, TrapezoidalSettings};
 pub use scheme::{Sample, Scheme, Step, StepKind, StepReport};
 pub use simulation::{Simulation, TimeGrid};
 pub use state::State;
-pub use system::{ForceCause, MechanicalSystem};
+pub use system::{ForceCause, MechanicalSystem, Passage, Way};

@@ -16,6 +16,8 @@
 //! k(t^A, q^A, u^A)$, linearised at the start: $W = M - \Delta t\, \theta\, k_v - \Delta t^2 \theta^2 k_q$ and $W (u_\text{free} - u^A) = \Delta t\, (\theta k(t^E)
 //! + (1 - \theta) k(t^A) + \theta\, \Delta t\, k_q u^A)$, stable for stiff springs and dampers from $\theta = \tfrac12$ on.
 //!
+//! A step in which bodies would pass through each other is cut so that they have just closed in its middle, or at its end.
+//!
 //! A step of length zero is the pure impact law: it changes the velocities only.
 //!
 //! Differs from the paper: a contact is closed up to a named tolerance and not only where its gap is negative, so that a block that
@@ -25,12 +27,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion};
+use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion, step_by_attempts};
 use crate::force_jacobians::add_product;
 use crate::joint_projection::JointProjection;
 use crate::{
     ContactCondition, ContactSolver, ForceCause, ForceJacobians, FrictionCondition, Inertia, JacobianKind, Joint,
-    JointCondition, MechanicalSystem, State, StepError,
+    JointCondition, MechanicalSystem, Passage, State, StepError, Way,
 };
 
 /// Settings of Moreau's midpoint rule.
@@ -98,6 +100,23 @@ impl MoreauMidpoint {
 
 impl Scheme for MoreauMidpoint {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
+        step_by_attempts(system, state.t, h, |h| self.attempt(system, state, h, out))
+    }
+
+    fn contact_solver(&self) -> &ContactSolver {
+        &self.solver
+    }
+}
+
+impl MoreauMidpoint {
+    /// A step of this length, unless bodies pass through each other in one of its halves.
+    fn attempt(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        h: f64,
+        out: &mut Step,
+    ) -> Result<Option<Passage>, StepError> {
         if !(h >= 0.0 && h.is_finite()) {
             return Err(StepError::StepSize { h });
         }
@@ -110,6 +129,9 @@ impl Scheme for MoreauMidpoint {
         // (17), steps 2 and 3: the middle, inertia and forces there.
         self.q_middle.clone_from(q);
         system.advance(q, v, (1.0 - theta) * h, &mut self.q_middle);
+        if let Some(passage) = system.passage(Way::Taken, (t, q), (t_middle, &self.q_middle)) {
+            return Ok(Some(passage));
+        }
         (out.linearized_time, out.force_time) = (t_middle, t_middle);
         out.linearized_at.clone_from(&self.q_middle);
         out.force_at.clone_from(&self.q_middle);
@@ -150,6 +172,9 @@ impl Scheme for MoreauMidpoint {
         out.state.q.clone_from(q);
         system.advance(&out.linearized_at, &out.state.v, theta * h, &mut out.state.q);
         check_finite(t, "coordinate", &out.state.q)?;
+        if let Some(passage) = system.passage(Way::Taken, (t_middle, &self.q_middle), (t_new, &out.state.q)) {
+            return Ok(Some(Passage { share: 1.0 - theta + theta * passage.share, ..passage }));
+        }
 
         if self.settings.implicit {
             self.complete_forces(state, out);
@@ -157,15 +182,9 @@ impl Scheme for MoreauMidpoint {
         self.mean.clear();
         self.mean.extend(v.iter().zip(&out.state.v).map(|(a, b)| (1.0 - theta) * a + theta * b));
         out.report.energy_defect = energy_defect(system, state, &self.mean, out, &mut self.part);
-        Ok(())
+        Ok(None)
     }
 
-    fn contact_solver(&self) -> &ContactSolver {
-        &self.solver
-    }
-}
-
-impl MoreauMidpoint {
     /// States the joints: rows in the middle, and a bias that takes back their drift.
     ///
     /// A straight half step leaves a curved constraint by $\kappa = \Theta(\hat q^E) - \Theta(q^M) - \theta \Delta t\, (\nu u^A + \text{drift})$, with the prediction
