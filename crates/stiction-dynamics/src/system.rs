@@ -35,7 +35,7 @@ pub enum Way {
     /// The bodies took it: whatever passes through on it has passed through.
     Taken,
     /// They would take it without their contacts, and contacts are then stated at its end. Two bodies that overlap there are held apart as long as
-    /// the gap linearised at the end agrees that they were apart at the start.
+    /// the gap linearised at the end agrees on where they close.
     Predicted,
 }
 
@@ -70,9 +70,9 @@ pub trait MechanicalSystem: Send + Sync {
 
     /// Length against which the gap of a contact is measured, in metres (radians for the stop of a hinge): the size of the smaller of its two bodies.
     ///
-    /// By default 1.
-    fn contact_size(&self, _id: ContactId) -> f64 {
-        1.0
+    /// By default none: bodies have no size. The audit then takes 1.
+    fn contact_size(&self, _id: ContactId) -> Option<f64> {
+        None
     }
 
     /// The first two bodies that pass through each other on the way from one time and configuration to another, if there are any.

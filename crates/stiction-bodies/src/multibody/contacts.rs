@@ -107,14 +107,14 @@ impl Multibody {
             .unwrap_or(1.0)
     }
 
-    /// The size of the smaller shape of a contact, in metres; 1 rad or 1 m for a stop.
-    pub(super) fn size_of_contact(&self, id: ContactId) -> f64 {
+    /// The size of the smaller shape of a contact, in metres; a stop has none.
+    pub(super) fn size_of_contact(&self, id: ContactId) -> Option<f64> {
         if self.joint_of_stop(id).is_some() {
-            return 1.0;
+            return None;
         }
         let [first, second] = [(id.first, id.feature >> 20), (id.second, (id.feature >> 8) & 0xfff)]
             .map(|(body, shape)| &self.model.bodies[body as usize].shapes[shape as usize]);
-        self.pair_size(first, second)
+        Some(self.pair_size(first, second))
     }
 
     /// The contact that a touch of two parts makes.

@@ -132,7 +132,7 @@ impl MechanicalSystem for Multibody {
         self.add_stops(t, q, horizon, out);
     }
 
-    fn contact_size(&self, id: ContactId) -> f64 {
+    fn contact_size(&self, id: ContactId) -> Option<f64> {
         self.size_of_contact(id)
     }
 

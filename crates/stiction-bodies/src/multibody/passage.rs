@@ -21,6 +21,10 @@ const DEEP: f64 = 0.1;
 /// penetration. Too small: rounding of positions.
 const CLOSED: f64 = 1e-4;
 
+/// A gap that is linearised at the end of the way may miss the place where the two close by this share of the smaller one. Too large: contacts push from afar, or add energy.
+/// Too small: steps are cut for nothing.
+const HELD: f64 = 1e-2;
+
 /// The advancement ends when the gap is within this share of what it looks for.
 const NEAR: f64 = 0.1;
 
@@ -173,32 +177,27 @@ impl Pair<'_> {
         if start <= -DEEP * self.size || start > self.rate {
             return None; // overlaps from the start are judged elsewhere
         }
-        let passes = match way {
-            Way::Taken => self.first_below(start, -DEEP * self.size, DEEP).is_some(),
-            Way::Predicted => {
-                let end = self.gap(1.0);
-                match end < 0.0 {
-                    true => !self.is_held_at_end(),
-                    false => self.first_below(start, -DEEP * self.size, DEEP).is_some(),
-                }
-            }
+        let closes = |pair: &mut Self| {
+            let share = pair.first_below(start, start.min(0.0) - CLOSED * pair.size, CLOSED);
+            share.filter(|share| *share < 1.0)
         };
-        if !passes {
-            return None;
+        if way == Way::Predicted && self.gap(1.0) < 0.0 {
+            return closes(self).filter(|share| !self.is_held_at_end(*share));
         }
-        self.first_below(start, start.min(0.0) - CLOSED * self.size, CLOSED).filter(|share| *share < 1.0)
+        self.first_below(start, -DEEP * self.size, DEEP)?;
+        closes(self)
     }
 
-    /// Whether all gaps that are negative at the end, linearised there, agree that the two were apart at the start. If they do not, an impulse along their
-    /// normals throws the bodies out on the wrong side.
-    fn is_held_at_end(&mut self) -> bool {
+    /// Whether all gaps that are negative at the end, linearised there, agree that the two had just closed after this share of the way. If they do not, an impulse
+    /// along their normals pushes from afar, or throws the bodies out on the wrong side.
+    fn is_held_at_end(&mut self, share: f64) -> bool {
         self.gap(1.0);
-        let [first, second] = self.ways;
+        let between = [0, 1].map(|i| (self.body(i, share), self.ways[i].1));
         self.touches.iter().filter(|touch| touch.gap < 0.0).all(|touch| {
             let moved =
                 |(start, end): (Pose, Pose), x: DVec3| x - start.transform_point(end.inverse_transform_point(x));
-            let approach = moved(first, touch.point_on_first) - moved(second, touch.point_on_second);
-            touch.gap - touch.normal.dot(approach) >= -DEEP * self.size
+            let approach = moved(between[0], touch.point_on_first) - moved(between[1], touch.point_on_second);
+            touch.gap - touch.normal.dot(approach) >= -HELD * self.size
         })
     }
 
@@ -218,14 +217,17 @@ impl Pair<'_> {
         Some(share)
     }
 
+    /// Where one of the two bodies is after a share of the way.
+    fn body(&self, i: usize, share: f64) -> Pose {
+        let (start, end) = &self.ways[i];
+        Pose::new(start.position.lerp(end.position, share), start.orientation.slerp(end.orientation, share))
+    }
+
     /// The least gap after a share of the way, in metres; leaves the touches behind.
     fn gap(&mut self, share: f64) -> f64 {
         let [first, second] = [0, 1].map(|i| {
-            let (start, end) = self.ways[i];
-            let body =
-                Pose::new(start.position.lerp(end.position, share), start.orientation.slerp(end.orientation, share));
             let placed = &self.system.shape(self.parts[i]).placed;
-            (&placed.shape, placed.world_pose(&body))
+            (&placed.shape, placed.world_pose(&self.body(i, share)))
         });
         self.touches.clear();
         let dimension = self.system.model.dimension;

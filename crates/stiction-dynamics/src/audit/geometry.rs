@@ -40,7 +40,7 @@ impl Geometry {
         let count = step.contacts.len();
         let strongest = (0..count).fold(0.0f64, |most, i| most.max(pushes(i)));
         let pushing = (0..count).filter(|&i| strongest > 0.0 && pushes(i) >= PUSH_SHARE * strongest);
-        let pushing = pushing.map(|i| (step.contacts[i].id, system.contact_size(step.contacts[i].id)));
+        let pushing = pushing.map(|i| (step.contacts[i].id, size_of(system, step.contacts[i].id)));
         let mut horizon = pushing.clone().fold(0.0f64, |far, (_, size)| far.max(SEARCH_SHARE * size));
 
         let end = &mut self.found[0];
@@ -48,7 +48,7 @@ impl Geometry {
         system.contacts(after.t, &after.q, horizon, end);
         for contact in end.iter().filter(|contact| contact.gap < 0.0) {
             audit.penetration = audit.penetration.max(-contact.gap);
-            audit.penetration_share = audit.penetration_share.max(-contact.gap / system.contact_size(contact.id));
+            audit.penetration_share = audit.penetration_share.max(-contact.gap / size_of(system, contact.id));
         }
 
         // Where contacts were stated counts when it is on the way, and not a prediction of its end.
@@ -99,6 +99,11 @@ impl Geometry {
         }
         None
     }
+}
+
+/// What the gap of a contact is measured against, in metres or radians.
+fn size_of(system: &dyn MechanicalSystem, id: ContactId) -> f64 {
+    system.contact_size(id).unwrap_or(1.0)
 }
 
 /// A gap between the two bodies of a contact that is at most `enough`, else the least one; infinite when they have none. Contacts come in the same order at all
