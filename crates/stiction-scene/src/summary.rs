@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use stiction_dynamics::{Audit, State, StepAudit};
+use stiction_dynamics::{Audit, Rung, State, StepAudit};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,6 +106,8 @@ pub struct Certificate {
     pub checks: Vec<Check>,
     /// Steps of a fixed-point scheme that did not converge and were accepted.
     pub unconverged_steps: usize,
+    /// Steps that were solved on a second try only, by what it took.
+    pub second_tries: BTreeMap<String, usize>,
     /// What else there is to know: a solver that was asked for less, the first bodies that passed through each other.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -184,8 +186,16 @@ impl Certificate {
             Check { name: name.into(), meaning: meaning.into(), worst, mean, limit, ok }
         })
         .collect();
-        let met = checks.iter().all(|check| check.ok);
-        Self { met, checks, unconverged_steps: audit.unconverged_count, notes: Vec::new() }
+        let second_tries = Rung::ALL.iter().zip(audit.rung_counts);
+        let second_tries = second_tries.filter(|(_, count)| *count > 0);
+        let second_tries = second_tries.map(|(rung, count)| (rung.meaning().to_owned(), count)).collect();
+        Self {
+            met: checks.iter().all(|check| check.ok),
+            checks,
+            unconverged_steps: audit.unconverged_count,
+            second_tries,
+            notes: Vec::new(),
+        }
     }
 
     /// Notes that the solver was asked for less than the certificate wants.

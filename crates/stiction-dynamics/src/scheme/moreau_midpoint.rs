@@ -36,17 +36,25 @@ use crate::{
     Joint, JointCondition, MechanicalSystem, Passage, State, StepError, Way,
 };
 
-/// A contact that closes on the way to the middle and overlaps there by more than this share of the smaller body is stated where it closes, up to
-/// half of it: nothing would take the overlap back. Too large: bodies penetrate visibly. Too small: a cut for every touch.
+/// A contact that closes within a step and overlaps by more than this share of the smaller body is stated where it closes, up to half of this: nothing would take
+/// the overlap back. Too large: bodies penetrate visibly. Too small: a cut for every touch.
 const OVERLAP: f64 = 5e-4;
 
-/// The contact that closes first among those that overlap too far in the middle of the step, and after which share of the way to it. Bodies without a size never do.
-fn first_overlap(system: &dyn MechanicalSystem, v: &[f64], half: f64, contacts: &[Contact]) -> Option<Passage> {
+/// The contact that closes first among those that overlap too far at the end of a way of `time` seconds with the velocity `v`, and after which share of it they overlap by
+/// `share` of [`OVERLAP`]. Bodies without a size never do.
+fn first_overlap(
+    system: &dyn MechanicalSystem,
+    (v, time): (&[f64], f64),
+    contacts: &[Contact],
+    share: f64,
+) -> Option<Passage> {
     let cuts = contacts.iter().filter(|contact| contact.gap < 0.0).filter_map(|contact| {
         let allowed = OVERLAP * system.contact_size(contact.id)?;
-        let start = contact.gap - half * (contact.normal.dot(v) + contact.normal_drift);
-        let share = (start + 0.5 * allowed) / (start - contact.gap);
-        (start > 0.0 && contact.gap < -allowed).then_some(Passage { contact: contact.id, share })
+        let start = contact.gap - time * (contact.normal.dot(v) + contact.normal_drift);
+        // One that begins closed is stated at once.
+        let share = (start.max(0.0) + share * allowed) / (start - contact.gap);
+        let closes = start > -allowed && contact.gap < -allowed && share > 0.0 && share < 1.0;
+        closes.then_some(Passage { contact: contact.id, share })
     });
     cuts.min_by(|a, b| a.share.total_cmp(&b.share))
 }
@@ -84,6 +92,7 @@ pub struct MoreauMidpoint {
     v_joints: Vec<f64>,
     joints: Vec<Joint>,
     end_joints: Vec<Joint>,
+    at_end: Vec<Contact>,
     /// Rates that take back the drift of joints.
     rates: Vec<f64>,
     mean: Vec<f64>,
@@ -105,6 +114,7 @@ impl MoreauMidpoint {
             v_joints,
             joints: Vec::new(),
             end_joints: Vec::new(),
+            at_end: Vec::new(),
             rates,
             mean,
             part,
@@ -162,7 +172,7 @@ impl MoreauMidpoint {
         // The index set, and the conditions (10), (11) of its contacts.
         out.contacts.clear();
         system.contacts(t_middle, q_middle, self.settings.gap_tolerance, &mut out.contacts);
-        if let Some(cut) = first_overlap(system, v, (1.0 - theta) * h, &out.contacts) {
+        if let Some(cut) = first_overlap(system, (v, (1.0 - theta) * h), &out.contacts, 0.5) {
             return Ok(Some(cut));
         }
         out.problem.contacts.clear();
@@ -193,6 +203,17 @@ impl MoreauMidpoint {
         check_finite(t, "coordinate", &out.state.q)?;
         if let Some(passage) = system.passage(Way::Taken, (t_middle, &self.q_middle), (t_new, &out.state.q)) {
             return Ok(Some(Passage { share: 1.0 - theta + theta * passage.share, ..passage }));
+        }
+        // One that closes in the second half waits for the next step, which begins where it touches.
+        self.at_end.clear();
+        system.contacts(t_new, &out.state.q, 0.0, &mut self.at_end);
+        let taken = &out.contacts;
+        self.at_end.retain(|contact| {
+            let is_deep = system.contact_size(contact.id).is_some_and(|size| contact.gap < -OVERLAP * size);
+            is_deep && !taken.iter().any(|other| other.id == contact.id)
+        });
+        if let Some(cut) = first_overlap(system, (&out.state.v, theta * h), &self.at_end, 0.0) {
+            return Ok(Some(Passage { share: 1.0 - theta + theta * cut.share, ..cut }));
         }
 
         if self.settings.implicit {
@@ -249,12 +270,11 @@ impl MoreauMidpoint {
         out.joints.clear();
         system.joints(t_middle, &self.q_end, &mut out.joints);
         out.problem.joints.clear();
-        out.problem.joints.extend(
-            out.joints
-                .iter()
-                .zip(&self.rates)
-                .map(|(joint, rate)| JointCondition { row: joint.row.clone(), bias: joint.drift - rate }),
-        );
+        out.problem.joints.extend(out.joints.iter().zip(&self.rates).map(|(joint, rate)| JointCondition {
+            row: joint.row.clone(),
+            bias: joint.drift - rate,
+            rounding: 0.0,
+        }));
         Ok(())
     }
 
