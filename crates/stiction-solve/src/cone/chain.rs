@@ -29,7 +29,7 @@ const POLISH_EPSILON: f64 = 1e-7;
 const POLISH_SCALES: [(f64, f64); 4] = [(1.0, POLISH_EPSILON), (1.0, 1e-3), (10.0, 1e-2), (100.0, 1e-2)];
 
 /// Part of the tolerance up to which a residual is usually good enough for the errors that judge; where it is not, there will be a smaller target.
-const ENOUGH: f64 = 0.9;
+pub(crate) const ENOUGH: f64 = 0.9;
 
 /// A residual up to this multiple of the target is nearly there.
 const NEAR: f64 = 1e3;
@@ -106,6 +106,8 @@ pub(crate) struct Chain<'a, S, const D: usize> {
     pub number: usize,
     /// What residuals are divided by in the log.
     pub scale: f64,
+    /// A residual up to this is worth a judgement before the long way, though it may miss the target.
+    pub enough: f64,
 }
 
 impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
@@ -116,10 +118,15 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         self.island.r.copy_from_slice(&self.island.best);
     }
 
-    /// Goes on from the best point to a smaller target.
-    pub fn improve(&mut self, target: f64) {
+    /// Goes on from the best point to a smaller target; by all methods where the last target was reached.
+    pub fn improve(&mut self, target: f64, is_promising: bool) {
         if !self.newton(target, 1.0, LAST_EPSILON, MANY_SHORT_STEPS) {
-            self.sweep_to_the_limit(target);
+            if is_promising {
+                self.island.restore(self.space);
+                self.run_stages(target, true);
+            } else {
+                self.sweep_to_the_limit(target);
+            }
         }
         self.island.r.copy_from_slice(&self.island.best);
     }
@@ -129,9 +136,9 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
             let Island { r, contacts, alphas, .. } = &mut *self.island;
             self.space.sweep(r, contacts, alphas, true, false);
             self.island.measure(self.space);
-            // Torsion that has its bound for itself is found by an iteration, which may be slow.
-            if self.log(ConeMethod::OneContact, 1, target) || !self.space.laws()[0].splits {
-                return self.island.best_residual <= target;
+            // Torsion that has its bound for itself is found by an iteration, which may be slow; and a matrix may be singular.
+            if self.log(ConeMethod::OneContact, 1, target) {
+                return true;
             }
         }
         if is_warm && self.island.measure(self.space) <= target {
@@ -195,8 +202,7 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
 
     /// Whether the best point is likely to be good enough, though it may miss the target.
     fn is_enough(&self) -> bool {
-        let tolerance = self.settings.tolerance.min(self.settings.unscaled_tolerance);
-        self.island.best_residual <= ENOUGH * tolerance * self.scale
+        self.island.best_residual <= self.enough
     }
 
     /// Whether the island has about as many rows as coordinates, and many of both.

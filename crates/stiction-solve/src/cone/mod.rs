@@ -65,7 +65,7 @@ pub mod sparse_rows;
 pub use law::Cone;
 pub use modes::refine_by_modes;
 pub use problem::{GlobalConeProblem, LocalConeProblem};
-pub use residual::{ConeErrors, global_errors, local_errors};
+pub use residual::{ConeErrors, global_errors, judge_global, local_errors};
 pub use settings::{ConeMethod, ConeReport, ConeSettings, ConeSolution, ConeStage};
 pub use solver::ConeSolver;
 pub use sparse_rows::SparseRows;

@@ -9,7 +9,8 @@ use crate::work::DEFAULT_WORK_LIMIT;
 pub struct ConeSettings {
     /// Largest $e_s$ of a solution, which does not depend on units; see [`residual`](super::residual).
     pub tolerance: f64,
-    /// Largest $e_q$ of a solution, which does; infinite where only the other counts.
+    /// Largest $e_q$ of a solution, which does; infinite where only the other counts. Where it is not, both errors are those of the [`judge`](crate::judge) of problem
+    /// files, with what rounding may add to them, and they are relative however small $q$ is.
     pub unscaled_tolerance: f64,
     /// Sweeps of Gauss-Seidel before Newton's method when there is no start.
     pub first_sweeps: usize,
@@ -106,7 +107,7 @@ impl Default for ConeSolution {
     fn default() -> Self {
         let errors = ConeErrors { unscaled: 0.0, scaled: 0.0 };
         let report = ConeReport { status: SolveStatus::Solved, errors, islands: 0, stages: Vec::new() };
-        Self { impulses: Vec::new(), joints: Vec::new(), velocity: Vec::new(), report }
+        Self { impulses: Vec::new(), joints: Vec::new(), velocity: Vec::new(), certificate: Vec::new(), report }
     }
 }
 
@@ -119,6 +120,9 @@ pub struct ConeSolution {
     pub joints: Vec<f64>,
     /// Velocities; empty for a local problem.
     pub velocity: Vec<f64>,
+    /// Where it was proved that there is no solution, the normal impulse of each contact and then the impulses of the joints that prove it, see
+    /// [`certificate`](super::certificate); empty otherwise.
+    pub certificate: Vec<f64>,
     /// How it ended.
     pub report: ConeReport,
 }
