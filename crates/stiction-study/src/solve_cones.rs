@@ -55,12 +55,13 @@ impl ConeChoice {
             Self::GaussSeidel => ConeSettings {
                 newton_limit: 0,
                 path_limit: 0,
+                pyramid_limit: 0,
                 interior_limit: 0,
                 sweep_limit: SWEEPS_ALONE,
                 ..settings
             },
-            Self::Newton => ConeSettings { path_limit: 0, interior_limit: 0, ..no_sweeps },
-            Self::InteriorPoint => ConeSettings { newton_limit: 0, path_limit: 0, ..no_sweeps },
+            Self::Newton => ConeSettings { path_limit: 0, pyramid_limit: 0, interior_limit: 0, ..no_sweeps },
+            Self::InteriorPoint => ConeSettings { newton_limit: 0, path_limit: 0, pyramid_limit: 0, ..no_sweeps },
         }
     }
 }

@@ -22,6 +22,8 @@ pub struct ConeSettings {
     pub newton_limit: usize,
     /// Factorisations of one run along the path of smoothed equations, at most; zero for none.
     pub path_limit: usize,
+    /// Pyramids that are solved by Lemke's method for a start, at most; zero for none.
+    pub pyramid_limit: usize,
     /// Iterations of one run of the interior-point method.
     pub interior_limit: usize,
     /// Factorisations of the proximal-point method.
@@ -40,6 +42,7 @@ impl Default for ConeSettings {
             sweep_limit: 5000,
             newton_limit: 40,
             path_limit: 400,
+            pyramid_limit: 8,
             interior_limit: 60,
             proximal_limit: 60,
             work_limit: DEFAULT_WORK_LIMIT,
@@ -58,6 +61,8 @@ pub enum ConeMethod {
     Newton,
     /// The path of smoothed equations.
     Path,
+    /// Lemke's method on pyramids in place of cones.
+    Pyramids,
     /// Interior points.
     InteriorPoint,
     /// Proximal points, each by semismooth Newton.

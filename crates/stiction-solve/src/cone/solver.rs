@@ -595,7 +595,10 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
                 worst = reached;
                 target = TARGET_FACTOR * target.min(reached);
             }
-            if verdict.is_accepted || work.is_spent() || !is_of_a_file(settings) {
+            // A new beginning with a smaller target is of use where the methods were content with what the judge does not accept.
+            let is_content =
+                self.slots[..self.island_count].iter().all(|slot| slot.island.best_residual <= factor * first_target);
+            if verdict.is_accepted || work.is_spent() || !is_of_a_file(settings) || !is_content {
                 break;
             }
         }
