@@ -10,7 +10,9 @@ use stiction_dynamics::{
 use toml::de::{DeInteger, DeTable, DeValue};
 
 use crate::builtin;
-use crate::model::{BESIDE_SYSTEM, body_fault, check_no_bodies, check_start, linear_system, model, resolve};
+use crate::model::{
+    BESIDE_SYSTEM, body_fault, check_no_bodies, check_overlaps, check_start, linear_system, model, resolve,
+};
 use crate::scene::{FORMAT, Scene, SchemeSettings};
 use crate::scene_error::{Fault, Place, SceneError, TextError, describe, most_similar, search, suggest};
 use crate::set::apply_overrides;
@@ -223,6 +225,7 @@ fn check(text: &str, file_name: &str) -> Result<Checked, SceneError> {
             let mut multibody = Multibody::new(model).map_err(|error| locate(body_fault(&scene, &error)))?;
             check_start(&scene, &mut multibody, &mut warnings).map_err(locate)?;
             let start = multibody.start(scene.run.start);
+            check_overlaps(&scene, &multibody, &start).map_err(locate)?;
             (SceneSystem::Bodies(Box::new(multibody)), start)
         }
         Some(entry) => {

@@ -110,6 +110,10 @@ pub struct RunSettings {
     /// Start in seconds.
     #[serde(default)]
     pub start: f64,
+    /// Deepest overlap of two bodies at the start that is let pass, in metres; if it is not given, half the size of the smaller one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub deepest_overlap: Option<f64>,
 }
 
 /// The time-stepping scheme and its settings.

@@ -10,6 +10,7 @@ mod joints;
 mod mass;
 mod materials;
 mod names;
+mod overlap;
 mod pose;
 mod settings;
 mod shapes;
@@ -27,6 +28,7 @@ pub(crate) use collisions::Collisions;
 pub(crate) use defaults::resolve;
 pub(crate) use joints::{MET_AT_START, check_start, joint_place, row_unit, worst_rows};
 pub(crate) use names::is_plain_name;
+pub(crate) use overlap::check_overlaps;
 pub(crate) use shapes::extent;
 pub(crate) use system::{BESIDE_SYSTEM, check_no_bodies, linear_system};
 

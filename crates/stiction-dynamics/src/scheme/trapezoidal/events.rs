@@ -4,7 +4,7 @@ use super::overlaps::closed_at;
 use super::{Element, ROUNDING, Trapezoidal, dot, insert, speed};
 use crate::scheme::Step;
 use crate::scheme::impact_time::closing_share;
-use crate::{Contact, ContactCondition, FrictionElement, FrictionShape, MechanicalSystem, State};
+use crate::{Contact, FrictionElement, FrictionShape, MechanicalSystem, State};
 
 /// Cosine of the largest angle by which the normal of a contact may turn in half a step; if it turns farther, the step is halved. The
 /// rows in its middle stand for the whole step: with a pin that runs around a hole of little play they do not, and its speed grows.
@@ -58,14 +58,15 @@ impl Trapezoidal {
             return Trial::Holds { share: 1.0 };
         }
         let (v, u, v_new) = (&state.v, &out.solution.motion, &self.v_new);
-        let contacts = out.problem.contacts.iter().zip(&out.solution.contacts);
-        // In other sets parts of the sliding end one by one, and what remains of it must go on.
-        let is_one = |contact: &ContactCondition| contact.friction_shape == FrictionShape::Ball;
-        let loaded = contacts.filter(|(c, impulse)| c.mu > 0.0 && impulse.normal > 0.0 && is_one(c));
+        let contacts = out.contacts.iter().zip(&out.problem.contacts).zip(&out.solution.contacts);
+        // In other sets parts of the sliding end one by one, and what remains of it must go on. The set is that of the contact itself: a polygon by
+        // which a method replaces the cone is meant to be round.
+        let is_one = |contact: &Contact| contact.friction.shape() == FrictionShape::Ball;
+        let loaded = contacts.filter(|((own, c), impulse)| c.mu > 0.0 && impulse.normal > 0.0 && is_one(own));
         // Sliding and drilling stop together: they are measured along the semi-axes of their friction set.
         // Rows turn on the way, and a slip is that of the rows of its own time: those of the middle would miss it at the ends by ½ h Ṫ v, as
         // much as it changes in a step.
-        let contacts = loaded.map(|(c, _)| {
+        let contacts = loaded.map(|((_, c), _)| {
             let slip_of = |contacts: &[Contact], v: &[f64]| match contacts.iter().find(|contact| contact.id == c.id) {
                 Some(contact) => contact.slip(v),
                 None => c.slip(v),

@@ -33,6 +33,10 @@
 //! - Forces that depend on time are taken in the middle of the step, not at both of its ends: of the same order, and right for a force that begins or
 //!   ends between two steps.
 //! - A step in which a normal turns by more than about half a radian to its middle is halved, after such a projection.
+//! - A step that friction would mirror however short it is (the paradox of Painlevé) is a [shock](jumps), an impact problem.
+//! - Contacts that overlap when they are found do not take that back within a step: they are [closed where they are](overlaps).
+//! - The rule is not L-stable, and a stiff damper would ring after an impact: steps begin short there, and [grow](settling).
+//! - Where contacts wedge each other and their corrections have no common solution, the step is made without them.
 //! - For $M(t, q)$ one problem gives order one (Theorem 3.4); [`iterate`](TrapezoidalSettings::iterate) solves (2.5) by successive ones.
 
 mod events;
@@ -49,7 +53,7 @@ use super::{Scheme, Step, StepKind, check_finite, energy_defect};
 use crate::joint_projection::JointProjection;
 use crate::{
     Contact, ContactId, ContactSolver, ForceJacobians, FrictionElement, Inertia, Joint, MechanicalSystem, State,
-    StepError,
+    StepError, Way,
 };
 use events::Trial;
 use settling::Settling;
@@ -170,6 +174,8 @@ pub struct Trapezoidal {
     stopped: Vec<Element>,
     /// Gaps of contacts that are taken as closed where they are, since they overlapped when they were found; by contact.
     overlaps: Vec<(ContactId, f64)>,
+    /// Whether contacts wedge each other, so that nothing slides and what they take back had no solution.
+    is_wedged: bool,
     /// Limit of the steps that follow a jump, in seconds.
     settling: Settling,
     /// Whether velocities were projected since the last smooth step.
@@ -229,6 +235,7 @@ impl Trapezoidal {
             sliding: Vec::new(),
             stopped: Vec::new(),
             overlaps: Vec::new(),
+            is_wedged: false,
             settling: Settling::Due,
             has_projected: false,
             jumps_in_a_row: 0,
@@ -360,6 +367,11 @@ impl Trapezoidal {
         let mut halvings_for_slip = 0;
         for _ in 0..HALVING_LIMIT {
             self.solve_step(system, state, out)?;
+            let (start, end) = ((state.t, &state.q[..]), (state.t + out.h, &self.q_new[..]));
+            if let Some(passage) = system.passage(Way::Taken, start, end) {
+                out.h *= passage.share; // bodies close there, and not beyond: the impact is located below
+                continue;
+            }
             if self.turns_too_far(out) {
                 // The mode (-1)^l of the normal velocity would turn into others with the normal: it ends here.
                 let v = &state.v;
@@ -431,6 +443,7 @@ impl Trapezoidal {
                 insert(Element::Friction(condition.id), &mut self.sliding);
             }
         }
+        self.is_wedged &= self.sliding.is_empty();
     }
 }
 

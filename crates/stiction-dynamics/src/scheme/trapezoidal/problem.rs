@@ -63,22 +63,26 @@ impl Trapezoidal {
     }
 
     /// States and solves the problem, linearised at `q_new`, `v_new`. Contacts that wedge each other (a drawer that jams) may contradict each other in what they
-    /// take back, by rounding; a problem without a solution is stated again, with contacts that only keep their gaps. Then theory promises one.
+    /// take back, by rounding. A problem without a solution is stated again, with contacts that only keep their gaps: then theory promises one. While
+    /// nothing slides it is stated so at once.
     fn solve_linear_problem(
         &mut self,
         system: &dyn MechanicalSystem,
         state: &State,
         out: &mut Step,
     ) -> Result<(), StepError> {
-        self.state_problem(system, state, self.stabilizes(), out)?;
-        match solve_problem(&mut self.solver, state.t, out) {
-            Err(StepError::Unsolved { .. }) if self.stabilizes() && !out.contacts.is_empty() => {
-                self.state_problem(system, state, false, out)?;
-                out.report.rung = Some(Rung::WithoutRecovery);
-                solve_problem(&mut self.solver, state.t, out)
+        if self.stabilizes() && !self.is_wedged {
+            self.state_problem(system, state, true, out)?;
+            match solve_problem(&mut self.solver, state.t, out) {
+                Err(StepError::Unsolved { .. }) if !out.contacts.is_empty() => self.is_wedged = true,
+                result => return result,
             }
-            result => result,
         }
+        self.state_problem(system, state, false, out)?;
+        if self.is_wedged {
+            out.report.rung = Some(Rung::WithoutRecovery);
+        }
+        solve_problem(&mut self.solver, state.t, out)
     }
 
     /// Writes the contact problem, linearised at `q_new`, `v_new`.
