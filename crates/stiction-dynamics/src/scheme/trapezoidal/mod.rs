@@ -33,9 +33,9 @@
 //! - Forces that depend on time are taken in the middle of the step, not at both of its ends: of the same order, and right for a force that begins or
 //!   ends between two steps.
 //! - A step in which a normal turns by more than about half a radian to its middle is halved, after such a projection.
-//! - A step that friction would mirror however short it is (the paradox of Painlevé) is a [shock](jumps), an impact problem.
-//! - Contacts that overlap when they are found do not take that back within a step: they are [closed where they are](overlaps).
-//! - The rule is not L-stable, and a stiff damper would ring after an impact: steps begin short there, and [grow](settling).
+//! - A step that friction would mirror however short it is (the paradox of Painlevé) is a shock, an impact problem (`jumps.rs`).
+//! - Contacts that overlap when they are found do not take that back within a step: they are closed where they are (`overlaps.rs`).
+//! - The rule is not L-stable, and a stiff damper would ring after an impact: steps begin short there, and grow (`settling.rs`).
 //! - Where contacts wedge each other and their corrections have no common solution, the step is made without them.
 //! - For $M(t, q)$ one problem gives order one (Theorem 3.4); [`iterate`](TrapezoidalSettings::iterate) solves (2.5) by successive ones.
 
