@@ -73,6 +73,8 @@ pub struct FinishedRun {
     pub summary: Summary,
     /// The run folder.
     pub folder: PathBuf,
+    /// The folder that was asked for, where it holds a finished run that this one, which is not, did not replace.
+    pub kept: Option<PathBuf>,
     /// The step that could not be made.
     pub failure: Option<StepError>,
     /// The problem of that step, saved inside the run folder; `stiction solve` takes it.
@@ -187,9 +189,11 @@ pub fn run(
     };
     let text = serde_json::to_string_pretty(&summary).expect("a summary is plain data") + "\n";
     folder.write_summary(&text)?;
+    let asked = folder.final_path().to_owned();
     let folder = folder.finish()?;
+    let kept = (folder != asked).then_some(asked);
     let failed_problem = failed_problem.map(|name| folder.join(name));
-    Ok(FinishedRun { summary, folder, failure, failed_problem })
+    Ok(FinishedRun { summary, folder, kept, failure, failed_problem })
 }
 
 /// Writes a contact problem into the folder, in the form in which its method states it, and returns the name; rather nothing than half of it.
