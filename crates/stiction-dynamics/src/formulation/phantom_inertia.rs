@@ -48,6 +48,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use stiction_solve::{DenseLu, Lcp, LcpSolution, Lemke, LemkeSettings, ProblemError, SolveReport, SolveStatus};
 
 use super::basis_memory::{BasisMemory, Places};
+use super::pyramid::MOST_DIRECTIONS;
 use super::rows::check_tangents;
 use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution, Row};
 
@@ -113,6 +114,10 @@ impl PhantomInertiaSettings {
 }
 
 fn check_lines(lines: usize) -> Result<(), ContactError> {
+    if lines > MOST_DIRECTIONS / 2 {
+        let limit = MOST_DIRECTIONS / 2;
+        return Err(ContactError::Directions(format!("{lines} lines are more than the limit of {limit}")));
+    }
     if lines >= 2 {
         return Ok(());
     }

@@ -66,6 +66,9 @@ pub enum Directions {
     Given(Vec<[f64; 2]>),
 }
 
+/// Most friction directions of a contact. The polygon is then within 5e-6 of the circle; more only take memory, and work that grows with their square.
+pub const MOST_DIRECTIONS: usize = 1000;
+
 impl Default for Directions {
     fn default() -> Self {
         Self::Regular(DEFAULT_DIRECTIONS)
@@ -83,7 +86,13 @@ impl Directions {
             &Self::Regular(count) if count < 4 || count % 2 == 1 => {
                 refuse(format!("{count} is not usable; take an even number of at least 4"))
             }
+            &Self::Regular(count) if count > MOST_DIRECTIONS => {
+                refuse(format!("{count} is more than the limit of {MOST_DIRECTIONS}; the exact cone is `method.cone`"))
+            }
             &Self::Regular(count) => Ok(regular_polygon(count)),
+            Self::Given(corners) if corners.len() > MOST_DIRECTIONS => {
+                refuse(format!("{} are more than the limit of {MOST_DIRECTIONS}", corners.len()))
+            }
             Self::Given(corners) => {
                 for (i, d) in corners.iter().enumerate() {
                     if !(d[0].is_finite() && d[1].is_finite()) || d[0].hypot(d[1]) == 0.0 {

@@ -86,7 +86,7 @@ impl Reader<'_> {
         let name = match &method {
             ContactMethod::Pyramid(pyramid) => {
                 if let Err(error) = pyramid.directions.corners() {
-                    let help = "give an even number of at least 4, or a list of pairs with their opposites";
+                    let help = "give an even number from 4 to 1000, or a list of pairs with their opposites";
                     return Err(place.key("pyramid").key("directions").fault(error.to_string(), help));
                 }
                 "pyramid"
@@ -102,7 +102,7 @@ impl Reader<'_> {
             }
             ContactMethod::PhantomInertia(settings) => {
                 if let Err(error) = settings.check() {
-                    let help = "give at least 2 `lines`, and a positive `rho` or none";
+                    let help = "give 2 to 500 `lines`, and a positive `rho` or none";
                     return Err(place.key("phantom-inertia").fault(error.to_string(), help));
                 }
                 "phantom-inertia"
