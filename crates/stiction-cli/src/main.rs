@@ -2,9 +2,13 @@
 
 /// Prints a line on standard output.
 macro_rules! say {
+    () => {
+        say!("")
+    };
     ($($argument:tt)*) => {{
         use std::io::Write;
-        crate::keep_output_error(writeln!(anstream::stdout(), $($argument)*));
+        let text = crate::terminal::safe(format!($($argument)*));
+        crate::keep_output_error(writeln!(anstream::stdout(), "{text}"));
     }};
 }
 
@@ -12,7 +16,8 @@ macro_rules! say {
 macro_rules! complain {
     ($($argument:tt)*) => {{
         use std::io::Write;
-        let _ = writeln!(anstream::stderr(), $($argument)*);
+        let text = crate::terminal::safe(format!($($argument)*));
+        let _ = writeln!(anstream::stderr(), "{text}");
     }};
 }
 
@@ -28,6 +33,7 @@ mod run;
 mod scenes;
 mod schema;
 mod solve;
+mod terminal;
 
 use std::io;
 use std::process::ExitCode;

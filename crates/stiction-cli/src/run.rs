@@ -80,6 +80,10 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     let finished = stiction_scene::run::run(&loaded, &out, &mut observer);
     bar.finish_and_clear();
     let finished = finished?;
+    if let Some(kept) = &finished.kept {
+        let (kept, folder) = (kept.display(), finished.folder.display());
+        complain!("note: `{kept}` holds a run that reached its end, and stays; this one, which did not, is `{folder}`");
+    }
 
     if arguments.json {
         let mut document = serde_json::to_value(&finished.summary).map_err(|error| Failure::new(BAD_INPUT, error))?;
@@ -92,7 +96,13 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
         Outcome::Finished if finished.summary.certificate.met => Ok(ExitCode::SUCCESS),
         Outcome::Finished => Ok(ExitCode::from(CHECK_FAILED)),
         Outcome::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
-        Outcome::Unsolved => Ok(ExitCode::from(UNSOLVED)),
+        Outcome::Unsolved => {
+            let message = finished.summary.message.as_deref().unwrap_or("a step could not be solved");
+            let saved = finished.failed_problem.as_ref().map_or_else(String::new, |problem| {
+                format!("\n  its problem is saved; try: stiction solve {} --method all", problem.display())
+            });
+            Err(Failure::new(UNSOLVED, format!("{message}{saved}")))
+        }
         Outcome::NotWritten => {
             let message = finished.summary.message.as_deref().unwrap_or("a table could not be written");
             Err(Failure::new(INPUT_OUTPUT, message))
@@ -231,12 +241,9 @@ fn print_summary(finished: &FinishedRun, verbose: bool) {
     if iterations.total > 0 {
         say!("iterations of the solver: {:.2} per step, at most {}", iterations.mean, iterations.most);
     }
-    // What could not be written is said on standard error.
-    if let Some(message) = summary.message.as_ref().filter(|_| summary.outcome != Outcome::NotWritten) {
-        say!("{}{message}{}", RED.render(), RED.render_reset());
-    }
-    if let Some(problem) = &finished.failed_problem {
-        say!("its problem is saved; try: stiction solve {} --method all", problem.display());
+    // What went wrong is said on standard error.
+    if let Some(message) = summary.message.as_ref().filter(|_| summary.outcome == Outcome::Interrupted) {
+        say!("{}{message}{}", YELLOW.render(), YELLOW.render_reset());
     }
     print_certificate(summary);
     print_energy(summary);
