@@ -56,6 +56,7 @@ pub mod report;
 pub mod residual;
 pub mod semismooth_newton;
 pub mod sparse_lu;
+pub mod work;
 
 pub use contact_lcp::{ContactLcp, ContactLcpData, FrictionGroup};
 pub use dense_lu::DenseLu;
@@ -71,3 +72,4 @@ pub use mixed_lcp::{Elimination, MixedLcp, MixedSolution};
 pub use report::{SolveReport, SolveStatus};
 pub use semismooth_newton::{NewtonReport, NewtonSettings, NonsmoothEquations, SemismoothNewton};
 pub use sparse_lu::SparseLu;
+pub use work::Work;

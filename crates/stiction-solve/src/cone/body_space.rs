@@ -470,6 +470,14 @@ impl<const D: usize, const B: usize, const P: usize> Space<D> for BodySpace<D, B
         pulp::Arch::new().dispatch(StepAgain { space: self, f, dr })
     }
 
+    fn sweep_work(&self) -> u64 {
+        (2 * self.rows.len() * D * B + self.laws.len() * D * D) as u64
+    }
+
+    fn step_work(&self) -> u64 {
+        self.lu.factor_work() + B as u64 * self.sweep_work()
+    }
+
     fn determinant_sign(&self) -> f64 {
         // That of A W + B is det(B) det(M + Hᵀ B⁻¹ A H) / det(M), and the determinant of M is positive.
         let own = self.eliminated.iter().map(|(_, inverse)| determinant_sign(inverse)).product::<f64>();

@@ -238,20 +238,24 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
 
     /// Newton's method from another point: that of some sweeps in the opposite order.
     fn restart(&mut self, target: f64, sweeps: usize, epsilon: f64) -> bool {
-        self.sweep_backwards(sweeps);
+        let sweeps = self.sweep_backwards(sweeps);
         self.log(ConeMethod::GaussSeidel, sweeps, target);
         self.set_scales(1.0);
         self.newton_with(target, epsilon, MANY_SHORT_STEPS)
     }
 
-    /// Sweeps from zero in the opposite order.
-    fn sweep_backwards(&mut self, sweeps: usize) {
-        let Island { r, contacts, alphas, .. } = &mut *self.island;
+    /// Sweeps from zero in the opposite order; returns how many.
+    fn sweep_backwards(&mut self, sweeps: usize) -> usize {
+        let Island { r, contacts, alphas, work, .. } = &mut *self.island;
         r.fill([0.0; D]);
-        for number in 0..sweeps {
-            self.space.sweep(r, contacts, alphas, number == 0, true);
+        let mut done = 0;
+        while done < sweeps && !work.is_spent() {
+            self.space.sweep(r, contacts, alphas, done == 0, true);
+            work.spend(self.space.sweep_work());
+            done += 1;
         }
         self.island.measure(self.space);
+        done
     }
 
     fn sweep_while_it_pays(&mut self, target: f64, is_warm: bool) -> bool {
@@ -329,7 +333,9 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
     /// Notes a stage; whether the best point is below the target.
     fn log(&mut self, method: ConeMethod, iterations: usize, target: f64) -> bool {
         let residual = self.island.best_residual / self.scale;
-        self.stages.push(ConeStage { island: self.number, method, iterations, residual });
+        if iterations > 0 {
+            self.stages.push(ConeStage { island: self.number, method, iterations, residual });
+        }
         self.island.best_residual <= target
     }
 }

@@ -190,6 +190,14 @@ impl<const D: usize> Space<D> for ContactSpace<D> {
         dr.as_flattened().iter().all(|x| x.is_finite())
     }
 
+    fn sweep_work(&self) -> u64 {
+        ((self.blocks.len() + self.laws.len()) * D * D) as u64
+    }
+
+    fn step_work(&self) -> u64 {
+        self.lu.factor_work() + D as u64 * self.sweep_work()
+    }
+
     fn determinant_sign(&self) -> f64 {
         self.lu.determinant_sign()
     }

@@ -2,6 +2,7 @@
 
 use super::residual::ConeErrors;
 use crate::SolveStatus;
+use crate::work::DEFAULT_WORK_LIMIT;
 
 /// When a cone problem counts as solved, and how much work that may take.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,8 @@ pub struct ConeSettings {
     pub interior_limit: usize,
     /// Factorisations of the proximal-point method.
     pub proximal_limit: usize,
+    /// Multiplications of all methods on all islands, roughly; see [`work`](crate::work).
+    pub work_limit: u64,
 }
 
 impl Default for ConeSettings {
@@ -38,6 +41,7 @@ impl Default for ConeSettings {
             path_limit: 400,
             interior_limit: 60,
             proximal_limit: 60,
+            work_limit: DEFAULT_WORK_LIMIT,
         }
     }
 }

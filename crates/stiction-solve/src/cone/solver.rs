@@ -14,7 +14,8 @@ use super::problem::{GlobalConeProblem, LocalConeProblem};
 use super::residual::{self, ConeErrors, GlobalResidual};
 use super::settings::{ConeSettings, ConeSolution};
 use super::space::Space;
-use crate::{ProblemError, SolveStatus};
+use crate::work::is_interrupted;
+use crate::{ProblemError, SolveStatus, Work};
 
 /// What the first target is of the tolerance: the equations of the methods have scales of their own, and a second round costs more.
 const FIRST_TARGET: f64 = 0.3;
@@ -497,8 +498,10 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
         let is_small =
             |errors: &ConeErrors| errors.scaled <= settings.tolerance && errors.unscaled <= settings.unscaled_tolerance;
         let mut best = ConeErrors { unscaled: f64::INFINITY, scaled: f64::INFINITY };
+        let mut work = Work::new(settings.work_limit);
         for round in 0..ROUNDS {
             for (number, slot) in self.slots[..self.island_count].iter_mut().enumerate() {
+                slot.island.work = work;
                 let stages = &mut solution.report.stages;
                 let IslandSlot { body_space, contact_space, island, .. } = slot;
                 if slot.is_condensed {
@@ -508,6 +511,7 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
                     let chain = Chain { space: body_space, island, settings, stages, number, scale };
                     run(chain, round, target, is_warm);
                 }
+                work = std::mem::take(&mut slot.island.work);
             }
             self.gather(solution);
             let found = errors(solution);
@@ -523,7 +527,11 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
             target *= TARGET_FACTOR;
         }
         solution.report.errors = best;
-        solution.report.status = if is_small(&best) { SolveStatus::Solved } else { SolveStatus::IterationLimit };
+        solution.report.status = match () {
+            () if is_small(&best) => SolveStatus::Solved,
+            () if is_interrupted() => SolveStatus::Interrupted,
+            () => SolveStatus::IterationLimit,
+        };
     }
 
     fn gather(&self, solution: &mut ConeSolution) {

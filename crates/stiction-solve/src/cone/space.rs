@@ -44,6 +44,10 @@ pub(crate) trait Space<const D: usize> {
     /// The same with the $A$ and $B$ of the last [`newton_step`](Self::newton_step), which was possible, and another $F$.
     fn newton_step_again(&mut self, f: &[[f64; D]], dr: &mut [[f64; D]]) -> bool;
 
+    /// Multiplications of a sweep, and of a Newton step, roughly.
+    fn sweep_work(&self) -> u64;
+    fn step_work(&self) -> u64;
+
     /// The sign of the determinant of $A W + B$ of the last [`newton_step`](Self::newton_step), 1 or -1.
     fn determinant_sign(&self) -> f64;
 }
