@@ -362,7 +362,7 @@ fn strange_cones(random: &mut Generator) -> Case {
     let mut family = format!("cones {name}");
     if random.chance(0.15) {
         // Near the ends of the range of numbers.
-        let [w, speed] = [0; 2].map(|_| power_of_two(random, -530, 530));
+        let [w, speed] = [0; 2].map(|_| power_of_two(random, -300, 300));
         delassus.iter_mut().for_each(|value| *value *= w);
         u.iter_mut().for_each(|u| *u *= speed);
         r.iter_mut().for_each(|r| *r *= speed / w);
@@ -427,7 +427,7 @@ fn lcp(random: &mut Generator) -> Case {
         }
     }
     if random.chance(0.1) {
-        let [m, offset] = [0; 2].map(|_| power_of_two(random, -530, 530));
+        let [m, offset] = [0; 2].map(|_| power_of_two(random, -300, 300));
         matrix.iter_mut().for_each(|value| *value *= m);
         w.iter_mut().for_each(|w| *w *= offset);
         z.iter_mut().for_each(|z| *z *= offset / m);

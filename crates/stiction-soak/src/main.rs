@@ -3,15 +3,25 @@
 //! | file | attack |
 //! |---|---|
 //! | `problems.rs` | random problems: `case.rs` makes them from known solutions over bodies of `layout.rs`, `answer.rs` asks the library, `judge.rs` judges in `double_double.rs` |
+//! | `scenes.rs` | scenes with other bytes and values |
+//! | `files.rs` | damaged problem files and run folders |
+//! | `kills.rs` | runs that are killed or interrupted |
+//! | `grid.rs` | scenes × schemes × methods × steps, the records of `run_record.rs` against the certificate |
 //!
 //! Everything follows from the seed: the same seed and the same number of rounds give the same inputs.
 
 mod answer;
 mod case;
+mod child;
 mod double_double;
+mod files;
+mod grid;
 mod judge;
+mod kills;
 mod layout;
 mod problems;
+mod run_record;
+mod scenes;
 mod tally;
 
 use std::path::PathBuf;
@@ -23,10 +33,22 @@ use tally::Soak;
 
 const HELP: &str = "\
 usage: stiction-soak --stiction PROGRAM [--minutes N | --rounds N] [--seed N] [--out FOLDER] [--only ATTACK] [--keep-all]
+attacks: problems, scenes, files, kills, grid
 ";
 
 /// Problems of one round.
 const PROBLEMS: u64 = 400;
+
+/// An attack by its name, how often it comes in a round, and what one attempt is.
+type Attack = (&'static str, u64, fn(&mut Soak, u64) -> Result<(), String>);
+
+/// The attacks on the command.
+const ATTACKS: [Attack; 4] = [
+    ("scenes", 40, scenes::attack),
+    ("files", 10, files::attack),
+    ("kills", 4, kills::attack),
+    ("grid", 20, grid::attack),
+];
 
 /// What the command line asks for.
 struct Arguments {
@@ -105,13 +127,23 @@ fn soak(arguments: Arguments) -> Result<bool, String> {
     println!("seed {}", arguments.seed);
     let end = arguments.minutes.map(|minutes| Instant::now() + Duration::from_secs_f64(60.0 * minutes));
     let rounds = arguments.rounds.unwrap_or(if end.is_some() { u64::MAX } else { 1 });
-    let mut soak = Soak::new(arguments.seed, arguments.stiction, arguments.out, arguments.keeps_all, end);
+    // It is started in other folders.
+    let stiction = std::fs::canonicalize(&arguments.stiction).unwrap_or(arguments.stiction);
+    let mut soak = Soak::new(arguments.seed, stiction, arguments.out, arguments.keeps_all, end);
     let is_asked = |attack: &str| arguments.only.as_deref().is_none_or(|only| only == attack);
     let mut problems = Problems::default();
     let mut round = 0;
     while round < rounds && !soak.is_over() {
         if is_asked("problems") {
             problems.attack(&mut soak, round * PROBLEMS..(round + 1) * PROBLEMS)?;
+        }
+        for (name, count, attack) in ATTACKS.iter().filter(|(name, ..)| is_asked(name)) {
+            for number in round * count..(round + 1) * count {
+                if soak.is_over() {
+                    break;
+                }
+                attack(&mut soak, number).map_err(|error| format!("{name} {number}: {error}"))?;
+            }
         }
         round += 1;
     }
