@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stiction_solve::PortableMath as _;
 
 use stiction_solve::cone::GlobalConeProblem;
 use stiction_solve::{Lcp, LemkeSettings};
@@ -195,7 +196,7 @@ impl ContactSolver {
         // Polygons around the circle reach farther than it.
         let reach = match &self.method {
             Method::PhantomInertia(method) => {
-                method.corners(2).iter().fold(1.0f64, |reach, d| reach.max(d[0].hypot(d[1])))
+                method.corners(2).iter().fold(1.0f64, |reach, d| reach.max(d[0].portable_hypot(d[1])))
             }
             Method::Pyramid(method) => method.reach(),
             Method::PlanarRelay(_) | Method::Cone(_) => 1.0,

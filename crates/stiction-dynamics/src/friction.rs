@@ -15,6 +15,7 @@
 use std::sync::Arc;
 
 use crate::polytope::{Polytope, PolytopeError};
+use stiction_solve::PortableMath as _;
 
 /// The friction law of a contact.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -126,7 +127,7 @@ impl FrictionShape {
     pub fn support(&self, s: &[f64; 3]) -> f64 {
         match self {
             Self::Ball => length(s),
-            Self::DiscAndInterval => s[0].hypot(s[1]) + s[2].abs(),
+            Self::DiscAndInterval => s[0].portable_hypot(s[1]) + s[2].abs(),
             Self::Polytope(polytope) => polytope.support(s),
         }
     }
@@ -135,7 +136,7 @@ impl FrictionShape {
     pub fn excess(&self, y: &[f64; 3], bound: f64) -> f64 {
         match self {
             Self::Ball => length(y) - bound,
-            Self::DiscAndInterval => y[0].hypot(y[1]).max(y[2].abs()) - bound,
+            Self::DiscAndInterval => y[0].portable_hypot(y[1]).max(y[2].abs()) - bound,
             Self::Polytope(polytope) => polytope.excess(y, bound),
         }
     }

@@ -45,6 +45,7 @@
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
+use stiction_solve::PortableMath as _;
 use stiction_solve::{DenseLu, Lcp, LcpSolution, Lemke, LemkeSettings, ProblemError, SolveReport, SolveStatus};
 
 use super::basis_memory::{BasisMemory, Places};
@@ -258,13 +259,13 @@ impl PhantomInertia {
             if 2 * j == k {
                 return [0.0, 1.0];
             }
-            let (sine, cosine) = (std::f64::consts::PI * j as f64 / k as f64).sin_cos();
+            let (sine, cosine) = (std::f64::consts::PI * j as f64 / k as f64).portable_sin_cos();
             [cosine, sine]
         };
         let half_angle = std::f64::consts::FRAC_PI_2 / k as f64;
         let corner = |j: usize| {
-            let (sine, cosine) = ((2 * j + 1) as f64 * half_angle).sin_cos();
-            [cosine / half_angle.cos(), sine / half_angle.cos()]
+            let (sine, cosine) = ((2 * j + 1) as f64 * half_angle).portable_sin_cos();
+            [cosine / half_angle.portable_cos(), sine / half_angle.portable_cos()]
         };
         let opposites = (0..k).map(|j| corner(j).map(|x| -x));
         Ok(Self {

@@ -21,6 +21,7 @@ use std::sync::{Arc, OnceLock};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use stiction_solve::PortableMath as _;
 use stiction_solve::{ContactLcp, FrictionGroup, Lcp, LcpSolution, Lemke, LemkeProblem, LemkeSettings};
 
 use super::basis_memory::BasisMemory;
@@ -95,13 +96,13 @@ impl Directions {
             }
             Self::Given(corners) => {
                 for (i, d) in corners.iter().enumerate() {
-                    if !(d[0].is_finite() && d[1].is_finite()) || d[0].hypot(d[1]) == 0.0 {
+                    if !(d[0].is_finite() && d[1].is_finite()) || d[0].portable_hypot(d[1]) == 0.0 {
                         return refuse(format!(
                             "direction {i} is {d:?}; every direction needs a finite, positive length"
                         ));
                     }
-                    let tolerance = SAME_DIRECTION * d[0].hypot(d[1]);
-                    if !corners.iter().any(|e| (e[0] + d[0]).hypot(e[1] + d[1]) <= tolerance) {
+                    let tolerance = SAME_DIRECTION * d[0].portable_hypot(d[1]);
+                    if !corners.iter().any(|e| (e[0] + d[0]).portable_hypot(e[1] + d[1]) <= tolerance) {
                         let opposite = [-d[0], -d[1]];
                         return refuse(format!(
                             "direction {i} is {d:?}, but its opposite {opposite:?} is not in the list"
@@ -111,7 +112,7 @@ impl Directions {
                 let spans = corners.iter().any(|d| {
                     let first = corners[0];
                     let area = (first[0] * d[1] - first[1] * d[0]).abs();
-                    area > SAME_DIRECTION * first[0].hypot(first[1]) * d[0].hypot(d[1])
+                    area > SAME_DIRECTION * first[0].portable_hypot(first[1]) * d[0].portable_hypot(d[1])
                 });
                 if !spans {
                     return refuse(format!("{} directions do not span the tangent plane", corners.len()));
@@ -130,7 +131,7 @@ fn regular_polygon(count: usize) -> Vec<[f64; 2]> {
             if 2 * i == half {
                 return [0.0, 1.0];
             }
-            let (sine, cosine) = (std::f64::consts::TAU * i as f64 / count as f64).sin_cos();
+            let (sine, cosine) = (std::f64::consts::TAU * i as f64 / count as f64).portable_sin_cos();
             [cosine, sine]
         })
         .collect();
@@ -277,7 +278,7 @@ impl Pyramid {
 
     /// Length of the longest direction.
     pub(crate) fn reach(&self) -> f64 {
-        self.directions.iter().fold(0.0f64, |reach, d| reach.max(d[0].hypot(d[1])))
+        self.directions.iter().fold(0.0f64, |reach, d| reach.max(d[0].portable_hypot(d[1])))
     }
 
     /// Appends the directions of a contact that are not those of all others; none where they are.
