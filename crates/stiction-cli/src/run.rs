@@ -312,9 +312,15 @@ fn print_certificate(summary: &Summary) {
         };
         say!("  {:<64}{:>10.1e}{:>11.1e}{limit:>9}{mark}", check.meaning, check.worst, check.mean);
     }
+    for note in &certificate.notes {
+        say!("  {}{note}{}", YELLOW.render(), YELLOW.render_reset());
+    }
     if certificate.unconverged_steps > 0 {
         let count = certificate.unconverged_steps;
         say!("  {}{count} steps did not reach their fixed point{}", YELLOW.render(), YELLOW.render_reset());
+    }
+    for (how, count) in &certificate.second_tries {
+        say!("  {}{count} steps were solved on a second try only, {how}{}", YELLOW.render(), YELLOW.render_reset());
     }
 }
 

@@ -23,7 +23,7 @@
 use crate::active_inverse::{ActiveInverse, LANES, add_multiple, padded};
 use crate::enumerate::enumerate;
 use crate::lemke_settings::{POLISH_ABOVE, covering_entry, pivot_tolerance};
-use crate::residual::proves_no_solution;
+use crate::residual::certificate_near;
 use crate::work::is_interrupted;
 use crate::{LcpSolution, LemkeProblem, LemkeSettings, SolveReport, SolveStatus, Work};
 
@@ -135,6 +135,7 @@ impl Lemke {
         self.basis.resize(n, false);
         solution.z.clear();
         solution.w.clear();
+        solution.certificate.clear();
         solution.report =
             SolveReport { status: SolveStatus::Breakdown, residual: f64::INFINITY, iterations: 0, size: n };
 
@@ -248,8 +249,12 @@ impl Lemke {
         if end == PathEnd::Complementary || is_near {
             self.columns.iter().filter(|&&j| j < self.n).for_each(|&j| self.start[j] = true);
         }
-        if end == PathEnd::Ray && !solution.report.is_solved() && self.ray_is_proof(problem) {
+        if end == PathEnd::Ray
+            && !solution.report.is_solved()
+            && let Some(certificate) = self.certificate(problem)
+        {
             solution.report.status = SolveStatus::NoSolution;
+            solution.certificate = certificate;
         }
     }
 
@@ -615,11 +620,11 @@ impl Lemke {
         residual
     }
 
-    /// Whether the direction of the ray proves that there is no solution, wherever the path began: in contact problems, bodies that
+    /// What the direction of the ray has of a proof that there is no solution, wherever the path began: in contact problems, bodies that
     /// are squeezed.
     #[cold]
-    fn ray_is_proof<P: LemkeProblem>(&self, problem: &P) -> bool {
-        let Ok(lcp) = problem.to_lcp() else { return false };
+    fn certificate<P: LemkeProblem>(&self, problem: &P) -> Option<Vec<f64>> {
+        let lcp = problem.to_lcp().ok()?;
         let mut multipliers = vec![0.0; self.n];
         // What the ratio test took for zero is zero. The entering unknown itself grows with rate one.
         for &column in self.columns.iter().filter(|&&column| column < self.n) {
@@ -628,7 +633,7 @@ impl Lemke {
         if let Some(entered) = self.entered {
             multipliers[entered] = problem.slack_scale(entered);
         }
-        proves_no_solution(&lcp, &multipliers)
+        certificate_near(&lcp, &multipliers)
     }
 }
 
@@ -753,7 +758,8 @@ mod tests {
         let (reference, _) = solve(&lcp, &[]);
         for path in [1, 2] {
             let settings = LemkeSettings::default();
-            let (mut lemke, mut solution) = (Lemke { n: 30, ..Default::default() }, LcpSolution::default());
+            let (mut lemke, mut solution) =
+                (Lemke { n: 30, work: Work::new(u64::MAX), ..Default::default() }, LcpSolution::default());
             lemke.basis.resize(30, false);
             lemke.start.resize(30, false);
             solution.report.residual = f64::INFINITY;

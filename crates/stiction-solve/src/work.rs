@@ -67,6 +67,11 @@ impl Work {
         Self { left: limit }
     }
 
+    /// What is left of it.
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
     /// Notes some multiplications.
     pub fn spend(&mut self, multiplications: u64) {
         self.left = self.left.saturating_sub(multiplications);

@@ -10,17 +10,19 @@
 //! $b_n = \mathrm{gap}(\hat q)/h - n \hat v$ and $b_j = \Theta(\hat q)/h - \nu \hat v$, where $\hat v$ is the velocity that leads from
 //! $q^l$ to $\hat q$. Impacts are inelastic.
 //!
+//! A step in which bodies would pass through each other, or be pushed out on the wrong side, is cut where they close.
+//!
 //! Differs from the paper: the biases are written with $\hat v$, not with a difference of configurations, so that they hold when
 //! $q$ contains quaternions; forces are evaluated at the middle of the step in time as well.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion};
+use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion, step_by_attempts};
 use crate::joint_projection::JointProjection;
 use crate::{
-    Contact, ContactCondition, ContactId, ContactSolver, FrictionCondition, JointCondition, MechanicalSystem, State,
-    StepError,
+    Contact, ContactCondition, ContactId, ContactSolver, FrictionCondition, JointCondition, MechanicalSystem, Passage,
+    State, StepError, Way,
 };
 
 /// Which version of the scheme.
@@ -117,6 +119,23 @@ impl StewartTrinkle {
 
 impl Scheme for StewartTrinkle {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
+        step_by_attempts(system, state.t, h, |h| self.attempt(system, state, h, out))
+    }
+
+    fn contact_solver(&self) -> &ContactSolver {
+        &self.solver
+    }
+}
+
+impl StewartTrinkle {
+    /// A step of this length, unless bodies would pass through each other in it, or be pushed out on the wrong side.
+    fn attempt(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        h: f64,
+        out: &mut Step,
+    ) -> Result<Option<Passage>, StepError> {
         if !(h > 0.0 && h.is_finite()) {
             return Err(StepError::StepSize { h });
         }
@@ -131,17 +150,24 @@ impl Scheme for StewartTrinkle {
         out.begin(StepKind::Stepping, h);
         out.report.linearizations = 0;
 
-        // W = M(q̂) and u_free = v + h W⁻¹ k(q + h v/2, v), once per step.
         system.advance(q, v, h, &mut self.q_hat);
         system.advance(q, v, h / 2.0, &mut self.q_middle);
-        state_free_motion(system, state, h, (t_new, &self.q_hat), (t + h / 2.0, &self.q_middle), out)?;
 
+        // Rows from the start of the step do not change with the prediction: one linearisation is the fixed point.
+        let is_linear = self.settings.version == Version::Linear || self.settings.activation_gap.is_some();
         // [ST96] §4: those that touched before; those violated at the prediction join them below.
         self.active.clone_from(&self.touching);
         let mut horizon = self.horizon;
         loop {
             out.report.linearizations += 1;
+            // W = M(q̂) and u_free = v + h W⁻¹ k(q + h v/2, v).
+            state_free_motion(system, state, h, (t_new, &self.q_hat), (t + h / 2.0, &self.q_middle), out)?;
             self.projection.project(system, (t_new, q), h, &mut self.v_hat, &mut self.q_hat)?;
+            if out.report.linearizations == 1
+                && let Some(passage) = system.passage(Way::Predicted, (t, q), (t_new, &self.q_hat))
+            {
+                return Ok(Some(passage));
+            }
             self.candidates.clear();
             system.contacts(t_new, &self.q_hat, horizon, &mut self.candidates);
             if let Some(gap) = self.settings.activation_gap {
@@ -157,6 +183,7 @@ impl Scheme for StewartTrinkle {
             out.problem.joints.extend(out.joints.iter().map(|joint| JointCondition {
                 row: joint.row.clone(),
                 bias: joint.value / h - joint.row.dot(&self.v_hat),
+                rounding: 0.0,
             }));
             out.friction.clear();
             system.friction_elements(t_new, &self.q_hat, &mut out.friction);
@@ -170,10 +197,12 @@ impl Scheme for StewartTrinkle {
                 out.contacts
                     .extend(self.candidates.iter().filter(|c| self.active.binary_search(&c.id).is_ok()).cloned());
                 out.problem.contacts.clear();
-                out.problem.contacts.extend(out.contacts.iter().map(|contact| ContactCondition {
+                out.problem.contacts.extend(out.contacts.iter().map(|contact| {
                     // [ST96] (29), row of c_n: the gap linearised at q̂, over h.
-                    normal_bias: contact.gap / h - contact.normal.dot(&self.v_hat),
-                    ..ContactCondition::of(contact)
+                    let normal_bias = contact.gap / h - contact.normal.dot(&self.v_hat);
+                    // Without a driven body, it is the linearised gap at the start: negative, it asks for a penetration to be taken back.
+                    let recovery = (normal_bias - contact.normal_drift).min(0.0);
+                    ContactCondition { normal_bias, recovery, ..ContactCondition::of(contact) }
                 }));
                 solve_problem(&mut self.solver, t, out)?;
                 system.advance(q, &out.solution.motion, h, &mut self.q_new);
@@ -208,7 +237,7 @@ impl Scheme for StewartTrinkle {
             }
 
             out.report.last_move = largest_difference(&self.q_new, &self.q_hat);
-            let is_last = self.settings.version == Version::Linear
+            let is_last = is_linear
                 || out.report.last_move <= self.settings.position_tolerance
                 || out.report.linearizations >= self.settings.linearization_limit.max(1);
             if is_last {
@@ -217,8 +246,11 @@ impl Scheme for StewartTrinkle {
             self.q_hat.copy_from_slice(&self.q_new);
             self.v_hat.copy_from_slice(&out.solution.motion);
         }
-        out.report.converged =
-            self.settings.version == Version::Linear || out.report.last_move <= self.settings.position_tolerance;
+        out.report.converged = is_linear || out.report.last_move <= self.settings.position_tolerance;
+
+        if let Some(passage) = system.passage(Way::Taken, (t, q), (t_new, &self.q_new)) {
+            return Ok(Some(passage));
+        }
 
         out.linearized_at.clone_from(&self.q_hat);
         out.linearized_time = t_new;
@@ -241,11 +273,7 @@ impl Scheme for StewartTrinkle {
                 self.horizon = self.horizon.max(2.0 * h * (rate.abs() + contact.normal.dot(v_new).abs()));
             }
         }
-        Ok(())
-    }
-
-    fn contact_solver(&self) -> &ContactSolver {
-        &self.solver
+        Ok(None)
     }
 }
 

@@ -139,7 +139,7 @@ impl<const D: usize, const B: usize, const P: usize> BodySpace<D, B, P> {
                 }
                 self.moves.push(y);
             }
-            complete_diagonal(&mut w);
+            complete_diagonal(&mut w, &[false; D]);
             self.diagonal.push(w);
         }
         true
@@ -174,7 +174,7 @@ impl<const D: usize, const B: usize, const P: usize> BodySpace<D, B, P> {
                     }
                 }
             }
-            complete_diagonal(&mut w);
+            complete_diagonal(&mut w, &[false; D]);
             self.diagonal.push(w);
         }
         true
@@ -223,7 +223,7 @@ impl<const D: usize, const B: usize, const P: usize> BodySpace<D, B, P> {
                 let v = &self.free_velocity[self.bodies[block] as usize];
                 (0..D).for_each(|k| offset[k] += dot(&self.rows[block][k], v));
             }
-            space.push_contact(self.laws[i], offset);
+            space.push_contact(self.laws[i], offset, [false; D]);
             *space.diagonal_mut() = self.condensed[i * count + i];
             for j in 0..count {
                 let block = &self.condensed[i * count + j];

@@ -69,8 +69,8 @@ impl Trace {
             trace.stops += usize::from(simulation.steps_done() == steps);
             trace.solves += simulation.last_step().report.solves.len();
             if let Some(audit) = &mut audit {
-                let (solver, before) = (simulation.scheme().contact_solver(), simulation.before());
-                let certificate = audit.observe(simulation.system(), solver, before, simulation.last_step());
+                let before = simulation.before();
+                let certificate = audit.observe(simulation.system(), before, simulation.last_step());
                 trace.numerical_energy += certificate.energy.numerical.abs();
             }
             let t = simulation.state().t;

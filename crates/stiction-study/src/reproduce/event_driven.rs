@@ -84,7 +84,7 @@ fn run(
                 located.ranges.iter_mut().zip(now).for_each(|(range, x)| *range = (range.0.min(*x), range.1.max(*x)));
             }
             let lost = audit.as_mut().map_or(f64::NAN, |audit| {
-                let energy = audit.observe(s.system(), s.scheme().contact_solver(), s.before(), step).energy;
+                let energy = audit.observe(s.system(), s.before(), step).energy;
                 -energy.normal - energy.friction
             });
             if step.kind == StepKind::Impact {

@@ -85,8 +85,7 @@ fn run_rod(version: &str, h: f64) -> Result<RodRun, ReproduceError> {
     let mut run = RodRun { states: vec![simulation.state().clone()], ..Default::default() };
     let observe = |simulation: &Simulation| {
         let (before, step) = (simulation.before(), simulation.last_step());
-        let solver = simulation.scheme().contact_solver();
-        let energy = audit.observe(simulation.system(), solver, before, step).energy;
+        let energy = audit.observe(simulation.system(), before, step).energy;
         events.clear();
         let modes = tracker.observe(before, step, &mut events).to_vec();
         if events.iter().any(|event| event.to == ContactMode::Impact) {
