@@ -1,7 +1,9 @@
 //! What the library says of a problem: the one place of the soak that calls it.
 
 use std::path::{Path, PathBuf};
-use stiction_solve::cone::{Cone, ConeSettings, ConeSolver, GlobalConeProblem, LocalConeProblem, SparseRows};
+
+use std::path::{Path, PathBuf};
+use stiction_solve::cone::{Cone, GlobalConeProblem, LocalConeProblem, SparseRows};
 use stiction_solve::fclib::{self, FclibProblem};
 use stiction_solve::problem_file::write_lcp;
 use stiction_solve::{
@@ -10,50 +12,36 @@ use stiction_solve::{
 
 use crate::case::{Bodies, Case, Statement};
 
-/// How much larger the error without units may be, as in `stiction solve`.
-pub const SCALED_FACTOR: f64 = 100.0;
-
-/// A word and the point that comes with it.
-pub struct Answer {
-    pub status: SolveStatus,
-    pub point: Vec<f64>,
+/// What `stiction solve` says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// This point solves it.
+    Solved(Vec<f64>),
+    NoSolution,
+    NotSolved,
 }
 
-/// Solves a case from nothing; `as_bodies` hands over bodies in place of $W$ where there are some, and contacts in place of a written-out LCP.
+/// Solves a case from nothing, by the chain of methods and the judge of `stiction solve`; `as_bodies` hands over bodies in place of $W$ where there are some.
 pub fn answer(case: &Case, as_bodies: bool) -> Answer {
-    match &case.statement {
+    let (status, point) = match &case.statement {
         Statement::Cones { .. } => {
-            let settings = ConeSettings {
-                tolerance: SCALED_FACTOR * case.tolerance,
-                unscaled_tolerance: case.tolerance,
-                ..Default::default()
-            };
-            let mut solver = ConeSolver::default();
-            let solution = match cone_problem(&case.statement, as_bodies) {
-                FclibProblem::Local(problem) => solver.solve_local(&problem, &settings, None),
-                FclibProblem::Global(problem) => {
-                    solver.solve_global(&problem, &settings, None).expect("masses are positive")
-                }
-            };
-            Answer { status: solution.report.status, point: solution.impulses.clone() }
+            let problem = cone_problem(&case.statement, as_bodies);
+            let answer = solve_cones_repeatedly(&problem, ConeChoice::Automatic, case.tolerance, DEFAULT_WORK_LIMIT, 1);
+            let answer = answer.expect("masses are positive");
+            (answer.status, answer.r)
         }
-        Statement::Polygons { .. } => {
-            let contacts = polygons(&case.statement);
-            if as_bodies {
-                lemke(&contacts, case.tolerance)
-            } else {
-                lemke(&contacts.to_lcp().expect("its numbers are finite"), case.tolerance)
-            }
+        Statement::Polygons { .. } | Statement::Lcp { .. } => {
+            let settings = LemkeSettings { residual_tolerance: case.tolerance, ..Default::default() };
+            let answer = solve_lcp_repeatedly(&written_out(&case.statement), LcpMethod::Automatic, &settings, 1);
+            let answer = answer.expect("this method takes problems of any size");
+            (answer.status, answer.z)
         }
-        Statement::Lcp { .. } => lemke(&written_out(&case.statement), case.tolerance),
+    };
+    match (status, point) {
+        ("solved", Some(point)) => Answer::Solved(point),
+        ("no-solution", _) => Answer::NoSolution,
+        _ => Answer::NotSolved,
     }
-}
-
-fn lemke(problem: &impl LemkeProblem, tolerance: f64) -> Answer {
-    let settings = LemkeSettings { residual_tolerance: tolerance, ..Default::default() };
-    let mut solution = LcpSolution::default();
-    Lemke::default().solve_or_enumerate(problem, &settings, &[], &mut solution);
-    Answer { status: solution.report.status, point: solution.z }
 }
 
 fn cone_problem(statement: &Statement, as_bodies: bool) -> FclibProblem {
@@ -103,7 +91,9 @@ fn polygons(statement: &Statement) -> ContactLcp {
 }
 
 fn written_out(statement: &Statement) -> Lcp {
-    let Statement::Lcp { matrix, offset } = statement else { unreachable!("only LCPs come here") };
+    let Statement::Lcp { matrix, offset } = statement else {
+        return polygons(statement).to_lcp().expect("its numbers are finite");
+    };
     let n = offset.len();
     let columns = (0..n * n).map(|k| matrix[(k % n) * n + k / n]).collect();
     Lcp::from_columns(columns, offset.clone()).expect("its numbers are finite")
@@ -118,12 +108,8 @@ pub fn save(case: &Case, as_bodies: bool, folder: &Path, name: &str) -> Result<P
             Ok(path)
         }
         Statement::Polygons { .. } | Statement::Lcp { .. } => {
-            let lcp = match &case.statement {
-                Statement::Lcp { .. } => written_out(&case.statement),
-                _ => polygons(&case.statement).to_lcp().map_err(|error| error.to_string())?,
-            };
             let path = folder.join(name);
-            write_lcp(&path, &lcp).map_err(|error| error.to_string())?;
+            write_lcp(&path, &written_out(&case.statement)).map_err(|error| error.to_string())?;
             Ok(path)
         }
     }

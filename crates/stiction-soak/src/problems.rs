@@ -9,9 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use stiction_solve::SolveStatus;
-
-use crate::answer::{SCALED_FACTOR, answer, save};
+use crate::answer::{Answer, answer, save};
 use crate::case::{Case, Truth, cases};
 use crate::judge::judge;
 use crate::tally::{Fault, Soak};
@@ -103,26 +101,26 @@ pub fn work(seed: u64, numbers: std::ops::Range<u64>) {
 }
 
 fn outcome_of(case: &Case, as_bodies: bool) -> (Outcome, String) {
-    let answer = answer(case, as_bodies);
-    let errors = judge(&case.statement, &answer.point);
-    let detail = format!("{:?} err {:.1e}, scaled {:.1e}", answer.status, errors.unscaled, errors.scaled);
+    let point = match (answer(case, as_bodies), case.truth) {
+        (Answer::Solved(point), _) => point,
+        (Answer::NoSolution, Truth::Unsolvable) => return (Outcome::Right, String::new()),
+        (Answer::NoSolution, Truth::Solvable) => return (Outcome::FalseNoSolution, String::new()),
+        (Answer::NoSolution, Truth::NearlySolvable) => return (Outcome::DoubtfulNoSolution, String::new()),
+        (Answer::NotSolved, Truth::Unsolvable) => return (Outcome::NotProved, String::new()),
+        (Answer::NotSolved, _) => return (Outcome::NotFound, String::new()),
+    };
+    let errors = judge(&case.statement, &point);
+    let detail = format!("err {:.1e}, scaled {:.1e}, rounding {:.1e}", errors.unscaled, errors.scaled, errors.rounding);
     let tolerance = SLACK * case.tolerance;
-    let scaled_tolerance = SCALED_FACTOR * tolerance;
-    let outcome = match (answer.status, case.truth) {
-        _ if answer.point.iter().any(|x| !x.is_finite()) => Outcome::NotFinite,
-        (SolveStatus::Solved, _) if errors.unscaled <= tolerance && errors.scaled <= scaled_tolerance => Outcome::Right,
-        (SolveStatus::Solved, _)
-            if errors.unscaled <= tolerance + errors.rounding
-                && errors.scaled <= scaled_tolerance + errors.scaled_rounding =>
-        {
-            Outcome::Rounded
-        }
-        (SolveStatus::Solved, _) => Outcome::FalseSolved,
-        (SolveStatus::NoSolution, Truth::Unsolvable) => Outcome::Right,
-        (SolveStatus::NoSolution, Truth::Solvable) => Outcome::FalseNoSolution,
-        (SolveStatus::NoSolution, Truth::NearlySolvable) => Outcome::DoubtfulNoSolution,
-        (_, Truth::Unsolvable) => Outcome::NotProved,
-        _ => Outcome::NotFound,
+    let rounding = [errors.rounding, errors.scaled_rounding];
+    let outcome = if point.iter().any(|x| !x.is_finite()) {
+        Outcome::NotFinite
+    } else if errors.unscaled <= tolerance && errors.scaled <= tolerance {
+        Outcome::Right
+    } else if errors.unscaled <= tolerance + rounding[0] && errors.scaled <= tolerance + rounding[1] {
+        Outcome::Rounded
+    } else {
+        Outcome::FalseSolved
     };
     (outcome, detail)
 }
