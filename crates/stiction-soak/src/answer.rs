@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use std::path::{Path, PathBuf};
 use stiction_solve::cone::{Cone, GlobalConeProblem, LocalConeProblem, SparseRows};
 use stiction_solve::fclib::{self, FclibProblem};
 use stiction_solve::problem_file::write_lcp;
-use stiction_solve::{
-    ContactLcp, ContactLcpData, FrictionGroup, Lcp, LcpSolution, Lemke, LemkeProblem, LemkeSettings, SolveStatus,
-};
+use stiction_solve::work::DEFAULT_WORK_LIMIT;
+use stiction_solve::{ContactLcp, ContactLcpData, FrictionGroup, Lcp, LemkeProblem, LemkeSettings};
+use stiction_study::solve_cones::{ConeChoice, solve_cones_repeatedly};
+use stiction_study::solve_problem::{LcpMethod, solve_lcp_repeatedly};
 
 use crate::case::{Bodies, Case, Statement};
 
