@@ -93,6 +93,8 @@ pub struct Audit {
     pub sum: StepAudit,
     /// Number of audited steps.
     pub step_count: usize,
+    /// Most contacts in the problem of one step.
+    pub most_contacts: usize,
     /// Steps whose fixed point was not reached.
     pub unconverged_count: usize,
     /// Steps that needed a rung of the [ladder](crate::scheme::ladder), in the order of [`Rung::ALL`](crate::Rung::ALL).
@@ -285,6 +287,7 @@ impl Audit {
         self.worst.combine(&audit, f64::max_magnitude);
         self.sum.combine(&audit, |a, b| a + b);
         self.step_count += 1;
+        self.most_contacts = self.most_contacts.max(step.problem.contacts.len());
         self.unconverged_count += usize::from(!step.report.converged);
         if let Some(rung) = step.report.rung {
             self.rung_counts[rung as usize] += 1;

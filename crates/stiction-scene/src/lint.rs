@@ -88,6 +88,16 @@ pub fn lint(loaded: &Loaded) -> Result<Vec<Finding>, SceneError> {
             linter.findings
         }
     };
+    let (run, mut linter) = (&loaded.scene.run, Linter { loaded, system: &(), findings: Vec::new() });
+    if run.step > run.end - run.start && run.end > run.start {
+        let message = format!(
+            "the step of {:?} s is longer than the run of {:?} s, which is made in one step: give a smaller one",
+            run.step,
+            run.end - run.start
+        );
+        linter.add(Severity::Warning, Place::top("run").key("step"), message);
+    }
+    findings.append(&mut linter.findings);
     findings.sort_by_key(|(offset, _)| *offset);
     Ok(findings.into_iter().map(|(_, finding)| finding).collect())
 }
@@ -177,8 +187,10 @@ impl Linter<'_, Multibody> {
                 let message = format!("body `{name}` moves at {speed:.3e} m/s: check the units");
                 self.add(Severity::Warning, velocity.clone(), message);
             }
+            // A speed that overflows has been told above, and no step is small enough for it.
             if let Some(size) = size(body)
                 && speed * h > size
+                && size / speed > 0.0
             {
                 let message = format!(
                     "body `{name}` moves by {:.3e} m in a step, more than its own size of {size:.3e} m: \
@@ -188,7 +200,7 @@ impl Linter<'_, Multibody> {
                 );
                 self.add(Severity::Warning, velocity, message);
             }
-            if spin * h > LARGEST_TURN {
+            if spin * h > LARGEST_TURN && LARGEST_TURN / spin > 0.0 {
                 let message = format!(
                     "body `{name}` turns by {:.3} rad in a step: take a step below {:.1e} s",
                     spin * h,

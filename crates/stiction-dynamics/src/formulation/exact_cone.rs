@@ -14,6 +14,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stiction_solve::PortableMath as _;
 use stiction_solve::cone::residual::ZERO_OFFSET;
 use stiction_solve::cone::{
     Cone, ConeSettings, ConeSolver, GlobalConeProblem, LocalConeProblem, local_errors, refine_by_modes,
@@ -350,7 +351,7 @@ impl ExactCone {
         // Corners and sides of the polygon are between the two; so is what only seems to slide.
         let half_angle = std::f64::consts::PI / POLYGON_CORNERS as f64;
         let own = [1e-6, 1e-8, 1e-4].map(|below| (false, 1.0 - below));
-        let polygon = [(true, 1.0 - 1e-6), (true, half_angle.cos() - 1e-6)];
+        let polygon = [(true, 1.0 - 1e-6), (true, half_angle.portable_cos() - 1e-6)];
         for (is_polygon, at_bound) in polygon.into_iter().chain(own) {
             if is_polygon && !has_start || !is_polygon && report.residual <= MODES_SHARE * accepted {
                 continue;

@@ -8,6 +8,7 @@ use super::modes::{Modes, Sliding, norm};
 use super::motion::{Fault, Motion, largest};
 use super::{EventDriven, Excluded, onset, step_error};
 use crate::{MechanicalSystem, State, Step, StepError};
+use stiction_solve::PortableMath as _;
 
 /// Coordinates and velocities below this, in metres or m/s, are measured against it.
 const SMALLEST_SIZE: f64 = 1e-6;
@@ -142,7 +143,7 @@ impl EventDriven {
                 Ok(Stages::Found) => {}
             }
             let error = self.method.error();
-            let factor = CAUTION * error.max(1e-30).powf(-1.0 / STAGES as f64);
+            let factor = CAUTION * error.max(1e-30).portable_powf(-1.0 / STAGES as f64);
             if error > 1.0 || error.is_nan() {
                 (dt, grows) = (dt * factor.clamp(SHRINKING, 0.9), false);
                 continue;
