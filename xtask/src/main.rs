@@ -8,6 +8,7 @@
 //! | `demo.rs` | the demonstration: build, simulate the rod, draw it |
 //! | `test.rs` | the list of suites, how they run, the table at the end |
 //! | `bench.rs` | the benchmarks |
+//! | `soak.rs` | attacks with known truth, for as long as one likes |
 //! | `setup.rs` | the tools the suites need, and how a missing one is installed |
 //! | `documentation.rs` | `cargo doc`, where any warning is a failure |
 //! | `scenes.rs` | every scene checked and run, one of them twice |
@@ -26,6 +27,7 @@ mod links;
 mod process;
 mod scenes;
 mod setup;
+mod soak;
 mod test;
 mod workspace;
 
@@ -43,6 +45,8 @@ jobs:
   test SUITE...     run only the suites named
   bench             measure solvers and steps, accuracy beside speed
   bench ID...       only the benchmarks named: lemke, cones, joints, step, siconos
+  soak              one round of attacks: random problems, mutated scenes, damaged files, kills, schemes
+  soak --minutes N  for that long; --seed N, --rounds N, --only ATTACK, --keep-all, --out FOLDER
   help              this text
 ";
 
@@ -86,6 +90,10 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
             if test::run(&workspace, &suites) { Ok(()) } else { Err(Failure::Reported) }
         }
         "bench" => bench::run(&Workspace::find().map_err(Failure::Work)?, rest).map_err(Failure::Work),
+        "soak" => {
+            let arguments: Vec<&str> = rest.iter().map(String::as_str).collect();
+            soak::run(&Workspace::find().map_err(Failure::Work)?, &arguments).map_err(Failure::Work)
+        }
         "help" | "--help" | "-h" => {
             print!("{HELP}\nsuites: {}\n", test::suite_names());
             Ok(())

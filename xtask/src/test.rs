@@ -5,7 +5,7 @@
 use crate::process::{self, spoken};
 use crate::setup;
 use crate::workspace::Workspace;
-use crate::{documentation, examples, links, scenes};
+use crate::{documentation, examples, links, scenes, soak};
 use std::time::{Duration, Instant};
 
 /// A group of checks that passes or fails as one.
@@ -48,6 +48,11 @@ pub const SUITES: &[Suite] = &[
     Suite { name: "documentation", about: "the documentation builds without a warning", run: documentation::run },
     Suite { name: "scenes", about: "every scene is valid, runs, and repeats bit for bit", run: scenes::run },
     Suite { name: "examples", about: "every example program runs and prints something", run: examples::run },
+    Suite {
+        name: "soak",
+        about: "a fixed round of attacks finds no false word",
+        run: |workspace| soak::run(workspace, &soak::SUITE),
+    },
     Suite { name: "links", about: "relative links in Markdown files lead somewhere", run: links::run },
 ];
 

@@ -19,6 +19,7 @@ use std::f64::consts::TAU;
 
 use glamx::DVec3;
 use stiction_dynamics::Restitution;
+use stiction_solve::PortableMath as _;
 
 use crate::body::{Body, BodyKind};
 use crate::error::BodyError;
@@ -247,7 +248,7 @@ pub struct JointDrive {
 impl JointDrive {
     /// Value and rate at the time `t`.
     pub fn at(&self, t: f64) -> (f64, f64) {
-        let (sine, cosine) = (TAU * self.frequency * t + self.phase).sin_cos();
+        let (sine, cosine) = (TAU * self.frequency * t + self.phase).portable_sin_cos();
         let value = self.offset + self.rate * t + self.amplitude * sine;
         (value, self.rate + self.amplitude * TAU * self.frequency * cosine)
     }

@@ -4,6 +4,7 @@
 //! then (0, 0, sin φ/2, cos φ/2), and every function here keeps the two zeros exact.
 
 use glamx::{DQuat, DVec3};
+use stiction_solve::PortableMath as _;
 
 /// Half-angles below this, in radians, use the series of sin x / x. The first term left out is
 /// x⁶/5040, far below rounding. Too large: the series is inaccurate. Too small: no harm until
@@ -34,13 +35,14 @@ impl Pose {
 
     /// A pose in the plane z = 0: `x` and `y` in metres, `angle` in radians, anticlockwise about z.
     pub fn planar(x: f64, y: f64, angle: f64) -> Self {
-        Self { position: DVec3::new(x, y, 0.0), orientation: DQuat::from_rotation_z(angle) }
+        let (sine, cosine) = (0.5 * angle).portable_sin_cos();
+        Self { position: DVec3::new(x, y, 0.0), orientation: DQuat::from_xyzw(0.0, 0.0, sine, cosine) }
     }
 
     /// Angle of a planar pose about z, in radians, in (-π, π]. Meaningless when the rotation is
     /// about another axis.
     pub fn planar_angle(&self) -> f64 {
-        let angle = 2.0 * self.orientation.z.atan2(self.orientation.w);
+        let angle = 2.0 * self.orientation.z.portable_atan2(self.orientation.w);
         // q and -q are the same rotation; the half-angle covers a full turn.
         if angle > std::f64::consts::PI {
             angle - std::f64::consts::TAU
@@ -83,6 +85,14 @@ impl Default for Pose {
     }
 }
 
+/// The rotation about the axis of a vector by its length, in rad.
+pub(crate) fn turn_by(rotation: DVec3) -> DQuat {
+    let half = rotation * 0.5;
+    let x = half.length();
+    let sinc = sinc(x);
+    DQuat::from_xyzw(sinc * half.x, sinc * half.y, sinc * half.z, x.portable_cos())
+}
+
 /// The orientation after turning for `h` seconds at the constant rate `angular_velocity_body`, in
 /// rad/s and in body axes.
 ///
@@ -92,11 +102,7 @@ impl Default for Pose {
 ///
 /// and brought back to unit length, so that rounding does not accumulate in the norm.
 pub fn advance_orientation(orientation: DQuat, angular_velocity_body: DVec3, h: f64) -> DQuat {
-    let half = angular_velocity_body * (0.5 * h);
-    let x = half.length();
-    let sinc = sinc(x);
-    let turn = DQuat::from_xyzw(sinc * half.x, sinc * half.y, sinc * half.z, x.cos());
-    (orientation * turn).normalize()
+    (orientation * turn_by(angular_velocity_body * h)).normalize()
 }
 
 /// How the end of a turn moves when the vector of the turn, in rad and in body axes, changes at the rate `change`: the angular velocity there, in
@@ -111,7 +117,7 @@ pub fn turn_derivative(turn: DVec3, change: DVec3) -> DVec3 {
         let y = x * x;
         (1.0 - y / 20.0 * (1.0 - y / 42.0 * (1.0 - y / 72.0))) / 6.0
     } else {
-        (x - x.sin()) / (x * x * x)
+        (x - x.portable_sin()) / (x * x * x)
     };
     let across = turn.cross(change);
     change - first * across + second * turn.cross(across)
@@ -119,7 +125,7 @@ pub fn turn_derivative(turn: DVec3, change: DVec3) -> DVec3 {
 
 /// $\sin x / x$.
 fn sinc(x: f64) -> f64 {
-    if x < SERIES_HALF_ANGLE { 1.0 - x * x / 6.0 * (1.0 - x * x / 20.0) } else { x.sin() / x }
+    if x < SERIES_HALF_ANGLE { 1.0 - x * x / 6.0 * (1.0 - x * x / 20.0) } else { x.portable_sin() / x }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 //! a direction that would be lost at length zero.
 
 use glamx::{DMat3, DQuat, DVec3};
+use stiction_solve::PortableMath as _;
 
 use crate::body::Body;
 use crate::shape::Dimension;
@@ -197,7 +198,7 @@ impl Twist {
             return None;
         }
         let gradient = (w * w * axis + w * axis.cross(v) + p * v) / size;
-        Some(Self { angle: within_half_a_turn(2.0 * p.atan2(w)), gradient, axis, w, v })
+        Some(Self { angle: within_half_a_turn(2.0 * p.portable_atan2(w)), gradient, axis, w, v })
     }
 
     /// Change of the gradient along a relative rotation, both in axes of the first body.

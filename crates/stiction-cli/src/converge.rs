@@ -10,6 +10,7 @@ use stiction_scene::load::load;
 use stiction_study::converge::{
     ConvergeError, Convergence, EventDrivenLimits, Plan, ReferenceChoice, SchemeChoice, converge as compare,
 };
+use stiction_study::figure::check_extension;
 
 use crate::failure::{BAD_INPUT, Failure, UNSOLVED};
 use crate::run::scheme_override;
@@ -85,6 +86,15 @@ pub fn converge(arguments: &ConvergeArguments) -> Result<ExitCode, Failure> {
         reference_step: arguments.reference_step,
         limits: EventDrivenLimits::default(),
     };
+    let default = || PathBuf::from("runs").join(format!("converge-{}.png", scene.name));
+    let figure = arguments.out.clone().or_else(|| (!arguments.json).then(default));
+    // What cannot be written is said before the work.
+    if let Some(path) = &figure {
+        check_extension(path)?;
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| Failure::io("make", folder, &error))?;
+        }
+    }
     let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is well formed");
     let spinner = ProgressBar::new_spinner().with_style(style);
     spinner.enable_steady_tick(std::time::Duration::from_millis(100));
@@ -101,11 +111,7 @@ pub fn converge(arguments: &ConvergeArguments) -> Result<ExitCode, Failure> {
     } else {
         print(&convergence);
     }
-    let default = || PathBuf::from("runs").join(format!("converge-{}.png", scene.name));
-    if let Some(path) = arguments.out.clone().or_else(|| (!arguments.json).then(default)) {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| Failure::io("make", folder, &error))?;
-        }
+    if let Some(path) = figure {
         convergence.figure().write(&path)?;
         if !arguments.json {
             say!("figure  {}", path.display());

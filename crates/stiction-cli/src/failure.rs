@@ -29,12 +29,17 @@ pub struct Failure {
     code: u8,
     /// Already laid out for the terminal.
     text: String,
+    /// What went wrong, in one line without styles.
+    message: String,
+    /// Whether a JSON document is on standard output already.
+    has_document: bool,
 }
 
 impl Failure {
     /// A failure with this exit code and message.
     pub fn new(code: u8, message: impl std::fmt::Display) -> Self {
-        Self { code, text: message.to_string() }
+        let text = message.to_string();
+        Self { code, message: text.clone(), text, has_document: false }
     }
 
     /// A file that could not be read or written.
@@ -45,7 +50,23 @@ impl Failure {
     /// The same with something to add.
     pub fn with_note(mut self, note: &str) -> Self {
         self.text += note;
+        self.message += note;
         self
+    }
+
+    /// The same, of a command that has printed its JSON document all the same.
+    pub fn after_document(mut self, has_document: bool) -> Self {
+        self.has_document = has_document;
+        self
+    }
+
+    /// Prints the failure as a JSON document too, unless there is one.
+    pub fn report_as_json(&self) -> ExitCode {
+        if !self.has_document {
+            let message = stiction_scene::scene_error::printable(&self.message);
+            say!("{:#}", serde_json::json!({ "error": message, "exit_code": self.code }));
+        }
+        self.report()
     }
 
     /// Prints the message and gives the exit code.
@@ -63,7 +84,10 @@ impl From<SceneError> for Failure {
         let mut text = String::new();
         let code = if error.is_io() { INPUT_OUTPUT } else { BAD_INPUT };
         match GraphicalReportHandler::new_themed(theme).with_width(110).render_report(&mut text, &error) {
-            Ok(()) => Self { code, text: format!("{error}\n{}", without_headline(&text)) },
+            Ok(()) => {
+                let message = format!("{error}; {}", error.remedy());
+                Self { code, text: format!("{error}\n{}", without_headline(&text)), message, has_document: false }
+            }
             Err(_) => Self::new(code, error),
         }
     }

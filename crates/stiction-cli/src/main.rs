@@ -2,9 +2,13 @@
 
 /// Prints a line on standard output.
 macro_rules! say {
+    () => {
+        say!("")
+    };
     ($($argument:tt)*) => {{
         use std::io::Write;
-        crate::keep_output_error(writeln!(anstream::stdout(), $($argument)*));
+        let text = crate::terminal::safe(format!($($argument)*));
+        crate::keep_output_error(writeln!(anstream::stdout(), "{text}"));
     }};
 }
 
@@ -12,7 +16,8 @@ macro_rules! say {
 macro_rules! complain {
     ($($argument:tt)*) => {{
         use std::io::Write;
-        let _ = writeln!(anstream::stderr(), $($argument)*);
+        let text = crate::terminal::safe(format!($($argument)*));
+        let _ = writeln!(anstream::stderr(), "{text}");
     }};
 }
 
@@ -28,6 +33,7 @@ mod run;
 mod scenes;
 mod schema;
 mod solve;
+mod terminal;
 
 use std::io;
 use std::process::ExitCode;
@@ -93,6 +99,11 @@ fn main() -> ExitCode {
         Err(message) => {
             let printed = message.print();
             if message.use_stderr() {
+                if std::env::args_os().any(|argument| argument == "--json") {
+                    let text = message.to_string();
+                    let line = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+                    say!("{:#}", serde_json::json!({ "error": line, "exit_code": BAD_INPUT }));
+                }
                 Ok(ExitCode::from(BAD_INPUT))
             } else {
                 keep_output_error(printed);
@@ -101,6 +112,8 @@ fn main() -> ExitCode {
         }
     };
     match (outcome, OUTPUT_ERROR.get()) {
+        // Who asked for a document gets one.
+        (Err(failure), _) if std::env::args_os().any(|argument| argument == "--json") => failure.report_as_json(),
         (Err(failure), _) => failure.report(),
         (Ok(_), Some(error)) => {
             Failure::new(INPUT_OUTPUT, format!("cannot write to standard output: {error}")).report()

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use stiction_study::figure::check_extension;
 use stiction_study::run_figure::{available_columns, column_figure, default_figure};
 
 use crate::failure::Failure;
@@ -33,6 +34,9 @@ pub fn plot(arguments: &PlotArguments) -> Result<ExitCode, Failure> {
             say!("{column}");
         }
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(out) = &arguments.out {
+        check_extension(out)?;
     }
     let figure = if arguments.columns.is_empty() {
         default_figure(&arguments.run)?

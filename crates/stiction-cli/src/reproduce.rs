@@ -40,6 +40,10 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<ExitCode, Failure> {
     }
     let wanted = |id: &str| arguments.experiments.is_empty() || arguments.experiments.iter().any(|other| other == id);
     let effort = if arguments.quick { Effort::Quick } else { Effort::Full };
+    // A folder that cannot be made is said before the work.
+    if !arguments.json {
+        std::fs::create_dir_all(&arguments.out).map_err(|error| Failure::io("make", &arguments.out, &error))?;
+    }
     let mut results = Vec::new();
     for experiment in EXPERIMENTS.iter().filter(|experiment| wanted(experiment.id)) {
         let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is well formed");

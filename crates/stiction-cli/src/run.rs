@@ -22,6 +22,12 @@ use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure, INPUT_OUTPUT, INTERRUPTED
 /// A run whose tables may become larger than this says so before it begins, in bytes.
 const LARGE_RUN: u64 = 200 << 20;
 
+/// A run of more steps says so before it begins, with the time that it may take.
+const MANY_STEPS: u64 = 100_000_000;
+
+/// Steps per second of a small system, for that estimate.
+const TYPICAL_RATE: f64 = 50_000.0;
+
 /// Events that the printed summary shows.
 const SHOWN_EVENTS: usize = 12;
 
@@ -69,8 +75,13 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
 
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&interrupted);
-    // Without a handler an interrupt ends the process at once and leaves the partial folder; that is still sound.
-    let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
+    // Without a handler an interrupt ends the process at once and leaves the partial folder; that is still sound. So does a second one.
+    let _ = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(INTERRUPTED));
+        }
+    });
+    let _watch = stiction_solve::work::watch(&interrupted);
     let bar = progress_bar();
     let began = Instant::now();
     let mut observer = |progress: &Progress| {
@@ -80,6 +91,10 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     let finished = stiction_scene::run::run(&loaded, &out, &mut observer);
     bar.finish_and_clear();
     let finished = finished?;
+    if let Some(kept) = &finished.kept {
+        let (kept, folder) = (kept.display(), finished.folder.display());
+        complain!("note: `{kept}` holds a run that reached its end, and stays; this one, which did not, is `{folder}`");
+    }
 
     if arguments.json {
         let mut document = serde_json::to_value(&finished.summary).map_err(|error| Failure::new(BAD_INPUT, error))?;
@@ -92,10 +107,16 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
         Outcome::Finished if finished.summary.certificate.met => Ok(ExitCode::SUCCESS),
         Outcome::Finished => Ok(ExitCode::from(CHECK_FAILED)),
         Outcome::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
-        Outcome::Unsolved => Ok(ExitCode::from(UNSOLVED)),
+        Outcome::Unsolved => {
+            let message = finished.summary.message.as_deref().unwrap_or("a step could not be solved");
+            let saved = finished.failed_problem.as_ref().map_or_else(String::new, |problem| {
+                format!("\n  its problem is saved; try: stiction solve {} --method all", problem.display())
+            });
+            Err(Failure::new(UNSOLVED, format!("{message}{saved}")).after_document(arguments.json))
+        }
         Outcome::NotWritten => {
             let message = finished.summary.message.as_deref().unwrap_or("a table could not be written");
-            Err(Failure::new(INPUT_OUTPUT, message))
+            Err(Failure::new(INPUT_OUTPUT, message).after_document(arguments.json))
         }
     }
 }
@@ -103,6 +124,21 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
 /// Loads the scene with the options of the command line in it.
 fn load_scene(arguments: &RunArguments) -> Result<Loaded, Failure> {
     let options = option_overrides(arguments)?;
+    for (option, is_given, key) in
+        [("--step", arguments.step.is_some(), "step"), ("--end", arguments.end.is_some(), "end")]
+    {
+        let is_set = |text: &&String| {
+            let path: String =
+                text.split('=').next().unwrap_or_default().chars().filter(|c| !" \"'".contains(*c)).collect();
+            path == "run" || path.strip_prefix("run.") == Some(key)
+        };
+        if let Some(text) = arguments.overrides.iter().find(is_set).filter(|_| is_given) {
+            return Err(Failure::new(
+                BAD_INPUT,
+                format!("{option} and --set {text} say the same thing: give one of them"),
+            ));
+        }
+    }
     let texts: Vec<String> = options.iter().map(|option| &option.text).chain(&arguments.overrides).cloned().collect();
     load(&arguments.scene, &texts).map_err(|error| match &error {
         // The user wrote the option, and not the override that it stands for.
@@ -181,7 +217,16 @@ fn option_overrides(arguments: &RunArguments) -> Result<Vec<OptionOverride>, Fai
 }
 
 fn announce_size(loaded: &Loaded) -> Result<(), Failure> {
-    let size = expected_size(loaded, &loaded.build()?);
+    let simulation = loaded.build()?;
+    let steps = simulation.grid().step_count();
+    if steps > MANY_STEPS {
+        let hours = steps as f64 / TYPICAL_RATE / 3600.0;
+        complain!(
+            "note: this run has {steps:.1e} steps; at {TYPICAL_RATE:.0} a second it takes {hours:.0} hours",
+            steps = steps as f64
+        );
+    }
+    let size = expected_size(loaded, &simulation);
     if size > LARGE_RUN {
         complain!("note: the tables of this run may reach {}; `record.interval` thins them", HumanBytes(size));
     }
@@ -231,12 +276,9 @@ fn print_summary(finished: &FinishedRun, verbose: bool) {
     if iterations.total > 0 {
         say!("iterations of the solver: {:.2} per step, at most {}", iterations.mean, iterations.most);
     }
-    // What could not be written is said on standard error.
-    if let Some(message) = summary.message.as_ref().filter(|_| summary.outcome != Outcome::NotWritten) {
-        say!("{}{message}{}", RED.render(), RED.render_reset());
-    }
-    if let Some(problem) = &finished.failed_problem {
-        say!("its problem is saved; try: stiction solve {} --method all", problem.display());
+    // What went wrong is said on standard error.
+    if let Some(message) = summary.message.as_ref().filter(|_| summary.outcome == Outcome::Interrupted) {
+        say!("{}{message}{}", YELLOW.render(), YELLOW.render_reset());
     }
     print_certificate(summary);
     print_energy(summary);
@@ -269,6 +311,9 @@ fn print_certificate(summary: &Summary) {
             (_, false) => format!("  {}exceeded{}", RED.render(), RED.render_reset()),
         };
         say!("  {:<64}{:>10.1e}{:>11.1e}{limit:>9}{mark}", check.meaning, check.worst, check.mean);
+    }
+    for note in &certificate.notes {
+        say!("  {}{note}{}", YELLOW.render(), YELLOW.render_reset());
     }
     if certificate.unconverged_steps > 0 {
         let count = certificate.unconverged_steps;

@@ -587,7 +587,7 @@ fn failed_step_is_saved_whole_or_not_at_all() {
         assert_eq!(run.join("failed-step").exists(), is_saved, "{limit}");
         let message = summary["message"].as_str().expect("a message");
         assert_eq!(message.contains("its problem is not saved"), !is_saved, "{limit}: {message}");
-        assert_eq!(text(&output.stdout).contains("stiction solve"), is_saved, "{limit}");
+        assert_eq!(text(&output.stderr).contains("stiction solve"), is_saved, "{limit}");
         if is_saved {
             let problem = format!("{out}/failed-step");
             expect(&stiction(dir.path(), &["solve", &problem]), 3, &["no-solution"]);
@@ -739,5 +739,155 @@ fn killed_run_leaves_readable_tables_and_the_earlier_run() {
         expect(&stiction(dir.path(), &["run", "rod", "--out", "run"]), 0, &["every step solved the true problem"]);
         assert_eq!(names_in(dir.path()), ["run", "stderr", "stdout"]);
         assert_eq!(summary(&run)["scene"], "rod");
+    }
+}
+
+#[test]
+fn a_run_that_fails_or_is_interrupted_leaves_the_finished_one_and_the_files_of_the_user() {
+    let dir = folder();
+    let run = dir.path().join("run");
+    expect(&stiction(dir.path(), &["run", "incline", "--out", "run"]), 0, &[]);
+    std::fs::write(run.join("notes.txt"), "mine").expect("written");
+    let before = contents(&run);
+
+    // A step that cannot be solved, and an interrupt.
+    std::fs::write(dir.path().join("press.toml"), PRESS).expect("written");
+    let failed = stiction(dir.path(), &["run", "press.toml", "--out", "run"]);
+    expect(&failed, 3, &["`run` holds a run that reached its end, and stays", "run.unfinished"]);
+    assert_eq!(contents(&run), before);
+    assert_eq!(summary(&dir.path().join("run.unfinished"))["outcome"], "unsolved");
+    let mut running = Running::long_run(dir.path(), "run");
+    running.send("-INT");
+    assert_eq!(running.wait().code(), Some(130));
+    assert_eq!(contents(&run), before);
+    assert_eq!(summary(&dir.path().join("run.unfinished"))["outcome"], "interrupted");
+
+    // A run that reaches its end takes the place, and what the user put there stays.
+    expect(&stiction(dir.path(), &["run", "rod", "--out", "run"]), 0, &[]);
+    assert_eq!(summary(&run)["scene"], "rod");
+    assert_eq!(std::fs::read_to_string(run.join("notes.txt")).expect("kept"), "mine");
+}
+
+#[test]
+fn a_signal_is_answered_inside_a_solve() {
+    // Masses of 1e160 kg: the solve of the first step went on for ever, whatever was sent.
+    for signal in ["-INT", "-TERM"] {
+        let dir = folder();
+        let out = File::create(dir.path().join("said")).expect("created");
+        let arguments = ["run", "belt", "--set", "body.block.mass=1e160", "--out", "run"];
+        let child = command(dir.path(), &arguments)
+            .stdout(out.try_clone().expect("one more handle"))
+            .stderr(out)
+            .spawn()
+            .expect("the command starts");
+        let mut running = Running { child, folder: dir.path().to_owned() };
+        std::thread::sleep(Duration::from_millis(500));
+        if running.child.try_wait().expect("its status").is_none() {
+            running.send(signal);
+        }
+        let status = running.wait();
+        // The solve may have come to its limit of work before, and be called unsolved: an end as well.
+        assert!(matches!(status.code(), Some(130 | 3)), "{status:?}");
+        let outcome = summary(&dir.path().join("run"))["outcome"].clone();
+        assert!(outcome == "interrupted" || outcome == "unsolved", "{outcome}");
+        assert!(!dir.path().join("run.partial").exists());
+    }
+}
+
+#[test]
+fn nothing_of_a_scene_acts_on_the_terminal() {
+    let dir = folder();
+    let hostile = "\u{1b}]0;pwned\u{7}";
+    let scene = PRESS.replace("material = \"steel\"\nshape", "material = \"\\u001b]0;pwned\\u0007\"\nshape");
+    assert_ne!(scene, PRESS);
+    // In a name, in the text of a line that is shown, and in what is no TOML at all.
+    for (file, scene) in
+        [("name.toml", scene), ("line.toml", format!("format = 1 # {hostile}\n")), ("raw.toml", hostile.into())]
+    {
+        std::fs::write(dir.path().join(file), scene).expect("written");
+        for arguments in [["check", file], ["run", file]] {
+            // Forced styles, as on a terminal.
+            let output = command(dir.path(), &arguments)
+                .env_remove("NO_COLOR")
+                .env("CLICOLOR_FORCE", "1")
+                .output()
+                .expect("the command starts");
+            assert_eq!(output.status.code(), Some(2));
+            for bytes in [&output.stdout, &output.stderr] {
+                let said = text(bytes);
+                assert!(!said.contains('\u{7}') && !said.contains("\u{1b}]"), "{said:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn directions_without_number_are_refused_before_they_take_memory() {
+    let dir = folder();
+    for (key, limit) in [("pyramid.directions", "1000"), ("phantom-inertia.lines", "500")] {
+        let setting = format!("method.{key}=100000000");
+        refuses(
+            dir.path(),
+            &["check", "four-balls", "--set", &setting],
+            2,
+            &[key.split('.').next_back().unwrap_or(key), limit],
+        );
+    }
+}
+
+#[test]
+fn who_asks_for_json_gets_json() {
+    let dir = folder();
+    std::fs::write(dir.path().join("press.toml"), PRESS).expect("written");
+    for (arguments, code) in [
+        (&["run", "rodd", "--json"][..], 2),
+        (&["check", "rod", "--set", "run.step=-1", "--json"], 2),
+        (&["run", "rod", "--json", "--no-such-option"], 2),
+        (&["solve", "nowhere", "--json"], 2),
+    ] {
+        let output = stiction(dir.path(), arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+        let document = json(&output);
+        assert_eq!(document["exit_code"], code, "{arguments:?}");
+        assert!(document["error"].as_str().is_some_and(|message| !message.is_empty()), "{document}");
+        assert!(!output.stderr.is_empty(), "people read standard error");
+    }
+    // A step that cannot be solved has its summary, once, and its message on standard error.
+    let output = stiction(dir.path(), &["run", "press.toml", "--json"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(json(&output)["outcome"], "unsolved");
+    assert!(text(&output.stderr).contains("its problem is saved"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_cannot_work_is_said_before_the_work() {
+    let dir = folder();
+    std::fs::write(dir.path().join("file"), "").expect("written");
+    // In all cases at once: the work would take minutes.
+    let began = Instant::now();
+    refuses(dir.path(), &["converge", "woodpecker", "--out", "x.pdf"], 2, &["x.pdf", ".svg"]);
+    refuses(dir.path(), &["reproduce", "--out", "file"], 4, &["cannot make file"]);
+    refuses(dir.path(), &["run", "rod", "--step", "1e-14", "--end", "1"], 2, &["1.0e14 steps", "larger `step`"]);
+    refuses(dir.path(), &["check", "/dev/zero"], 2, &["/dev/zero"]);
+    let both = ["run", "rod", "--step", "0.01", "--set", "run.step=0.02"];
+    refuses(dir.path(), &both, 2, &["--step and --set run.step=0.02 say the same thing"]);
+    assert!(began.elapsed() < PATIENCE, "nothing was computed");
+    let output = stiction(dir.path(), &["check", "rod", "--set", "run.step=100"]);
+    expect(&output, 1, &["the step of 100.0 s is longer than the run"]);
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+#[test]
+fn digests_do_not_depend_on_the_variant_of_the_mathematical_library() {
+    // The library of the system chooses its functions by the processor; with these it takes those for processors without fused multiplication.
+    let dir = folder();
+    for scene in ["andrews", "four-bar-clearance", "tippe-top"] {
+        let arguments = ["run", scene, "--json", "--out", scene];
+        let digest = |tunables: &str| {
+            let output = command(dir.path(), &arguments).env("GLIBC_TUNABLES", tunables).output().expect("it starts");
+            json(&output)["digest"].clone()
+        };
+        let without = digest("glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX2_Usable,-FMA_Usable");
+        assert_eq!(digest(""), without, "{scene}");
     }
 }

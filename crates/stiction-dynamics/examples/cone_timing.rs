@@ -19,6 +19,7 @@ fn describe(solution: &ConeSolution) -> String {
             ConeMethod::GaussSeidel => 'G',
             ConeMethod::Newton => 'N',
             ConeMethod::Path => 'H',
+            ConeMethod::Pyramids => 'L',
             ConeMethod::InteriorPoint => 'I',
             ConeMethod::Proximal => 'P',
         };

@@ -13,6 +13,7 @@
 //! diagonal may become negative: then there may be no solution (the paradox of Painlevé), or several. Velocities are those of
 //! the instant: contacts that part or approach do not belong here.
 
+use stiction_solve::PortableMath as _;
 use stiction_solve::{ContactLcp, FrictionGroup, LcpSolution, Lemke, LemkeProblem, LemkeSettings, enumerate};
 
 use crate::contact::Tangents;
@@ -214,7 +215,7 @@ impl Instant {
             }
             let mut force_row = contact.normal.clone();
             if let Some(s) = contact.sliding {
-                let length = contact.tangents.iter().zip(s).fold(0.0f64, |length, (_, s)| length.hypot(s));
+                let length = contact.tangents.iter().zip(s).fold(0.0f64, |length, (_, s)| length.portable_hypot(s));
                 if (length - 1.0).abs() > UNIT_LENGTH || length.is_nan() {
                     let reason = format!("contact {:?} slides along {s:?}, which is not a unit vector", contact.id);
                     return Err(ContactError::Directions(reason));

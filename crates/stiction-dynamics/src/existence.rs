@@ -25,6 +25,7 @@
 //! [`Instant::motions`] counts what really happens.
 
 use faer::{Mat, Side};
+use stiction_solve::PortableMath as _;
 use stiction_solve::{Lcp, LemkeSettings, SolveStatus};
 
 use crate::{ContactError, Instant, Row};
@@ -333,10 +334,10 @@ fn around_the_unit_ball(dimension: usize) -> Vec<Vec<f64>> {
         return vec![vec![-1.0], vec![1.0]];
     }
     let angle = std::f64::consts::PI / CIRCLE_CORNERS as f64;
-    let radius = 1.0 / angle.cos();
+    let radius = 1.0 / angle.portable_cos();
     (0..CIRCLE_CORNERS)
         .map(|corner| {
-            let (sine, cosine) = (2.0 * angle * corner as f64).sin_cos();
+            let (sine, cosine) = (2.0 * angle * corner as f64).portable_sin_cos();
             vec![radius * cosine, radius * sine]
         })
         .collect()

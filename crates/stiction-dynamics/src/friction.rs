@@ -15,6 +15,7 @@
 use std::sync::Arc;
 
 use crate::polytope::{Polytope, PolytopeError};
+use stiction_solve::PortableMath as _;
 
 /// The friction law of a contact.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -126,7 +127,7 @@ impl FrictionShape {
     pub fn support(&self, s: &[f64; 3]) -> f64 {
         match self {
             Self::Ball => length(s),
-            Self::DiscAndInterval => s[0].hypot(s[1]) + s[2].abs(),
+            Self::DiscAndInterval => s[0].portable_hypot(s[1]) + s[2].abs(),
             Self::Polytope(polytope) => polytope.support(s),
         }
     }
@@ -143,7 +144,7 @@ impl FrictionShape {
                 y.map(|y| factor * y)
             }
             Self::DiscAndInterval => {
-                let factor = shrink(y[0].hypot(y[1]));
+                let factor = shrink(y[0].portable_hypot(y[1]));
                 [factor * y[0], factor * y[1], shrink(y[2].abs()) * y[2]]
             }
             Self::Polytope(_) => unreachable!("a polytope is no round set"),
@@ -154,7 +155,7 @@ impl FrictionShape {
     pub fn excess(&self, y: &[f64; 3], bound: f64) -> f64 {
         match self {
             Self::Ball => length(y) - bound,
-            Self::DiscAndInterval => y[0].hypot(y[1]).max(y[2].abs()) - bound,
+            Self::DiscAndInterval => y[0].portable_hypot(y[1]).max(y[2].abs()) - bound,
             Self::Polytope(polytope) => polytope.excess(y, bound),
         }
     }

@@ -31,6 +31,7 @@
 
 use std::sync::Arc;
 
+use stiction_solve::PortableMath as _;
 use stiction_solve::faer::Mat;
 use stiction_solve::{Lcp, LcpSolution, LemkeSettings, SolveReport, SolveStatus};
 
@@ -267,19 +268,20 @@ fn sides(corners: &[[f64; 2]]) -> Result<Vec<[f64; 2]>, ContactError> {
         for e in &corners[i + 1..] {
             // gᵀd = gᵀe = 1.
             let area = d[0] * e[1] - d[1] * e[0];
-            if area.abs() <= ZERO * d[0].hypot(d[1]) * e[0].hypot(e[1]) {
+            if area.abs() <= ZERO * d[0].portable_hypot(d[1]) * e[0].portable_hypot(e[1]) {
                 continue;
             }
             let g = [(e[1] - d[1]) / area, (d[0] - e[0]) / area];
             let is_side = corners.iter().all(|x| dot(g, *x) <= 1.0 + ZERO);
-            let is_known = sides.iter().any(|s| (s[0] - g[0]).hypot(s[1] - g[1]) <= ZERO * g[0].hypot(g[1]));
+            let is_known =
+                sides.iter().any(|s| (s[0] - g[0]).portable_hypot(s[1] - g[1]) <= ZERO * g[0].portable_hypot(g[1]));
             if is_side && !is_known {
                 sides.push(g);
             }
         }
     }
     // The origin is inside exactly if the sides close around it.
-    let mut angles: Vec<f64> = sides.iter().map(|g| g[1].atan2(g[0])).collect();
+    let mut angles: Vec<f64> = sides.iter().map(|g| g[1].portable_atan2(g[0])).collect();
     angles.sort_by(f64::total_cmp);
     let turn = angles.first().map(|first| first + std::f64::consts::TAU);
     let is_closed =
@@ -307,12 +309,12 @@ impl Element<'_> {
     /// Largest scaled force and rate.
     fn size(&self) -> f64 {
         let mut size = self.normal_force.abs() * self.normal_root;
-        size = size.max(self.tangent_force[0].hypot(self.tangent_force[1]) * self.tangent_root);
+        size = size.max(self.tangent_force[0].portable_hypot(self.tangent_force[1]) * self.tangent_root);
         if self.normal_root > 0.0 {
             size = size.max(self.normal_rate.abs() / self.normal_root);
         }
         if self.tangent_root > 0.0 {
-            size = size.max(self.slip[0].hypot(self.slip[1]) / self.tangent_root);
+            size = size.max(self.slip[0].portable_hypot(self.slip[1]) / self.tangent_root);
         }
         size
     }
@@ -320,7 +322,7 @@ impl Element<'_> {
     /// Of each side, whether it contains the face of the polygon that opposes the sliding; none does where the contact sticks.
     fn binding_sides(&self, size: f64) -> Vec<bool> {
         let zero = ZERO * size * self.tangent_root;
-        if self.slip[0].hypot(self.slip[1]) <= zero {
+        if self.slip[0].portable_hypot(self.slip[1]) <= zero {
             return vec![false; self.sides.len()];
         }
         let least = self.corners.iter().fold(f64::INFINITY, |least, d| least.min(dot(*d, self.slip)));

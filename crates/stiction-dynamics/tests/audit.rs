@@ -2,8 +2,8 @@
 
 use stiction_dynamics::{
     Audit, Contact, ContactId, ContactMethod, ContactSolver, Directions, EventDriven, EventDrivenSettings,
-    ExactConeSettings, ForceCause, FrictionElement, FrictionLaw, Inertia, Joint, MechanicalSystem, PyramidSettings,
-    Row, Scheme, State, Step, StepAudit, StewartTrinkle, StewartTrinkleSettings,
+    ExactConeSettings, ForceCause, FrictionElement, FrictionLaw, FrictionShape, Inertia, Joint, MechanicalSystem,
+    PyramidSettings, Row, Scheme, State, Step, StepAudit, StewartTrinkle, StewartTrinkleSettings,
 };
 
 const G: f64 = 9.81;

@@ -95,7 +95,7 @@ fn the_ball_between_two_spheres_has_the_reference_values() {
     let (ball, start) = valley();
     let mut audit = Audit::default();
     let (mut states, mut deepest, mut iterations) = (Vec::new(), 0.0f64, 0);
-    run(&ball, &mut scheme(ImplicitNcpSettings::default()), start, 0.1, 40, |before, step, scheme| {
+    run(&ball, &mut scheme(ImplicitNcpSettings::default()), start, 0.1, 40, |before, step, _| {
         audit.observe(&ball, before, step);
         for (contact, impulse) in step.contacts.iter().zip(&step.solution.contacts) {
             if impulse.normal > 0.0 {
@@ -201,10 +201,9 @@ fn the_rod_and_a_jointed_pendulum_keep_their_laws() {
     // [ST96]: a spinning rod falls on a table, with a Painlevé impact.
     let rod = Rod::default();
     let mut audit = Audit::default();
-    let end =
-        run(&rod, &mut scheme(ImplicitNcpSettings::default()), Rod::start(), 0.0025, 400, |before, step, scheme| {
-            audit.observe(&rod, before, step);
-        });
+    let end = run(&rod, &mut scheme(ImplicitNcpSettings::default()), Rod::start(), 0.0025, 400, |before, step, _| {
+        audit.observe(&rod, before, step);
+    });
     let worst = &audit.worst;
     assert!(worst.penetration < 1e-12 && worst.momentum < 1e-9 && worst.cone_violation < 1e-9, "{worst:?}");
     assert!(worst.dissipation_defect < 1e-9, "{worst:?}");
@@ -213,7 +212,7 @@ fn the_rod_and_a_jointed_pendulum_keep_their_laws() {
     let pendulum = DoublePendulum { gravity: 9.81, wall: Some(Default::default()) };
     let mut audit = Audit::default();
     let start = DoublePendulum::start();
-    run(&pendulum, &mut scheme(ImplicitNcpSettings::default()), start, 0.002, 500, |before, step, scheme| {
+    run(&pendulum, &mut scheme(ImplicitNcpSettings::default()), start, 0.002, 500, |before, step, _| {
         audit.observe(&pendulum, before, step);
     });
     let worst = &audit.worst;

@@ -1,5 +1,6 @@
 //! Text to scene, scene to simulation. Errors point at the line and say what to do.
 
+use std::io::Read as _;
 use std::path::Path;
 
 use stiction_bodies::Multibody;
@@ -80,21 +81,35 @@ impl Loaded {
 /// [`SceneError`] with the place of the mistake and the remedy.
 pub fn load(argument: &str, overrides: &[String]) -> Result<Loaded, SceneError> {
     let path = Path::new(argument);
-    let read = |cause| SceneError::Read { path: path.to_owned(), cause };
     if path.is_file() {
-        let text = std::fs::read_to_string(path).map_err(read)?;
-        return parse_with(&text, argument, overrides);
+        return parse_with(&read_text(path)?, argument, overrides);
     }
     if let Some(scene) = builtin::all().iter().find(|scene| scene.name == argument) {
         return parse_with(scene.text, &format!("scenes/{}.toml", scene.name), overrides);
     }
-    // A folder, or a path whose folders cannot be entered.
+    // A pipe, which is read like a file; or a folder, or a path whose folders cannot be entered, which say so.
     if let Ok(true) | Err(_) = path.try_exists() {
-        return Err(read(std::fs::read(path).err().unwrap_or_else(|| std::io::ErrorKind::InvalidInput.into())));
+        return parse_with(&read_text(path)?, argument, overrides);
     }
     let bare = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or(argument);
     let help = suggest(bare, "built-in scenes", builtin::all().iter().map(|scene| scene.name));
     Err(SceneError::Unknown { argument: argument.to_owned(), help: format!("check the path; {help}") })
+}
+
+/// Most bytes of a scene: far more than anyone writes, and little enough to be read at once. A device may go on for ever.
+const LARGEST_SCENE: u64 = 64 << 20;
+
+/// The text of a file.
+fn read_text(path: &Path) -> Result<String, SceneError> {
+    let read = |cause| SceneError::Read { path: path.to_owned(), cause };
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(read)?;
+    file.take(LARGEST_SCENE + 1).read_to_string(&mut text).map_err(read)?;
+    if text.len() as u64 > LARGEST_SCENE {
+        let message = format!("it has more than the {} MB that a scene may have", LARGEST_SCENE >> 20);
+        return Err(read(std::io::Error::new(std::io::ErrorKind::InvalidData, message)));
+    }
+    Ok(text)
 }
 
 /// Reads and checks a scene; `file_name` is for messages.
@@ -339,6 +354,9 @@ fn key_error(file_name: &str, text: &str, error: &toml::de::Error) -> SceneError
             format!("{what} names {} choices", if raw.contains("found 0") { "no" } else { "several" }),
             "name one".to_owned(),
         )
+    } else if raw.starts_with("wanted string or table") {
+        let what = describe(document, &place);
+        (format!("{what} must be a name or a table"), "write the name of a choice in quotes, or a table".to_owned())
     } else if let Some((found, expected)) = type_mismatch(raw) {
         let what = describe(document, &place);
         (format!("{what} is {found}, and must be {expected}"), format!("write {expected}"))
@@ -355,7 +373,10 @@ fn type_mismatch(raw: &str) -> Option<(String, String)> {
     let (found, expected) = rest.rsplit_once(", expected ")?;
     let found = match found.replace('`', "").split_once(' ') {
         Some(("string", text)) => format!("the text {text}"),
-        Some(("integer", number)) => format!("the whole number {number}"),
+        Some(("integer", number)) => {
+            let digits = number.trim_end_matches(" as i128").trim_end_matches(" as u128");
+            format!("the whole number {digits}")
+        }
         Some(("boolean", value)) => value.to_owned(),
         Some(("floating", number)) => format!("the number {}", number.trim_start_matches("point ")),
         _ if found == "map" => "a table".to_owned(),
@@ -385,7 +406,22 @@ fn unknown_key_help(name: &str, known: &[&str], parent: &Place) -> String {
         return format!("did you mean `{exact}`? ({list})");
     }
     // A key that is right elsewhere is misplaced rather than misspelt.
-    let top = ["run", "scheme", "method", "record", "contact", "body", "force", "name", "gravity"];
+    let top = [
+        "run",
+        "scheme",
+        "method",
+        "record",
+        "contact",
+        "body",
+        "force",
+        "name",
+        "gravity",
+        "dimension",
+        "title",
+        "format",
+        "description",
+        "material",
+    ];
     let is_of_bodies = parent.is_inside("system") && !BESIDE_SYSTEM.contains(&name);
     if *parent != Place::default() && top.contains(&name) && !is_of_bodies {
         return format!("`{name}` belongs to the top of the scene: write it before the first table; {list}");

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use stiction_dynamics::{Audit, ContactProblem, ContactSolver, Event, Simulation, StatedProblem, StepError};
 use stiction_solve::fclib::{self, FclibProblem};
 use stiction_solve::problem_file::write_lcp;
+use stiction_solve::work;
 use thiserror::Error;
 
 use crate::load::Loaded;
@@ -73,6 +74,8 @@ pub struct FinishedRun {
     pub summary: Summary,
     /// The run folder.
     pub folder: PathBuf,
+    /// The folder that was asked for, where it holds a finished run that this one, which is not, did not replace.
+    pub kept: Option<PathBuf>,
     /// The step that could not be made.
     pub failure: Option<StepError>,
     /// The problem of that step, saved inside the run folder; `stiction solve` takes it.
@@ -88,7 +91,8 @@ pub fn expected_size(loaded: &Loaded, simulation: &Simulation) -> u64 {
 }
 
 /// Runs a scene to its end and writes its run folder. The observer sees the progress some times per second and may stop the
-/// run; whatever happens, what was computed stays readable.
+/// run between steps; a flag that this thread [watches](stiction_solve::work::watch) stops it inside a step too. Whatever happens, what was
+/// computed stays readable.
 ///
 /// # Errors
 /// [`RunError`] when the run cannot begin, and nothing is left of it then, or when its folder cannot be finished. A step that
@@ -120,14 +124,18 @@ pub fn run(
     let mut calls = 0u64;
     while !simulation.is_finished() {
         calls += 1;
+        let mut is_stopped = work::is_interrupted();
         if calls.is_multiple_of(STEPS_PER_LOOK) && last_look.elapsed() >= OBSERVER_INTERVAL {
             last_look = Instant::now();
-            if observer(&progress(&simulation, &audit)).is_break() {
-                (outcome, message) = (Outcome::Interrupted, Some(format!("stopped at t = {} s", simulation.state().t)));
-                break;
-            }
+            is_stopped |= observer(&progress(&simulation, &audit)).is_break();
         }
-        if let Err(error) = simulation.step() {
+        let made = if is_stopped { Ok(()) } else { simulation.step() };
+        // A step that fails because its solve was ended says nothing about the step.
+        if is_stopped || (made.is_err() && work::is_interrupted()) {
+            (outcome, message) = (Outcome::Interrupted, Some(format!("stopped at t = {} s", simulation.state().t)));
+            break;
+        }
+        if let Err(error) = made {
             (outcome, message) = (Outcome::Unsolved, Some(error.to_string()));
             failure = Some(error);
             break;
@@ -161,6 +169,14 @@ pub fn run(
     let state = simulation.state();
     let mut values = Vec::new();
     simulation.system().record(state, &mut values);
+    let mut certificate = Certificate::new(&audit);
+    certificate.note_tolerance(loaded.scene.contact_method().residual_tolerance(most_contacts));
+    if let Some((t, contact)) = audit.first_passage {
+        let (first, second) = simulation.system().body_names(contact);
+        certificate.notes.push(format!(
+            "`{first}` and `{second}` passed through each other in the step from t = {t} s: take shorter steps"
+        ));
+    }
     let json = |value: serde_json::Result<serde_json::Value>| value.expect("settings are plain data");
     let summary = Summary {
         stiction: env!("CARGO_PKG_VERSION").into(),
@@ -175,7 +191,7 @@ pub fn run(
         steps: simulation.steps_done(),
         wall_time_s: began.elapsed().as_secs_f64(),
         iterations: Iterations::new(&audit),
-        certificate: Certificate::new(&audit, loaded.scene.contact_method().residual_tolerance(most_contacts)),
+        certificate,
         energy: energy_by_cause(&audit),
         event_count,
         events,
@@ -186,9 +202,11 @@ pub fn run(
     };
     let text = serde_json::to_string_pretty(&summary).expect("a summary is plain data") + "\n";
     folder.write_summary(&text)?;
+    let asked = folder.final_path().to_owned();
     let folder = folder.finish()?;
+    let kept = (folder != asked).then_some(asked);
     let failed_problem = failed_problem.map(|name| folder.join(name));
-    Ok(FinishedRun { summary, folder, failure, failed_problem })
+    Ok(FinishedRun { summary, folder, kept, failure, failed_problem })
 }
 
 /// Writes a contact problem into the folder, in the form in which its method states it, and returns the name; rather nothing than half of it.

@@ -6,7 +6,9 @@
 //! `summary.json`, which has the version under the key `stiction`; an unfinished one by the marker file `.stiction-partial`,
 //! which the run keeps locked while it lives.
 //!
-//! However a run ends by itself, it takes its name with a summary that tells the outcome. For the case of a full disk it
+//! However a run ends by itself, it takes its name with a summary that tells the outcome. One that did not reach its end leaves a finished run of
+//! that name where it is, and becomes `NAME.unfinished/` beside it. Of a run that is replaced only the files that runs write are removed: what
+//! else lies in its folder moves to the new one. For the case of a full disk a run
 //! holds some room for the summary from the start. A process that is killed leaves `NAME.partial/` without a summary: an
 //! incomplete folder, but one whose tables are readable up to their last full row group. The next run of that name removes
 //! it, so whoever wants those rows renames it first.
@@ -17,7 +19,10 @@ use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use stiction_solve::problem_file::{MATRIX_FILE, OFFSET_FILE};
 use thiserror::Error;
+
+use crate::record::file;
 
 /// The file that tells a finished run folder from any other.
 pub const SUMMARY_FILE: &str = "summary.json";
@@ -28,6 +33,26 @@ pub const MARKER_FILE: &str = ".stiction-partial";
 
 /// The file that keeps room on the disk for the summary while the run is written.
 const RESERVE_FILE: &str = ".stiction-reserve";
+
+/// The key of [`SUMMARY_FILE`] that holds the outcome, and its value for a run that reached its end.
+const FINISHED: (&str, &str) = ("outcome", "finished");
+
+/// Everything that a run writes into its folder. Nothing else is ever removed from one.
+const OWN_FILES: [&str; 10] = [
+    SUMMARY_FILE,
+    MARKER_FILE,
+    RESERVE_FILE,
+    file::SCENE,
+    file::STATES,
+    file::CONTACTS,
+    file::JOINTS,
+    file::AUDIT,
+    file::EVENTS,
+    file::FAILED_CONE_STEP,
+];
+
+/// The one folder in a run folder, and all that a run writes there.
+const OWN_FOLDER: (&str, [&str; 2]) = (file::FAILED_STEP, [MATRIX_FILE, OFFSET_FILE]);
 
 /// Why a run folder could not be made or finished.
 #[derive(Debug, Error)]
@@ -142,6 +167,10 @@ impl RunFolder {
         clear_leftover(&partial)?;
         if exists(&old)? {
             if is_taken {
+                // A process died while it replaced that run: what lies there beside the run's own files belongs to the new one.
+                if exists(&old.join(MARKER_FILE))? || is_run_folder(&old).map_err(while_trying("read", &old))? {
+                    move_foreign(&old, &target).map_err(while_trying("move files out of", &old))?;
+                }
                 clear_leftover(&old)?;
             } else if is_run_folder(&old).map_err(while_trying("read", &old))? {
                 fs::rename(&old, &target).map_err(while_trying("rename", &old))?;
@@ -211,11 +240,16 @@ impl RunFolder {
 
     /// Gives the folder its final name in place of an older run, and returns it. All files must be closed.
     ///
-    /// This is the end of a failed or interrupted run too: its summary tells the outcome, and its files are whole.
+    /// This is the end of a failed or interrupted run too: its summary tells the outcome, and its files are whole. But it does not replace a run that
+    /// reached its end: where there is one, it becomes `NAME.unfinished`.
     ///
     /// # Errors
     /// [`RunFolderError::Unfinished`], which names the folder that holds the run.
     pub fn finish(mut self) -> Result<PathBuf, RunFolderError> {
+        if !is_finished_run(&self.partial) && is_finished_run(&self.target) {
+            self.target = with_suffix(&self.target, ".unfinished");
+            self.old = with_suffix(&self.target, ".old.partial");
+        }
         match self.take_name() {
             Ok(()) => Ok(self.target),
             Err(cause) => Err(RunFolderError::Unfinished { partial: self.partial, cause: Box::new(cause) }),
@@ -242,7 +276,7 @@ impl RunFolder {
         }
         // The run is in place. What cannot be tidied up here is harmless, and the next run tidies it up.
         let _ = fs::remove_file(self.target.join(MARKER_FILE));
-        if is_taken {
+        if is_taken && move_foreign(&self.old, &self.target).is_ok() {
             let _ = remove_own_folder(&self.old);
         }
         Ok(())
@@ -263,17 +297,30 @@ impl RunFolder {
 /// # Errors
 /// When the summary exists and cannot be read.
 pub fn is_run_folder(path: &Path) -> io::Result<bool> {
+    let summary = read_summary(path)?;
+    Ok(summary.is_some_and(|summary| summary.get(VERSION_KEY).is_some_and(|it| it.is_string())))
+}
+
+/// Whether the path holds a run that reached its end; one whose summary cannot be read is none.
+fn is_finished_run(path: &Path) -> bool {
+    let (key, finished) = FINISHED;
+    let summary = read_summary(path).ok().flatten();
+    summary
+        .is_some_and(|summary| summary.get(VERSION_KEY).is_some() && summary.get(key).is_some_and(|it| it == finished))
+}
+
+/// The summary of a run folder, where there is one.
+fn read_summary(path: &Path) -> io::Result<Option<serde_json::Value>> {
     let text = match fs::read(path.join(SUMMARY_FILE)) {
         Ok(text) => text,
         Err(error) => {
             return match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => Ok(false),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => Ok(None),
                 _ => Err(error),
             };
         }
     };
-    let summary: Option<serde_json::Value> = serde_json::from_slice(&text).ok();
-    Ok(summary.is_some_and(|summary| summary.get(VERSION_KEY).is_some_and(|it| it.is_string())))
+    Ok(serde_json::from_slice(&text).ok())
 }
 
 /// Writes a file so that its path never shows half of it: to a temporary name beside it, then renamed.
@@ -371,23 +418,25 @@ fn clear_leftover(path: &Path) -> Result<(), RunFolderError> {
             return Err(foreign());
         }
     }
+    if !foreign_names(path).map_err(while_trying("read", path))?.is_empty() {
+        return Err(foreign());
+    }
     remove_own_folder(path).map_err(while_trying("remove", path))
 }
 
-/// Removes a folder and all that is in it, the marker last: whenever the process dies, the rest is still known as ours.
+/// Removes a folder and the files of its run, the marker last: whenever the process dies, the rest is still known as ours. A folder in which there is
+/// anything else stays, with that in it.
 fn remove_own_folder(path: &Path) -> io::Result<()> {
     let marker = path.join(MARKER_FILE);
     // On a full disk there may be no room for a marker; then it is done without.
     let _ = File::create(&marker);
     for entry in fs::read_dir(path)? {
         let entry = entry?;
-        if entry.file_name() == MARKER_FILE {
-            continue;
-        }
-        if entry.file_type()?.is_dir() {
-            fs::remove_dir_all(entry.path())?;
-        } else {
-            fs::remove_file(entry.path())?;
+        let (name, place) = (entry.file_name(), entry.path());
+        if name == OWN_FOLDER.0 && is_own(path, &name) {
+            fs::remove_dir_all(place)?;
+        } else if name != MARKER_FILE && is_own(path, &name) {
+            fs::remove_file(place)?;
         }
     }
     match fs::remove_file(&marker) {
@@ -396,11 +445,61 @@ fn remove_own_folder(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Whether a run wrote what has this name in its folder, whole or as the temporary file that a process died with.
+fn is_own(folder: &Path, name: &OsStr) -> bool {
+    let (own_folder, its_files) = OWN_FOLDER;
+    let is_one_of = |own: &[&str], name: &OsStr| {
+        let text = name.to_string_lossy();
+        own.iter().any(|own| text == *own || text.strip_prefix(own).is_some_and(is_temporary_suffix))
+    };
+    let place = folder.join(name);
+    if name == own_folder && place.is_dir() {
+        let mut entries = fs::read_dir(place).into_iter().flatten();
+        return entries.all(|entry| entry.is_ok_and(|entry| is_one_of(&its_files, &entry.file_name())));
+    }
+    is_one_of(&OWN_FILES, name) && !place.is_dir()
+}
+
+/// Whether a name ends as those of [`write_atomically`] do: `.PROCESS-NUMBER.tmp`.
+fn is_temporary_suffix(suffix: &str) -> bool {
+    let numbers = suffix.strip_prefix('.').and_then(|rest| rest.strip_suffix(".tmp")).and_then(|it| it.split_once('-'));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    numbers.is_some_and(|(process, number)| is_number(process) && is_number(number))
+}
+
+/// What in a run folder no run wrote.
+fn foreign_names(folder: &Path) -> io::Result<Vec<OsString>> {
+    let mut foreign = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        if !is_own(folder, &name) {
+            foreign.push(name);
+        }
+    }
+    foreign.sort();
+    Ok(foreign)
+}
+
+/// Moves what no run wrote into another folder of the same place, under a longer name where its own is taken.
+fn move_foreign(from: &Path, to: &Path) -> io::Result<()> {
+    for name in foreign_names(from)? {
+        let mut place = to.join(&name);
+        let mut number = 0;
+        while fs::symlink_metadata(&place).is_ok() {
+            number += 1;
+            place = with_suffix(&to.join(&name), &format!(".{number}"));
+        }
+        fs::rename(from.join(&name), place)?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const SUMMARY: &str = r#"{"stiction": "0.1.0", "outcome": "done"}"#;
+    const SUMMARY: &str = r#"{"stiction": "0.1.0", "outcome": "finished"}"#;
+    const INTERRUPTED: &str = r#"{"stiction": "0.1.0", "outcome": "interrupted"}"#;
 
     fn names_in(folder: &Path) -> Vec<String> {
         let mut names: Vec<String> =
@@ -453,7 +552,68 @@ mod tests {
         run.finish().unwrap();
         assert_eq!(states_of(&target), "second");
         assert_eq!(names_in(home.path()), ["rod"]);
-        assert_eq!(names_in(&target), ["states.parquet", "summary.json"]);
+        // What the user put there has stayed.
+        assert_eq!(names_in(&target), ["frames", "states.parquet", "summary.json"]);
+        assert_eq!(names_in(&target.join("frames")), ["1.png"]);
+    }
+
+    #[test]
+    fn a_run_that_did_not_reach_its_end_does_not_replace_one_that_did() {
+        let home = tempfile::tempdir().unwrap();
+        let target = home.path().join("rod");
+        let aside = home.path().join("rod.unfinished");
+        finished_run(&target, "whole");
+        for text in ["half", "less"] {
+            let run = RunFolder::create(&target).unwrap();
+            fs::write(run.path_of("states.parquet"), text).unwrap();
+            run.write_summary(INTERRUPTED).unwrap();
+            assert_eq!(run.finish().unwrap(), aside);
+            assert_eq!((states_of(&target), states_of(&aside)), ("whole".into(), text.into()));
+            assert_eq!(names_in(home.path()), ["rod", "rod.unfinished"]);
+        }
+        // Nothing whole is lost where there is nothing whole, and a whole run replaces anything.
+        let other = home.path().join("other");
+        for (summary, text) in [(INTERRUPTED, "half"), (INTERRUPTED, "less"), (SUMMARY, "whole")] {
+            let run = RunFolder::create(&other).unwrap();
+            fs::write(run.path_of("states.parquet"), text).unwrap();
+            run.write_summary(summary).unwrap();
+            assert_eq!(run.finish().unwrap(), other);
+            assert_eq!(states_of(&other), text);
+        }
+    }
+
+    #[test]
+    fn files_of_the_user_outlive_every_kind_of_replacement() {
+        let home = tempfile::tempdir().unwrap();
+        let (target, old) = (home.path().join("rod"), home.path().join("rod.old.partial"));
+        finished_run(&target, "first");
+        // Beside the run's own files, in the one folder that is its own, and with names that look like ours.
+        fs::create_dir(target.join(file::FAILED_STEP)).unwrap();
+        fs::write(target.join(file::FAILED_STEP).join(MATRIX_FILE), "").unwrap();
+        fs::write(target.join(file::FAILED_STEP).join("thoughts.txt"), "mine").unwrap();
+        for name in ["notes.md", "summary.json.bak", "scene.toml.12-3.tmp", "states.parquet.copy"] {
+            fs::write(target.join(name), "mine").unwrap();
+        }
+        finished_run(&target, "second");
+        let kept =
+            ["failed-step", "notes.md", "states.parquet", "states.parquet.copy", "summary.json", "summary.json.bak"];
+        assert_eq!(names_in(&target), kept);
+        assert_eq!(fs::read_to_string(target.join("failed-step").join("thoughts.txt")).unwrap(), "mine");
+
+        // A process that died after the new run took its name, and a second file of the same name.
+        finished_run(&old, "first");
+        fs::write(old.join("notes.md"), "older").unwrap();
+        RunFolder::create(&target).unwrap().discard().unwrap();
+        assert_eq!(fs::read_to_string(target.join("notes.md")).unwrap(), "mine");
+        assert_eq!(fs::read_to_string(target.join("notes.md.1")).unwrap(), "older");
+        assert_eq!(names_in(home.path()), ["rod"]);
+
+        // In what a killed run left: the next run asks.
+        let partial = RunFolder::create(&target).unwrap().partial_path().to_owned();
+        fs::write(partial.join("notes.md"), "mine").unwrap();
+        let error = RunFolder::create(&target).unwrap_err();
+        assert!(matches!(error, RunFolderError::ForeignPartial { .. }), "{error}");
+        assert!(partial.join("notes.md").is_file());
     }
 
     #[test]

@@ -101,12 +101,37 @@ impl TextError {
             file: file.to_owned(),
             line,
             column,
-            message,
-            help,
+            message: printable(&message),
+            help: printable(&help),
             span: span.into(),
-            text: NamedSource::new(file, text.to_owned()).with_language("TOML"),
+            text: NamedSource::new(file, covered(text)).with_language("TOML"),
         }
     }
+}
+
+/// Whether a character acts on a terminal or on the order of the text around it, and shows nothing itself.
+fn is_hidden(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The text with what would act on a terminal written out, as `\u{1b}`: names come from files that others may have written.
+pub fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) && c != '\n' { out.extend(c.escape_unicode()) } else { out.push(c) }
+    }
+    out
+}
+
+/// The same for a text in which places are counted by bytes: each hidden character is covered by one of the same length.
+fn covered(text: &str) -> String {
+    let cover = |c: char| match c.len_utf8() {
+        _ if !is_hidden(c) || matches!(c, '\n' | '\r' | '\t') => c,
+        1 => '?',
+        2 => '·',
+        _ => '\u{fffd}',
+    };
+    text.chars().map(cover).collect()
 }
 
 /// Line and column, from 1, of a byte of the text.

@@ -1730,3 +1730,29 @@ pair = [{{ materials = ["wood", "steel"], friction = 0.3, {pair} }}]
         assert!(error.contains(message), "{pair}: {error}");
     }
 }
+
+#[test]
+fn a_flag_that_is_watched_stops_a_run_inside_its_steps() {
+    use std::ops::ControlFlow;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let home = tempfile::tempdir().unwrap();
+    let loaded = stiction_scene::load::load("rod", &[]).unwrap();
+    let flag = Arc::new(AtomicBool::new(false));
+    let _watch = stiction_solve::work::watch(&flag);
+    // The observer is asked between steps and never stops; it sets the flag as a signal would.
+    let mut observer = |_: &stiction_scene::run::Progress| {
+        flag.store(true, Ordering::Relaxed);
+        ControlFlow::Continue(())
+    };
+    let overrides = ["run.step=1e-5".to_owned()];
+    let long = stiction_scene::load::load("rod", &overrides).unwrap();
+    let finished = stiction_scene::run::run(&long, &home.path().join("run"), &mut observer).unwrap();
+    assert_eq!(finished.summary.outcome, stiction_scene::summary::Outcome::Interrupted);
+    assert!(finished.summary.steps < 100_000 && finished.failure.is_none());
+    // And from the start, where not one step is made.
+    flag.store(true, Ordering::Relaxed);
+    let stopped = stiction_scene::run::run(&loaded, &home.path().join("other"), &mut observer).unwrap();
+    assert_eq!((stopped.summary.steps, stopped.summary.message.as_deref()), (0, Some("stopped at t = 0 s")));
+    assert!(stopped.folder.join("states.parquet").is_file());
+}

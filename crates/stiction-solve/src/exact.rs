@@ -4,6 +4,7 @@
 
 use std::cmp::Ordering;
 
+use crate::PortableMath as _;
 use num_bigint::BigInt;
 
 use crate::Lcp;
@@ -62,7 +63,7 @@ pub(crate) fn simplified(y: &[f64]) -> impl Iterator<Item = Vec<f64>> + '_ {
     // One entry is one: the largest, or the smallest that is not rounding.
     let scaled = [largest, smallest].into_iter().flat_map(move |unit| {
         GRIDS.into_iter().map(move |grid| {
-            let step = f64::from(-grid).exp2();
+            let step = f64::from(-grid).portable_exp2();
             y.iter().map(|y| (y / unit / step).round() * step).collect::<Vec<f64>>()
         })
     });
@@ -185,7 +186,7 @@ fn ratio(numerator: &BigInt, denominator: &BigInt, exponent: i32) -> f64 {
     // In two steps, so that the power itself does not overflow where the number does not.
     let power = i64::from(exponent) - shift;
     let half = (power / 2) as f64;
-    digits as f64 * half.exp2() * ((power - power / 2) as f64).exp2()
+    digits as f64 * half.portable_exp2() * ((power - power / 2) as f64).portable_exp2()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The linear complementarity problem $0 \le z \perp M z + q \ge 0$, checked when it is made, with its scale.
 
+use crate::PortableMath as _;
 use faer::{Mat, MatRef};
 
 use crate::active_inverse::{LANES, add_multiple};
@@ -331,8 +332,8 @@ fn larger(a: &[f64; LANES], b: &[f64; LANES]) -> [f64; LANES] {
 /// The power of two nearest to a positive number, on the logarithmic scale; subnormal and huge values are held back so
 /// that the factor and its inverse stay finite.
 pub(crate) fn nearest_power_of_two(value: f64) -> f64 {
-    let exponent = value.log2().round().clamp(-500.0, 500.0);
-    exponent.exp2()
+    let exponent = value.portable_log2().round().clamp(-500.0, 500.0);
+    exponent.portable_exp2()
 }
 
 /// Checks the shape of a matrix.

@@ -111,10 +111,24 @@ pub fn solve_cones(
     tolerance: f64,
     work_limit: u64,
 ) -> Result<ConeAnswer, ProblemError> {
+    solve_cones_repeatedly(problem, choice, tolerance, work_limit, REPEATS)
+}
+
+/// The same, with a solve that is short repeated at most so many times.
+///
+/// # Errors
+/// As [`solve_cones`].
+pub fn solve_cones_repeatedly(
+    problem: &FclibProblem,
+    choice: ConeChoice,
+    tolerance: f64,
+    work_limit: u64,
+    repeats: usize,
+) -> Result<ConeAnswer, ProblemError> {
     let settings = choice.settings(tolerance, work_limit);
     let mut best = f64::INFINITY;
     let mut answer: ConeSolution = ConeSolution::default();
-    for _ in 0..REPEATS {
+    for _ in 0..repeats {
         let began = Instant::now();
         let mut solver = ConeSolver::default();
         let solution = match problem {

@@ -112,10 +112,20 @@ fn run(lcp: &Lcp, method: LcpMethod, settings: &LemkeSettings) -> Option<Outcome
 
 /// Solves a problem with one method; none where the method does not take problems of this size.
 pub fn solve_lcp(lcp: &Lcp, method: LcpMethod, settings: &LemkeSettings) -> Option<LcpAnswer> {
+    solve_lcp_repeatedly(lcp, method, settings, REPEATS)
+}
+
+/// The same, with a solve that is short repeated at most so many times.
+pub fn solve_lcp_repeatedly(
+    lcp: &Lcp,
+    method: LcpMethod,
+    settings: &LemkeSettings,
+    repeats: usize,
+) -> Option<LcpAnswer> {
     let tolerance = settings.residual_tolerance;
     let mut best = f64::INFINITY;
     let mut answer = None;
-    for _ in 0..REPEATS {
+    for _ in 0..repeats {
         let matrix = (0..lcp.size()).flat_map(|j| lcp.column(j)).copied().collect();
         let offset = lcp.offset().to_vec();
         let began = Instant::now();

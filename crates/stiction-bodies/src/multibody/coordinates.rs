@@ -4,10 +4,11 @@ use std::f64::consts::TAU;
 
 use glamx::{DMat3, DQuat, DVec3};
 use stiction_dynamics::State;
+use stiction_solve::PortableMath as _;
 
 use super::{Multibody, MultibodyModel};
 use crate::body::{BodyKind, Motion};
-use crate::pose::{Pose, advance_orientation, turn_derivative};
+use crate::pose::{Pose, advance_orientation, turn_by, turn_derivative};
 use crate::shape::Dimension;
 
 /// Where the coordinates of a body stand.
@@ -257,12 +258,12 @@ impl Multibody {
 pub(crate) fn prescribed_pose(start: &Pose, motion: &Motion, t: f64) -> Pose {
     let mut position = start.position + motion.velocity * t;
     if let Some(o) = &motion.oscillation {
-        position += o.amplitude * (TAU * o.frequency * t + o.phase).sin();
+        position += o.amplitude * (TAU * o.frequency * t + o.phase).portable_sin();
     }
     let orientation = if motion.angular_velocity == DVec3::ZERO {
         start.orientation
     } else {
-        DQuat::from_scaled_axis(motion.angular_velocity * t) * start.orientation
+        turn_by(motion.angular_velocity * t) * start.orientation
     };
     Pose::new(position, orientation)
 }
@@ -271,7 +272,7 @@ pub(super) fn prescribed_velocity(motion: &Motion, t: f64) -> DVec3 {
     let mut velocity = motion.velocity;
     if let Some(o) = &motion.oscillation {
         let rate = TAU * o.frequency;
-        velocity += o.amplitude * (rate * (rate * t + o.phase).cos());
+        velocity += o.amplitude * (rate * (rate * t + o.phase).portable_cos());
     }
     velocity
 }

@@ -8,6 +8,7 @@ use std::f64::consts::TAU;
 
 use glamx::DVec3;
 use stiction_dynamics::{Contact, ContactFrame, ContactId, FrictionElement, FrictionLaw, Joint, Row, Tangents};
+use stiction_solve::PortableMath as _;
 
 use super::Multibody;
 use super::coordinates::Layout;
@@ -93,7 +94,7 @@ impl Placed<'_> {
                 // atan2(s, c), whose differential is (c ds - s dc)/(s² + c²), with s = e₁ᵃ·e₂ᵇ and c = e₁ᵃ·e₁ᵇ.
                 let (sine, cosine) = (a[0].dot(b[1]), a[0].dot(b[0]));
                 let axis = a[0].cross(cosine * b[1] - sine * b[0]) / (sine * sine + cosine * cosine);
-                (sine.atan2(cosine), self.add_rotation(axis, row))
+                (sine.portable_atan2(cosine), self.add_rotation(axis, row))
             }
             JointKind::Prismatic | JointKind::Cylindrical => (d.dot(b[2]), self.add_velocity([p, p], b[2], row)),
             JointKind::Distance { length: None } => (d.length(), self.add_velocity(self.points, self.direction(), row)),

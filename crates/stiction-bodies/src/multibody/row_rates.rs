@@ -8,6 +8,7 @@ use std::f64::consts::TAU;
 
 use glamx::DVec3;
 use stiction_dynamics::{Contact, ContactId, FrictionElement, Joint, RowRates};
+use stiction_solve::PortableMath as _;
 
 use super::Multibody;
 use super::contacts::{grain_rates, tangent_rates};
@@ -67,7 +68,7 @@ impl Multibody {
                 && let Some(rate) = rates.next()
             {
                 let frequency = TAU * drive.frequency;
-                let driven = -drive.amplitude * frequency * frequency * (frequency * t + drive.phase).sin();
+                let driven = -drive.amplitude * frequency * frequency * (frequency * t + drive.phase).portable_sin();
                 *rate = self.coordinate_rate(joint, (t, q, v)) - driven;
             }
         }
@@ -79,7 +80,7 @@ impl Multibody {
         let acceleration = match &self.model.bodies[body].kind {
             BodyKind::Prescribed(motion) => motion.oscillation.as_ref().map_or(DVec3::ZERO, |o| {
                 let frequency = TAU * o.frequency;
-                o.amplitude * (-frequency * frequency * (frequency * t + o.phase).sin())
+                o.amplitude * (-frequency * frequency * (frequency * t + o.phase).portable_sin())
             }),
             _ => DVec3::ZERO,
         };

@@ -47,9 +47,11 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
+use stiction_solve::PortableMath as _;
 use stiction_solve::{DenseLu, Lcp, LcpSolution, Lemke, LemkeSettings, ProblemError, SolveStatus};
 
 use super::basis_memory::{BasisMemory, Places};
+use super::pyramid::MOST_DIRECTIONS;
 use super::rows::check_tangents;
 use crate::judge::{Judge, solved_limit};
 use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Polytope, Row};
@@ -116,6 +118,10 @@ impl PhantomInertiaSettings {
 }
 
 fn check_lines(lines: usize) -> Result<(), ContactError> {
+    if lines > MOST_DIRECTIONS / 2 {
+        let limit = MOST_DIRECTIONS / 2;
+        return Err(ContactError::Directions(format!("{lines} lines are more than the limit of {limit}")));
+    }
     if lines >= 2 {
         return Ok(());
     }
@@ -266,13 +272,13 @@ impl PhantomInertia {
             if 2 * j == k {
                 return [0.0, 1.0];
             }
-            let (sine, cosine) = (std::f64::consts::PI * j as f64 / k as f64).sin_cos();
+            let (sine, cosine) = (std::f64::consts::PI * j as f64 / k as f64).portable_sin_cos();
             [cosine, sine]
         };
         let half_angle = std::f64::consts::FRAC_PI_2 / k as f64;
         let corner = |j: usize| {
-            let (sine, cosine) = ((2 * j + 1) as f64 * half_angle).sin_cos();
-            [cosine / half_angle.cos(), sine / half_angle.cos()]
+            let (sine, cosine) = ((2 * j + 1) as f64 * half_angle).portable_sin_cos();
+            [cosine / half_angle.portable_cos(), sine / half_angle.portable_cos()]
         };
         let opposites = (0..k).map(|j| corner(j).map(|x| -x));
         let corners: Vec<[f64; 2]> = (0..k).map(corner).chain(opposites).collect();

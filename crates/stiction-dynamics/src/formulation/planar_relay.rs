@@ -47,6 +47,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stiction_solve::PortableMath as _;
 use stiction_solve::{Lcp, LcpSolution, Lemke, LemkeSettings, SolveStatus};
 
 use super::basis_memory::{BasisMemory, Places};
@@ -237,7 +238,7 @@ impl PlanarRelay {
     fn choose_units(&mut self) {
         let rows = self.free_rates.len();
         let diagonal = |row: usize| self.delassus[row * rows + row].abs();
-        let unit = |mean: f64| if mean > 0.0 { (-0.5 * mean.log2()).round().exp2() } else { 1.0 };
+        let unit = |mean: f64| if mean > 0.0 { (-0.5 * mean.portable_log2()).round().portable_exp2() } else { 1.0 };
         self.units.clear();
         self.units.extend((0..self.normal_count).map(|row| unit(diagonal(row))));
         for (k, relay) in self.relays.iter().enumerate() {

@@ -21,6 +21,7 @@ use std::sync::{Arc, OnceLock};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use stiction_solve::PortableMath as _;
 use stiction_solve::{ContactLcp, FrictionGroup, Lcp, LcpSolution, Lemke, LemkeProblem, LemkeSettings};
 
 use super::basis_memory::BasisMemory;
@@ -67,6 +68,9 @@ pub enum Directions {
     Given(Vec<[f64; 2]>),
 }
 
+/// Most friction directions of a contact. The polygon is then within 5e-6 of the circle; more only take memory, and work that grows with their square.
+pub const MOST_DIRECTIONS: usize = 1000;
+
 impl Default for Directions {
     fn default() -> Self {
         Self::Regular(DEFAULT_DIRECTIONS)
@@ -84,16 +88,22 @@ impl Directions {
             &Self::Regular(count) if count < 4 || count % 2 == 1 => {
                 refuse(format!("{count} is not usable; take an even number of at least 4"))
             }
+            &Self::Regular(count) if count > MOST_DIRECTIONS => {
+                refuse(format!("{count} is more than the limit of {MOST_DIRECTIONS}; the exact cone is `method.cone`"))
+            }
             &Self::Regular(count) => Ok(regular_polygon(count)),
+            Self::Given(corners) if corners.len() > MOST_DIRECTIONS => {
+                refuse(format!("{} are more than the limit of {MOST_DIRECTIONS}", corners.len()))
+            }
             Self::Given(corners) => {
                 for (i, d) in corners.iter().enumerate() {
-                    if !(d[0].is_finite() && d[1].is_finite()) || d[0].hypot(d[1]) == 0.0 {
+                    if !(d[0].is_finite() && d[1].is_finite()) || d[0].portable_hypot(d[1]) == 0.0 {
                         return refuse(format!(
                             "direction {i} is {d:?}; every direction needs a finite, positive length"
                         ));
                     }
-                    let tolerance = SAME_DIRECTION * d[0].hypot(d[1]);
-                    if !corners.iter().any(|e| (e[0] + d[0]).hypot(e[1] + d[1]) <= tolerance) {
+                    let tolerance = SAME_DIRECTION * d[0].portable_hypot(d[1]);
+                    if !corners.iter().any(|e| (e[0] + d[0]).portable_hypot(e[1] + d[1]) <= tolerance) {
                         let opposite = [-d[0], -d[1]];
                         return refuse(format!(
                             "direction {i} is {d:?}, but its opposite {opposite:?} is not in the list"
@@ -103,7 +113,7 @@ impl Directions {
                 let spans = corners.iter().any(|d| {
                     let first = corners[0];
                     let area = (first[0] * d[1] - first[1] * d[0]).abs();
-                    area > SAME_DIRECTION * first[0].hypot(first[1]) * d[0].hypot(d[1])
+                    area > SAME_DIRECTION * first[0].portable_hypot(first[1]) * d[0].portable_hypot(d[1])
                 });
                 if !spans {
                     return refuse(format!("{} directions do not span the tangent plane", corners.len()));
@@ -122,7 +132,7 @@ fn regular_polygon(count: usize) -> Vec<[f64; 2]> {
             if 2 * i == half {
                 return [0.0, 1.0];
             }
-            let (sine, cosine) = (std::f64::consts::TAU * i as f64 / count as f64).sin_cos();
+            let (sine, cosine) = (std::f64::consts::TAU * i as f64 / count as f64).portable_sin_cos();
             [cosine, sine]
         })
         .collect();

@@ -2,6 +2,7 @@
 
 use stiction_bodies::glamx::DVec3;
 use stiction_bodies::{AppliedForce, Dimension, DryFriction};
+use stiction_solve::PortableMath as _;
 
 use super::Reader;
 use super::names::{plain_name, unique};
@@ -110,7 +111,7 @@ impl Reader<'_> {
         if let [first, second] = axes[..]
             && first.dot(second).abs() > ORTHOGONAL_TOLERANCE
         {
-            let angle = first.dot(second).clamp(-1.0, 1.0).acos().to_degrees();
+            let angle = first.dot(second).clamp(-1.0, 1.0).portable_acos().to_degrees();
             let message = format!("the two axes make an angle of {angle:.6} degrees");
             return Err(place.key("axes").fault(message, "give axes that are orthogonal to each other"));
         }

@@ -8,6 +8,7 @@ use stiction_bodies::{
     Pose,
 };
 use stiction_dynamics::{MechanicalSystem, Restitution};
+use stiction_solve::PortableMath as _;
 
 use super::Reader;
 use super::names::{plain_name, unique};
@@ -258,7 +259,7 @@ impl Reader<'_> {
         let first = self.joint_axis(place.index(0), "the axis", first)?;
         let second = self.joint_axis(place.index(1), "the axis", second)?;
         if first.dot(second).abs() > ORTHOGONAL_TOLERANCE {
-            let angle = first.dot(second).clamp(-1.0, 1.0).acos().to_degrees();
+            let angle = first.dot(second).clamp(-1.0, 1.0).portable_acos().to_degrees();
             let message = format!("the two axes make an angle of {angle:.6} degrees");
             return Err(place.fault(message, "give axes at right angles to each other"));
         }
@@ -422,7 +423,7 @@ impl Reader<'_> {
             if let (Some(a), Some(b)) = (direction(0), direction(1)) {
                 // (φ₁ + α₁) - (φ₂ + α₂), in half a turn around zero at the start; turns count from there.
                 let at_start = joint.zero_angle;
-                let zero = b.y.atan2(b.x) - a.y.atan2(a.x);
+                let zero = b.y.portable_atan2(b.x) - a.y.portable_atan2(a.x);
                 let turns = ((at_start - zero) / TAU).round();
                 joint.zero_angle = zero + turns * TAU;
             }

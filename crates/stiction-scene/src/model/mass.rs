@@ -3,6 +3,7 @@
 use stiction_bodies::glamx::{DMat3, DVec3};
 use stiction_bodies::shape::combined_mass_properties;
 use stiction_bodies::{BodyShape, Dimension, MassProperties, PlacedShape, ShapeError};
+use stiction_solve::PortableMath as _;
 
 use super::Reader;
 use super::shapes::extent;
@@ -182,8 +183,8 @@ fn eigenvalues(matrix: &DMat3) -> [f64; 3] {
             }
             // The smaller rotation that makes entry (p, q) zero.
             let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
-            let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
-            let c = 1.0 / t.hypot(1.0);
+            let t = theta.signum() / (theta.abs() + theta.portable_hypot(1.0));
+            let c = 1.0 / t.portable_hypot(1.0);
             let s = t * c;
             for k in 0..3 {
                 (a[k][p], a[k][q]) = (c * a[k][p] - s * a[k][q], s * a[k][p] + c * a[k][q]);

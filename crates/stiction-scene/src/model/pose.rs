@@ -2,6 +2,7 @@
 
 use stiction_bodies::Pose;
 use stiction_bodies::glamx::DQuat;
+use stiction_solve::PortableMath as _;
 
 use super::Reader;
 use super::values::{UNIT_TOLERANCE, list};
@@ -52,7 +53,7 @@ impl Reader<'_> {
         for (key, value) in [("angle", angle), ("angle-degrees", angle_degrees)] {
             if let Some(value) = value {
                 let half = if key == "angle" { value } else { value.to_radians() } / 2.0;
-                let turn = list(&[half.cos(), 0.0, 0.0, half.sin()]);
+                let turn = list(&[half.portable_cos(), 0.0, 0.0, half.portable_sin()]);
                 let help = format!("in space write `orientation`; {turn} is this angle about z");
                 return Err(place.key(key).key_fault(format!("`{key}` is for scenes in the plane"), help));
             }

@@ -10,6 +10,9 @@ use super::values::{from_zero_to_one, not_negative, positive};
 use crate::scene::{Scene, SchemeSettings};
 use crate::scene_error::{Fault, Place};
 
+/// Most steps of a run: at the hundred thousand a second of a small system, four months.
+const MOST_STEPS: f64 = 1e12;
+
 impl Reader<'_> {
     /// The settings that bodies and systems of matrices share.
     pub(super) fn check_settings(scene: &Scene) -> Result<(), Fault> {
@@ -25,6 +28,14 @@ impl Reader<'_> {
         if run.step <= resolution {
             let message = format!("the step, {:?} s, is lost in the rounding of the time", run.step);
             return Err(place.key("step").fault(message, format!("give a step well above {resolution:.1e} s")));
+        }
+        let steps = (run.end - run.start) / run.step;
+        if steps > MOST_STEPS {
+            let message = format!("{:?} s in steps of {:?} s are {steps:.1e} steps", run.end - run.start, run.step);
+            let help = format!(
+                "at most {MOST_STEPS:.0e} are made, which takes months: give a larger `step` or an earlier `end`"
+            );
+            return Err(place.key("step").fault(message, help));
         }
 
         match &scene.scheme {
@@ -86,7 +97,7 @@ impl Reader<'_> {
         let name = match &method {
             ContactMethod::Pyramid(pyramid) => {
                 if let Err(error) = pyramid.directions.corners() {
-                    let help = "give an even number of at least 4, or a list of pairs with their opposites";
+                    let help = "give an even number from 4 to 1000, or a list of pairs with their opposites";
                     return Err(place.key("pyramid").key("directions").fault(error.to_string(), help));
                 }
                 "pyramid"
@@ -102,7 +113,7 @@ impl Reader<'_> {
             }
             ContactMethod::PhantomInertia(settings) => {
                 if let Err(error) = settings.check() {
-                    let help = "give at least 2 `lines`, and a positive `rho` or none";
+                    let help = "give 2 to 500 `lines`, and a positive `rho` or none";
                     return Err(place.key("phantom-inertia").fault(error.to_string(), help));
                 }
                 "phantom-inertia"

@@ -18,6 +18,7 @@ use super::proximal;
 use super::pyramids::Pyramids;
 use super::settings::{ConeMethod, ConeSettings, ConeStage};
 use super::space::Space;
+use crate::PortableMath as _;
 
 /// First $\varepsilon$ of Newton's method, and its smallest value. A smaller one is not worth the digits that it costs in the matrix.
 const FIRST_EPSILON: f64 = 1e-4;
@@ -318,7 +319,7 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
             if done < first {
                 return true;
             }
-            let needed = (target / change).ln() / rate.min(0.999_999).ln();
+            let needed = (target / change).portable_ln() / rate.min(0.999_999).portable_ln();
             done as f64 + needed < SWEEPS_PER_NEWTON
         });
         self.log(ConeMethod::GaussSeidel, sweeps, target)

@@ -5,6 +5,7 @@
 
 use super::island::Island;
 use super::space::Space;
+use crate::PortableMath as _;
 
 /// Sweeps between two looks at the residual.
 const BATCH: usize = 5;
@@ -34,7 +35,7 @@ pub(crate) fn sweep<const D: usize>(
         }
         count += done;
         island.work.spend(done as u64 * space.sweep_work());
-        let rate = if last.is_finite() && last > 0.0 { (change / last).powf(1.0 / done as f64) } else { 0.5 };
+        let rate = if last.is_finite() && last > 0.0 { (change / last).portable_powf(1.0 / done as f64) } else { 0.5 };
         last = change;
         // The change is a lower estimate of the error: look at the residual only when it may be small enough.
         if change <= target || count >= limit || !may_go_on(change, rate, count) {

@@ -23,6 +23,7 @@ use super::alart_curnier;
 use super::island::{Island, residual_of};
 use super::law::{Law, LawKind, tangent_norm};
 use super::space::{Small, Space};
+use crate::PortableMath as _;
 
 /// The multiple of the mean of the free rates at which $w$ has gone astray.
 const ASTRAY: f64 = 1e3;
@@ -176,7 +177,7 @@ fn value<const D: usize>(law: &Law, r: &[f64; D], u: &[f64; D], rho: f64, epsilo
     let bound = law.mu * normal + law.bound;
     let mut t = [0.0; D];
     (1..D).for_each(|k| t[k] = r[k] - rho * u[k]);
-    let length = tangent_norm(&t).hypot(epsilon);
+    let length = tangent_norm(&t).portable_hypot(epsilon);
     let radius = larger(bound, length, epsilon).0;
     let ratio = if radius > 0.0 { bound / radius } else { 0.0 };
     (1..D).for_each(|k| f[k] -= ratio * t[k]);
@@ -276,7 +277,7 @@ pub(crate) fn run<const D: usize>(
                 }
             }
             space.rates(&island.trial, &mut island.trial_u);
-            let trial_width = width * change.exp();
+            let trial_width = width * change.portable_exp();
             let trial_merit = smoothed_residual(space, &island.trial, &island.trial_u, &island.run_rho, trial_width);
             tries += 1;
             is_accepted = if advance > 0.0 {

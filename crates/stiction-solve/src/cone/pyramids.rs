@@ -7,6 +7,7 @@
 use super::island::Island;
 use super::law::LawKind;
 use super::space::Space;
+use crate::PortableMath as _;
 use crate::{ContactLcp, ContactLcpData, FrictionGroup, LcpSolution, Lemke, LemkeSettings};
 
 /// Contacts up to which the matrix is written out and pivoted on.
@@ -106,7 +107,7 @@ impl Pyramids {
             // A contact that sticks or is open keeps its pyramid, and one that slides is at its first side then.
             self.is_turned[number] = !group.directions.is_empty() && D == 3 && self.solution.z[slip] > 0.0;
             if self.is_turned[number] && self.solution.z[slip - 1] > 0.0 {
-                self.angles[number] = (-u[2]).atan2(-u[1]);
+                self.angles[number] = (-u[2]).portable_atan2(-u[1]);
                 self.basis[unknowns.clone()].fill(false);
                 [unknowns.start, slip - 1, slip].into_iter().for_each(|unknown| self.basis[unknown] = true);
             } else {
@@ -129,6 +130,6 @@ fn direction(side: usize, sides: usize, angle: f64) -> [f64; 3] {
     if sides == 2 {
         return [if side == 0 { 1.0 } else { -1.0 }, 0.0, 0.0];
     }
-    let (sin, cos) = (angle + std::f64::consts::TAU * side as f64 / sides as f64).sin_cos();
+    let (sin, cos) = (angle + std::f64::consts::TAU * side as f64 / sides as f64).portable_sin_cos();
     [cos, sin, 0.0]
 }

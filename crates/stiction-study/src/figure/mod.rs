@@ -39,7 +39,7 @@ mod tests;
 
 pub use colour::Colour;
 pub use error::FigureError;
-pub use write::PNG_SCALE;
+pub use write::{PNG_SCALE, check_extension};
 
 /// A figure: a heading and a grid of panels.
 #[derive(Clone, Debug, PartialEq)]

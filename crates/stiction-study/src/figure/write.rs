@@ -60,15 +60,7 @@ impl Figure {
     /// As [`Figure::to_svg`], and when the extension is another one or the file cannot be written.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), FigureError> {
         let path = path.as_ref();
-        let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
-        let format = match extension.to_ascii_lowercase().as_str() {
-            "svg" => Format::Svg,
-            "png" => Format::Png,
-            _ => {
-                return Err(FigureError::UnsupportedFormat { path: path.to_path_buf(), extension });
-            }
-        };
-        let bytes = match format {
+        let bytes = match format_of(path)? {
             Format::Svg => self.to_svg()?.into_bytes(),
             Format::Png => self.to_png()?,
         };
@@ -85,6 +77,23 @@ impl Figure {
         let options = usvg::Options { fontdb: canvas::font_database(), ..usvg::Options::default() };
         Ok(usvg::Tree::from_str(&draw::picture(self)?, &options)?)
     }
+}
+
+fn format_of(path: &Path) -> Result<Format, FigureError> {
+    let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+    match extension.to_ascii_lowercase().as_str() {
+        "svg" => Ok(Format::Svg),
+        "png" => Ok(Format::Png),
+        _ => Err(FigureError::UnsupportedFormat { path: path.to_path_buf(), extension }),
+    }
+}
+
+/// Whether a figure can be written under this name, for those who ask before they compute it.
+///
+/// # Errors
+/// [`FigureError::UnsupportedFormat`] when the extension is neither `svg` nor `png`.
+pub fn check_extension(path: impl AsRef<Path>) -> Result<(), FigureError> {
+    format_of(path.as_ref()).map(|_| ())
 }
 
 /// A name beside the target that no other writer uses.

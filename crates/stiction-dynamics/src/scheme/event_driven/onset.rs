@@ -14,6 +14,7 @@ use super::modes::{Modes, Sliding, dot, norm};
 use super::motion::{Fault, Motion};
 use crate::MechanicalSystem;
 use stiction_solve::DenseLu;
+use stiction_solve::PortableMath as _;
 
 /// Newton steps for the directions, at most.
 const STEPS: usize = 8;
@@ -142,7 +143,7 @@ fn across(direction: &[f64; 3], axes: &[f64; 3]) -> [Option<[f64; 3]>; 2] {
 
 /// A direction, turned by an angle towards one across it.
 fn turned(direction: &[f64; 3], across: &[f64; 3], angle: f64) -> [f64; 3] {
-    let moved: [f64; 3] = std::array::from_fn(|a| direction[a] + angle.tan() * across[a]);
+    let moved: [f64; 3] = std::array::from_fn(|a| direction[a] + angle.portable_tan() * across[a]);
     let length = norm(&moved);
     moved.map(|x| x / length)
 }

@@ -15,6 +15,7 @@
 //! evaluation of the system; in a heap that takes a few groups, however many bodies there are.
 
 use faer::Mat;
+use stiction_solve::PortableMath as _;
 
 use super::equations::{Law, Point, StepEquations, turn_forward};
 use crate::{Contact, ForceJacobians, Inertia, JacobianKind, Row};
@@ -223,7 +224,7 @@ impl StepEquations<'_> {
         let mut here = vec![0.0; n];
         point.inertia.apply(&change, &mut here);
         // Uneven distances, so that changes do not cancel.
-        memory.direction.iter_mut().enumerate().for_each(|(k, d)| *d = 1.0 + (1.3 * k as f64).sin());
+        memory.direction.iter_mut().enumerate().for_each(|(k, d)| *d = 1.0 + (1.3 * k as f64).portable_sin());
         apply(&memory.direction, 1e-3, &mut product);
         memory.direction.fill(0.0);
         if product == here {

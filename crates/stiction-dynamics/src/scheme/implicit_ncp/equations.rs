@@ -19,6 +19,7 @@
 
 use faer::Mat;
 use stiction_solve::NonsmoothEquations;
+use stiction_solve::PortableMath as _;
 
 use super::derivative::DerivativeMemory;
 use crate::{Contact, ContactId, FrictionElement, FrictionShape, Inertia, Joint, MechanicalSystem, Row};
@@ -393,7 +394,7 @@ pub(super) fn turn(contact: &Contact, reference: &Contact) -> [f64; 2] {
         return [1.0, 0.0];
     };
     let (cosine, sine) = (product(a, c) + product(b, d), product(b, c) - product(a, d));
-    let length = cosine.hypot(sine);
+    let length = cosine.portable_hypot(sine);
     if length > 0.0 { [cosine / length, sine / length] } else { [1.0, 0.0] }
 }
 

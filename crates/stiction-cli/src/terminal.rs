@@ -1,0 +1,50 @@
+//! What may reach a terminal: text, and the styles that the commands put into it.
+
+/// The text with everything written out that acts on a terminal, but line breaks, tabs and styles (`ESC [ … m`): titles, names and paths come from
+/// files that others may have written, and must not set the window's title or hide what stands before them.
+pub fn safe(text: String) -> String {
+    if !text.chars().any(|c| c.is_control() && c != '\n') {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(c) = rest.chars().next() {
+        let style = style_length(rest);
+        if style > 0 {
+            out.push_str(&rest[..style]);
+            rest = &rest[style..];
+            continue;
+        }
+        if c.is_control() && !matches!(c, '\n' | '\t') {
+            out.extend(c.escape_unicode())
+        } else {
+            out.push(c)
+        }
+        rest = &rest[c.len_utf8()..];
+    }
+    out
+}
+
+/// Length of the style at the start of the text; zero when there is none.
+fn style_length(text: &str) -> usize {
+    let Some(parameters) = text.strip_prefix("\u{1b}[") else { return 0 };
+    let count = parameters.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
+    if parameters.as_bytes().get(count) == Some(&b'm') { count + 3 } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_styles_pass() {
+        let safe = |text: &str| super::safe(text.to_owned());
+        assert_eq!(safe("plain\ttext\n"), "plain\ttext\n");
+        assert_eq!(safe("\u{1b}[1;31merror:\u{1b}[0m"), "\u{1b}[1;31merror:\u{1b}[0m");
+        // A title of the window, a cleared screen, a moved cursor, a bell, a carriage return, and C1's introducer.
+        assert_eq!(safe("\u{1b}]0;pwned\u{7}"), "\\u{1b}]0;pwned\\u{7}");
+        assert_eq!(safe("\u{1b}[2J\u{1b}[1A"), "\\u{1b}[2J\\u{1b}[1A");
+        assert_eq!(safe("ok\rNO\u{9b}2J"), "ok\\u{d}NO\\u{9b}2J");
+        assert_eq!(style_length("\u{1b}[31"), 0);
+    }
+}

@@ -1,0 +1,290 @@
+//! Attack: random problems of which the truth is known, judged apart from the library.
+//!
+//! The problems are solved in a process of their own, which says a line for each, so that a solve that never ends or that tears down its process costs
+//! one problem and not the soak.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write as _};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use crate::answer::{Answer, answer, save};
+use crate::case::{Case, Truth, cases};
+use crate::judge::judge;
+use crate::tally::{Fault, Soak};
+
+/// A solve that takes longer has gone beyond any limit of work, in seconds; machines are busy, so it is far above the slowest.
+const HANG: Duration = Duration::from_secs(120);
+
+/// How much above the tolerance our error may be, because the library adds in another order.
+const SLACK: f64 = 2.0;
+
+/// What came of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Solved, and it is; or without solution, and it is.
+    Right,
+    /// Solved up to rounding, though above the tolerance.
+    Rounded,
+    /// No word; a solution is known.
+    NotFound,
+    /// No word, and there is no solution.
+    NotProved,
+    FalseSolved,
+    FalseNoSolution,
+    /// Called without solution, where one exists up to the rounding of the data.
+    DoubtfulNoSolution,
+    /// A point that is not finite came back.
+    NotFinite,
+    Panic,
+    Hang,
+}
+
+impl Outcome {
+    const ALL: [(Self, &'static str); 10] = [
+        (Self::Right, "right"),
+        (Self::Rounded, "rounded"),
+        (Self::NotFound, "not-found"),
+        (Self::NotProved, "not-proved"),
+        (Self::FalseSolved, "false-solved"),
+        (Self::FalseNoSolution, "false-no-solution"),
+        (Self::DoubtfulNoSolution, "doubtful-no-solution"),
+        (Self::NotFinite, "not-finite"),
+        (Self::Panic, "panic"),
+        (Self::Hang, "hang"),
+    ];
+
+    fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(outcome, _)| *outcome == self).map_or("", |(_, name)| name)
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == name).map(|(outcome, _)| *outcome)
+    }
+
+    fn fault(self) -> Option<Fault> {
+        match self {
+            Self::FalseSolved => Some(Fault::FalseSolved),
+            Self::FalseNoSolution => Some(Fault::FalseNoSolution),
+            Self::NotFinite => Some(Fault::NotFinite),
+            Self::Panic => Some(Fault::Panic),
+            Self::Hang => Some(Fault::Hang),
+            _ => None,
+        }
+    }
+}
+
+/// The seed of problem number `number`, and whether it is handed over as bodies.
+fn seed_of(seed: u64, number: u64) -> (u64, bool) {
+    (seed.wrapping_mul(0x2545_f491_4f6c_dd1d).wrapping_add(number), number.is_multiple_of(2))
+}
+
+/// Solves the problems with these numbers and prints a line for each: the other side of [`attack`].
+pub fn work(seed: u64, numbers: std::ops::Range<u64>) {
+    std::panic::set_hook(Box::new(|_| ()));
+    for number in numbers {
+        let (case_seed, as_bodies) = seed_of(seed, number);
+        for (part, case) in cases(case_seed).iter().enumerate() {
+            let began = Instant::now();
+            let (outcome, detail) = std::panic::catch_unwind(|| outcome_of(case, as_bodies)).unwrap_or_else(|panic| {
+                let text = panic.downcast_ref::<String>().map(String::as_str);
+                let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
+                (Outcome::Panic, text.replace('\n', " "))
+            });
+            let seconds = began.elapsed().as_secs_f64();
+            println!("{number}\t{part}\t{}\t{seconds:.3}\t{detail}", outcome.name());
+        }
+        println!("{number}\tend");
+        let _ = std::io::stdout().flush(); // a parent that has gone wants nothing more
+    }
+}
+
+fn outcome_of(case: &Case, as_bodies: bool) -> (Outcome, String) {
+    let point = match (answer(case, as_bodies), case.truth) {
+        (Answer::Solved(point), _) => point,
+        (Answer::NoSolution, Truth::Unsolvable) => return (Outcome::Right, String::new()),
+        (Answer::NoSolution, Truth::Solvable) => return (Outcome::FalseNoSolution, String::new()),
+        (Answer::NoSolution, Truth::NearlySolvable) => return (Outcome::DoubtfulNoSolution, String::new()),
+        (Answer::NotSolved, Truth::Unsolvable) => return (Outcome::NotProved, String::new()),
+        (Answer::NotSolved, _) => return (Outcome::NotFound, String::new()),
+    };
+    let errors = judge(&case.statement, &point);
+    let detail = format!("err {:.1e}, scaled {:.1e}, rounding {:.1e}", errors.unscaled, errors.scaled, errors.rounding);
+    let tolerance = SLACK * case.tolerance;
+    let rounding = [errors.rounding, errors.scaled_rounding];
+    let outcome = if point.iter().any(|x| !x.is_finite()) {
+        Outcome::NotFinite
+    } else if errors.unscaled <= tolerance && errors.scaled <= tolerance {
+        Outcome::Right
+    } else if errors.unscaled <= tolerance + rounding[0] && errors.scaled <= tolerance + rounding[1] {
+        Outcome::Rounded
+    } else {
+        Outcome::FalseSolved
+    };
+    (outcome, detail)
+}
+
+/// Counts of a group of problems.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    all: usize,
+    by: [usize; Outcome::ALL.len()],
+}
+
+impl Counts {
+    fn add(&mut self, outcome: Outcome) {
+        self.all += 1;
+        self.by[outcome as usize] += 1;
+    }
+
+    fn of(&self, outcome: Outcome) -> usize {
+        self.by[outcome as usize]
+    }
+
+    fn found(&self) -> usize {
+        self.of(Outcome::Right) + self.of(Outcome::Rounded)
+    }
+}
+
+/// What all rounds together found.
+#[derive(Default)]
+pub struct Problems {
+    by_family: BTreeMap<String, Counts>,
+    /// By kind, class of friction and how it was rescaled: problems of at most sixty contacts with a solution.
+    targets: BTreeMap<(String, String), Counts>,
+    slowest: f64,
+}
+
+impl Problems {
+    /// Solves the problems with these numbers, or as many as there is time for.
+    pub fn attack(&mut self, soak: &mut Soak, numbers: std::ops::Range<u64>) -> Result<(), String> {
+        let mut next = numbers.start;
+        while next < numbers.end && !soak.is_over() {
+            let program = std::env::current_exe().map_err(|error| format!("where is this program? {error}"))?;
+            let range = format!("{next}..{}", numbers.end);
+            let mut worker = Command::new(program)
+                .args(["--seed", &soak.seed.to_string(), "--work", &range])
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .map_err(|error| format!("the worker does not start: {error}"))?;
+            let output = BufReader::new(worker.stdout.take().ok_or("the worker has no output")?);
+            let (sender, lines) = mpsc::channel();
+            let reader = std::thread::spawn(move || {
+                output.lines().map_while(Result::ok).take_while(|line| sender.send(line.clone()).is_ok()).count()
+            });
+            let mut part = 0;
+            loop {
+                match lines.recv_timeout(HANG) {
+                    Ok(line) => {
+                        let fields: Vec<&str> = line.split('\t').collect();
+                        if let [_, "end"] = fields[..] {
+                            (next, part) = (next + 1, 0);
+                            if soak.is_over() {
+                                break;
+                            }
+                        } else if let [_, _, outcome, seconds, detail] = fields[..] {
+                            let outcome = Outcome::from_name(outcome).ok_or("the worker says an unknown word")?;
+                            self.slowest = self.slowest.max(seconds.parse().unwrap_or_default());
+                            self.add(soak, next, part, outcome, detail)?;
+                            part += 1;
+                        }
+                    }
+                    // It says nothing: it hangs, or it is gone.
+                    Err(reason) if next < numbers.end => {
+                        let is_hang = reason == mpsc::RecvTimeoutError::Timeout;
+                        let outcome = if is_hang { Outcome::Hang } else { Outcome::Panic };
+                        self.add(soak, next, part, outcome, "the process was ended")?;
+                        next += 1;
+                        break;
+                    }
+                    Err(_) => break,
+                }
+            }
+            let _ = worker.kill(); // it may have ended by itself
+            worker.wait().map_err(|error| format!("the worker cannot be waited for: {error}"))?;
+            drop(lines);
+            let _ = reader.join(); // it ends with the output, and returns a count that nobody needs
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, soak: &mut Soak, number: u64, part: usize, outcome: Outcome, detail: &str) -> Result<(), String> {
+        let (case_seed, as_bodies) = seed_of(soak.seed, number);
+        let Some(case) = cases(case_seed).into_iter().nth(part) else { return Err("the worker counts wrong".into()) };
+        soak.done("problems");
+        self.by_family.entry(case.family.clone()).or_default().add(outcome);
+        if case.is_target {
+            let kind = case.family.split(' ').next().unwrap_or_default();
+            let scale = case.rescaled.map_or("as it is".into(), |(name, _)| format!("{name} rescaled"));
+            self.targets.entry((format!("{kind} {}", case.friction), scale)).or_default().add(outcome);
+        }
+        let is_worth_keeping =
+            outcome == Outcome::DoubtfulNoSolution || (outcome == Outcome::NotFound && case.is_target);
+        if outcome.fault().is_some() || (soak.keeps_all && is_worth_keeping) {
+            let name = format!("problem-{}-{number}-{part}-{}", soak.seed, outcome.name());
+            let rescaled = case.rescaled.map_or(String::new(), |(what, power)| format!(", {what} x 1e{power}"));
+            let path = save(&case, as_bodies, &soak.findings()?, &name)?;
+            let note = format!(
+                "{}, {} of size {}, {}{rescaled}, tolerance {:e}, {:?}: {detail}; stiction solve {} --tol {:e}",
+                outcome.name(),
+                case.family,
+                case.size,
+                case.friction,
+                case.tolerance,
+                case.truth,
+                path.display(),
+                case.tolerance
+            );
+            soak.note(outcome.fault(), &note)?;
+        }
+        Ok(())
+    }
+
+    /// The tables.
+    pub fn report(&self) {
+        if self.by_family.is_empty() {
+            return;
+        }
+        println!("\nproblems with known truth");
+        println!(
+            "{:<28} {:>7} {:>7} {:>8} {:>7} {:>9} {:>7} {:>7} {:>8} {:>6} {:>6} {:>5}",
+            "family",
+            "all",
+            "right",
+            "rounded",
+            "missed",
+            "unproved",
+            "false+",
+            "false-",
+            "doubtful",
+            "NaN",
+            "panic",
+            "hang"
+        );
+        for (family, counts) in &self.by_family {
+            let of = |outcome| counts.of(outcome);
+            println!(
+                "{family:<28} {:>7} {:>7} {:>8} {:>7} {:>9} {:>7} {:>7} {:>8} {:>6} {:>6} {:>5}",
+                counts.all,
+                of(Outcome::Right),
+                of(Outcome::Rounded),
+                of(Outcome::NotFound),
+                of(Outcome::NotProved),
+                of(Outcome::FalseSolved),
+                of(Outcome::FalseNoSolution),
+                of(Outcome::DoubtfulNoSolution),
+                of(Outcome::NotFinite),
+                of(Outcome::Panic),
+                of(Outcome::Hang)
+            );
+        }
+        println!("\nknown solutions found, at most 60 contacts (slowest solve {:.2} s)", self.slowest);
+        for ((class, scale), counts) in &self.targets {
+            let share = 100.0 * counts.found() as f64 / counts.all as f64;
+            println!("{class:<20} {scale:<18} {:>7} of {:>7}  {share:>8.3} %", counts.found(), counts.all);
+        }
+    }
+}
