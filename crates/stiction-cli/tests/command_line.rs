@@ -158,6 +158,57 @@ fn problems_are_solved_or_said_not_to_be() {
     expect(&output, 3, &["no-solution"]);
     assert!(json(&output)[0].get("z").is_none());
     expect(&stiction(dir.path(), &["solve", "set/good", "--tol", "0"]), 2, &["--tol"]);
+    // Enumeration that excludes every basis is a proof as well, and both are shown.
+    expect(&stiction(dir.path(), &["solve", "set/none", "--method", "enumerate"]), 3, &["no-solution", "proved by"]);
+    expect(&stiction(dir.path(), &["solve", "set/none"]), 3, &["no-solution", "proved by"]);
+    // A tolerance below rounding refuses nothing that rounding alone keeps from it.
+    expect(&stiction(dir.path(), &["solve", "set/good", "--tol", "1e-17"]), 0, &["solved", "rounding alone"]);
+    // A method for the other kind of problem is a mistake of the user, not a problem that is not solved.
+    expect(&stiction(dir.path(), &["solve", "set/good", "--method", "newton"]), 2, &["does not take", "lemke"]);
+}
+
+#[test]
+fn an_answer_does_not_take_the_place_of_its_problem() {
+    let dir = folder();
+    let folder = dir.path().join("p");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("M.mtx"), "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n")
+        .expect("written");
+    std::fs::write(folder.join("q.mtx"), "%%MatrixMarket matrix array real general\n1 1\n-1\n").expect("written");
+    for out in ["p/M.mtx", "p/../p/q.mtx"] {
+        let before = std::fs::read(dir.path().join(out)).expect("a file");
+        expect(&stiction(dir.path(), &["solve", "p", "--out", out]), 2, &["the problem itself"]);
+        assert_eq!(std::fs::read(dir.path().join(out)).expect("a file"), before);
+    }
+    expect(&stiction(dir.path(), &["solve", "p", "--out", "p/z.json"]), 0, &["solved"]);
+    let case = concat!(env!("CARGO_MANIFEST_DIR"), "/../stiction-solve/tests/cases/cone-one-contact-not-solved.hdf5");
+    std::fs::copy(case, dir.path().join("c.hdf5")).expect("a copy");
+    let before = std::fs::read(dir.path().join("c.hdf5")).expect("a file");
+    expect(&stiction(dir.path(), &["solve", "c.hdf5", "--out", "./c.hdf5"]), 2, &["the problem itself"]);
+    assert_eq!(std::fs::read(dir.path().join("c.hdf5")).expect("a file"), before);
+}
+
+#[test]
+fn false_answers_to_problem_files_are_not_given() {
+    let dir = folder();
+    let cases = concat!(env!("CARGO_MANIFEST_DIR"), "/../stiction-solve/tests/cases");
+    let status = |name: &str, tolerance: &str| {
+        let output = stiction(dir.path(), &["solve", &format!("{cases}/{name}"), "--tol", tolerance, "--json"]);
+        let answer = json(&output)[0].clone();
+        (answer["status"].as_str().expect("a word").to_owned(), answer["err_q"].as_f64().unwrap_or(f64::INFINITY))
+    };
+    // The friction law was off by a thousandth: what is called solved is so in its own units.
+    let (word, err_q) = status("lcp-false-solved-24", "1e-10");
+    assert!(word != "solved" || err_q <= 1e-8, "{word} {err_q}");
+    // Positive definite matrices have a solution, at any tolerance.
+    for (name, tolerance) in [("lcp-false-no-solution-3", "1e-10"), ("lcp-tight-tolerance-2", "1e-17")] {
+        assert_eq!(status(name, tolerance).0, "solved", "{name}");
+    }
+    for name in ["cone-known-solution-not-solved-mu10-8", "cone-known-solution-not-solved-wedge-12"] {
+        for tolerance in ["1e-4", "1e-6", "1e-8"] {
+            assert_eq!(status(&format!("{name}.hdf5"), tolerance).0, "solved", "{name} {tolerance}");
+        }
+    }
 }
 
 #[test]

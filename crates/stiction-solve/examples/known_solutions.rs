@@ -17,7 +17,7 @@ const TOLERANCE: f64 = 1e-8;
 
 fn main() {
     let mut arguments = std::env::args().skip(1).map(|argument| argument.parse::<u64>().expect("a number"));
-    let count = arguments.next().unwrap_or(5);
+    let count = arguments.next().unwrap_or(2);
     let first = arguments.next().unwrap_or(0);
     let settings = ConeSettings { tolerance: TOLERANCE, unscaled_tolerance: TOLERANCE, ..Default::default() };
     let mut solver = ConeSolver::default();

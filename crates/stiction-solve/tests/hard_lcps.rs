@@ -7,7 +7,6 @@ use stiction_solve::problem_file::read_lcp;
 use stiction_solve::residual::proves_no_solution;
 use stiction_solve::{Lcp, LemkeSettings, LemkeTableau, SolveStatus, enumerate, faer::mat, judge_lcp};
 
-#[allow(dead_code)]
 mod families;
 
 use families::Random;

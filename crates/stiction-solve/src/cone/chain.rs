@@ -95,8 +95,11 @@ const PILE_CONTACTS: usize = 150;
 /// A residual up to this, relative to the free rates, where a path ended, is left to Newton's method.
 const PATH_END: f64 = 1e-4;
 
-/// Sequences of pyramids, each turned at first by this part of the angle between two sides, and the part of the residual that a turn has to leave.
-const FIRST_ANGLES: [f64; 4] = [0.0, 0.5, 0.25, 0.75];
+/// Sequences of pyramids, each with its number of sides, turned at first by a part of the angle between two of them. Where there are many solutions, each start may lead to another.
+const PYRAMIDS: [(usize, f64); 10] =
+    [(8, 0.0), (8, 0.5), (16, 0.0), (6, 0.0), (12, 0.3), (8, 0.25), (4, 0.0), (16, 0.5), (8, 0.75), (5, 0.5)];
+
+/// The part of the residual that a turn has to leave.
 const TURN_GAIN: f64 = 0.8;
 
 /// The rest of a path that is followed from the answer of a pyramid, with a factor on $1 / W_{ii}$.
@@ -260,8 +263,8 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
             return false;
         }
         let Some(mut pyramids) = Pyramids::new(self.space, self.island) else { return false };
-        for part in FIRST_ANGLES {
-            pyramids.begin(part);
+        for (sides, part) in PYRAMIDS {
+            pyramids.begin(sides, part);
             let mut last = f64::INFINITY;
             for _ in 0..self.settings.pyramid_limit {
                 if self.island.work.is_spent() {

@@ -13,9 +13,6 @@ use crate::{ContactLcp, ContactLcpData, FrictionGroup, LcpSolution, Lemke, Lemke
 /// Contacts up to which the matrix is written out and pivoted on.
 pub(crate) const CONTACT_LIMIT: usize = 100;
 
-/// Sides of a pyramid.
-const SIDES: usize = 8;
-
 /// The sequence of pyramids of an island.
 pub(crate) struct Pyramids {
     lemke: Lemke,
@@ -49,17 +46,13 @@ impl Pyramids {
             island.trial[column / D][column % D] = 0.0;
         }
         island.work.spend((rows as u64) * space.sweep_work());
-        let sides = if D == 2 { 2 } else { SIDES };
         for (contact, law) in space.laws().iter().enumerate() {
             let has_friction = law.mu > 0.0 || law.bound > 0.0;
-            let first = data.directions.len();
-            let own = if has_friction { sides } else { 0 };
-            data.directions.extend((0..own).map(|side| direction(side, sides, 0.0)));
             data.groups.push(FrictionGroup {
                 normal: Some(contact * D),
                 tangent: contact * D + 1,
                 tangent_count: if has_friction { D - 1 } else { 0 },
-                directions: first..first + own,
+                directions: 0..0,
                 mu: law.mu,
                 bound: law.bound,
             });
@@ -75,14 +68,16 @@ impl Pyramids {
         })
     }
 
-    /// Sets all pyramids anew, turned by this part of the angle between two sides: another start.
-    pub fn begin(&mut self, part: f64) {
+    /// Sets all pyramids anew with this number of sides, turned by a part of the angle between two of them: another start.
+    pub fn begin(&mut self, sides: usize, part: f64) {
         self.basis.clear();
-        for group in &self.data.groups {
-            let sides = group.directions.len();
-            for (side, place) in group.directions.clone().enumerate() {
-                self.data.directions[place] = direction(side, sides, part * std::f64::consts::TAU / sides as f64);
-            }
+        self.data.directions.clear();
+        for group in &mut self.data.groups {
+            let own = [0, 2, sides][group.tangent_count];
+            let first = self.data.directions.len();
+            let angle = part * std::f64::consts::TAU / sides as f64;
+            self.data.directions.extend((0..own).map(|side| direction(side, own, angle)));
+            group.directions = first..first + own;
         }
     }
 

@@ -344,7 +344,8 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
         solution: &mut ConeSolution,
     ) -> Result<(), ProblemError> {
         let masses = || problem.mass().iter().filter(|(row, column, _)| row == column).map(|entry| entry.2.abs());
-        let mass = masses().map(|mass| mass / masses().count() as f64).sum::<f64>();
+        let mass_count = masses().count() as f64;
+        let mass = masses().map(|mass| mass / mass_count).sum::<f64>();
         self.units = Units::new(residual.offset_norm(), 1.0 / mass);
         let mean = self.load_global(problem)?;
         solution.impulses.clear();
