@@ -91,7 +91,7 @@ impl Verdict {
 pub type SetOf<'a> = dyn Fn(usize, &'a FrictionShape) -> &'a FrictionShape + 'a;
 
 /// The set of the law itself.
-pub fn own_set<'a>(_tangent_count: usize, shape: &'a FrictionShape) -> &'a FrictionShape {
+pub fn own_set(_tangent_count: usize, shape: &FrictionShape) -> &FrictionShape {
     shape
 }
 
