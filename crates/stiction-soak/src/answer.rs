@@ -12,6 +12,9 @@ use stiction_study::solve_problem::{LcpMethod, solve_lcp_repeatedly};
 
 use crate::case::{Bodies, Case, Statement};
 
+/// Multiplications that a solve may take: a tenth of the default, so that one that goes beyond is known as a hang.
+const WORK_LIMIT: u64 = DEFAULT_WORK_LIMIT / 10;
+
 /// What `stiction solve` says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
@@ -26,12 +29,13 @@ pub fn answer(case: &Case, as_bodies: bool) -> Answer {
     let (status, point) = match &case.statement {
         Statement::Cones { .. } => {
             let problem = cone_problem(&case.statement, as_bodies);
-            let answer = solve_cones_repeatedly(&problem, ConeChoice::Automatic, case.tolerance, DEFAULT_WORK_LIMIT, 1);
+            let answer = solve_cones_repeatedly(&problem, ConeChoice::Automatic, case.tolerance, WORK_LIMIT, 1);
             let answer = answer.expect("masses are positive");
             (answer.status, answer.r)
         }
         Statement::Polygons { .. } | Statement::Lcp { .. } => {
-            let settings = LemkeSettings { residual_tolerance: case.tolerance, ..Default::default() };
+            let settings =
+                LemkeSettings { residual_tolerance: case.tolerance, work_limit: WORK_LIMIT, ..Default::default() };
             let answer = solve_lcp_repeatedly(&written_out(&case.statement), LcpMethod::Automatic, &settings, 1);
             let answer = answer.expect("this method takes problems of any size");
             (answer.status, answer.z)

@@ -15,7 +15,7 @@ use crate::judge::judge;
 use crate::tally::{Fault, Soak};
 
 /// A solve that takes longer has gone beyond any limit of work, in seconds; machines are busy, so it is far above the slowest.
-const HANG: Duration = Duration::from_secs(120);
+const HANG: Duration = Duration::from_secs(300);
 
 /// How much above the tolerance our error may be, because the library adds in another order.
 const SLACK: f64 = 2.0;

@@ -6,6 +6,7 @@
 
 use super::Trapezoidal;
 use crate::ContactId;
+use stiction_solve::PortableMath as _;
 
 impl Trapezoidal {
     /// Finds the contacts that are closed elsewhere than at zero: all that are closed before the first step, and later those that overlap when they are found.
@@ -25,7 +26,7 @@ impl Trapezoidal {
 
     /// Shrinks overlaps over a time.
     pub(super) fn recover_overlaps(&mut self, h: f64) {
-        let shrinks = (-self.settings.overlap_recovery * h).exp();
+        let shrinks = (-self.settings.overlap_recovery * h).portable_exp();
         self.overlaps.iter_mut().for_each(|(_, gap)| *gap *= shrinks);
     }
 }

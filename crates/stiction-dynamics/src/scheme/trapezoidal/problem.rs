@@ -8,6 +8,7 @@ use crate::{
     Contact, ContactCondition, ForceCause, ForceJacobians, FrictionCondition, JacobianKind, JointCondition,
     MechanicalSystem, State, StepError,
 };
+use stiction_solve::PortableMath as _;
 
 impl Trapezoidal {
     /// States and solves (5.4)-(5.8), or (2.5) by iteration, over `out.h`.
@@ -140,7 +141,7 @@ impl Trapezoidal {
             out.problem.joints.push(JointCondition { row: joint.row.clone(), bias: joint.drift - rate, rounding: 0.0 });
         }
         self.find_active(system, state, t_middle, h);
-        let shrinks = (-self.settings.overlap_recovery * self.full_step).exp();
+        let shrinks = (-self.settings.overlap_recovery * self.full_step).portable_exp();
         out.contacts.clear();
         out.problem.contacts.clear();
         for start in &self.start {
