@@ -276,6 +276,7 @@ fn known(report: &SolveReport) -> &'static str {
         SolveStatus::NoSolution => "it is proved that no motion and no forces obey all laws",
         SolveStatus::SecondaryRay => "no motion was found that obeys all laws, as where bodies are wedged",
         SolveStatus::Breakdown => "numbers became infinite or undefined on the way",
+        SolveStatus::Interrupted => "the solve was interrupted",
         SolveStatus::Solved | SolveStatus::Inaccurate | SolveStatus::IterationLimit => {
             "a motion was not found to the accuracy that counts as solved"
         }
@@ -290,6 +291,7 @@ fn spoken_status(report: &SolveReport) -> &'static str {
         SolveStatus::IterationLimit => "limit of iterations reached",
         SolveStatus::Inaccurate => "inaccurate",
         SolveStatus::Breakdown => "breakdown",
+        SolveStatus::Interrupted => "interrupted",
     }
 }
 

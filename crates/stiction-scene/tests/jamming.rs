@@ -36,7 +36,9 @@ point = [0.1, 0.14]
 
 /// The drawer at the end of its run, with the audit.
 fn pulled(scheme: &str, mu: f64, step: f64) -> (Simulation, Audit) {
-    let text = DRAWER.replace("friction = 0.4", &format!("friction = {mu:?}")).replace("step = 0.001", &format!("step = {step:?}"));
+    let text = DRAWER
+        .replace("friction = 0.4", &format!("friction = {mu:?}"))
+        .replace("step = 0.001", &format!("step = {step:?}"));
     let mut simulation = parse(&format!("{text}[scheme.{scheme}]\n"), "drawer.toml").unwrap().build().unwrap();
     let mut audit = Audit::default();
     let run = simulation.run_with(|s| {
