@@ -239,7 +239,9 @@ impl Audit {
         let conditions = step.problem.contacts.iter().zip(&step.contacts);
         for ((condition, contact), impulse) in conditions.zip(&step.solution.contacts) {
             let bound = condition.mu * impulse.normal + condition.extra_bound;
-            let power = impulse.normal * condition.normal_rate(motion);
+            // What rounding makes of a gap is no distance.
+            let rate = condition.normal_rate(motion);
+            let power = impulse.normal * (rate.abs() - condition.rounding).max(0.0);
             let pulling = (-impulse.normal).max(0.0);
             audit.complementarity = audit.complementarity.max(relative(power.abs(), energy_scale));
             audit.complementarity = audit.complementarity.max(relative(pulling, impulse_scale));

@@ -272,6 +272,14 @@ impl StepEquations<'_> {
         self.scale * rho.sqrt()
     }
 
+    /// Friction of a block, in units of its semi-axes, that belongs to a normal impulse and the sliding at `u`: the projection of the law. It is `y` itself at a solution.
+    pub fn friction(&self, block: usize, point: &Point, u: &[f64], (normal, y): (f64, &[f64; 3])) -> [f64; 3] {
+        let own = &self.blocks[block];
+        let slip = self.slip(block, point, u);
+        let x = std::array::from_fn(|k| if k < own.tangent_count { y[k] - own.rho[1] * slip[k] } else { 0.0 });
+        project(&own.shape, &x, own.mu * normal + own.bound).0
+    }
+
     /// The equations of a block, in its impulses.
     pub fn law(&self, block: usize, point: &Point, u: &[f64], z: &[f64]) -> Law {
         let own = &self.blocks[block];

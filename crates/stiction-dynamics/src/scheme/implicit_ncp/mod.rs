@@ -28,8 +28,8 @@ use super::{Scheme, Step, StepKind, check_finite, energy_defect, step_by_attempt
 use crate::joint_projection::JointProjection;
 use crate::judge::{Judge, own_set, solved_limit};
 use crate::{
-    Contact, ContactCondition, ContactId, ContactImpulse, ContactSolver, ForceCause, FrictionCondition, FrictionShape,
-    Inertia, JointCondition, MechanicalSystem, Passage, Row, State, StepError, Way,
+    Contact, ContactCondition, ContactId, ContactImpulse, ContactProblem, ContactSolver, ForceCause, FrictionCondition,
+    FrictionShape, Inertia, JointCondition, MechanicalSystem, Passage, Row, State, StepError, Way,
 };
 
 /// Settings of the implicit scheme.
@@ -435,7 +435,8 @@ impl ImplicitNcp {
             if result.is_err() {
                 break;
             }
-            write_solution(&equations, &z, u_found, &point.turns, &mut out.solution);
+            write_solution(&equations, &z, u_found, &point, &mut out.solution);
+            balance(&out.problem, &mut out.solution);
             let limit = solved_limit(out.problem.contacts.len()).min(self.settings.residual_tolerance);
             out.solution.report = SolveReport { status: SolveStatus::IterationLimit, residual: 0.0, iterations, size };
             self.judge.pronounce(&out.problem, None, &own_set, limit, &mut out.solution);
@@ -520,18 +521,19 @@ fn write_solution(
     equations: &StepEquations<'_>,
     z: &[f64],
     u: Vec<f64>,
-    turns: &[[f64; 2]],
+    point: &Point,
     solution: &mut crate::ContactSolution,
 ) {
-    solution.motion = u;
     solution.contacts.clear();
     solution.friction.clear();
     for (i, block) in equations.blocks.iter().enumerate() {
+        // Friction belongs to the impulse and the sliding that are found, without the rounding of the gap.
         let (normal, y) = equations.impulses(i, z);
+        let y = equations.friction(i, point, &u, (normal.max(0.0), &y));
         let scaled = std::array::from_fn(|k| block.axes[k] * y[k]);
         match block.id {
             Some(id) => {
-                let tangent = turn_back(turns[i], &scaled);
+                let tangent = turn_back(point.turns[i], &scaled);
                 solution.contacts.push(ContactImpulse { id, normal: normal.max(0.0), tangent });
             }
             None => solution.friction.push(scaled),
@@ -541,6 +543,25 @@ fn write_solution(
     solution.joints.clear();
     let roots = equations.joint_roots.iter().enumerate();
     solution.joints.extend(roots.map(|(j, root)| z[first + j] * equations.scale / root));
+    solution.motion = u;
+}
+
+/// Takes the motion that the impulses make, which differs from the one that was found by the tolerance of Newton's method.
+fn balance(problem: &ContactProblem, solution: &mut crate::ContactSolution) {
+    let mut change = vec![0.0; problem.free_motion.len()];
+    for (joint, impulse) in problem.joints.iter().zip(&solution.joints) {
+        joint.row.add_to(*impulse, &mut change);
+    }
+    for (contact, impulse) in problem.contacts.iter().zip(&solution.contacts) {
+        contact.normal.add_to(impulse.normal, &mut change);
+        contact.tangents.iter().zip(impulse.tangent).for_each(|(row, part)| row.add_to(part, &mut change));
+    }
+    for (element, impulse) in problem.friction.iter().zip(&solution.friction) {
+        element.tangents.iter().zip(impulse).for_each(|(row, part)| row.add_to(*part, &mut change));
+    }
+    problem.inertia.solve_in_place(&mut change);
+    solution.motion.clear();
+    solution.motion.extend(problem.free_motion.iter().zip(&change).map(|(free, change)| free + change));
 }
 
 /// Writes the unknowns of a solution; those of contacts that it does not know stay as they are.
