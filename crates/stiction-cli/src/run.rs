@@ -274,6 +274,9 @@ fn print_certificate(summary: &Summary) {
         let count = certificate.unconverged_steps;
         say!("  {}{count} steps did not reach their fixed point{}", YELLOW.render(), YELLOW.render_reset());
     }
+    for (how, count) in &certificate.second_tries {
+        say!("  {}{count} steps were solved on a second try only, {how}{}", YELLOW.render(), YELLOW.render_reset());
+    }
 }
 
 fn print_energy(summary: &Summary) {

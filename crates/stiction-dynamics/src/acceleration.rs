@@ -229,6 +229,8 @@ impl Instant {
                 id: contact.id,
                 normal: contact.normal.clone(),
                 normal_bias: contact.normal_bias,
+                rounding: 0.0,
+                recovery: 0.0,
                 tangents: if rests { contact.tangents.clone() } else { Tangents::new() },
                 tangent_bias: contact.tangent_bias,
                 mu: if rests { contact.mu } else { 0.0 },

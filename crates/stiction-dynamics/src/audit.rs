@@ -12,7 +12,7 @@ mod samples;
 
 use serde::Serialize;
 
-use crate::{Contact, ContactSolver, ForceCause, FrictionShape, Inertia, Joint, MechanicalSystem, State, Step};
+use crate::{Contact, ForceCause, FrictionShape, Inertia, Joint, MechanicalSystem, State, Step};
 
 /// Impulses below this share of the momentum are not told from its rounding, and are measured against this share.
 const ROUNDING_SHARE: f64 = 1e-4;
@@ -84,6 +84,8 @@ pub struct Audit {
     pub step_count: usize,
     /// Steps whose fixed point was not reached.
     pub unconverged_count: usize,
+    /// Steps that needed a rung of the [ladder](crate::scheme::ladder), in the order of [`Rung::ALL`](crate::Rung::ALL).
+    pub rung_counts: [usize; 3],
     /// Iterations of the solver in all steps: pivots, sweeps, steps of Newton's method.
     pub iteration_count: usize,
     /// Most iterations in one step.
@@ -99,13 +101,7 @@ pub struct Audit {
 
 impl Audit {
     /// Examines the step that led from `before` to `step.state`.
-    pub fn observe(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        solver: &ContactSolver,
-        before: &State,
-        step: &Step,
-    ) -> StepAudit {
+    pub fn observe(&mut self, system: &dyn MechanicalSystem, before: &State, step: &Step) -> StepAudit {
         let n = system.velocity_count();
         let h = step.h;
         let (v, v_new) = (&before.v, &step.state.v);
@@ -123,7 +119,7 @@ impl Audit {
         energy.total_change = energy.kinetic_change + energy.potential - potential_before;
         energy.numerical = step.report.energy_defect;
         if !step.samples.is_empty() {
-            self.judge_samples(system, solver, before, step, kinetic_before, &mut audit);
+            self.judge_samples(system, before, step, kinetic_before, &mut audit);
             return self.conclude(system, step, audit);
         }
 
@@ -214,37 +210,22 @@ impl Audit {
 
         // The laws, contact by contact, for the motion that they were stated for.
         let motion = &step.solution.motion;
-        for (condition, impulse) in step.problem.contacts.iter().zip(&step.solution.contacts) {
+        let conditions = step.problem.contacts.iter().zip(&step.contacts);
+        for ((condition, contact), impulse) in conditions.zip(&step.solution.contacts) {
             let bound = condition.mu * impulse.normal + condition.extra_bound;
             let power = impulse.normal * condition.normal_rate(motion);
             let pulling = (-impulse.normal).max(0.0);
             audit.complementarity = audit.complementarity.max(relative(power.abs(), energy_scale));
             audit.complementarity = audit.complementarity.max(relative(pulling, impulse_scale));
             let slip = condition.slip(motion);
-            audit.judge_friction(
-                solver,
-                condition.tangents.len(),
-                (&condition.friction_axes, &condition.friction_shape),
-                bound,
-                &impulse.tangent,
-                &slip,
-                impulse_scale,
-                energy_scale,
-            );
+            let (axes, set) = (&condition.friction_axes, &condition.friction_shape);
+            let law = contact.friction.shape();
+            audit.judge_friction(axes, [set, &law], bound, &impulse.tangent, &slip, impulse_scale, energy_scale);
         }
         for (condition, impulse) in step.problem.friction.iter().zip(&step.solution.friction) {
             let slip = condition.slip(motion);
-            let count = condition.tangents.len();
-            audit.judge_friction(
-                solver,
-                count,
-                (&[1.0; 3], &FrictionShape::Ball),
-                condition.bound,
-                impulse,
-                &slip,
-                impulse_scale,
-                energy_scale,
-            );
+            let sets = [&condition.friction_shape, &FrictionShape::Ball];
+            audit.judge_friction(&[1.0; 3], sets, condition.bound, impulse, &slip, impulse_scale, energy_scale);
         }
 
         self.conclude(system, step, audit)
@@ -264,6 +245,9 @@ impl Audit {
         self.sum.combine(&audit, |a, b| a + b);
         self.step_count += 1;
         self.unconverged_count += usize::from(!step.report.converged);
+        if let Some(rung) = step.report.rung {
+            self.rung_counts[rung as usize] += 1;
+        }
         let iterations = step.report.solves.iter().map(|solve| solve.iterations).sum();
         self.iteration_count += iterations;
         self.most_iterations = self.most_iterations.max(iterations);
@@ -338,25 +322,27 @@ impl StepAudit {
         ]
     }
 
+    /// Judges friction by the set that the problem states, and by that of the law.
     fn judge_friction(
         &mut self,
-        solver: &ContactSolver,
-        tangent_count: usize,
-        (axes, shape): (&[f64; 3], &FrictionShape),
+        axes: &[f64; 3],
+        [set, law]: [&FrictionShape; 2],
         bound: f64,
         impulse: &[f64; 3],
         slip: &[f64; 3],
         impulse_scale: f64,
         energy_scale: f64,
     ) {
-        let excess = solver.friction_excess(axes, shape, bound, impulse);
+        let y = std::array::from_fn(|k| impulse[k] / axes[k]);
+        let s = std::array::from_fn(|k| axes[k] * slip[k]);
+        let excess = set.excess(&y, bound);
         self.cone_violation = self.cone_violation.max(relative(excess.max(0.0), impulse_scale));
         // Power that the friction set allows against this sliding, minus the power that friction has.
         let dissipated = -(impulse[0] * slip[0] + impulse[1] * slip[1] + impulse[2] * slip[2]);
-        let allowed = bound * solver.friction_support(tangent_count, axes, shape, slip);
+        let allowed = bound * set.support(&s);
         let defect = (allowed - dissipated).abs();
         self.dissipation_defect = self.dissipation_defect.max(relative(defect, energy_scale));
-        let round = (bound * shape.support(&std::array::from_fn(|k| axes[k] * slip[k])) - dissipated).max(0.0);
+        let round = (bound * law.support(&s) - dissipated).max(0.0);
         self.roundness_defect = self.roundness_defect.max(relative(round, energy_scale));
     }
 

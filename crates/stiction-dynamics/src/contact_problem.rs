@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 use stiction_solve::{SolveReport, SolveStatus};
 
 use crate::contact::{Tangents, slip};
+use crate::judge::Place;
 use crate::{Contact, ContactError, ContactId, FrictionElement, FrictionShape, Inertia, Row};
 
 /// Inertia, free motion and conditions; see the [module](self) for the letters.
@@ -39,6 +40,8 @@ pub struct JointCondition {
     pub row: Row,
     /// The bias $b_j$.
     pub bias: f64,
+    /// By how much the bias may be off, because it was computed as a difference of coordinates.
+    pub rounding: f64,
 }
 
 /// $0 \le n u + b_n \perp c_n \ge 0$, and friction with the bound $\mu c_n + a$.
@@ -50,6 +53,10 @@ pub struct ContactCondition {
     pub normal: Row,
     /// The bias $b_n$.
     pub normal_bias: f64,
+    /// By how much that bias may be off, because a gap is a difference of coordinates.
+    pub rounding: f64,
+    /// The part of the bias, not positive, that takes back a penetration. The problem without it has a solution where the one with it may have none (\[ST96\] §3.2).
+    pub recovery: f64,
     /// The rows $T$.
     pub tangents: Tangents,
     /// The biases $b_t$.
@@ -58,7 +65,7 @@ pub struct ContactCondition {
     pub mu: f64,
     /// Semi-axes of the friction ellipsoid along the tangent rows, as factors on $\mu$: ones for a circle, a length for a row of torsion.
     pub friction_axes: [f64; 3],
-    /// The friction set in units of these semi-axes, for a bound of one.
+    /// The friction set in units of these semi-axes, for a bound of one: that of the law, or the polytope with which a method replaces it.
     pub friction_shape: FrictionShape,
     /// Load-independent part $a$ of the friction bound, an impulse in N s.
     pub extra_bound: f64,
@@ -75,6 +82,8 @@ pub struct FrictionCondition {
     pub tangent_bias: [f64; 3],
     /// The bound $a$, an impulse in N s.
     pub bound: f64,
+    /// The friction set for a bound of one.
+    pub friction_shape: FrictionShape,
 }
 
 /// The impulse of a contact, acting on its first body.
@@ -101,6 +110,8 @@ pub struct ContactSolution {
     pub friction: SmallVec<[[f64; 3]; 4]>,
     /// How the solve ended.
     pub report: SolveReport,
+    /// Where the largest residual is.
+    pub worst: Place,
 }
 
 impl Default for ContactSolution {
@@ -111,6 +122,7 @@ impl Default for ContactSolution {
             contacts: Vec::new(),
             friction: SmallVec::new(),
             report: SolveReport { status: SolveStatus::Solved, residual: 0.0, iterations: 0, size: 0 },
+            worst: Place::Nowhere,
         }
     }
 }
@@ -174,6 +186,8 @@ impl Default for ContactCondition {
             id: ContactId::default(),
             normal: Row::new(),
             normal_bias: 0.0,
+            rounding: 0.0,
+            recovery: 0.0,
             tangents: Tangents::default(),
             tangent_bias: [0.0; 3],
             mu: 0.0,
@@ -191,6 +205,8 @@ impl ContactCondition {
             id: contact.id,
             normal: contact.normal.clone(),
             normal_bias: contact.normal_drift,
+            rounding: 0.0,
+            recovery: 0.0,
             tangents: contact.tangents.clone(),
             tangent_bias: contact.tangent_drift,
             mu: contact.friction.mu(),
@@ -198,6 +214,11 @@ impl ContactCondition {
             friction_shape: contact.friction.shape(),
             extra_bound: 0.0,
         }
+    }
+
+    /// Whether its friction set is that of Coulomb's law.
+    pub fn is_round(&self) -> bool {
+        self.friction_axes == [1.0; 3] && self.friction_shape == FrictionShape::Ball
     }
 
     /// Rate $n u + b_n$ at which the condition stands for this motion.
@@ -219,6 +240,7 @@ impl FrictionCondition {
             tangents: element.tangents.clone(),
             tangent_bias: element.tangent_drift,
             bound: h * element.bound,
+            friction_shape: FrictionShape::Ball,
         }
     }
 
@@ -284,7 +306,7 @@ mod tests {
             let contact = ContactCondition { normal: row(&[1.0]), tangents: tangents(), mu: 0.5, ..Default::default() };
             problem.contacts.push(contact);
             problem.friction.push(FrictionCondition { id: 4, tangents: tangents(), bound: 1.0, ..Default::default() });
-            problem.joints.push(JointCondition { row: row(&[1.0]), bias: 0.0 });
+            problem.joints.push(JointCondition { row: row(&[1.0]), bias: 0.0, rounding: 0.0 });
             problem
         };
         sound().check().unwrap();

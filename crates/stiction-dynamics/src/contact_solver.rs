@@ -1,18 +1,17 @@
 //! Chooses a formulation and a method, and keeps their workspace from step to step.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use stiction_solve::cone::GlobalConeProblem;
 use stiction_solve::{Lcp, LemkeSettings};
 
+use crate::contact::Tangents;
 use crate::formulation::exact_cone::{ExactCone, ExactConeSettings};
 use crate::formulation::phantom_inertia::{PhantomInertia, PhantomInertiaSettings};
 use crate::formulation::planar_relay::{PlanarRelay, PlanarRelaySettings};
 use crate::formulation::pyramid::{Pyramid, PyramidSettings};
-use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, Polytope};
+use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape};
 
 /// How a contact problem is solved: friction approximation and method together, because not every product of them works.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -67,6 +66,7 @@ impl Default for ContactMethod {
 #[derive(Clone, Debug)]
 pub struct ContactSolver {
     method: Method,
+    accepted: ContactMethod,
 }
 
 #[derive(Clone, Debug)]
@@ -87,13 +87,14 @@ impl ContactSolver {
             let what = "the settings of Lemke's method".to_owned();
             return Err(ContactError::Coefficient { what, quantity, value });
         }
+        let accepted = method.clone();
         let method = match method {
             ContactMethod::Pyramid(settings) => Method::Pyramid(Box::new(Pyramid::new(settings)?)),
             ContactMethod::PlanarRelay(settings) => Method::PlanarRelay(Box::new(PlanarRelay::new(settings))),
             ContactMethod::PhantomInertia(settings) => Method::PhantomInertia(Box::new(PhantomInertia::new(settings)?)),
             ContactMethod::Cone(settings) => Method::Cone(Box::new(ExactCone::new(settings)?)),
         };
-        Ok(Self { method })
+        Ok(Self { method, accepted })
     }
 
     /// Solves a problem whose inertia is factored; the report in `solution` says how well.
@@ -111,6 +112,55 @@ impl ContactSolver {
         }
     }
 
+    /// Forgets the last solution, so that the next problem is solved without a start. Whether there was one.
+    pub fn forget(&mut self) -> bool {
+        match &mut self.method {
+            Method::Pyramid(method) => method.forget(),
+            Method::PlanarRelay(method) => method.forget(),
+            Method::PhantomInertia(method) => method.forget(),
+            Method::Cone(method) => method.forget(),
+        }
+    }
+
+    /// Solves a problem by the other methods for which it is the same problem, one after another until one solves it; whether there were any. Friction along a line is
+    /// Coulomb's law for all of them; in space each has its own set.
+    ///
+    /// # Errors
+    /// [`ContactError`] when the problem is malformed.
+    pub fn solve_otherwise(
+        &self,
+        problem: &ContactProblem,
+        solution: &mut ContactSolution,
+    ) -> Result<bool, ContactError> {
+        let is_line = |tangents: &Tangents| tangents.len() <= 1;
+        let is_planar = problem.contacts.iter().all(|contact| is_line(&contact.tangents) && contact.is_round())
+            && problem.friction.iter().all(|element| is_line(&element.tangents));
+        if !is_planar {
+            return Ok(false);
+        }
+        let others = [
+            ContactMethod::Cone(ExactConeSettings::default()),
+            ContactMethod::Pyramid(PyramidSettings::default()),
+            ContactMethod::PlanarRelay(PlanarRelaySettings::default()),
+        ];
+        for method in others {
+            let mut other = Self::new(method)?;
+            if std::mem::discriminant(&other.method) == std::mem::discriminant(&self.method) {
+                continue;
+            }
+            other.solve(problem, solution)?;
+            if solution.report.is_solved() {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Largest residual with which a step goes on, by the settings: what is above the limit of the judge is not solved, and its step is marked.
+    pub fn accepted_residual(&self, contact_count: usize) -> f64 {
+        self.accepted.residual_tolerance(contact_count)
+    }
+
     /// Whether the friction sets of the method are exact in space.
     pub fn is_round(&self) -> bool {
         matches!(self.method, Method::Cone(_))
@@ -120,7 +170,7 @@ impl ContactSolver {
     fn check_friction(&self, problem: &ContactProblem) -> Result<(), ContactError> {
         for contact in problem.contacts.iter().filter(|contact| contact.mu > 0.0 || contact.extra_bound > 0.0) {
             let what = || format!("contact {:?}", contact.id);
-            let is_round = contact.friction_axes == [1.0; 3] && contact.friction_shape == FrictionShape::Ball;
+            let is_round = contact.is_round();
             match (&self.method, &contact.friction_shape) {
                 (Method::Pyramid(_), _) => {}
                 (Method::Cone(_), FrictionShape::Polytope(_)) => return Err(ContactError::Polytope { what: what() }),
@@ -154,56 +204,30 @@ impl ContactSolver {
 
     /// The friction set with which the method replaces a shape, for a contact with this many tangent rows: a polytope for those that do not treat it as it is. All in
     /// units of the semi-axes.
-    pub fn friction_shape(&self, tangent_count: usize, shape: &FrictionShape) -> FrictionShape {
-        match (&self.method, shape) {
-            (Method::Pyramid(method), _) => method.shape(tangent_count, shape),
-            (Method::PhantomInertia(method), FrictionShape::Ball) => {
-                let corners = method.corners(tangent_count).iter().map(|&[t, o]| [t, o, 0.0]).collect();
-                Polytope::from_corners(corners)
-                    .map_or(FrictionShape::Ball, |set| FrictionShape::Polytope(Arc::new(set)))
-            }
-            _ => shape.clone(),
+    pub fn friction_set<'a>(&'a self, tangent_count: usize, shape: &'a FrictionShape) -> &'a FrictionShape {
+        match &self.method {
+            Method::Pyramid(method) => method.set(tangent_count, shape),
+            Method::PhantomInertia(method) => method.set(tangent_count, shape),
+            Method::PlanarRelay(_) | Method::Cone(_) => shape,
         }
     }
 
-    /// Largest friction power per unit of the bound that the method's friction set allows against this sliding velocity:
-    /// $\max_i -d_i^T s$, the paper's $\lambda$; for the exact cone with semi-axes $e$ it is $\lVert e s \rVert$.
-    pub fn friction_support(
-        &self,
-        tangent_count: usize,
-        axes: &[f64; 3],
-        shape: &FrictionShape,
-        slip: &[f64; 3],
-    ) -> f64 {
-        let slip = std::array::from_fn(|k| axes[k] * slip[k]);
-        let largest_of = |largest: f64, d: &[f64; 2]| largest.max(-(d[0] * slip[0] + d[1] * slip[1]));
-        match (&self.method, shape) {
-            (Method::Pyramid(method), FrictionShape::Ball | FrictionShape::DiscAndInterval) if tangent_count > 2 => {
-                method
-                    .solid_corners(shape)
-                    .fold(0.0f64, |l, d| l.max(-(d[0] * slip[0] + d[1] * slip[1] + d[2] * slip[2])))
-            }
-            (_, FrictionShape::Polytope(_)) | (Method::PlanarRelay(_) | Method::Cone(_), _) => shape.support(&slip),
-            (Method::Pyramid(method), _) => method.corners(tangent_count).iter().fold(0.0, largest_of),
-            (Method::PhantomInertia(method), _) => method.corners(tangent_count).iter().fold(0.0, largest_of),
+    /// Writes the friction sets of the method into a problem that has those of the laws, so that whoever checks a solution sees by the problem alone what was solved.
+    pub fn adopt_sets(&self, problem: &mut ContactProblem) {
+        if matches!(self.method, Method::PlanarRelay(_) | Method::Cone(_)) {
+            return;
         }
-    }
-
-    /// How far a friction impulse is above its bound, by the method's friction set: not positive up to rounding. An inscribed polygon is measured by the
-    /// shape around it.
-    pub fn friction_excess(&self, axes: &[f64; 3], shape: &FrictionShape, bound: f64, impulse: &[f64; 3]) -> f64 {
-        // Polygons around the circle reach farther than it.
-        let reach = match &self.method {
-            Method::PhantomInertia(method) => {
-                method.corners(2).iter().fold(1.0f64, |reach, d| reach.max(d[0].hypot(d[1])))
+        for contact in &mut problem.contacts {
+            let set = self.friction_set(contact.tangents.len(), &contact.friction_shape);
+            if *set != contact.friction_shape {
+                contact.friction_shape = set.clone();
             }
-            Method::Pyramid(method) => method.reach(),
-            Method::PlanarRelay(_) | Method::Cone(_) => 1.0,
-        };
-        let scaled = std::array::from_fn(|k| impulse[k] / axes[k]);
-        match shape {
-            FrictionShape::Polytope(polytope) => polytope.excess(&scaled, bound),
-            _ => shape.excess(&scaled.map(|y| y / reach), bound),
+        }
+        for element in &mut problem.friction {
+            let set = self.friction_set(element.tangents.len(), &element.friction_shape);
+            if *set != element.friction_shape {
+                element.friction_shape = set.clone();
+            }
         }
     }
 }

@@ -1,9 +1,12 @@
 //! What can go wrong in a contact problem or in a step.
 
-use stiction_solve::{ProblemError, SolveReport};
+use stiction_solve::{ProblemError, SolveReport, SolveStatus};
 use thiserror::Error;
 
-use crate::ContactProblem;
+use crate::{ContactId, ContactProblem, ContactSolution, MechanicalSystem, Place};
+
+/// Contacts that a message names, at most.
+const MOST_NAMES: usize = 4;
 
 /// A contact problem that cannot be stated or that the chosen method cannot treat.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -145,10 +148,11 @@ pub enum ContactError {
 /// A step that could not be made.
 #[derive(Clone, Debug, Error)]
 pub enum StepError {
-    /// The contact problem of the step was not solved. The problem rides along, to be saved and replayed.
+    /// The contact problem of the step was not solved, whatever was [tried](crate::scheme::ladder). The problem rides along, to be saved and replayed.
     #[error(
-        "the step from t = {t} s was not solved: status {:?}, residual {:.2e} after {} iterations, {} contacts",
-        report.status, report.residual, report.iterations, problem.contacts.len()
+        "the step from t = {t} s was not solved: {}{} ({}, residual {:.1e} after {} iterations, {} contacts); tried a cold start, and other methods and \
+         no recovery of penetration where that is possible. Try a smaller step, or another scheme or contact method",
+        known(report), among(stuck), spoken_status(report), report.residual, report.iterations, problem.contacts.len()
     )]
     Unsolved {
         /// Start of the step, in seconds.
@@ -157,6 +161,10 @@ pub enum StepError {
         report: SolveReport,
         /// The problem.
         problem: Box<ContactProblem>,
+        /// The worst contact first, then those that touch what it touches.
+        contacts: Vec<ContactId>,
+        /// Their names, once someone who knows the system has [named](Self::named) them.
+        stuck: Vec<String>,
     },
     /// The contact problem of the step was malformed.
     #[error("the step from t = {t} s: {source}")]
@@ -208,4 +216,68 @@ pub enum StepError {
         /// The step size found, in seconds.
         h: f64,
     },
+}
+
+impl StepError {
+    /// The error of a step whose contact problem was not solved; takes the problem.
+    pub(crate) fn unsolved(t: f64, problem: &mut ContactProblem, solution: &ContactSolution) -> Self {
+        let problem = Box::new(std::mem::take(problem));
+        let worst = match solution.worst {
+            Place::Contact(i) => problem.contacts.get(i),
+            _ => None,
+        };
+        // Without a worst contact, those that push hardest.
+        let mut contacts: Vec<ContactId> = worst.map(|contact| contact.id).into_iter().collect();
+        let touches =
+            |i: usize| worst.is_none_or(|worst| shares_coordinate(&worst.normal, &problem.contacts[i].normal));
+        let mut pushing: Vec<usize> = (0..problem.contacts.len().min(solution.contacts.len()))
+            .filter(|&i| solution.contacts[i].normal > 0.0 && touches(i))
+            .collect();
+        pushing.sort_by(|&a, &b| solution.contacts[b].normal.total_cmp(&solution.contacts[a].normal).then(a.cmp(&b)));
+        for i in pushing {
+            if contacts.len() < MOST_NAMES && !contacts.contains(&problem.contacts[i].id) {
+                contacts.push(problem.contacts[i].id);
+            }
+        }
+        Self::Unsolved { t, report: solution.report.clone(), problem, contacts, stuck: Vec::new() }
+    }
+
+    /// The same error with the names that the system gives to its contacts.
+    pub fn named(mut self, system: &dyn MechanicalSystem) -> Self {
+        if let Self::Unsolved { contacts, stuck, .. } = &mut self {
+            *stuck = contacts.iter().map(|&id| system.contact_name(id)).collect();
+        }
+        self
+    }
+}
+
+fn shares_coordinate(a: &crate::Row, b: &crate::Row) -> bool {
+    a.entries().iter().any(|&(k, _)| b.entries().iter().any(|&(other, _)| other == k))
+}
+
+/// What is known of a problem that was not solved.
+fn known(report: &SolveReport) -> &'static str {
+    match report.status {
+        SolveStatus::NoSolution => "it is proved that no motion and no forces obey all laws",
+        SolveStatus::SecondaryRay => "no motion was found that obeys all laws, as where bodies are wedged",
+        SolveStatus::Breakdown => "numbers became infinite or undefined on the way",
+        SolveStatus::Solved | SolveStatus::Inaccurate | SolveStatus::IterationLimit => {
+            "a motion was not found to the accuracy that counts as solved"
+        }
+    }
+}
+
+fn spoken_status(report: &SolveReport) -> &'static str {
+    match report.status {
+        SolveStatus::Solved => "solved",
+        SolveStatus::NoSolution => "no solution",
+        SolveStatus::SecondaryRay => "Lemke's path ended in a ray",
+        SolveStatus::IterationLimit => "limit of iterations reached",
+        SolveStatus::Inaccurate => "inaccurate",
+        SolveStatus::Breakdown => "breakdown",
+    }
+}
+
+fn among(names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!(", among {}", names.join(", ")) }
 }

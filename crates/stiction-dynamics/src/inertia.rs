@@ -214,6 +214,22 @@ impl Inertia {
         }
     }
 
+    /// Visits pairs of coordinates whose chains couple all coordinates that act on each other through the matrix.
+    pub(crate) fn for_each_coupling(&self, mut visit: impl FnMut(usize, usize)) {
+        match &self.form {
+            Form::Blocks => {
+                for block in &self.blocks {
+                    (1..block.size).for_each(|i| visit(block.start, block.start + i));
+                }
+            }
+            Form::Dense(_) | Form::Sparse => self.for_each_entry(|row, column, value| {
+                if value != 0.0 {
+                    visit(row, column);
+                }
+            }),
+        }
+    }
+
     /// Visits the entries as (row, column, value): of blocks all, zeros included.
     pub fn for_each_entry(&self, mut visit: impl FnMut(usize, usize, f64)) {
         match &self.form {

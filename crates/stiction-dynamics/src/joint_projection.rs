@@ -91,7 +91,8 @@ impl JointProjection {
         self.problem.free_motion.clear();
         self.problem.free_motion.resize(system.velocity_count(), 0.0);
         self.problem.joints.clear();
-        let conditions = self.joints.iter().map(|joint| JointCondition { row: joint.row.clone(), bias: joint.value });
+        let conditions =
+            self.joints.iter().map(|joint| JointCondition { row: joint.row.clone(), bias: joint.value, rounding: 0.0 });
         self.problem.joints.extend(conditions);
         self.elimination.factor(&self.problem).map_err(malformed)
     }

@@ -29,10 +29,14 @@
 //! The norm is that of the rows as they are given: forces in N where rows are unit vectors at a point. Rows of rotations bring N m among
 //! them, and with another unit of length another choice.
 
+use std::sync::Arc;
+
 use stiction_solve::faer::Mat;
 use stiction_solve::{Lcp, LcpSolution, LemkeSettings, SolveReport, SolveStatus};
 
-use crate::{ContactError, ContactProblem, ContactSolution, Row};
+use crate::judge::{Judge, own_set, solved_limit};
+use crate::polytope::Polytope as FrictionPolytope;
+use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, Row};
 
 /// Rates, slips and slacks below this, relative to the largest term of the problem in the same unit, are zero. Too large: a contact
 /// that opens slowly takes load again, or friction that is at its bound seems to have a choice. Too small: the rounding of the solution
@@ -90,15 +94,48 @@ pub(crate) fn least_norm_with_kinetic(
     if !least.is_unique {
         let (forces, report) = polytope.least_norm(settings);
         write(&elements, &forces, &mut least.solution);
-        let residual = law_residual(&elements, problem, &least.solution);
-        let status = match report.status {
-            _ if residual <= settings.residual_tolerance && report.is_solved() => SolveStatus::Solved,
-            SolveStatus::Solved => SolveStatus::Inaccurate,
-            status => status,
-        };
-        least.solution.report = SolveReport { status, residual: residual.max(report.residual), ..report };
+        least.solution.report = report;
+        pronounce(problem, kinetic, corners, settings, &mut least.solution)?;
     }
     Ok(least)
+}
+
+/// Lets the judge of all contact problems judge forces whose friction is within this polygon, or known.
+fn pronounce(
+    problem: &ContactProblem,
+    kinetic: &[Option<[f64; 2]>],
+    corners: &[[f64; 2]],
+    settings: &LemkeSettings,
+    solution: &mut ContactSolution,
+) -> Result<(), ContactError> {
+    let mut stated = problem.clone();
+    let mut judged = solution.clone();
+    let corners = corners.iter().map(|&[t, o]| [t, o, 0.0]).collect();
+    let polygon =
+        FrictionPolytope::from_corners(corners).map_err(|error| ContactError::Directions(error.to_string()))?;
+    let polygon = FrictionShape::Polytope(Arc::new(polygon));
+    let mut force_rows: Vec<Row> = stated.contacts.iter().map(|contact| contact.normal.clone()).collect();
+    for (i, contact) in stated.contacts.iter_mut().enumerate() {
+        match kinetic.get(i).copied().flatten() {
+            Some(s) => {
+                // Its normal force acts along n - μ sᵀ T.
+                for (row, s) in contact.tangents.iter().zip(s) {
+                    let entries = row.entries().iter();
+                    entries.for_each(|&(k, value)| force_rows[i].push(k, -contact.mu * s * value));
+                }
+                contact.tangents.clear();
+                judged.contacts[i].tangent = [0.0; 3];
+            }
+            None if contact.tangents.len() == 2 => contact.friction_shape = polygon.clone(),
+            None => {}
+        }
+    }
+    let two = stated.friction.iter_mut().filter(|element| element.tangents.len() == 2);
+    two.for_each(|element| element.friction_shape = polygon.clone());
+    let limit = solved_limit(problem.contacts.len()).min(settings.residual_tolerance);
+    Judge::default().pronounce(&stated, Some(&force_rows), &own_set, limit, &mut judged);
+    (solution.report, solution.worst) = (judged.report, judged.worst);
+    Ok(())
 }
 
 fn check_fits(problem: &ContactProblem, solution: &ContactSolution) -> Result<(), ContactError> {
@@ -477,55 +514,6 @@ fn write(elements: &[Element<'_>], forces: &[f64], solution: &mut ContactSolutio
             None => solution.friction[element.number] = friction,
         }
     }
-}
-
-/// How far forces are from momentum and from the laws, for the motion of the solution: from the problem and the corners alone.
-///
-/// Forces times $\sqrt{J W^{-1} J^T}$ and rates over it have the same unit; the residual is the largest error over the largest term.
-fn law_residual(elements: &[Element<'_>], problem: &ContactProblem, solution: &ContactSolution) -> f64 {
-    let size = elements.iter().map(Element::size).fold(0.0, f64::max);
-    let mut error = 0.0f64;
-    let mut worse = |value: f64| error = if value.is_nan() { f64::INFINITY } else { error.max(value.abs()) };
-    let change: Vec<f64> = solution.motion.iter().zip(&problem.free_motion).map(|(u, free)| u - free).collect();
-    let mut momentum = vec![0.0; change.len()];
-    problem.inertia.apply(&change, &mut momentum);
-    for (joint, force) in problem.joints.iter().zip(&solution.joints) {
-        joint.row.add_to(-force, &mut momentum);
-    }
-    for element in elements {
-        let (normal_force, friction) = match element.normal {
-            Some(_) => (solution.contacts[element.number].normal, solution.contacts[element.number].tangent),
-            None => (0.0, solution.friction[element.number]),
-        };
-        if let Some(row) = element.normal {
-            row.add_to(-normal_force, &mut momentum);
-            if element.normal_root > 0.0 {
-                worse((normal_force * element.normal_root).min(element.normal_rate / element.normal_root));
-            }
-        }
-        element.tangents.iter().zip(friction).for_each(|(row, force)| row.add_to(-force, &mut momentum));
-        if element.tangents.is_empty() {
-            continue;
-        }
-        let bound = element.mu * normal_force + element.bound;
-        let friction = [friction[0], friction[1]];
-        if let Some(s) = element.kinetic {
-            (0..element.tangents.len()).for_each(|a| worse((friction[a] + bound * s[a]) * element.tangent_root));
-            continue;
-        }
-        // Within the polygon, and of all its points the one that takes most power from the sliding.
-        let beyond = element.sides.iter().fold(0.0f64, |beyond, g| beyond.max(dot(*g, friction) - bound));
-        worse(beyond * element.tangent_root);
-        let least = element.corners.iter().fold(0.0f64, |least, d| least.min(dot(*d, element.slip)));
-        let speed = element.slip[0].hypot(element.slip[1]);
-        if speed > ZERO * size * element.tangent_root {
-            worse((dot(friction, element.slip) - bound * least) / speed * element.tangent_root);
-        }
-    }
-    for (i, &left) in momentum.iter().enumerate() {
-        worse(left / problem.inertia.entry(i, i).abs().sqrt());
-    }
-    if size > 0.0 { error / size } else { error }
 }
 
 #[cfg(test)]

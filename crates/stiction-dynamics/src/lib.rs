@@ -27,8 +27,7 @@ pub mod friction;
 pub mod inertia;
 mod joint_projection;
 pub mod joint_redundancy;
-pub mod joint_residual;
-pub mod law_residual;
+pub mod judge;
 pub mod least_norm;
 pub mod linear_system;
 pub mod polytope;
@@ -59,7 +58,7 @@ pub use formulation::pyramid::{Directions, Pyramid, PyramidSettings};
 pub use friction::{FrictionLaw, FrictionShape};
 pub use inertia::Inertia;
 pub use joint_redundancy::{JointRedundancy, joint_redundancy};
-pub use joint_residual::joint_residual;
+pub use judge::{Judge, Place, Verdict, solved_limit};
 pub use least_norm::{LeastNorm, least_norm_forces};
 pub use linear_system::{
     LinearContact, LinearFriction, LinearJoint, LinearSystem, LinearSystemData, LinearSystemError,
@@ -73,7 +72,7 @@ pub use scheme::implicit_ncp::{ImplicitNcp, ImplicitNcpSettings};
 pub use scheme::moreau_midpoint::{MoreauMidpoint, MoreauMidpointSettings};
 pub use scheme::stewart_trinkle::{StewartTrinkle, StewartTrinkleSettings, Version};
 pub use scheme::trapezoidal::{Jacobians, Trapezoidal, TrapezoidalSettings};
-pub use scheme::{Sample, Scheme, Step, StepKind, StepReport};
+pub use scheme::{Rung, Sample, Scheme, Step, StepKind, StepReport};
 pub use simulation::{Simulation, TimeGrid};
 pub use state::State;
 pub use system::{ForceCause, MechanicalSystem};

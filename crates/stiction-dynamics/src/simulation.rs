@@ -117,7 +117,8 @@ impl Simulation {
             false => self.grid.size(self.steps_done),
             true => self.grid.time(self.steps_done + 1) - self.state.t,
         };
-        self.scheme.step(&*self.system, &self.state, h, &mut self.step)?;
+        let made = self.scheme.step(&*self.system, &self.state, h, &mut self.step);
+        made.map_err(|error| error.named(&*self.system))?;
         self.is_between = self.step.h < h;
         if !self.is_between {
             self.steps_done += 1;

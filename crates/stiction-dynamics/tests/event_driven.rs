@@ -40,7 +40,7 @@ fn record(mut simulation: Simulation) -> Record {
         .run_with(|s| {
             let step = s.last_step();
             tracker.observe(s.before(), step, &mut events);
-            audit.observe(s.system(), s.scheme().contact_solver(), s.before(), step);
+            audit.observe(s.system(), s.before(), step);
             if step.kind == StepKind::Impact {
                 let impulses =
                     step.solution.contacts.iter().map(|impulse| (impulse.normal, impulse.tangent[0])).collect();

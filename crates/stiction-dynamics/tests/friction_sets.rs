@@ -75,15 +75,12 @@ fn solve_and_judge(solver: &mut ContactSolver, problem: &ContactProblem, name: &
         assert!(impulse.normal > -1e-10 && rate > -1e-10 && (impulse.normal * rate).abs() < 1e-10, "{name}");
         let bound = contact.mu * impulse.normal;
         let (axes, shape) = (contact.friction_axes, &contact.friction_shape);
-        let set = solver.friction_shape(3, shape);
+        let set = solver.friction_set(3, shape);
         let scaled = std::array::from_fn(|k| impulse.tangent[k] / axes[k]);
         assert!(set.excess(&scaled, bound) < 1e-9, "{name}: {}", set.excess(&scaled, bound));
         let work: f64 = impulse.tangent.iter().zip(slip).map(|(c, s)| c * s).sum();
         let allowed = bound * set.support(&std::array::from_fn(|k| axes[k] * slip[k]));
         assert!((work + allowed).abs() < 1e-9, "{name}: {work} and not {}", -allowed);
-        // The audit asks the same questions, and gets the same answers.
-        assert!(solver.friction_excess(&axes, shape, bound, &impulse.tangent) < 1e-9, "{name}");
-        assert!((bound * solver.friction_support(3, &axes, shape, &slip) - allowed).abs() < 1e-12, "{name}");
         modes[usize::from(allowed < 1e-9)] += usize::from(impulse.normal > 1e-6);
     }
     (solution, modes)

@@ -96,7 +96,7 @@ fn the_ball_between_two_spheres_has_the_reference_values() {
     let mut audit = Audit::default();
     let (mut states, mut deepest, mut iterations) = (Vec::new(), 0.0f64, 0);
     run(&ball, &mut scheme(ImplicitNcpSettings::default()), start, 0.1, 40, |before, step, scheme| {
-        audit.observe(&ball, scheme.contact_solver(), before, step);
+        audit.observe(&ball, before, step);
         for (contact, impulse) in step.contacts.iter().zip(&step.solution.contacts) {
             if impulse.normal > 0.0 {
                 deepest = deepest.max(contact.gap.abs());
@@ -203,7 +203,7 @@ fn the_rod_and_a_jointed_pendulum_keep_their_laws() {
     let mut audit = Audit::default();
     let end =
         run(&rod, &mut scheme(ImplicitNcpSettings::default()), Rod::start(), 0.0025, 400, |before, step, scheme| {
-            audit.observe(&rod, scheme.contact_solver(), before, step);
+            audit.observe(&rod, before, step);
         });
     let worst = &audit.worst;
     assert!(worst.penetration < 1e-12 && worst.momentum < 1e-9 && worst.cone_violation < 1e-9, "{worst:?}");
@@ -214,7 +214,7 @@ fn the_rod_and_a_jointed_pendulum_keep_their_laws() {
     let mut audit = Audit::default();
     let start = DoublePendulum::start();
     run(&pendulum, &mut scheme(ImplicitNcpSettings::default()), start, 0.002, 500, |before, step, scheme| {
-        audit.observe(&pendulum, scheme.contact_solver(), before, step);
+        audit.observe(&pendulum, before, step);
     });
     let worst = &audit.worst;
     assert!(worst.joint_drift < 1e-11 && worst.penetration < 1e-11 && worst.momentum < 1e-9, "{worst:?}");

@@ -25,7 +25,7 @@ fn problem(seed: u64, is_planar: bool, mass_ratio: f64) -> ContactProblem {
     for _ in 0..1 + random.below(n / 3) {
         // Joints couple a few coordinates with others near them.
         let row = random_row(&mut random, n, 4);
-        problem.joints.push(JointCondition { row, bias: random.uniform(-0.1, 0.1) });
+        problem.joints.push(JointCondition { row, bias: random.uniform(-0.1, 0.1), rounding: 0.0 });
     }
     for id in 0..random.below(3) as u32 {
         let tangents = [random_row(&mut random, n, 2)].into_iter().collect();
@@ -256,7 +256,7 @@ impl Mechanism {
         for &(first, second, point) in &self.hinges {
             let mut push = |direction, turns| {
                 let row = self.row(first, second, point, direction, turns, planar);
-                problem.joints.push(JointCondition { row, bias: 0.0 });
+                problem.joints.push(JointCondition { row, bias: 0.0, rounding: 0.0 });
             };
             [x, z].into_iter().for_each(|direction| push(direction, false));
             if !planar {
@@ -399,7 +399,7 @@ fn joints_that_contradict_each_other_are_never_solved() {
     // A row without entries asks for 0 = -b.
     for (bias, is_solved) in [(0.0, true), (1e-12, false)] {
         let mut problem = pinned_triangle().problem(true, &free_motion);
-        problem.joints.push(JointCondition { row: Row::new(), bias });
+        problem.joints.push(JointCondition { row: Row::new(), bias, rounding: 0.0 });
         assert_eq!(solve(&problem).report.is_solved(), is_solved, "bias {bias}");
     }
 }
@@ -411,7 +411,7 @@ fn a_row_that_stands_several_times_shares_its_impulse() {
     problem.inertia.set_diagonal(&[1.0, 3.0]);
     problem.inertia.factor().unwrap();
     for factor in [1.0, 1e3, 1.0] {
-        problem.joints.push(JointCondition { row: Row::from_dense(&[factor, -factor]), bias: 0.0 });
+        problem.joints.push(JointCondition { row: Row::from_dense(&[factor, -factor]), bias: 0.0, rounding: 0.0 });
     }
     let solution = solve(&problem);
     assert!(solution.report.is_solved(), "{:?}", solution.report);

@@ -93,7 +93,7 @@ fn every_rod_step_is_certified() {
         let mut audit = Audit::default();
         simulation
             .run_with(|s| {
-                audit.observe(s.system(), s.scheme().contact_solver(), s.before(), s.last_step());
+                audit.observe(s.system(), s.before(), s.last_step());
             })
             .unwrap();
         let worst = audit.worst;

@@ -47,7 +47,7 @@ fn every_step_of_the_woodpecker_is_certified() {
     let mut audit = Audit::default();
     simulation
         .run_with(|s| {
-            audit.observe(s.system(), s.scheme().contact_solver(), s.before(), s.last_step());
+            audit.observe(s.system(), s.before(), s.last_step());
         })
         .unwrap();
     let worst = audit.worst;
@@ -216,7 +216,7 @@ fn a_moving_floor_pushes_and_the_energy_is_accounted_for() {
         let mut audit = Audit::default();
         simulation
             .run_with(|s| {
-                audit.observe(s.system(), s.scheme().contact_solver(), s.before(), s.last_step());
+                audit.observe(s.system(), s.before(), s.last_step());
             })
             .unwrap();
         assert_close(simulation.state().v[0], expected, 1e-15, "velocity");
@@ -241,7 +241,7 @@ fn theta_changes_the_position_and_the_energy_as_its_formula_says() {
         let mut audit = Audit::default();
         simulation
             .run_with(|s| {
-                audit.observe(s.system(), s.scheme().contact_solver(), s.before(), s.last_step());
+                audit.observe(s.system(), s.before(), s.last_step());
             })
             .unwrap();
         let expected = -0.5 * 9.81 - (theta - 0.5) * 9.81 * 0.01;

@@ -58,7 +58,7 @@ fn problem(seed: u64, contact_count: usize, largest_mu: f64) -> ContactProblem {
     }
     // A joint that rests: it takes no part in the proof that solutions exist, and could make one impossible if it were driven.
     if count > 3 && random.chance(0.3) {
-        problem.joints.push(JointCondition { row: random_row(&mut random, count), bias: 0.0 });
+        problem.joints.push(JointCondition { row: random_row(&mut random, count), bias: 0.0, rounding: 0.0 });
     }
     problem
 }

@@ -26,7 +26,7 @@ fn states(system: Box<dyn MechanicalSystem>, scheme: Box<dyn Scheme>, start: Sta
     simulation
         .run_with(|s| {
             states.push(s.state().q.iter().chain(&s.state().v).copied().collect());
-            audit.observe(s.system(), s.scheme().contact_solver(), s.before(), s.last_step());
+            audit.observe(s.system(), s.before(), s.last_step());
         })
         .unwrap();
     let worst = audit.worst;

@@ -132,8 +132,7 @@ pub fn run(
             failure = Some(error);
             break;
         }
-        let solver = simulation.scheme().contact_solver();
-        let certificate = audit.observe(simulation.system(), solver, simulation.before(), simulation.last_step());
+        let certificate = audit.observe(simulation.system(), simulation.before(), simulation.last_step());
         most_contacts = most_contacts.max(simulation.last_step().contacts.len());
         digest.update(simulation.state());
         if recorder.observe(&simulation, &certificate).is_err() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use stiction_dynamics::{Audit, State, StepAudit};
+use stiction_dynamics::{Audit, Rung, State, StepAudit};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,6 +106,8 @@ pub struct Certificate {
     pub checks: Vec<Check>,
     /// Steps of a fixed-point scheme that did not converge and were accepted.
     pub unconverged_steps: usize,
+    /// Steps that were solved on a second try only, by what it took.
+    pub second_tries: BTreeMap<String, usize>,
 }
 
 /// One number of the certificate over the whole run.
@@ -157,7 +159,15 @@ impl Certificate {
             Check { name: name.into(), meaning: meaning.into(), worst, mean, limit, ok }
         })
         .collect();
-        Self { met: checks.iter().all(|check| check.ok), checks, unconverged_steps: audit.unconverged_count }
+        let second_tries = Rung::ALL.iter().zip(audit.rung_counts);
+        let second_tries = second_tries.filter(|(_, count)| *count > 0);
+        let second_tries = second_tries.map(|(rung, count)| (rung.meaning().to_owned(), count)).collect();
+        Self {
+            met: checks.iter().all(|check| check.ok),
+            checks,
+            unconverged_steps: audit.unconverged_count,
+            second_tries,
+        }
     }
 }
 

@@ -34,7 +34,7 @@ fn observe(simulation: &mut Simulation) -> Result<Record, StepError> {
         simulation.step()?;
         let (before, step) = (simulation.before(), simulation.last_step());
         tracker.observe(before, step, &mut record.events);
-        record.audit.observe(simulation.system(), simulation.scheme().contact_solver(), before, step);
+        record.audit.observe(simulation.system(), before, step);
         record.kinds.push(step.kind);
         record.ends.push(step.state.t);
         if simulation.steps_done() > done {

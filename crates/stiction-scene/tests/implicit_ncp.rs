@@ -26,7 +26,7 @@ fn run(what: &str, simulation: &mut Simulation) -> Audit {
     while !simulation.is_finished() && simulation.steps_done() < STEP_LIMIT {
         simulation.step().unwrap_or_else(|error| panic!("{what}: {error}"));
         let step = simulation.last_step();
-        audit.observe(simulation.system(), simulation.scheme().contact_solver(), simulation.before(), step);
+        audit.observe(simulation.system(), simulation.before(), step);
     }
     audit
 }

@@ -369,7 +369,7 @@ fn the_linkage_of_bricard_swings_and_keeps_its_energy() {
     let mut audit = stiction_dynamics::Audit::default();
     simulation
         .run_with(|s| {
-            audit.observe(s.system(), s.scheme().contact_solver(), s.before(), s.last_step());
+            audit.observe(s.system(), s.before(), s.last_step());
         })
         .unwrap();
     let (mut values, names) = (Vec::new(), simulation.system().column_names());

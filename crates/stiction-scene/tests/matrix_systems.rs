@@ -143,7 +143,7 @@ fn carts_on_a_rod_push_the_braked_one() {
         let (mut audit, mut before) = (Audit::default(), [0.0; 3]);
         simulation
             .run_with(|s| {
-                audit.observe(s.system(), s.scheme().contact_solver(), s.before(), s.last_step());
+                audit.observe(s.system(), s.before(), s.last_step());
                 if s.state().t < 0.99 {
                     before = [s.state().v[0], s.state().v[1], s.state().q[2]];
                 }

@@ -28,7 +28,7 @@ fn throw(method: &str, residual: f64) {
             let mut audit = Audit::default();
             simulation
                 .run_with(|s| {
-                    audit.observe(s.system(), s.scheme().contact_solver(), s.before(), s.last_step());
+                    audit.observe(s.system(), s.before(), s.last_step());
                 })
                 .unwrap_or_else(|error| panic!("case {case}, {version}: {error}"));
             let worst = audit.worst;

@@ -25,7 +25,7 @@ impl Auditor {
     pub(crate) fn observe(&mut self, simulation: &Simulation) -> StepAudit {
         let (before, step) = (simulation.before(), simulation.last_step());
         self.most_contacts = self.most_contacts.max(step.contacts.len());
-        self.audit.observe(simulation.system(), simulation.scheme().contact_solver(), before, step)
+        self.audit.observe(simulation.system(), before, step)
     }
 
     /// Sums and extremes so far.

@@ -237,7 +237,7 @@ fn what_a_scheme_adds_to_the_energy_shrinks_at_its_order_on_every_scene() {
                 let mut audit = Audit::default();
                 simulation
                     .run_with(|s| {
-                        audit.observe(s.system(), s.scheme().contact_solver(), s.before(), s.last_step());
+                        audit.observe(s.system(), s.before(), s.last_step());
                     })
                     .unwrap();
                 let energy = &audit.sum.energy;

@@ -190,7 +190,7 @@ fn a_block_on_a_belt_reaches_the_speed_of_the_belt() {
     let mut belt = simulation("belt", &[]);
     let mut audit = Audit::default();
     belt.run_with(|s| {
-        audit.observe(s.system(), s.scheme().contact_solver(), s.before(), s.last_step());
+        audit.observe(s.system(), s.before(), s.last_step());
     })
     .unwrap();
     let v = &belt.state().v;
@@ -260,7 +260,7 @@ fn work_by_cause_explains_the_kinetic_energy_in_every_scene() {
         let mut audit = Audit::default();
         simulation
             .run_with(|s| {
-                audit.observe(s.system(), s.scheme().contact_solver(), s.before(), s.last_step());
+                audit.observe(s.system(), s.before(), s.last_step());
             })
             .unwrap();
         let worst = audit.worst;

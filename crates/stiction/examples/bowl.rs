@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut simulation = Simulation::new(Box::new(bowl), Box::new(scheme), start, grid);
     let mut audit = Audit::default();
     simulation.run_with(|s| {
-        audit.observe(s.system(), s.scheme().contact_solver(), s.before(), s.last_step());
+        audit.observe(s.system(), s.before(), s.last_step());
     })?;
     let state = simulation.state();
     println!(

@@ -54,6 +54,16 @@ impl Multibody {
         rows.len() - factor.order.len()
     }
 
+    /// The rates that the rows of the joints keep off where all the others are met, as near to zero as they come: not zero where joints contradict each other, as a
+    /// drive on a body that another joint holds.
+    pub fn contradicting_rates(&self, state: &State) -> Vec<f64> {
+        let mut rows = Vec::new();
+        self.joints(state.t, &state.q, &mut rows);
+        let targets: Vec<f64> = rows.iter().map(|row| -row.drift).collect();
+        let motion = Delassus::new(self, state, &rows).smallest_change(&rows, &targets);
+        rows.iter().map(|row| row.row.dot(&motion) + row.drift).collect()
+    }
+
     /// Moves the bodies of a state as little as possible, by their masses, until the joints are met, and projects the velocities.
     ///
     /// What is left is in [`Assembly::residual`]: joints may be impossible to meet.

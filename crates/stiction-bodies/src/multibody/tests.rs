@@ -63,7 +63,7 @@ fn simulate(model: MultibodyModel, h: f64, end: f64) -> (Simulation, Audit) {
     let mut audit = Audit::default();
     simulation
         .run_with(|s| {
-            audit.observe(s.system(), s.scheme().contact_solver(), s.before(), s.last_step());
+            audit.observe(s.system(), s.before(), s.last_step());
         })
         .unwrap();
     (simulation, audit)

@@ -66,7 +66,7 @@ pub fn simulate(model: MultibodyModel, scheme: SchemeName, h: f64, end: f64) -> 
     let mut audit = Audit::default();
     simulation
         .run_with(|s| {
-            audit.observe(s.system(), s.scheme().contact_solver(), s.before(), s.last_step());
+            audit.observe(s.system(), s.before(), s.last_step());
         })
         .unwrap();
     (simulation, audit)

@@ -9,8 +9,7 @@
 
 use super::{Audit, StepAudit, dot, largest, relative};
 use crate::{
-    Contact, ContactId, ContactSolver, ForceCause, FrictionElement, FrictionShape, Joint, MechanicalSystem, RowRates,
-    State, Step,
+    Contact, ContactId, ForceCause, FrictionElement, FrictionShape, Joint, MechanicalSystem, RowRates, State, Step,
 };
 
 /// Forces below this share of what holds the momentum of the step are measured against it.
@@ -21,7 +20,6 @@ impl Audit {
     pub(super) fn judge_samples(
         &mut self,
         system: &dyn MechanicalSystem,
-        solver: &ContactSolver,
         before: &State,
         step: &Step,
         kinetic_before: f64,
@@ -121,9 +119,8 @@ impl Audit {
                 audit.complementarity = audit.complementarity.max(relative((-h * normal).max(0.0), impulse_scale));
                 let shape = contact.friction.shape();
                 audit.judge_friction(
-                    solver,
-                    contact.tangents.len(),
-                    (&contact.friction.axes(), &shape),
+                    &contact.friction.axes(),
+                    [&shape; 2],
                     h * contact.friction.mu() * normal,
                     &tangent.map(|force| h * force),
                     &contact.slip(&state.v),
@@ -133,9 +130,8 @@ impl Audit {
             }
             for (element, force) in rows.friction.iter().zip(&sample.friction) {
                 audit.judge_friction(
-                    solver,
-                    element.tangents.len(),
-                    (&[1.0; 3], &FrictionShape::Ball),
+                    &[1.0; 3],
+                    [&FrictionShape::Ball; 2],
                     h * element.bound,
                     &force.map(|force| h * force),
                     &element.slip(&state.v),

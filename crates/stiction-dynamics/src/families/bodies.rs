@@ -87,7 +87,7 @@ impl Assembly {
         for (axis, direction) in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].into_iter().enumerate() {
             if axis != 1 || !self.is_planar {
                 let row = self.row(first, second, direction);
-                self.problem.joints.push(JointCondition { row, bias: 0.0 });
+                self.problem.joints.push(JointCondition { row, bias: 0.0, rounding: 0.0 });
             }
         }
     }

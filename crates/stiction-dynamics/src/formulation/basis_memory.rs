@@ -23,6 +23,10 @@ enum GroupName {
 pub(super) type Places = [Range<usize>; 3];
 
 impl BasisMemory {
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
     pub fn clear(&mut self) {
         self.ranges.clear();
         self.flags.clear();

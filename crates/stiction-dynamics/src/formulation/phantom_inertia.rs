@@ -42,14 +42,17 @@
 //! elimination would be shorter, and wrong: it prescribes how the friction is shared before it is known which contact has reached its
 //! bound.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use stiction_solve::{DenseLu, Lcp, LcpSolution, Lemke, LemkeSettings, ProblemError, SolveReport, SolveStatus};
+use stiction_solve::{DenseLu, Lcp, LcpSolution, Lemke, LemkeSettings, ProblemError, SolveStatus};
 
 use super::basis_memory::{BasisMemory, Places};
 use super::rows::check_tangents;
-use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution, Row};
+use crate::judge::{Judge, solved_limit};
+use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Polytope, Row};
 
 /// Number of lines in space when nothing else is said: the octagon, circumscribed.
 const DEFAULT_LINES: usize = 4;
@@ -164,6 +167,17 @@ pub struct PhantomInertia {
     start: Vec<bool>,
     memory: BasisMemory,
     was_relaxed: bool,
+    /// The polygon in space as a friction set.
+    set: FrictionShape,
+    judge: Judge,
+}
+
+/// The friction set of the method for this many tangent rows, of which the polygon is that in space.
+fn set<'a>(polygon: &'a FrictionShape, tangent_count: usize, shape: &'a FrictionShape) -> &'a FrictionShape {
+    match (tangent_count, shape) {
+        (2, FrictionShape::Ball) => polygon,
+        _ => shape,
+    }
 }
 
 /// A problem in the form (8), its motion eliminated, and the elimination of its free rows.
@@ -192,9 +206,8 @@ struct Stated {
     by_normal: Vec<f64>,
     by_line: Vec<f64>,
     constant: Vec<f64>,
-    /// Vectors over the velocity coordinates, while they are needed.
+    /// A vector over the velocity coordinates, while it is needed.
     dense: Vec<f64>,
-    momentum: Vec<f64>,
 }
 
 /// Where a row stands in the problem.
@@ -262,9 +275,14 @@ impl PhantomInertia {
             [cosine / half_angle.cos(), sine / half_angle.cos()]
         };
         let opposites = (0..k).map(|j| corner(j).map(|x| -x));
+        let corners: Vec<[f64; 2]> = (0..k).map(corner).chain(opposites).collect();
+        let polytope = Polytope::from_corners(corners.iter().map(|&[t, o]| [t, o, 0.0]).collect());
+        let polytope = polytope.map_err(|error| ContactError::Directions(error.to_string()))?;
         Ok(Self {
+            set: FrictionShape::Polytope(Arc::new(polytope)),
+            judge: Judge::default(),
             lines: (0..k).map(line).collect(),
-            corners: (0..k).map(corner).chain(opposites).collect(),
+            corners,
             settings,
             stated: Stated::default(),
             lcp: Lcp::default(),
@@ -302,6 +320,11 @@ impl PhantomInertia {
         }
     }
 
+    /// The friction set with which the method replaces a shape, for this many tangent rows.
+    pub(crate) fn set<'a>(&'a self, tangent_count: usize, shape: &'a FrictionShape) -> &'a FrictionShape {
+        set(&self.set, tangent_count, shape)
+    }
+
     /// Whether the joint and tangent rows of the last problem depended on each other, exactly or so nearly that it was not solved
     /// without relaxing them: its motion is right where the report says so, but friction and joint forces may be one choice of many.
     pub fn was_relaxed(&self) -> bool {
@@ -332,8 +355,14 @@ impl PhantomInertia {
         }
     }
 
-    /// Solves a contact problem whose inertia is factored. The residual of the report is the larger of that of the LCP and that of
-    /// the laws, which are evaluated with the problem's own data.
+    /// Forgets the last basis: the next problem is solved without a start. Whether there was one.
+    pub(crate) fn forget(&mut self) -> bool {
+        let was_warm = !self.memory.is_empty();
+        self.memory.clear();
+        was_warm
+    }
+
+    /// Solves a contact problem whose inertia is factored.
     ///
     /// # Errors
     /// [`ContactError`] when a contact has more tangent rows than polygonal friction can treat. A problem that was not
@@ -357,6 +386,7 @@ impl PhantomInertia {
         }
         self.memory.clear();
         let settings = &self.settings.lemke;
+        let limit = solved_limit(problem.contacts.len()).min(settings.residual_tolerance);
 
         let mut is_done = false;
         match self.stated.eliminate(problem, &mut self.lcp) {
@@ -364,8 +394,14 @@ impl PhantomInertia {
                 self.lemke.solve_or_enumerate(&self.lcp, settings, &self.start, &mut self.answer);
                 self.stated.recover(&self.answer.z, &mut self.free);
                 self.stated.write(problem, &self.free, &self.answer.z, solution);
-                let residual = self.stated.law_residual(problem, force_rows, solution, &self.answer.z);
-                solution.report = judged(&self.answer.report, residual.max(self.answer.report.residual), settings);
+                solution.report = self.answer.report.clone();
+                self.judge.pronounce(
+                    problem,
+                    force_rows,
+                    &|count, shape| set(&self.set, count, shape),
+                    limit,
+                    solution,
+                );
                 // Else the rows may be redundant up to rounding: an answer that does not obey the laws, or a path into noise.
                 is_done = matches!(solution.report.status, SolveStatus::Solved | SolveStatus::NoSolution);
             }
@@ -393,8 +429,9 @@ impl PhantomInertia {
         force_rows: Option<&[Row]>,
         solution: &mut ContactSolution,
     ) -> Result<(), ContactError> {
-        let Self { stated, lcp, lemke, answer, free, offset, candidate, start, .. } = self;
+        let Self { stated, lcp, lemke, answer, free, offset, candidate, start, judge, set: polygon, .. } = self;
         let settings = &self.settings.lemke;
+        let limit = solved_limit(problem.contacts.len()).min(settings.residual_tolerance);
         let (mut epsilon, mut slow, mut last) = (RELAXATION, 0, f64::INFINITY);
         let mut pivots = solution.report.iterations;
         for repetition in 0..RELAXED_SOLVES {
@@ -424,13 +461,13 @@ impl PhantomInertia {
                 break;
             }
             stated.write(problem, free, &answer.z, candidate);
-            let residual = stated.law_residual(problem, force_rows, candidate, &answer.z);
-            let before = solution.report.residual;
+            candidate.report = answer.report.clone();
+            judge.pronounce(problem, force_rows, &|count, shape| set(polygon, count, shape), limit, candidate);
+            let (residual, before) = (candidate.report.residual, solution.report.residual);
             if residual < before || repetition == 0 && before.is_infinite() {
-                candidate.report = judged(&answer.report, residual, settings);
                 std::mem::swap(solution, candidate);
             }
-            if before <= settings.residual_tolerance && residual > WORTH_REPEATING * before {
+            if before <= limit && residual > WORTH_REPEATING * before {
                 break;
             }
             slow += usize::from(residual > WORTH_REPEATING * last);
@@ -450,9 +487,9 @@ impl PhantomInertia {
         let mut solution = ContactSolution::default();
         self.stated.recover(z, &mut self.free);
         self.stated.write(problem, &self.free, z, &mut solution);
-        let residual = self.stated.law_residual(problem, force_rows, &solution, z);
-        let report = SolveReport { size: z.len(), ..SolveReport::default() };
-        solution.report = judged(&report, residual, &self.settings.lemke);
+        solution.report.size = z.len();
+        let limit = solved_limit(problem.contacts.len()).min(self.settings.lemke.residual_tolerance);
+        self.judge.pronounce(problem, force_rows, &|count, shape| set(&self.set, count, shape), limit, &mut solution);
         solution
     }
 }
@@ -715,95 +752,6 @@ impl Stated {
             }
         }
     }
-
-    /// How far a solution is from momentum, joints, no penetration and the friction law, the last as (1)-(3) without $\rho$, which must
-    /// not matter. Everything is evaluated anew from the data of the problem.
-    ///
-    /// Rates over $\sqrt{J W^{-1} J^T}$ and forces times it have the same unit, the root of an energy, as has a momentum over
-    /// $\sqrt{W_{ii}}$; the residual is the largest of these errors over the largest of the terms.
-    fn law_residual(
-        &mut self,
-        problem: &ContactProblem,
-        force_rows: Option<&[Row]>,
-        solution: &ContactSolution,
-        z: &[f64],
-    ) -> f64 {
-        let motion = &solution.motion;
-        let (mut size, mut error) = (0.0f64, 0.0f64);
-        let mut worse = |value: f64| error = if value.is_nan() { f64::INFINITY } else { error.max(value.abs()) };
-        let (momentum, change) = (&mut self.momentum, &mut self.dense);
-        momentum.clear();
-        momentum.resize(motion.len(), 0.0);
-        change.clear();
-        change.extend(motion.iter().zip(&problem.free_motion).map(|(u, free)| u - free));
-        problem.inertia.apply(change, momentum);
-        for (place, &root) in self.rows.iter().zip(&self.roots) {
-            if root > 0.0 {
-                let (row, bias) = place.of(problem);
-                let terms = row.entries().iter().map(|&(k, value)| (value * motion[k]).abs());
-                size = size.max(terms.fold(bias.abs(), f64::max) / root);
-            }
-        }
-
-        for (i, joint) in problem.joints.iter().enumerate() {
-            let force = solution.joints[i];
-            joint.row.add_to(-force, momentum);
-            size = size.max(force.abs() * self.roots[i]);
-            if self.roots[i] > 0.0 {
-                worse((joint.row.dot(motion) + joint.bias) / self.roots[i]);
-            }
-        }
-        for (i, (contact, force)) in problem.contacts.iter().zip(&solution.contacts).enumerate() {
-            let root = self.roots[self.free_count + i];
-            force_row(problem, force_rows, i).add_to(-force.normal, momentum);
-            size = size.max(force.normal.abs() * root);
-            if root > 0.0 {
-                worse((force.normal * root).min(contact.normal_rate(motion) / root));
-            }
-        }
-        for (number, group) in self.groups.iter().enumerate() {
-            if group.tangent_count == 0 {
-                continue;
-            }
-            let (slip, force, bound, tangents) = match group.contact {
-                Some(i) => {
-                    let (contact, force) = (&problem.contacts[i], &solution.contacts[i]);
-                    let bound = contact.mu * force.normal + contact.extra_bound;
-                    (contact.slip(motion), force.tangent, bound, &contact.tangents)
-                }
-                None => {
-                    let i = number - problem.contacts.len();
-                    let element = &problem.friction[i];
-                    (element.slip(motion), solution.friction[i], element.bound, &element.tangents)
-                }
-            };
-            let own = group.tangent..group.tangent + group.tangent_count;
-            let root = self.roots[own].iter().fold(0.0f64, |largest, &root| largest.max(root));
-            if root == 0.0 {
-                continue;
-            }
-            let mut unexplained = slip;
-            for line in group.first_line..group.first_line + group.line_count {
-                let e = self.lines[line];
-                let plus = z[problem.contacts.len() + line];
-                let minus = z[problem.contacts.len() + self.lines.len() + line];
-                let along = e[0] * force[0] + e[1] * force[1];
-                worse((plus / root).min((bound + along) * root));
-                worse((minus / root).min((bound - along) * root));
-                unexplained[0] -= e[0] * (plus - minus);
-                unexplained[1] -= e[1] * (plus - minus);
-            }
-            for (a, row) in tangents.iter().enumerate() {
-                row.add_to(-force[a], momentum);
-                size = size.max(force[a].abs() * root);
-                worse(unexplained[a] / root);
-            }
-        }
-        for (i, &left) in momentum.iter().enumerate() {
-            worse(left / problem.inertia.entry(i, i).abs().sqrt());
-        }
-        if size > 0.0 { error / size } else { error }
-    }
 }
 
 /// The phantom inertia of each group: the one given, or half of the smallest that could make the rank drop.
@@ -839,16 +787,6 @@ fn choose_rho(groups: &mut [Group], delassus: &[f64], row_count: usize, given: O
     for i in 0..groups.len() {
         groups[i].rho = given.unwrap_or_else(|| chosen(&groups[i], groups));
     }
-}
-
-/// The report of an answer with this residual.
-fn judged(report: &SolveReport, residual: f64, settings: &LemkeSettings) -> SolveReport {
-    let status = match report.status {
-        _ if residual <= settings.residual_tolerance => SolveStatus::Solved,
-        SolveStatus::Solved => SolveStatus::Inaccurate,
-        status => status,
-    };
-    SolveReport { status, residual, ..report.clone() }
 }
 
 #[cfg(test)]

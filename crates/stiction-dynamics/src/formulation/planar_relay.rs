@@ -51,6 +51,7 @@ use stiction_solve::{Lcp, LcpSolution, Lemke, LemkeSettings, SolveStatus};
 
 use super::basis_memory::{BasisMemory, Places};
 use super::rows::Rows;
+use crate::judge::{Judge, own_set, solved_limit};
 use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution, Row};
 
 /// Choices of tangents that are tried, at most: as given, all reversed, against the free slip, along it, and then mixed ones.
@@ -100,6 +101,7 @@ pub struct PlanarRelay {
     /// Which unknowns the next solve starts with.
     start: Vec<bool>,
     memory: BasisMemory,
+    judge: Judge,
 }
 
 /// Friction along one tangent.
@@ -291,6 +293,13 @@ impl PlanarRelay {
         Ok(self.lcp.state(entries, offset)?)
     }
 
+    /// Forgets the last basis: the next problem is solved without a start. Whether there was one.
+    pub(crate) fn forget(&mut self) -> bool {
+        let was_warm = !self.memory.is_empty();
+        self.memory.clear();
+        was_warm
+    }
+
     /// Solves a contact problem whose inertia is factored.
     ///
     /// # Errors
@@ -347,7 +356,8 @@ impl PlanarRelay {
                 None => solution.friction.push([impulse, 0.0, 0.0]),
             }
         }
-        self.rows.judge(problem, self.settings.lemke.residual_tolerance, solution);
+        let limit = solved_limit(normals).min(self.settings.lemke.residual_tolerance);
+        self.judge.pronounce(problem, force_rows, &own_set, limit, solution);
         Ok(())
     }
 
@@ -586,7 +596,7 @@ mod tests {
             let mut row = Row::new();
             row.push(i, 1.0);
             row.push(i + 2, -1.0);
-            problem.joints.push(JointCondition { row, bias: 0.0 });
+            problem.joints.push(JointCondition { row, bias: 0.0, rounding: 0.0 });
         }
         let solution = solve(&problem);
         assert_close(&solution.motion, &[2.5, 0.0, 2.5, 0.0]);

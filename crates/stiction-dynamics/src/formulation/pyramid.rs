@@ -25,6 +25,7 @@ use stiction_solve::{ContactLcp, FrictionGroup, Lcp, LcpSolution, Lemke, LemkePr
 
 use super::basis_memory::BasisMemory;
 use super::rows::{Rows, check_tangents};
+use crate::judge::{Judge, solved_limit};
 use crate::{ContactCondition, ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Polytope};
 
 /// Number of friction directions in space when nothing else is said: the octagon of \[ST96\].
@@ -208,6 +209,7 @@ pub struct Pyramid {
     /// Which unknowns the next solve starts with.
     start: Vec<bool>,
     memory: BasisMemory,
+    judge: Judge,
 }
 
 impl Pyramid {
@@ -229,6 +231,7 @@ impl Pyramid {
             impulses: Vec::new(),
             start: Vec::new(),
             memory: BasisMemory::default(),
+            judge: Judge::default(),
         })
     }
 
@@ -249,26 +252,25 @@ impl Pyramid {
     }
 
     /// The set with which a shape is replaced, for this many tangent rows.
-    pub(crate) fn shape(&self, tangent_count: usize, shape: &FrictionShape) -> FrictionShape {
+    pub(crate) fn set<'a>(&'a self, tangent_count: usize, shape: &'a FrictionShape) -> &'a FrictionShape {
         let place = match (tangent_count, shape) {
-            (_, FrictionShape::Polytope(_)) | (0 | 1, _) => return shape.clone(),
+            (_, FrictionShape::Polytope(_)) | (0 | 1, _) => return shape,
             (2, _) => 0,
             (_, FrictionShape::Ball) => 1,
             (_, FrictionShape::DiscAndInterval) => 2,
         };
-        let set = || {
+        self.sets[place].get_or_init(|| {
             let corners = match place {
                 0 => self.corners(2).iter().map(|&[t, o]| [t, o, 0.0]).collect(),
                 _ => self.solid_corners(shape).collect(),
             };
             FrictionShape::Polytope(Arc::new(Polytope::from_corners(corners).expect("the corners were checked")))
-        };
-        self.sets[place].get_or_init(set).clone()
+        })
     }
 
-    /// Length of the longest direction.
-    pub(crate) fn reach(&self) -> f64 {
-        self.directions.iter().fold(0.0f64, |reach, d| reach.max(d[0].hypot(d[1])))
+    /// Whether a polytope is the one with which this method replaces the circle.
+    fn is_own(&self, polytope: &Arc<Polytope>) -> bool {
+        matches!(self.sets[0].get(), Some(FrictionShape::Polytope(own)) if Arc::ptr_eq(own, polytope))
     }
 
     /// Appends the directions of a contact that are not those of all others; none where they are.
@@ -276,6 +278,7 @@ impl Pyramid {
         let (axes, count, first) = (contact.friction_axes, contact.tangents.len(), out.len());
         let scaled = |d: [f64; 3]| std::array::from_fn(|k| axes[k] * d[k]);
         match &contact.friction_shape {
+            FrictionShape::Polytope(polytope) if self.is_own(polytope) && axes == [1.0; 3] => return None,
             FrictionShape::Polytope(polytope) => out.extend(polytope.corners().iter().map(|&d| scaled(d))),
             shape if count == 3 => out.extend(self.solid_corners(shape).map(scaled)),
             _ if axes == [1.0; 3] => return None,
@@ -356,6 +359,13 @@ impl Pyramid {
         Ok(())
     }
 
+    /// Forgets the last basis: the next problem is solved without a start. Whether there was one.
+    pub(crate) fn forget(&mut self) -> bool {
+        let was_warm = !self.memory.is_empty();
+        self.memory.clear();
+        was_warm
+    }
+
     /// Solves a contact problem whose inertia is factored.
     ///
     /// # Errors
@@ -397,7 +407,10 @@ impl Pyramid {
         }));
         solution.friction.clear();
         solution.friction.extend(elements.iter().map(tangent_impulse));
-        self.rows.judge(problem, self.settings.lemke.residual_tolerance, solution);
+        let mut judge = std::mem::take(&mut self.judge);
+        let limit = solved_limit(problem.contacts.len()).min(self.settings.lemke.residual_tolerance);
+        judge.pronounce(problem, None, &|count, shape| self.set(count, shape), limit, solution);
+        self.judge = judge;
         Ok(())
     }
 }
@@ -528,7 +541,7 @@ mod tests {
         let mut problem = ContactProblem { free_motion: vec![-2.0, -2.0], ..Default::default() };
         problem.inertia.set_diagonal(&[1.0, 1.0]);
         problem.inertia.factor().unwrap();
-        problem.joints.push(JointCondition { row: Row::from_dense(&[1.0, -1.0]), bias: 0.0 });
+        problem.joints.push(JointCondition { row: Row::from_dense(&[1.0, -1.0]), bias: 0.0, rounding: 0.0 });
         problem.contacts.push(ContactCondition { normal: Row::from_dense(&[1.0, 0.0]), ..Default::default() });
         let solution = solve(&problem, &mut pyramid(Directions::default()));
         assert!(solution.motion.iter().all(|u| u.abs() < 1e-15));

@@ -3,11 +3,8 @@
 //! With the rows $J$ of contacts and friction one after another the rates are $J u_c + b + J P c$: $u_c$ is the motion with the joints
 //! alone and $P$ the response of the jointed system, both from [`ConstrainedMotion`]; without joints $u_\text{free}$ and $W^{-1} J^T$.
 
-use stiction_solve::SolveStatus;
-
 use crate::constrained_motion::ConstrainedMotion;
 use crate::contact::Tangents;
-use crate::joint_residual::joint_residual;
 use crate::{ContactError, ContactProblem, ContactSolution, Inertia, Row};
 
 /// The rows of contacts and friction one after another, in the order of the formulation, and the joints, eliminated.
@@ -22,7 +19,6 @@ pub(super) struct Rows {
     responses: Vec<(Row, Row)>,
     /// One response as a dense vector.
     dense: Vec<f64>,
-    judge_workspace: (Vec<f64>, Vec<f64>),
 }
 
 impl Rows {
@@ -104,17 +100,6 @@ impl Rows {
             if impulse != 0.0 {
                 motion.add_to(impulse, &mut solution.motion);
                 joint_impulses.add_to(impulse, &mut solution.joints);
-            }
-        }
-    }
-
-    /// Lets joints and momentum of a complete solution be judged: a residual above the tolerance takes back that the problem is solved.
-    pub fn judge(&mut self, problem: &ContactProblem, residual_tolerance: f64, solution: &mut ContactSolution) {
-        let residual = joint_residual(problem, solution, &mut self.judge_workspace);
-        if residual > solution.report.residual {
-            solution.report.residual = residual;
-            if solution.report.is_solved() && residual > residual_tolerance {
-                solution.report.status = SolveStatus::Inaccurate;
             }
         }
     }

@@ -109,7 +109,7 @@ impl Collision {
         problem.inertia.factor().map_err(|source| StepError::Malformed { t: state.t, source })?;
         problem.free_motion.clone_from(&state.v);
         problem.joints.clear();
-        let holds = |joint: &Joint| JointCondition { row: joint.row.clone(), bias: joint.drift };
+        let holds = |joint: &Joint| JointCondition { row: joint.row.clone(), bias: joint.drift, rounding: 0.0 };
         problem.joints.extend(joints.iter().map(holds));
         problem.contacts.clear();
         problem.friction.clear(); // a bounded force has no impulse

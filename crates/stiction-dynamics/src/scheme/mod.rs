@@ -4,11 +4,15 @@ pub mod collision;
 pub mod event_driven;
 mod impact_time;
 pub mod implicit_ncp;
+pub mod ladder;
 pub mod moreau_midpoint;
 pub mod stewart_trinkle;
 pub mod trapezoidal;
 
 use stiction_solve::SolveReport;
+
+pub use ladder::Rung;
+use ladder::solve_problem;
 
 use crate::{
     Contact, ContactProblem, ContactSolution, ContactSolver, ForceCause, FrictionElement, Joint, MechanicalSystem,
@@ -130,6 +134,8 @@ pub struct StepReport {
     pub converged: bool,
     /// Largest change of a coordinate in the last linearisation of a fixed-point scheme, in metres or radians.
     pub last_move: f64,
+    /// How far down the ladder of [`solve_problem`](ladder) a problem of the step had to go; none where all were solved at once.
+    pub rung: Option<Rung>,
     /// How often the set of active contacts had to grow.
     pub growths: usize,
     /// Energy that the scheme itself adds (negative: removes), by its defect formula, in joules. It is exact for constant
@@ -161,21 +167,6 @@ fn state_free_motion(
     inertia.solve_in_place(free_motion);
     free_motion.iter_mut().zip(&state.v).for_each(|(u, v)| *u += v);
     Ok(())
-}
-
-/// Solves the contact problem of a step and keeps the report.
-///
-/// # Errors
-/// [`StepError`] when the problem is malformed or not solved, which moves it into the error, or when the motion is not finite.
-fn solve_problem(solver: &mut ContactSolver, t: f64, out: &mut Step) -> Result<(), StepError> {
-    solver.solve(&out.problem, &mut out.solution).map_err(|source| StepError::Malformed { t, source })?;
-    let report = &out.solution.report;
-    out.report.solves.push(report.clone());
-    if !report.is_solved() {
-        let problem = Box::new(std::mem::take(&mut out.problem));
-        return Err(StepError::Unsolved { t, report: report.clone(), problem });
-    }
-    check_finite(t, "velocity", &out.solution.motion)
 }
 
 /// What a scheme itself adds to the energy, by its defect. The audit credits forces with their work over the mean of the velocities

@@ -211,12 +211,11 @@ impl MoreauMidpoint {
         out.joints.clear();
         system.joints(t_middle, &self.q_end, &mut out.joints);
         out.problem.joints.clear();
-        out.problem.joints.extend(
-            out.joints
-                .iter()
-                .zip(&self.rates)
-                .map(|(joint, rate)| JointCondition { row: joint.row.clone(), bias: joint.drift - rate }),
-        );
+        out.problem.joints.extend(out.joints.iter().zip(&self.rates).map(|(joint, rate)| JointCondition {
+            row: joint.row.clone(),
+            bias: joint.drift - rate,
+            rounding: 0.0,
+        }));
         Ok(())
     }
 

@@ -131,16 +131,18 @@ impl Scheme for StewartTrinkle {
         out.begin(StepKind::Stepping, h);
         out.report.linearizations = 0;
 
-        // W = M(q̂) and u_free = v + h W⁻¹ k(q + h v/2, v), once per step.
         system.advance(q, v, h, &mut self.q_hat);
         system.advance(q, v, h / 2.0, &mut self.q_middle);
-        state_free_motion(system, state, h, (t_new, &self.q_hat), (t + h / 2.0, &self.q_middle), out)?;
 
+        // Rows from the start of the step do not change with the prediction: one linearisation is the fixed point.
+        let is_linear = self.settings.version == Version::Linear || self.settings.activation_gap.is_some();
         // [ST96] §4: those that touched before; those violated at the prediction join them below.
         self.active.clone_from(&self.touching);
         let mut horizon = self.horizon;
         loop {
             out.report.linearizations += 1;
+            // W = M(q̂) and u_free = v + h W⁻¹ k(q + h v/2, v).
+            state_free_motion(system, state, h, (t_new, &self.q_hat), (t + h / 2.0, &self.q_middle), out)?;
             self.projection.project(system, (t_new, q), h, &mut self.v_hat, &mut self.q_hat)?;
             self.candidates.clear();
             system.contacts(t_new, &self.q_hat, horizon, &mut self.candidates);
@@ -157,6 +159,7 @@ impl Scheme for StewartTrinkle {
             out.problem.joints.extend(out.joints.iter().map(|joint| JointCondition {
                 row: joint.row.clone(),
                 bias: joint.value / h - joint.row.dot(&self.v_hat),
+                rounding: 0.0,
             }));
             out.friction.clear();
             system.friction_elements(t_new, &self.q_hat, &mut out.friction);
@@ -170,10 +173,12 @@ impl Scheme for StewartTrinkle {
                 out.contacts
                     .extend(self.candidates.iter().filter(|c| self.active.binary_search(&c.id).is_ok()).cloned());
                 out.problem.contacts.clear();
-                out.problem.contacts.extend(out.contacts.iter().map(|contact| ContactCondition {
+                out.problem.contacts.extend(out.contacts.iter().map(|contact| {
                     // [ST96] (29), row of c_n: the gap linearised at q̂, over h.
-                    normal_bias: contact.gap / h - contact.normal.dot(&self.v_hat),
-                    ..ContactCondition::of(contact)
+                    let normal_bias = contact.gap / h - contact.normal.dot(&self.v_hat);
+                    // Without a driven body, it is the linearised gap at the start: negative, it asks for a penetration to be taken back.
+                    let recovery = (normal_bias - contact.normal_drift).min(0.0);
+                    ContactCondition { normal_bias, recovery, ..ContactCondition::of(contact) }
                 }));
                 solve_problem(&mut self.solver, t, out)?;
                 system.advance(q, &out.solution.motion, h, &mut self.q_new);
@@ -208,7 +213,7 @@ impl Scheme for StewartTrinkle {
             }
 
             out.report.last_move = largest_difference(&self.q_new, &self.q_hat);
-            let is_last = self.settings.version == Version::Linear
+            let is_last = is_linear
                 || out.report.last_move <= self.settings.position_tolerance
                 || out.report.linearizations >= self.settings.linearization_limit.max(1);
             if is_last {
@@ -217,8 +222,7 @@ impl Scheme for StewartTrinkle {
             self.q_hat.copy_from_slice(&self.q_new);
             self.v_hat.copy_from_slice(&out.solution.motion);
         }
-        out.report.converged =
-            self.settings.version == Version::Linear || out.report.last_move <= self.settings.position_tolerance;
+        out.report.converged = is_linear || out.report.last_move <= self.settings.position_tolerance;
 
         out.linearized_at.clone_from(&self.q_hat);
         out.linearized_time = t_new;

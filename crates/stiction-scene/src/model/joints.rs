@@ -614,6 +614,15 @@ pub(crate) fn check_start(scene: &Scene, multibody: &mut Multibody, warnings: &m
             .filter_map(|(joint, row)| row.map(|(row, value)| (joint, row, value)))
             .find(|row| row.2.abs() > MET_AT_START)
     };
+    if let Some((joint, row, rate)) = off(multibody, &multibody.contradicting_rates(&start)) {
+        let (name, unit) = (&multibody.model().joints[joint].name, row_unit(multibody, joint, &names[row]));
+        let message = format!(
+            "joint `{name}` contradicts the others: no motion meets them all, `{}` is off by {rate:.3e} {unit}/s at best",
+            names[row]
+        );
+        let help = "remove a joint or a drive between these bodies: what one holds, the other cannot move";
+        return Err(joint_place(multibody, joint).fault(message, help));
+    }
     let values: Vec<f64> = violations.iter().map(|violation| violation.0).collect();
     let is_off = off(multibody, &values);
     if !scene.assemble {

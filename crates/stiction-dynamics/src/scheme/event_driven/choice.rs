@@ -232,7 +232,11 @@ impl EventDriven {
         problem.inertia.solve_in_place(&mut problem.free_motion);
         problem.joints.clear();
         let joints = motion.joints.iter().zip(&motion.rates.joints);
-        problem.joints.extend(joints.map(|(joint, &bias)| JointCondition { row: joint.row.clone(), bias }));
+        problem.joints.extend(joints.map(|(joint, &bias)| JointCondition {
+            row: joint.row.clone(),
+            bias,
+            rounding: 0.0,
+        }));
         problem.contacts.clear();
         let contacts = motion.contacts.iter().zip(&motion.rates.normals).zip(contact_biases);
         problem.contacts.extend(contacts.map(|((contact, &normal_bias), tangent_bias)| ContactCondition {

@@ -98,7 +98,7 @@ impl EventDriven {
         // The conditions that these impulses and the velocity in the middle obey.
         problem.inertia.clone_from(&self.motion.inertia);
         problem.joints.clear();
-        let holds = |joint: &Joint| JointCondition { row: joint.row.clone(), bias: joint.drift };
+        let holds = |joint: &Joint| JointCondition { row: joint.row.clone(), bias: joint.drift, rounding: 0.0 };
         problem.joints.extend(self.motion.joints.iter().map(holds));
         problem.contacts.clear();
         problem.contacts.extend(self.motion.contacts.iter().map(ContactCondition::of));

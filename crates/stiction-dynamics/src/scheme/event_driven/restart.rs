@@ -95,10 +95,7 @@ impl EventDriven {
                 self.has_jumped = true;
                 Ok(Restart::Jumped)
             }
-            Choice::Impossible => {
-                let problem = Box::new(std::mem::take(&mut self.problem));
-                Err(StepError::Unsolved { t, report: self.solution.report.clone(), problem })
-            }
+            Choice::Impossible => Err(StepError::unsolved(t, &mut self.problem, &self.solution)),
         }
     }
 

@@ -68,12 +68,11 @@ impl EventDriven {
                 None => (&condition.normal, condition.normal_bias),
                 Some(a) => (&condition.tangents[a], condition.tangent_bias[a]),
             };
-            JointCondition { row: row.clone(), bias }
+            JointCondition { row: row.clone(), bias, rounding: 0.0 }
         }));
         self.solver.solve(own, &mut self.solution).map_err(|source| StepError::Malformed { t, source })?;
         if !self.solution.report.is_solved() {
-            let problem = Box::new(std::mem::take(&mut self.problem));
-            return Err(StepError::Unsolved { t, report: self.solution.report.clone(), problem });
+            return Err(StepError::unsolved(t, &mut self.problem, &self.solution));
         }
         let (joints, others) = self.solution.joints.split_at(problem.joints.len());
         solution.joints.iter_mut().zip(joints).for_each(|(sum, change)| *sum += change);

@@ -26,7 +26,7 @@ use self::equations::{Block, Point, StepEquations, Workspace, turn_back, turn_fo
 use self::prediction::Prediction;
 use super::{Scheme, Step, StepKind, check_finite, energy_defect};
 use crate::joint_projection::JointProjection;
-use crate::law_residual::{ResidualScales, law_residual};
+use crate::judge::{Judge, own_set, solved_limit};
 use crate::{
     Contact, ContactCondition, ContactId, ContactImpulse, ContactSolver, ForceCause, FrictionCondition, FrictionShape,
     Inertia, JointCondition, MechanicalSystem, Row, State, StepError,
@@ -77,7 +77,7 @@ const GENEROUS_ROUNDING: f64 = 4.0;
 /// But not above this share of what counts as solved, unless it gets no further.
 const END_SHARE: f64 = 0.25;
 
-/// A residual up to so many times the rounding of the gaps is solved: in short steps of slow systems that is above the tolerance.
+/// The biases of gaps and joints are stated to so many times the rounding of the coordinates.
 const ACCEPTED_ROUNDING: f64 = 20.0;
 
 /// A start whose equations are met up to this is not compared with another one.
@@ -108,6 +108,7 @@ pub struct ImplicitNcp {
     u: Vec<f64>,
     q_hat: Vec<f64>,
     part: Vec<f64>,
+    judge: Judge,
 }
 
 impl ImplicitNcp {
@@ -131,6 +132,7 @@ impl ImplicitNcp {
             u: Vec::new(),
             q_hat: Vec::new(),
             part: Vec::new(),
+            judge: Judge::default(),
         }
     }
 
@@ -158,7 +160,7 @@ impl ImplicitNcp {
                 mu,
                 bound: 0.0,
                 axes,
-                shape: self.solver.friction_shape(tangent_count, &contact.friction.shape()),
+                shape: self.solver.friction_set(tangent_count, &contact.friction.shape()).clone(),
                 first,
                 rho: [inverse(mobility(&contact.normal)), inverse(sum / tangent_count.max(1) as f64)],
             };
@@ -175,7 +177,7 @@ impl ImplicitNcp {
                 mu: 0.0,
                 bound: h * element.bound,
                 axes: [1.0; 3],
-                shape: self.solver.friction_shape(tangent_count, &FrictionShape::Ball),
+                shape: self.solver.friction_set(tangent_count, &FrictionShape::Ball).clone(),
                 first,
                 rho: [1.0, inverse(sum / tangent_count.max(1) as f64)],
             };
@@ -195,6 +197,9 @@ impl ImplicitNcp {
         out: &mut Step,
     ) -> Result<(), StepError> {
         let problem = &mut out.problem;
+        // Gaps are differences of coordinates, and no better than their rounding.
+        let largest = point.q.iter().fold(1.0f64, |largest, q| largest.max(q.abs()));
+        let rounding = ACCEPTED_ROUNDING * POSITION_ROUNDING * largest / h;
         problem.inertia.clear();
         system.mass_matrix(t_new, &point.q, &mut problem.inertia);
         problem.inertia.factor().map_err(|source| StepError::Malformed { t: state.t, source })?;
@@ -209,6 +214,7 @@ impl ImplicitNcp {
         problem.contacts.clear();
         problem.contacts.extend(point.contacts.iter().map(|contact| ContactCondition {
             normal_bias: contact.gap / h - contact.normal.dot(u),
+            rounding,
             ..ContactCondition::of(contact)
         }));
         out.friction.clone_from(&point.elements);
@@ -216,12 +222,12 @@ impl ImplicitNcp {
         problem.friction.extend(point.elements.iter().map(|element| FrictionCondition::of(element, h)));
         out.joints.clone_from(&point.joints);
         problem.joints.clear();
-        problem.joints.extend(
-            point
-                .joints
-                .iter()
-                .map(|joint| JointCondition { row: joint.row.clone(), bias: joint.value / h - joint.row.dot(u) }),
-        );
+        problem.joints.extend(point.joints.iter().map(|joint| JointCondition {
+            row: joint.row.clone(),
+            bias: joint.value / h - joint.row.dot(u),
+            rounding,
+        }));
+        self.solver.adopt_sets(problem);
         Ok(())
     }
 }
@@ -290,10 +296,8 @@ impl Scheme for ImplicitNcp {
                 break;
             }
             if growth >= GROWTH_LIMIT {
-                let problem = Box::new(std::mem::take(&mut out.problem));
-                let mut report = out.solution.report.clone();
-                report.status = SolveStatus::IterationLimit;
-                return Err(StepError::Unsolved { t: state.t, report, problem });
+                out.solution.report.status = SolveStatus::IterationLimit;
+                return Err(StepError::unsolved(state.t, &mut out.problem, &out.solution));
             }
             out.report.growths += 1;
             for contact in at_end {
@@ -373,11 +377,8 @@ impl ImplicitNcp {
         let end = (GENEROUS_ROUNDING * rounding).min(END_SHARE * self.settings.residual_tolerance);
         let newton =
             NewtonSettings { tolerance: self.settings.tolerance.max(end), step_limit: self.settings.iteration_limit };
-        let scales = ResidualScales { energy_root: scale, mass_roots: &mass_roots };
         let size = equations.size();
-        let accepted = self.settings.residual_tolerance.max(ACCEPTED_ROUNDING * rounding);
         let mut iterations = 0;
-        let mut best = f64::INFINITY;
         let mut result = Ok(());
         for attempt in 0..=self.settings.restart_limit {
             if attempt == 0 && is_grown {
@@ -415,9 +416,10 @@ impl ImplicitNcp {
                 break;
             }
             write_solution(&equations, &z, u_found, &point.turns, &mut out.solution);
-            let residual = law_residual(&out.problem, &out.solution, &self.solver, &scales);
-            best = best.min(residual);
-            if residual <= accepted {
+            let limit = solved_limit(out.problem.contacts.len()).min(self.settings.residual_tolerance);
+            out.solution.report = SolveReport { status: SolveStatus::IterationLimit, residual: 0.0, iterations, size };
+            self.judge.pronounce(&out.problem, None, &own_set, limit, &mut out.solution);
+            if out.solution.report.is_solved() {
                 break;
             }
             if attempt == 0 {
@@ -425,18 +427,14 @@ impl ImplicitNcp {
             }
         }
         if result.is_ok() {
-            let status = match () {
-                () if best <= accepted => SolveStatus::Solved,
-                () if !best.is_finite() => SolveStatus::Breakdown,
-                () => SolveStatus::IterationLimit,
-            };
-            let report = SolveReport { status, residual: best, iterations, size };
-            out.report.solves.push(report.clone());
-            if status != SolveStatus::Solved {
-                let problem = Box::new(std::mem::take(&mut out.problem));
-                result = Err(StepError::Unsolved { t: state.t, report: report.clone(), problem });
+            let report = &mut out.solution.report;
+            if !report.residual.is_finite() {
+                report.status = SolveStatus::Breakdown;
             }
-            out.solution.report = report;
+            out.report.solves.push(report.clone());
+            if !report.is_solved() && report.residual > self.settings.residual_tolerance {
+                result = Err(StepError::unsolved(state.t, &mut out.problem, &out.solution));
+            }
         }
         (self.blocks, self.mass_roots, self.joint_roots) = (blocks, mass_roots, joint_roots);
         (self.workspace, self.point, self.z, self.u) = (workspace, point, z, u);

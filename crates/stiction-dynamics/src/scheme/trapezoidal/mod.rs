@@ -388,7 +388,8 @@ impl Trapezoidal {
         }
         out.friction.clear();
         out.problem.joints.clear();
-        let rows = out.joints.iter().map(|joint| JointCondition { row: joint.row.clone(), bias: joint.drift });
+        let rows =
+            out.joints.iter().map(|joint| JointCondition { row: joint.row.clone(), bias: joint.drift, rounding: 0.0 });
         out.problem.joints.extend(rows);
         solve_problem(&mut self.solver, state.t, out)?;
         out.state.v.clone_from(&out.solution.motion);

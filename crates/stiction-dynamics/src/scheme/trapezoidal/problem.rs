@@ -108,7 +108,7 @@ impl Trapezoidal {
         );
         self.projection.reconcile(&mut self.rates);
         for (joint, rate) in out.joints.iter().zip(&self.rates) {
-            out.problem.joints.push(JointCondition { row: joint.row.clone(), bias: joint.drift - rate });
+            out.problem.joints.push(JointCondition { row: joint.row.clone(), bias: joint.drift - rate, rounding: 0.0 });
         }
         self.find_active(system, state, t_middle, h);
         out.contacts.clear();

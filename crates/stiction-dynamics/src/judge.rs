@@ -1,0 +1,329 @@
+//! The one judge of a contact problem: how far a solution is from its laws, and whether it counts as solved.
+//!
+//! No method judges itself. Everything is computed again from the [`ContactProblem`] and the [`ContactSolution`] alone, for every method and every scheme by the
+//! same formulas, and [`Judge::pronounce`] is the only place that writes [`SolveStatus::Solved`] for a contact problem.
+//!
+//! **One scale.** With the mobility $m = \sum_k J_k^2 / W_{kk}$ of a row $J$, a rate over $\sqrt m$, an impulse times $\sqrt m$ and a momentum over $\sqrt{W_{kk}}$ have
+//! the same unit, the root of an energy, so that errors of every kind can be compared and do not change with units:
+//!
+//! | law | error |
+//! |---|---|
+//! | momentum | $(W (u - u_\text{free}) - \nu^T c_j - \sum (n^T c_n + T^T c_t))_k / \sqrt{W_{kk}}$ |
+//! | joints | $(\nu u + b_j) / \sqrt m$ |
+//! | no penetration, no pulling | $\min(c_n \sqrt m,\ (n u + b_n) / \sqrt m)$ |
+//! | friction, round sets | $(y - P(y - s / m)) \sqrt m$, with the projection $P$ on the set of the bound $\mu c_n + a$ |
+//! | friction, polytopes | the excess over the bound, and $\min(p / \lVert s \rVert, \lVert s \rVert / m)$ of the power $p$ that friction misses; times $\sqrt m$ |
+//!
+//! Friction $y$ and sliding $s$ are taken in units of the semi-axes. The natural map sees a wrong direction of friction in first order, where the power alone
+//! would see its square; the corners of a polytope have no such directions.
+//!
+//! **One size.** Errors are measured within an island: the bodies that act on each other by impulses, joints or common inertia. A pile is not excused by a bullet
+//! that flies past it. The size of an island is the largest $\sqrt{W_{kk}}\, |u_k|$ of its motion or free motion. Impulses count too, because what they cancel cannot be
+//! better than their rounding, but as [`IMPULSE_SHARE`] only and at most [`IMPULSE_EXCUSE`] times the motion: bodies that are pressed together without measure would
+//! otherwise excuse every motion.
+//!
+//! **Rounding.** What no method can reach in double precision is not asked for: that share of the impulses, and the rounding of a bias where its scheme states one
+//! ([`ContactCondition::rounding`](crate::ContactCondition::rounding)), because a gap is a difference of coordinates.
+
+use stiction_solve::SolveStatus;
+
+use crate::constrained_motion::mobility;
+use crate::{ContactProblem, ContactSolution, FrictionShape, Row};
+
+/// Largest residual of a solved problem with up to [`FEW_CONTACTS`] contacts. Rounding gives $10^{-16}$ to $10^{-13}$; a wrong mode gives more than $10^{-6}$.
+pub const SOLVED: f64 = 1e-10;
+
+/// The same above that number: iterative methods are stopped there, and errors are still below a millionth of a millimetre per second.
+pub const SOLVED_LARGE: f64 = 1e-8;
+
+/// Contacts of a small problem.
+pub const FEW_CONTACTS: usize = 200;
+
+/// The share of impulses that counts as motion. With [`SOLVED`] it allows $10^{-14}$ of the impulses, some fifty units of rounding.
+/// Too large: strong forces hide small motions. Too small: right answers are refused for their rounding.
+const IMPULSE_SHARE: f64 = 1e-4;
+
+/// Most that impulses may add to the size of an island, in units of its motion. Too large: an explosion of impulses passes as rounding.
+const IMPULSE_EXCUSE: f64 = 100.0;
+
+/// The largest residual of a solved problem with this number of contacts.
+pub fn solved_limit(contact_count: usize) -> f64 {
+    if contact_count <= FEW_CONTACTS { SOLVED } else { SOLVED_LARGE }
+}
+
+/// Which part of a problem is meant; numbers count in the order of the problem.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// None.
+    #[default]
+    Nowhere,
+    /// The momentum of a velocity coordinate.
+    Coordinate(usize),
+    /// A joint row.
+    Joint(usize),
+    /// A contact, its normal or its friction.
+    Contact(usize),
+    /// A friction element.
+    Element(usize),
+}
+
+/// The largest violation of any law.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Verdict {
+    /// The error over the size of its island, without unit; infinite when something is not finite.
+    pub residual: f64,
+    /// Where it is.
+    pub place: Place,
+}
+
+impl Verdict {
+    fn add(&mut self, error: f64, size: f64, place: Place) {
+        let relative = if error == 0.0 { 0.0 } else { (error / size).abs() };
+        if relative.is_nan() {
+            *self = Self { residual: f64::INFINITY, place };
+        } else if relative > self.residual {
+            *self = Self { residual: relative, place };
+        }
+    }
+}
+
+/// The friction set with which a method replaces that of a law, for a number of tangent rows.
+pub type SetOf<'a> = dyn Fn(usize, &'a FrictionShape) -> &'a FrictionShape + 'a;
+
+/// The set of the law itself.
+pub fn own_set<'a>(_tangent_count: usize, shape: &'a FrictionShape) -> &'a FrictionShape {
+    shape
+}
+
+/// The judge with its workspace; see the [module](self).
+#[derive(Clone, Debug, Default)]
+pub struct Judge {
+    /// The island of a coordinate, as a forest whose roots stand for islands.
+    parents: Vec<usize>,
+    /// Sizes of motion and of impulses, by root.
+    motions: Vec<f64>,
+    impulses: Vec<f64>,
+    change: Vec<f64>,
+    balance: Vec<f64>,
+}
+
+impl Judge {
+    /// Judges a solution and writes the verdict into its report: solved within `limit`, or what the method said of its failure.
+    pub fn pronounce<'a>(
+        &mut self,
+        problem: &'a ContactProblem,
+        force_rows: Option<&[Row]>,
+        set_of: &SetOf<'a>,
+        limit: f64,
+        solution: &mut ContactSolution,
+    ) {
+        let Verdict { residual, place } = self.judge(problem, force_rows, set_of, solution);
+        solution.worst = place;
+        let report = &mut solution.report;
+        report.residual = residual;
+        report.status = match report.status {
+            _ if residual <= limit => SolveStatus::Solved,
+            SolveStatus::Solved => SolveStatus::Inaccurate,
+            status => status,
+        };
+    }
+
+    /// The largest violation of any law of the problem. Normal impulses act along `force_rows` where these are given, as where the friction of a sliding contact is
+    /// known.
+    ///
+    /// # Panics
+    /// When the solution has fewer impulses than the problem has rows.
+    pub fn judge<'a>(
+        &mut self,
+        problem: &'a ContactProblem,
+        force_rows: Option<&[Row]>,
+        set_of: &SetOf<'a>,
+        solution: &ContactSolution,
+    ) -> Verdict {
+        let (u, inertia) = (&solution.motion, &problem.inertia);
+        let force_row = |i: usize| force_rows.map_or(&problem.contacts[i].normal, |rows| &rows[i]);
+        self.find_islands(problem, force_rows, solution);
+        self.measure(problem, force_rows, solution);
+
+        self.change.clear();
+        self.change.extend(u.iter().zip(&problem.free_motion).map(|(u, free)| u - free));
+        self.balance.clear();
+        self.balance.resize(u.len(), 0.0);
+        inertia.apply(&self.change, &mut self.balance);
+        let mut balance = std::mem::take(&mut self.balance);
+        let mut verdict = Verdict::default();
+
+        for (i, (joint, &impulse)) in problem.joints.iter().zip(&solution.joints).enumerate() {
+            joint.row.add_to(-impulse, &mut balance);
+            let rate = beyond(joint.row.dot(u) + joint.bias, joint.rounding);
+            match mobility(&problem.inertia, &joint.row).sqrt() {
+                root if root > 0.0 => verdict.add(rate / root, self.size(&joint.row), Place::Joint(i)),
+                // Nothing can move: the condition holds or it does not.
+                _ => verdict.add(rate, joint.bias.abs(), Place::Joint(i)),
+            }
+        }
+        for (i, (contact, impulse)) in problem.contacts.iter().zip(&solution.contacts).enumerate() {
+            force_row(i).add_to(-impulse.normal, &mut balance);
+            contact.tangents.iter().zip(impulse.tangent).for_each(|(row, c)| row.add_to(-c, &mut balance));
+            let rate = beyond(contact.normal_rate(u), contact.rounding);
+            match mobility(&problem.inertia, &contact.normal).sqrt() {
+                root if root > 0.0 => {
+                    let error = (impulse.normal * root).min(rate / root);
+                    verdict.add(error, self.size(&contact.normal), Place::Contact(i));
+                }
+                _ => verdict.add(rate.min(0.0), contact.normal_bias.abs(), Place::Contact(i)),
+            }
+            let friction = Friction {
+                tangents: &contact.tangents,
+                axes: contact.friction_axes,
+                set: set_of(contact.tangents.len(), &contact.friction_shape),
+                bound: contact.mu * impulse.normal.max(0.0) + contact.extra_bound,
+            };
+            let (error, row) = friction.error(problem, &impulse.tangent, &contact.slip(u));
+            verdict.add(error, row.map_or(1.0, |row| self.size(row)), Place::Contact(i));
+        }
+        for (i, (element, impulse)) in problem.friction.iter().zip(&solution.friction).enumerate() {
+            element.tangents.iter().zip(impulse).for_each(|(row, c)| row.add_to(-c, &mut balance));
+            let friction = Friction {
+                tangents: &element.tangents,
+                axes: [1.0; 3],
+                set: set_of(element.tangents.len(), &element.friction_shape),
+                bound: element.bound,
+            };
+            let (error, row) = friction.error(problem, impulse, &element.slip(u));
+            verdict.add(error, row.map_or(1.0, |row| self.size(row)), Place::Element(i));
+        }
+        for (k, &left) in balance.iter().enumerate() {
+            let root = find(&mut self.parents, k);
+            let size = self.motions[root].max(self.impulses[root]);
+            verdict.add(left / inertia.entry(k, k).abs().sqrt(), size, Place::Coordinate(k));
+        }
+        self.balance = balance;
+        verdict
+    }
+
+    /// Joins the coordinates that act on each other: by common inertia, and by the rows that carry impulses.
+    fn find_islands(&mut self, problem: &ContactProblem, force_rows: Option<&[Row]>, solution: &ContactSolution) {
+        self.parents.clear();
+        self.parents.extend(0..problem.free_motion.len());
+        let parents = &mut self.parents;
+        problem.inertia.for_each_coupling(|i, j| join(parents, i, j));
+        let mut join_rows = |rows: &mut dyn Iterator<Item = &Row>| {
+            let mut first = None;
+            for &(k, _) in rows.flat_map(|row| row.entries()) {
+                join(parents, *first.get_or_insert(k), k);
+            }
+        };
+        problem.joints.iter().for_each(|joint| join_rows(&mut std::iter::once(&joint.row)));
+        for (i, (contact, impulse)) in problem.contacts.iter().zip(&solution.contacts).enumerate() {
+            if impulse.normal != 0.0 || impulse.tangent != [0.0; 3] {
+                let acting = force_rows.map(|rows| &rows[i]);
+                join_rows(&mut std::iter::once(&contact.normal).chain(&contact.tangents).chain(acting));
+            }
+        }
+        problem.friction.iter().for_each(|element| join_rows(&mut element.tangents.iter()));
+    }
+
+    /// Finds the sizes of the islands.
+    fn measure(&mut self, problem: &ContactProblem, force_rows: Option<&[Row]>, solution: &ContactSolution) {
+        let count = problem.free_motion.len();
+        for sizes in [&mut self.motions, &mut self.impulses] {
+            sizes.clear();
+            sizes.resize(count, 0.0);
+        }
+        for k in 0..count {
+            let root = find(&mut self.parents, k);
+            let speed = solution.motion[k].abs().max(problem.free_motion[k].abs());
+            self.motions[root] = self.motions[root].max(problem.inertia.entry(k, k).abs().sqrt() * speed);
+        }
+        let mut act = |row: &Row, impulse: f64| {
+            if let (Some(&(k, _)), true) = (row.entries().first(), impulse != 0.0) {
+                let root = find(&mut self.parents, k);
+                self.impulses[root] = self.impulses[root].max(impulse.abs() * mobility(&problem.inertia, row).sqrt());
+            }
+        };
+        problem.joints.iter().zip(&solution.joints).for_each(|(joint, &impulse)| act(&joint.row, impulse));
+        for (i, (contact, impulse)) in problem.contacts.iter().zip(&solution.contacts).enumerate() {
+            act(force_rows.map_or(&contact.normal, |rows| &rows[i]), impulse.normal);
+            contact.tangents.iter().zip(impulse.tangent).for_each(|(row, impulse)| act(row, impulse));
+        }
+        for (element, impulse) in problem.friction.iter().zip(&solution.friction) {
+            element.tangents.iter().zip(impulse).for_each(|(row, &impulse)| act(row, impulse));
+        }
+    }
+
+    /// What errors of a row are measured by: the largest of the islands that it touches.
+    fn size(&mut self, row: &Row) -> f64 {
+        row.entries().iter().fold(0.0, |size, &(k, _)| {
+            let root = find(&mut self.parents, k);
+            let motion = self.motions[root];
+            size.max(motion).max((IMPULSE_SHARE * self.impulses[root]).min(IMPULSE_EXCUSE * motion))
+        })
+    }
+}
+
+/// The friction of a contact or of a friction element.
+struct Friction<'a> {
+    tangents: &'a [Row],
+    axes: [f64; 3],
+    set: &'a FrictionShape,
+    bound: f64,
+}
+
+impl<'a> Friction<'a> {
+    /// The error as the root of an energy, and a row whose island it belongs to.
+    fn error(&self, problem: &ContactProblem, impulse: &[f64; 3], slip: &[f64; 3]) -> (f64, Option<&'a Row>) {
+        let rows = self.tangents.iter().zip(self.axes);
+        let sum: f64 = rows.map(|(row, axis)| axis * axis * mobility(&problem.inertia, row)).sum();
+        let Some(row) = self.tangents.iter().find(|row| !row.entries().is_empty()).filter(|_| sum > 0.0) else {
+            // Nothing can slide: any friction within the bound will do, and none without rows.
+            let left = if self.tangents.is_empty() { length(impulse) } else { 0.0 };
+            return (left, None);
+        };
+        let mobility = sum / self.tangents.len() as f64;
+        let y: [f64; 3] = std::array::from_fn(|k| if self.axes[k] > 0.0 { impulse[k] / self.axes[k] } else { 0.0 });
+        let s: [f64; 3] = std::array::from_fn(|k| slip[k] * self.axes[k]);
+        let error = match self.set {
+            FrictionShape::Polytope(polytope) => {
+                let excess = polytope.excess(&y, self.bound).max(0.0);
+                // The friction that the sliding misses, or the sliding that friction should have stopped, as an impulse: the smaller is wrong.
+                let (power, speed) = (y.iter().zip(&s).map(|(y, s)| y * s).sum::<f64>(), length(&s));
+                let missing = (self.bound * polytope.support(&s) + power).abs();
+                excess.max(if missing > 0.0 { (missing / speed).min(speed / mobility) } else { missing })
+            }
+            round => {
+                let target = std::array::from_fn(|k| y[k] - s[k] / mobility);
+                let nearest = round.project_round(&target, self.bound);
+                length(&std::array::from_fn(|k| y[k] - nearest[k]))
+            }
+        };
+        (error * mobility.sqrt(), Some(row))
+    }
+}
+
+/// A rate without what rounding may have made of it.
+fn beyond(rate: f64, rounding: f64) -> f64 {
+    if rate.abs() <= rounding { 0.0 } else { rate - rounding.copysign(rate) }
+}
+
+fn length(vector: &[f64; 3]) -> f64 {
+    vector.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+/// The root of a coordinate's tree, with the path halved.
+fn find(parents: &mut [usize], mut k: usize) -> usize {
+    while parents[k] != k {
+        parents[k] = parents[parents[k]];
+        k = parents[k];
+    }
+    k
+}
+
+/// The smaller root becomes that of both, so that the answer does not depend on the order.
+fn join(parents: &mut [usize], i: usize, j: usize) {
+    let (i, j) = (find(parents, i), find(parents, j));
+    parents[i.max(j)] = i.min(j);
+}
+
+#[cfg(test)]
+mod tests;
