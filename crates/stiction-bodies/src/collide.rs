@@ -24,6 +24,11 @@ use glamx::DVec3;
 /// of the inner contact is rounding noise.
 const PARALLEL_SINE_TOLERANCE: f64 = 1e-6;
 
+/// Two capsules lie along each other when the sine of their angle is at most this. Then they meet along an overlap, and
+/// its two ends keep their features whichever capsule they are an end of. Too large: a contact jumps when its feature
+/// passes from one capsule to the other. Too small: a contact at rest loses its feature by rounding.
+const ALONG_SINE: f64 = 1e-3;
+
 /// One possible contact between two shapes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Touch {
@@ -57,18 +62,35 @@ impl Touch {
 
 /// Whether [`collide`] knows this pair, in whichever order.
 pub fn is_supported(first: &Shape, second: &Shape) -> bool {
-    use Shape::{Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Sphere, Tube};
-    if first.is_infinite() && second.is_infinite() {
-        return true; // they do not meet
+    use Shape::{Capsule, Sphere};
+    let has_no_inside = |shape: &Shape| matches!(shape, Sphere { radius: 0.0 } | Capsule { radius: 0.0, .. });
+    if has_no_inside(first) && has_no_inside(second) {
+        return false; // the distance of two points or segments is never negative: they would pass through each other
     }
-    let is_known = |a: &Shape, b: &Shape| match a {
-        Sphere { .. } => !matches!(b, Cuboid { .. } | Ellipsoid { .. }),
-        Capsule { .. } => !matches!(b, Cuboid { .. } | Ellipsoid { .. } | Cylinder { .. }),
-        Cuboid { .. } => matches!(b, HalfSpace { .. } | Cavity { .. } | Tube { .. }),
-        Ellipsoid { .. } => matches!(b, HalfSpace { .. }),
-        HalfSpace { .. } | Cavity { .. } | Cylinder { .. } | Tube { .. } => false,
-    };
-    is_known(first, second) || is_known(second, first)
+    never_meet(first, second) || is_known(first, second) || is_known(second, first)
+}
+
+/// Whether there is a formula for this pair, in this order.
+fn is_known(first: &Shape, second: &Shape) -> bool {
+    use Shape::{Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Sphere, Tube};
+    match first {
+        Sphere { .. } => !matches!(second, Cuboid { .. } | Ellipsoid { .. }),
+        Capsule { .. } => !matches!(second, Cuboid { .. } | Ellipsoid { .. } | Cylinder { .. }),
+        Cuboid { .. } => matches!(second, HalfSpace { .. } | Cavity { .. } | Tube { .. }),
+        Ellipsoid { .. } => matches!(second, HalfSpace { .. }),
+        Tube { .. } => matches!(second, Cylinder { .. }),
+        HalfSpace { .. } | Cavity { .. } | Cylinder { .. } => false,
+    }
+}
+
+/// Whether two shapes have nothing to do with each other: a hole matters only to what can be in it, which neither another hole
+/// nor a half-space can; and of half-spaces and cylinders none moves freely.
+pub fn never_meet(first: &Shape, second: &Shape) -> bool {
+    let is_wall = |shape: &Shape| shape.is_infinite() && !shape.is_hole();
+    let is_plane = |shape: &Shape| matches!(shape, Shape::HalfSpace { .. });
+    (first.is_hole() && (second.is_hole() || is_plane(second)))
+        || (second.is_hole() && is_plane(first))
+        || (is_wall(first) && is_wall(second))
 }
 
 /// Appends to `touches` the contacts between two shapes whose gap is at most `horizon`, in metres.
@@ -79,7 +101,8 @@ pub fn is_supported(first: &Shape, second: &Shape) -> bool {
 ///
 /// | pair | contacts | feature |
 /// |---|---|---|
-/// | two of half-space, cavity, tube, cylinder | none: they do not move freely, or are holes, without an outside | |
+/// | two of cavity, tube, half-space; two of cylinder, half-space | none, see [`never_meet`] | |
+/// | tube, cylinder | two, at the ends of a bush, see below | 0: +x end, 1: -x end |
 /// | sphere with sphere, capsule, half-space, cavity, tube or cylinder | one | 0 |
 /// | capsule with half-space, cavity or tube | one per end | 0: +x end, 1: -x end |
 /// | box with half-space, cavity or tube | one per corner: 8, or 4 in the plane | bits 0, 1, 2 are set where x, y, z is negative |
@@ -89,8 +112,14 @@ pub fn is_supported(first: &Shape, second: &Shape) -> bool {
 /// **Two capsules.** Features 0 and 1 are the +x and -x ends of the first, 2 and 3 those of the
 /// second, each against the inside of the other's segment where it projects there. Two ends that
 /// are each the nearest point to the other make one contact, under the feature of the first's end.
-/// So capsules that lie along each other rest on the two ends of their overlap. Feature 4 is the
+/// So capsules that lie along each other rest on the two ends of their overlap. There the feature is
+/// that of the first's end on that side, whichever capsule ends there. Feature 4 is the
 /// pair of closest inner points of two segments that are not parallel.
+///
+/// **A tube on a cylinder** is a bush around a shaft, of which neither has an end: to lie within each
+/// other along all their length they would have to be parallel exactly. The tube is therefore held by two of its
+/// cross-sections, one radius to each side of its origin, by the distance of their centres from the axis of the cylinder. While
+/// the axes are parallel the gap is exact everywhere.
 ///
 /// In the plane, feature 4 means that the segments cross. That is penetration beyond what a
 /// distance can measure: the gap is then minus the sum of the radii whatever the depth, and the
@@ -103,8 +132,8 @@ pub fn is_supported(first: &Shape, second: &Shape) -> bool {
 /// axis of a capsule, cylinder or tube gets that direction made perpendicular to the axis, and +x made perpendicular when the axis is nearer to z
 /// than to x and y (in the plane: when it is exactly y). The result is never NaN.
 ///
-/// **Exchanging the shapes** gives the [mirrored](Touch::mirrored) contacts, with features 0, 1 and
-/// 2, 3 of two capsules exchanged; except that the fixed normal of two coinciding points, or of
+/// **Exchanging the shapes** gives the [mirrored](Touch::mirrored) contacts, with the features of two capsules
+/// counted from the other one; except that the fixed normal of two coinciding points, or of
 /// crossing planar capsules with one centre, is chosen without regard to the order.
 ///
 /// # Panics
@@ -124,10 +153,10 @@ pub fn collide(
     let centre_first = in_dimension(dimension, pose_first.position);
     let centre_second = in_dimension(dimension, pose_second.position);
     match (*first, *second) {
-        _ if first.is_infinite() && second.is_infinite() => {}
+        _ if never_meet(first, second) => {}
 
         // A convex surrounding holds the whole when it holds these balls.
-        (_, HalfSpace { .. } | Cavity { .. } | Tube { .. }) if !matches!(first, Ellipsoid { .. }) => {
+        (Sphere { .. } | Capsule { .. } | Cuboid { .. }, HalfSpace { .. } | Cavity { .. } | Tube { .. }) => {
             let surroundings = Surroundings::new(dimension, second, pose_second);
             match *first {
                 Sphere { radius } => out.ball_within(centre_first, radius, &surroundings, 0),
@@ -148,7 +177,7 @@ pub fn collide(
                         out.ball_within(centre_first + arm, 0.0, &surroundings, corner);
                     }
                 }
-                _ => unreachable!("the others are infinite, or an ellipsoid"),
+                _ => unreachable!("no other shape is matched"),
             }
         }
 
@@ -163,6 +192,16 @@ pub fn collide(
             let distance = normal.dot(centre_first - centre_second) - offset;
             let lowest = centre_first + in_dimension(dimension, arm);
             out.push(lowest, 0.0, lowest - (distance - depth) * normal, 0.0, normal, distance - depth, 0);
+        }
+
+        (Tube { radius: bore }, Cylinder { radius }) => {
+            // A hole is a ball of negative radius at a negative distance, as in `ball_within`, here around the shaft.
+            let (half_axis, u) = (bore * axis(dimension, pose_first), axis(dimension, pose_second));
+            for (feature, x) in [centre_first + half_axis, centre_first - half_axis].into_iter().enumerate() {
+                let e = x - centre_second;
+                let (away, distance) = point_to_line(dimension, e, u);
+                out.push(x, -bore, centre_second + e.dot(u) * u, radius, -away, -distance, feature as u32);
+            }
         }
 
         (Sphere { radius: r1 }, Cylinder { radius: r2 }) => {
@@ -201,7 +240,7 @@ pub fn collide(
         }
 
         // The same pairs in the other order.
-        _ if is_supported(first, second) => {
+        _ if is_known(second, first) => {
             let start = touches.len();
             collide(dimension, second, pose_second, first, pose_first, horizon, touches);
             for touch in &mut touches[start..] {
@@ -241,9 +280,13 @@ fn capsule_capsule(dimension: Dimension, first: &Segment, second: &Segment, out:
     let t = e1.map(|e| e.dot(u2));
     let s = e2.map(|e| e.dot(u1));
 
+    let cross = u1.cross(u2);
+    let sine = cross.length();
+    let mut is_taken = [false; 2];
     for i in 0..2 {
         let x1 = first.centre + SIDES[i] * a1 * u1;
         if t[i].abs() < a2 {
+            is_taken[i] = true;
             let (normal, distance) = point_to_line(dimension, e1[i], u2);
             out.push(x1, r1, second.centre + t[i] * u2, r2, normal, distance, i as u32);
             continue;
@@ -253,6 +296,7 @@ fn capsule_capsule(dimension: Dimension, first: &Segment, second: &Segment, out:
         // makes its own contact there.
         let j = if t[i] > 0.0 { 0 } else { 1 };
         if SIDES[i] * s[j] >= a1 {
+            is_taken[i] = true;
             let x2 = second.centre + SIDES[j] * a2 * u2;
             // Bracketed so that exchanging the shapes flips the sign of every bit of it.
             let (normal, distance) = point_to_point(dimension, w + (SIDES[i] * a1 * u1 - SIDES[j] * a2 * u2));
@@ -264,15 +308,16 @@ fn capsule_capsule(dimension: Dimension, first: &Segment, second: &Segment, out:
         if s[j].abs() < a1 {
             let x2 = second.centre + SIDES[j] * a2 * u2;
             let (normal, distance) = point_to_line(dimension, e2[j], u1);
-            out.push(first.centre + s[j] * u1, r1, x2, r2, -normal, distance, 2 + j as u32);
+            // The end of the first on the same side, where the two lie along each other and it has no contact of its own.
+            let i = if u1.dot(u2) > 0.0 { j } else { 1 - j };
+            let feature = if sine <= ALONG_SINE && !is_taken[i] { i } else { 2 + j };
+            out.push(first.centre + s[j] * u1, r1, x2, r2, -normal, distance, feature as u32);
         }
     }
 
     // The closest pair of the two lines, at parameters s and t: |w + s u1 - t u2| least. The triple
     // products are those of Lagrange's identity, and lose less to cancellation than the dot
     // products when the lines are almost parallel.
-    let cross = u1.cross(u2);
-    let sine = cross.length();
     if sine <= PARALLEL_SINE_TOLERANCE {
         return;
     }

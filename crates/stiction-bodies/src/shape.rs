@@ -130,6 +130,26 @@ impl Shape {
         }
     }
 
+    /// Half the least thickness of the shape, in metres: the radius of what is round, the least half extent of others; zero for points and segments. Of a hole its
+    /// radius, of a half-space infinite.
+    pub fn thickness(&self, dimension: Dimension) -> f64 {
+        match (*self, dimension) {
+            (
+                Shape::Sphere { radius }
+                | Shape::Capsule { radius, .. }
+                | Shape::Cavity { radius }
+                | Shape::Cylinder { radius }
+                | Shape::Tube { radius },
+                _,
+            ) => radius,
+            (Shape::Cuboid { half_extents: e } | Shape::Ellipsoid { semi_axes: e }, Dimension::Space) => {
+                e.min_element()
+            }
+            (Shape::Cuboid { half_extents: e } | Shape::Ellipsoid { semi_axes: e }, Dimension::Plane) => e.x.min(e.y),
+            (Shape::HalfSpace { .. }, _) => f64::INFINITY,
+        }
+    }
+
     /// Refuses dimensions that are not finite or not positive, and half-space normals that are not
     /// of unit length.
     pub fn check(&self, dimension: Dimension) -> Result<(), ShapeError> {

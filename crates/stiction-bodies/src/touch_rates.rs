@@ -10,6 +10,10 @@ use crate::collide::{Touch, axis, in_dimension};
 use crate::pose::Pose;
 use crate::shape::{Dimension, Shape};
 
+/// A foot that is nearer to the end of its segment than this share of it is the end. Too large: the rates of a contact beside an end are those of the end.
+/// Too small: an end is mistaken for the inside by rounding.
+const END_ROUNDING: f64 = 1e-14;
+
 /// The motion of a body: velocities of its points, and how they change.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Twist {
@@ -68,7 +72,8 @@ pub(crate) fn touch_rates(
         (Sphere { .. } | Capsule { .. } | Cuboid { .. }, Cavity { .. }) | (Sphere { .. }, Sphere { .. }) => {
             surfaces(points(n, (x1, a), (x2, b)))
         }
-        (Sphere { .. } | Capsule { .. } | Cuboid { .. }, Tube { .. }) | (Sphere { .. }, Cylinder { .. }) => {
+        (Sphere { .. } | Capsule { .. } | Cuboid { .. }, Tube { .. })
+        | (Sphere { .. } | Tube { .. }, Cylinder { .. }) => {
             surfaces(point_and_line(dimension, n, (x1, a), (x2, b), axis(dimension, pose_second)))
         }
         (Sphere { .. }, Capsule { half_length, .. }) => {
@@ -81,12 +86,15 @@ pub(crate) fn touch_rates(
         (Capsule { half_length: a1, .. }, Capsule { half_length: a2, .. }) => {
             let (u1, u2) = (axis(dimension, pose_first), axis(dimension, pose_second));
             surfaces(match touch.feature {
-                0 | 1 if (x1 - centre_second).dot(u2).abs() < a2 => point_and_line(dimension, n, (x1, a), (x2, b), u2),
-                2 | 3 if (x2 - centre_first).dot(u1).abs() < a1 => {
+                4 if dimension == Dimension::Space => lines(n, (x1, a, u1), (x2, b, u2)),
+                // An end of one on the inside of the other: the foot is farther from the end of its own segment.
+                0..4 if is_inside(x2 - centre_second, u2, a2) > is_inside(x1 - centre_first, u1, a1).max(0.0) => {
+                    point_and_line(dimension, n, (x1, a), (x2, b), u2)
+                }
+                0..4 if is_inside(x1 - centre_first, u1, a1) > 0.0 => {
                     let [n_rate, x2_rate, x1_rate] = point_and_line(dimension, -n, (x2, b), (x1, a), u1);
                     [-n_rate, x1_rate, x2_rate]
                 }
-                4 if dimension == Dimension::Space => lines(n, (x1, a, u1), (x2, b, u2)),
                 _ => points(n, (x1, a), (x2, b)),
             })
         }
@@ -98,6 +106,12 @@ pub(crate) fn touch_rates(
             [-n_rate, first_rate, second_rate]
         }
     }
+}
+
+/// How far a point of a segment around the origin is from its nearer end, as a share of half the length; zero at an end, up to rounding.
+fn is_inside(x: DVec3, u: DVec3, half_length: f64) -> f64 {
+    let inside = 1.0 - x.dot(u).abs() / half_length;
+    if inside > END_ROUNDING { inside } else { 0.0 }
 }
 
 /// Rate of the foot of a point on a plane of the second body.

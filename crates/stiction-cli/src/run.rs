@@ -270,6 +270,9 @@ fn print_certificate(summary: &Summary) {
         };
         say!("  {:<64}{:>10.1e}{:>11.1e}{limit:>9}{mark}", check.meaning, check.worst, check.mean);
     }
+    for note in &certificate.notes {
+        say!("  {}{note}{}", YELLOW.render(), YELLOW.render_reset());
+    }
     if certificate.unconverged_steps > 0 {
         let count = certificate.unconverged_steps;
         say!("  {}{count} steps did not reach their fixed point{}", YELLOW.render(), YELLOW.render_reset());

@@ -3,17 +3,23 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use stiction_scene::run_folder::write_atomically;
 use stiction_solve::fclib::{self, FclibProblem};
 use stiction_solve::problem_file::{MATRIX_FILE, read_lcp};
+use stiction_solve::work::{DEFAULT_WORK_LIMIT, watch};
 use stiction_solve::{Lcp, LemkeSettings};
 use stiction_study::solve_cones::{ConeAnswer, ConeChoice, contact_count, solve_cones};
 use stiction_study::solve_problem::{LcpAnswer, LcpMethod, solve_lcp};
 
-use crate::failure::{BAD_INPUT, Failure, UNSOLVED};
+use crate::failure::{BAD_INPUT, Failure, INTERRUPTED, UNSOLVED};
+
+/// Numbers of a certificate that are printed; `--json` has them all.
+const SHOWN: usize = 12;
 
 /// Arguments of `solve`.
 #[derive(Args)]
@@ -23,9 +29,12 @@ pub struct SolveArguments {
     /// Method
     #[arg(long, value_name = "M", value_enum, default_value = "automatic")]
     method: Method,
-    /// Largest residual of an answer: of an LCP in its own scale, of a friction problem err_q (and err_scaled up to 100 times that)
+    /// Largest error of an answer, err_q and err_scaled alike
     #[arg(long, value_name = "E", default_value = "1e-10")]
     tol: f64,
+    /// Multiplications, roughly, after which a method gives up
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_WORK_LIMIT)]
+    work_limit: u64,
     /// Write the answer as JSON; one problem and one method only
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -92,9 +101,17 @@ pub fn solve(arguments: &SolveArguments) -> Result<ExitCode, Failure> {
         return Err(Failure::new(BAD_INPUT, format!("--tol {}: it must be positive and finite", arguments.tol)));
     }
     let problems = problems(&arguments.problem)?;
+    if let Some(out) = &arguments.out {
+        refuse_input_as_output(&arguments.problem, out)?;
+    }
     if arguments.out.is_some() && (problems.len() > 1 || arguments.method == Method::All) {
         return Err(Failure::new(BAD_INPUT, "--out takes one problem and one method"));
     }
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    // Without a handler an interrupt ends the process at once, which is as well.
+    let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
+    let _watch = watch(&interrupted);
     let mut documents = Vec::new();
     let mut all_solved = true;
     let mut unreadable = None;
@@ -122,10 +139,21 @@ pub fn solve(arguments: &SolveArguments) -> Result<ExitCode, Failure> {
             }
         };
         let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let is_taken = match &problem {
+            Problem::Lcp(_) => !arguments.method.for_lcps().is_empty(),
+            Problem::Cones(_) => !arguments.method.for_cones().is_empty(),
+        };
+        if !is_taken {
+            unreadable.get_or_insert(wrong_method(path, &problem, arguments.method).report());
+            continue;
+        }
         let answers = match &problem {
             Problem::Lcp(lcp) => lcp_answers(&name, lcp, arguments),
             Problem::Cones(problem) => cone_answers(&name, path, problem, arguments)?,
         };
+        if interrupted.load(Ordering::Relaxed) {
+            return Ok(ExitCode::from(INTERRUPTED));
+        }
         let is_solved = answers.iter().any(|answer| answer["status"] == "solved");
         for mut document in answers {
             if let Some(out) = &arguments.out {
@@ -143,6 +171,28 @@ pub fn solve(arguments: &SolveArguments) -> Result<ExitCode, Failure> {
     Ok(unreadable.unwrap_or(verdict))
 }
 
+/// An answer must not take the place of its problem.
+fn refuse_input_as_output(problem: &Path, out: &Path) -> Result<(), Failure> {
+    let (Ok(input), Ok(output)) = (problem.canonicalize(), out.canonicalize()) else { return Ok(()) };
+    let is_part = output.parent() == Some(&input) && output.extension().is_some_and(|ending| ending == "mtx");
+    if input == output || is_part {
+        let message = format!("--out {}: this is the problem itself\n  help: name another file", out.display());
+        return Err(Failure::new(BAD_INPUT, message));
+    }
+    Ok(())
+}
+
+/// A method for the other kind of problem.
+fn wrong_method(path: &Path, problem: &Problem, method: Method) -> Failure {
+    let (kind, others) = match problem {
+        Problem::Lcp(_) => ("an LCP", "lemke, tableau, enumerate"),
+        Problem::Cones(_) => ("a friction problem", "gauss-seidel, newton, interior-point"),
+    };
+    let name = method.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+    let message = format!("{}: {kind}, which the method `{name}` does not take", path.display());
+    Failure::new(BAD_INPUT, format!("{message}\n  help: take automatic, all, or one of {others}"))
+}
+
 fn read(path: &Path) -> Result<Problem, Failure> {
     if path.is_dir() {
         return Ok(Problem::Lcp(read_lcp(path)?));
@@ -152,13 +202,10 @@ fn read(path: &Path) -> Result<Problem, Failure> {
 
 /// Solves an LCP with every chosen method, and prints a row for each.
 fn lcp_answers(name: &str, lcp: &Lcp, arguments: &SolveArguments) -> Vec<Value> {
-    let settings = LemkeSettings { residual_tolerance: arguments.tol, ..Default::default() };
-    let methods = arguments.method.for_lcps();
-    if methods.is_empty() && !arguments.json {
-        say!("{name:<34} {:>5} an LCP, which this method does not take", lcp.size());
-    }
+    let settings =
+        LemkeSettings { residual_tolerance: arguments.tol, work_limit: arguments.work_limit, ..Default::default() };
     let mut answers = Vec::new();
-    for &method in methods {
+    for &method in arguments.method.for_lcps() {
         let Some(answer) = solve_lcp(lcp, method, &settings) else {
             if !arguments.json {
                 say!("{name:<34} {:>5} {:<14} too large for this method", lcp.size(), method.name());
@@ -171,6 +218,7 @@ fn lcp_answers(name: &str, lcp: &Lcp, arguments: &SolveArguments) -> Vec<Value> 
             if let Some(count) = answer.solution_count {
                 say!("{:<34} {count} solution{}", "", if count == 1 { "" } else { "s" });
             }
+            print_remark(&answer.certificate, "y ≥ 0 with Mᵀy ≤ 0 and qᵀy < 0", status, answer.rounding, arguments.tol);
         }
         answers.push(serde_json::to_value(&answer).expect("an answer is plain data"));
     }
@@ -184,22 +232,37 @@ fn cone_answers(
     problem: &FclibProblem,
     arguments: &SolveArguments,
 ) -> Result<Vec<Value>, Failure> {
-    let methods = arguments.method.for_cones();
     let size = contact_count(problem);
-    if methods.is_empty() && !arguments.json {
-        say!("{name:<34} {size:>5} a friction problem, which this method does not take");
-    }
     let mut answers = Vec::new();
-    for &method in methods {
-        let answer = solve_cones(problem, method, arguments.tol)
+    for &method in arguments.method.for_cones() {
+        let answer = solve_cones(problem, method, arguments.tol, arguments.work_limit)
             .map_err(|error| Failure::new(BAD_INPUT, format!("{}: {error}", path.display())))?;
         if !arguments.json {
             let ConeAnswer { method, status, err_q, err_scaled, iterations, time_s, .. } = answer;
             print_row(name, size, (method, status), [err_q, err_scaled, time_s], iterations);
+            let meaning = "normal impulses that move nothing and work against the offsets";
+            print_remark(&answer.certificate, meaning, status, answer.rounding, arguments.tol);
         }
         answers.push(serde_json::to_value(&answer).expect("an answer is plain data"));
     }
     Ok(answers)
+}
+
+/// What a row does not show: the proof that there is no solution, or that the errors are what rounding leaves of them.
+fn print_remark(certificate: &Option<Vec<f64>>, meaning: &str, status: &str, rounding: [f64; 2], tolerance: f64) {
+    let largest = rounding[0].max(rounding[1]);
+    match certificate {
+        Some(numbers) => {
+            let shown: Vec<String> = numbers.iter().take(SHOWN).map(|number| format!("{number}")).collect();
+            let rest = if numbers.len() > SHOWN { ", …" } else { "" };
+            say!("{:<34} proved by {meaning}: ({}{rest})", "", shown.join(", "));
+        }
+        None if status == "no-solution" => say!("{:<34} proved by exclusion of every complementary basis", ""),
+        None if largest > tolerance && largest.is_finite() => {
+            say!("{:<34} rounding alone is {largest:.1e} in these units: no smaller error can be told", "");
+        }
+        None => {}
+    }
 }
 
 fn print_row(

@@ -8,11 +8,14 @@
 //! the total energy comes from the scheme's defect formula, and what remains is reported by itself as unexplained. A step that carries
 //! [samples](crate::Sample) is integrated over them instead.
 
+mod geometry;
 mod samples;
 
 use serde::Serialize;
 
-use crate::{Contact, ForceCause, FrictionShape, Inertia, Joint, MechanicalSystem, State, Step};
+use geometry::Geometry;
+
+use crate::{ContactId, ForceCause, FrictionShape, Inertia, Joint, MechanicalSystem, State, Step, StepKind};
 
 /// Impulses below this share of the momentum are not told from its rounding, and are measured against this share.
 const ROUNDING_SHARE: f64 = 1e-4;
@@ -38,6 +41,14 @@ pub struct StepAudit {
     pub kinetic_balance: f64,
     /// Residual of the worst solve of the step, as the solvers' judge gave it.
     pub residual: f64,
+    /// Deepest penetration at the end of the step, relative to the smaller body of its pair.
+    pub penetration_share: f64,
+    /// One when two bodies passed through each other between the two states.
+    pub passages: f64,
+    /// Largest gap that stayed open, at both ends of the step and where contacts were stated, between two bodies that pushed each other; relative to the smaller one.
+    pub push_distance: f64,
+    /// Energy that contact and friction impulses added against their laws, in joules.
+    pub contact_gain: f64,
     /// Energy by cause.
     pub energy: EnergyByCause,
 }
@@ -90,8 +101,14 @@ pub struct Audit {
     pub iteration_count: usize,
     /// Most iterations in one step.
     pub most_iterations: usize,
+    /// Largest kinetic energy so far, that of free motions among it, in joules.
+    pub largest_energy: f64,
+    /// When two bodies first passed through each other, in seconds, and a contact of theirs.
+    pub first_passage: Option<(f64, ContactId)>,
+    /// Energy that the last impact took, which its decompression may give back, in joules.
+    impact_loss: f64,
+    geometry: Geometry,
     inertia: Inertia,
-    contacts: Vec<Contact>,
     joints: Vec<Joint>,
     force: Vec<f64>,
     mean: Vec<f64>,
@@ -120,7 +137,9 @@ impl Audit {
         energy.numerical = step.report.energy_defect;
         if !step.samples.is_empty() {
             self.judge_samples(system, before, step, kinetic_before, &mut audit);
-            return self.conclude(system, step, audit);
+            let work = audit.energy.normal + audit.energy.friction;
+            self.judge_gain(step, work, &mut audit);
+            return self.conclude(system, before, step, audit);
         }
 
         // Momentum: M (v⁺ - v) = h k + Σ rows · impulses, and the work of every impulse.
@@ -177,6 +196,7 @@ impl Audit {
         self.inertia.apply(&step.problem.free_motion, &mut self.force);
         let kinetic_free = 0.5 * dot(&self.force, &step.problem.free_motion);
         let energy_scale = kinetic_before.max(energy.kinetic).max(kinetic_free);
+        self.largest_energy = self.largest_energy.max(energy_scale);
         for (joint, &impulse) in step.joints.iter().zip(&step.solution.joints) {
             joint.row.add_to(-impulse, &mut self.balance);
             energy.joints += impulse * joint.row.dot(&self.mean);
@@ -208,6 +228,10 @@ impl Audit {
         audit.momentum = relative(largest(&self.balance), impulse_scale);
         audit.kinetic_balance = relative((energy.kinetic_change - explained).abs(), energy_scale);
 
+        let work = energy.normal + energy.friction;
+        let work = if step.restitution.is_empty() { work.min(work_on_problem(step, &mut self.mean)) } else { work };
+        self.judge_gain(step, work, &mut audit);
+
         // The laws, contact by contact, for the motion that they were stated for.
         let motion = &step.solution.motion;
         let conditions = step.problem.contacts.iter().zip(&step.contacts);
@@ -228,14 +252,31 @@ impl Audit {
             audit.judge_friction(&[1.0; 3], sets, condition.bound, impulse, &slip, impulse_scale, energy_scale);
         }
 
-        self.conclude(system, step, audit)
+        self.conclude(system, before, step, audit)
     }
 
-    /// Adds the geometry at the end of the step, asked of the system anew, and keeps the worst and the sum.
-    fn conclude(&mut self, system: &dyn MechanicalSystem, step: &Step, mut audit: StepAudit) -> StepAudit {
-        self.contacts.clear();
-        system.contacts(step.state.t, &step.state.q, 0.0, &mut self.contacts);
-        audit.penetration = self.contacts.iter().fold(0.0, |deepest, contact| deepest.max(-contact.gap));
+    /// Keeps the work that contact and friction impulses add. Their laws allow none: an impact takes at least what its decompression gives back.
+    fn judge_gain(&mut self, step: &Step, work: f64, audit: &mut StepAudit) {
+        let loss = std::mem::replace(&mut self.impact_loss, 0.0);
+        audit.contact_gain = match step.kind {
+            StepKind::Decompression => (work - loss).max(0.0),
+            _ => work.max(0.0),
+        };
+        if step.kind == StepKind::Impact {
+            self.impact_loss = (-work).max(0.0);
+        }
+    }
+
+    /// Adds the geometry of the step, asked of the system anew, and keeps the worst and the sum.
+    fn conclude(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        before: &State,
+        step: &Step,
+        mut audit: StepAudit,
+    ) -> StepAudit {
+        let passed = self.geometry.judge(system, before, step, &mut audit);
+        self.first_passage = self.first_passage.or(passed.map(|contact| (before.t, contact)));
         self.joints.clear();
         system.joints(step.state.t, &step.state.q, &mut self.joints);
         audit.joint_drift = self.joints.iter().fold(0.0, |largest, joint| largest.max(joint.value.abs()));
@@ -268,7 +309,7 @@ impl MaxMagnitude for f64 {
 
 impl StepAudit {
     /// Names of the numbers in the order of [`values`](Self::values): the columns of the audit table.
-    pub const NAMES: [&'static str; 22] = [
+    pub const NAMES: [&'static str; 26] = [
         "penetration",
         "cone_violation",
         "complementarity",
@@ -278,6 +319,10 @@ impl StepAudit {
         "joint_drift",
         "kinetic_balance",
         "residual",
+        "penetration_share",
+        "passages",
+        "push_distance",
+        "contact_gain",
         "kinetic",
         "potential",
         "kinetic_change",
@@ -294,7 +339,7 @@ impl StepAudit {
     ];
 
     /// All numbers, in the order of [`NAMES`](Self::NAMES).
-    pub fn values(&self) -> [f64; 22] {
+    pub fn values(&self) -> [f64; 26] {
         let energy = &self.energy;
         [
             self.penetration,
@@ -306,6 +351,10 @@ impl StepAudit {
             self.joint_drift,
             self.kinetic_balance,
             self.residual,
+            self.penetration_share,
+            self.passages,
+            self.push_distance,
+            self.contact_gain,
             energy.kinetic,
             energy.potential,
             energy.kinetic_change,
@@ -358,6 +407,10 @@ impl StepAudit {
             (&mut self.joint_drift, other.joint_drift),
             (&mut self.kinetic_balance, other.kinetic_balance),
             (&mut self.residual, other.residual),
+            (&mut self.penetration_share, other.penetration_share),
+            (&mut self.passages, other.passages),
+            (&mut self.push_distance, other.push_distance),
+            (&mut self.contact_gain, other.contact_gain),
             (&mut mine.kinetic, theirs.kinetic),
             (&mut mine.potential, theirs.potential),
             (&mut mine.kinetic_change, theirs.kinetic_change),
@@ -375,6 +428,25 @@ impl StepAudit {
             *mine = rule(*mine, theirs);
         }
     }
+}
+
+/// The work of contact and friction impulses over the mean of the motions without and with them, as the problem states them. A step in which sliding
+/// turns around by other forces has friction that adds energy over the mean of its two velocities, and takes energy over this one.
+fn work_on_problem(step: &Step, mean: &mut Vec<f64>) -> f64 {
+    let (free, motion) = (&step.problem.free_motion, &step.solution.motion);
+    mean.clear();
+    mean.extend(free.iter().zip(motion).map(|(a, b)| 0.5 * (a + b)));
+    let mut work = 0.0;
+    for (contact, impulse) in step.contacts.iter().zip(&step.solution.contacts) {
+        work += impulse.normal * (contact.normal.dot(mean) + contact.normal_drift);
+        let slip = contact.slip(mean);
+        work += (0..3).map(|a| impulse.tangent[a] * slip[a]).sum::<f64>();
+    }
+    for (element, impulse) in step.friction.iter().zip(&step.solution.friction) {
+        let slip = element.slip(mean);
+        work += (0..3).map(|a| impulse[a] * slip[a]).sum::<f64>();
+    }
+    work
 }
 
 fn kinetic_energy(system: &dyn MechanicalSystem, state: &State, inertia: &mut Inertia, momentum: &mut Vec<f64>) -> f64 {

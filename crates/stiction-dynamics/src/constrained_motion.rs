@@ -18,7 +18,7 @@
 //! This is the method of multipliers (\[B82\] §2.2): it converges whenever the conditions do not contradict each other, by the factor
 //! $\varepsilon / \lambda$ a step, where $\lambda$ is the smallest positive eigenvalue of $D^{-1/2} \nu W^{-1} \nu^T D^{-1/2}$. Of all impulses
 //! that fit it gives those without a part in the null space of $\nu^T$, up to rounding, which $\varepsilon$ magnifies there: to
-//! about $10^{-16} / \varepsilon$ of their size. Where conditions contradict each other no motion obeys them; [`joint_residual`](fn@crate::joint_residual)
+//! about $10^{-16} / \varepsilon$ of their size. Where conditions contradict each other no motion obeys them; [the judge](crate::judge)
 //! will say so.
 //!
 //! **Dead centres.** Rows that nearly depend on each other have a $\lambda$ near $\varepsilon$ or below, and the repetition is slow. Then the steps are made

@@ -210,6 +210,21 @@ pub enum StepError {
         /// What went wrong.
         reason: String,
     },
+    /// Two bodies pass through each other however the step is cut.
+    #[error(
+        "the step from t = {t} s: `{first}` and `{second}` pass through each other, even when the step is cut to {h:.1e} s; \
+         take a step below {h:.1e} s, or the scheme `event-driven`"
+    )]
+    Passage {
+        /// Start of the step, in seconds.
+        t: f64,
+        /// First body.
+        first: String,
+        /// Second body.
+        second: String,
+        /// The shortest step that was tried, in seconds.
+        h: f64,
+    },
     /// The step size is not usable.
     #[error("the step size is {h} s, and must be positive and finite")]
     StepSize {
@@ -261,6 +276,7 @@ fn known(report: &SolveReport) -> &'static str {
         SolveStatus::NoSolution => "it is proved that no motion and no forces obey all laws",
         SolveStatus::SecondaryRay => "no motion was found that obeys all laws, as where bodies are wedged",
         SolveStatus::Breakdown => "numbers became infinite or undefined on the way",
+        SolveStatus::Interrupted => "it was interrupted",
         SolveStatus::Solved | SolveStatus::Inaccurate | SolveStatus::IterationLimit => {
             "a motion was not found to the accuracy that counts as solved"
         }
@@ -275,6 +291,7 @@ fn spoken_status(report: &SolveReport) -> &'static str {
         SolveStatus::IterationLimit => "limit of iterations reached",
         SolveStatus::Inaccurate => "inaccurate",
         SolveStatus::Breakdown => "breakdown",
+        SolveStatus::Interrupted => "interrupted",
     }
 }
 

@@ -75,4 +75,4 @@ pub use scheme::trapezoidal::{Jacobians, Trapezoidal, TrapezoidalSettings};
 pub use scheme::{Rung, Sample, Scheme, Step, StepKind, StepReport};
 pub use simulation::{Simulation, TimeGrid};
 pub use state::State;
-pub use system::{ForceCause, MechanicalSystem};
+pub use system::{ForceCause, MechanicalSystem, Passage, Way};

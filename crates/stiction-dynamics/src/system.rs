@@ -20,6 +20,25 @@ impl ForceCause {
     pub const ALL: [Self; 3] = [Self::Potential, Self::Gyroscopic, Self::Applied];
 }
 
+/// Two bodies that pass through each other on the straight way between two configurations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Passage {
+    /// A contact of the two bodies.
+    pub contact: ContactId,
+    /// Share of the way after which they have just closed, more than 0 and less than 1.
+    pub share: f64,
+}
+
+/// What a way between two configurations is, of which [`MechanicalSystem::passage`] is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The bodies took it: whatever passes through on it has passed through.
+    Taken,
+    /// They would take it without their contacts, and contacts are then stated at its end. Two bodies that overlap there are held apart as long as
+    /// the gap linearised at the end agrees on where they close.
+    Predicted,
+}
+
 /// A system with finitely many degrees of freedom, contacts, dry friction and joints:
 ///
 /// $$ M(t, q) \dot v = k(t, q, v) + \text{contact, friction and joint forces}. $$
@@ -48,6 +67,20 @@ pub trait MechanicalSystem: Send + Sync {
 
     /// Appends all contacts whose gap at $(t, q)$ is at most `horizon` (in metres) to `out`, which comes empty.
     fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>);
+
+    /// Length against which the gap of a contact is measured, in metres (radians for the stop of a hinge): the size of the smaller of its two bodies.
+    ///
+    /// By default none: bodies have no size. The audit then takes 1.
+    fn contact_size(&self, _id: ContactId) -> Option<f64> {
+        None
+    }
+
+    /// The first two bodies that pass through each other on the way from one time and configuration to another, if there are any.
+    ///
+    /// By default none: a gap that knows no shapes turns negative and stays so.
+    fn passage(&self, _way: Way, _from: (f64, &[f64]), _to: (f64, &[f64])) -> Option<Passage> {
+        None
+    }
 
     /// Appends the dry friction elements that have no normal row to `out`, which comes empty.
     fn friction_elements(&self, _t: f64, _q: &[f64], _out: &mut Vec<FrictionElement>) {}

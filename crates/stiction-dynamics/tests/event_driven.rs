@@ -1,6 +1,6 @@
 //! The event-driven scheme against reference numbers and closed forms.
 
-use stiction_dynamics::reference::{DoublePendulum, Rod, Woodpecker};
+use stiction_dynamics::reference::{Carts, DoublePendulum, Rod, Woodpecker};
 use stiction_dynamics::{
     Audit, ContactMethod, ContactMode, ContactSolver, Event, EventDriven, EventDrivenSettings, ImpactLaw,
     MechanicalSystem, ModeTracker, Restitution, Simulation, State, StepKind, TimeGrid,
@@ -159,4 +159,139 @@ fn the_woodpecker_pecks_its_limit_cycle() {
         assert_eq!((event.contact.feature, event.to), (contact, mode), "{cycle:?}");
         assert_close(event.t - events[first].t, t, 1e-9, "time of an event"); // printed with nine decimals
     }
+}
+
+/// The linear motion of both carts under constant forces `f` beside spring and damper, by the roots of its characteristic polynomial
+/// $\lambda (\lambda^3 + 2 \delta \lambda^2 + \gamma \lambda + \gamma \delta)$, with unit masses. The places are those beyond the unloaded spring.
+struct LinearCarts {
+    gamma: f64,
+    delta: f64,
+}
+
+impl LinearCarts {
+    /// Place and velocity of both carts after `t` in the modes of the real root, of the two parts of the pair, and of $\lambda = 0$.
+    fn modes(&self, t: f64) -> [[f64; 4]; 4] {
+        let (gamma, delta) = (self.gamma, self.delta);
+        let mut r = -2.0 * delta;
+        for _ in 0..60 {
+            let (f, slope) = (((r + 2.0 * delta) * r + gamma) * r + gamma * delta, (3.0 * r + 4.0 * delta) * r + gamma);
+            r -= f / slope;
+        }
+        // (λ - r) (λ² + p λ + q), without differences of large numbers.
+        let q = -gamma * delta / r;
+        let p = (q - gamma) / r;
+        let (real, imaginary) = (-0.5 * p, (q - 0.25 * p * p).sqrt());
+        // The second cart follows the first with the factor δ / (λ + δ).
+        let share = delta / (r + delta);
+        let decay = (r * t).exp();
+        let square = (real + delta).powi(2) + imaginary * imaginary;
+        let (a, b) = (delta * (real + delta) / square, -delta * imaginary / square);
+        let (c, s) = ((imaginary * t).cos() * (real * t).exp(), (imaginary * t).sin() * (real * t).exp());
+        let rate = |x: f64, y: f64| (real * x - imaginary * y, imaginary * x + real * y);
+        let ((vc, vs), (xc, xs)) = (rate(c, s), (a * c - b * s, a * s + b * c));
+        let (wc, ws) = rate(xc, xs);
+        [[decay, share * decay, r * decay, share * r * decay], [c, xc, vc, wc], [s, xs, vs, ws], [0.0, 1.0, 0.0, 0.0]]
+    }
+
+    /// The state after `t`.
+    fn after(&self, t: f64, start: &State, f: [f64; 2]) -> [f64; 4] {
+        // Particular motion: the first cart stands where the spring carries all forces, the second moves with f₂ / δ.
+        let first = Carts::EQUILIBRIUM + (f[0] + f[1]) / self.gamma;
+        let speed = f[1] / self.delta;
+        let mut c = [start.q[0] - first, start.q[1], start.v[0], start.v[1] - speed];
+        // Gauss on the modes at the start.
+        let modes = self.modes(0.0);
+        let mut matrix: Vec<Vec<f64>> = (0..4).map(|i| (0..4).map(|k| modes[k][i]).collect()).collect();
+        for k in 0..4 {
+            let pivot = (k..4).max_by(|&i, &j| matrix[i][k].abs().total_cmp(&matrix[j][k].abs())).unwrap();
+            matrix.swap(k, pivot);
+            c.swap(k, pivot);
+            for i in k + 1..4 {
+                let factor = matrix[i][k] / matrix[k][k];
+                (k..4).for_each(|j| matrix[i][j] -= factor * matrix[k][j]);
+                c[i] -= factor * c[k];
+            }
+        }
+        for k in (0..4).rev() {
+            c[k] = (c[k] - (k + 1..4).map(|j| matrix[k][j] * c[j]).sum::<f64>()) / matrix[k][k];
+        }
+        let modes = self.modes(t);
+        let part = |i: usize| (0..4).map(|k| c[k] * modes[k][i]).sum::<f64>();
+        [part(0) + first, part(1) + speed * t, part(2), part(3) + speed]
+    }
+}
+
+/// [PAGT] §10.2 with dampers up to the paper's $10^6$ N s/m: every smooth step is the closed form of its linear motion, every impact gives back 0.3 of the approach, and the
+/// certificate is met. After the impact cart and stopper meet several times within a microsecond.
+#[test]
+fn carts_with_stiff_dampers_follow_their_closed_form() {
+    for (gamma, delta) in [(100.0, 1e3), (80.0, 1e5), (100.0, 1e5), (100.0, 1e6), (80.0, 1e6)] {
+        let carts = Carts { stiffness: gamma, damping: delta };
+        let closed = LinearCarts { gamma, delta };
+        let start = State::new(0.0, vec![0.1, 5.1], vec![-2.0, -2.0]);
+        let mut simulation = simulation(carts, start, 4.0, 0.01);
+        let mut audit = Audit::default();
+        let (mut smooth, mut impacts) = (0, 0);
+        simulation
+            .run_with(|s| {
+                let (step, before, after) = (s.last_step(), s.before(), s.state());
+                audit.observe(s.system(), s.scheme().contact_solver(), before, step);
+                if step.kind == StepKind::Decompression {
+                    impacts += 1;
+                }
+                if step.kind == StepKind::Impact && before.v[0] < -1e-10 {
+                    assert!(after.v[0].abs() < 1e-12, "compression at {}: {}", after.t, after.v[0]);
+                }
+                let Some(sample) = step.samples.get(step.samples.len() / 2) else { return };
+                smooth += 1;
+                let slides = |i: usize| sample.friction[i][0].abs() > 0.999_999 * Carts::FRICTION;
+                let holds = !step.contacts.is_empty() || !slides(0);
+                let found = [after.q[0], after.q[1], after.v[0], after.v[1]];
+                let expected = if holds {
+                    // The first cart stands; the second, if it moves, is stopped by damper and floor.
+                    let speed = -Carts::FRICTION / delta * before.v[1].signum();
+                    let (u, decay) = (before.v[1] - speed, (-delta * step.h).exp_m1());
+                    match slides(1) {
+                        true => [
+                            before.q[0],
+                            before.q[1] + speed * step.h - u * decay / delta,
+                            0.0,
+                            speed + u * (1.0 + decay),
+                        ],
+                        false => [before.q[0], before.q[1], 0.0, 0.0],
+                    }
+                } else {
+                    let force = |i: usize| sample.friction[i][0];
+                    closed.after(step.h, before, [force(0), force(1)])
+                };
+                for (found, expected) in found.into_iter().zip(expected) {
+                    assert_close(
+                        found,
+                        expected,
+                        2e-11,
+                        &format!("delta {delta}, step from {} over {}", before.t, step.h),
+                    );
+                }
+            })
+            .unwrap();
+        assert!(smooth > 400 && impacts >= 3, "{smooth} smooth steps, {impacts} impacts");
+        assert!(audit.worst.momentum < 1e-9, "delta {delta}: imbalance {:e}", audit.worst.momentum);
+        assert!(audit.worst.residual < 1e-10 && audit.worst.kinetic_balance < 1e-10);
+    }
+}
+
+/// A system without coordinates has nothing to do, and does it.
+#[test]
+fn a_system_in_which_nothing_can_move_stands() {
+    struct Nothing;
+    impl MechanicalSystem for Nothing {
+        fn velocity_count(&self) -> usize {
+            0
+        }
+        fn mass_matrix(&self, _t: f64, _q: &[f64], _out: &mut stiction_dynamics::Inertia) {}
+        fn force(&self, _t: f64, _q: &[f64], _v: &[f64], _k: &mut [f64]) {}
+        fn contacts(&self, _t: f64, _q: &[f64], _horizon: f64, _out: &mut Vec<stiction_dynamics::Contact>) {}
+    }
+    let run = record(simulation(Nothing, State::new(0.0, Vec::new(), Vec::new()), 0.1, 0.01));
+    assert_eq!((run.end.t, run.audit.worst.momentum), (0.1, 0.0));
 }

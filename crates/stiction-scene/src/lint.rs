@@ -74,6 +74,7 @@ pub fn lint(loaded: &Loaded) -> Result<Vec<Finding>, SceneError> {
             linter.gravity();
             linter.densities();
             linter.speeds();
+            linter.falls(&start);
             linter.overlaps(&start);
             linter.joints(&start);
             linter.painleve();
@@ -194,6 +195,48 @@ impl Linter<'_, Multibody> {
                     LARGEST_TURN / spin
                 );
                 self.add(Severity::Warning, rotation, message);
+            }
+        }
+    }
+
+    /// Bodies that fall on others faster than they start: they may move by more than their own size in a step when they arrive.
+    fn falls(&mut self, start: &State) {
+        let model = self.system.model();
+        let (h, gravity) = (self.loaded.scene.run.step, model.gravity.length());
+        if gravity == 0.0 {
+            return;
+        }
+        let up = -model.gravity / gravity;
+        let time = self.loaded.scene.run.end - start.t;
+        let height = |body: usize| self.system.pose(body, start.t, &start.q).position.dot(up);
+        let collisions = Collisions::new(model);
+        for (index, body) in model.bodies.iter().enumerate().filter(|(_, body)| body.kind.is_free()) {
+            let Some(size) = size(body) else { continue };
+            let speed = body.velocity.length();
+            if speed * h > size {
+                continue; // said already
+            }
+            let others = (0..model.bodies.len()).filter(|&other| collisions.are_possible(index, other));
+            // Half-spaces are not passed through, however fast.
+            let is_solid = |shape: &Shape| !matches!(shape, Shape::HalfSpace { .. }) && !shape.is_hole();
+            let others =
+                others.filter(|&other| model.bodies[other].shapes.iter().any(|shape| is_solid(&shape.placed.shape)));
+            let Some((other, drop)) =
+                others.map(|other| (other, height(index) - height(other))).max_by(|a, b| a.1.total_cmp(&b.1))
+            else {
+                continue;
+            };
+            let arrival = (speed * speed + 2.0 * gravity * drop.max(0.0)).sqrt().min(speed + gravity * time);
+            if arrival * h > size {
+                let message = format!(
+                    "body `{}` reaches up to {arrival:.3e} m/s when it falls on `{}`, and then moves by {:.3e} m in a step, more than its own \
+                     size of {size:.3e} m: take a step below {:.1e} s",
+                    body.name,
+                    model.bodies[other].name,
+                    arrival * h,
+                    size / arrival
+                );
+                self.add(Severity::Warning, Place::top("body").index(index).key("position"), message);
             }
         }
     }
@@ -484,6 +527,19 @@ mod tests {
         assert!(fast[1].contains("moves by 2.500e2 m in a step, more than its own size of 1.000e-1 m"), "{fast:?}");
         let spinning = warnings(&["body.rod.angular-velocity=1000"]);
         assert!(spinning[0].contains("turns by 2.500 rad in a step: take a step below 1.0e-3 s"), "{spinning:?}");
+    }
+
+    #[test]
+    fn falls_are_looked_at_to_their_end() {
+        // 11.4 m of free fall end at sqrt(2 · 9.81 · 11.4) = 14.96 m/s: 15 cm in a step, and the marble is 2 cm thick.
+        let drop = include_str!("../tests/cases/drop.toml");
+        let fall = findings(drop, &[]);
+        assert_eq!(fall.len(), 1, "{fall:?}");
+        assert!(fall[0].message.contains("`marble` reaches up to 1.496e1 m/s when it falls on `ball`"), "{fall:?}");
+        assert!(fall[0].message.contains("take a step below 1.3e-3 s"), "{fall:?}");
+        assert_eq!(findings(drop, &["run.step=0.001"]), []);
+        // It does not get that fast in 0.1 s.
+        assert_eq!(findings(drop, &["run.end=0.1"]), []);
     }
 
     #[test]

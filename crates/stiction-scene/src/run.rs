@@ -161,6 +161,14 @@ pub fn run(
     let state = simulation.state();
     let mut values = Vec::new();
     simulation.system().record(state, &mut values);
+    let mut certificate = Certificate::new(&audit);
+    certificate.note_tolerance(loaded.scene.contact_method().residual_tolerance(most_contacts));
+    if let Some((t, contact)) = audit.first_passage {
+        let (first, second) = simulation.system().body_names(contact);
+        certificate.notes.push(format!(
+            "`{first}` and `{second}` passed through each other in the step from t = {t} s: take shorter steps"
+        ));
+    }
     let json = |value: serde_json::Result<serde_json::Value>| value.expect("settings are plain data");
     let summary = Summary {
         stiction: env!("CARGO_PKG_VERSION").into(),
@@ -175,7 +183,7 @@ pub fn run(
         steps: simulation.steps_done(),
         wall_time_s: began.elapsed().as_secs_f64(),
         iterations: Iterations::new(&audit),
-        certificate: Certificate::new(&audit, loaded.scene.contact_method().residual_tolerance(most_contacts)),
+        certificate,
         energy: energy_by_cause(&audit),
         event_count,
         events,

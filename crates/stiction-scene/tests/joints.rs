@@ -387,3 +387,20 @@ fn the_linkage_of_bricard_swings_and_keeps_its_energy() {
     assert!(audit.sum.energy.total_change.abs() < 1e-5, "{:?}", audit.sum.energy);
     assert!(audit.worst.joint_drift < 1e-8, "{:e}", audit.worst.joint_drift);
 }
+
+#[test]
+fn joints_that_contradict_each_other_are_refused_by_name() {
+    // A rod that one joint holds, and another one turns. Without the drive the two agree, and the second one follows from the first.
+    let both = |drive: &str| {
+        format!(
+            "{PLANE}[[joint]]\nname = \"hold\"\nbodies = [\"rod\"]\nfixed = {{}}\n[[joint]]\nname = \"turn\"\nbodies = [\"rod\"]\n\
+             revolute = {{ anchor = [0.5, 0.0]{drive} }}\n"
+        )
+    };
+    let error = parse(&both(", drive = { rate = 1.0 }"), "x.toml").map(|_| ()).unwrap_err();
+    let text = format!("{error}");
+    assert!(text.contains("contradicts the others") && text.contains("rad/s"), "{text}");
+    assert!(error.remedy().contains("remove a joint or a drive"), "{}", error.remedy());
+    loaded(&both(""));
+    loaded(&both(", drive = { rate = 0.0 }"));
+}

@@ -3,15 +3,25 @@
 //! For each set $\alpha$ of unknowns let $z_i = 0$ outside $\alpha$ and $w_i = 0$ inside: $M_{\alpha\alpha} z_\alpha = -q_\alpha$. Where the block is
 //! regular, this is one point, and it is a solution if all $z$ and $w$ are non-negative. Where it is singular there may be no point or
 //! a whole face of them, which this method does not find; the [`Enumeration`] says so.
+//!
+//! Where no solution is found in this way, rounding may have hidden it. A small problem is then looked through once more in exact arithmetic, basis by basis. Only what
+//! that excludes is excluded.
 
+use crate::exact::{Basis, ExactLcp};
 use crate::residual::lcp_residual;
-use crate::{Lcp, LemkeSettings};
+use crate::{Lcp, LemkeSettings, Work};
 
 /// Largest problem that is enumerated: a million bases.
 pub const LARGEST_SIZE: usize = 20;
 
+/// Largest problem whose bases are looked at exactly: four thousand of them, in about a second.
+pub const LARGEST_EXACT_SIZE: usize = 12;
+
 /// Pivots below this, relative to the largest entry of the scaled block, make a block singular.
 const SINGULAR_PIVOT: f64 = 1e-11;
+
+/// What a multiplication of long integers counts.
+const MULTIPLICATIONS_PER_EXACT: u64 = 100;
 
 /// Two solutions whose scaled entries differ by less are the same one, found from two bases.
 const SAME_SOLUTION: f64 = 1e-9;
@@ -21,13 +31,13 @@ const SAME_SOLUTION: f64 = 1e-9;
 pub struct Enumeration {
     /// The solutions, each once, in the order of their bases.
     pub solutions: Vec<Vec<f64>>,
-    /// Number of bases whose block was singular and consistent, so that solutions may be missing. With none, the list is complete:
-    /// if it is empty, there is no solution.
+    /// Number of bases to which solutions may belong that are not in the list: the block was singular and consistent, or, where the list is empty, exact arithmetic
+    /// did not exclude them. With an empty list and none undecided it is proved that there is no solution.
     pub undecided: usize,
 }
 
-/// All solutions of a problem with at most [`LARGEST_SIZE`] unknowns, to the residual tolerance of the settings; none if it is
-/// larger.
+/// All solutions of a problem with at most [`LARGEST_SIZE`] unknowns, to the residual tolerance of the settings; where that finds none, the exact ones, each next to it. None if
+/// the problem is larger.
 pub fn enumerate(lcp: &Lcp, settings: &LemkeSettings) -> Option<Enumeration> {
     let n = lcp.size();
     if n > LARGEST_SIZE {
@@ -40,10 +50,16 @@ pub fn enumerate(lcp: &Lcp, settings: &LemkeSettings) -> Option<Enumeration> {
     let mut found = Enumeration::default();
     let (mut members, mut block, mut w) = (Vec::with_capacity(n), Vec::new(), Vec::new());
     let mut scaled: Vec<Vec<f64>> = Vec::new();
+    let mut work = Work::new(settings.work_limit);
     for set in 0u32..1 << n {
+        if work.is_spent() {
+            found.undecided += (1 << n) - set as usize;
+            return Some(found);
+        }
         members.clear();
         members.extend((0..n).filter(|i| set & (1 << i) != 0));
         let a = members.len();
+        work.spend((a * a * a + n * a) as u64);
         block.clear();
         for &i in &members {
             block.extend(members.iter().map(|&j| matrix[i * n + j]));
@@ -70,7 +86,35 @@ pub fn enumerate(lcp: &Lcp, settings: &LemkeSettings) -> Option<Enumeration> {
             }
         }
     }
+    if found.solutions.is_empty() {
+        look_exactly(lcp, &mut work, &mut found);
+    }
     Some(found)
+}
+
+/// Looks through all bases in exact arithmetic, where no solution was found without.
+fn look_exactly(lcp: &Lcp, work: &mut Work, found: &mut Enumeration) {
+    let n = lcp.size();
+    found.undecided = 1 << n;
+    if n > LARGEST_EXACT_SIZE {
+        return;
+    }
+    let exact = ExactLcp::new(lcp);
+    for set in 0u32..1 << n {
+        let members: Vec<usize> = (0..n).filter(|i| set & (1 << i) != 0).collect();
+        work.spend(members.len().pow(3) as u64 * MULTIPLICATIONS_PER_EXACT);
+        if work.is_spent() {
+            return;
+        }
+        match exact.basis(&members) {
+            Basis::Excluded => found.undecided -= 1,
+            Basis::Singular => {}
+            Basis::Solution(z) => {
+                found.undecided -= 1;
+                found.solutions.push(z);
+            }
+        }
+    }
 }
 
 enum Block {

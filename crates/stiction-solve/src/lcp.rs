@@ -57,6 +57,8 @@ pub struct LcpSolution {
     pub w: Vec<f64>,
     /// Status, residual, pivots.
     pub report: SolveReport,
+    /// Where it was proved in this way that there is no solution, a vector that [`proves_no_solution`](crate::residual::proves_no_solution); empty otherwise.
+    pub certificate: Vec<f64>,
 }
 
 impl Lcp {

@@ -23,8 +23,9 @@
 use crate::active_inverse::{ActiveInverse, LANES, add_multiple, padded};
 use crate::enumerate::enumerate;
 use crate::lemke_settings::{POLISH_ABOVE, covering_entry, pivot_tolerance};
-use crate::residual::proves_no_solution;
-use crate::{LcpSolution, LemkeProblem, LemkeSettings, SolveReport, SolveStatus};
+use crate::residual::certificate_near;
+use crate::work::is_interrupted;
+use crate::{LcpSolution, LemkeProblem, LemkeSettings, SolveReport, SolveStatus, Work};
 
 /// Position of an unknown or a row that is not in the active block.
 const ABSENT: usize = usize::MAX;
@@ -84,6 +85,8 @@ pub struct Lemke {
     basis: Vec<bool>,
     /// The basis from which a path starts.
     start: Vec<bool>,
+    /// What all paths of a solve may still spend.
+    work: Work,
 }
 
 /// An unknown that becomes basic.
@@ -127,10 +130,12 @@ impl Lemke {
         let n = problem.unknown_count();
         assert!(start.is_empty() || start.len() == n, "a start of {} unknowns for an LCP of {n}", start.len());
         self.n = n;
+        self.work = Work::new(settings.work_limit);
         self.basis.clear();
         self.basis.resize(n, false);
         solution.z.clear();
         solution.w.clear();
+        solution.certificate.clear();
         solution.report =
             SolveReport { status: SolveStatus::Breakdown, residual: f64::INFINITY, iterations: 0, size: n };
 
@@ -167,7 +172,8 @@ impl Lemke {
         solution: &mut LcpSolution,
     ) {
         self.solve(problem, settings, start, solution);
-        if matches!(solution.report.status, SolveStatus::Solved | SolveStatus::NoSolution) {
+        let is_decided = matches!(solution.report.status, SolveStatus::Solved | SolveStatus::NoSolution);
+        if is_decided || self.work.is_spent() {
             return;
         }
         let Some(found) = problem.to_lcp().ok().and_then(|lcp| enumerate(&lcp, settings)) else { return };
@@ -210,7 +216,8 @@ impl Lemke {
         let size = |(i, z): (usize, &f64)| z / problem.unknown_scale(i);
         let largest = solution.z.iter().enumerate().map(size).fold(0.0, f64::max);
         let goal = (POLISH_ABOVE * plan.settings.residual_tolerance).max(ROUNDING * largest);
-        report.status == SolveStatus::NoSolution || (report.is_solved() && report.residual <= goal)
+        let is_solved = report.is_solved() && report.residual <= goal;
+        is_solved || report.status == SolveStatus::NoSolution || self.work.is_spent()
     }
 
     /// Follows a path from `self.start` and keeps its end if it is the best so far. Leaves the basis of the end in `self.start` where
@@ -230,6 +237,7 @@ impl Lemke {
                 _ if is_solved => SolveStatus::Solved,
                 PathEnd::Complementary => SolveStatus::Inaccurate,
                 PathEnd::Ray => SolveStatus::SecondaryRay,
+                PathEnd::Limit if is_interrupted() => SolveStatus::Interrupted,
                 PathEnd::Limit => SolveStatus::IterationLimit,
                 PathEnd::Breakdown => SolveStatus::Breakdown,
             };
@@ -241,8 +249,12 @@ impl Lemke {
         if end == PathEnd::Complementary || is_near {
             self.columns.iter().filter(|&&j| j < self.n).for_each(|&j| self.start[j] = true);
         }
-        if end == PathEnd::Ray && !solution.report.is_solved() && self.ray_is_proof(problem) {
+        if end == PathEnd::Ray
+            && !solution.report.is_solved()
+            && let Some(certificate) = self.certificate(problem)
+        {
             solution.report.status = SolveStatus::NoSolution;
+            solution.certificate = certificate;
         }
     }
 
@@ -276,6 +288,12 @@ impl Lemke {
             }
             if pivots % plan.refresh == 0 && !self.refresh(problem) {
                 return (PathEnd::Breakdown, pivots);
+            }
+            // Three passes through the inverse, one product with the matrix.
+            let active = self.columns.len();
+            self.work.spend((active * (3 * active + n)) as u64);
+            if self.work.is_spent() {
+                return (PathEnd::Limit, pivots);
             }
             // The complement of what left enters.
             entering = if unknown_left { Entering::Slack(leaving) } else { Entering::Unknown(leaving) };
@@ -602,11 +620,11 @@ impl Lemke {
         residual
     }
 
-    /// Whether the direction of the ray proves that there is no solution, wherever the path began: in contact problems, bodies that
+    /// What the direction of the ray has of a proof that there is no solution, wherever the path began: in contact problems, bodies that
     /// are squeezed.
     #[cold]
-    fn ray_is_proof<P: LemkeProblem>(&self, problem: &P) -> bool {
-        let Ok(lcp) = problem.to_lcp() else { return false };
+    fn certificate<P: LemkeProblem>(&self, problem: &P) -> Option<Vec<f64>> {
+        let lcp = problem.to_lcp().ok()?;
         let mut multipliers = vec![0.0; self.n];
         // What the ratio test took for zero is zero. The entering unknown itself grows with rate one.
         for &column in self.columns.iter().filter(|&&column| column < self.n) {
@@ -615,7 +633,7 @@ impl Lemke {
         if let Some(entered) = self.entered {
             multipliers[entered] = problem.slack_scale(entered);
         }
-        proves_no_solution(&lcp, &multipliers)
+        certificate_near(&lcp, &multipliers)
     }
 }
 
@@ -740,7 +758,8 @@ mod tests {
         let (reference, _) = solve(&lcp, &[]);
         for path in [1, 2] {
             let settings = LemkeSettings::default();
-            let (mut lemke, mut solution) = (Lemke { n: 30, ..Default::default() }, LcpSolution::default());
+            let (mut lemke, mut solution) =
+                (Lemke { n: 30, work: Work::new(u64::MAX), ..Default::default() }, LcpSolution::default());
             lemke.basis.resize(30, false);
             lemke.start.resize(30, false);
             solution.report.residual = f64::INFINITY;

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::work::DEFAULT_WORK_LIMIT;
+
 /// Settings of Lemke's method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -24,6 +26,8 @@ pub struct LemkeSettings {
     pub pivots_per_unknown: usize,
     /// Paths that are tried, at most; all but the first have other covering vectors or stricter pivots.
     pub paths: usize,
+    /// Multiplications on all paths and in the enumeration after them, roughly. Too small: hard problems are given up. Too large: hopeless ones keep their user waiting.
+    pub work_limit: u64,
 }
 
 impl Default for LemkeSettings {
@@ -35,6 +39,7 @@ impl Default for LemkeSettings {
             weak_pivot: 0.05,
             pivots_per_unknown: 20,
             paths: 12,
+            work_limit: DEFAULT_WORK_LIMIT,
         }
     }
 }

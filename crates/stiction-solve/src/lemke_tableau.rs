@@ -17,8 +17,9 @@
 //! a path that fails is followed by others, with stricter pivots and other covering vectors, before the method gives up.
 
 use crate::lemke_settings::{POLISH_ABOVE, covering_entry, pivot_tolerance};
-use crate::residual::{lcp_residual, proves_no_solution};
-use crate::{Lcp, LcpSolution, LemkeSettings, SolveReport, SolveStatus};
+use crate::residual::{certificate_near, lcp_residual};
+use crate::work::is_interrupted;
+use crate::{Lcp, LcpSolution, LemkeSettings, SolveReport, SolveStatus, Work};
 use faer::Mat;
 use faer::linalg::solvers::Solve;
 
@@ -51,6 +52,7 @@ enum Place {
 }
 
 /// How the pivoting ended.
+#[derive(PartialEq)]
 enum PathEnd {
     /// $z_0$ left the basis.
     Complementary,
@@ -65,7 +67,7 @@ impl LemkeTableau {
         let n = lcp.size();
         if lcp.offset().iter().all(|&q| q >= 0.0) {
             let report = SolveReport { status: SolveStatus::Solved, residual: 0.0, iterations: 0, size: n };
-            return LcpSolution { z: vec![0.0; n], w: lcp.offset().to_vec(), report };
+            return LcpSolution { z: vec![0.0; n], w: lcp.offset().to_vec(), report, ..Default::default() };
         }
 
         let mut best: Option<LcpSolution> = None;
@@ -112,16 +114,20 @@ impl LemkeTableau {
         {
             (z, w, residual) = (polished, polished_w, smaller);
         }
+        // A ray is no proof by itself, but its direction often is one; in contact problems, bodies that are squeezed.
+        let is_ray = end == PathEnd::Ray && residual > settings.residual_tolerance;
+        let certificate = is_ray.then(|| certificate_near(lcp, &self.ray)).flatten();
         let status = match end {
             _ if residual <= settings.residual_tolerance => SolveStatus::Solved,
             PathEnd::Complementary => SolveStatus::Inaccurate,
-            // A ray is no proof by itself, but its direction often is one; in contact problems, bodies that are squeezed.
-            PathEnd::Ray if proves_no_solution(lcp, &self.ray) => SolveStatus::NoSolution,
+            PathEnd::Ray if certificate.is_some() => SolveStatus::NoSolution,
             PathEnd::Ray => SolveStatus::SecondaryRay,
+            PathEnd::Limit if is_interrupted() => SolveStatus::Interrupted,
             PathEnd::Limit => SolveStatus::IterationLimit,
             PathEnd::NotFinite => SolveStatus::Breakdown,
         };
-        LcpSolution { z, w, report: SolveReport { status, residual, iterations, size: n } }
+        let report = SolveReport { status, residual, iterations, size: n };
+        LcpSolution { z, w, report, certificate: certificate.unwrap_or_default() }
     }
 
     /// Writes the scaled problem into the tableau: every $w$ basic, every $z$ and $z_0$ nonbasic.
@@ -163,6 +169,7 @@ impl LemkeTableau {
             }
         }
         let mut entering_column = n;
+        let mut work = Work::new(settings.work_limit);
         let pivot_limit = settings.pivots_per_unknown.saturating_mul(n).max(1);
         for pivots in 1..=pivot_limit {
             let leaving = self.basic[leaving_row];
@@ -178,6 +185,10 @@ impl LemkeTableau {
                 Place::Column(column) => column,
                 Place::Row(_) => unreachable!("the complement of a leaving unknown is never basic"),
             };
+            work.spend((n * (n + 2)) as u64);
+            if work.is_spent() {
+                return (PathEnd::Limit, pivots);
+            }
             match self.ratio_test(entering_column, settings) {
                 Some(row) => leaving_row = row,
                 None => {

@@ -17,8 +17,13 @@ pub const MATRIX_FILE: &str = "M.mtx";
 /// File of the offset.
 pub const OFFSET_FILE: &str = "q.mtx";
 
-/// Entries of a matrix that a file may announce; beyond it the file is taken for damaged.
-const LARGEST_ENTRY_COUNT: usize = 1 << 28;
+/// Entries of a matrix that is held densely, at most: half a gigabyte.
+const LARGEST_ENTRY_COUNT: usize = 1 << 26;
+
+/// Entries that a matrix may have for each one that its file holds, and that a small matrix may have in any case. Beyond it nearly all rows are empty, and memory is asked for
+/// that the file does not account for.
+const ENTRIES_PER_LINE: usize = 10_000;
+const SMALL_ENTRY_COUNT: usize = 1 << 20;
 
 /// A problem file that cannot be read or written.
 #[derive(Debug, Error)]
@@ -161,8 +166,14 @@ fn parse_matrix(text: &str) -> Result<Mat<f64>, (usize, String)> {
     if is_symmetric && rows != columns {
         return Err((size_line, format!("a symmetric matrix is square, not {rows} x {columns}")));
     }
-    if rows.checked_mul(columns).is_none_or(|all| all > LARGEST_ENTRY_COUNT) {
+    let all = rows.checked_mul(columns).filter(|&all| all <= LARGEST_ENTRY_COUNT);
+    let Some(all) = all else {
         return Err((size_line, format!("{rows} x {columns} is too large to be held densely")));
+    };
+    // An entry takes a line of two characters at least.
+    let held = announced.min(text.len() / 2);
+    if all > SMALL_ENTRY_COUNT.max(ENTRIES_PER_LINE.saturating_mul(held)) {
+        return Err((size_line, format!("{rows} x {columns} with {held} entries at most: nearly all rows are empty")));
     }
 
     let mut matrix = Mat::<f64>::zeros(rows, columns);
@@ -250,6 +261,7 @@ mod tests {
             (format!("{head}2 2 1\n1 1 1."), 3, "may be truncated"),
             (format!("{head}2 2 1\n1 1 1.0\n1 2 1.0\n"), 4, "more than the 1 entries"),
             (format!("{head}99999999999 99999999999 1\n1 1 1\n"), 2, "too large"),
+            (format!("{head}8000 8000 1\n1 1 1\n"), 2, "nearly all rows are empty"),
         ] {
             let (found, message) = parse_matrix(&text).unwrap_err();
             assert!(message.contains(part), "{message}");

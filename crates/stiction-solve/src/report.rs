@@ -13,12 +13,14 @@ pub enum SolveStatus {
     NoSolution,
     /// Lemke's path ended in a ray. This is not a proof that there is no solution.
     SecondaryRay,
-    /// The method used up its pivots or iterations.
+    /// The method used up its pivots or iterations, or all methods their work.
     IterationLimit,
     /// The method believed that it had finished, but the residual is above the tolerance.
     Inaccurate,
     /// A number became infinite or undefined on the way.
     Breakdown,
+    /// Whoever waited asked it to stop, see [`work`](crate::work).
+    Interrupted,
 }
 
 /// Outcome of one solve.

@@ -5,6 +5,9 @@
 //! original data. It is zero exactly at the solutions, has no unit, and does not change when masses, lengths or times are
 //! measured in other units (up to the rounding of the scale to powers of two).
 
+use std::cmp::Ordering;
+
+use crate::exact::{sign_of_sum, simplified};
 use crate::{ContactLcp, ContactLcpData, Lcp, LemkeProblem, MixedLcp};
 
 /// Residual of `z` in the scale of `lcp`; also writes $w = M z + q$ into `w`. A point that is not finite has residual infinity.
@@ -82,27 +85,18 @@ pub fn contact_lcp_residual(problem: &ContactLcp, z: &[f64], w: &mut Vec<f64>) -
     worst
 }
 
-/// Entries of $M^T y$ up to this count as zero in [`proves_no_solution`], in the scaled problem with $\lVert y \rVert_\infty = 1$.
-const CERTIFICATE_ROUNDING: f64 = 1e-13;
-
-/// What $q^T y$ must be below in [`proves_no_solution`]. With the rounding above, any solution would be ten million times larger than
-/// the problem's scale.
-const CERTIFICATE_MARGIN: f64 = -1e-6;
-
 /// Whether $y \ge 0$ with $M^T y \le 0$ and $q^T y < 0$, which proves that no $z \ge 0$ makes $w = M z + q \ge 0$: it would follow
-/// that $0 \le y^T w = (M^T y)^T z + q^T y < 0$. Judged in the scaled problem, with $\tilde y_i = y_i / r_i$.
+/// that $0 \le y^T w = (M^T y)^T z + q^T y < 0$. The signs are exact, so this holds for the problem to its last bit.
 pub fn proves_no_solution(lcp: &Lcp, y: &[f64]) -> bool {
-    let scaling = lcp.scaling();
-    let largest = y.iter().zip(&scaling.rows).fold(0.0f64, |largest, (y, row)| largest.max((y / row).abs()));
-    if !(largest > 0.0 && largest.is_finite()) || y.iter().any(|&y| y < 0.0) {
-        return false;
-    }
-    let is_below = |j: usize| {
-        let sum: f64 = lcp.column(j).iter().zip(y).map(|(entry, y)| entry * y / largest).sum();
-        sum * scaling.columns[j] <= CERTIFICATE_ROUNDING
-    };
-    let offset: f64 = lcp.offset().iter().zip(y).map(|(q, y)| q * y / largest).sum();
-    offset / scaling.offset < CERTIFICATE_MARGIN && (0..lcp.size()).all(is_below)
+    let product = |column: &[f64]| sign_of_sum(column.iter().zip(y).filter(|(_, y)| **y != 0.0).map(|(a, y)| (*a, *y)));
+    y.iter().all(|&y| y >= 0.0 && y.is_finite())
+        && product(lcp.offset()) == Ordering::Less
+        && (0..lcp.size()).all(|j| product(lcp.column(j)) != Ordering::Greater)
+}
+
+/// A vector near `y` that [`proves_no_solution`], if there is one: `y` itself, or what is left of it when the rounding of its last digits is taken away.
+pub fn certificate_near(lcp: &Lcp, y: &[f64]) -> Option<Vec<f64>> {
+    simplified(y).find(|y| proves_no_solution(lcp, y))
 }
 
 /// Residual of the free rows of a mixed problem: $\max_i |A x + B z + a|_i / \sqrt{A_{ii}}$, divided by the largest product or constant that any

@@ -14,6 +14,7 @@
 use faer::Mat;
 
 use crate::DenseLu;
+use crate::work::is_interrupted;
 
 /// Equations that are smooth but for kinks. Their scale is the caller's: unknowns and equations of the order of one.
 pub trait NonsmoothEquations {
@@ -120,7 +121,7 @@ impl SemismoothNewton {
         let mut is_met = equations.is_met(&self.f, settings.tolerance);
         let (mut least_norm, mut last_halving) = (norms[0], 0);
         for count in 0..settings.step_limit {
-            if is_met || !norms[0].is_finite() {
+            if is_met || !norms[0].is_finite() || is_interrupted() {
                 break;
             }
             matrix.fill(0.0);

@@ -3,9 +3,13 @@
 use std::time::Instant;
 
 use serde::Serialize;
-use stiction_solve::cone::{ConeMethod, ConeSettings, ConeSolution, ConeSolver, global_errors, local_errors};
+use stiction_solve::ProblemError;
+use stiction_solve::cone::{ConeMethod, ConeSettings, ConeSolution, ConeSolver, judge_global};
 use stiction_solve::fclib::FclibProblem;
-use stiction_solve::{ProblemError, SolveStatus};
+use stiction_solve::judge::judge_local;
+use stiction_solve::work::is_interrupted;
+
+use crate::solve_problem::status_name;
 
 /// A solve shorter than this is repeated, in seconds; the best time counts.
 const WORTH_TIMING: f64 = 0.05;
@@ -15,9 +19,6 @@ const REPEATS: usize = 20;
 
 /// Sweeps of Gauss-Seidel when it is asked for alone.
 const SWEEPS_ALONE: usize = 100_000;
-
-/// How much larger the error without units may be than the one that is asked for: it sums what the other one has in the units of the file.
-const SCALED_FACTOR: f64 = 100.0;
 
 /// A method for friction problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,24 +47,21 @@ impl ConeChoice {
         }
     }
 
-    fn settings(self, tolerance: f64) -> ConeSettings {
-        let settings = ConeSettings {
-            tolerance: SCALED_FACTOR * tolerance,
-            unscaled_tolerance: tolerance,
-            ..ConeSettings::default()
-        };
+    fn settings(self, tolerance: f64, work_limit: u64) -> ConeSettings {
+        let settings = ConeSettings { tolerance, unscaled_tolerance: tolerance, work_limit, ..ConeSettings::default() };
         let no_sweeps = ConeSettings { first_sweeps: 0, warm_sweeps: 0, sweep_limit: 0, ..settings.clone() };
         match self {
             Self::Automatic => settings,
             Self::GaussSeidel => ConeSettings {
                 newton_limit: 0,
                 path_limit: 0,
+                pyramid_limit: 0,
                 interior_limit: 0,
                 sweep_limit: SWEEPS_ALONE,
                 ..settings
             },
-            Self::Newton => ConeSettings { path_limit: 0, interior_limit: 0, ..no_sweeps },
-            Self::InteriorPoint => ConeSettings { newton_limit: 0, path_limit: 0, ..no_sweeps },
+            Self::Newton => ConeSettings { path_limit: 0, pyramid_limit: 0, interior_limit: 0, ..no_sweeps },
+            Self::InteriorPoint => ConeSettings { newton_limit: 0, path_limit: 0, pyramid_limit: 0, ..no_sweeps },
         }
     }
 }
@@ -84,10 +82,15 @@ pub struct ConeAnswer {
     pub err_q: f64,
     /// $e_s$ of the point reached, without units.
     pub err_scaled: f64,
+    /// What rounding alone may make of $e_q$ and $e_s$.
+    pub rounding: [f64; 2],
     /// Best time of the solve alone, in seconds.
     pub time_s: f64,
     /// What was run, with its iterations, in order.
     pub stages: Vec<(String, usize)>,
+    /// Where there is no solution, the normal impulse of each contact, and then the impulses of the joints, that prove it: they move nothing and work against the offsets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<Vec<f64>>,
 }
 
 /// Number of contacts of a problem.
@@ -98,12 +101,17 @@ pub fn contact_count(problem: &FclibProblem) -> usize {
     }
 }
 
-/// Solves a problem with one method, to $e_q$ below the tolerance and $e_s$ below a hundred times that, each time from nothing.
+/// Solves a problem with one method, to $e_q$ and $e_s$ within the tolerance, each time from nothing.
 ///
 /// # Errors
 /// [`ProblemError`] when the mass matrix of a global problem is singular.
-pub fn solve_cones(problem: &FclibProblem, choice: ConeChoice, tolerance: f64) -> Result<ConeAnswer, ProblemError> {
-    let settings = choice.settings(tolerance);
+pub fn solve_cones(
+    problem: &FclibProblem,
+    choice: ConeChoice,
+    tolerance: f64,
+    work_limit: u64,
+) -> Result<ConeAnswer, ProblemError> {
+    let settings = choice.settings(tolerance, work_limit);
     let mut best = f64::INFINITY;
     let mut answer: ConeSolution = ConeSolution::default();
     for _ in 0..REPEATS {
@@ -116,30 +124,26 @@ pub fn solve_cones(problem: &FclibProblem, choice: ConeChoice, tolerance: f64) -
         let time = began.elapsed().as_secs_f64();
         best = best.min(time);
         answer = solution.clone();
-        if time > WORTH_TIMING {
+        if time > WORTH_TIMING || is_interrupted() {
             break;
         }
     }
     // Judged once more, from the problem alone.
-    let errors = match problem {
-        FclibProblem::Local(problem) => local_errors(problem, &answer.impulses),
-        FclibProblem::Global(problem) => global_errors(problem, &answer.impulses, &answer.joints)?,
+    let judgement = match problem {
+        FclibProblem::Local(problem) => judge_local(problem, &answer.impulses),
+        FclibProblem::Global(problem) => judge_global(problem, &answer.impulses, &answer.joints)?,
     };
-    let is_small = errors.unscaled <= settings.unscaled_tolerance && errors.scaled <= settings.tolerance;
-    let is_solved = answer.report.is_solved() && is_small;
     let method_name = |method: ConeMethod| format!("{method:?}");
     Ok(ConeAnswer {
-        status: match answer.report.status {
-            _ if is_solved => "solved",
-            SolveStatus::NoSolution => "no-solution",
-            _ => "not-solved",
-        },
+        status: status_name(&judgement, tolerance, answer.report.status),
         method: choice.name(),
         iterations: answer.report.iterations(),
-        err_q: errors.unscaled,
-        err_scaled: errors.scaled,
+        err_q: judgement.err_q.value,
+        err_scaled: judgement.err_scaled.value,
+        rounding: [judgement.err_q.rounding, judgement.err_scaled.rounding],
         time_s: best,
         stages: answer.report.stages.iter().map(|stage| (method_name(stage.method), stage.iterations)).collect(),
-        r: is_solved.then_some(answer.impulses),
+        r: judgement.accepts(tolerance).then_some(answer.impulses),
+        certificate: (!answer.certificate.is_empty()).then_some(answer.certificate),
     })
 }

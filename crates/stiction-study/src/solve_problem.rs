@@ -1,15 +1,22 @@
-//! Methods compared on one problem: status, residual and time, side by side.
+//! Methods compared on one LCP: status, errors and time, side by side.
 
 use std::time::Instant;
 
 use serde::Serialize;
-use stiction_solve::{Lcp, LcpSolution, Lemke, LemkeSettings, LemkeTableau, SolveStatus, enumerate};
+use stiction_solve::lcp_refine::refine;
+use stiction_solve::work::is_interrupted;
+use stiction_solve::{
+    Judgement, Lcp, LcpSolution, Lemke, LemkeSettings, LemkeTableau, SolveStatus, enumerate, judge_lcp,
+};
 
 /// A solve shorter than this is repeated, in seconds; the best time counts.
 const WORTH_TIMING: f64 = 0.05;
 
 /// Most repeats of a solve.
 const REPEATS: usize = 20;
+
+/// Factors on the tolerance for the method's own residual, which are tried one after the other until the judge is content.
+const TARGETS: [f64; 3] = [1.0, 1e-3, 1e-6];
 
 /// A method for LCPs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +46,15 @@ impl LcpMethod {
     }
 }
 
+/// The word for what became of a problem. Only the judge of problem files says `solved`.
+pub(crate) fn status_name(judgement: &Judgement, tolerance: f64, status: SolveStatus) -> &'static str {
+    match status {
+        _ if judgement.accepts(tolerance) => "solved",
+        SolveStatus::NoSolution => "no-solution",
+        _ => "not-solved",
+    }
+}
+
 /// What a method made of a problem.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LcpAnswer {
@@ -51,84 +67,100 @@ pub struct LcpAnswer {
     pub method: &'static str,
     /// Pivots of Lemke's method.
     pub iterations: usize,
-    /// $\lVert \min(z, M z + q) \rVert_2 / \lVert q \rVert_2$ of the point reached.
+    /// $e_q$ of the point reached, $\lVert \min(z, M z + q) \rVert_2 / \lVert q \rVert_2$.
     pub err_q: f64,
-    /// Residual in the problem's own scale, which decided.
+    /// $e_s$ of the point reached: the residual in the problem's own scale.
     pub err_scaled: f64,
+    /// What rounding alone may make of $e_q$ and $e_s$.
+    pub rounding: [f64; 2],
     /// Best time of the solve alone, in seconds.
     pub time_s: f64,
     /// Number of solutions, where all were looked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub solution_count: Option<usize>,
+    /// Where there is no solution, what proves it: $y \ge 0$ with $M^T y \le 0$ and $q^T y < 0$, exactly. Absent where all complementary bases were excluded instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<Vec<f64>>,
+}
+
+/// What a method returns.
+#[derive(Default)]
+struct Outcome {
+    solution: LcpSolution,
+    solution_count: Option<usize>,
+}
+
+/// Runs a method; none where it does not take problems of this size.
+fn run(lcp: &Lcp, method: LcpMethod, settings: &LemkeSettings) -> Option<Outcome> {
+    let mut outcome = Outcome::default();
+    match method {
+        LcpMethod::Lemke => Lemke::default().solve(lcp, settings, &[], &mut outcome.solution),
+        LcpMethod::Automatic => Lemke::default().solve_or_enumerate(lcp, settings, &[], &mut outcome.solution),
+        LcpMethod::Tableau => outcome.solution = LemkeTableau::default().solve(lcp, settings),
+        LcpMethod::Enumerate => {
+            let found = enumerate(lcp, settings)?;
+            outcome.solution_count = Some(found.solutions.len());
+            outcome.solution.report.status = match (found.solutions.is_empty(), found.undecided) {
+                (true, 0) => SolveStatus::NoSolution,
+                _ => SolveStatus::Inaccurate,
+            };
+            outcome.solution.z = found.solutions.into_iter().next().unwrap_or_else(|| vec![0.0; lcp.size()]);
+        }
+    }
+    Some(outcome)
 }
 
 /// Solves a problem with one method; none where the method does not take problems of this size.
 pub fn solve_lcp(lcp: &Lcp, method: LcpMethod, settings: &LemkeSettings) -> Option<LcpAnswer> {
+    let tolerance = settings.residual_tolerance;
     let mut best = f64::INFINITY;
     let mut answer = None;
-    let (mut lemke, mut tableau) = (Lemke::default(), LemkeTableau::default());
     for _ in 0..REPEATS {
         let matrix = (0..lcp.size()).flat_map(|j| lcp.column(j)).copied().collect();
         let offset = lcp.offset().to_vec();
         let began = Instant::now();
         // The problem is stated anew, because the scaling that this includes is part of the work.
         let lcp = Lcp::from_columns(matrix, offset).ok()?;
-        let (z, status, iterations, solution_count) = match method {
-            LcpMethod::Lemke | LcpMethod::Automatic => {
-                let mut solution = LcpSolution::default();
-                if method == LcpMethod::Lemke {
-                    lemke.solve(&lcp, settings, &[], &mut solution);
-                } else {
-                    lemke.solve_or_enumerate(&lcp, settings, &[], &mut solution);
+        let mut found: Option<(Outcome, Judgement)> = None;
+        for factor in TARGETS {
+            let settings = LemkeSettings { residual_tolerance: factor * tolerance, ..settings.clone() };
+            let mut outcome = run(&lcp, method, &settings)?;
+            let mut judgement = judge_lcp(&lcp, &outcome.solution.z);
+            if !judgement.accepts(tolerance)
+                && let Some(refined) = refine(&lcp, &outcome.solution.z)
+            {
+                let again = judge_lcp(&lcp, &refined);
+                if again.accepts(tolerance) || again.err_q.value < judgement.err_q.value {
+                    (outcome.solution.z, judgement) = (refined, again);
                 }
-                (Some(solution.z), solution.report.status, solution.report.iterations, None)
             }
-            LcpMethod::Tableau => {
-                let solution = tableau.solve(&lcp, settings);
-                (Some(solution.z), solution.report.status, solution.report.iterations, None)
+            let is_decided = judgement.accepts(tolerance) || outcome.solution.report.status == SolveStatus::NoSolution;
+            if is_decided || found.as_ref().is_none_or(|found| judgement.err_q.value < found.1.err_q.value) {
+                found = Some((outcome, judgement));
             }
-            LcpMethod::Enumerate => {
-                let found = enumerate(&lcp, settings)?;
-                let status = match (found.solutions.is_empty(), found.undecided) {
-                    (false, _) => SolveStatus::Solved,
-                    (true, 0) => SolveStatus::NoSolution,
-                    (true, _) => SolveStatus::Inaccurate,
-                };
-                let count = found.solutions.len();
-                (found.solutions.into_iter().next(), status, 0, Some(count))
+            if is_decided || is_interrupted() {
+                break;
             }
-        };
+        }
         let time = began.elapsed().as_secs_f64();
         best = best.min(time);
-        answer = Some((z, status, iterations, solution_count));
-        if time > WORTH_TIMING {
+        answer = found;
+        if time > WORTH_TIMING || is_interrupted() {
             break;
         }
     }
-    let (z, status, iterations, solution_count) = answer?;
-    let point = z.clone().unwrap_or_else(|| vec![0.0; lcp.size()]);
-    let is_solved = status == SolveStatus::Solved;
+    let (Outcome { solution, solution_count }, judgement) = answer?;
+    let is_solved = judgement.accepts(tolerance);
     Some(LcpAnswer {
-        status: match status {
-            SolveStatus::Solved => "solved",
-            SolveStatus::NoSolution => "no-solution",
-            _ => "not-solved",
-        },
+        status: status_name(&judgement, tolerance, solution.report.status),
         method: method.name(),
-        iterations,
-        err_q: natural_error(lcp, &point),
-        err_scaled: lcp.residual(&point),
+        iterations: solution.report.iterations,
+        err_q: judgement.err_q.value,
+        err_scaled: judgement.err_scaled.value,
+        rounding: [judgement.err_q.rounding, judgement.err_scaled.rounding],
         time_s: best,
         solution_count,
-        z: z.filter(|_| is_solved),
+        certificate: (!solution.certificate.is_empty()).then_some(solution.certificate),
+        z: is_solved.then_some(solution.z),
     })
-}
-
-/// $\lVert \min(z, M z + q) \rVert_2 / \lVert q \rVert_2$; absolute where $q$ vanishes.
-fn natural_error(lcp: &Lcp, z: &[f64]) -> f64 {
-    let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|x| x * x).sum::<f64>().sqrt();
-    let slack = |i: usize| lcp.offset()[i] + (0..z.len()).map(|j| lcp.matrix()[(i, j)] * z[j]).sum::<f64>();
-    let error = norm(&mut (0..z.len()).map(|i| z[i].min(slack(i))));
-    let size = norm(&mut lcp.offset().iter().copied());
-    if size < 1e-14 { error } else { error / size }
 }

@@ -3,6 +3,7 @@
 use glamx::DVec3;
 use stiction_dynamics::{Contact, ContactFrame, ContactId, FrictionLaw, Row};
 
+use super::passage::Travel;
 use super::{Multibody, MultibodyModel};
 use crate::body::BodyShape;
 use crate::broad_phase::BroadPhase;
@@ -20,11 +21,11 @@ const END_GRAIN: f64 = 1e-9;
 /// A shape of some body.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
-    body: usize,
+    pub(super) body: usize,
     /// Which of the shapes of the body.
-    number: u32,
+    pub(super) number: u32,
     /// Radius of a sphere around the shape's own origin that holds it.
-    bounding_radius: f64,
+    pub(super) bounding_radius: f64,
 }
 
 impl Part {
@@ -44,21 +45,23 @@ impl Part {
 /// What the search keeps from call to call.
 #[derive(Debug, Default)]
 pub(super) struct Search {
-    broad_phase: BroadPhase,
-    poses: Vec<Pose>,
-    pairs: Vec<(usize, usize)>,
-    touches: Vec<Touch>,
+    pub(super) broad_phase: BroadPhase,
+    pub(super) poses: Vec<Pose>,
+    pub(super) end_poses: Vec<Pose>,
+    pub(super) travels: Vec<Travel>,
+    pub(super) pairs: Vec<(usize, usize)>,
+    pub(super) touches: Vec<Touch>,
 }
 
 impl Multibody {
-    fn shape(&self, part: &Part) -> &BodyShape {
+    pub(super) fn shape(&self, part: &Part) -> &BodyShape {
         &self.model.bodies[part.body].shapes[part.number as usize]
     }
 
     /// Appends the contacts whose gap is at most `horizon`, in the order of the scene.
     pub(super) fn find_contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
         let mut guard = self.search.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let Search { broad_phase, poses, pairs, touches } = &mut *guard;
+        let Search { broad_phase, poses, pairs, touches, .. } = &mut *guard;
         poses.clear();
         poses.extend((0..self.model.bodies.len()).map(|body| self.pose(body, t, q)));
         let shape_pose = |part: &Part| self.shape(part).placed.world_pose(&poses[part.body]);
@@ -92,14 +95,32 @@ impl Multibody {
         }
     }
 
+    /// Half the least thickness of the thinner of two shapes, in metres; of a point or segment on a wall half its length, or its distance from the origin of its body.
+    pub(super) fn pair_size(&self, first: &BodyShape, second: &BodyShape) -> f64 {
+        let least = |measure: &dyn Fn(&BodyShape) -> f64| {
+            let sizes = [first, second].map(measure).into_iter();
+            sizes.filter(|size| *size > 0.0 && size.is_finite()).reduce(f64::min)
+        };
+        least(&|shape| shape.placed.shape.thickness(self.model.dimension))
+            .or_else(|| least(&|shape| shape.placed.shape.bounding_radius()))
+            .or_else(|| least(&|shape| shape.placed.position.length()))
+            .unwrap_or(1.0)
+    }
+
+    /// The size of the smaller shape of a contact, in metres; a stop has none.
+    pub(super) fn size_of_contact(&self, id: ContactId) -> Option<f64> {
+        if self.joint_of_stop(id).is_some() {
+            return None;
+        }
+        let [first, second] = [(id.first, id.feature >> 20), (id.second, (id.feature >> 8) & 0xfff)]
+            .map(|(body, shape)| &self.model.bodies[body as usize].shapes[shape as usize]);
+        Some(self.pair_size(first, second))
+    }
+
     /// The contact that a touch of two parts makes.
     fn contact(&self, first: &Part, second: &Part, poses: &[Pose], t: f64, touch: &Touch) -> Contact {
         let mut contact = Contact {
-            id: ContactId {
-                first: first.body as u32,
-                second: second.body as u32,
-                feature: (first.number << 20) | (second.number << 8) | touch.feature,
-            },
+            id: contact_id(first, second, touch.feature),
             gap: touch.gap,
             frame: Some(ContactFrame { point: touch.point.to_array(), normal: touch.normal.to_array() }),
             ..Default::default()
@@ -167,6 +188,15 @@ impl Multibody {
         } else {
             format!("{first}[{shape_first}]/{second}[{shape_second}]#{feature}")
         }
+    }
+}
+
+/// The identity of a contact of two parts.
+pub(super) fn contact_id(first: &Part, second: &Part, feature: u32) -> ContactId {
+    ContactId {
+        first: first.body as u32,
+        second: second.body as u32,
+        feature: (first.number << 20) | (second.number << 8) | feature,
     }
 }
 

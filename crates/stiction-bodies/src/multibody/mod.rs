@@ -12,6 +12,7 @@ mod force_jacobians;
 mod forces;
 mod joints;
 mod model;
+mod passage;
 mod record;
 mod row_rates;
 mod rows;
@@ -26,7 +27,7 @@ use std::sync::Mutex;
 
 use stiction_dynamics::{
     Contact, ContactId, ForceCause, ForceJacobians, FrictionElement, Inertia, JacobianKind, Joint, MechanicalSystem,
-    RowRates, State,
+    Passage, RowRates, State, Way,
 };
 
 use crate::error::BodyError;
@@ -46,6 +47,8 @@ pub struct Multibody {
     model: MultibodyModel,
     coordinates: Coordinates,
     parts: Vec<Part>,
+    /// Half the thickness of the thinnest solid shape, in metres.
+    thinnest: f64,
     exclusions: Exclusions,
     /// Coordinates and velocities of the start, where they are not those of the bodies.
     start: Option<(Vec<f64>, Vec<f64>)>,
@@ -67,7 +70,8 @@ impl Multibody {
         let exclusions = Exclusions::new(&model);
         model.check(&exclusions)?;
         let kinds = |rows: Vec<(_, JointRow)>| rows.into_iter().map(|(_, kind)| kind).collect();
-        Ok(Self {
+        let mut system = Self {
+            thinnest: f64::INFINITY,
             coordinates: Coordinates::new(&model),
             parts: Part::all(&model),
             exclusions,
@@ -75,7 +79,9 @@ impl Multibody {
             joint_rows: model.joints.iter().map(|joint| joint.kind.rows(model.dimension)).map(kinds).collect(),
             search: Mutex::default(),
             model,
-        })
+        };
+        system.thinnest = system.thinnest_part();
+        Ok(system)
     }
 
     /// Starts from these coordinates and velocities instead of those of the bodies, for instance after
@@ -124,6 +130,14 @@ impl MechanicalSystem for Multibody {
     fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
         self.find_contacts(t, q, horizon, out);
         self.add_stops(t, q, horizon, out);
+    }
+
+    fn contact_size(&self, id: ContactId) -> Option<f64> {
+        self.size_of_contact(id)
+    }
+
+    fn passage(&self, way: Way, from: (f64, &[f64]), to: (f64, &[f64])) -> Option<Passage> {
+        self.find_passage(way, from, to)
     }
 
     fn friction_elements(&self, t: f64, q: &[f64], out: &mut Vec<FrictionElement>) {

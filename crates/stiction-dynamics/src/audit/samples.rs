@@ -94,6 +94,7 @@ impl Audit {
                 }
             }
         }
+        self.largest_energy = self.largest_energy.max(energy_scale);
         let external = energy.normal + energy.friction + energy.drive + energy.joints + energy.applied;
         let explained = external + energy.potential_forces + energy.gyroscopic;
         energy.unexplained = energy.total_change - external;

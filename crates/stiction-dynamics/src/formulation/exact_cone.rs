@@ -44,6 +44,11 @@ const POLYGON_ROWS: usize = 150;
 const TIGHTENINGS: usize = 3;
 const TIGHTER: f64 = 0.1;
 
+/// Up to so many rows a point that misses this share of what is accepted is improved with the modes that it has: contacts that slide by nanometres per second keep Newton's method
+/// from its last digits. The matrix is dense.
+const MODES_ROWS: usize = 450;
+const MODES_SHARE: f64 = 0.5;
+
 /// Corners of that polygon.
 const POLYGON_CORNERS: usize = 16;
 
@@ -276,7 +281,9 @@ impl ExactCone {
                 self.run(problem, is_condensed, is_warm, &settings, [aim, accepted], &mut solution.report)?;
             }
             self.impulses.extend_from_slice(&self.solver.solution().impulses);
-            if solution.report.residual > POLYGON_FACTOR * aim && row_count <= POLYGON_ROWS {
+            let residual = solution.report.residual;
+            let is_far = residual > POLYGON_FACTOR * aim && row_count <= POLYGON_ROWS;
+            if is_far || residual > MODES_SHARE * accepted && row_count <= MODES_ROWS {
                 self.solve_by_modes(problem, is_condensed, accepted, &mut solution.report)?;
             }
         }
@@ -339,11 +346,13 @@ impl ExactCone {
             self.condense(problem)?;
         }
         let share = self.rate_share(problem, true);
-        let has_start = self.solve_polygon(problem)?;
+        let has_start = self.impulses.len() <= POLYGON_ROWS && self.solve_polygon(problem)?;
         // Corners and sides of the polygon are between the two; so is what only seems to slide.
         let half_angle = std::f64::consts::PI / POLYGON_CORNERS as f64;
-        for (is_polygon, at_bound) in [(true, 1.0 - 1e-6), (true, half_angle.cos() - 1e-6), (false, 1.0 - 1e-6)] {
-            if is_polygon && !has_start {
+        let own = [1e-6, 1e-8, 1e-4].map(|below| (false, 1.0 - below));
+        let polygon = [(true, 1.0 - 1e-6), (true, half_angle.cos() - 1e-6)];
+        for (is_polygon, at_bound) in polygon.into_iter().chain(own) {
+            if is_polygon && !has_start || !is_polygon && report.residual <= MODES_SHARE * accepted {
                 continue;
             }
             self.start.clone_from(if is_polygon { &self.polygon } else { &self.impulses });

@@ -16,7 +16,7 @@ use ladder::solve_problem;
 
 use crate::{
     Contact, ContactProblem, ContactSolution, ContactSolver, ForceCause, FrictionElement, Joint, MechanicalSystem,
-    State, StepError,
+    Passage, State, StepError,
 };
 
 /// A time-stepping scheme. It owns its contact solver and its memory of the last step.
@@ -121,6 +121,30 @@ impl Step {
         self.restitution.clear();
         self.samples.clear();
     }
+}
+
+/// Most times that a step is cut because two bodies pass through each other. Every cut ends where they have just closed, so that few are needed.
+const CUT_LIMIT: usize = 64;
+
+/// Makes a step by attempts: one in which bodies pass through each other says after which share of it they close, and the next one is that much shorter.
+///
+/// # Errors
+/// Those of the attempts, and [`StepError::Passage`] when there are too many.
+fn step_by_attempts(
+    system: &dyn MechanicalSystem,
+    t: f64,
+    mut h: f64,
+    mut attempt: impl FnMut(f64) -> Result<Option<Passage>, StepError>,
+) -> Result<(), StepError> {
+    for cut in 0.. {
+        let Some(passage) = attempt(h)? else { break };
+        h *= passage.share;
+        if cut >= CUT_LIMIT || h <= 0.0 {
+            let (first, second) = system.body_names(passage.contact);
+            return Err(StepError::Passage { t, first, second, h });
+        }
+    }
+    Ok(())
 }
 
 /// What happened within a step.

@@ -16,6 +16,9 @@
 //! k(t^A, q^A, u^A)$, linearised at the start: $W = M - \Delta t\, \theta\, k_v - \Delta t^2 \theta^2 k_q$ and $W (u_\text{free} - u^A) = \Delta t\, (\theta k(t^E)
 //! + (1 - \theta) k(t^A) + \theta\, \Delta t\, k_q u^A)$, stable for stiff springs and dampers from $\theta = \tfrac12$ on.
 //!
+//! A step in which bodies would pass through each other is cut so that they have just closed in its middle, or at its end; and so is one in whose middle a
+//! contact that was open overlaps by a visible share of a body.
+//!
 //! A step of length zero is the pure impact law: it changes the velocities only.
 //!
 //! Differs from the paper: a contact is closed up to a named tolerance and not only where its gap is negative, so that a block that
@@ -25,13 +28,36 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion};
+use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion, step_by_attempts};
 use crate::force_jacobians::add_product;
 use crate::joint_projection::JointProjection;
 use crate::{
-    ContactCondition, ContactSolver, ForceCause, ForceJacobians, FrictionCondition, Inertia, JacobianKind, Joint,
-    JointCondition, MechanicalSystem, State, StepError,
+    Contact, ContactCondition, ContactSolver, ForceCause, ForceJacobians, FrictionCondition, Inertia, JacobianKind,
+    Joint, JointCondition, MechanicalSystem, Passage, State, StepError, Way,
 };
+
+/// A contact that closes within a step and overlaps by more than this share of the smaller body is stated where it closes, up to half of this: nothing would take
+/// the overlap back. Too large: bodies penetrate visibly. Too small: a cut for every touch.
+const OVERLAP: f64 = 5e-4;
+
+/// The contact that closes first among those that overlap too far at the end of a way of `time` seconds with the velocity `v`, and after which share of it they overlap by
+/// `share` of [`OVERLAP`]. Bodies without a size never do.
+fn first_overlap(
+    system: &dyn MechanicalSystem,
+    (v, time): (&[f64], f64),
+    contacts: &[Contact],
+    share: f64,
+) -> Option<Passage> {
+    let cuts = contacts.iter().filter(|contact| contact.gap < 0.0).filter_map(|contact| {
+        let allowed = OVERLAP * system.contact_size(contact.id)?;
+        let start = contact.gap - time * (contact.normal.dot(v) + contact.normal_drift);
+        // One that begins closed is stated at once.
+        let share = (start.max(0.0) + share * allowed) / (start - contact.gap);
+        let closes = start > -allowed && contact.gap < -allowed && share > 0.0 && share < 1.0;
+        closes.then_some(Passage { contact: contact.id, share })
+    });
+    cuts.min_by(|a, b| a.share.total_cmp(&b.share))
+}
 
 /// Settings of Moreau's midpoint rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -66,6 +92,7 @@ pub struct MoreauMidpoint {
     v_joints: Vec<f64>,
     joints: Vec<Joint>,
     end_joints: Vec<Joint>,
+    at_end: Vec<Contact>,
     /// Rates that take back the drift of joints.
     rates: Vec<f64>,
     mean: Vec<f64>,
@@ -87,6 +114,7 @@ impl MoreauMidpoint {
             v_joints,
             joints: Vec::new(),
             end_joints: Vec::new(),
+            at_end: Vec::new(),
             rates,
             mean,
             part,
@@ -98,6 +126,23 @@ impl MoreauMidpoint {
 
 impl Scheme for MoreauMidpoint {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
+        step_by_attempts(system, state.t, h, |h| self.attempt(system, state, h, out))
+    }
+
+    fn contact_solver(&self) -> &ContactSolver {
+        &self.solver
+    }
+}
+
+impl MoreauMidpoint {
+    /// A step of this length, unless bodies pass through each other in one of its halves.
+    fn attempt(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        h: f64,
+        out: &mut Step,
+    ) -> Result<Option<Passage>, StepError> {
         if !(h >= 0.0 && h.is_finite()) {
             return Err(StepError::StepSize { h });
         }
@@ -110,6 +155,9 @@ impl Scheme for MoreauMidpoint {
         // (17), steps 2 and 3: the middle, inertia and forces there.
         self.q_middle.clone_from(q);
         system.advance(q, v, (1.0 - theta) * h, &mut self.q_middle);
+        if let Some(passage) = system.passage(Way::Taken, (t, q), (t_middle, &self.q_middle)) {
+            return Ok(Some(passage));
+        }
         (out.linearized_time, out.force_time) = (t_middle, t_middle);
         out.linearized_at.clone_from(&self.q_middle);
         out.force_at.clone_from(&self.q_middle);
@@ -124,6 +172,9 @@ impl Scheme for MoreauMidpoint {
         // The index set, and the conditions (10), (11) of its contacts.
         out.contacts.clear();
         system.contacts(t_middle, q_middle, self.settings.gap_tolerance, &mut out.contacts);
+        if let Some(cut) = first_overlap(system, (v, (1.0 - theta) * h), &out.contacts, 0.5) {
+            return Ok(Some(cut));
+        }
         out.problem.contacts.clear();
         out.problem.contacts.extend(out.contacts.iter().map(|contact| {
             let restitution = contact.restitution;
@@ -150,6 +201,20 @@ impl Scheme for MoreauMidpoint {
         out.state.q.clone_from(q);
         system.advance(&out.linearized_at, &out.state.v, theta * h, &mut out.state.q);
         check_finite(t, "coordinate", &out.state.q)?;
+        if let Some(passage) = system.passage(Way::Taken, (t_middle, &self.q_middle), (t_new, &out.state.q)) {
+            return Ok(Some(Passage { share: 1.0 - theta + theta * passage.share, ..passage }));
+        }
+        // One that closes in the second half waits for the next step, which begins where it touches.
+        self.at_end.clear();
+        system.contacts(t_new, &out.state.q, 0.0, &mut self.at_end);
+        let taken = &out.contacts;
+        self.at_end.retain(|contact| {
+            let is_deep = system.contact_size(contact.id).is_some_and(|size| contact.gap < -OVERLAP * size);
+            is_deep && !taken.iter().any(|other| other.id == contact.id)
+        });
+        if let Some(cut) = first_overlap(system, (&out.state.v, theta * h), &self.at_end, 0.0) {
+            return Ok(Some(Passage { share: 1.0 - theta + theta * cut.share, ..cut }));
+        }
 
         if self.settings.implicit {
             self.complete_forces(state, out);
@@ -157,15 +222,9 @@ impl Scheme for MoreauMidpoint {
         self.mean.clear();
         self.mean.extend(v.iter().zip(&out.state.v).map(|(a, b)| (1.0 - theta) * a + theta * b));
         out.report.energy_defect = energy_defect(system, state, &self.mean, out, &mut self.part);
-        Ok(())
+        Ok(None)
     }
 
-    fn contact_solver(&self) -> &ContactSolver {
-        &self.solver
-    }
-}
-
-impl MoreauMidpoint {
     /// States the joints: rows in the middle, and a bias that takes back their drift.
     ///
     /// A straight half step leaves a curved constraint by $\kappa = \Theta(\hat q^E) - \Theta(q^M) - \theta \Delta t\, (\nu u^A + \text{drift})$, with the prediction

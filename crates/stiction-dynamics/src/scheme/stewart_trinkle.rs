@@ -10,17 +10,19 @@
 //! $b_n = \mathrm{gap}(\hat q)/h - n \hat v$ and $b_j = \Theta(\hat q)/h - \nu \hat v$, where $\hat v$ is the velocity that leads from
 //! $q^l$ to $\hat q$. Impacts are inelastic.
 //!
+//! A step in which bodies would pass through each other, or be pushed out on the wrong side, is cut where they close.
+//!
 //! Differs from the paper: the biases are written with $\hat v$, not with a difference of configurations, so that they hold when
 //! $q$ contains quaternions; forces are evaluated at the middle of the step in time as well.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion};
+use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion, step_by_attempts};
 use crate::joint_projection::JointProjection;
 use crate::{
-    Contact, ContactCondition, ContactId, ContactSolver, FrictionCondition, JointCondition, MechanicalSystem, State,
-    StepError,
+    Contact, ContactCondition, ContactId, ContactSolver, FrictionCondition, JointCondition, MechanicalSystem, Passage,
+    State, StepError, Way,
 };
 
 /// Which version of the scheme.
@@ -117,6 +119,23 @@ impl StewartTrinkle {
 
 impl Scheme for StewartTrinkle {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
+        step_by_attempts(system, state.t, h, |h| self.attempt(system, state, h, out))
+    }
+
+    fn contact_solver(&self) -> &ContactSolver {
+        &self.solver
+    }
+}
+
+impl StewartTrinkle {
+    /// A step of this length, unless bodies would pass through each other in it, or be pushed out on the wrong side.
+    fn attempt(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        h: f64,
+        out: &mut Step,
+    ) -> Result<Option<Passage>, StepError> {
         if !(h > 0.0 && h.is_finite()) {
             return Err(StepError::StepSize { h });
         }
@@ -144,6 +163,11 @@ impl Scheme for StewartTrinkle {
             // W = M(q̂) and u_free = v + h W⁻¹ k(q + h v/2, v).
             state_free_motion(system, state, h, (t_new, &self.q_hat), (t + h / 2.0, &self.q_middle), out)?;
             self.projection.project(system, (t_new, q), h, &mut self.v_hat, &mut self.q_hat)?;
+            if out.report.linearizations == 1
+                && let Some(passage) = system.passage(Way::Predicted, (t, q), (t_new, &self.q_hat))
+            {
+                return Ok(Some(passage));
+            }
             self.candidates.clear();
             system.contacts(t_new, &self.q_hat, horizon, &mut self.candidates);
             if let Some(gap) = self.settings.activation_gap {
@@ -224,6 +248,10 @@ impl Scheme for StewartTrinkle {
         }
         out.report.converged = is_linear || out.report.last_move <= self.settings.position_tolerance;
 
+        if let Some(passage) = system.passage(Way::Taken, (t, q), (t_new, &self.q_new)) {
+            return Ok(Some(passage));
+        }
+
         out.linearized_at.clone_from(&self.q_hat);
         out.linearized_time = t_new;
         out.force_at.clone_from(&self.q_middle);
@@ -245,11 +273,7 @@ impl Scheme for StewartTrinkle {
                 self.horizon = self.horizon.max(2.0 * h * (rate.abs() + contact.normal.dot(v_new).abs()));
             }
         }
-        Ok(())
-    }
-
-    fn contact_solver(&self) -> &ContactSolver {
-        &self.solver
+        Ok(None)
     }
 }
 

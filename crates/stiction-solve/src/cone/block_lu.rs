@@ -15,6 +15,10 @@ use faer::sparse::linalg::amd;
 use pulp::{Simd, WithSimd};
 
 use super::one_contact::{determinant_sign, inverse};
+use crate::work::is_interrupted;
+
+/// Columns that are factored between two looks at whether somebody still waits.
+const COLUMNS_PER_LOOK: usize = 64;
 
 /// A square block, by rows.
 pub(crate) type Block<const N: usize> = [[f64; N]; N];
@@ -155,6 +159,12 @@ impl<const N: usize, const P: usize> BlockLu<N, P> {
         self.places.resize(size, 0);
     }
 
+    /// Multiplications of a factorisation, when no row stands alone.
+    pub fn factor_work(&self) -> u64 {
+        let square = |ends: &[usize]| ((ends[1] - ends[0] + 1) as u64).pow(2);
+        (N * N * N) as u64 * self.column_starts.windows(2).map(square).sum::<u64>()
+    }
+
     /// Where block $(i, j)$ is stored.
     ///
     /// # Panics
@@ -208,6 +218,9 @@ impl<const N: usize, const P: usize> BlockLu<N, P> {
     #[inline(always)]
     pub fn factor_here<S: Simd>(&mut self, simd: S) -> bool {
         for j in 0..self.size {
+            if j % COLUMNS_PER_LOOK == COLUMNS_PER_LOOK - 1 && is_interrupted() {
+                return false;
+            }
             let own = self.column_starts[j]..self.column_starts[j + 1];
             for entry in own.clone() {
                 self.places[self.column_rows[entry] as usize] = entry as u32;

@@ -139,7 +139,7 @@ impl<const D: usize, const B: usize, const P: usize> BodySpace<D, B, P> {
                 }
                 self.moves.push(y);
             }
-            complete_diagonal(&mut w);
+            complete_diagonal(&mut w, &[false; D]);
             self.diagonal.push(w);
         }
         true
@@ -174,7 +174,7 @@ impl<const D: usize, const B: usize, const P: usize> BodySpace<D, B, P> {
                     }
                 }
             }
-            complete_diagonal(&mut w);
+            complete_diagonal(&mut w, &[false; D]);
             self.diagonal.push(w);
         }
         true
@@ -223,7 +223,7 @@ impl<const D: usize, const B: usize, const P: usize> BodySpace<D, B, P> {
                 let v = &self.free_velocity[self.bodies[block] as usize];
                 (0..D).for_each(|k| offset[k] += dot(&self.rows[block][k], v));
             }
-            space.push_contact(self.laws[i], offset);
+            space.push_contact(self.laws[i], offset, [false; D]);
             *space.diagonal_mut() = self.condensed[i * count + i];
             for j in 0..count {
                 let block = &self.condensed[i * count + j];
@@ -468,6 +468,14 @@ impl<const D: usize, const B: usize, const P: usize> Space<D> for BodySpace<D, B
 
     fn newton_step_again(&mut self, f: &[[f64; D]], dr: &mut [[f64; D]]) -> bool {
         pulp::Arch::new().dispatch(StepAgain { space: self, f, dr })
+    }
+
+    fn sweep_work(&self) -> u64 {
+        (2 * self.rows.len() * D * B + self.laws.len() * D * D) as u64
+    }
+
+    fn step_work(&self) -> u64 {
+        self.lu.factor_work() + B as u64 * self.sweep_work()
     }
 
     fn determinant_sign(&self) -> f64 {

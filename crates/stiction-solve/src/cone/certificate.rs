@@ -8,20 +8,18 @@
 //! squeezed between two walls that close in on each other is of this kind. Friction cannot help, whatever its law.
 //!
 //! In the form with an explicit matrix the first condition is $\sum_i d_i W_{N_i,\cdot} = 0$, and $q$ stands for $w$.
+//!
+//! Both conditions are checked exactly, so that they hold for the problem to its last bit: one whose data are rounded may have a solution with huge impulses.
+
+use std::cmp::Ordering;
 
 use faer::Mat;
 
 use super::law::LawKind;
 use super::problem::{GlobalConeProblem, LocalConeProblem};
 use super::sparse_rows::SparseRows;
+use crate::exact::{sign_of_sum, simplified};
 use crate::{Lcp, LemkeSettings, SparseLu};
-
-/// Sums up to this, relative to the sum of the sizes of their terms, count as zero.
-const ROUNDING: f64 = 1e-11;
-
-/// What the work must be below, relative to the sum of the sizes of its terms. With the rounding above, any solution would have
-/// rates a hundred thousand times larger than the biases.
-const MARGIN: f64 = -1e-6;
 
 /// Rows up to which a certificate is looked for: it takes a dense matrix.
 pub(crate) const ROW_LIMIT: usize = 300;
@@ -56,21 +54,19 @@ pub fn proves_no_local_solution(problem: &LocalConeProblem, d: &[f64]) -> bool {
         && moves_nothing_and_works(problem.offset().len(), rows)
 }
 
-/// Checks the two conditions for rows with their impulses and biases.
+/// Checks the two conditions for rows with their impulses and biases, exactly.
 fn moves_nothing_and_works<'a>(columns: usize, rows: impl Iterator<Item = (f64, &'a [(usize, f64)], f64)>) -> bool {
-    let (mut sums, mut sizes) = (vec![0.0; columns], vec![0.0f64; columns]);
-    let (mut work, mut work_size) = (0.0, 0.0);
-    for (impulse, row, bias) in rows {
-        for &(column, value) in row {
-            sums[column] += impulse * value;
-            sizes[column] += (impulse * value).abs();
+    let mut terms: Vec<Vec<(f64, f64)>> = vec![Vec::new(); columns];
+    let mut work = Vec::new();
+    for (impulse, row, bias) in rows.filter(|row| row.0 != 0.0) {
+        if !impulse.is_finite() {
+            return false;
         }
-        work += impulse * bias;
-        work_size += (impulse * bias).abs();
+        row.iter().for_each(|&(column, value)| terms[column].push((impulse, value)));
+        work.push((impulse, bias));
     }
-    let largest = sizes.iter().fold(0.0f64, |largest, &size| largest.max(size));
-    let is_zero = |(sum, size): (&f64, &f64)| sum.abs() <= ROUNDING * size.max(ROUNDING * largest);
-    largest.is_finite() && work < MARGIN * work_size && sums.iter().zip(&sizes).all(is_zero)
+    sign_of_sum(work.iter().copied()) == Ordering::Less
+        && terms.iter().all(|terms| sign_of_sum(terms.iter().copied()) == Ordering::Equal)
 }
 
 /// Contacts that have a normal row, with it.
@@ -83,19 +79,21 @@ fn normal_rows(cones: &[super::Cone]) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// Looks for a certificate of a local problem, and checks it.
-pub(crate) fn local_has_none(problem: &LocalConeProblem) -> bool {
+/// Looks for a certificate of a local problem: impulses that were checked, one for each contact.
+pub(crate) fn of_local(problem: &LocalConeProblem) -> Option<Vec<f64>> {
     let rows: Vec<(usize, usize)> = normal_rows(problem.cones()).collect();
     let matrix = Mat::from_fn(rows.len(), rows.len(), |i, j| problem.matrix().entry(rows[i].1, rows[j].1));
     let offset: Vec<f64> = rows.iter().map(|&(_, row)| problem.offset()[row]).collect();
-    let Some(z) = least_motion(matrix, &offset) else { return false };
-    let mut d = vec![0.0; problem.cones().len()];
-    rows.iter().zip(&z).for_each(|(&(contact, _), &z)| d[contact] = z);
-    proves_no_local_solution(problem, &d)
+    let z = least_motion(matrix, &offset)?;
+    simplified(&z).find_map(|z| {
+        let mut d = vec![0.0; problem.cones().len()];
+        rows.iter().zip(&z).for_each(|(&(contact, _), &z)| d[contact] = z);
+        proves_no_local_solution(problem, &d).then_some(d)
+    })
 }
 
-/// Looks for a certificate of a global problem with the factors of its mass matrix, and checks it.
-pub(crate) fn global_has_none(problem: &GlobalConeProblem, mass: &SparseLu, workspace: &mut Vec<f64>) -> bool {
+/// Looks for a certificate of a global problem with the factors of its mass matrix: impulses that were checked, one for each contact and then those of the joints.
+pub(crate) fn of_global(problem: &GlobalConeProblem, mass: &SparseLu, workspace: &mut Vec<f64>) -> Option<Vec<f64>> {
     // Rows with their biases: the normals, and each joint row in both directions.
     let contacts =
         normal_rows(problem.cones()).map(|(_, row)| (problem.contacts(), row, 1.0, problem.contact_bias()[row]));
@@ -116,16 +114,18 @@ pub(crate) fn global_has_none(problem: &GlobalConeProblem, mass: &SparseLu, work
         }
     }
     let offset: Vec<f64> = rows.iter().map(|row| row.3).collect();
-    let Some(z) = least_motion(matrix, &offset) else { return false };
-    let mut d = vec![0.0; problem.cones().len()];
-    let mut next = 0;
-    for (contact, _) in normal_rows(problem.cones()) {
-        d[contact] = z[next];
-        next += 1;
-    }
-    let joint_count = problem.joint_bias().len();
-    let joints: Vec<f64> = (0..joint_count).map(|row| z[next + row] - z[next + joint_count + row]).collect();
-    proves_no_global_solution(problem, &d, &joints)
+    let z = least_motion(matrix, &offset)?;
+    simplified(&z).find_map(|z| {
+        let mut d = vec![0.0; problem.cones().len()];
+        let mut next = 0;
+        for (contact, _) in normal_rows(problem.cones()) {
+            d[contact] = z[next];
+            next += 1;
+        }
+        let joint_count = problem.joint_bias().len();
+        let joints: Vec<f64> = (0..joint_count).map(|row| z[next + row] - z[next + joint_count + row]).collect();
+        proves_no_global_solution(problem, &d, &joints).then(|| [d, joints].concat())
+    })
 }
 
 /// The impulses $z \ge 0$ that minimise $\frac12 z^T W z + \frac12 (c^T z + 1)^2$ with $c = q / \lVert q \rVert$: where a certificate exists, it makes both terms
@@ -200,8 +200,8 @@ mod tests {
         let matrix = SparseRows::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 1.0)]).unwrap();
         let cones = vec![Cone::HalfLine; 2];
         let problem = LocalConeProblem::new(cones.clone(), matrix.clone(), vec![-1.0, 0.5]).unwrap();
-        assert!(proves_no_local_solution(&problem, &[1.0, 1.0]) && local_has_none(&problem));
+        assert!(proves_no_local_solution(&problem, &[1.0, 1.0]) && of_local(&problem).is_some());
         let feasible = LocalConeProblem::new(cones, matrix, vec![-1.0, 1.5]).unwrap();
-        assert!(!proves_no_local_solution(&feasible, &[1.0, 1.0]) && !local_has_none(&feasible));
+        assert!(!proves_no_local_solution(&feasible, &[1.0, 1.0]) && of_local(&feasible).is_none());
     }
 }

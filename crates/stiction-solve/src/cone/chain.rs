@@ -4,7 +4,7 @@
 //! 2. Gauss-Seidel, and on with it while that promises to be cheaper than Newton's method.
 //! 3. On piles, the rest of the path of smoothed equations.
 //! 4. Newton's method with $\rho_i = 1 / W_{ii}$; the whole path of smoothed equations.
-//! 5. Interior points, in two kinds, and Newton's method from there.
+//! 5. Newton's method from the answers of Lemke's method on pyramids; interior points, in two kinds, and Newton's method from there.
 //! 6. Newton's method with other $\rho$; proximal points; Gauss-Seidel to its limit.
 //!
 //! The best point is kept throughout, and every stage is logged.
@@ -15,6 +15,7 @@ use super::island::Island;
 use super::newton::{self, NewtonRun};
 use super::path::{self, FirstWidth, PathRun};
 use super::proximal;
+use super::pyramids::Pyramids;
 use super::settings::{ConeMethod, ConeSettings, ConeStage};
 use super::space::Space;
 
@@ -29,7 +30,7 @@ const POLISH_EPSILON: f64 = 1e-7;
 const POLISH_SCALES: [(f64, f64); 4] = [(1.0, POLISH_EPSILON), (1.0, 1e-3), (10.0, 1e-2), (100.0, 1e-2)];
 
 /// Part of the tolerance up to which a residual is usually good enough for the errors that judge; where it is not, there will be a smaller target.
-const ENOUGH: f64 = 0.9;
+pub(crate) const ENOUGH: f64 = 0.9;
 
 /// A residual up to this multiple of the target is nearly there.
 const NEAR: f64 = 1e3;
@@ -93,6 +94,13 @@ const PILE_CONTACTS: usize = 150;
 /// A residual up to this, relative to the free rates, where a path ended, is left to Newton's method.
 const PATH_END: f64 = 1e-4;
 
+/// Sequences of pyramids, each turned at first by this part of the angle between two sides, and the part of the residual that a turn has to leave.
+const FIRST_ANGLES: [f64; 4] = [0.0, 0.5, 0.25, 0.75];
+const TURN_GAIN: f64 = 0.8;
+
+/// The rest of a path that is followed from the answer of a pyramid, with a factor on $1 / W_{ii}$.
+const PYRAMID_PATH: (f64, PathRun) = (3.0, short_path(0.1, 2.0, 100));
+
 /// First $\alpha$ of proximal points.
 const FIRST_ALPHA: f64 = 1e-2;
 
@@ -106,6 +114,8 @@ pub(crate) struct Chain<'a, S, const D: usize> {
     pub number: usize,
     /// What residuals are divided by in the log.
     pub scale: f64,
+    /// A residual up to this is worth a judgement before the long way, though it may miss the target.
+    pub enough: f64,
 }
 
 impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
@@ -116,10 +126,15 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         self.island.r.copy_from_slice(&self.island.best);
     }
 
-    /// Goes on from the best point to a smaller target.
-    pub fn improve(&mut self, target: f64) {
+    /// Goes on from the best point to a smaller target; by all methods where the last target was reached.
+    pub fn improve(&mut self, target: f64, is_promising: bool) {
         if !self.newton(target, 1.0, LAST_EPSILON, MANY_SHORT_STEPS) {
-            self.sweep_to_the_limit(target);
+            if is_promising {
+                self.island.restore(self.space);
+                self.run_stages(target, true);
+            } else {
+                self.sweep_to_the_limit(target);
+            }
         }
         self.island.r.copy_from_slice(&self.island.best);
     }
@@ -129,9 +144,9 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
             let Island { r, contacts, alphas, .. } = &mut *self.island;
             self.space.sweep(r, contacts, alphas, true, false);
             self.island.measure(self.space);
-            // Torsion that has its bound for itself is found by an iteration, which may be slow.
-            if self.log(ConeMethod::OneContact, 1, target) || !self.space.laws()[0].splits {
-                return self.island.best_residual <= target;
+            // Torsion that has its bound for itself is found by an iteration, which may be slow; and a matrix may be singular.
+            if self.log(ConeMethod::OneContact, 1, target) {
+                return true;
             }
         }
         if is_warm && self.island.measure(self.space) <= target {
@@ -160,6 +175,9 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         }
         // The target is less than what is asked for. What lies between is worth a judgement before the long way.
         if self.is_enough() {
+            return true;
+        }
+        if self.turn_pyramids(target) {
             return true;
         }
         for (shift, is_cold) in INTERIOR_RUNS {
@@ -195,8 +213,7 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
 
     /// Whether the best point is likely to be good enough, though it may miss the target.
     fn is_enough(&self) -> bool {
-        let tolerance = self.settings.tolerance.min(self.settings.unscaled_tolerance);
-        self.island.best_residual <= ENOUGH * tolerance * self.scale
+        self.island.best_residual <= self.enough
     }
 
     /// Whether the island has about as many rows as coordinates, and many of both.
@@ -236,22 +253,59 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         self.newton_once(target, POLISH_EPSILON, FEW_SHORT_STEPS)
     }
 
+    /// Newton's method from the answers of Lemke's method on pyramids, each turned towards the sliding of the one before.
+    fn turn_pyramids(&mut self, target: f64) -> bool {
+        if self.settings.pyramid_limit == 0 {
+            return false;
+        }
+        let Some(mut pyramids) = Pyramids::new(self.space, self.island) else { return false };
+        for part in FIRST_ANGLES {
+            pyramids.begin(part);
+            let mut last = f64::INFINITY;
+            for _ in 0..self.settings.pyramid_limit {
+                if self.island.work.is_spent() {
+                    return false;
+                }
+                let Some((pivots, residual)) = pyramids.next(self.space, self.island) else { return false };
+                self.set_scales(1.0);
+                if self.log(ConeMethod::Pyramids, pivots, target)
+                    || self.newton_with(target, FIRST_EPSILON, MANY_SHORT_STEPS)
+                {
+                    return true;
+                }
+                pyramids.restore(self.space, self.island);
+                if self.follow_path(target, PYRAMID_PATH.0, PYRAMID_PATH.1) {
+                    return true;
+                }
+                if residual > TURN_GAIN * last {
+                    break;
+                }
+                last = residual;
+            }
+        }
+        false
+    }
+
     /// Newton's method from another point: that of some sweeps in the opposite order.
     fn restart(&mut self, target: f64, sweeps: usize, epsilon: f64) -> bool {
-        self.sweep_backwards(sweeps);
+        let sweeps = self.sweep_backwards(sweeps);
         self.log(ConeMethod::GaussSeidel, sweeps, target);
         self.set_scales(1.0);
         self.newton_with(target, epsilon, MANY_SHORT_STEPS)
     }
 
-    /// Sweeps from zero in the opposite order.
-    fn sweep_backwards(&mut self, sweeps: usize) {
-        let Island { r, contacts, alphas, .. } = &mut *self.island;
+    /// Sweeps from zero in the opposite order; returns how many.
+    fn sweep_backwards(&mut self, sweeps: usize) -> usize {
+        let Island { r, contacts, alphas, work, .. } = &mut *self.island;
         r.fill([0.0; D]);
-        for number in 0..sweeps {
-            self.space.sweep(r, contacts, alphas, number == 0, true);
+        let mut done = 0;
+        while done < sweeps && !work.is_spent() {
+            self.space.sweep(r, contacts, alphas, done == 0, true);
+            work.spend(self.space.sweep_work());
+            done += 1;
         }
         self.island.measure(self.space);
+        done
     }
 
     fn sweep_while_it_pays(&mut self, target: f64, is_warm: bool) -> bool {
@@ -329,7 +383,9 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
     /// Notes a stage; whether the best point is below the target.
     fn log(&mut self, method: ConeMethod, iterations: usize, target: f64) -> bool {
         let residual = self.island.best_residual / self.scale;
-        self.stages.push(ConeStage { island: self.number, method, iterations, residual });
+        if iterations > 0 {
+            self.stages.push(ConeStage { island: self.number, method, iterations, residual });
+        }
         self.island.best_residual <= target
     }
 }

@@ -6,9 +6,11 @@ use super::one_contact::OneContact;
 use super::space::{Small, Space, complete_diagonal};
 
 /// $W$ as rows of blocks, the diagonal apart.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct ContactSpace<const D: usize> {
     laws: Vec<Law>,
+    /// Rows of the current contact.
+    is_present: [bool; D],
     offset: Vec<[f64; D]>,
     diagonal: Vec<Small<D>>,
     /// The diagonal without the ones of empty rows.
@@ -22,6 +24,26 @@ pub(crate) struct ContactSpace<const D: usize> {
     places: Vec<Place>,
     is_analysed: bool,
     right_side: Vec<[f64; D]>,
+}
+
+impl<const D: usize> Default for ContactSpace<D> {
+    fn default() -> Self {
+        Self {
+            laws: Vec::new(),
+            is_present: [false; D],
+            offset: Vec::new(),
+            diagonal: Vec::new(),
+            true_diagonal: Vec::new(),
+            starts: Vec::new(),
+            columns: Vec::new(),
+            blocks: Vec::new(),
+            pattern: Vec::new(),
+            lu: BlockLu::default(),
+            places: Vec::new(),
+            is_analysed: false,
+            right_side: Vec::new(),
+        }
+    }
 }
 
 impl<const D: usize> ContactSpace<D> {
@@ -38,9 +60,10 @@ impl<const D: usize> ContactSpace<D> {
         self.is_analysed = false;
     }
 
-    /// Adds a contact with its offset; its blocks follow, and then [`end_contact`](Self::end_contact).
-    pub fn push_contact(&mut self, law: Law, offset: [f64; D]) {
+    /// Adds a contact with its offset and the rows that it has; its blocks follow, and then [`end_contact`](Self::end_contact).
+    pub fn push_contact(&mut self, law: Law, offset: [f64; D], is_present: [bool; D]) {
         self.laws.push(law);
+        self.is_present = is_present;
         self.offset.push(offset);
         self.true_diagonal.push([[0.0; D]; D]);
     }
@@ -66,7 +89,7 @@ impl<const D: usize> ContactSpace<D> {
     pub fn end_contact(&mut self) {
         self.starts.push(self.blocks.len());
         let mut diagonal = *self.true_diagonal.last().expect("a contact was pushed");
-        complete_diagonal(&mut diagonal);
+        complete_diagonal(&mut diagonal, &self.is_present);
         self.diagonal.push(diagonal);
     }
 
@@ -188,6 +211,14 @@ impl<const D: usize> Space<D> for ContactSpace<D> {
         self.lu.solve(&mut self.right_side);
         dr.copy_from_slice(&self.right_side);
         dr.as_flattened().iter().all(|x| x.is_finite())
+    }
+
+    fn sweep_work(&self) -> u64 {
+        ((self.blocks.len() + self.laws.len()) * D * D) as u64
+    }
+
+    fn step_work(&self) -> u64 {
+        self.lu.factor_work() + D as u64 * self.sweep_work()
     }
 
     fn determinant_sign(&self) -> f64 {

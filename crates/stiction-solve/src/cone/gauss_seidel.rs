@@ -20,7 +20,7 @@ pub(crate) fn sweep<const D: usize>(
 ) -> usize {
     let mut count = 0;
     let mut last = f64::INFINITY;
-    while count < limit {
+    while count < limit && !island.work.is_spent() {
         let batch = BATCH.min(limit - count);
         let mut change = 0.0;
         let mut done = 0;
@@ -33,6 +33,7 @@ pub(crate) fn sweep<const D: usize>(
             }
         }
         count += done;
+        island.work.spend(done as u64 * space.sweep_work());
         let rate = if last.is_finite() && last > 0.0 { (change / last).powf(1.0 / done as f64) } else { 0.5 };
         last = change;
         // The change is a lower estimate of the error: look at the residual only when it may be small enough.

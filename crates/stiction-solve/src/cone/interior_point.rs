@@ -125,7 +125,7 @@ pub(crate) fn run<const D: usize>(
     space.rates(&island.trial, &mut island.trial_u);
     let square: f64 = island.trial_u.as_flattened().iter().map(|u| u * u).sum();
     let speed = (square / count as f64).sqrt();
-    if speed == 0.0 {
+    if speed == 0.0 || !speed.is_finite() {
         return 0;
     }
     // Inside both cones, with some distance to the boundary.
@@ -156,7 +156,7 @@ pub(crate) fn run<const D: usize>(
     let mut iterations = 0;
     let mut last_step = 0.5f64;
     let mut short_steps = 0;
-    while iterations < limit {
+    while iterations < limit && !island.work.is_spent() {
         space.rates(&island.r, &mut island.u);
         let residual = residual_of(space, &island.r, &island.u, &island.rho);
         // The interior point itself is never a solution: its projection may be.
@@ -256,6 +256,7 @@ pub(crate) fn run<const D: usize>(
             island.b.push(b);
         }
         iterations += 1;
+        island.work.spend(space.step_work());
         if !space.newton_step(&island.a, &island.b, &island.f, &mut island.dr) {
             break;
         }

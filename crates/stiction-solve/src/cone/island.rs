@@ -4,6 +4,7 @@ use super::alart_curnier;
 use super::law::LawKind;
 use super::one_contact::OneContact;
 use super::space::{Small, Space};
+use crate::Work;
 
 /// Unknowns and memory of the methods on one island.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +38,8 @@ pub(crate) struct Island<const D: usize> {
     /// Interior points.
     pub slack: Vec<[f64; D]>,
     pub slack_step: Vec<[f64; D]>,
+    /// What the methods may still spend.
+    pub work: Work,
 }
 
 impl<const D: usize> Island<D> {

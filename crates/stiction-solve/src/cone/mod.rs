@@ -17,6 +17,7 @@
 //! | `alart_curnier`, `newton` | the nonsmooth equations, and Newton's method on them |
 //! | `path` | the curve of solutions of smoothed equations, around its turns |
 //! | `interior_point` | from far away, over second-order cones |
+//! | `pyramids` | Lemke's method on polyhedral cones, as a start |
 //! | `proximal` | a sequence of problems with a little compliance |
 //! | `modes` | Newton's method with given modes, for sliding too slow to be seen |
 //! | `island` | the unknowns of one island, and its best point |
@@ -56,6 +57,7 @@ mod one_contact;
 mod path;
 pub mod problem;
 mod proximal;
+mod pyramids;
 pub mod residual;
 pub mod settings;
 pub mod solver;
@@ -65,7 +67,7 @@ pub mod sparse_rows;
 pub use law::Cone;
 pub use modes::refine_by_modes;
 pub use problem::{GlobalConeProblem, LocalConeProblem};
-pub use residual::{ConeErrors, global_errors, local_errors};
+pub use residual::{ConeErrors, global_errors, judge_global, local_errors};
 pub use settings::{ConeMethod, ConeReport, ConeSettings, ConeSolution, ConeStage};
 pub use solver::ConeSolver;
 pub use sparse_rows::SparseRows;

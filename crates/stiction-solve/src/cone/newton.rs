@@ -55,7 +55,8 @@ pub(crate) fn run<const D: usize>(
     let (mut best, mut best_step) = (merit, 0);
     let (mut steps, mut short_steps) = (0, 0);
     while island.best_residual > target && steps < settings.step_limit {
-        if steps > best_step + settings.patience || short_steps >= settings.short_step_limit {
+        let is_patient = steps <= best_step + settings.patience && short_steps < settings.short_step_limit;
+        if !is_patient || island.work.is_spent() {
             break;
         }
         island.a.clear();
@@ -69,6 +70,7 @@ pub(crate) fn run<const D: usize>(
             island.b.push(b);
         }
         steps += 1;
+        island.work.spend(space.step_work());
         let is_defined = space.newton_step(&island.a, &island.b, &island.f, &mut island.dr);
         let largest = history.iter().fold(0.0f64, |largest, &merit| largest.max(merit));
         let merit_of =

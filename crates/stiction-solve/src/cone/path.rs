@@ -217,6 +217,7 @@ pub(crate) fn run<const D: usize>(
         && width < ASTRAY * speed
         && stride > LEAST_STRIDE
         && new_beginnings <= NEW_BEGINNINGS
+        && !island.work.is_spent()
     {
         island.a.clear();
         island.b.clear();
@@ -229,6 +230,7 @@ pub(crate) fn run<const D: usize>(
             island.b.push(b);
         }
         steps += 1;
+        island.work.spend(space.step_work());
         if !space.newton_step(&island.a, &island.b, &island.f, &mut island.dr)
             || !space.newton_step_again(&island.f_width, &mut island.tangent)
         {

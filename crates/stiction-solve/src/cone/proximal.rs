@@ -42,7 +42,8 @@ pub(crate) fn run<const D: usize>(
     let mut steps = 0;
     island.restore(space);
     let mut outer = residual_of(space, &island.r, &island.u, &island.rho);
-    while steps < limit && outer > target {
+    // An infinite residual can neither be compared nor reduced.
+    while steps < limit && outer > target && outer.is_finite() && !island.work.is_spent() {
         island.centre.clear();
         island.centre.extend_from_slice(&island.r);
         let inner_target = (INNER_GAIN * outer).max(0.5 * target);
@@ -71,6 +72,7 @@ pub(crate) fn run<const D: usize>(
             }
             steps += 1;
             inner_steps += 1;
+            island.work.spend(space.step_work());
             let is_defined = space.newton_step(&island.a, &island.b, &island.f, &mut island.dr);
             let largest = history.iter().fold(0.0f64, |largest, &merit| largest.max(merit));
             let merit_of = |space: &_, island: &Island<D>| shifted_residual(space, island, alpha);

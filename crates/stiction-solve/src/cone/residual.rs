@@ -6,12 +6,18 @@
 //! $$ e_q = \frac{\lVert r - P_K(r - \hat u) \rVert_2}{\lVert q \rVert_2}, \qquad
 //!    e_s = \frac{\lVert r - P_K(r - \rho \hat u) \rVert_2}{\rho \lVert q \rVert_2}, \quad \rho = \frac{1}{\mathrm{mean}(\mathrm{diag}\, W)}. $$
 //!
-//! The first is what the field reports, and depends on units; the second does not. Where $\lVert q \rVert$ is below
+//! The first is what the field reports, and depends on units; the second does not. These are the errors by which a simulation goes on; problem files have a
+//! [`judge`](crate::judge) of their own, which also tells what is rounding. Where $\lVert q \rVert$ is below
 //! [`ZERO_OFFSET`], nothing is divided by it. Rows of joints count with $\rho (G v + b)$, and $q$ then has them too.
 
 use super::law::{Cone, LARGEST_CONE};
 use super::problem::{GlobalConeProblem, LocalConeProblem};
+use super::sparse_rows::SparseRows;
+use crate::judge::{Judgement, Rates, judge_cones, norm};
 use crate::{ProblemError, SparseLu};
+
+/// Rounding of the rates of a global problem, in units of the sizes that they are made of: the factors of $M$ take part in it. An estimate, and not a bound.
+const RATE_ROUNDING: f64 = 16.0 * f64::EPSILON;
 
 /// Offsets $q$ with a smaller norm count as zero: such problems have the answer zero, and errors are then absolute.
 pub const ZERO_OFFSET: f64 = 1e-14;
@@ -32,7 +38,9 @@ impl ConeErrors {
     fn new(squares: [f64; 2], rho: f64, offset_norm: f64) -> Self {
         let scale = if offset_norm < ZERO_OFFSET { 1.0 } else { offset_norm };
         let errors = Self { unscaled: squares[0].sqrt() / scale, scaled: squares[1].sqrt() / (rho * scale) };
-        if errors.unscaled.is_finite() && errors.scaled.is_finite() { errors } else { Self::INFINITE }
+        // What is finite over an infinite scale is zero, and no error.
+        let is_finite = errors.unscaled.is_finite() && errors.scaled.is_finite() && scale.is_finite();
+        if is_finite { errors } else { Self::INFINITE }
     }
 }
 
@@ -47,7 +55,7 @@ pub fn local_errors(problem: &LocalConeProblem, r: &[f64]) -> ConeErrors {
     let rho = inverse_or_one(mean);
     let rate = |row: usize| matrix.dot(row, r) + q[row];
     let squares = squares_of_natural_maps(problem.cones(), r, rate, rho);
-    ConeErrors::new(squares, rho, q.iter().map(|q| q * q).sum::<f64>().sqrt())
+    ConeErrors::new(squares, rho, norm(q))
 }
 
 /// The errors of the impulses `r` of the contacts and `joints` of the joints of a global problem.
@@ -64,6 +72,20 @@ pub fn global_errors(problem: &GlobalConeProblem, r: &[f64], joints: &[f64]) -> 
     Ok(residual.errors(problem, r, joints, mean))
 }
 
+/// What the [`judge`](crate::judge) of problem files says of the impulses `r` of the contacts and `joints` of the joints of a global problem.
+///
+/// # Errors
+/// [`ProblemError::Pivot`] when $M$ cannot be factored.
+///
+/// # Panics
+/// When there are not as many impulses as rows.
+pub fn judge_global(problem: &GlobalConeProblem, r: &[f64], joints: &[f64]) -> Result<Judgement, ProblemError> {
+    let mut residual = GlobalResidual::default();
+    residual.prepare(problem)?;
+    let mean = residual.mean_diagonal(problem);
+    Ok(residual.judgement(problem, r, joints, mean))
+}
+
 /// The memory of residuals of a global problem, with the factors of $M$.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GlobalResidual {
@@ -72,6 +94,8 @@ pub(crate) struct GlobalResidual {
     /// $v$ of the point, and $M^{-1} f$.
     velocity: Vec<f64>,
     free_velocity: Vec<f64>,
+    /// $q$ of contacts and joints, and its norm.
+    offset: Vec<f64>,
     offset_norm: f64,
 }
 
@@ -91,7 +115,9 @@ impl GlobalResidual {
         let contacts =
             problem.contact_bias().iter().enumerate().map(|(row, bias)| problem.contacts().dot(row, v) + bias);
         let joints = problem.joint_bias().iter().enumerate().map(|(row, bias)| problem.joints().dot(row, v) + bias);
-        self.offset_norm = contacts.chain(joints).map(|q| q * q).sum::<f64>().sqrt();
+        self.offset.clear();
+        self.offset.extend(contacts.chain(joints));
+        self.offset_norm = norm(&self.offset);
         Ok(())
     }
 
@@ -113,14 +139,40 @@ impl GlobalResidual {
         self.offset_norm
     }
 
-    /// Whether a certificate was found and checked, by which the problem has no solution.
-    pub fn has_no_solution(&mut self, problem: &GlobalConeProblem) -> bool {
-        super::certificate::global_has_none(problem, &self.mass, &mut self.workspace)
+    /// A certificate by which the problem has no solution, checked.
+    pub fn certificate(&mut self, problem: &GlobalConeProblem) -> Option<Vec<f64>> {
+        super::certificate::of_global(problem, &self.mass, &mut self.workspace)
     }
 
     /// The velocities $v$ of the point whose errors were asked for last.
     pub fn velocity(&self) -> &[f64] {
         &self.velocity
+    }
+
+    /// What the judge of problem files says of a point, with the mean of the diagonal of $W$.
+    pub fn judgement(&mut self, problem: &GlobalConeProblem, r: &[f64], joints: &[f64], mean: f64) -> Judgement {
+        self.errors(problem, r, joints, mean);
+        let (contacts, joint_rows) = (problem.contacts(), problem.joints());
+        let mut sizes: Vec<f64> = problem.force().iter().map(|f| f.abs()).collect();
+        for (rows, impulses) in [(contacts, r), (joint_rows, joints)] {
+            for (row, &impulse) in impulses.iter().enumerate() {
+                rows.row(row).iter().for_each(|&(column, value)| sizes[column] += (value * impulse).abs());
+            }
+        }
+        self.mass.solve(&mut sizes, &mut self.workspace);
+        let rates = |rows: &SparseRows, bias: &[f64]| -> (Vec<f64>, Vec<f64>) {
+            let of_row = |(row, bias): (usize, &f64)| {
+                let size = |&(k, value): &(usize, f64)| value.abs() * (self.velocity[k].abs() + sizes[k].abs());
+                let size = bias.abs() + rows.row(row).iter().map(size).sum::<f64>();
+                (rows.dot(row, &self.velocity) + bias, RATE_ROUNDING * size)
+            };
+            bias.iter().enumerate().map(of_row).unzip()
+        };
+        let (values, roundings) = rates(contacts, problem.contact_bias());
+        let (joint_values, joint_roundings) = rates(joint_rows, problem.joint_bias());
+        let contacts = Rates { values: &values, roundings: &roundings };
+        let joints = Rates { values: &joint_values, roundings: &joint_roundings };
+        judge_cones(problem.cones(), r, contacts, joints, self.offset_norm, mean)
     }
 
     /// The errors of a point, with the mean of the diagonal of $W$.
@@ -171,7 +223,6 @@ fn inverse_or_one(mean: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cone::SparseRows;
 
     /// One contact with W = 2 I and q = (-4, 3, 0), μ = 0.5.
     fn sliding() -> LocalConeProblem {

@@ -2,13 +2,15 @@
 
 use super::residual::ConeErrors;
 use crate::SolveStatus;
+use crate::work::DEFAULT_WORK_LIMIT;
 
 /// When a cone problem counts as solved, and how much work that may take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConeSettings {
     /// Largest $e_s$ of a solution, which does not depend on units; see [`residual`](super::residual).
     pub tolerance: f64,
-    /// Largest $e_q$ of a solution, which does; infinite where only the other counts.
+    /// Largest $e_q$ of a solution, which does; infinite where only the other counts. Where it is not, both errors are those of the [`judge`](crate::judge) of problem
+    /// files, with what rounding may add to them, and they are relative however small $q$ is.
     pub unscaled_tolerance: f64,
     /// Sweeps of Gauss-Seidel before Newton's method when there is no start.
     pub first_sweeps: usize,
@@ -20,10 +22,14 @@ pub struct ConeSettings {
     pub newton_limit: usize,
     /// Factorisations of one run along the path of smoothed equations, at most; zero for none.
     pub path_limit: usize,
+    /// Pyramids that are solved by Lemke's method for a start, at most; zero for none.
+    pub pyramid_limit: usize,
     /// Iterations of one run of the interior-point method.
     pub interior_limit: usize,
     /// Factorisations of the proximal-point method.
     pub proximal_limit: usize,
+    /// Multiplications of all methods on all islands, roughly; see [`work`](crate::work).
+    pub work_limit: u64,
 }
 
 impl Default for ConeSettings {
@@ -36,8 +42,10 @@ impl Default for ConeSettings {
             sweep_limit: 5000,
             newton_limit: 40,
             path_limit: 400,
+            pyramid_limit: 8,
             interior_limit: 60,
             proximal_limit: 60,
+            work_limit: DEFAULT_WORK_LIMIT,
         }
     }
 }
@@ -53,6 +61,8 @@ pub enum ConeMethod {
     Newton,
     /// The path of smoothed equations.
     Path,
+    /// Lemke's method on pyramids in place of cones.
+    Pyramids,
     /// Interior points.
     InteriorPoint,
     /// Proximal points, each by semismooth Newton.
@@ -102,7 +112,7 @@ impl Default for ConeSolution {
     fn default() -> Self {
         let errors = ConeErrors { unscaled: 0.0, scaled: 0.0 };
         let report = ConeReport { status: SolveStatus::Solved, errors, islands: 0, stages: Vec::new() };
-        Self { impulses: Vec::new(), joints: Vec::new(), velocity: Vec::new(), report }
+        Self { impulses: Vec::new(), joints: Vec::new(), velocity: Vec::new(), certificate: Vec::new(), report }
     }
 }
 
@@ -115,6 +125,9 @@ pub struct ConeSolution {
     pub joints: Vec<f64>,
     /// Velocities; empty for a local problem.
     pub velocity: Vec<f64>,
+    /// Where it was proved that there is no solution, the normal impulse of each contact and then the impulses of the joints that prove it, see
+    /// [`certificate`](super::certificate); empty otherwise.
+    pub certificate: Vec<f64>,
     /// How it ended.
     pub report: ConeReport,
 }

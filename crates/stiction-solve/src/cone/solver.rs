@@ -6,7 +6,7 @@
 
 use super::body_space::BodySpace;
 use super::certificate;
-use super::chain::Chain;
+use super::chain::{Chain, ENOUGH};
 use super::contact_space::ContactSpace;
 use super::island::Island;
 use super::law::{Cone, Law};
@@ -14,14 +14,23 @@ use super::problem::{GlobalConeProblem, LocalConeProblem};
 use super::residual::{self, ConeErrors, GlobalResidual};
 use super::settings::{ConeSettings, ConeSolution};
 use super::space::Space;
-use crate::{ProblemError, SolveStatus};
+use crate::judge::{Judgement, judge_local, norm};
+use crate::lcp::nearest_power_of_two;
+use crate::work::is_interrupted;
+use crate::{ProblemError, SolveStatus, Work};
 
 /// What the first target is of the tolerance: the equations of the methods have scales of their own, and a second round costs more.
 const FIRST_TARGET: f64 = 0.3;
 
-/// Rounds with a smaller target, each by this factor.
-const ROUNDS: usize = 5;
+/// Rounds, at most, each with a target smaller by this factor than the worst residual that was reached before.
+const ROUNDS: usize = 12;
 const TARGET_FACTOR: f64 = 0.03;
+
+/// Part of the worst residual that a round has to leave, for another one to be worth the while.
+const GAIN: f64 = 0.5;
+
+/// Factors on the first target with which a problem of a file is begun anew, where the judge did not accept what was reached.
+const NEW_BEGINNINGS: [f64; 3] = [1.0, 1e-3, 1e-6];
 
 /// Contacts up to which an island whose masses are coupled is condensed to an explicit matrix.
 const CONDENSED_LIMIT: usize = 100;
@@ -143,6 +152,43 @@ struct Engine<const D: usize, const B: usize, const P: usize> {
     marks: Vec<(u32, u32)>,
     touched: Vec<u32>,
     touched_before: Vec<u32>,
+    units: Units,
+}
+
+/// The units in which a problem is solved, powers of two: rates are multiplied by one factor and $W$ by another, so that both are about one and nothing overflows.
+#[derive(Clone, Copy, Debug)]
+struct Units {
+    rate: f64,
+    matrix: f64,
+}
+
+impl Default for Units {
+    fn default() -> Self {
+        Self { rate: 1.0, matrix: 1.0 }
+    }
+}
+
+impl Units {
+    /// Units in which these become one.
+    fn new(rate: f64, matrix: f64) -> Self {
+        let factor = |size: f64| if size > 0.0 && size.is_finite() { 1.0 / nearest_power_of_two(size) } else { 1.0 };
+        Self { rate: factor(rate), matrix: factor(matrix) }
+    }
+
+    /// The factor on impulses.
+    fn impulse(&self) -> f64 {
+        self.rate / self.matrix
+    }
+
+    /// The law in these units.
+    fn law(&self, law: Law) -> Law {
+        Law { bound: self.impulse() * law.bound, ..law }
+    }
+}
+
+/// Whether the judge of problem files decides, see [`ConeSettings::unscaled_tolerance`].
+fn is_of_a_file(settings: &ConeSettings) -> bool {
+    settings.unscaled_tolerance.is_finite()
 }
 
 const NONE: u32 = u32::MAX;
@@ -201,17 +247,25 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
         start: Option<&[f64]>,
         solution: &mut ConeSolution,
     ) {
+        let size = norm(problem.offset());
+        let rows = problem.offset().len();
+        let diagonal = (0..rows).map(|row| problem.matrix().entry(row, row).abs() / rows as f64).sum();
+        self.units = Units::new(size, diagonal);
         self.load_local(problem);
-        self.set_start(start.map(|start| (start, [].as_slice())));
-        let norm = problem.offset().iter().map(|q| q * q).sum::<f64>().sqrt();
         solution.impulses.clear();
-        solution.impulses.resize(problem.offset().len(), 0.0);
-        self.solve_islands(settings, norm, start.is_some(), solution, |solution| {
-            residual::local_errors(problem, &solution.impulses)
+        solution.impulses.resize(rows, 0.0);
+        let start = start.map(|start| (start, [].as_slice()));
+        self.solve_islands(settings, size, start, solution, |solution| match is_of_a_file(settings) {
+            true => Verdict::of_judgement(&judge_local(problem, &solution.impulses), settings),
+            false => Verdict::of_errors(residual::local_errors(problem, &solution.impulses), settings),
         });
-        let is_small = problem.cones().len() <= certificate::ROW_LIMIT;
-        if !solution.report.is_solved() && is_small && certificate::local_has_none(problem) {
+        solution.certificate.clear();
+        if !solution.report.is_solved()
+            && problem.cones().len() <= certificate::ROW_LIMIT
+            && let Some(certificate) = certificate::of_local(problem)
+        {
             solution.report.status = SolveStatus::NoSolution;
+            solution.certificate = certificate;
         }
     }
 
@@ -243,7 +297,7 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
         }
         self.marks.clear();
         self.marks.resize(self.groups.len(), (NONE, 0));
-        let (groups, marks) = (&self.groups, &mut self.marks);
+        let (groups, marks, units) = (&self.groups, &mut self.marks, self.units);
         for slot in &mut self.slots[..self.island_count] {
             slot.is_condensed = true;
             let space = &mut slot.contact_space;
@@ -251,18 +305,19 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
             for &number in &slot.groups {
                 let group = &groups[number as usize];
                 let cone = group.cone.expect("a local problem has no joints");
-                let mut offset = [0.0; D];
+                let (mut offset, mut is_present) = ([0.0; D], [false; D]);
                 for (k, (slot, axis)) in cone.slots().enumerate() {
-                    offset[slot] = axis * problem.offset()[group.first_row + k];
+                    offset[slot] = units.rate * (axis * problem.offset()[group.first_row + k]);
+                    is_present[slot] = true;
                 }
-                space.push_contact(group.law, offset);
+                space.push_contact(units.law(group.law), offset, is_present);
                 for (k, (row_slot, row_axis)) in cone.slots().enumerate() {
                     for &(column, value) in matrix.row(group.first_row + k) {
                         if value == 0.0 {
                             continue;
                         }
                         let (other, column_slot, column_axis) = self.row_owner[column];
-                        let value = row_axis * value * column_axis;
+                        let value = units.matrix * (row_axis * value * column_axis);
                         if other == number {
                             space.diagonal_mut()[row_slot][column_slot as usize] += value;
                             continue;
@@ -288,20 +343,30 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
         residual: &mut GlobalResidual,
         solution: &mut ConeSolution,
     ) -> Result<(), ProblemError> {
+        let masses = || problem.mass().iter().filter(|(row, column, _)| row == column).map(|entry| entry.2.abs());
+        let mass = masses().map(|mass| mass / masses().count() as f64).sum::<f64>();
+        self.units = Units::new(residual.offset_norm(), 1.0 / mass);
         let mean = self.load_global(problem)?;
-        self.set_start(start);
         solution.impulses.clear();
         solution.impulses.resize(problem.contact_bias().len(), 0.0);
         solution.joints.clear();
         solution.joints.resize(problem.joint_bias().len(), 0.0);
-        self.solve_islands(settings, residual.offset_norm(), start.is_some(), solution, |solution| {
-            residual.errors(problem, &solution.impulses, &solution.joints, mean)
+        self.solve_islands(settings, residual.offset_norm(), start, solution, |solution| {
+            let ConeSolution { impulses, joints, .. } = solution;
+            match is_of_a_file(settings) {
+                true => Verdict::of_judgement(&residual.judgement(problem, impulses, joints, mean), settings),
+                false => Verdict::of_errors(residual.errors(problem, impulses, joints, mean), settings),
+            }
         });
         solution.velocity.clear();
         solution.velocity.extend_from_slice(residual.velocity());
-        let is_small = problem.cones().len() + 2 * problem.joint_bias().len() <= certificate::ROW_LIMIT;
-        if !solution.report.is_solved() && is_small && residual.has_no_solution(problem) {
+        solution.certificate.clear();
+        if !solution.report.is_solved()
+            && problem.cones().len() + 2 * problem.joint_bias().len() <= certificate::ROW_LIMIT
+            && let Some(certificate) = residual.certificate(problem)
+        {
             solution.report.status = SolveStatus::NoSolution;
+            solution.certificate = certificate;
         }
         Ok(())
     }
@@ -394,7 +459,7 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
                 continue;
             }
             let island = body_island(&mut self.parents, &self.island_of_root, body);
-            let space = &mut self.slots[island].body_space;
+            let (space, value) = (&mut self.slots[island].body_space, value / self.units.matrix);
             if body == other {
                 space.mass_mut(local as usize)[row % B][column % B] += value;
             } else {
@@ -409,7 +474,7 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
             let (space, local) = (&mut self.slots[island].body_space, self.local_body[body] as usize);
             for k in 0..B {
                 match problem.force().get(body * B + k) {
-                    Some(&force) => space.force_mut(local)[k] = force,
+                    Some(&force) => space.force_mut(local)[k] = self.units.impulse() * force,
                     // The last block may be larger than what is left.
                     None => space.mass_mut(local)[k][k] = 1.0,
                 }
@@ -424,10 +489,10 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
                 };
                 let mut bias = [0.0; D];
                 for (k, (slot, axis)) in slots_of(group).enumerate() {
-                    bias[slot] = axis * biases[group.first_row + k];
+                    bias[slot] = self.units.rate * (axis * biases[group.first_row + k]);
                 }
                 let space = &mut slot.body_space;
-                space.push_contact(group.law, bias);
+                space.push_contact(self.units.law(group.law), bias);
                 for (k, (row_slot, axis)) in slots_of(group).enumerate() {
                     for &(column, value) in rows.row(group.first_row + k) {
                         if value != 0.0 {
@@ -458,7 +523,7 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
                 slot.body_space.condense(&mut slot.contact_space);
             }
         }
-        Ok(if count > 0 { sum / count as f64 } else { 1.0 })
+        Ok(if count > 0 { sum / count as f64 / self.units.matrix } else { 1.0 })
     }
 
     /// Puts the start, or zero, into the islands.
@@ -471,7 +536,7 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
                 if let Some((contacts, joints)) = start {
                     let values = if group.cone.is_some() { contacts } else { joints };
                     for (k, (slot, axis)) in slots_of(group).enumerate() {
-                        let value = values[group.first_row + k] / axis;
+                        let value = self.units.impulse() * (values[group.first_row + k] / axis);
                         r[slot] = if value.is_finite() { value } else { 0.0 };
                     }
                 }
@@ -480,50 +545,69 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
         }
     }
 
-    /// Runs the chain on all islands, with smaller targets as long as the errors are above the tolerances.
+    /// Runs the chain on all islands, with smaller targets as long as the errors are above the tolerances and some method still gains.
     fn solve_islands(
         &mut self,
         settings: &ConeSettings,
         norm: f64,
-        is_warm: bool,
+        start: Option<(&[f64], &[f64])>,
         solution: &mut ConeSolution,
-        mut errors: impl FnMut(&ConeSolution) -> ConeErrors,
+        mut judge: impl FnMut(&ConeSolution) -> Verdict,
     ) {
-        let scale = if norm < residual::ZERO_OFFSET { 1.0 } else { norm };
+        let is_small = norm == 0.0 || (norm < residual::ZERO_OFFSET && !is_of_a_file(settings));
+        let scale = self.units.rate * if is_small { 1.0 } else { norm };
         let tolerance = settings.tolerance.min(settings.unscaled_tolerance);
-        let mut target = FIRST_TARGET * tolerance * scale / (self.island_count.max(1) as f64).sqrt();
+        let first_target = FIRST_TARGET * tolerance * scale / (self.island_count.max(1) as f64).sqrt();
         solution.report.stages.clear();
         solution.report.islands = self.island_count;
-        let is_small =
-            |errors: &ConeErrors| errors.scaled <= settings.tolerance && errors.unscaled <= settings.unscaled_tolerance;
-        let mut best = ConeErrors { unscaled: f64::INFINITY, scaled: f64::INFINITY };
-        for round in 0..ROUNDS {
-            for (number, slot) in self.slots[..self.island_count].iter_mut().enumerate() {
-                let stages = &mut solution.report.stages;
-                let IslandSlot { body_space, contact_space, island, .. } = slot;
-                if slot.is_condensed {
-                    let chain = Chain { space: contact_space, island, settings, stages, number, scale };
-                    run(chain, round, target, is_warm);
-                } else {
-                    let chain = Chain { space: body_space, island, settings, stages, number, scale };
-                    run(chain, round, target, is_warm);
+        let mut verdict = Verdict::WORST;
+        let mut work = Work::new(settings.work_limit);
+        for (beginning, factor) in NEW_BEGINNINGS.into_iter().enumerate() {
+            self.set_start(if beginning == 0 { start } else { None });
+            let is_warm = beginning == 0 && start.is_some();
+            let mut target = factor * first_target;
+            let mut worst = f64::INFINITY;
+            for round in 0..ROUNDS {
+                for (number, slot) in self.slots[..self.island_count].iter_mut().enumerate() {
+                    slot.island.work = work;
+                    let stages = &mut solution.report.stages;
+                    let IslandSlot { body_space, contact_space, island, .. } = slot;
+                    let enough = if round == 0 { factor * ENOUGH * tolerance * scale } else { target };
+                    let plan = Plan { round, target, is_promising: worst * TARGET_FACTOR <= target, is_warm };
+                    if slot.is_condensed {
+                        run(Chain { space: contact_space, island, settings, stages, number, scale, enough }, &plan);
+                    } else {
+                        run(Chain { space: body_space, island, settings, stages, number, scale, enough }, &plan);
+                    }
+                    work = std::mem::take(&mut slot.island.work);
                 }
+                self.gather(solution);
+                verdict = judge(solution);
+                if verdict.is_accepted || work.is_spent() {
+                    break;
+                }
+                // A target that every island has met, and the judge has not accepted, was too large.
+                let reached = self.slots[..self.island_count].iter().map(|slot| slot.island.best_residual);
+                let reached = reached.fold(0.0, f64::max);
+                if reached > GAIN * worst || reached == 0.0 {
+                    break;
+                }
+                worst = reached;
+                target = TARGET_FACTOR * target.min(reached);
             }
-            self.gather(solution);
-            let found = errors(solution);
-            let is_better = found.scaled < 0.9 * best.scaled || found.unscaled < 0.9 * best.unscaled;
-            best = found;
-            if is_small(&best) || !(is_better || round == 0) {
+            // A new beginning with a smaller target is of use where the methods were content with what the judge does not accept.
+            let is_content =
+                self.slots[..self.island_count].iter().all(|slot| slot.island.best_residual <= factor * first_target);
+            if verdict.is_accepted || work.is_spent() || !is_of_a_file(settings) || !is_content {
                 break;
             }
-            let is_stuck = self.slots[..self.island_count].iter().any(|slot| slot.island.best_residual > target);
-            if is_stuck && round > 0 {
-                break;
-            }
-            target *= TARGET_FACTOR;
         }
-        solution.report.errors = best;
-        solution.report.status = if is_small(&best) { SolveStatus::Solved } else { SolveStatus::IterationLimit };
+        solution.report.errors = verdict.errors;
+        solution.report.status = match () {
+            () if verdict.is_accepted => SolveStatus::Solved,
+            () if is_interrupted() => SolveStatus::Interrupted,
+            () => SolveStatus::IterationLimit,
+        };
     }
 
     fn gather(&self, solution: &mut ConeSolution) {
@@ -532,18 +616,51 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
                 let group = &self.groups[number as usize];
                 let values = if group.cone.is_some() { &mut solution.impulses } else { &mut solution.joints };
                 for (k, (slot, axis)) in slots_of(group).enumerate() {
-                    values[group.first_row + k] = axis * r[slot];
+                    values[group.first_row + k] = axis * r[slot] / self.units.impulse();
                 }
             }
         }
     }
 }
 
-fn run<S: Space<D>, const D: usize>(mut chain: Chain<'_, S, D>, round: usize, target: f64, is_warm: bool) {
-    if round == 0 {
-        chain.solve(target, is_warm);
-    } else if chain.island.best_residual > target {
-        chain.improve(target);
+/// What is asked of a point, and whether it is met.
+#[derive(Clone, Copy, Debug)]
+struct Verdict {
+    errors: ConeErrors,
+    is_accepted: bool,
+}
+
+impl Verdict {
+    const WORST: Self =
+        Self { errors: ConeErrors { unscaled: f64::INFINITY, scaled: f64::INFINITY }, is_accepted: false };
+
+    fn of_errors(errors: ConeErrors, settings: &ConeSettings) -> Self {
+        let is_accepted = errors.scaled <= settings.tolerance && errors.unscaled <= settings.unscaled_tolerance;
+        Self { errors, is_accepted }
+    }
+
+    fn of_judgement(judgement: &Judgement, settings: &ConeSettings) -> Self {
+        let errors = ConeErrors { unscaled: judgement.err_q.value, scaled: judgement.err_scaled.value };
+        let is_accepted = judgement.err_q.is_within(settings.unscaled_tolerance)
+            && judgement.err_scaled.is_within(settings.tolerance);
+        Self { errors, is_accepted }
+    }
+}
+
+/// One round on an island.
+struct Plan {
+    round: usize,
+    target: f64,
+    /// Whether the last target was reached.
+    is_promising: bool,
+    is_warm: bool,
+}
+
+fn run<S: Space<D>, const D: usize>(mut chain: Chain<'_, S, D>, plan: &Plan) {
+    if plan.round == 0 {
+        chain.solve(plan.target, plan.is_warm);
+    } else if chain.island.best_residual > plan.target {
+        chain.improve(plan.target, plan.is_promising);
     }
 }
 

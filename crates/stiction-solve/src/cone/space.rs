@@ -44,27 +44,31 @@ pub(crate) trait Space<const D: usize> {
     /// The same with the $A$ and $B$ of the last [`newton_step`](Self::newton_step), which was possible, and another $F$.
     fn newton_step_again(&mut self, f: &[[f64; D]], dr: &mut [[f64; D]]) -> bool;
 
+    /// Multiplications of a sweep, and of a Newton step, roughly.
+    fn sweep_work(&self) -> u64;
+    fn step_work(&self) -> u64;
+
     /// The sign of the determinant of $A W + B$ of the last [`newton_step`](Self::newton_step), 1 or -1.
     fn determinant_sign(&self) -> f64;
 }
 
-/// Puts a one on the diagonal where a row is empty, and returns the mean of the other diagonal entries.
-pub(crate) fn complete_diagonal<const D: usize>(w: &mut Small<D>) -> f64 {
+/// What stands on the diagonal of an empty row that a contact has, relative to the other rows. Its tangent moves nothing, and friction along it is at its bound as soon as it
+/// slides. Too large: such friction counts as sticking. Too small: lost in the rounding of the other rows.
+const EMPTY_ROW: f64 = 1e-12;
+
+/// Puts a number on the diagonal where a row is empty: the mean of the others where the law has no such row, so that scales are theirs, and next to nothing where it has. Returns
+/// that mean.
+pub(crate) fn complete_diagonal<const D: usize>(w: &mut Small<D>, is_present: &[bool; D]) -> f64 {
+    let is_empty: [bool; D] = std::array::from_fn(|k| (0..D).all(|j| w[k][j] == 0.0 && w[j][k] == 0.0));
     let (mut sum, mut count) = (0.0, 0);
-    for k in 0..D {
-        if w[k].iter().all(|&x| x == 0.0) && (0..D).all(|j| w[j][k] == 0.0) {
-            w[k][k] = 1.0;
-        } else {
-            sum += w[k][k];
-            count += 1;
-        }
+    for k in (0..D).filter(|&k| !is_empty[k]) {
+        sum += w[k][k];
+        count += 1;
     }
-    let mean = if count > 0 { sum / count as f64 } else { 1.0 };
-    // The one that stands for an empty row has the size of the others, so that scales are theirs.
-    for k in 0..D {
-        if w[k][k] == 1.0 && (0..D).all(|j| j == k || (w[k][j] == 0.0 && w[j][k] == 0.0)) && mean > 0.0 && count < D {
-            w[k][k] = mean;
-        }
+    let mean = if count > 0 { sum / f64::from(count) } else { 1.0 };
+    let usual = if mean > 0.0 { mean } else { 1.0 };
+    for k in (0..D).filter(|&k| is_empty[k]) {
+        w[k][k] = if is_present[k] { EMPTY_ROW * usual } else { usual };
     }
     mean
 }

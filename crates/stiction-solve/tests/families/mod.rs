@@ -5,6 +5,8 @@
 
 use stiction_solve::cone::{Cone, GlobalConeProblem};
 
+pub mod known;
+
 pub const STEP: f64 = 0.01;
 pub const GRAVITY: f64 = 9.81;
 

@@ -90,6 +90,8 @@ pub struct Run {
     pub numerical_energy: f64,
     /// What its certificate says: `met`, or what is not.
     pub certificate: String,
+    /// Whether what it does not meet, if anything, is only what its step costs in accuracy, as penetration.
+    pub keeps_laws: bool,
     /// Complementarity problems that were solved.
     pub solves: usize,
     /// Processor time, in seconds, without audit.
@@ -185,7 +187,7 @@ pub fn converge(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Convergen
                     break;
                 }
             };
-            let mut auditor = Auditor::new(loaded.scene.contact_method());
+            let mut auditor = Auditor::default();
             let trace = match Trace::run(&loaded, scheme, coarsest, Some(&mut auditor), &mut |_, _| Ok(())) {
                 Ok(trace) => trace,
                 Err(ConvergeError::Step { source, .. }) => {
@@ -194,14 +196,15 @@ pub fn converge(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Convergen
                 }
                 Err(error) => return Err(error),
             };
-            let (error, error_at_end) = trace.difference(&exact);
+            let ((error, error_at_end), verdict) = (trace.difference(&exact), auditor.verdict());
             let run = Run {
                 scheme: scheme.name.clone(),
                 step,
                 error,
                 error_at_end,
                 numerical_energy: trace.numerical_energy,
-                certificate: auditor.verdict().words(),
+                certificate: verdict.words(),
+                keeps_laws: verdict.keeps_laws(),
                 solves: trace.solves,
                 time: trace.time.as_secs_f64(),
             };

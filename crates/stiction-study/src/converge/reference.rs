@@ -178,7 +178,7 @@ fn fine(
 ) -> Result<(Reference, Trace), ConvergeError> {
     progress(&format!("reference: {}, step {step:e} s", scheme.name));
     let loaded = load_scene(plan, scheme, step)?;
-    let mut auditor = Auditor::new(loaded.scene.contact_method());
+    let mut auditor = Auditor::default();
     let trace = Trace::run(&loaded, scheme, coarsest, Some(&mut auditor), &mut |_, _| Ok(()))?;
     let reference = Reference {
         kind: ReferenceKind::Fine,
@@ -215,7 +215,7 @@ fn event_driven(
             Err(ConvergeError::TooMuch { spent, t, end })
         })
     };
-    let mut auditor = Auditor::new(loaded.scene.contact_method());
+    let mut auditor = Auditor::default();
     let trace = run(&loaded, Some(&mut auditor))?;
     progress(&format!("reference: {}, its own error", scheme.name));
     let SchemeSettings::EventDriven(settings) = &mut loaded.scene.scheme else {

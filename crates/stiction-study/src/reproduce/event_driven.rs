@@ -102,7 +102,7 @@ fn run(
         }
         located.lost.last_mut().expect("it begins with one")[usize::from(step.h > 0.0)] += lost;
     };
-    let (verdict, audit) = Auditor::new(ContactMethod::default()).run(&mut simulation, observe)?;
+    let (verdict, audit) = Auditor::default().run(&mut simulation, observe)?;
     (located.verdict, located.unexplained) = (verdict, audit.sum.energy.unexplained);
     located.end.clone_from(simulation.state());
     Ok(located)

@@ -301,7 +301,7 @@ fn scene(name: &str, overrides: &[String]) -> Result<(Simulation, Auditor), Repr
 
 /// The simulation of a scene, and its audit.
 fn of_scene(loaded: &Loaded) -> Result<(Simulation, Auditor), ReproduceError> {
-    Ok((loaded.build().map_err(Box::new)?, Auditor::new(loaded.scene.contact_method())))
+    Ok((loaded.build().map_err(Box::new)?, Auditor::default()))
 }
 
 /// Order of convergence: slope of the least-squares line through (log h, log error).
@@ -319,8 +319,6 @@ pub fn fitted_order(errors: &[(f64, f64)]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use stiction_dynamics::ContactMethod;
-
     use super::*;
 
     fn met(rows: Rows) -> Vec<bool> {
@@ -359,7 +357,7 @@ mod tests {
     #[test]
     fn a_number_of_a_run_that_is_not_certified_is_not_met() {
         let mut simulation = stiction_scene::load::load("rod", &[]).unwrap().build().unwrap();
-        let (verdict, _) = Auditor::new(ContactMethod::default()).run(&mut simulation, |_, _| {}).unwrap();
+        let (verdict, _) = Auditor::default().run(&mut simulation, |_, _| {}).unwrap();
         let mut rows = Rows::new("rod", "ST96");
         rows.fed_by(&verdict);
         rows.add("certified", None, Some(1.0), 1.0, 0.1);

@@ -222,7 +222,7 @@ fn slider(h: f64) -> Result<(f64, Verdict), ReproduceError> {
     let grid = TimeGrid { start: 0.0, end: 0.5, step: h };
     let start = State::new(0.0, vec![0.0], vec![2.0]);
     let mut simulation = Simulation::new(Box::new(Slider { mass: 1.0, bound: 10.0 }), Box::new(scheme), start, grid);
-    let (verdict, _) = Auditor::new(ContactMethod::default()).run(&mut simulation, |_, _| {})?;
+    let (verdict, _) = Auditor::default().run(&mut simulation, |_, _| {})?;
     Ok((simulation.state().q[0], verdict))
 }
 

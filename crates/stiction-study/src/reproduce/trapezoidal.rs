@@ -173,7 +173,7 @@ pub(super) fn double_pendulum(effort: Effort, progress: &mut dyn FnMut(&str)) ->
                 curves.iter_mut().zip(values).for_each(|(curve, value)| curve.push((s.state().t, value)));
             }
         };
-        let (verdict, _) = Auditor::new(ContactMethod::default()).run(&mut run, observe)?;
+        let (verdict, _) = Auditor::default().run(&mut run, observe)?;
         rows.fed_by(&verdict);
         let q = &run.state().q;
         let [first, second] = DoublePendulum::joint_values(q);
@@ -248,7 +248,7 @@ fn long_run(restitution: Option<f64>, settings: TrapezoidalSettings, end: f64) -
         joints[half].iter_mut().zip(values).for_each(|(most, value)| *most = most.max(value.abs()));
         energy = energy.max((system.energy(s.state()) / start - 1.0).abs());
     };
-    let (verdict, _) = Auditor::new(ContactMethod::default()).run(&mut run, observe)?;
+    let (verdict, _) = Auditor::default().run(&mut run, observe)?;
     Ok(LongRun { joints, energy, verdict })
 }
 
@@ -343,7 +343,7 @@ fn run_carts(
             before = now;
         }
     };
-    let (verdict, audit) = Auditor::new(ContactMethod::default()).run(&mut run, observe)?;
+    let (verdict, audit) = Auditor::default().run(&mut run, observe)?;
     let (end, unexplained) = (run.state().clone(), audit.sum.energy.unexplained);
     Ok(CartRun { end, first_impact, deviation: largest, rise, unexplained, verdict, before_impact, curves })
 }
@@ -494,7 +494,7 @@ pub(super) fn free_top(effort: Effort, progress: &mut dyn FnMut(&str)) -> Result
         let observe = |s: &Simulation, _: &StepAudit| {
             curves.iter_mut().zip(&s.state().v).for_each(|(curve, rate)| curve.push((s.state().t, *rate)));
         };
-        let (certified, _) = Auditor::new(ContactMethod::default()).run(&mut run, observe)?;
+        let (certified, _) = Auditor::default().run(&mut run, observe)?;
         verdict = verdict.and(&certified);
         errors.push((h, distance(&run.state().v, &TOP_END)));
         // Rotations differ by 2√2 times as much as their quaternions, in the norm of their nine entries.

@@ -168,7 +168,7 @@ fn peck(h: f64) -> Result<PeckRun, ReproduceError> {
             run.tail.push(s.state().clone());
         }
     };
-    let (verdict, _) = Auditor::new(method()).run(&mut simulation, observe)?;
+    let (verdict, _) = Auditor::default().run(&mut simulation, observe)?;
     Ok(PeckRun { verdict, ..run })
 }
 
@@ -209,7 +209,7 @@ fn return_map(omega: f64, h: f64) -> Result<(f64, Verdict), ReproduceError> {
     let closed = -clearance / Woodpecker::default().sleeve_half_height;
     let start = State::new(0.0, vec![0.0, closed, SECTION], vec![0.0, 0.0, omega]);
     let mut simulation = simulation(start, h, 3.0 * PERIOD)?;
-    let mut auditor = Auditor::new(method());
+    let mut auditor = Auditor::default();
     while !simulation.is_finished() {
         simulation.step().map_err(Box::new)?;
         auditor.observe(&simulation);
@@ -242,7 +242,7 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
     let names = ["y, m", "φ_M", "φ_S", "v, m/s", "ω_M, rad/s", "ω_S, rad/s"];
     for (t, expected) in STATES {
         let mut simulation = simulation(Woodpecker::start(), 1e-4, t)?;
-        let (verdict, _) = Auditor::new(method()).run(&mut simulation, |_, _| {})?;
+        let (verdict, _) = Auditor::default().run(&mut simulation, |_, _| {})?;
         rows.fed_by(&verdict);
         let state = simulation.state();
         for (i, found) in state.q.iter().chain(&state.v).enumerate() {

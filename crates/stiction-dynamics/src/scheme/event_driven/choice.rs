@@ -18,6 +18,11 @@ const SLIDING_BIAS: f64 = 1e5;
 /// A new direction of sliding must agree with its acceleration up to this angle.
 const SAME_DIRECTION: f64 = 1e-5;
 
+/// Forces that are not unique keep this share of the largest force away from their bounds, if they can, and so often they are moved there. Too large: none are
+/// found where contacts carry little. Too small: they soon leave.
+const INSIDE: f64 = 1e-3;
+const SHARINGS: usize = 200;
+
 /// Sets of modes that are tried one after another, at most.
 const TRIAL_LIMIT: usize = 4096;
 
@@ -53,13 +58,15 @@ impl EventDriven {
         let instant = self.look_at(system, state, resting)?;
         // What the old modes and the events suggest.
         let suggested = self.suggest(&instant, &begins);
-        if self.accept(system, state, suggested)? {
+        if self.accept_shared(system, state, suggested)? {
             return Ok(Choice::Made);
         }
         // What the solver of contact problems proposes: first with all that touch closed, then only those that carry a force.
         let proposed = self.propose(system, state, &instant)?;
         if let Some((all, loaded)) = &proposed
-            && (self.accept(system, state, all.clone())? || self.accept(system, state, loaded.clone())?)
+            && (self.accept_shared(system, state, all.clone())?
+                || self.accept(system, state, all.clone())?
+                || self.accept(system, state, loaded.clone())?)
         {
             return Ok(Choice::Made);
         }
@@ -139,6 +146,21 @@ impl EventDriven {
     /// The gap that a contact keeps when it is closed: the one with which it closed, which is rounding or a penetration of the start.
     fn kept_gap(&self, contact: &Contact) -> f64 {
         self.modes.contact(contact.id).map_or(contact.gap, |old| old.gap)
+    }
+
+    /// Takes over modes, where forces are not unique with such as are inside all bounds: those of the solver may stand at one, and leave it at once.
+    fn accept_shared(&mut self, system: &dyn MechanicalSystem, state: &State, mut modes: Modes) -> Result<bool, Fault> {
+        modes.forces = Forces::default();
+        let rank = self.motion.evaluate(system, &modes, state.t, &state.q, &state.v)?;
+        if rank < self.motion.held_count() {
+            // Alternate between the bounds, narrowed, and the equations, of which the nearest solution is taken.
+            for _ in 0..SHARINGS {
+                let Some(inside) = self.motion.forces_inside(&modes, INSIDE) else { break };
+                modes.forces = inside;
+                self.motion.evaluate(system, &modes, state.t, &state.q, &state.v)?;
+            }
+        }
+        self.accept(system, state, modes)
     }
 
     /// Takes over modes that obey all laws.

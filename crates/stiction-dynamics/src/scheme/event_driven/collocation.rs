@@ -48,6 +48,27 @@ pub(super) enum Stages {
     NotFound,
 }
 
+/// The stages are no better than this many times what the rounding of slopes makes of them.
+const ROUNDING: f64 = 8.0;
+
+/// What a step may err by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Accuracy<'a> {
+    /// Of every coordinate.
+    pub wanted: &'a [f64],
+    /// What rounding makes of a slope: the difference of two of neighbouring numbers.
+    pub slope_rounding: &'a [f64],
+    /// The same as a size for every coordinate.
+    pub slope_rounding_size: &'a [f64],
+}
+
+impl Accuracy<'_> {
+    /// What a coordinate may err by where nothing takes back what the slopes have wrong.
+    fn by_slopes(&self, h: f64, coordinate: usize) -> f64 {
+        self.wanted[coordinate].max(ROUNDING * h * self.slope_rounding_size[coordinate])
+    }
+}
+
 /// Number of points of [`Collocation::quadrature`].
 pub(super) const QUADRATURE: usize = STAGES;
 
@@ -75,6 +96,8 @@ pub(super) struct Collocation {
     next: Vec<f64>,
     /// Whether the last step needed Newton's method.
     is_stiff: bool,
+    /// What the stages may err by: what is wanted, or what rounding allows.
+    allowed: Vec<f64>,
     jacobians: Vec<f64>,
     newton: DenseLu,
 }
@@ -106,6 +129,7 @@ impl Default for Collocation {
             slopes: Vec::new(),
             next: Vec::new(),
             is_stiff: false,
+            allowed: Vec::new(),
             jacobians: Vec::new(),
             newton: DenseLu::default(),
         };
@@ -141,7 +165,7 @@ impl Collocation {
     pub fn dense(&self, theta: f64, out: &mut Vec<f64>) {
         let weights = self.integrals(theta);
         out.clone_from(&self.start);
-        for (weight, slope) in weights.iter().zip(self.slopes.chunks_exact(self.size)) {
+        for (weight, slope) in weights.iter().zip(self.slopes.chunks_exact(self.size.max(1))) {
             out.iter_mut().zip(slope).for_each(|(y, f)| *y += self.h * weight * f);
         }
     }
@@ -161,15 +185,15 @@ impl Collocation {
 
     /// Size of the last coefficient of the polynomial beside what is allowed: the error of dense output is smaller. The order is that
     /// of the polynomial, so that steps may change by the root of it.
-    pub fn error(&self, allowed: &[f64]) -> f64 {
+    pub fn error(&self) -> f64 {
         let share = self.h / (2.0 * (2.0 * STAGES as f64 - 1.0));
         (0..self.size).fold(0.0, |worst, k| {
             let last: f64 = (0..STAGES).map(|i| self.tail[i] * self.slopes[i * self.size + k]).sum();
-            worst.max((share * last).abs() / allowed[k])
+            worst.max((share * last).abs() / self.allowed[k])
         })
     }
 
-    /// Finds the stages of a step of length `h` from `y`, whose slope is `slope`. `allowed` is the allowed error of every coordinate. `guess` is a
+    /// Finds the stages of a step of length `h` from `y`, whose slope is `slope`. `guess` is a
     /// right-hand side that is nearly `f` and harmless where `f` is not: its stages are where Newton's method begins.
     ///
     /// # Errors
@@ -181,7 +205,7 @@ impl Collocation {
         (t, h): (f64, f64),
         y: &[f64],
         slope: &[f64],
-        allowed: &[f64],
+        accuracy: Accuracy<'_>,
     ) -> Result<Stages, E> {
         let n = y.len();
         (self.size, self.h) = (n, h);
@@ -191,29 +215,30 @@ impl Collocation {
             vector.clear();
             vector.resize(STAGES * n, 0.0);
         }
-        if let Some(guess) = guess {
-            self.predict(slope);
-            self.repeat(guess, t, allowed)?;
-            return self.newton(f, t, allowed);
-        }
+        self.allowed.clear();
+        self.allowed.extend((0..n).map(|k| accuracy.by_slopes(h, k)));
         self.predict(slope);
-        if !self.is_stiff && self.repeat(f, t, allowed)? == Stages::Found {
+        if let Some(guess) = guess {
+            self.repeat(guess, t)?;
+            return self.newton(f, t, accuracy);
+        }
+        if !self.is_stiff && self.repeat(f, t)? == Stages::Found {
             return Ok(Stages::Found);
         }
         self.predict(slope);
-        let found = self.newton(f, t, allowed)?;
+        let found = self.newton(f, t, accuracy)?;
         self.is_stiff = found == Stages::Found;
         Ok(found)
     }
 
     fn predict(&mut self, slope: &[f64]) {
-        for (stage, c) in self.stages.chunks_exact_mut(self.size).zip(self.nodes) {
+        for (stage, c) in self.stages.chunks_exact_mut(self.size.max(1)).zip(self.nodes) {
             stage.iter_mut().zip(&self.start).zip(slope).for_each(|((stage, y), f)| *stage = y + c * self.h * f);
         }
     }
 
     /// Evaluates the slopes at the stages, and what the formula makes of them. Returns the change beside what is allowed.
-    fn evaluate<E>(&mut self, f: &mut RightSide<'_, E>, t: f64, allowed: &[f64]) -> Result<f64, E> {
+    fn evaluate<E>(&mut self, f: &mut RightSide<'_, E>, t: f64) -> Result<f64, E> {
         let n = self.size;
         for i in 0..STAGES {
             let place = i * n..(i + 1) * n;
@@ -224,7 +249,7 @@ impl Collocation {
             for k in 0..n {
                 let sum: f64 = (0..STAGES).map(|j| self.matrix[i][j] * self.slopes[j * n + k]).sum();
                 let next = self.start[k] + self.h * sum;
-                let moved = (next - self.stages[i * n + k]).abs() / allowed[k];
+                let moved = (next - self.stages[i * n + k]).abs() / self.allowed[k];
                 change = if moved.is_nan() { f64::INFINITY } else { change.max(moved) };
                 self.next[i * n + k] = next;
             }
@@ -233,10 +258,10 @@ impl Collocation {
     }
 
     /// Repeats the formula until the stages stand.
-    fn repeat<E>(&mut self, f: &mut RightSide<'_, E>, t: f64, allowed: &[f64]) -> Result<Stages, E> {
+    fn repeat<E>(&mut self, f: &mut RightSide<'_, E>, t: f64) -> Result<Stages, E> {
         let mut last = f64::INFINITY;
         for repetition in 0..REPETITIONS {
-            let change = self.evaluate(f, t, allowed)?;
+            let change = self.evaluate(f, t)?;
             std::mem::swap(&mut self.stages, &mut self.next);
             if change <= FOUND || (change <= NEARLY_FOUND && change > 0.5 * last) {
                 return Ok(Stages::Found);
@@ -250,14 +275,14 @@ impl Collocation {
     }
 
     /// Newton's method with the derivatives at every stage, by differences.
-    fn newton<E>(&mut self, f: &mut RightSide<'_, E>, t: f64, allowed: &[f64]) -> Result<Stages, E> {
+    fn newton<E>(&mut self, f: &mut RightSide<'_, E>, t: f64, accuracy: Accuracy<'_>) -> Result<Stages, E> {
         let n = self.size;
-        let mut change = self.evaluate(f, t, allowed)?;
+        let mut change = self.evaluate(f, t)?;
         for _ in 0..NEWTON_MATRICES {
             if !change.is_finite() {
                 return Ok(Stages::NotFound);
             }
-            self.differentiate(f, t, allowed)?;
+            self.differentiate(f, t, accuracy)?;
             let (matrix, jacobians, h) = (&self.matrix, &self.jacobians, self.h);
             let fill = |column: usize, out: &mut [f64]| {
                 let (j, k) = (column / n, column % n);
@@ -271,15 +296,29 @@ impl Collocation {
             if self.newton.factor(STAGES * n, fill).is_err() {
                 return Ok(Stages::NotFound);
             }
+            // A rounding r of the slopes is one of (I - h A J)⁻¹ h A r of the stages: a stiff damper takes back what it makes.
+            let (nodes, next) = (&self.nodes, &mut self.next);
+            let saved = next.clone();
+            for (i, c) in nodes.iter().enumerate() {
+                let stage = next[i * n..(i + 1) * n].iter_mut().zip(accuracy.slope_rounding);
+                stage.for_each(|(out, rounding)| *out = c * h * rounding);
+            }
+            self.newton.solve_in_place(next);
+            self.allowed.clone_from_slice(accuracy.wanted);
+            for (k, rounding) in next.iter().enumerate() {
+                self.allowed[k % n] = self.allowed[k % n].max(ROUNDING * rounding.abs());
+            }
+            *next = saved;
             // The step and not the change decides: rounding of a stiff right-hand side is a large change, and a small step.
             let mut last = f64::INFINITY;
             for _ in 0..NEWTON_STEPS {
                 // (I - h A J) δ = y + h A f - Y.
                 self.next.iter_mut().zip(&self.stages).for_each(|(next, stage)| *next -= stage);
                 self.newton.solve_in_place(&mut self.next);
-                let moved = (0..STAGES * n).fold(0.0f64, |moved, k| moved.max(self.next[k].abs() / allowed[k % n]));
+                let moved =
+                    (0..STAGES * n).fold(0.0f64, |moved, k| moved.max(self.next[k].abs() / self.allowed[k % n]));
                 self.stages.iter_mut().zip(&self.next).for_each(|(stage, step)| *stage += step);
-                change = self.evaluate(f, t, allowed)?;
+                change = self.evaluate(f, t)?;
                 if moved <= FOUND || (moved <= NEARLY_FOUND && moved > 0.5 * last) {
                     if change > NEARLY_FOUND {
                         self.derive_slopes();
@@ -307,14 +346,14 @@ impl Collocation {
     }
 
     /// The derivatives of the right-hand side at every stage, column by column.
-    fn differentiate<E>(&mut self, f: &mut RightSide<'_, E>, t: f64, allowed: &[f64]) -> Result<(), E> {
+    fn differentiate<E>(&mut self, f: &mut RightSide<'_, E>, t: f64, accuracy: Accuracy<'_>) -> Result<(), E> {
         let n = self.size;
         self.jacobians.clear();
         self.jacobians.resize(STAGES * n * n, 0.0);
         for i in 0..STAGES {
             for k in 0..n {
                 let y = self.stages[i * n + k];
-                let moved = y + DIFFERENCE * allowed[k];
+                let moved = y + DIFFERENCE * accuracy.by_slopes(self.h, k);
                 self.stages[i * n + k] = moved;
                 let column = &mut self.jacobians[(i * n + k) * n..(i * n + k + 1) * n];
                 f(t + self.nodes[i] * self.h, &self.stages[i * n..(i + 1) * n], column)?;
@@ -403,7 +442,9 @@ mod tests {
         let mut method = Collocation::default();
         let mut slope = vec![0.0; y.len()];
         f(0.0, y, &mut slope).unwrap();
-        let found = method.step(f, None, (0.0, h), y, &slope, &vec![1e-14; y.len()]).unwrap();
+        let (wanted, exact) = (vec![1e-14; y.len()], vec![0.0; y.len()]);
+        let accuracy = Accuracy { wanted: &wanted, slope_rounding: &exact, slope_rounding_size: &exact };
+        let found = method.step(f, None, (0.0, h), y, &slope, accuracy).unwrap();
         assert_eq!(found, Stages::Found);
         method
     }
@@ -455,7 +496,7 @@ mod tests {
                 (y[0] - (theta * h).cos()).abs().max((y[1] + (theta * h).sin()).abs())
             };
             errors.push((1..20).map(|k| at(f64::from(k) / 20.0, &mut y)).fold(0.0, f64::max));
-            assert!(method.error(&[1.0, 1.0]) > *errors.last().unwrap());
+            assert!(1e-14 * method.error() > *errors.last().unwrap());
         }
         // Local order eight in between.
         let order = (errors[0] / errors[1]).log2();

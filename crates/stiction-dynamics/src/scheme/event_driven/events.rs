@@ -134,9 +134,11 @@ impl EventDriven {
         for (number, &watch) in watches.iter().enumerate() {
             // Where sliding has just reversed, the root of the last phase leaves a trace of the old velocity.
             let is_slip = matches!(watch, Watch::Slip(_));
+            // Forces where the modes were chosen obey the laws up to a tolerance, and leave them only when they get worse.
+            let begun = if is_slip { 0.0 } else { values[0][number].0.min(0.0) };
             let crossing = (0..shares.len()).find(|&k| {
                 let (value, rounding, _) = values[k][number];
-                value < if k == 0 && is_slip { -self.settings.still_speed } else { -rounding }
+                value < if k == 0 && is_slip { -self.settings.still_speed } else { begun - rounding }
             });
             // Sliding that fades away without reversing ends when it is slower than the still speed.
             let speed = |k: usize| values[k][number].2;
@@ -152,7 +154,12 @@ impl EventDriven {
                         Ok(watch.value(&scheme.motion, &scheme.modes, v).0)
                     };
                     let (low, high) = (values[k - 1][number].0.max(0.0), values[k][number].0);
-                    self.root((shares[k - 1], low), (shares[k], high), accuracy, &mut value)?
+                    // Sliding ends where nothing is left of it, and not where the time is nearly known: what is left is dropped, and a stiff load makes much of it in little time.
+                    let (accuracy, nothing) = match watch {
+                        Watch::Slip(_) => (f64::EPSILON, f64::EPSILON * largest(&self.y[self.y.len() - n..])),
+                        Watch::Normal(_) | Watch::Margin(_) => (accuracy, 0.0),
+                    };
+                    self.root((shares[k - 1], low), (shares[k], high), (accuracy, nothing), &mut value)?
                 }
                 (_, Some(k)) => shares[k],
                 _ => continue,
@@ -195,7 +202,7 @@ impl EventDriven {
             }
             for number in 0..self.gaps[k].len() {
                 let end = self.gaps[k][number];
-                if self.modes.contact(end.id).is_some() || self.flights.iter().any(|(id, _)| *id == end.id) {
+                if self.modes.contact(end.id).is_some() || self.flights.iter().any(|flight| flight.id == end.id) {
                     continue;
                 }
                 if let Some((_, gap)) = self.touching.iter().find(|(id, _)| *id == end.id) {
@@ -213,11 +220,11 @@ impl EventDriven {
                 }
             }
         }
-        for &(id, at) in &self.flights {
-            let share = (at - t) / h;
+        for flight in &self.flights {
+            let share = (flight.end() - t) / h;
             if share <= 1.0 + together {
                 first = first.min(share.min(1.0));
-                found.push((share.min(1.0), Trigger::Closes(id)));
+                found.push((share.min(1.0), Trigger::Closes(flight.id)));
             }
         }
         if let Some(share) = turns
@@ -256,33 +263,33 @@ impl EventDriven {
             // The system did not know it before: it was not near.
             let mut gap = |scheme: &mut Self, share: f64| Ok(look(scheme, share).0);
             return match end.gap < 0.0 {
-                true => self.root((from, f64::INFINITY), (to, end.gap), accuracy, &mut gap).map(Some),
+                true => self.root((from, f64::INFINITY), (to, end.gap), (accuracy, 0.0), &mut gap).map(Some),
                 false => Ok(None),
             };
         };
         if start.gap > 0.0 && end.gap < 0.0 && !(start.rate > 0.0 && from == 0.0) {
             let mut gap = |scheme: &mut Self, share: f64| Ok(look(scheme, share).0);
-            return self.root((from, start.gap), (to, end.gap), accuracy, &mut gap).map(Some);
+            return self.root((from, start.gap), (to, end.gap), (accuracy, 0.0), &mut gap).map(Some);
         }
         if start.rate > 0.0 && end.rate < 0.0 && end.gap < 0.0 {
             // It parts and comes back: from where it is farthest.
             let mut rate = |scheme: &mut Self, share: f64| Ok(look(scheme, share).1);
-            let far = self.root((from, start.rate), (to, end.rate), accuracy, &mut rate)?;
+            let far = self.root((from, start.rate), (to, end.rate), (accuracy, 0.0), &mut rate)?;
             let height = look(self, far).0;
             let mut gap = |scheme: &mut Self, share: f64| Ok(look(scheme, share).0);
             return match height > 0.0 {
-                true => self.root((far, height), (to, end.gap), accuracy, &mut gap).map(Some),
+                true => self.root((far, height), (to, end.gap), (accuracy, 0.0), &mut gap).map(Some),
                 false => Ok(Some(far)),
             };
         }
         if start.gap > 0.0 && end.gap >= 0.0 && start.rate < 0.0 && end.rate > 0.0 {
             // It comes and goes: does it touch where it is nearest?
             let mut receding = |scheme: &mut Self, share: f64| Ok(-look(scheme, share).1);
-            let nearest = self.root((from, -start.rate), (to, -end.rate), accuracy, &mut receding)?;
+            let nearest = self.root((from, -start.rate), (to, -end.rate), (accuracy, 0.0), &mut receding)?;
             let depth = look(self, nearest).0;
             let mut gap = |scheme: &mut Self, share: f64| Ok(look(scheme, share).0);
             return match depth < 0.0 {
-                true => self.root((from, start.gap), (nearest, depth), accuracy, &mut gap).map(Some),
+                true => self.root((from, start.gap), (nearest, depth), (accuracy, 0.0), &mut gap).map(Some),
                 false => Ok(None),
             };
         }
@@ -299,12 +306,23 @@ impl EventDriven {
         system.advance(q, v, 0.0, &mut self.probe_q);
     }
 
-    /// A root between a share where the function is not negative and one where it is, by the rule of Illinois; the end that is not negative.
+    /// A stage of the integrator step, in the same places.
+    pub(super) fn take_stage(&mut self, system: &dyn MechanicalSystem, i: usize) {
+        self.probe.clear();
+        self.probe.extend_from_slice(self.method.stage(i));
+        let (q, v) = self.probe.split_at(self.probe.len() - system.velocity_count());
+        self.probe_q.clear();
+        self.probe_q.extend_from_slice(q);
+        system.advance(q, v, 0.0, &mut self.probe_q);
+    }
+
+    /// A root between a share where the function is not negative and one where it is, by the rule of Illinois; the end that is not negative. It is found when it is known
+    /// to `accuracy`, or when the function there is at most `nothing`.
     fn root(
         &mut self,
         (mut low, mut low_value): (f64, f64),
         (mut high, mut high_value): (f64, f64),
-        accuracy: f64,
+        (accuracy, nothing): (f64, f64),
         function: &mut dyn FnMut(&mut Self, f64) -> Result<f64, Fault>,
     ) -> Result<f64, Fault> {
         let mut last_side = 0;
@@ -323,7 +341,7 @@ impl EventDriven {
                 break;
             }
             let value = function(self, share)?;
-            if value == 0.0 {
+            if (0.0..=nothing).contains(&value) {
                 return Ok(share);
             }
             if value > 0.0 {

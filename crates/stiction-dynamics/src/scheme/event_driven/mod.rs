@@ -47,7 +47,7 @@ use events::{GapNode, Trigger};
 use modes::{Modes, Part};
 use motion::{Fault, Motion};
 use phase::Glide;
-use restart::Restart;
+use restart::{Flight, Restart};
 
 /// Settings of the event-driven scheme.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -109,12 +109,13 @@ pub struct EventDriven {
     excluded: Vec<Excluded>,
     /// Contacts that touch without force, or have just opened, and the gap at which they do: it is not looked at until it is another.
     touching: Vec<(ContactId, f64)>,
-    /// Contacts on a flight too low for rounding, and when it ends.
-    flights: Vec<(ContactId, f64)>,
+    /// Contacts on a flight too low for rounding.
+    flights: Vec<Flight>,
     /// Length of the next integrator step.
     next_step: f64,
-    /// Rounding of the slopes of configuration and velocity.
-    rounding: (f64, f64),
+    /// What rounding makes of the slopes, and its size for configuration and velocity.
+    rounding: Vec<f64>,
+    rounding_size: Vec<f64>,
     /// Whether a step ended before the time that was asked for, and events since.
     is_between: bool,
     event_count: usize,
@@ -126,7 +127,7 @@ pub struct EventDriven {
     solution: ContactSolution,
     y: Vec<f64>,
     slope: Vec<f64>,
-    allowed: Vec<f64>,
+    wanted: Vec<f64>,
     probe: Vec<f64>,
     probe_q: Vec<f64>,
     nodes: Vec<Vec<f64>>,
@@ -160,7 +161,8 @@ impl EventDriven {
             touching: Vec::new(),
             flights: Vec::new(),
             next_step: f64::INFINITY,
-            rounding: (0.0, 0.0),
+            rounding: Vec::new(),
+            rounding_size: Vec::new(),
             is_between: false,
             event_count: 0,
             near: Vec::new(),
@@ -170,7 +172,7 @@ impl EventDriven {
             solution: ContactSolution::default(),
             y: Vec::new(),
             slope: Vec::new(),
-            allowed: Vec::new(),
+            wanted: Vec::new(),
             probe: Vec::new(),
             probe_q: Vec::new(),
             nodes: Vec::new(),

@@ -215,6 +215,61 @@ impl Motion {
         Ok(rank)
     }
 
+    /// Number of rows that hold.
+    pub fn held_count(&self) -> usize {
+        self.held.len()
+    }
+
+    /// The forces, moved inside their bounds by a share of the largest; none where they are.
+    pub fn forces_inside(&self, modes: &Modes, share: f64) -> Option<Forces> {
+        let mut forces = Forces {
+            joints: self.joint_forces.clone(),
+            contacts: self.contact_forces.clone(),
+            elements: self.element_forces.clone(),
+        };
+        let mut is_inside = true;
+        let least = share * self.force_scale;
+        for ((normal, _), mode) in forces.contacts.iter_mut().zip(&modes.contacts) {
+            if mode.is_closed && *normal < least {
+                (*normal, is_inside) = (2.0 * least, false);
+            }
+        }
+        for (slider, (part, sliding)) in self.sliders.iter().zip(&modes.sliding) {
+            if *sliding != Sliding::Stick || !modes.is_loaded(*part) {
+                continue;
+            }
+            let friction = norm(&self.friction(slider));
+            let (mu, bound) = match slider.owner {
+                Owner::Contact(i) => (self.contacts[i].friction.mu(), forces.contacts[i].0),
+                Owner::Element(i) => (0.0, self.elements[i].bound),
+            };
+            // The nearest point of the narrowed cone |t| ≤ μ n, or interval.
+            let narrow = (1.0 - share) * mu;
+            let wanted = match slider.owner {
+                Owner::Contact(_) if friction > narrow * bound => {
+                    let normal = (bound + narrow * friction) / (1.0 + narrow * narrow);
+                    Some((normal, (1.0 - share) * narrow * normal))
+                }
+                Owner::Element(_) if friction > (1.0 - share) * bound => Some((0.0, (1.0 - 2.0 * share) * bound)),
+                _ => None,
+            };
+            if let Some((normal, length)) = wanted {
+                is_inside = false;
+                if let Owner::Contact(i) = slider.owner {
+                    forces.contacts[i].0 = normal;
+                }
+                let factor = if friction > 0.0 { length / friction } else { 0.0 };
+                for a in slider.tangents.clone() {
+                    match slider.owner {
+                        Owner::Contact(i) => forces.contacts[i].1[a] *= factor,
+                        Owner::Element(i) => forces.elements[i][a] *= factor,
+                    }
+                }
+            }
+        }
+        (!is_inside).then_some(forces)
+    }
+
     /// Writes the rates of configuration and velocity where it was evaluated.
     pub fn write_rate(&self, system: &dyn MechanicalSystem, q: &[f64], v: &[f64], out: &mut [f64]) {
         system.configuration_rate(q, v, &mut out[..q.len()]);

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::collocation::{STAGES, Stages};
+use super::collocation::{Accuracy, STAGES, Stages};
 use super::events::{Ending, Trigger};
 use super::modes::{Modes, Sliding, norm};
 use super::motion::{Fault, Motion, largest};
@@ -19,9 +19,6 @@ const FIRST_STEP: f64 = 0.05;
 const SHRINKING: f64 = 0.1;
 const GROWTH: f64 = 4.0;
 const CAUTION: f64 = 0.85;
-
-/// The error of a step below this many times what rounding makes of a slope cannot be seen.
-const ROUNDING: f64 = 8.0;
 
 /// Integrator steps are not shorter than this many units of rounding of the time.
 const SHORTEST_UNITS: f64 = 16.0;
@@ -71,8 +68,8 @@ impl EventDriven {
 
             let left = h - elapsed;
             let mut dt = self.next_step.min(self.first_step(n)).min(left);
-            for &(_, at) in &self.flights {
-                dt = dt.min((at - now).max(shortest));
+            for flight in &self.flights {
+                dt = dt.min((flight.end() - now).max(shortest));
             }
             if left - dt < 1e-3 * dt {
                 dt = left;
@@ -93,7 +90,7 @@ impl EventDriven {
                 break;
             };
             is_event = ending;
-            self.keep_samples(system, now, taken, out).map_err(fault)?;
+            self.keep_samples(system, now, taken, is_event, out).map_err(fault)?;
             elapsed = if taken >= left { h } else { elapsed + taken };
             let end = self.method.stage(STAGES - 1);
             q.clear();
@@ -144,7 +141,7 @@ impl EventDriven {
                 }
                 Ok(Stages::Found) => {}
             }
-            let error = self.method.error(&self.allowed);
+            let error = self.method.error();
             let factor = CAUTION * error.max(1e-30).powf(-1.0 / STAGES as f64);
             if error > 1.0 || error.is_nan() {
                 (dt, grows) = (dt * factor.clamp(SHRINKING, 0.9), false);
@@ -167,8 +164,15 @@ impl EventDriven {
     }
 
     /// Finds the stages of an integrator step. The motion was evaluated where it begins.
-    fn find_stages(&mut self, system: &dyn MechanicalSystem, now: f64, dt: f64, n: usize) -> Result<Stages, Fault> {
-        let Self { method, motion, modes, y, slope, allowed, .. } = self;
+    pub(super) fn find_stages(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        now: f64,
+        dt: f64,
+        n: usize,
+    ) -> Result<Stages, Fault> {
+        let Self { method, motion, modes, y, slope, wanted, rounding, rounding_size, .. } = self;
+        let accuracy = Accuracy { wanted, slope_rounding: rounding, slope_rounding_size: rounding_size };
         let (q, v) = y.split_at(y.len() - n);
         motion.look(system, modes, now, q)?;
         let beginning = onset::begin(motion, modes, v);
@@ -176,7 +180,7 @@ impl EventDriven {
         let mut true_rate =
             |t: f64, y: &[f64], out: &mut [f64]| rate(&mut motion.borrow_mut(), modes, system, t, y, out);
         let Some(mut beginning) = beginning else {
-            return method.step(&mut true_rate, None, (now, dt), y, slope, allowed);
+            return method.step(&mut true_rate, None, (now, dt), y, slope, accuracy);
         };
         let mut guess = |t: f64, y: &[f64], out: &mut [f64]| {
             let mut motion = motion.borrow_mut();
@@ -185,37 +189,37 @@ impl EventDriven {
             motion.write_rate(system, q, v, out);
             Ok(())
         };
-        method.step(&mut true_rate, Some(&mut guess), (now, dt), y, slope, allowed)
+        method.step(&mut true_rate, Some(&mut guess), (now, dt), y, slope, accuracy)
     }
 
     /// The slope where the step begins, and how far that of the next number differs from it: what rounding makes of slopes.
     fn take_slope(&mut self, system: &dyn MechanicalSystem, now: f64, n: usize) -> Result<(), Fault> {
-        let Self { motion, modes, y, slope, probe, .. } = self;
+        let Self { motion, modes, y, slope, rounding, rounding_size, .. } = self;
         let next = |(k, y): (usize, &f64)| y * (1.0 + if k % 2 == 0 { f64::EPSILON } else { -f64::EPSILON });
         let beside: Vec<f64> = y.iter().enumerate().map(next).collect();
         slope.resize(y.len(), 0.0);
-        probe.resize(y.len(), 0.0);
-        rate(motion, modes, system, now, &beside, probe)?;
+        rounding.resize(y.len(), 0.0);
+        rate(motion, modes, system, now, &beside, rounding)?;
         rate(motion, modes, system, now, y, slope)?;
-        probe.iter_mut().zip(&*slope).for_each(|(other, slope)| *other -= slope);
-        let (q, v) = probe.split_at(y.len() - n);
-        self.rounding = (largest(q), largest(v));
+        rounding.iter_mut().zip(&*slope).for_each(|(other, slope)| *other -= slope);
+        let (q, v) = rounding.split_at(y.len() - n);
+        rounding_size.clear();
+        rounding_size.resize(q.len(), largest(q));
+        rounding_size.resize(y.len(), largest(v));
         Ok(())
     }
 
-    /// What the integrator may err by.
+    /// What the integrator may err by, rounding apart.
     fn allow(&mut self, dt: f64, n: usize) {
         let (y, slope) = (&self.y, &self.slope);
         let split = y.len() - n;
         let size =
             |part: std::ops::Range<usize>| SMALLEST_SIZE.max(largest(&y[part.clone()])).max(dt * largest(&slope[part]));
-        let rounding = |slope: f64| ROUNDING * dt * slope;
-        let q = (self.settings.tolerance * size(0..split)).max(rounding(self.rounding.0));
-        let v = (self.settings.tolerance * size(split..y.len())).max(rounding(self.rounding.1));
+        let (q, v) = (self.settings.tolerance * size(0..split), self.settings.tolerance * size(split..y.len()));
         let length = y.len();
-        self.allowed.clear();
-        self.allowed.resize(split, q);
-        self.allowed.resize(length, v);
+        self.wanted.clear();
+        self.wanted.resize(split, q);
+        self.wanted.resize(length, v);
     }
 
     /// A step in which nothing changes much, for a phase of which nothing is known.

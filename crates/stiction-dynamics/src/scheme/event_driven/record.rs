@@ -1,7 +1,8 @@
 //! What a step says of itself: samples on the way, impulses and mean forces of the whole.
 
 use super::EventDriven;
-use super::motion::Fault;
+use super::collocation::{STAGES, Stages};
+use super::motion::{Fault, largest};
 use crate::contact::Tangents;
 use crate::{
     ContactCondition, ContactImpulse, FrictionCondition, FrictionElement, Joint, JointCondition, MechanicalSystem,
@@ -9,22 +10,69 @@ use crate::{
 };
 use stiction_solve::{SolveReport, SolveStatus};
 
+/// Samples whose accelerations make the change of velocity up to this share of it are right. Too large: stiff forces seem not to balance. Too small: rounding decides.
+const BALANCED: f64 = 1e-11;
+
+/// A change of velocity below this share of the largest velocity is measured against it.
+const LEAST_CHANGE: f64 = 1e-4;
+
 impl EventDriven {
-    /// Appends the points of the quadrature over the accepted integrator step as samples.
+    /// Appends samples of the accepted integrator step, which may have been cut at an event: the points of a quadrature. Where their accelerations do not make the
+    /// change of velocity, the equation is stiff: a small error of the polynomial is a large force. Right are then the slopes at the stages of a step that was not cut.
     pub(super) fn keep_samples(
         &mut self,
         system: &dyn MechanicalSystem,
         now: f64,
         dt: f64,
+        is_cut: bool,
         out: &mut Step,
     ) -> Result<(), Fault> {
+        let from = out.samples.len();
+        let mismatch = self.sample(system, now, dt, false, out)?;
+        if mismatch <= BALANCED {
+            return Ok(());
+        }
+        let whole = self.method.clone();
         let n = system.velocity_count();
-        for (c, weight) in self.method.quadrature {
-            self.probe(system, c);
-            let v = &self.probe[self.probe.len() - n..];
+        let is_right =
+            !is_cut || (self.find_stages(system, now, dt, n)? == Stages::Found && self.method.error() <= 1.0);
+        let by_quadrature = out.samples.split_off(from);
+        if !is_right || self.sample(system, now, dt, true, out)? > mismatch {
+            out.samples.truncate(from);
+            out.samples.extend(by_quadrature);
+            self.method = whole;
+        }
+        Ok(())
+    }
+
+    /// Appends the stages, or else the points of the quadrature, as samples. Returns the change of velocity that their accelerations do not make, relative to what they do.
+    fn sample(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        now: f64,
+        dt: f64,
+        at_stages: bool,
+        out: &mut Step,
+    ) -> Result<f64, Fault> {
+        let n = system.velocity_count();
+        let (first, last) = (self.y.len() - n, self.method.stage(STAGES - 1));
+        let mut change: Vec<f64> = last[first..].iter().zip(&self.y[first..]).map(|(end, start)| end - start).collect();
+        let mut scale = LEAST_CHANGE * largest(&self.y[first..]);
+        for i in 0..STAGES {
+            let (c, weight) = match at_stages {
+                true => (self.method.nodes[i], self.method.weights[i]),
+                false => self.method.quadrature[i],
+            };
+            match at_stages {
+                true => self.take_stage(system, i),
+                false => self.probe(system, c),
+            }
+            let v = &self.probe[first..];
             let t = now + c * dt;
             let state = State::new(t, self.probe_q.clone(), v.to_vec());
             self.motion.evaluate(system, &self.modes, t, &state.q, v)?;
+            change.iter_mut().zip(&self.motion.acceleration).for_each(|(change, a)| *change -= weight * dt * a);
+            scale = scale.max(dt * largest(&self.motion.acceleration));
             out.samples.push(Sample {
                 weight: weight * dt,
                 state,
@@ -34,7 +82,7 @@ impl EventDriven {
                 joints: self.motion.joint_forces.clone(),
             });
         }
-        Ok(())
+        Ok(if scale > 0.0 { largest(&change) / scale } else { 0.0 })
     }
 
     /// Writes what the step did as a whole: impulses, mean forces, and the conditions in its middle for the velocity there.

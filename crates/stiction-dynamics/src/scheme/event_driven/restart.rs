@@ -6,7 +6,7 @@ use super::modes::ContactMode;
 use super::motion::{Fault, largest};
 use super::{EventDriven, step_error};
 use crate::scheme::{Step, StepKind, solve_problem};
-use crate::{Contact, ContactError, FrictionShape, MechanicalSystem, State, StepError};
+use crate::{Contact, ContactError, ContactId, FrictionShape, MechanicalSystem, State, StepError};
 
 /// A flight is timed by its parabola when it is lower than this many units of rounding of the largest coordinate.
 const LOW_FLIGHT_UNITS: f64 = 1e5;
@@ -29,6 +29,30 @@ pub(super) enum Restart {
     Ready,
 }
 
+/// A flight that is too low for the rounding of its gap: a parabola from some instant on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flight {
+    pub id: ContactId,
+    from: f64,
+    height: f64,
+    rate: f64,
+    /// Negative.
+    acceleration: f64,
+}
+
+impl Flight {
+    fn height_at(&self, t: f64) -> f64 {
+        let dt = t - self.from;
+        (self.height + dt * (self.rate + 0.5 * dt * self.acceleration)).max(0.0)
+    }
+
+    /// When it ends.
+    pub fn end(&self) -> f64 {
+        let root = (self.rate * self.rate - 2.0 * self.acceleration * self.height).sqrt();
+        self.from - (self.rate + root) / self.acceleration
+    }
+}
+
 impl EventDriven {
     /// Solves an impact where one is due, else chooses the modes of the next phase.
     pub(super) fn restart(
@@ -49,7 +73,7 @@ impl EventDriven {
         let closing = self.settings.closing_speed;
         let slowest =
             if self.has_jumped { closing } else { (SLOWEST_IMPACT * speed).clamp(RESTING * closing, closing) };
-        let collides = self.near.iter().any(|contact| rate(contact) < -slowest);
+        let collides = self.near.iter().any(|contact| !self.flies(contact.id) && rate(contact) < -slowest);
         let is_first = self.last.is_none();
         let breaks_joints =
             is_first && self.joints.iter().any(|joint| (joint.row.dot(v) + joint.drift).abs() > JOINT_RATE * speed);
@@ -78,8 +102,11 @@ impl EventDriven {
             return Ok(Restart::Jumped);
         }
 
-        let (resting, leaving): (Vec<Contact>, Vec<Contact>) =
-            self.near.iter().cloned().partition(|contact| rate(contact) <= self.resting_speed(contact));
+        let (resting, leaving): (Vec<Contact>, Vec<Contact>) = self
+            .near
+            .iter()
+            .cloned()
+            .partition(|contact| !self.flies(contact.id) && rate(contact) <= self.resting_speed(contact));
         self.check_friction(t, &resting)?;
         match self.choose(system, state, &resting).map_err(|fault| step_error(t, 0.0, fault))? {
             Choice::Made => {
@@ -103,6 +130,12 @@ impl EventDriven {
     fn resting_speed(&self, contact: &Contact) -> f64 {
         let e = contact.restitution.normal;
         self.settings.closing_speed * if e > 0.0 { (0.5 * e).min(RESTING) } else { RESTING }
+    }
+
+    /// Whether a contact is on a timed flight that goes on, because the events of the instant close nothing. What closes takes along all that is near.
+    fn flies(&self, id: ContactId) -> bool {
+        !self.triggers.iter().any(|trigger| matches!(trigger, Trigger::Closes(_)))
+            && self.flights.iter().any(|flight| flight.id == id)
     }
 
     /// Contacts that take part: closed up to the tolerance, closed before, or those whose gap has just closed.
@@ -138,9 +171,10 @@ impl EventDriven {
         Ok(())
     }
 
-    /// Times the flights of contacts that part so slowly that their gap is lost in rounding.
+    /// Times the flights of contacts that part so slowly that their gap is lost in rounding. A flight that was begun goes on from its own height, under the acceleration
+    /// of the new modes.
     fn time_flights(&mut self, system: &dyn MechanicalSystem, state: &State, leaving: &[Contact]) -> Result<(), Fault> {
-        self.flights.clear();
+        let begun = std::mem::take(&mut self.flights);
         if leaving.is_empty() {
             return Ok(());
         }
@@ -154,8 +188,10 @@ impl EventDriven {
         for (i, contact) in leaving.iter().enumerate() {
             let rate = contact.normal.dot(&state.v) + contact.normal_drift;
             let acceleration = self.motion.gap_acceleration(own + i);
-            if acceleration < 0.0 && rate * rate < -2.0 * acceleration * low {
-                self.flights.push((contact.id, state.t - 2.0 * rate / acceleration));
+            let before = begun.iter().find(|flight| flight.id == contact.id);
+            let height = before.map_or(0.0, |flight| flight.height_at(state.t));
+            if acceleration < 0.0 && rate * rate < -2.0 * acceleration * (low - height) {
+                self.flights.push(Flight { id: contact.id, from: state.t, height, rate, acceleration });
             }
         }
         Ok(())

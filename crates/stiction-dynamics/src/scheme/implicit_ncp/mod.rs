@@ -24,12 +24,12 @@ use stiction_solve::{NewtonReport, NewtonSettings, NonsmoothEquations, Semismoot
 
 use self::equations::{Block, Point, StepEquations, Workspace, turn_back, turn_forward};
 use self::prediction::Prediction;
-use super::{Scheme, Step, StepKind, check_finite, energy_defect};
+use super::{Scheme, Step, StepKind, check_finite, energy_defect, step_by_attempts};
 use crate::joint_projection::JointProjection;
 use crate::judge::{Judge, own_set, solved_limit};
 use crate::{
     Contact, ContactCondition, ContactId, ContactImpulse, ContactSolver, ForceCause, FrictionCondition, FrictionShape,
-    Inertia, JointCondition, MechanicalSystem, Row, State, StepError,
+    Inertia, JointCondition, MechanicalSystem, Passage, Row, State, StepError, Way,
 };
 
 /// Settings of the implicit scheme.
@@ -234,6 +234,23 @@ impl ImplicitNcp {
 
 impl Scheme for ImplicitNcp {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
+        step_by_attempts(system, state.t, h, |h| self.attempt(system, state, h, out))
+    }
+
+    fn contact_solver(&self) -> &ContactSolver {
+        &self.solver
+    }
+}
+
+impl ImplicitNcp {
+    /// A step of this length, unless bodies would pass through each other in it.
+    fn attempt(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        h: f64,
+        out: &mut Step,
+    ) -> Result<Option<Passage>, StepError> {
         if !(h > 0.0 && h.is_finite()) {
             return Err(StepError::StepSize { h });
         }
@@ -246,6 +263,10 @@ impl Scheme for ImplicitNcp {
         self.q_hat.clone_from(&state.q);
         system.advance(&state.q, &self.u, h, &mut self.q_hat);
         self.projection.project(system, (t_new, &state.q), h, &mut self.u, &mut self.q_hat)?;
+        let start = (state.t, &state.q[..]);
+        if let Some(passage) = system.passage(Way::Predicted, start, (t_new, &self.q_hat)) {
+            return Ok(Some(passage));
+        }
         let mut inertia = Inertia::default();
         system.mass_matrix(t_new, &self.q_hat, &mut inertia);
         inertia.factor().map_err(|source| StepError::Malformed { t: state.t, source })?;
@@ -312,6 +333,9 @@ impl Scheme for ImplicitNcp {
             }
         }
 
+        if let Some(passage) = system.passage(Way::Taken, start, (t_new, &self.point.q)) {
+            return Ok(Some(passage));
+        }
         out.state.t = t_new;
         out.state.q.clone_from(&self.point.q);
         out.state.v.clone_from(&out.solution.motion);
@@ -327,11 +351,7 @@ impl Scheme for ImplicitNcp {
         }
         out.report.energy_defect = energy_defect(system, state, &out.state.v, out, &mut self.part);
         self.prediction.push(&state.v, TOUCHING, out);
-        Ok(())
-    }
-
-    fn contact_solver(&self) -> &ContactSolver {
-        &self.solver
+        Ok(None)
     }
 }
 

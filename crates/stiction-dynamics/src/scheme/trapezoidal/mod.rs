@@ -46,7 +46,7 @@ use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem};
 use crate::joint_projection::JointProjection;
 use crate::{
     Contact, ContactId, ContactSolver, ForceJacobians, Inertia, Joint, JointCondition, MechanicalSystem, Row, State,
-    StepError,
+    StepError, Way,
 };
 use events::Trial;
 
@@ -405,6 +405,11 @@ impl Trapezoidal {
     fn glide(&mut self, system: &dyn MechanicalSystem, state: &State, out: &mut Step) -> Result<(), StepError> {
         for _ in 0..HALVING_LIMIT {
             self.solve_step(system, state, out)?;
+            let (start, end) = ((state.t, &state.q[..]), (state.t + out.h, &self.q_new[..]));
+            if let Some(passage) = system.passage(Way::Taken, start, end) {
+                out.h *= passage.share; // bodies close there, and not beyond: the impact is located below
+                continue;
+            }
             if self.turns_too_far(out) {
                 // The mode (-1)^l of the normal velocity would turn into others with the normal: it ends here.
                 let v = &state.v;
