@@ -8,11 +8,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use stiction_scene::load::load;
 use stiction_study::converge::{
-    ConvergeError, Convergence, EventDrivenLimits, Plan, ReferenceChoice, SchemeChoice, converge as compare,
+    Convergence, EventDrivenLimits, Plan, ReferenceChoice, SchemeChoice, converge as compare,
 };
 use stiction_study::figure::check_extension;
 
-use crate::failure::{BAD_INPUT, Failure, UNSOLVED};
+use crate::failure::{Failure, UNSOLVED};
 use crate::run::scheme_override;
 
 /// Step sizes relative to that of the scene when none are given: six halvings.
@@ -100,11 +100,7 @@ pub fn converge(arguments: &ConvergeArguments) -> Result<ExitCode, Failure> {
     spinner.enable_steady_tick(std::time::Duration::from_millis(100));
     let result = compare(&plan, &mut |what| spinner.set_message(what.to_owned()));
     spinner.finish_and_clear();
-    let convergence = result.map_err(|error| match error {
-        ConvergeError::Scene(error) => (*error).into(),
-        error @ (ConvergeError::Step { .. } | ConvergeError::TooMuch { .. }) => Failure::new(UNSOLVED, error),
-        error @ ConvergeError::Plan(_) => Failure::new(BAD_INPUT, error),
-    })?;
+    let convergence = result?;
 
     if arguments.json {
         say!("{:#}", json!(convergence));
@@ -138,8 +134,10 @@ fn print(convergence: &Convergence) {
     );
     for summary in &convergence.schemes {
         for run in convergence.runs.iter().filter(|run| run.scheme == summary.scheme) {
+            let unmet =
+                if run.certificate == "met" { String::new() } else { format!("  certificate {}", run.certificate) };
             say!(
-                "{:<width$} {:>10.3e} {:>12.3e} {:>12.3e} {:>14.3e} {:>9} {:>10.2}",
+                "{:<width$} {:>10.3e} {:>12.3e} {:>12.3e} {:>14.3e} {:>9} {:>10.2}{unmet}",
                 run.scheme,
                 run.step,
                 run.error,

@@ -9,6 +9,7 @@ use stiction_scene::scene_error::SceneError;
 use stiction_scene::table_file::TableError;
 use stiction_solve::fclib::FclibError;
 use stiction_solve::problem_file::ProblemFileError;
+use stiction_study::converge::ConvergeError;
 use stiction_study::figure::FigureError;
 use stiction_study::reproduce::ReproduceError;
 use stiction_study::run_figure::RunFigureError;
@@ -169,6 +170,17 @@ impl From<ReproduceError> for Failure {
             ReproduceError::Scene(error) => (*error).into(),
             ReproduceError::Step(error) => Self::new(UNSOLVED, error),
             ReproduceError::Instant(error) => Self::new(UNSOLVED, error),
+            ReproduceError::Converge(error) => error.into(),
+        }
+    }
+}
+
+impl From<ConvergeError> for Failure {
+    fn from(error: ConvergeError) -> Self {
+        match error {
+            ConvergeError::Scene(error) => (*error).into(),
+            error @ (ConvergeError::Step { .. } | ConvergeError::TooMuch { .. }) => Self::new(UNSOLVED, error),
+            error @ ConvergeError::Plan(_) => Self::new(BAD_INPUT, error),
         }
     }
 }

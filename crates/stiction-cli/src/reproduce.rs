@@ -13,12 +13,12 @@ use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure};
 #[derive(Args)]
 pub struct ReproduceArguments {
     /// Experiments [default: all]: rod, four-balls, double-pendulum, carts-damper, carts-spring, free-top, woodpecker,
-    /// sphere-spin, sphere-spin-misaligned, sphere-valley, phantom-inertia, painleve
+    /// sphere-spin, sphere-spin-misaligned, sphere-valley, phantom-inertia, painleve; and schemes, a table of every scheme on every built-in scene
     experiments: Vec<String>,
     /// Folder for the report and its figures
     #[arg(long, value_name = "DIR", default_value = "runs/reproduce")]
     out: PathBuf,
-    /// Leave out the runs at the smallest steps, and their numbers
+    /// Leave out the runs that take longest, and their numbers
     #[arg(long)]
     quick: bool,
     /// Print the numbers as one JSON document, and write no report
@@ -65,7 +65,11 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<ExitCode, Failure> {
         say!("{document:#}");
     } else {
         write_report(&arguments.out, &results)?;
-        say!("\n{met} of {} numbers met", rows.len());
+        let unlike_print = match rows.iter().filter(|row| row.differs_from_print).count() {
+            0 => String::new(),
+            number => format!(", {number} differ from print"),
+        };
+        say!("\n{met} of {} numbers met{unlike_print}", rows.len());
     }
     Ok(if all_are_met { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
@@ -92,20 +96,20 @@ fn print_table(rows: &[Row]) {
     say!("{:<width$} {:>10} {:>16} {:>16} {:>9}", "", "published", "reference", "computed", "±");
     let plain = |value: f64| value == 0.0 || value.abs() >= SMALLEST_PLAIN;
     let written = |value: f64| if plain(value) { format!("{value:.9}") } else { format!("{value:.6e}") };
-    let number = |value: Option<f64>| value.map_or_else(|| "–".to_string(), written);
+    let none = || "–".to_string();
     for row in rows {
-        let published = row.published.map_or_else(
-            || "–".to_string(),
-            |value| if plain(value) { format!("{value}") } else { format!("{value:e}") },
-        );
         say!(
-            "{:<width$} {published:>10} {:>16} {:>16} {:>9.1e}  {}",
+            "{:<width$} {:>10} {:>16} {:>16} {:>9}  {}",
             row.quantity,
-            number(row.reference),
-            number(Some(row.computed)),
-            row.tolerance,
-            if row.ok { "ok" } else { "NOT MET" },
+            row.printed.unwrap_or("–"),
+            row.wanted(written).unwrap_or_else(none),
+            if row.computed.is_nan() { none() } else { written(row.computed) },
+            if row.reference.or(row.published).is_some() { format!("{:.1e}", row.tolerance) } else { none() },
+            row.standing(),
         );
+        let unmet =
+            row.certificate.as_ref().filter(|words| *words != "met").map(|words| format!("certificate {words}"));
+        row.note.iter().chain(&unmet).for_each(|note| say!("    {note}"));
     }
     say!();
 }

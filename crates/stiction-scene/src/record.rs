@@ -94,6 +94,7 @@ impl Recorder {
         states.extend(plan.columns.iter().map(|&column| ColumnSpec::real(names[column].clone())));
         let mut contacts = vec![
             ColumnSpec::real("t"),
+            ColumnSpec::real("h"),
             ColumnSpec::text("contact"),
             ColumnSpec::text("body_1"),
             ColumnSpec::text("body_2"),
@@ -102,7 +103,7 @@ impl Recorder {
         let numbers =
             ["x", "y", "z", "nx", "ny", "nz", "gap", "c_n", "c_t1", "c_t2", "c_t3", "slip_1", "slip_2", "slip_3"];
         contacts.extend(numbers.map(ColumnSpec::real));
-        let mut audit = vec![ColumnSpec::real("t")];
+        let mut audit = vec![ColumnSpec::real("t"), ColumnSpec::real("h")];
         audit.extend(StepAudit::NAMES.map(ColumnSpec::real));
         audit.extend(
             ["contacts", "lcp_size", "pivots", "solves", "linearizations", "growths", "converged"]
@@ -113,6 +114,7 @@ impl Recorder {
         events.push(ColumnSpec::real("c_n"));
         let joints = vec![
             ColumnSpec::real("t"),
+            ColumnSpec::real("h"),
             ColumnSpec::text("joint"),
             ColumnSpec::real("value"),
             ColumnSpec::real("impulse"),
@@ -222,7 +224,7 @@ impl Recorder {
             let frame = contact.frame.unwrap_or(nowhere);
             let names = contact_names(&mut self.names, system, contact.id);
             self.contacts.append(|row| {
-                row.real(step.state.t);
+                row.reals(&[step.state.t, step.h]);
                 row.text(&names.contact);
                 row.text(&names.bodies.0);
                 row.text(&names.bodies.1);
@@ -245,7 +247,7 @@ impl Recorder {
         simulation.system().joints(step.state.t, &step.state.q, &mut self.joints_at_end);
         for ((name, row), &impulse) in self.joint_names.iter().zip(&self.joints_at_end).zip(&step.solution.joints) {
             table.append(|line| {
-                line.real(step.state.t);
+                line.reals(&[step.state.t, step.h]);
                 line.text(name);
                 line.reals(&[row.value, impulse]);
             })?;
@@ -257,7 +259,7 @@ impl Recorder {
         let step = simulation.last_step();
         let report = &step.report;
         self.audit.append(|row| {
-            row.real(step.state.t);
+            row.reals(&[step.state.t, step.h]);
             row.reals(&audit.values());
             row.integer(step.contacts.len() as i64);
             row.integer(report.solves.iter().map(|solve| solve.size).max().unwrap_or(0) as i64);

@@ -86,7 +86,7 @@ pub struct FinishedRun {
 pub fn expected_size(loaded: &Loaded, simulation: &Simulation) -> u64 {
     let rows = simulation.grid().step_count() / loaded.scene.record.interval.max(1) + 1;
     let joint_rows = simulation.system().joint_names().len() as u64;
-    let columns = simulation.system().column_names().len() as u64 + 1 + 30 + 3 * joint_rows;
+    let columns = simulation.system().column_names().len() as u64 + 1 + 31 + 4 * joint_rows;
     rows.saturating_mul(columns).saturating_mul(8)
 }
 

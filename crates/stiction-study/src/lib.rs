@@ -4,6 +4,7 @@
 //! [`converge`](mod@converge) compares schemes over step sizes, [`solve_problem`] compares methods on problem files.
 
 pub mod bench;
+mod certified;
 pub mod converge;
 pub mod figure;
 pub mod reproduce;

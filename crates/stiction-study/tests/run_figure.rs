@@ -4,6 +4,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use stiction_scene::table_file::Table;
 use stiction_scene::{builtin, load, run};
 use stiction_study::figure::{Figure, Panel, RulePosition};
 use stiction_study::run_figure::{RunFigureError, available_columns, column_figure, default_figure};
@@ -93,6 +94,187 @@ fn the_rod_has_the_panels_of_the_paper() {
 
     let svg = figure.to_svg().unwrap();
     assert!(svg.len() > 10_000, "{} bytes of SVG", svg.len());
+}
+
+/// Runs a scene that is given as text.
+fn run_text(folder: &TempDir, text: &str) -> PathBuf {
+    let loaded = load::parse(text, "scene.toml").expect("the scene is well formed");
+    let out = folder.path().join(&loaded.scene.name);
+    run::run(&loaded, &out, &mut |_| ControlFlow::Continue(())).expect("the run is written");
+    out
+}
+
+/// The forces of a panel: all values that are numbers.
+fn drawn(panel: &Panel) -> Vec<f64> {
+    panel.series.iter().flat_map(|series| &series.points).map(|point| point.1).filter(|y| y.is_finite()).collect()
+}
+
+/// At every time of the curve of the total, what was lost so far, what is there, and what was brought give what there was.
+fn assert_energies_add_up(energy: &Panel, tolerance: f64) {
+    let curve = |label: &str| energy.series.iter().find(|series| series.label == label).map(|series| &series.points);
+    let total = curve("total").or_else(|| curve("kinetic = total")).expect("the total is drawn");
+    for (row, &(t, total_now)) in total.iter().enumerate() {
+        let mut sum = total_now;
+        for series in &energy.series {
+            assert!(series.points.len() == total.len(), "{} has a value at each time of the total", series.label);
+            match () {
+                () if series.label.starts_with("lost") => sum += series.points[row].1,
+                () if series.label.starts_with("brought") => sum -= series.points[row].1,
+                () => {}
+            }
+        }
+        assert!((sum - total[0].1).abs() <= tolerance, "at t = {t}: {sum} J is not {} J", total[0].1);
+    }
+}
+
+#[test]
+fn forces_are_impulses_over_the_length_of_their_own_step() {
+    // A ball of 700 kg/m³ and 0.1 m on a level floor presses with its weight, whether it slides or rolls; the scheme ends a step where rolling begins.
+    let weight = 700.0 * 4.0 / 3.0 * std::f64::consts::PI * 1e-3 * 9.81;
+    let folder = TempDir::new().unwrap();
+    for scheme in ["scheme.trapezoidal={}", "scheme.event-driven={}", "scheme.stewart-trinkle={}"] {
+        let run = run_scene(&folder, "slide-to-roll", &[scheme]);
+        let figure = default_figure(&run).unwrap();
+        let forces = panel(&figure, "Normal force");
+        let points = &forces.series[0].points;
+        assert!((points[0].0, points.last().unwrap().0) == (0.0, 0.5), "the curve covers the run");
+        for force in drawn(forces) {
+            assert!((force - weight).abs() <= 1e-9 * weight, "{scheme}: {force} N is not {weight} N");
+        }
+        // Friction takes 2/7 of the kinetic energy, and the panel shows it although the run has a step more than its grid.
+        let energy = panel(&figure, "Energy");
+        let kinetic = 0.5 * weight / 9.81 * 4.0;
+        let lost = energy.series.iter().find(|series| series.label == "lost to friction").expect("the loss is drawn");
+        let expected = 2.0 / 7.0 * kinetic;
+        assert!(
+            (lost.points.last().unwrap().1 - expected).abs() <= 0.01 * expected,
+            "{scheme}: {:?}",
+            lost.points.last()
+        );
+        assert_energies_add_up(energy, 1e-9 * kinetic);
+    }
+}
+
+#[test]
+fn impulses_of_impacts_are_no_forces() {
+    // A ball of 1 kg falls from 1 m with e = 0.5 and is at rest from 1.354571 s on. While it bounces no force acts between the impacts; at rest the floor carries its weight.
+    let folder = TempDir::new().unwrap();
+    let run = run_text(
+        &folder,
+        r#"
+format = 1
+name = "bounce"
+dimension = "plane"
+gravity = [0.0, -9.81]
+run = { step = 0.01, end = 2.0 }
+[scheme.trapezoidal]
+rest-speed = 1e-3
+[[material]]
+name = "steel"
+friction = 0.0
+restitution = 0.5
+impact-law = "poisson"
+[[body]]
+name = "floor"
+kind = "static"
+material = "steel"
+[[body.shape]]
+half-plane = { normal = [0.0, 1.0] }
+[[body]]
+name = "ball"
+kind = "point"
+mass = 1.0
+material = "steel"
+position = [0.0, 1.0]
+[[body.shape]]
+disc = { radius = 0.0 }
+"#,
+    );
+    let figure = default_figure(&run).unwrap();
+    let forces = panel(&figure, "Normal force between impacts");
+    let rest = (2.0_f64 / 9.81).sqrt() * 3.0;
+    let points: Vec<_> = forces.series[0].points.iter().filter(|point| point.1.is_finite()).collect();
+    assert!((points[0].0 - rest).abs() < 2e-3, "the first force acts at {} s, rest begins at {rest} s", points[0].0);
+    // A micronewton more or less takes back what rounding left of the gap.
+    assert!(points.iter().all(|point| (point.1 - 9.81).abs() < 1e-6), "{points:?}");
+    assert_energies_add_up(panel(&figure, "Energy"), 1e-9 * 9.81);
+}
+
+#[test]
+fn the_forces_of_a_linkage_with_play_integrate_to_its_impulses() {
+    // Steps of any length: the area under the drawn curve is the sum of the impulses of all steps that have a length and are no impact.
+    let folder = TempDir::new().unwrap();
+    let run = run_scene(&folder, "four-bar-clearance", &["run.end=0.1"]);
+    let figure = default_figure(&run).unwrap();
+    let contacts = Table::read(run.join("contacts.parquet")).unwrap();
+    let (h, impulse, mode) =
+        (contacts.real("h").unwrap(), contacts.real("c_n").unwrap(), contacts.text("mode").unwrap());
+    let expected: f64 = (0..h.len()).filter(|&i| h[i] > 0.0 && mode[i] != "impact").map(|i| impulse[i]).sum();
+    let forces = panel(&figure, "Normal force");
+    let area = |points: &[(f64, f64)]| {
+        let pairs = points.windows(2).filter(|pair| pair[0].1.is_finite() && pair[1].1.is_finite());
+        pairs.map(|pair| 0.5 * (pair[0].1 + pair[1].1) * (pair[1].0 - pair[0].0)).sum::<f64>()
+    };
+    let drawn: f64 = forces.series.iter().map(|series| area(&series.points)).sum();
+    assert!(expected > 0.0 && (drawn - expected).abs() <= 1e-6 * expected, "{drawn} N s against {expected} N s");
+    assert_energies_add_up(panel(&figure, "Energy"), 1e-2 * drawn_range(panel(&figure, "Energy")));
+}
+
+/// Largest value of a panel less its smallest.
+fn drawn_range(panel: &Panel) -> f64 {
+    let (low, high) = drawn(panel).iter().fold((f64::MAX, f64::MIN), |(low, high), &y| (low.min(y), high.max(y)));
+    high - low
+}
+
+#[test]
+fn kinetic_energy_is_called_total_only_where_it_is() {
+    let scene = |name: &str, gravity: f64| {
+        format!(
+            "format = 1\nname = \"{name}\"\ndimension = \"plane\"\ngravity = [0.0, {gravity:?}]\nrun = {{ step = 0.001, end = 0.05 }}\n\
+             [[body]]\nname = \"shot\"\nkind = \"point\"\nmass = 1.0\nvelocity = [100.0, 0.0]\n"
+        )
+    };
+    let folder = TempDir::new().unwrap();
+    let labels = |name: &str, gravity: f64| -> Vec<String> {
+        let figure = default_figure(&run_text(&folder, &scene(name, gravity))).unwrap();
+        panel(&figure, "Energy").series.iter().map(|series| series.label.clone()).collect()
+    };
+    assert_eq!(labels("weightless", 0.0), ["kinetic = total"]);
+    // It falls 12 mm and gains 0.12 J of 5000 J: little, and yet not nothing.
+    assert_eq!(labels("falling", -9.81)[..3], ["total", "kinetic", "potential"]);
+}
+
+#[test]
+fn the_limit_of_a_hinge_carries_a_moment() {
+    // A bar of 2 kg and length 1 m, hinged at its left end, lies level on the lower limit of its angle: 2 kg × 9.81 m/s² × 0.5 m.
+    let folder = TempDir::new().unwrap();
+    let run = run_text(
+        &folder,
+        r#"
+format = 1
+name = "flap"
+dimension = "plane"
+gravity = [0.0, -9.81]
+run = { step = 0.01, end = 0.1 }
+[[body]]
+name = "bar"
+mass = 2.0
+inertia = 0.2
+position = [0.5, 0.0]
+[[joint]]
+name = "hinge"
+bodies = ["bar"]
+revolute = { anchor = [0.0, 0.0], limits = { lower = 0.0 } }
+"#,
+    );
+    let figure = default_figure(&run).unwrap();
+    let moment = panel(&figure, "Moment of limits");
+    assert_eq!(moment.y_label, "moment (N m)");
+    assert!(drawn(moment).iter().all(|moment| (moment - 9.81).abs() < 1e-9), "{:?}", drawn(moment));
+    assert!(!titles(&figure).iter().any(|title| title.starts_with("Normal force")), "{:?}", titles(&figure));
+    let columns = column_figure(&run, &names(&["hinge.lower.c_n", "hinge.lower.gap"]), "t").unwrap();
+    let labels: Vec<&str> = columns.panels.iter().map(|panel| panel.y_label.as_str()).collect();
+    assert_eq!(labels, ["hinge.lower.c_n (N m s)", "hinge.lower.gap (rad)"]);
 }
 
 #[test]

@@ -8,10 +8,11 @@ mod reference;
 mod trace;
 
 use serde::Serialize;
-use stiction_dynamics::{Audit, StepError};
+use stiction_dynamics::StepError;
 use stiction_scene::scene_error::SceneError;
 use thiserror::Error;
 
+use crate::certified::Auditor;
 use crate::figure::{Colour, Figure, Panel, Rule, RulePosition, Series, SeriesKind};
 use crate::reproduce::fitted_order;
 pub use reference::{EventDrivenLimits, PassedOver, Reference, ReferenceChoice, ReferenceKind};
@@ -87,6 +88,10 @@ pub struct Run {
     pub error_at_end: f64,
     /// Energy that the scheme itself added or removed, summed without sign, in joules.
     pub numerical_energy: f64,
+    /// What its certificate says: `met`, or what is not.
+    pub certificate: String,
+    /// Whether what it does not meet, if anything, is only what its step costs in accuracy, as penetration.
+    pub keeps_laws: bool,
     /// Complementarity problems that were solved.
     pub solves: usize,
     /// Processor time, in seconds, without audit.
@@ -182,7 +187,8 @@ pub fn converge(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Convergen
                     break;
                 }
             };
-            let trace = match Trace::run(&loaded, scheme, coarsest, Some(&mut Audit::default()), &mut |_, _| Ok(())) {
+            let mut auditor = Auditor::default();
+            let trace = match Trace::run(&loaded, scheme, coarsest, Some(&mut auditor), &mut |_, _| Ok(())) {
                 Ok(trace) => trace,
                 Err(ConvergeError::Step { source, .. }) => {
                     summary.failed.push(FailedRun { step, reason: source.to_string() });
@@ -190,13 +196,15 @@ pub fn converge(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Convergen
                 }
                 Err(error) => return Err(error),
             };
-            let (error, error_at_end) = trace.difference(&exact);
+            let ((error, error_at_end), verdict) = (trace.difference(&exact), auditor.verdict());
             let run = Run {
                 scheme: scheme.name.clone(),
                 step,
                 error,
                 error_at_end,
                 numerical_energy: trace.numerical_energy,
+                certificate: verdict.words(),
+                keeps_laws: verdict.keeps_laws(),
                 solves: trace.solves,
                 time: trace.time.as_secs_f64(),
             };
@@ -251,10 +259,20 @@ impl Convergence {
     pub fn reference_lines(&self) -> Vec<String> {
         let Reference { passed_over, .. } = &self.reference;
         let passed_over =
-            passed_over.iter().map(|PassedOver { scheme, reason }| format!("Not against {scheme}: {reason}"));
+            passed_over.iter().map(|PassedOver { scheme, reason, .. }| format!("Not against {scheme}: {reason}"));
         let reference =
             format!("Errors against {}; {}", self.reference.description(), self.reference.floor_description());
         std::iter::once(reference).chain(passed_over).collect()
+    }
+
+    /// Errors of a scheme by step size, the largest step first.
+    pub fn errors(&self, scheme: &str) -> Vec<(f64, f64)> {
+        self.runs.iter().filter(|run| run.scheme == scheme).map(|run| (run.step, run.error)).collect()
+    }
+
+    /// Errors below this are not told from those of the reference.
+    pub fn floor(&self) -> Option<f64> {
+        self.reference.error_floor.map(|floor| FLOOR_MARGIN * floor)
     }
 
     /// Error over step size, and over processor time.

@@ -11,6 +11,7 @@ use stiction_scene::scene::SchemeSettings;
 
 use super::trace::{Trace, load_scene};
 use super::{ConvergeError, Plan, SchemeChoice};
+use crate::certified::Auditor;
 
 /// How much finer the step of a fine reference is than the finest step that is compared.
 const REFERENCE_REFINEMENT: f64 = 16.0;
@@ -70,6 +71,8 @@ pub struct Reference {
     pub stops: usize,
     /// Estimate of its own error, in metres or radians, where it is known: errors below it are not those of a scheme.
     pub error_floor: Option<f64>,
+    /// What its certificate says: `met`, or what is not.
+    pub certificate: String,
     /// Schemes that would have been better, and why they are not the reference.
     pub passed_over: Vec<PassedOver>,
 }
@@ -81,6 +84,8 @@ pub struct PassedOver {
     pub scheme: String,
     /// Why not.
     pub reason: String,
+    /// Whether a step failed; else it cannot treat the scene, or would have taken too long.
+    pub has_failed: bool,
 }
 
 impl Reference {
@@ -132,12 +137,13 @@ pub(super) fn find(
             Err(error) if candidates.peek().is_none() => return Err(error),
             Err(error) => {
                 // The scheme is named beside the reason.
+                let has_failed = matches!(error, ConvergeError::Step { .. });
                 let reason = match error {
                     ConvergeError::Step { source, .. } => source.to_string(),
                     ConvergeError::Scene(error) => scheme.refusal(&error),
                     error => error.to_string(),
                 };
-                passed_over.push(PassedOver { scheme: scheme.name, reason });
+                passed_over.push(PassedOver { scheme: scheme.name, reason, has_failed });
             }
         }
     }
@@ -172,7 +178,8 @@ fn fine(
 ) -> Result<(Reference, Trace), ConvergeError> {
     progress(&format!("reference: {}, step {step:e} s", scheme.name));
     let loaded = load_scene(plan, scheme, step)?;
-    let trace = Trace::run(&loaded, scheme, coarsest, None, &mut |_, _| Ok(()))?;
+    let mut auditor = Auditor::default();
+    let trace = Trace::run(&loaded, scheme, coarsest, Some(&mut auditor), &mut |_, _| Ok(()))?;
     let reference = Reference {
         kind: ReferenceKind::Fine,
         scheme: scheme.name.clone(),
@@ -180,6 +187,7 @@ fn fine(
         tolerance: None,
         stops: trace.stops,
         error_floor: None,
+        certificate: auditor.verdict().words(),
         passed_over: Vec::new(),
     };
     Ok((reference, trace))
@@ -195,8 +203,8 @@ fn event_driven(
 ) -> Result<(Reference, Trace), ConvergeError> {
     progress(&format!("reference: {}", scheme.name));
     let mut loaded = load_scene(plan, scheme, coarsest)?;
-    let run = |loaded: &Loaded| {
-        Trace::run(loaded, scheme, coarsest, None, &mut |simulation, trace| {
+    let run = |loaded: &Loaded, auditor: Option<&mut Auditor>| {
+        Trace::run(loaded, scheme, coarsest, auditor, &mut |simulation, trace| {
             let Some(limits) = limits else { return Ok(()) };
             let (t, end) = (simulation.state().t, simulation.grid().end);
             let spent = match () {
@@ -207,7 +215,8 @@ fn event_driven(
             Err(ConvergeError::TooMuch { spent, t, end })
         })
     };
-    let trace = run(&loaded)?;
+    let mut auditor = Auditor::default();
+    let trace = run(&loaded, Some(&mut auditor))?;
     progress(&format!("reference: {}, its own error", scheme.name));
     let SchemeSettings::EventDriven(settings) = &mut loaded.scene.scheme else {
         unreachable!("the scene was loaded with this scheme")
@@ -215,7 +224,7 @@ fn event_driven(
     let tolerance = settings.tolerance;
     settings.tolerance *= LOOSER;
     settings.event_tolerance *= LOOSER;
-    let looser = run(&loaded).ok();
+    let looser = run(&loaded, None).ok();
     let reference = Reference {
         kind: ReferenceKind::EventDriven,
         scheme: scheme.name.clone(),
@@ -223,6 +232,7 @@ fn event_driven(
         tolerance: Some(tolerance),
         stops: trace.stops,
         error_floor: looser.map(|looser| looser.difference(&trace).0.max(tolerance * trace.largest_coordinate())),
+        certificate: auditor.verdict().words(),
         passed_over: Vec::new(),
     };
     Ok((reference, trace))

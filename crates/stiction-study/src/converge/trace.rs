@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use stiction_dynamics::{Audit, Simulation};
+use stiction_dynamics::Simulation;
 use stiction_scene::load::{Loaded, load};
 use stiction_scene::scene_error::SceneError;
 
 use super::{ConvergeError, Plan, SchemeChoice};
 use crate::bench::timing::processor_time;
+use crate::certified::Auditor;
 
 /// Times of two grids are the same when they differ by less than this share of a step.
 const SAME_TIME: f64 = 1e-6;
@@ -53,7 +54,7 @@ impl Trace {
         loaded: &Loaded,
         scheme: &SchemeChoice,
         coarsest: f64,
-        mut audit: Option<&mut Audit>,
+        mut auditor: Option<&mut Auditor>,
         goes_on: &mut dyn FnMut(&Simulation, &Trace) -> Result<(), ConvergeError>,
     ) -> Result<Self, ConvergeError> {
         let mut simulation = loaded.build().map_err(Box::new)?;
@@ -68,10 +69,8 @@ impl Trace {
             }
             trace.stops += usize::from(simulation.steps_done() == steps);
             trace.solves += simulation.last_step().report.solves.len();
-            if let Some(audit) = &mut audit {
-                let before = simulation.before();
-                let certificate = audit.observe(simulation.system(), before, simulation.last_step());
-                trace.numerical_energy += certificate.energy.numerical.abs();
+            if let Some(auditor) = &mut auditor {
+                trace.numerical_energy += auditor.observe(&simulation).energy.numerical.abs();
             }
             let t = simulation.state().t;
             let places = (t - start) / coarsest;
@@ -84,8 +83,8 @@ impl Trace {
             }
             goes_on(&simulation, &trace)?;
         }
-        if let Some(audit) = audit {
-            let energy = &audit.sum.energy;
+        if let Some(auditor) = auditor {
+            let energy = &auditor.audit().sum.energy;
             let causes = [energy.potential_forces, energy.friction, energy.normal, energy.total_change];
             trace.turned_over = causes.iter().fold(0.0, |most, work| most.max(work.abs()));
         }

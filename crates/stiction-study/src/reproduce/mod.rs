@@ -8,24 +8,28 @@ mod friction_set;
 mod painleve;
 mod phantom_inertia;
 mod rod;
+mod schemes;
 mod sphere_spin;
 mod sphere_valley;
 mod trapezoidal;
 mod woodpecker;
 
 use serde::Serialize;
-use stiction_dynamics::{ContactError, StepError};
+use stiction_dynamics::{ContactError, Simulation, StepError};
+use stiction_scene::load::{Loaded, load};
 use stiction_scene::scene_error::SceneError;
 use thiserror::Error;
 
+use crate::certified::{Auditor, Verdict};
+use crate::converge::ConvergeError;
 use crate::figure::Figure;
 
 /// One number of an experiment.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Row {
     /// Which experiment.
     pub id: &'static str,
-    /// Which paper, by its key in the bibliography.
+    /// Which paper, by its key in the bibliography; `none` where the experiment is in none of them.
     pub paper: &'static str,
     /// What the number is, with its unit.
     pub quantity: String,
@@ -33,12 +37,74 @@ pub struct Row {
     pub published: Option<f64>,
     /// The number of an independent reference solution.
     pub reference: Option<f64>,
-    /// Our number.
+    /// Our number; none where there is only a note.
+    #[serde(serialize_with = "finite_or_null")]
     pub computed: f64,
-    /// Largest accepted difference from the reference, or from the published number where there is no reference.
+    /// Largest accepted difference from the reference, or from the published number where there is no reference; where a range is
+    /// asked for, half its width.
+    #[serde(serialize_with = "finite_or_null")]
     pub tolerance: f64,
-    /// Whether it is met.
+    /// Whether it is met, by a run whose certificate is met.
     pub ok: bool,
+    /// Least accepted value, where a range is asked for and not a number.
+    pub least: Option<f64>,
+    /// Largest accepted value, likewise.
+    pub most: Option<f64>,
+    /// Whether our number, rounded to the printed digits, is another one than the printed one.
+    pub differs_from_print: bool,
+    /// What the certificate of the runs behind the number says: `met`, or what is not; none where there is no run.
+    pub certificate: Option<String>,
+    /// What else there is to say, such as the reason of a refusal.
+    pub note: Option<String>,
+    /// Errors by step size, where the number is an order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<(f64, f64)>,
+    /// The printed number with its digits.
+    #[serde(skip)]
+    pub printed: Option<&'static str>,
+}
+
+/// JSON has no infinity and no number that is not one.
+fn finite_or_null<S: serde::Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    value.is_finite().then_some(*value).serialize(serializer)
+}
+
+impl Row {
+    /// What is wanted, in words: a number, or `0.9 to 1.15`, `at least 0.3`, `at most 4`.
+    pub fn wanted(&self, number: impl Fn(f64) -> String) -> Option<String> {
+        match (self.reference, self.least, self.most) {
+            (Some(reference), ..) => Some(number(reference)),
+            (None, Some(least), Some(most)) => Some(format!("{least} to {most}")),
+            (None, Some(least), None) => Some(format!("at least {least}")),
+            (None, None, Some(most)) => Some(format!("at most {most}")),
+            (None, None, None) => None,
+        }
+    }
+
+    /// How it stands: `ok`, `differs from print`, or what is wrong.
+    pub fn standing(&self) -> &'static str {
+        match () {
+            () if self.certificate.as_ref().is_some_and(|words| words.starts_with("not met")) => "NOT CERTIFIED",
+            () if !self.ok => "NOT MET",
+            () if self.computed.is_nan() => "note",
+            () if self.differs_from_print => "differs from print",
+            () => "ok",
+        }
+    }
+}
+
+/// Whether a number, rounded to the digits of a printed one, is that printed one.
+fn agrees_with_print(printed: &str, computed: f64) -> bool {
+    let (mantissa, exponent) = printed.split_once('e').unwrap_or((printed, "0"));
+    let decimals = mantissa.split_once('.').map_or(0, |(_, decimals)| decimals.len() as i32);
+    let unit = 10f64.powi(exponent.parse::<i32>().unwrap_or(0) - decimals);
+    // Halves are rounded up by some and to even by others.
+    (computed - print_value(printed)).abs() <= 0.5 * unit * (1.0 + 1e-9)
+}
+
+/// The value of a printed number.
+fn print_value(printed: &str) -> f64 {
+    printed.parse().expect("printed numbers are decimal")
 }
 
 /// A figure of an experiment.
@@ -59,6 +125,8 @@ pub struct Reproduction {
     pub figures: Vec<NamedFigure>,
     /// What a reader of the paper should know: where it is silent or in error, and why numbers differ from the printed ones.
     pub remarks: &'static [&'static str],
+    /// Steps of all runs together: what it cost.
+    pub steps: u64,
 }
 
 /// How much is computed.
@@ -66,7 +134,8 @@ pub struct Reproduction {
 pub enum Effort {
     /// All of it.
     Full,
-    /// Without the runs at the smallest steps, and without their numbers.
+    /// Without the runs that take longest, and without their numbers: those at the smallest steps, over the longest times, of the largest samples. Experiments that
+    /// take some hundred steps in all are whole.
     Quick,
 }
 
@@ -82,6 +151,9 @@ pub enum ReproduceError {
     /// An instant of it is malformed.
     #[error(transparent)]
     Instant(#[from] ContactError),
+    /// Schemes could not be compared.
+    #[error(transparent)]
+    Converge(#[from] ConvergeError),
 }
 
 /// An experiment of a paper.
@@ -113,7 +185,7 @@ impl Experiment {
 }
 
 /// All experiments.
-pub const EXPERIMENTS: [Experiment; 12] = [
+pub const EXPERIMENTS: [Experiment; 13] = [
     Experiment { id: "rod", title: "[ST96] a spinning rod falls on a table", run: rod::reproduce },
     Experiment {
         id: "four-balls",
@@ -154,6 +226,11 @@ pub const EXPERIMENTS: [Experiment; 12] = [
         title: "the rod of Painlevé: none, one, two or three motions",
         run: painleve::reproduce,
     },
+    Experiment {
+        id: "schemes",
+        title: "every scheme on every built-in scene, against the event-driven one",
+        run: schemes::reproduce,
+    },
 ];
 
 /// Rows of one experiment, judged as they are added.
@@ -161,30 +238,70 @@ struct Rows {
     id: &'static str,
     paper: &'static str,
     rows: Vec<Row>,
+    /// Of the runs behind the rows that are added next.
+    verdict: Option<Verdict>,
+    steps: u64,
 }
 
 impl Rows {
     fn new(id: &'static str, paper: &'static str) -> Self {
-        Self { id, paper, rows: Vec::new() }
+        Self { id, paper, rows: Vec::new(), verdict: None, steps: 0 }
     }
 
+    /// Says by which run the rows that follow are fed. Until this is said again, they are not met where its certificate is not.
+    fn fed_by(&mut self, verdict: &Verdict) {
+        self.steps += verdict.take_steps();
+        self.verdict = Some(verdict.clone());
+    }
+
+    /// Adds a number that should be the reference, or the published one where there is none.
     fn add(
         &mut self,
         quantity: impl Into<String>,
-        published: Option<f64>,
+        printed: Option<&'static str>,
         reference: Option<f64>,
         computed: f64,
         tolerance: f64,
     ) {
+        let published = printed.map(print_value);
         let target = reference.or(published).unwrap_or(f64::NAN);
         let ok = (computed - target).abs() <= tolerance;
-        let (id, paper, quantity) = (self.id, self.paper, quantity.into());
-        self.rows.push(Row { id, paper, quantity, published, reference, computed, tolerance, ok });
+        self.push(Row { printed, published, reference, tolerance, ok, ..self.row(quantity, computed) });
     }
 
-    fn into_rows(self) -> Vec<Row> {
-        self.rows
+    /// Adds a number that should lie between two others, one of which may be infinite.
+    fn add_between(&mut self, quantity: impl Into<String>, (least, most): (f64, f64), computed: f64) {
+        let finite = |bound: f64| bound.is_finite().then_some(bound);
+        let ok = least <= computed && computed <= most;
+        let (least, most, tolerance) = (finite(least), finite(most), 0.5 * (most - least));
+        self.push(Row { least, most, tolerance, ok, ..self.row(quantity, computed) });
     }
+
+    fn row(&self, quantity: impl Into<String>, computed: f64) -> Row {
+        Row { id: self.id, paper: self.paper, quantity: quantity.into(), computed, ..Default::default() }
+    }
+
+    /// Adds a row that is judged already, but for its certificate and for print.
+    fn push(&mut self, mut row: Row) {
+        row.certificate = self.verdict.as_ref().map(Verdict::words);
+        row.ok &= self.verdict.as_ref().is_none_or(Verdict::is_met);
+        row.differs_from_print = row.printed.is_some_and(|printed| !agrees_with_print(printed, row.computed));
+        self.rows.push(row);
+    }
+
+    fn into_reproduction(self, figures: Vec<NamedFigure>, remarks: &'static [&'static str]) -> Reproduction {
+        Reproduction { rows: self.rows, figures, remarks, steps: self.steps }
+    }
+}
+
+/// A built-in scene with some settings changed: its simulation, and its audit.
+fn scene(name: &str, overrides: &[String]) -> Result<(Simulation, Auditor), ReproduceError> {
+    of_scene(&load(name, overrides).map_err(Box::new)?)
+}
+
+/// The simulation of a scene, and its audit.
+fn of_scene(loaded: &Loaded) -> Result<(Simulation, Auditor), ReproduceError> {
+    Ok((loaded.build().map_err(Box::new)?, Auditor::default()))
 }
 
 /// Order of convergence: slope of the least-squares line through (log h, log error).
@@ -204,16 +321,74 @@ pub fn fitted_order(errors: &[(f64, f64)]) -> f64 {
 mod tests {
     use super::*;
 
+    fn met(rows: Rows) -> Vec<bool> {
+        rows.rows.iter().map(|row| row.ok).collect()
+    }
+
     #[test]
     fn a_row_is_met_within_its_tolerance_on_both_sides_and_never_without_a_number() {
         let mut rows = Rows::new("rod", "ST96");
         for computed in [1.9, 2.1, 1.7, 2.3, f64::NAN, f64::INFINITY] {
-            rows.add("near the reference, far from print", Some(5.0), Some(2.0), computed, 0.2);
+            rows.add("near the reference, far from print", Some("5.0"), Some(2.0), computed, 0.2);
         }
-        rows.add("print alone", Some(5.0), None, 5.1, 0.2);
+        rows.add("print alone", Some("5.0"), None, 5.1, 0.2);
         rows.add("neither", None, None, 5.1, 0.2);
-        let met: Vec<bool> = rows.into_rows().iter().map(|row| row.ok).collect();
-        assert_eq!(met, [true, true, false, false, false, false, true, false]);
+        assert_eq!(met(rows), [true, true, false, false, false, false, true, false]);
+    }
+
+    #[test]
+    fn a_range_has_two_ends_or_one() {
+        let mut rows = Rows::new("rod", "ST96");
+        for computed in [0.9, 1.0, 1.15, 0.89, 1.16, f64::NAN] {
+            rows.add_between("two ends", (0.9, 1.15), computed);
+        }
+        rows.add_between("least", (0.3, f64::INFINITY), 7.0);
+        rows.add_between("least", (0.3, f64::INFINITY), 0.2);
+        let wanted: Vec<_> = rows.rows.iter().map(|row| row.wanted(|x| x.to_string())).collect();
+        assert_eq!(wanted[0].as_deref(), Some("0.9 to 1.15"));
+        assert_eq!(wanted[6].as_deref(), Some("at least 0.3"));
+        // Both ends and no middle: a range is not a reference.
+        let json = serde_json::to_value(&rows.rows).unwrap();
+        assert!(json[0]["reference"].is_null() && json[0]["least"] == 0.9 && json[0]["most"] == 1.15, "{json}");
+        assert!(json[6]["most"].is_null() && json[6]["tolerance"].is_null(), "{json}");
+        assert_eq!(met(rows), [true, true, true, false, false, false, true, false]);
+    }
+
+    #[test]
+    fn a_number_of_a_run_that_is_not_certified_is_not_met() {
+        let mut simulation = stiction_scene::load::load("rod", &[]).unwrap().build().unwrap();
+        let (verdict, _) = Auditor::default().run(&mut simulation, |_, _| {}).unwrap();
+        let mut rows = Rows::new("rod", "ST96");
+        rows.fed_by(&verdict);
+        rows.add("certified", None, Some(1.0), 1.0, 0.1);
+        rows.fed_by(&verdict.and(&Verdict::unmet("residual 2.5e-10, limit 1.0e-10")));
+        rows.add("not certified", None, Some(1.0), 1.0, 0.1);
+        assert_eq!(rows.rows[0].certificate.as_deref(), Some("met"));
+        let words = rows.rows[1].certificate.clone().unwrap();
+        assert!(words.starts_with("not met: residual"), "{words}");
+        assert_eq!((rows.rows[0].standing(), rows.rows[1].standing()), ("ok", "NOT CERTIFIED"));
+        assert_eq!(rows.steps, 400, "a run counts once");
+        assert_eq!(met(rows), [true, false]);
+    }
+
+    #[test]
+    fn print_is_met_where_rounding_gives_its_digits() {
+        for (printed, computed, expected) in [
+            ("0.3523", 0.3518, false),
+            ("0.3523", 0.35234, true),
+            ("0.383", 0.3825, true),
+            ("0.383", 0.3824, false),
+            ("2.38e-3", 2.3822e-3, true),
+            ("6.15e-7", 6.15741e-7, false),
+            ("70", 70.0, true),
+            ("-0.7848", -0.7848, true),
+        ] {
+            assert_eq!(agrees_with_print(printed, computed), expected, "{printed} and {computed}");
+        }
+        let mut rows = Rows::new("four-balls", "ST96");
+        rows.add("both", Some("0.3523"), Some(0.3518), 0.3518, 1e-4);
+        // The reference is met, and the table does not hide that print is not.
+        assert_eq!((rows.rows[0].ok, rows.rows[0].standing()), (true, "differs from print"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use stiction_dynamics::{
 };
 use stiction_solve::LemkeSettings;
 
-use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows};
+use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict};
 use crate::figure::{Figure, Panel, Series};
 
 /// What a reader of the paper should know.
@@ -90,10 +90,12 @@ fn add_particle(rows: &mut Rows) -> Result<(), ReproduceError> {
     rows.add("A: sliding κ₂₊, ρ = 1", None, Some(0.751854249492), z[2], TOLERANCE);
     let others = (1..9).filter(|k| *k != 2).fold(0.0f64, |most, k| most.max(z[k]));
     rows.add("A: largest other κ, ρ = 1", None, Some(0.0), others, TOLERANCE);
-    rows.add("A: condition of the problem, ρ = 1", None, Some(25.0), condition, 0.5);
-    rows.add("A: condition of the problem over 1e7, ρ = 1e-6", None, Some(2.0), particle_lcp(1e-6)?.0 / 1e7, 0.5);
+    // As far as the digits of the reference go: 25 and 2e7.
+    rows.add_between("A: condition of the problem, ρ = 1", (24.5, 25.5), condition);
+    rows.add_between("A: condition of the problem, ρ = 1e-6", (1.5e7, 2.5e7), particle_lcp(1e-6)?.0);
     let mut solution = ContactSolution::default();
     ExactCone::new(ExactConeSettings::default())?.solve(&particle(), &mut solution)?;
+    rows.fed_by(&Verdict::of_solve(&solution.report));
     for (i, expected) in [0.628227373769, 0.488621290709, 0.0].into_iter().enumerate() {
         let quantity = format!("A: particle, exact cone: acceleration {}", i + 1);
         rows.add(quantity, None, Some(expected), solution.motion[i], TOLERANCE);
@@ -102,10 +104,11 @@ fn add_particle(rows: &mut Rows) -> Result<(), ReproduceError> {
 }
 
 /// What the paper claims, in a picture: the problem has full rank for almost every phantom inertia.
-fn figure() -> Result<NamedFigure, ReproduceError> {
+fn figure(effort: Effort) -> Result<NamedFigure, ReproduceError> {
     let mut conditions = Vec::new();
-    for k in 0..=1800 {
-        let rho = 10f64.powf(-6.0 + 0.005 * f64::from(k));
+    let points = if effort == Effort::Full { 1800 } else { 180 };
+    for k in 0..=points {
+        let rho = 10f64.powf(-6.0 + 9.0 * f64::from(k) / f64::from(points));
         conditions.push((rho, particle_lcp(rho)?.0));
     }
     let figure = Figure {
@@ -128,7 +131,7 @@ fn figure() -> Result<NamedFigure, ReproduceError> {
 }
 
 /// The whole experiment.
-pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
+pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
     let mut rows = Rows::new("phantom-inertia", "PKF");
     for case in cases() {
         progress(case.name);
@@ -137,6 +140,7 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
             let mut method = PhantomInertia::new(settings)?;
             let mut solution = ContactSolution::default();
             method.solve(&case.problem, &mut solution)?;
+            rows.fed_by(&Verdict::of_solve(&solution.report));
             let rho = rho.map_or_else(|| "ρ chosen".to_owned(), |rho| format!("ρ = {rho}"));
             let at = |quantity: &str| format!("{}, {rho}: {quantity}", case.name);
             for (i, &expected) in case.acceleration.iter().enumerate() {
@@ -152,5 +156,6 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
         }
     }
     add_particle(&mut rows)?;
-    Ok(Reproduction { rows: rows.into_rows(), figures: vec![figure()?], remarks: REMARKS })
+    let figures = vec![figure(effort)?];
+    Ok(rows.into_reproduction(figures, REMARKS))
 }

@@ -36,9 +36,6 @@ const PAPERS: [(&str, &str, &str); 5] = [
     ),
 ];
 
-/// Printed numbers below this are written with a power of ten.
-const SMALLEST_PLAIN: f64 = 1e-3;
-
 /// Significant digits of a number beyond those that its tolerance reaches.
 const EXTRA_DIGITS: i32 = 2;
 
@@ -51,7 +48,7 @@ table { border-collapse: collapse; width: 100%; font-size: .85rem; font-variant-
 th { text-align: right; font-weight: 600; color: var(--quiet); border-bottom: 1px solid var(--ink); padding: .3rem .5rem; vertical-align: bottom; }
 td { text-align: right; border-bottom: 1px solid var(--line); padding: .22rem .5rem; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; white-space: normal; padding-left: 0; min-width: 24rem; }
-td.met { color: var(--ok); } td.missed { color: var(--bad); font-weight: 700; }
+small { color: var(--quiet); } td.met { color: var(--ok); } td.missed { color: var(--bad); font-weight: 700; }
 .bar { display: inline-block; width: 4.5rem; height: .55rem; background: #eef1f5; vertical-align: middle; } .bar i { display: block; height: 100%; background: var(--bar); }
 figure { margin: 1.5rem 0; } figure img { width: 100%; height: auto; }
 ul { padding-left: 1.2rem; } li { margin: .3rem 0; } a { color: inherit; }
@@ -69,7 +66,11 @@ tr, figure { break-inside: avoid; } thead { display: table-header-group; } figur
 pub fn html(results: &[(&Experiment, Reproduction)]) -> Result<String, FigureError> {
     let mut page = String::new();
     let rows = results.iter().flat_map(|(_, result)| &result.rows);
-    let (count, met) = (rows.clone().count(), rows.filter(|row| row.ok).count());
+    let (count, met) = (rows.clone().count(), rows.clone().filter(|row| row.ok).count());
+    let unlike_print = match rows.filter(|row| row.differs_from_print).count() {
+        0 => String::new(),
+        number => format!(", {number} differ from print"),
+    };
     let version = env!("CARGO_PKG_VERSION");
     put(
         &mut page,
@@ -78,7 +79,7 @@ pub fn html(results: &[(&Experiment, Reproduction)]) -> Result<String, FigureErr
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>Stiction: the papers' experiments</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
          <h1>The papers' experiments, computed again</h1>\n\
-         <p class=\"lead\">Stiction {version}. {met} of {count} numbers are met. Every figure is drawn from a run that was made for this page.</p>\n"
+         <p class=\"lead\">Stiction {version}. {met} of {count} numbers are met{unlike_print}. Every figure is drawn from a run that was made for this page.</p>\n"
         ),
     );
     write_contents(&mut page, results);
@@ -115,7 +116,8 @@ fn write_contents(page: &mut String, results: &[(&Experiment, Reproduction)]) {
     page.push_str("</table>\n");
     page.push_str(
         "<p>A number is met when it differs from its reference, or where there is none from the printed number, by no more than the \
-         tolerance beside it. References come from implementations and event-driven solutions that share no code with this one.</p>\n",
+         tolerance beside it, or lies in the range that is asked for; and when the certificate of the run behind it is met. Where our number, rounded as the paper rounds, \
+         is not the printed one, the row says that it differs from print. References come from implementations and event-driven solutions that share no code with this one.</p>\n",
     );
 }
 
@@ -148,20 +150,25 @@ fn write_experiment(page: &mut String, experiment: &Experiment, result: &Reprodu
     }
     page.push_str("<table>\n<thead><tr><th>quantity</th><th>published</th><th>reference</th><th>computed</th><th>difference</th><th>tolerance</th><th></th><th></th></tr></thead>\n");
     for row in &result.rows {
-        let target = row.reference.or(row.published).unwrap_or(f64::NAN);
         put(
             page,
             format_args!(
-                "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"{}\">{}</td></tr>\n",
+                "<tr><td>{}{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"{}\">{}</td></tr>\n",
                 escaped(&row.quantity),
-                row.published.map_or_else(|| "–".to_owned(), printed),
-                row.reference.map_or_else(|| "–".to_owned(), |value| number(value, row.tolerance)),
-                number(row.computed, row.tolerance),
-                short(row.computed - target),
-                short(row.tolerance),
+                small_print(row),
+                row.printed.map_or_else(|| "–".to_owned(), |text| minus(text.to_owned())),
+                row.wanted(|value| number(value, row.tolerance)).map_or_else(|| "–".to_owned(), minus),
+                if row.computed.is_nan() { "–".to_owned() } else { number(row.computed, digits_of(row)) },
+                row.reference.or(row.published).map_or_else(|| "–".to_owned(), |target| short(row.computed - target)),
+                if row.reference.or(row.published).is_some() { short(row.tolerance) } else { "–".to_owned() },
                 bar(share_of_tolerance(row)),
                 if row.ok { "met" } else { "missed" },
-                if row.ok { "✓" } else { "not met" },
+                match row.standing() {
+                    "ok" => "✓",
+                    "NOT MET" => "not met",
+                    "NOT CERTIFIED" => "not certified",
+                    standing => standing,
+                },
             ),
         );
     }
@@ -173,10 +180,31 @@ fn paper_of(result: &Reproduction) -> &'static str {
     result.rows.first().map_or("", |row| row.paper)
 }
 
-/// How much of its tolerance a row uses up.
+/// What stands below a quantity: a note, and a certificate that is not met.
+fn small_print(row: &Row) -> String {
+    let certificate =
+        row.certificate.as_ref().filter(|words| *words != "met").map(|words| format!("certificate {words}"));
+    let lines: Vec<String> = row.note.iter().cloned().chain(certificate).map(|line| with_code(&line)).collect();
+    if lines.is_empty() { String::new() } else { format!("<br><small>{}</small>", lines.join("<br>")) }
+}
+
+/// The tolerance that gives a number its digits: of a range, a hundredth of it.
+fn digits_of(row: &Row) -> f64 {
+    match (row.least, row.most) {
+        (None, None) => row.tolerance,
+        _ if row.tolerance.is_finite() => 0.1 * row.tolerance,
+        _ => 0.1 * row.computed.abs(),
+    }
+}
+
+/// How much of its tolerance a row uses up, or how far it is from the middle of its range.
 fn share_of_tolerance(row: &Row) -> f64 {
-    let difference = (row.computed - row.reference.or(row.published).unwrap_or(f64::NAN)).abs();
-    if difference == 0.0 { 0.0 } else { difference / row.tolerance }
+    let middle = row.least.zip(row.most).map(|(least, most)| 0.5 * (least + most));
+    match row.reference.or(row.published).or(middle) {
+        Some(target) if row.computed == target => 0.0,
+        Some(target) => (row.computed - target).abs() / row.tolerance,
+        None => row.most.map_or(0.0, |most| row.computed / most),
+    }
 }
 
 fn bar(share: f64) -> String {
@@ -195,12 +223,6 @@ fn number(value: f64, tolerance: f64) -> String {
     } else {
         minus(format!("{value:.*e}", (size - finest).clamp(1, 13) as usize))
     }
-}
-
-/// A number as a paper prints it.
-fn printed(value: f64) -> String {
-    let is_small = value != 0.0 && value.abs() < SMALLEST_PLAIN;
-    minus(if is_small { format!("{value:e}") } else { format!("{value}") })
 }
 
 /// A number of which only the size matters.
@@ -254,7 +276,8 @@ mod tests {
 
     fn row(computed: f64, ok: bool) -> Row {
         let quantity = "a < b & \"c\"".to_owned();
-        Row { id: "rod", paper: "ST96", quantity, published: None, reference: Some(2.0), computed, tolerance: 1e-3, ok }
+        let reference = Some(2.0);
+        Row { id: "rod", paper: "ST96", quantity, reference, computed, tolerance: 1e-3, ok, ..Default::default() }
     }
 
     #[test]
@@ -269,6 +292,7 @@ mod tests {
             rows: vec![row(2.0004, true), row(2.5, false)],
             figures: vec![NamedFigure { name: "line", figure }],
             remarks: &["mind the <gap>, set `a < b` here"],
+            steps: 1,
         };
         let page = html(&[(&EXPERIMENTS[0], result)]).unwrap();
         assert!(
@@ -290,12 +314,33 @@ mod tests {
     }
 
     #[test]
+    fn the_page_shows_ranges_notes_print_and_certificates() {
+        let range = Row { reference: None, least: Some(0.9), most: Some(1.15), tolerance: 0.125, ..row(1.0, true) };
+        let note = Row { reference: None, note: Some("it cannot".to_owned()), ..row(f64::NAN, true) };
+        let unlike = Row { printed: Some("2.10"), differs_from_print: true, ..row(2.0004, true) };
+        let failed =
+            Row { certificate: Some("not met: residual 2.5e-10, limit 1.0e-10".to_owned()), ..row(2.0, false) };
+        let result = Reproduction { rows: vec![range, note, unlike, failed], ..Default::default() };
+        let page = html(&[(&EXPERIMENTS[0], result)]).unwrap();
+        for part in [
+            "3 of 4 numbers are met, 1 differ from print",
+            "<td>0.9 to 1.15</td>",
+            "<small>it cannot</small>",
+            "<td>2.10</td>",
+            ">differs from print<",
+            "certificate not met: residual",
+            ">not certified<",
+        ] {
+            assert!(page.contains(part), "{part} is not in {page}");
+        }
+    }
+
+    #[test]
     fn numbers_have_the_digits_of_their_tolerance() {
         assert_eq!(number(-0.123_456_789, 1e-4), "−0.123457");
         assert_eq!(number(6.157_412e-7, 6e-10), "6.15741e−7");
         assert_eq!(number(20.0, 0.0), "20");
         assert_eq!(number(0.0, 1e-9), "0");
         assert_eq!(number(f64::NAN, 1e-9), "NaN");
-        assert_eq!([3.95e-5, -1.27e-3, 0.0, 19.0862].map(printed), ["3.95e−5", "−0.00127", "0", "19.0862"]);
     }
 }

@@ -3,11 +3,10 @@
 //! Experiment 1 has a friction direction along the true friction, experiment 2 has none. Both methods of the paper: `stewart-trinkle` with the paper's directions, by Lemke's
 //! method, and `implicit-ncp` with the same set or with the ellipsoid itself.
 
-use stiction_dynamics::Simulation;
-use stiction_scene::load::load;
+use stiction_dynamics::{Simulation, StepAudit};
 
 use super::friction_set::{FrictionSet, picture, section};
-use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows};
+use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, scene};
 use crate::figure::{Colour, Figure, Legend, Panel, Series, SeriesKind};
 
 /// The step of the paper, in seconds.
@@ -62,23 +61,22 @@ struct Sample {
     size: usize,
 }
 
-fn run(scene: &str, overrides: &[String]) -> Result<Vec<Sample>, ReproduceError> {
-    let mut simulation = load(scene, overrides).map_err(Box::new)?.build().map_err(Box::new)?;
+fn run(name: &str, overrides: &[String]) -> Result<(Vec<Sample>, Verdict), ReproduceError> {
+    let (mut simulation, auditor) = scene(name, overrides)?;
     let mut samples = Vec::new();
-    simulation
-        .run_with(|simulation: &Simulation| {
-            let step = simulation.last_step();
-            let impulse = step.solution.contacts.first().copied().unwrap_or_default();
-            let [t, o, r] = impulse.tangent;
-            samples.push(Sample {
-                t: step.state.t,
-                v: step.state.v.clone(),
-                force: [impulse.normal, t, o, r].map(|c| c / step.h),
-                size: step.solution.report.size,
-            });
-        })
-        .map_err(Box::new)?;
-    Ok(samples)
+    let observe = |simulation: &Simulation, _: &StepAudit| {
+        let step = simulation.last_step();
+        let impulse = step.solution.contacts.first().copied().unwrap_or_default();
+        let [t, o, r] = impulse.tangent;
+        samples.push(Sample {
+            t: step.state.t,
+            v: step.state.v.clone(),
+            force: [impulse.normal, t, o, r].map(|c| c / step.h),
+            size: step.solution.report.size,
+        });
+    };
+    let (verdict, _) = auditor.run(&mut simulation, observe)?;
+    Ok((samples, verdict))
 }
 
 /// The scene with other friction directions.
@@ -91,13 +89,13 @@ fn add_run(rows: &mut Rows, name: &str, samples: &[Sample], last: usize, expecte
     let (before, at) = (&samples[last], &samples[last + 1]);
     let [spin, moment, last_moment] = expected;
     rows.add(format!("{name}: spin at t = {:.2}, rad/s", before.t), None, Some(spin), before.v[5], digits);
-    rows.add(format!("{name}: spin at t = {:.2}, rad/s", at.t), Some(0.0), Some(0.0), at.v[5], 1e-10);
+    rows.add(format!("{name}: spin at t = {:.2}, rad/s", at.t), None, Some(0.0), at.v[5], 1e-10);
     rows.add(format!("{name}: moment until then, N m"), None, Some(moment), before.force[3], digits);
     rows.add(format!("{name}: moment in the last step, N m"), None, Some(last_moment), at.force[3], digits);
     let normal = samples.iter().map(|sample| (sample.force[0] - 9.81).abs()).fold(0.0, f64::max);
-    rows.add(format!("{name}: normal force, N"), Some(9.81), Some(9.81), 9.81 + normal, 1e-10);
+    rows.add(format!("{name}: normal force, N"), None, Some(9.81), 9.81 + normal, 1e-10);
     let others = samples.iter().flat_map(|sample| &sample.v[..5]).fold(0.0f64, |worst, v| worst.max(v.abs()));
-    rows.add(format!("{name}: largest other velocity"), Some(0.0), Some(0.0), others, 1e-10);
+    rows.add(format!("{name}: largest other velocity"), None, Some(0.0), others, 1e-10);
 }
 
 /// Experiment 1.
@@ -105,26 +103,29 @@ pub(super) fn aligned(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Repro
     let mut rows = Rows::new("sphere-spin", "TTP01");
     let expected = [0.03924, -0.7848, -0.224228571429];
     progress("the LCP of 20 directions");
-    let lcp = run("sphere-spin-misaligned", &[with_directions(&figure_3(0.4))])?;
+    let (lcp, lcp_verdict) = run("sphere-spin-misaligned", &[with_directions(&figure_3(0.4))])?;
+    rows.fed_by(&lcp_verdict);
     add_run(&mut rows, "LCP", &lcp, 13, expected, 1e-10);
-    rows.add("LCP: unknowns", Some(22.0), Some(22.0), lcp[0].size as f64, 0.0);
+    rows.add("LCP: unknowns", None, Some(22.0), lcp[0].size as f64, 0.0);
     progress("the LCP of one direction");
-    let one = run("sphere-spin-misaligned", &[with_directions(&[[0.0, 0.0, -0.4]])])?;
+    let (one, one_verdict) = run("sphere-spin-misaligned", &[with_directions(&[[0.0, 0.0, -0.4]])])?;
+    rows.fed_by(&one_verdict);
     add_run(&mut rows, "LCP of one direction", &one, 13, expected, 1e-10);
-    rows.add("LCP of one direction: unknowns", Some(3.0), Some(3.0), one[0].size as f64, 0.0);
+    rows.add("LCP of one direction: unknowns", None, Some(3.0), one[0].size as f64, 0.0);
     progress("the implicit scheme");
-    let ncp = run("sphere-spin", &["scheme.implicit-ncp={}".into()])?;
+    let (ncp, ncp_verdict) = run("sphere-spin", &["scheme.implicit-ncp={}".into()])?;
+    rows.fed_by(&ncp_verdict);
     add_run(&mut rows, "NCP", &ncp, 13, expected, 1e-10);
+    rows.fed_by(&lcp_verdict);
     let slope = (lcp[12].v[5] - lcp[0].v[5]) / (12.0 * STEP);
-    rows.add("slope of the spin, rad/s²", Some(TRUE_SLOPE), Some(TRUE_SLOPE), slope, 1e-10);
+    rows.add("slope of the spin, rad/s²", None, Some(TRUE_SLOPE), slope, 1e-10);
     progress("the friction sets");
     let ellipsoid = FrictionSet::of_scene("sphere-spin", &[], DRAWN_NORMAL_FORCE)?;
     let hull = FrictionSet::of_scene("sphere-spin-misaligned", &[with_directions(&figure_3(0.4))], DRAWN_NORMAL_FORCE)?;
-    add_reach(&mut rows, &ellipsoid, &hull, [0.4, 0.4], 1e-10);
     let sets = set_figure("sphere-spin-sets", 3, &ellipsoid, &hull);
     let title = "The spin of a ball is stopped by friction about the normal";
     let figures = vec![sets, figure("sphere-spin", title, [4, 5], &lcp, Some(&ncp))];
-    Ok(Reproduction { rows: rows.into_rows(), figures, remarks: ALIGNED_REMARKS })
+    Ok(rows.into_reproduction(figures, ALIGNED_REMARKS))
 }
 
 /// Experiment 2.
@@ -132,43 +133,33 @@ pub(super) fn misaligned(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Re
     let mut rows = Rows::new("sphere-spin-misaligned", "TTP01");
     let expected = [0.0370176, -0.687493712, -0.211529];
     progress("the LCP");
-    let lcp = run("sphere-spin-misaligned", &[])?;
+    let (lcp, lcp_verdict) = run("sphere-spin-misaligned", &[])?;
+    rows.fed_by(&lcp_verdict);
     add_run(&mut rows, "LCP", &lcp, 15, expected, 1e-6);
     progress("the implicit scheme with the same set");
-    let ncp = run("sphere-spin-misaligned", &["scheme.implicit-ncp={}".into()])?;
+    let (ncp, ncp_verdict) = run("sphere-spin-misaligned", &["scheme.implicit-ncp={}".into()])?;
+    rows.fed_by(&ncp_verdict);
     add_run(&mut rows, "NCP", &ncp, 15, expected, 1e-6);
-    for (name, samples) in [("LCP", &lcp), ("NCP", &ncp)] {
+    for (name, samples, verdict) in [("NCP", &ncp, &ncp_verdict), ("LCP", &lcp, &lcp_verdict)] {
+        rows.fed_by(verdict);
         let slope = (samples[12].v[5] - samples[0].v[5]) / (12.0 * STEP);
         rows.add(format!("{name}: slope of the spin, rad/s²"), None, Some(-1.718734280424), slope, 1e-10);
     }
     let impulse = lcp.iter().map(|sample| STEP * sample.force[3]).sum::<f64>();
-    rows.add("LCP: whole torsional impulse, N m s", Some(-0.7848), Some(-0.7848), impulse, 1e-10);
+    rows.add("LCP: whole torsional impulse, N m s", None, Some(-0.7848), impulse, 1e-10);
     let largest = lcp.last().expect("steps").v.iter().fold(0.0f64, |largest, v| largest.max(v.abs()));
     rows.add("LCP: velocity that remains", None, Some(0.0), largest, 1e-14);
     let title = "A ball spins in place, with friction directions that miss the true one";
     progress("the friction sets");
     let ellipsoid = FrictionSet::of_scene("sphere-spin", &[], DRAWN_NORMAL_FORCE)?;
     let hull = FrictionSet::of_scene("sphere-spin-misaligned", &[], DRAWN_NORMAL_FORCE)?;
-    // The moment that stopped the ball, over that of Coulomb's bound.
+    // The moment that stops the ball of the reference, over that of Coulomb's bound, is what the directions in the scene span.
     let arm = expected[1].abs() / (0.2 * 9.81);
-    add_reach(&mut rows, &ellipsoid, &hull, [0.4, arm], 1e-9);
+    let quantity = "largest moment that the directions span, N m, for μ c_n = 1 N";
+    rows.add(quantity, None, Some(arm), hull.reach([0.0, 0.0, -1.0]), 1e-9);
     let sets = set_figure("sphere-spin-misaligned-sets", 6, &ellipsoid, &hull);
     let figures = vec![sets, figure("sphere-spin-misaligned", title, [7, 8], &lcp, None)];
-    Ok(Reproduction { rows: rows.into_rows(), figures, remarks: MISALIGNED_REMARKS })
-}
-
-/// The largest moment of the sets, over μ c_n = 1 N; and that the directions lie on the ellipsoid.
-fn add_reach(rows: &mut Rows, ellipsoid: &FrictionSet, hull: &FrictionSet, expected: [f64; 2], digits: f64) {
-    for (name, set, expected) in [("ellipsoid", ellipsoid, expected[0]), ("directions", hull, expected[1])] {
-        let quantity = format!("largest moment of the {name}, N m, for μ c_n = 1 N");
-        rows.add(quantity, None, Some(expected), set.reach([0.0, 0.0, -1.0]), digits);
-    }
-    let off = |corner: &[f64; 3]| {
-        let surface = ellipsoid.surface(*corner);
-        (0..3).fold(0.0f64, |most, k| most.max((corner[k] - surface[k]).abs()))
-    };
-    let off = hull.corners().iter().map(off).fold(0.0, f64::max);
-    rows.add("directions: largest distance from the ellipsoid, N", None, Some(0.0), off, 1e-10);
+    Ok(rows.into_reproduction(figures, MISALIGNED_REMARKS))
 }
 
 /// The friction ellipsoid with the directions on it, what these directions span, and cuts through both.

@@ -19,6 +19,7 @@ pub(super) const SMALL_MOTION: f64 = 1e-3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Time,
+    Length,
     Position,
     Angle,
     Orientation,
@@ -32,6 +33,7 @@ enum Kind {
     Normal,
     Gap,
     Impulse,
+    AngularImpulse,
     Sliding,
     Other,
 }
@@ -41,6 +43,7 @@ impl Kind {
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Kind::Time => ("time", "s"),
+            Kind::Length => ("length of the step", "s"),
             Kind::Position => ("position", "m"),
             Kind::Angle => ("angle", "rad"),
             Kind::Orientation => ("orientation quaternion", ""),
@@ -54,6 +57,7 @@ impl Kind {
             Kind::Normal => ("component of the normal", ""),
             Kind::Gap => ("gap", "m"),
             Kind::Impulse => ("impulse of a step", "N s"),
+            Kind::AngularImpulse => ("angular impulse of a step", "N m s"),
             Kind::Sliding => ("sliding velocity", "m/s"),
             Kind::Other => ("value", ""),
         }
@@ -93,6 +97,7 @@ impl Kind {
 
     fn of_audit(name: &str) -> Self {
         match name {
+            "h" => Kind::Length,
             "penetration" => Kind::Depth,
             "joint_drift" => Kind::Drift,
             "cone_violation" | "complementarity" | "dissipation_defect" | "roundness_defect" | "momentum"
@@ -104,13 +109,18 @@ impl Kind {
         }
     }
 
-    fn of_contact(name: &str) -> Self {
+    /// The kind of a column of a contact; the contact may be the limit of an angle. The third tangential number is about the normal.
+    fn of_contact(name: &str, is_angular: bool) -> Self {
         match name {
             "x" | "y" | "z" => Kind::Position,
             "nx" | "ny" | "nz" => Kind::Normal,
+            "gap" if is_angular => Kind::Angle,
             "gap" => Kind::Gap,
-            "c_n" | "c_t1" | "c_t2" | "c_t3" => Kind::Impulse,
-            "slip_1" | "slip_2" | "slip_3" => Kind::Sliding,
+            "c_n" if is_angular => Kind::AngularImpulse,
+            "c_n" | "c_t1" | "c_t2" => Kind::Impulse,
+            "c_t3" => Kind::AngularImpulse,
+            "slip_1" | "slip_2" => Kind::Sliding,
+            "slip_3" => Kind::AngularVelocity,
             _ => Kind::Other,
         }
     }
@@ -148,7 +158,7 @@ fn names(data: &RunData) -> Result<Vec<String>, RunFigureError> {
     for contact in contacts {
         for column in data.contact_column_names() {
             // Contacts of a system of matrices have no place.
-            if data.contact_column(contact, column, |_| true)?.iter().any(|value| !value.is_nan()) {
+            if data.contact_column(contact, column)?.iter().any(|value| !value.is_nan()) {
                 names.push(format!("{contact}.{column}"));
             }
         }
@@ -259,7 +269,8 @@ fn find(data: &RunData, name: &str) -> Result<Found, RunFigureError> {
         && data.contact_column_names().any(|known| known == column)
         && data.contact_names()?.contains(&contact)
     {
-        return Ok(Found { kind: Kind::of_contact(column), values: data.contact_column(contact, column, |_| true)? });
+        let kind = Kind::of_contact(column, data.is_angular(contact));
+        return Ok(Found { kind, values: data.contact_column(contact, column)? });
     }
     let columns = names(data)?;
     let scored = columns.iter().map(|known| (strsim::jaro_winkler(name, known), known));

@@ -26,6 +26,8 @@ const JUMP: f64 = 0.1;
 const RESTLESS: f64 = 0.07;
 /// Fewer points than this are always joined.
 const FEW_POINTS: usize = 60;
+/// Steps follow each other when one begins where the other ends, but for this share of its length.
+const SAME_TIME: f64 = 1e-6;
 /// Rows for which there is room at least.
 const FEWEST_ROWS: f64 = 2.5;
 /// Letters of a contact's name beside its bar.
@@ -168,16 +170,12 @@ fn recorded_bars(data: &RunData) -> Result<BTreeMap<&str, Vec<Bar>>, RunFigureEr
     let mut bars: BTreeMap<&str, Vec<Bar>> = BTreeMap::new();
     let rows = data.contact_rows()?;
     let least = least_impulse(&rows);
-    let (times, mut state) = (data.times()?, 0);
-    for row in (0..rows.t.len()).filter(|&row| rows.impulse[row] > least) {
-        while state < times.len() && times[state] < rows.t[row] {
-            state += 1;
-        }
-        let from = times[state.saturating_sub(1)];
+    for row in (0..rows.t.len()).filter(|&row| rows.impulse[row] > least && rows.h[row] > 0.0) {
+        let from = rows.t[row] - rows.h[row];
         if let Some(mode) = MODES[..IMPACT].iter().position(|(name, _)| *name == rows.mode[row]) {
             let bars = bars.entry(&rows.contact[row]).or_default();
             match bars.last_mut() {
-                Some(bar) if bar.mode == mode && bar.to >= from => bar.to = rows.t[row],
+                Some(bar) if bar.mode == mode && bar.to >= from - SAME_TIME * rows.h[row] => bar.to = rows.t[row],
                 _ => bars.push(Bar { from, to: rows.t[row], mode }),
             }
         }
@@ -209,7 +207,7 @@ fn event_bars(data: &RunData) -> Result<BTreeMap<&str, Vec<Bar>>, RunFigureError
 /// Sticking, slipping and impacts of every contact as bars over time; `None` when no contact ever closed.
 pub(super) fn modes(data: &RunData) -> Result<Option<Panel>, RunFigureError> {
     let (start, end) = data.time_range()?;
-    let bars = if data.is_whole() { recorded_bars(data)? } else { event_bars(data)? };
+    let bars = if data.is_whole()? { recorded_bars(data)? } else { event_bars(data)? };
     let mut order: Vec<&str> = bars.keys().copied().collect();
     order.sort_by_key(|contact| by_number(contact));
     if order.is_empty() {
@@ -287,13 +285,29 @@ pub(super) fn modes(data: &RunData) -> Result<Option<Panel>, RunFigureError> {
     Ok(Some(panel))
 }
 
-/// Normal force of the contacts between impacts; `None` when no contact ever carried anything.
-pub(super) fn normal_forces(data: &RunData) -> Result<Option<Panel>, RunFigureError> {
-    let Some(h) = data.step() else { return Ok(None) };
-    let times = data.times()?;
+/// What the contacts of a panel carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Load {
+    /// Normal forces.
+    Force,
+    /// Moments of the limits of hinges.
+    Moment,
+}
+
+/// Normal force of the contacts, or moment of the limits of hinges, between impacts; `None` when none ever carried anything.
+///
+/// The force is the impulse of a step over the length of that step, and holds for the whole step. A step of no length has an impulse and no force.
+pub(super) fn loads(data: &RunData, load: Load) -> Result<Option<Panel>, RunFigureError> {
     let rows = data.contact_rows()?;
-    let least = least_impulse(&rows);
-    let presses = |row: usize| rows.impulse[row] > least && rows.mode[row] != MODES[IMPACT].0;
+    let is_force = |row: usize| {
+        rows.h[row] > 0.0
+            && rows.mode[row] != MODES[IMPACT].0
+            && data.is_angular(&rows.contact[row]) == (load == Load::Moment)
+    };
+    let force = |row: usize| rows.impulse[row] / rows.h[row];
+    let largest =
+        (0..rows.t.len()).filter(|&row| is_force(row)).map(force).filter(|f| f.is_finite()).fold(0.0, f64::max);
+    let presses = |row: usize| is_force(row) && force(row) > NOISE * largest;
     let mut total: BTreeMap<&str, f64> = BTreeMap::new();
     for row in (0..rows.t.len()).filter(|&row| presses(row)) {
         *total.entry(&rows.contact[row]).or_default() += rows.impulse[row];
@@ -306,41 +320,51 @@ pub(super) fn normal_forces(data: &RunData) -> Result<Option<Panel>, RunFigureEr
     order.sort_by(|a, b| total[b].total_cmp(&total[a]));
     order.truncate(MOST_CURVES);
     order.sort_by_key(|contact| by_number(contact));
-    let title = if count > order.len() {
-        format!("Normal force of {} among {count} contacts", order.len())
-    } else {
-        "Normal force".to_owned()
+    let (name, things, unit) = match load {
+        Load::Force => ("Normal force", "contacts", "force (N)"),
+        Load::Moment => ("Moment of limits", "limits", "moment (N m)"),
     };
-    let mut panel = over_time(data, &title, "force (N)")?;
+    let title =
+        if count > order.len() { format!("{name} of {} among {count} {things}", order.len()) } else { name.to_owned() };
+    let mut panel = over_time(data, &title, unit)?;
     if !panel.rules.is_empty() {
         panel.title.push_str(" between impacts");
     }
-    let mut has_jumps = false;
-    for (i, contact) in order.iter().enumerate() {
-        let values = data.contact_column(contact, "c_n", presses)?;
-        let points: Vec<(f64, f64)> = times.iter().zip(values).map(|(&t, impulse)| (t, impulse / h)).collect();
-        has_jumps |= is_restless(&points);
-        // Contacts that share a load evenly lie on each other: dashes show the one below.
-        let kind = if i % 2 == 1 { SeriesKind::Dashed } else { SeriesKind::Line };
-        let colour = Some(curve_colour(i));
-        panel.series.push(Series { label: (*contact).to_owned(), points, colour, kind, ..Series::default() });
-    }
-    if has_jumps {
-        for series in &mut panel.series {
-            (series.kind, series.width) = (SeriesKind::Points, 0.0);
+    let mut forces: BTreeMap<&str, StepForces> =
+        order.iter().map(|contact| (*contact, StepForces::default())).collect();
+    // Of all contacts that share a step.
+    let (mut sums, mut last_step) = (StepForces::default(), usize::MAX);
+    for (row, step) in data.steps_of_contact_rows()?.into_iter().enumerate() {
+        if presses(row)
+            && let Some(forces) = forces.get_mut(rows.contact[row].as_str())
+        {
+            forces.push(rows.t[row], rows.h[row], force(row));
         }
-        // Forces that are not unique jump from step to step; their sum does not.
-        let mut sums: Vec<(f64, f64)> = Vec::new();
-        for row in 0..rows.t.len() {
-            match sums.last_mut() {
-                Some(sum) if sum.0 == rows.t[row] => sum.1 += rows.impulse[row] / h,
-                _ => sums.push((rows.t[row], rows.impulse[row] / h)),
+        if is_force(row) {
+            match step == last_step {
+                true => sums.add_to_last(force(row)),
+                false => sums.push(rows.t[row], rows.h[row], force(row)),
             }
+            last_step = step;
         }
-        if !is_restless(&sums) {
-            let colour = Some(Colour::INK);
-            panel.series.push(Series { label: "sum".into(), points: sums, colour, ..Series::default() });
-        }
+    }
+    let has_jumps = forces.values().any(|forces| is_restless(&forces.means));
+    for (i, contact) in order.iter().enumerate() {
+        let forces = forces.remove(contact).unwrap_or_default();
+        // Contacts that share a load evenly lie on each other: dashes show the one below.
+        let kind = match () {
+            () if has_jumps => SeriesKind::Points,
+            () if i % 2 == 1 => SeriesKind::Dashed,
+            () => SeriesKind::Line,
+        };
+        let (points, width) = if has_jumps { (forces.means, 0.0) } else { (forces.curve, Series::default().width) };
+        let colour = Some(curve_colour(i));
+        panel.series.push(Series { label: (*contact).to_owned(), points, colour, kind, width });
+    }
+    // Forces that are not unique jump from step to step; their sum does not.
+    if has_jumps && !is_restless(&sums.means) {
+        let colour = Some(Colour::INK);
+        panel.series.push(Series { label: "sum".into(), points: sums.curve, colour, ..Series::default() });
     }
     let forces = sorted_values(panel.series.iter().flat_map(|series| &series.points));
     if let Some(&most) = forces.last() {
@@ -354,6 +378,32 @@ pub(super) fn normal_forces(data: &RunData) -> Result<Option<Panel>, RunFigureEr
         panel.y_range = Some((-0.04 * top, 1.12 * top));
     }
     Ok(Some(panel))
+}
+
+/// Mean forces of steps.
+#[derive(Clone, Debug, Default)]
+struct StepForces {
+    /// In the middle of each step.
+    means: Vec<(f64, f64)>,
+    /// Constant over each step, with a gap where steps do not follow each other.
+    curve: Vec<(f64, f64)>,
+}
+
+impl StepForces {
+    /// Adds the force of the step of length `h` that ends at `t`.
+    fn push(&mut self, t: f64, h: f64, force: f64) {
+        let from = t - h;
+        if self.curve.last().is_some_and(|last| (last.0 - from).abs() > SAME_TIME * h) {
+            self.curve.push((from, f64::NAN));
+        }
+        self.curve.extend([(from, force), (t, force)]);
+        self.means.push((from + 0.5 * h, force));
+    }
+
+    /// Adds to the force of the last step.
+    fn add_to_last(&mut self, force: f64) {
+        self.curve.iter_mut().rev().take(2).chain(self.means.last_mut()).for_each(|point| point.1 += force);
+    }
 }
 
 /// All values that are numbers, the smallest first.
@@ -391,7 +441,7 @@ pub(super) fn energy(data: &RunData, scale: f64) -> Result<Option<Panel>, RunFig
     }
     let (start, _) = data.span()?;
     // With every step recorded, the sums are whole and the first row tells the start.
-    let is_whole = data.is_whole();
+    let is_whole = data.is_whole()?;
     let (kinetic_change, total_change) = (data.audit("kinetic_change")?, data.audit("total_change")?);
     let mut rows: Vec<(f64, f64, f64)> = Vec::with_capacity(t.len() + 1);
     if is_whole {
@@ -415,7 +465,8 @@ pub(super) fn energy(data: &RunData, scale: f64) -> Result<Option<Panel>, RunFig
     let largest = reach(&total.points);
     let visible = (VISIBLE_ENERGY * largest).max(NOISE * scale);
     let potential = line("potential", Colour::GREEN, &|row| row.2 - lowest);
-    if reach(&potential.points) > visible {
+    // Kinetic is total only where the rest is rounding: a small share that does not show as a curve of its own is still a difference.
+    if reach(&potential.points) > NOISE * largest.max(scale) {
         panel.series = vec![total, line("kinetic", Colour::BLUE, &|row| row.1), potential];
     } else {
         panel.series = vec![line("kinetic = total", Colour::BLUE, &|row| row.1)];
@@ -426,6 +477,7 @@ pub(super) fn energy(data: &RunData, scale: f64) -> Result<Option<Panel>, RunFig
             ("lost in impacts", "work_normal", -1.0, Colour::VERMILLION),
             ("lost to friction", "work_friction", -1.0, Colour::ORANGE),
             ("lost by the scheme", "energy_numerical", -1.0, Colour::PURPLE),
+            ("brought by joints", "work_joints", 1.0, Colour::ORANGE.towards(Colour::INK, 0.6)),
             ("brought by drives", "work_drive", 1.0, Colour::SKY),
             ("brought by forces", "work_applied", 1.0, Colour::GREY),
         ];

@@ -25,6 +25,7 @@ use crate::figure::{Colour, Figure, Panel};
 pub use columns::{available_columns, column_figure};
 pub use error::RunFigureError;
 
+use curves::Load;
 use run_data::{BodyTrack, RunData};
 
 /// Bodies or contacts that get a curve of their own; of more, the fastest or most loaded are shown.
@@ -79,7 +80,8 @@ pub fn default_figure(run: &Path) -> Result<Figure, RunFigureError> {
             (is_spatial, coordinates::energy_scale(&data, system)?)
         }
     };
-    rows.push((0.85, [curves::modes(&data)?, curves::normal_forces(&data)?]));
+    rows.push((0.85, [curves::modes(&data)?, curves::loads(&data, Load::Force)?]));
+    rows.push((0.85, [curves::loads(&data, Load::Moment)?, None]));
     rows.push((1.0, [curves::energy(&data, energy_scale)?, curves::certificate(&data)?]));
 
     // What a run does not have (poses that were not recorded, contacts that never closed) leaves no hole behind.

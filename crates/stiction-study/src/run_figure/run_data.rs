@@ -1,11 +1,11 @@
 //! What a run folder holds, in the form that pictures need.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use stiction_bodies::glamx::{DQuat, DVec3};
-use stiction_bodies::{BodyKind, Dimension, Multibody, Pose};
+use stiction_bodies::{BodyKind, CoordinateKind, Dimension, Multibody, Pose};
 use stiction_scene::record::file;
 use stiction_scene::run_folder::{SUMMARY_FILE, is_run_folder};
 use stiction_scene::scene::Scene;
@@ -31,6 +31,8 @@ pub(super) struct RunData {
     events: Table,
     /// Units of the coordinates of a system of matrices, as far as its scene tells.
     pub(super) units: BTreeMap<String, CoordinateUnit>,
+    /// Limits of joints whose coordinate is an angle, by their names as contacts: their gaps are angles and their impulses those of moments.
+    angular_stops: BTreeSet<String>,
 }
 
 /// An impact that is worth showing.
@@ -44,9 +46,10 @@ pub(super) struct Impact {
     pub(super) impulse: f64,
 }
 
-/// The rows of the contacts: end of the step in seconds, name, normal impulse in N s, mode.
+/// The rows of the contacts: end and length of the step in seconds, name, normal impulse in N s, mode.
 pub(super) struct ContactRows<'a> {
     pub(super) t: &'a [f64],
+    pub(super) h: &'a [f64],
     pub(super) contact: &'a [String],
     pub(super) impulse: &'a [f64],
     pub(super) mode: &'a [String],
@@ -105,13 +108,15 @@ impl RunData {
         let summary = serde_json::from_slice(&text).map_err(|_| no_run("its `summary.json` is damaged"))?;
         let table = |name| Table::read(run.join(name)).map_err(in_run(run));
         // Columns are drawn without a scene, too.
-        let system = read_scene(run).ok().and_then(|loaded| loaded.scene.system);
-        let units = system.map_or_else(BTreeMap::new, |system| {
+        let loaded = read_scene(run).ok();
+        let angular_stops = loaded.as_ref().map_or_else(BTreeSet::new, angular_stops);
+        let units = loaded.and_then(|loaded| loaded.scene.system).map_or_else(BTreeMap::new, |system| {
             system.coordinates.into_iter().zip(system.units.unwrap_or_default()).collect()
         });
         Ok(Self {
             run: run.to_owned(),
             units,
+            angular_stops,
             summary,
             states: table(file::STATES)?,
             contacts: table(file::CONTACTS)?,
@@ -170,9 +175,20 @@ impl RunData {
         self.audit.names().iter().filter(|name| *name != "t")
     }
 
-    /// Whether every step was recorded.
-    pub(super) fn is_whole(&self) -> bool {
-        self.summary.get("steps").and_then(Value::as_u64) == Some(self.audit.row_count() as u64)
+    /// Whether every step was recorded, those that end at an event or have no length among them: the lengths of the recorded steps then fill the time from the
+    /// start to the last of them.
+    pub(super) fn is_whole(&self) -> Result<bool, RunFigureError> {
+        let start = self.summary.get("start").and_then(Value::as_f64).unwrap_or(0.0);
+        let (t, h) = (self.audit("t")?, self.audit("h")?);
+        let shortest = h.iter().copied().filter(|h| *h > 0.0).fold(f64::INFINITY, f64::min);
+        // Each time carries the rounding of its own size; a step that is missing leaves a hole as long as itself.
+        let mut reached = start;
+        let has_hole = t.iter().zip(h).any(|(&t, &h)| {
+            let hole = t - h - reached;
+            reached = t;
+            hole.abs() > 8.0 * f64::EPSILON * t.abs().max(start.abs()).max(h) && hole.abs() > 1e-6 * shortest
+        });
+        Ok(!has_hole)
     }
 
     /// Step size, in seconds.
@@ -323,10 +339,15 @@ impl RunData {
         Ok(rows.iter().map(String::as_str).filter(|name| seen.insert(*name)).collect())
     }
 
-    /// Names of the columns with numbers of the contacts, without the time.
+    /// Names of the columns with numbers of the contacts, without time and length of the step.
     pub(super) fn contact_column_names(&self) -> impl Iterator<Item = &String> {
         let is_number = |name: &&String| !matches!(self.contacts.column(name), Some(Column::Text(_)));
-        self.contacts.names().iter().filter(|name| *name != "t").filter(is_number)
+        self.contacts.names().iter().filter(|name| *name != "t" && *name != "h").filter(is_number)
+    }
+
+    /// Whether the impulses of a contact are those of a moment, and its gap is an angle.
+    pub(super) fn is_angular(&self, contact: &str) -> bool {
+        self.angular_stops.contains(contact)
     }
 
     /// Every row of the contacts, by time.
@@ -334,59 +355,64 @@ impl RunData {
         let at = in_run(&self.run);
         Ok(ContactRows {
             t: self.contacts.real("t").map_err(&at)?,
+            h: self.contacts.real("h").map_err(&at)?,
             contact: self.contacts.text("contact").map_err(&at)?,
             impulse: self.contacts.real("c_n").map_err(&at)?,
             mode: self.contacts.text("mode").map_err(&at)?,
         })
     }
 
-    /// A column of one contact, a value per recorded state; not a number where the contact has no row, or `keep` refuses
-    /// it.
-    pub(super) fn contact_column(
-        &self,
-        contact: &str,
-        column: &str,
-        keep: impl Fn(usize) -> bool,
-    ) -> Result<Vec<f64>, RunFigureError> {
-        let at = in_run(&self.run);
-        let names = self.contacts.text("contact").map_err(&at)?;
-        let wanted = (0..names.len()).filter(|&row| names[row] == contact && keep(row));
-        self.aligned(&self.contacts, column, wanted)
+    /// A column of one contact, a value per recorded state; not a number where the contact has no row.
+    pub(super) fn contact_column(&self, contact: &str, column: &str) -> Result<Vec<f64>, RunFigureError> {
+        let names = self.contacts.text("contact").map_err(in_run(&self.run))?;
+        let steps = self.steps_of_contact_rows()?;
+        let of_contact = steps.into_iter().enumerate().filter(|&(row, _)| names[row] == contact);
+        self.beside_states(&self.contacts, column, of_contact)
     }
 
     /// A column of the certificates, a value per recorded state; not a number where there is no row.
     pub(super) fn audit_column(&self, column: &str) -> Result<Vec<f64>, RunFigureError> {
-        self.aligned(&self.audit, column, 0..self.audit.row_count())
+        self.beside_states(&self.audit, column, (0..self.audit.row_count()).map(|row| (row, row)))
     }
 
-    /// Puts the values of some rows of another table beside the states of the same time. Both are sorted by time.
-    fn aligned(
+    /// The recorded step to which each row of the contacts belongs, counted from zero. Times do not tell: steps of no length end where the step before them ends.
+    pub(super) fn steps_of_contact_rows(&self) -> Result<Vec<usize>, RunFigureError> {
+        let counts = self.audit.integer("contacts").map_err(in_run(&self.run))?;
+        let steps =
+            counts.iter().enumerate().flat_map(|(step, &count)| std::iter::repeat_n(step, count.max(0) as usize));
+        // Of a run that was cut off, the last rows may have no certificate.
+        Ok(steps.take(self.contacts.row_count()).collect())
+    }
+
+    /// Puts values of another table, given by row and step, beside the states. The first state is the start, each other one the end of a recorded step.
+    fn beside_states(
         &self,
         table: &Table,
         column: &str,
-        rows: impl Iterator<Item = usize>,
+        rows: impl Iterator<Item = (usize, usize)>,
     ) -> Result<Vec<f64>, RunFigureError> {
-        let at = in_run(&self.run);
-        let (times, t) = (self.times()?, table.real("t").map_err(&at)?);
-        let mut values = vec![f64::NAN; times.len()];
-        let mut state = 0;
-        for row in rows {
-            while state < times.len() && times[state] < t[row] {
-                state += 1;
-            }
-            if state == times.len() {
-                break;
-            }
-            if times[state] == t[row] {
-                values[state] = match table.column(column) {
+        let mut values = vec![f64::NAN; self.times()?.len()];
+        for (row, step) in rows {
+            if let Some(value) = values.get_mut(step + 1) {
+                *value = match table.column(column) {
                     Some(Column::Real(all)) => all[row],
                     Some(Column::Integer(all)) => all[row] as f64,
-                    _ => return Err(at(table.real(column).expect_err("a column that is not a number"))),
+                    _ => {
+                        let error = table.real(column).expect_err("a column that is not a number");
+                        return Err(in_run(&self.run)(error));
+                    }
                 };
             }
         }
         Ok(values)
     }
+}
+
+/// The limits of hinges, by their names as contacts.
+fn angular_stops(loaded: &Loaded) -> BTreeSet<String> {
+    let Ok((SceneSystem::Bodies(bodies), _)) = loaded.build_system() else { return BTreeSet::new() };
+    let hinges = bodies.model().joints.iter().filter(|joint| joint.kind.coordinate() == Some(CoordinateKind::Angle));
+    hinges.flat_map(|joint| ["lower", "upper"].map(|stop| format!("{}.{stop}", joint.name))).collect()
 }
 
 /// The scene of a run folder.
