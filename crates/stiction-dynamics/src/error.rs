@@ -210,6 +210,16 @@ pub enum StepError {
         /// What went wrong.
         reason: String,
     },
+    /// The event-driven scheme does not get beyond an instant.
+    #[error("at t = {t} s {reason}; {remedy}")]
+    Instant {
+        /// When, in seconds.
+        t: f64,
+        /// What goes on there, with the names of the contacts.
+        reason: String,
+        /// What to try.
+        remedy: &'static str,
+    },
     /// Two bodies pass through each other however the step is cut.
     #[error(
         "the step from t = {t} s: `{first}` and `{second}` pass through each other, even when the step is cut to {h:.1e} s; \

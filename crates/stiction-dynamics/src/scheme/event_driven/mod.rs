@@ -88,6 +88,12 @@ impl Default for EventDrivenSettings {
     }
 }
 
+/// Events that happen together, at most: at an instant every contact changes a few times. Too large: a scheme that makes no progress is noticed late.
+const INSTANT_LIMIT: usize = 1000;
+
+/// Contacts that an error names, at most.
+const MOST_NAMES: usize = 6;
+
 /// The event-driven scheme.
 #[derive(Clone, Debug)]
 pub struct EventDriven {
@@ -119,6 +125,9 @@ pub struct EventDriven {
     /// Whether a step ended before the time that was asked for, and events since.
     is_between: bool,
     event_count: usize,
+    /// An instant, and the events since that happened together with it.
+    instant: f64,
+    instant_count: usize,
     // Workspace.
     near: Vec<Contact>,
     joints: Vec<Joint>,
@@ -165,6 +174,8 @@ impl EventDriven {
             rounding_size: Vec::new(),
             is_between: false,
             event_count: 0,
+            instant: f64::NEG_INFINITY,
+            instant_count: 0,
             near: Vec::new(),
             joints: Vec::new(),
             carried: Vec::new(),
@@ -180,6 +191,17 @@ impl EventDriven {
         }
     }
 
+    /// The contacts that take part at this instant, to be named in an error.
+    fn involved(&self, system: &dyn MechanicalSystem) -> String {
+        let names: Vec<String> =
+            self.near.iter().take(MOST_NAMES).map(|contact| system.contact_name(contact.id)).collect();
+        match self.near.len() {
+            0 => String::new(),
+            count if count > MOST_NAMES => format!(", at {} and {} more", names.join(", "), count - MOST_NAMES),
+            _ => format!(", at {}", names.join(", ")),
+        }
+    }
+
     /// Forgets a motion that went on elsewhere.
     fn reset(&mut self) {
         self.modes = Modes::default();
@@ -191,7 +213,7 @@ impl EventDriven {
         self.touching.clear();
         self.flights.clear();
         self.next_step = f64::INFINITY;
-        (self.is_between, self.event_count) = (false, 0);
+        (self.is_between, self.event_count, self.instant_count) = (false, 0, 0);
         self.last = None;
     }
 }
@@ -217,7 +239,28 @@ impl Scheme for EventDriven {
         while !is_done {
             self.event_count += 1;
             if self.event_count > self.settings.event_limit {
-                return Err(StepError::Impacts { t: state.t, count: self.settings.event_limit });
+                let reason = format!(
+                    "there were more than {} events since the last point of the grid{}",
+                    self.settings.event_limit,
+                    self.involved(system)
+                );
+                let remedy = "raise `event-limit`, `closing-speed` or `still-speed` of the scheme `event-driven`, take a smaller step, or \
+                              choose a time-stepping scheme, such as `stewart-trinkle`";
+                return Err(StepError::Instant { t: state.t, reason, remedy });
+            }
+            if state.t - self.instant > self.settings.event_tolerance || state.t < self.instant {
+                (self.instant, self.instant_count) = (state.t, 0);
+            }
+            self.instant_count += 1;
+            if self.instant_count > INSTANT_LIMIT {
+                let reason = format!(
+                    "time stands still: more than {INSTANT_LIMIT} events within {:.0e} s{}",
+                    self.settings.event_tolerance,
+                    self.involved(system)
+                );
+                let remedy = "raise `closing-speed` or `still-speed` of the scheme `event-driven`, or choose a time-stepping scheme, \
+                              such as `stewart-trinkle`";
+                return Err(StepError::Instant { t: state.t, reason, remedy });
             }
             out.begin(StepKind::Smooth, h);
             if self.needs_restart {
@@ -243,11 +286,11 @@ impl Scheme for EventDriven {
 }
 
 /// A fault as an error; a contact that is lost is one only where nothing else helps.
-fn step_error(t: f64, h: f64, fault: Fault) -> StepError {
+fn step_error(system: &dyn MechanicalSystem, t: f64, h: f64, fault: Fault) -> StepError {
     match fault {
         Fault::Step(error) => error,
         Fault::Lost(id) => {
-            let reason = format!("the system does not know contact {id:?} any more, which is closed");
+            let reason = format!("the contact {}, which is closed, is not there any more", system.contact_name(id));
             StepError::Phase { t, h, reason }
         }
     }

@@ -365,7 +365,8 @@ impl Motion {
                 }
                 (None, Some(i)) => (Owner::Element(i), [1.0; 3], Part::of_element(&elements[i])),
                 (None, None) => {
-                    let reason = format!("the system does not know {part:?} any more, which had friction");
+                    let name = part.contact().map_or_else(|| format!("{part:?}"), |id| system.contact_name(id));
+                    let reason = format!("{name}, which had friction, is not there any more");
                     return Err(Fault::Step(StepError::Phase { t, h: 0.0, reason }));
                 }
             };

@@ -46,7 +46,7 @@ impl EventDriven {
         out: &mut Step,
     ) -> Result<Glide, StepError> {
         let (t, n) = (state.t, system.velocity_count());
-        let fault = |fault| step_error(t, h, fault);
+        let fault = |fault| step_error(system, t, h, fault);
         let (mut q, mut v) = (state.q.clone(), state.v.clone());
         self.motion.project(system, &self.modes, t, &mut q, &mut v).map_err(fault)?;
         self.y.clear();
@@ -59,7 +59,7 @@ impl EventDriven {
         while elapsed < h && !is_event {
             steps += 1;
             if steps > STEP_LIMIT {
-                let reason = format!("more than {STEP_LIMIT} integrator steps");
+                let reason = format!("more than {STEP_LIMIT} integrator steps{}", self.involved(system));
                 return Err(StepError::Phase { t: t + elapsed, h: self.next_step, reason });
             }
             let now = t + elapsed;
@@ -82,7 +82,7 @@ impl EventDriven {
                 is_event = true;
                 if elapsed == 0.0 {
                     if self.triggers.is_empty() && self.next_step.is_infinite() {
-                        let reason = "the stages of the integrator are not found".to_owned();
+                        let reason = format!("the stages of the integrator are not found{}", self.involved(system));
                         return Err(StepError::Phase { t, h: shortest, reason });
                     }
                     self.exclude();

@@ -107,10 +107,10 @@ impl EventDriven {
             .iter()
             .cloned()
             .partition(|contact| !self.flies(contact.id) && rate(contact) <= self.resting_speed(contact));
-        self.check_friction(t, &resting)?;
-        match self.choose(system, state, &resting).map_err(|fault| step_error(t, 0.0, fault))? {
+        self.check_friction(system, t, &resting)?;
+        match self.choose(system, state, &resting).map_err(|fault| step_error(system, t, 0.0, fault))? {
             Choice::Made => {
-                self.time_flights(system, state, &leaving).map_err(|fault| step_error(t, 0.0, fault))?;
+                self.time_flights(system, state, &leaving).map_err(|fault| step_error(system, t, 0.0, fault))?;
                 self.needs_restart = false;
                 self.triggers.clear();
                 self.method.restart();
@@ -122,7 +122,12 @@ impl EventDriven {
                 self.has_jumped = true;
                 Ok(Restart::Jumped)
             }
-            Choice::Impossible => Err(StepError::unsolved(t, &mut self.problem, &self.solution)),
+            Choice::Impossible => {
+                let reason =
+                    format!("no accelerations and forces were found that obey all laws{}", self.involved(system));
+                let remedy = "choose a time-stepping scheme, such as `stewart-trinkle`, which needs no accelerations";
+                Err(StepError::Instant { t, reason, remedy })
+            }
         }
     }
 
@@ -156,7 +161,7 @@ impl EventDriven {
     }
 
     /// Refuses polytopes, and methods with other sets than the cone, but in the plane.
-    fn check_friction(&self, t: f64, resting: &[Contact]) -> Result<(), StepError> {
+    fn check_friction(&self, system: &dyn MechanicalSystem, t: f64, resting: &[Contact]) -> Result<(), StepError> {
         for contact in resting.iter().filter(|contact| contact.friction.mu() > 0.0) {
             let count = contact.tangents.len();
             let is_round = !matches!(contact.friction.shape(), FrictionShape::Polytope(_));
@@ -165,7 +170,7 @@ impl EventDriven {
                 (true, true) => "choose that method",
                 (true, false) => continue,
             };
-            let what = format!("contact {:?}", contact.id);
+            let what = format!("contact {}", system.contact_name(contact.id));
             return Err(StepError::Malformed { t, source: ContactError::NotFollowed { what, remedy } });
         }
         Ok(())
