@@ -192,10 +192,14 @@ fn overlap_at_the_start_names_the_bodies_and_the_depth() {
         ["bodies `rod` and `table` overlap by 1.750e-1 m at the start", "move one of them", "pushes them apart"];
     let output = stiction(dir.path(), &["check", "deep.toml"]);
     expect(&output, 1, &[&[said.as_str(), "warning: "], &parts[..]].concat());
-    // A run says it first, and goes on.
+    // A run says it first, and goes on; its certificate is not met, because the bodies penetrate and are pushed apart.
     let output = stiction(dir.path(), &["run", "deep.toml", "--json", "--out", "run"]);
     let errors = text(&output.stderr);
-    expect(&output, 0, &[]);
+    expect(&output, 1, &[]);
+    let summary = json(&output);
+    let checks = summary["certificate"]["checks"].as_array().unwrap();
+    let exceeded: Vec<_> = checks.iter().filter(|check| check["ok"] == false).map(|check| &check["name"]).collect();
+    assert_eq!(exceeded, ["penetration_share", "contact_gain"]);
     assert!(errors.starts_with(&format!("warning: {said}{}", parts[0])), "{errors}");
     assert_eq!(json(&output)["outcome"], "finished");
     // Bodies that only touch do not overlap.

@@ -178,7 +178,11 @@ impl ContactSolver {
                 (Method::PlanarRelay(_), _) if !is_round => {
                     return Err(ContactError::NotRound { what: what(), method: "planar-relay" });
                 }
-                (Method::PhantomInertia(_), _) if !is_round => {
+                (Method::PhantomInertia(method), shape)
+                    if !(is_round
+                        || contact.friction_axes == [1.0; 3]
+                            && shape.is_same(method.set(contact.tangents.len(), &FrictionShape::Ball))) =>
+                {
                     return Err(ContactError::NotRound { what: what(), method: "phantom-inertia" });
                 }
                 (Method::PlanarRelay(_) | Method::PhantomInertia(_), _) => {}
@@ -219,13 +223,13 @@ impl ContactSolver {
         }
         for contact in &mut problem.contacts {
             let set = self.friction_set(contact.tangents.len(), &contact.friction_shape);
-            if *set != contact.friction_shape {
+            if !set.is_same(&contact.friction_shape) {
                 contact.friction_shape = set.clone();
             }
         }
         for element in &mut problem.friction {
             let set = self.friction_set(element.tangents.len(), &element.friction_shape);
-            if *set != element.friction_shape {
+            if !set.is_same(&element.friction_shape) {
                 element.friction_shape = set.clone();
             }
         }

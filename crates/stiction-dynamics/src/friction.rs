@@ -132,6 +132,15 @@ impl FrictionShape {
         }
     }
 
+    /// Whether both are the same set, polytopes by their place in memory: cheap, and right for sets that one method hands out.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Polytope(own), Self::Polytope(other)) => Arc::ptr_eq(own, other),
+            (Self::Ball, Self::Ball) | (Self::DiscAndInterval, Self::DiscAndInterval) => true,
+            _ => false,
+        }
+    }
+
     /// The point of a round set with this bound that is nearest to `y`; a polytope has [its own](Polytope::project).
     ///
     /// # Panics

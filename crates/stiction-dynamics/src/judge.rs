@@ -18,9 +18,10 @@
 //! would see its square; the corners of a polytope have no such directions.
 //!
 //! **One size.** Errors are measured within an island: the bodies that act on each other by impulses, joints or common inertia. A pile is not excused by a bullet
-//! that flies past it. The size of an island is the largest $\sqrt{W_{kk}}\, |u_k|$ of its motion or free motion. Impulses count too, because what they cancel cannot be
-//! better than their rounding, but as [`IMPULSE_SHARE`] only and at most [`IMPULSE_EXCUSE`] times the motion: bodies that are pressed together without measure would
-//! otherwise excuse every motion.
+//! that flies past it. The size of an island is what its impulses act against: the largest rate $|J u_\text{free} + b| / \sqrt m$ of a row that carries an impulse. So it does not
+//! matter how fast all of it moves. A share [`ROUNDING_SHARE`] of the motion itself, the largest $\sqrt{W_{kk}}\, |u_k|$, and of the impulses counts too, because what cancels cannot be
+//! better than its rounding; impulses at most as [`IMPULSE_EXCUSE`] times the motion, because bodies that are pressed together without measure would otherwise excuse
+//! everything.
 //!
 //! **Rounding.** What no method can reach in double precision is not asked for: that share of the impulses, and the rounding of a bias where its scheme states one
 //! ([`ContactCondition::rounding`](crate::ContactCondition::rounding)), because a gap is a difference of coordinates.
@@ -39,9 +40,9 @@ pub const SOLVED_LARGE: f64 = 1e-8;
 /// Contacts of a small problem.
 pub const FEW_CONTACTS: usize = 200;
 
-/// The share of impulses that counts as motion. With [`SOLVED`] it allows $10^{-14}$ of the impulses, some fifty units of rounding.
-/// Too large: strong forces hide small motions. Too small: right answers are refused for their rounding.
-const IMPULSE_SHARE: f64 = 1e-4;
+/// The share of motion and impulses that counts as their rounding. With [`SOLVED`] it allows $10^{-14}$ of them, some fifty units of rounding.
+/// Too large: strong forces and fast motion hide small errors. Too small: right answers are refused for their rounding.
+const ROUNDING_SHARE: f64 = 1e-4;
 
 /// Most that impulses may add to the size of an island, in units of its motion. Too large: an explosion of impulses passes as rounding.
 const IMPULSE_EXCUSE: f64 = 100.0;
@@ -100,7 +101,8 @@ pub fn own_set(_tangent_count: usize, shape: &FrictionShape) -> &FrictionShape {
 pub struct Judge {
     /// The island of a coordinate, as a forest whose roots stand for islands.
     parents: Vec<usize>,
-    /// Sizes of motion and of impulses, by root.
+    /// Sizes of what impulses act against, of motion and of impulses, by root.
+    tasks: Vec<f64>,
     motions: Vec<f64>,
     impulses: Vec<f64>,
     change: Vec<f64>,
@@ -195,7 +197,7 @@ impl Judge {
         }
         for (k, &left) in balance.iter().enumerate() {
             let root = find(&mut self.parents, k);
-            let size = self.motions[root].max(self.impulses[root]);
+            let size = self.tasks[root].max(self.impulses[root]).max(ROUNDING_SHARE * self.motions[root]);
             verdict.add(left / inertia.entry(k, k).abs().sqrt(), size, Place::Coordinate(k));
         }
         self.balance = balance;
@@ -227,7 +229,7 @@ impl Judge {
     /// Finds the sizes of the islands.
     fn measure(&mut self, problem: &ContactProblem, force_rows: Option<&[Row]>, solution: &ContactSolution) {
         let count = problem.free_motion.len();
-        for sizes in [&mut self.motions, &mut self.impulses] {
+        for sizes in [&mut self.tasks, &mut self.motions, &mut self.impulses] {
             sizes.clear();
             sizes.resize(count, 0.0);
         }
@@ -236,19 +238,29 @@ impl Judge {
             let speed = solution.motion[k].abs().max(problem.free_motion[k].abs());
             self.motions[root] = self.motions[root].max(problem.inertia.entry(k, k).abs().sqrt() * speed);
         }
-        let mut act = |row: &Row, impulse: f64| {
-            if let (Some(&(k, _)), true) = (row.entries().first(), impulse != 0.0) {
+        let free = &problem.free_motion;
+        let mut act = |row: &Row, bias: f64, impulse: f64| {
+            let root_of_mobility = mobility(&problem.inertia, row).sqrt();
+            if let (Some(&(k, _)), true) = (row.entries().first(), impulse != 0.0 && root_of_mobility > 0.0) {
                 let root = find(&mut self.parents, k);
-                self.impulses[root] = self.impulses[root].max(impulse.abs() * mobility(&problem.inertia, row).sqrt());
+                self.impulses[root] = self.impulses[root].max(impulse.abs() * root_of_mobility);
+                self.tasks[root] = self.tasks[root].max((row.dot(free) + bias).abs() / root_of_mobility);
             }
         };
-        problem.joints.iter().zip(&solution.joints).for_each(|(joint, &impulse)| act(&joint.row, impulse));
+        for (joint, &impulse) in problem.joints.iter().zip(&solution.joints) {
+            act(&joint.row, joint.bias, impulse);
+        }
         for (i, (contact, impulse)) in problem.contacts.iter().zip(&solution.contacts).enumerate() {
-            act(force_rows.map_or(&contact.normal, |rows| &rows[i]), impulse.normal);
-            contact.tangents.iter().zip(impulse.tangent).for_each(|(row, impulse)| act(row, impulse));
+            act(&contact.normal, contact.normal_bias, impulse.normal);
+            if let Some(rows) = force_rows {
+                act(&rows[i], 0.0, impulse.normal);
+            }
+            let biases = contact.tangent_bias.iter().zip(impulse.tangent);
+            contact.tangents.iter().zip(biases).for_each(|(row, (&bias, impulse))| act(row, bias, impulse));
         }
         for (element, impulse) in problem.friction.iter().zip(&solution.friction) {
-            element.tangents.iter().zip(impulse).for_each(|(row, &impulse)| act(row, impulse));
+            let biases = element.tangent_bias.iter().zip(impulse);
+            element.tangents.iter().zip(biases).for_each(|(row, (&bias, &impulse))| act(row, bias, impulse));
         }
     }
 
@@ -257,7 +269,8 @@ impl Judge {
         row.entries().iter().fold(0.0, |size, &(k, _)| {
             let root = find(&mut self.parents, k);
             let motion = self.motions[root];
-            size.max(motion).max((IMPULSE_SHARE * self.impulses[root]).min(IMPULSE_EXCUSE * motion))
+            let rounding = motion.max(self.impulses[root].min(IMPULSE_EXCUSE * motion));
+            size.max(self.tasks[root]).max(ROUNDING_SHARE * rounding)
         })
     }
 }

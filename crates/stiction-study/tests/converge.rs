@@ -73,7 +73,10 @@ fn where_the_event_driven_scheme_is_refused_the_reference_is_fine_and_the_reason
     assert_eq!(reference["scheme"], "trapezoidal");
     assert_eq!(reference["step"], 0.05 / 64.0 / 16.0);
     assert_eq!(reference["error_floor"], serde_json::Value::Null);
-    assert_eq!(reference["passed_over"], serde_json::json!([{ "scheme": "event-driven", "reason": why }]));
+    assert_eq!(
+        reference["passed_over"],
+        serde_json::json!([{ "scheme": "event-driven", "reason": why, "has_failed": false }])
+    );
     let subtitle = result.figure().subtitle;
     assert!(subtitle.contains("Errors against trapezoidal with a step of 4.9e-5 s"), "{subtitle}");
     assert!(subtitle.contains(&format!("Not against event-driven: {why}")), "{subtitle}");

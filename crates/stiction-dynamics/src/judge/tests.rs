@@ -101,8 +101,9 @@ fn a_wrong_direction_of_friction_is_seen_in_first_order() {
     let round = stated(FrictionShape::Ball);
     assert!(residual(&round, &solution(0.0)) < 1e-15);
     for turn in [1e-3, 1e-6, 1e-9] {
-        // y - P(y - s) is 0.5 (turn) times 4.5 / (4.5 + 0.5) across the sliding; the size of the island is the free speed 4.
-        let found = residual(&round, &solution(turn)) / (0.5 * turn * 0.9 / 4.0);
+        // The sliding turns the other way by 0.5/4.5 of it, so that friction is off by 10/9 of the turn, and y - P(y - s) is that times 0.5 · 4.5 / (4.5 + 0.5). What the
+        // contact acts against is a slip of 5 m/s.
+        let found = residual(&round, &solution(turn)) / (0.5 * turn / 5.0);
         assert!((found - 1.0).abs() < 0.01, "{turn}: {found}");
     }
     // A square with corners along the axes: sliding with (3, 4) friction acts along the second axis alone.

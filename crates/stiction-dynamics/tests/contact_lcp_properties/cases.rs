@@ -65,7 +65,7 @@ pub fn solve_well(
 ) -> ContactSolution {
     let solution = solve(solver, problem, name);
     let violations = judge(problem, &solution, directions);
-    assert!(solution.report.is_solved(), "{name}: {:?}, {violations:?}", solution.report);
+    assert!(solution.report.is_solved(), "{name}: {:?} at {:?}, {violations:?}", solution.report, solution.worst);
     assert!(violations.largest() <= TOLERANCE, "{name}: {:?}, {violations:?}", solution.report);
     solution
 }

@@ -191,7 +191,9 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
         for h in ORDER_STEPS {
             let run = run_rod(version, h)?;
             errors.push((h, (x_at_rest(&run) - exact::X_AT_REST).abs()));
-            verdict = verdict.and(&run.verdict);
+            // A coarse step leaves the linearised gap by the square of its way, which is part of the error whose order is asked for.
+            let reason = "coarse steps leave the linearised gap, in order two";
+            verdict = verdict.and(&run.verdict.clone().but_for("penetration_share", reason));
         }
         rows.fed_by(&verdict);
         let quantity = format!("order of x at rest over h = 0.02 to 0.000625 ({version})");
