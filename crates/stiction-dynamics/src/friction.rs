@@ -141,11 +141,8 @@ impl FrictionShape {
         }
     }
 
-    /// The point of a round set with this bound that is nearest to `y`; a polytope has [its own](Polytope::project).
-    ///
-    /// # Panics
-    /// For a polytope.
-    pub(crate) fn project_round(&self, y: &[f64; 3], bound: f64) -> [f64; 3] {
+    /// The point of the set with this bound that is nearest to `y`.
+    pub fn nearest(&self, y: &[f64; 3], bound: f64) -> [f64; 3] {
         let shrink = |length: f64| if length > bound { bound.max(0.0) / length } else { 1.0 };
         match self {
             Self::Ball => {
@@ -156,7 +153,7 @@ impl FrictionShape {
                 let factor = shrink(y[0].portable_hypot(y[1]));
                 [factor * y[0], factor * y[1], shrink(y[2].abs()) * y[2]]
             }
-            Self::Polytope(_) => unreachable!("a polytope is no round set"),
+            Self::Polytope(polytope) => polytope.nearest(y, bound),
         }
     }
 

@@ -11,16 +11,15 @@
 //! | momentum | $(W (u - u_\text{free}) - \nu^T c_j - \sum (n^T c_n + T^T c_t))_k / \sqrt{W_{kk}}$ |
 //! | joints | $(\nu u + b_j) / \sqrt m$ |
 //! | no penetration, no pulling | $\min(c_n \sqrt m,\ (n u + b_n) / \sqrt m)$ |
-//! | friction, round sets | $(y - P(y - s / m)) \sqrt m$, with the projection $P$ on the set of the bound $\mu c_n + a$ |
-//! | friction, polytopes | the excess over the bound, and $\min(p / \lVert s \rVert, \lVert s \rVert / m)$ of the power $p$ that friction misses; times $\sqrt m$ |
+//! | friction | $(y - P(y - s / m)) \sqrt m$, with the projection $P$ on the set of the bound $\mu c_n + a$ |
 //!
 //! Friction $y$ and sliding $s$ are taken in units of the semi-axes. The natural map sees a wrong direction of friction in first order, where the power alone
-//! would see its square; the corners of a polytope have no such directions.
+//! would see its square.
 //!
 //! **One size.** Errors are measured within an island: the bodies that act on each other by impulses, joints or common inertia. A pile is not excused by a bullet
 //! that flies past it. The size of an island is what its impulses act against: the largest rate $|J u_\text{free} + b| / \sqrt m$ of a row that carries an impulse. So it does not
 //! matter how fast all of it moves. A share [`ROUNDING_SHARE`] of the motion itself, the largest $\sqrt{W_{kk}}\, |u_k|$, and of the impulses counts too, because what cancels cannot be
-//! better than its rounding; impulses at most as [`IMPULSE_EXCUSE`] times the motion, because bodies that are pressed together without measure would otherwise excuse
+//! better than its rounding; impulses at most as [`IMPULSE_EXCUSE`] times the rest, because bodies that are pressed together without measure would otherwise excuse
 //! everything.
 //!
 //! **Rounding.** What no method can reach in double precision is not asked for: that share of the impulses, and the rounding of a bias where its scheme states one
@@ -40,12 +39,12 @@ pub const SOLVED_LARGE: f64 = 1e-8;
 /// Contacts of a small problem.
 pub const FEW_CONTACTS: usize = 200;
 
-/// The share of motion and impulses that counts as their rounding. With [`SOLVED`] it allows $10^{-14}$ of them, some fifty units of rounding.
+/// The share of motion and impulses that counts as their rounding. With [`SOLVED`] it allows $10^{-13}$ of them, some hundred units of rounding.
 /// Too large: strong forces and fast motion hide small errors. Too small: right answers are refused for their rounding.
-const ROUNDING_SHARE: f64 = 1e-4;
+const ROUNDING_SHARE: f64 = 1e-3;
 
-/// Most that impulses may add to the size of an island, in units of its motion. Too large: an explosion of impulses passes as rounding.
-const IMPULSE_EXCUSE: f64 = 100.0;
+/// Most by which impulses may enlarge the size of an island. Too large: an explosion of impulses passes as rounding.
+const IMPULSE_EXCUSE: f64 = 10.0;
 
 /// The largest residual of a solved problem with this number of contacts.
 pub fn solved_limit(contact_count: usize) -> f64 {
@@ -196,8 +195,7 @@ impl Judge {
             verdict.add(error, row.map_or(1.0, |row| self.size(row)), Place::Element(i));
         }
         for (k, &left) in balance.iter().enumerate() {
-            let root = find(&mut self.parents, k);
-            let size = self.tasks[root].max(self.impulses[root]).max(ROUNDING_SHARE * self.motions[root]);
+            let size = self.size_at(k);
             verdict.add(left / inertia.entry(k, k).abs().sqrt(), size, Place::Coordinate(k));
         }
         self.balance = balance;
@@ -264,14 +262,16 @@ impl Judge {
         }
     }
 
+    /// The size of the island of a coordinate.
+    fn size_at(&mut self, k: usize) -> f64 {
+        let root = find(&mut self.parents, k);
+        let size = self.tasks[root].max(ROUNDING_SHARE * self.motions[root]);
+        size.max((ROUNDING_SHARE * self.impulses[root]).min(IMPULSE_EXCUSE * size))
+    }
+
     /// What errors of a row are measured by: the largest of the islands that it touches.
     fn size(&mut self, row: &Row) -> f64 {
-        row.entries().iter().fold(0.0, |size, &(k, _)| {
-            let root = find(&mut self.parents, k);
-            let motion = self.motions[root];
-            let rounding = motion.max(self.impulses[root].min(IMPULSE_EXCUSE * motion));
-            size.max(self.tasks[root]).max(ROUNDING_SHARE * rounding)
-        })
+        row.entries().iter().fold(0.0, |size: f64, &(k, _)| size.max(self.size_at(k)))
     }
 }
 
@@ -296,20 +296,9 @@ impl<'a> Friction<'a> {
         let mobility = sum / self.tangents.len() as f64;
         let y: [f64; 3] = std::array::from_fn(|k| if self.axes[k] > 0.0 { impulse[k] / self.axes[k] } else { 0.0 });
         let s: [f64; 3] = std::array::from_fn(|k| slip[k] * self.axes[k]);
-        let error = match self.set {
-            FrictionShape::Polytope(polytope) => {
-                let excess = polytope.excess(&y, self.bound).max(0.0);
-                // The friction that the sliding misses, or the sliding that friction should have stopped, as an impulse: the smaller is wrong.
-                let (power, speed) = (y.iter().zip(&s).map(|(y, s)| y * s).sum::<f64>(), length(&s));
-                let missing = (self.bound * polytope.support(&s) + power).abs();
-                excess.max(if missing > 0.0 { (missing / speed).min(speed / mobility) } else { missing })
-            }
-            round => {
-                let target = std::array::from_fn(|k| y[k] - s[k] / mobility);
-                let nearest = round.project_round(&target, self.bound);
-                length(&std::array::from_fn(|k| y[k] - nearest[k]))
-            }
-        };
+        let target = std::array::from_fn(|k| y[k] - s[k] / mobility);
+        let nearest = self.set.nearest(&target, self.bound);
+        let error = length(&std::array::from_fn(|k| y[k] - nearest[k]));
         (error * mobility.sqrt(), Some(row))
     }
 }

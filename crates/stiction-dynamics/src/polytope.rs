@@ -12,6 +12,9 @@ use std::fmt;
 /// Lengths below this share of the largest corner are rounding.
 const ROUNDING: f64 = 1e-12;
 
+/// A corner lies on a side when it is this near to it, as a share of the largest one.
+const ON_SIDE: f64 = 1e-9;
+
 /// Most steps of the search for the nearest point; each one moves to a smaller distance, and few corners are needed.
 const STEP_LIMIT: usize = 200;
 
@@ -158,6 +161,36 @@ impl Polytope {
         let within = self.within(x);
         let off = distance(x, &within);
         self.facets.iter().fold(off, |excess, facet| excess.max(dot(&facet.normal, &within) - b * facet.offset))
+    }
+
+    /// The nearest point of $b K$, without its derivatives; of a polygon or a segment without allocation.
+    pub fn nearest(&self, x: &[f64; 3], b: f64) -> [f64; 3] {
+        if self.rank > 2 || b <= 0.0 {
+            return self.project(x, b).point;
+        }
+        let within = self.within(x);
+        let (mut nearest, mut shortest) = (within, f64::INFINITY);
+        for Facet { normal, offset } in &self.facets {
+            if dot(normal, &within) <= b * offset {
+                continue;
+            }
+            // The side from one corner to the other: along the facet, between the corners that lie on it.
+            let side = if self.rank == 2 { cross(&cross(&self.basis[0], &self.basis[1]), normal) } else { [0.0; 3] };
+            let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+            let origin = [0.0; 3];
+            for corner in self.corners.iter().chain(std::iter::once(&origin)) {
+                if dot(normal, corner) >= offset - ON_SIDE * self.reach {
+                    (low, high) = (low.min(dot(&side, corner)), high.max(dot(&side, corner)));
+                }
+            }
+            let along = dot(&side, &within).clamp(b * low.min(high), b * high);
+            let point = std::array::from_fn(|k| b * offset * normal[k] + along * side[k]);
+            let far = distance(&point, &within);
+            if far < shortest {
+                (nearest, shortest) = (point, far);
+            }
+        }
+        nearest
     }
 
     /// The nearest point of $b K$.
@@ -393,6 +426,30 @@ mod tests {
         let corners = (0..3)
             .flat_map(|k| [1.0, -1.0].map(|sign| std::array::from_fn(|j| if j == k { sign * axes[k] } else { 0.0 })));
         Polytope::from_corners(corners.collect()).unwrap()
+    }
+
+    #[test]
+    fn the_nearest_point_is_that_of_the_projection() {
+        let octagon: Vec<[f64; 3]> = (0..8)
+            .map(|i| (std::f64::consts::TAU * f64::from(i) / 8.0).sin_cos())
+            .map(|(sine, cosine)| [cosine, sine, 0.0])
+            .collect();
+        let sets = [
+            octagon,
+            vec![[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]],
+            vec![[1.0, 0.2, 0.0], [0.0, 1.0, 0.0]],
+            vec![[0.0, 0.5, 0.5], [0.0, -1.0, 0.2], [0.0, 0.0, -1.0]],
+            vec![[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, -1.0, -1.0]],
+        ];
+        for corners in sets {
+            let polytope = Polytope::from_corners(corners).unwrap();
+            for seed in 0..200 {
+                let coordinate = |k: u32| 4.0 * (f64::from(seed * 3 + k) * 0.618_033_988_749_895).fract() - 2.0;
+                let (x, b) = ([coordinate(0), coordinate(1), coordinate(2)], 0.2 + coordinate(1).abs());
+                let (expected, found) = (polytope.project(&x, b).point, polytope.nearest(&x, b));
+                assert!(distance(&expected, &found) < 1e-12, "{polytope:?} {x:?} {b}: {expected:?} {found:?}");
+            }
+        }
     }
 
     #[test]

@@ -70,7 +70,7 @@ const EXPERIMENTS_OF_PAPERS: [(&str, usize); 12] = [
 ];
 
 /// A quick experiment makes no more steps than this: seconds of work.
-const QUICK_STEPS: u64 = 100_000;
+const QUICK_STEPS: u64 = 300_000;
 
 #[test]
 fn every_number_with_a_reference_is_met_by_certified_runs() {

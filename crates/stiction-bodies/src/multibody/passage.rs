@@ -21,6 +21,9 @@ const DEEP: f64 = 0.1;
 /// penetration. Too small: rounding of positions.
 const CLOSED: f64 = 1e-4;
 
+/// But no more than this share of the way, so that the error falls with the step.
+const CLOSED_WAY: f64 = 1e-3;
+
 /// A gap that is linearised at the end of the way may miss the place where the two close by this share of the smaller one. Too large: contacts push from afar, or add energy.
 /// Too small: steps are cut for nothing.
 const HELD: f64 = 1e-2;
@@ -178,7 +181,8 @@ impl Pair<'_> {
             return None; // overlaps from the start are judged elsewhere
         }
         let closes = |pair: &mut Self| {
-            let share = pair.first_below(start, start.min(0.0) - CLOSED * pair.size, CLOSED);
+            let overlap = (CLOSED * pair.size).min(CLOSED_WAY * pair.rate);
+            let share = pair.first_below(start, start.min(0.0) - overlap, overlap / pair.size);
             share.filter(|share| *share < 1.0)
         };
         if way == Way::Predicted && self.gap(1.0) < 0.0 {

