@@ -254,9 +254,9 @@ fn no_step_creates_energy() {
     let definite =
         TrapezoidalSettings { jacobians: Jacobians::Definite, stabilize: false, ..TrapezoidalSettings::default() };
     // Beside the paper's, steps after a jump are short, and fewer of them are whole.
-    for (settings, seeds) in [(paper, 0..300), (definite, 0..600)] {
-        let seen = see(&settings, seeds);
-        assert!(seen.steps > 10_000 && seen.with_contact > 1000 && seen.with_compressed > 5000, "{seen:?}");
+    for (settings, steps) in [(paper, 10_000), (definite, 5_000)] {
+        let seen = see(&settings, 0..300);
+        assert!(seen.steps > steps && seen.with_contact > steps / 10 && seen.with_compressed > 2_500, "{seen:?}");
         assert!(seen.runaways < 100, "{seen:?}");
         // Theorem 5.1: with a definite matrix there is always a solution.
         assert_eq!(seen.unsolved, 0, "{seen:?}");

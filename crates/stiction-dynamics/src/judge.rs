@@ -19,8 +19,8 @@
 //! **One size.** Errors are measured within an island: the bodies that act on each other by impulses, joints or common inertia. A pile is not excused by a bullet
 //! that flies past it. The size of an island is what its impulses act against: the largest rate $|J u_\text{free} + b| / \sqrt m$ of a row that carries an impulse. So it does not
 //! matter how fast all of it moves. A share [`ROUNDING_SHARE`] of the motion itself, the largest $\sqrt{W_{kk}}\, |u_k|$, and of the impulses counts too, because what cancels cannot be
-//! better than its rounding; impulses at most as [`IMPULSE_EXCUSE`] times the rest, because bodies that are pressed together without measure would otherwise excuse
-//! everything.
+//! better than its rounding; but not beyond [`EXCUSE`] times the rest, because heavy bodies, or bodies that are pressed together without measure, would
+//! otherwise excuse everything.
 //!
 //! **Rounding.** What no method can reach in double precision is not asked for: that share of the impulses, and the rounding of a bias where its scheme states one
 //! ([`ContactCondition::rounding`](crate::ContactCondition::rounding)), because a gap is a difference of coordinates.
@@ -43,8 +43,11 @@ pub const FEW_CONTACTS: usize = 200;
 /// Too large: strong forces and fast motion hide small errors. Too small: right answers are refused for their rounding.
 const ROUNDING_SHARE: f64 = 1e-3;
 
-/// Most by which impulses may enlarge the size of an island. Too large: an explosion of impulses passes as rounding.
-const IMPULSE_EXCUSE: f64 = 10.0;
+/// Most by which rounding may enlarge the size of an island. Too large: heavy bodies hide the errors of light ones, and an explosion of impulses passes as rounding.
+const EXCUSE: f64 = 5.0;
+
+/// What impulses act against is rounding itself below this share of the motion, as where a projection has nothing to do.
+const REAL_TASK: f64 = 1e-6;
 
 /// The largest residual of a solved problem with this number of contacts.
 pub fn solved_limit(contact_count: usize) -> f64 {
@@ -265,8 +268,12 @@ impl Judge {
     /// The size of the island of a coordinate.
     fn size_at(&mut self, k: usize) -> f64 {
         let root = find(&mut self.parents, k);
-        let size = self.tasks[root].max(ROUNDING_SHARE * self.motions[root]);
-        size.max((ROUNDING_SHARE * self.impulses[root]).min(IMPULSE_EXCUSE * size))
+        let (task, motion, impulse) = (self.tasks[root], self.motions[root], self.impulses[root]);
+        if task >= REAL_TASK * motion {
+            return task.max((ROUNDING_SHARE * motion.max(impulse)).min(EXCUSE * task));
+        }
+        let size = task.max(ROUNDING_SHARE * motion);
+        size.max((ROUNDING_SHARE * impulse).min(EXCUSE * size))
     }
 
     /// What errors of a row are measured by: the largest of the islands that it touches.

@@ -40,6 +40,9 @@ use crate::{
 /// the overlap back. Too large: bodies penetrate visibly. Too small: a cut for every touch.
 const OVERLAP: f64 = 5e-4;
 
+/// But no more than this share of the way, so that the error falls with the step.
+const OVERLAP_WAY: f64 = 1e-2;
+
 /// The contact that closes first among those that overlap too far at the end of a way of `time` seconds with the velocity `v`, and after which share of it they overlap by
 /// `share` of [`OVERLAP`]. Bodies without a size never do.
 fn first_overlap(
@@ -52,7 +55,8 @@ fn first_overlap(
         let allowed = OVERLAP * system.contact_size(contact.id)?;
         let start = contact.gap - time * (contact.normal.dot(v) + contact.normal_drift);
         // One that begins closed is stated at once.
-        let share = (start.max(0.0) + share * allowed) / (start - contact.gap);
+        let way = start - contact.gap;
+        let share = (start.max(0.0) + share * allowed.min(OVERLAP_WAY * way)) / way;
         let closes = start > -allowed && contact.gap < -allowed && share > 0.0 && share < 1.0;
         closes.then_some(Passage { contact: contact.id, share })
     });

@@ -163,7 +163,9 @@ impl StewartTrinkle {
             // W = M(q̂) and u_free = v + h W⁻¹ k(q + h v/2, v).
             state_free_motion(system, state, h, (t_new, &self.q_hat), (t + h / 2.0, &self.q_middle), out)?;
             self.projection.project(system, (t_new, q), h, &mut self.v_hat, &mut self.q_hat)?;
+            // The rule of [TTP01] is there to show what it does; the audit sees whatever passes through.
             if out.report.linearizations == 1
+                && self.settings.activation_gap.is_none()
                 && let Some(passage) = system.passage(Way::Predicted, (t, q), (t_new, &self.q_hat))
             {
                 return Ok(Some(passage));
@@ -248,7 +250,9 @@ impl StewartTrinkle {
         }
         out.report.converged = is_linear || out.report.last_move <= self.settings.position_tolerance;
 
-        if let Some(passage) = system.passage(Way::Taken, (t, q), (t_new, &self.q_new)) {
+        if self.settings.activation_gap.is_none()
+            && let Some(passage) = system.passage(Way::Taken, (t, q), (t_new, &self.q_new))
+        {
             return Ok(Some(passage));
         }
 
