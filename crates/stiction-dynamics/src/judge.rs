@@ -44,10 +44,16 @@ pub const FEW_CONTACTS: usize = 200;
 const ROUNDING_SHARE: f64 = 1e-3;
 
 /// Most by which rounding may enlarge the size of an island. Too large: heavy bodies hide the errors of light ones, and an explosion of impulses passes as rounding.
-const EXCUSE: f64 = 5.0;
+const EXCUSE: f64 = 2.0;
 
 /// What impulses act against is rounding itself below this share of the motion, as where a projection has nothing to do.
 const REAL_TASK: f64 = 1e-6;
+
+/// An island whose task is below this share of the largest motion is at rest: what is left there is rounding of steps before. Its errors then are below the nineteenth digit.
+const AT_REST: f64 = 1e-9;
+
+/// Errors up to this, as the root of an energy, are none: numbers near the smallest ones lose their digits, as in a motion that a damper has brought to rest.
+const NOTHING: f64 = 1e-140;
 
 /// The largest residual of a solved problem with this number of contacts.
 pub fn solved_limit(contact_count: usize) -> f64 {
@@ -81,7 +87,7 @@ pub struct Verdict {
 
 impl Verdict {
     fn add(&mut self, error: f64, size: f64, place: Place) {
-        let relative = if error == 0.0 { 0.0 } else { (error / size).abs() };
+        let relative = if error.abs() <= NOTHING { 0.0 } else { (error / size).abs() };
         if relative.is_nan() {
             *self = Self { residual: f64::INFINITY, place };
         } else if relative > self.residual {
@@ -107,6 +113,8 @@ pub struct Judge {
     tasks: Vec<f64>,
     motions: Vec<f64>,
     impulses: Vec<f64>,
+    /// The largest motion of any island.
+    fastest: f64,
     change: Vec<f64>,
     balance: Vec<f64>,
 }
@@ -239,6 +247,7 @@ impl Judge {
             let speed = solution.motion[k].abs().max(problem.free_motion[k].abs());
             self.motions[root] = self.motions[root].max(problem.inertia.entry(k, k).abs().sqrt() * speed);
         }
+        self.fastest = self.motions.iter().copied().fold(0.0, f64::max);
         let free = &problem.free_motion;
         let mut act = |row: &Row, bias: f64, impulse: f64| {
             let root_of_mobility = mobility(&problem.inertia, row).sqrt();
@@ -269,10 +278,10 @@ impl Judge {
     fn size_at(&mut self, k: usize) -> f64 {
         let root = find(&mut self.parents, k);
         let (task, motion, impulse) = (self.tasks[root], self.motions[root], self.impulses[root]);
-        if task >= REAL_TASK * motion {
+        if task >= REAL_TASK * motion && task >= AT_REST * self.fastest {
             return task.max((ROUNDING_SHARE * motion.max(impulse)).min(EXCUSE * task));
         }
-        let size = task.max(ROUNDING_SHARE * motion);
+        let size = task.max(ROUNDING_SHARE * motion).max(AT_REST * self.fastest);
         size.max((ROUNDING_SHARE * impulse).min(EXCUSE * size))
     }
 
