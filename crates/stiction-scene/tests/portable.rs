@@ -70,7 +70,7 @@ fn no_state_depends_on_the_mathematical_functions_of_the_system() {
                     })
                 })
             };
-            if OF_THE_SYSTEM.iter().any(|name| is_call(name)) {
+            if OF_THE_SYSTEM.iter().any(is_call) {
                 calls.push(format!("{}:{}: {}", file.display(), number + 1, line.trim()));
             }
         }
