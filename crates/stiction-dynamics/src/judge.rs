@@ -18,8 +18,8 @@
 //!
 //! **One size.** Errors are measured within an island: the bodies that act on each other by impulses, joints or common inertia. A pile is not excused by a bullet
 //! that flies past it. The size of an island is what its impulses act against: the largest rate $|J u_\text{free} + b| / \sqrt m$ of a row that carries an impulse. So it does not
-//! matter how fast all of it moves. A share [`ROUNDING_SHARE`] of the motion itself, the largest $\sqrt{W_{kk}}\, |u_k|$, and of the impulses counts too, because what cancels cannot be
-//! better than its rounding; but not beyond [`EXCUSE`] times the rest, because heavy bodies, or bodies that are pressed together without measure, would
+//! matter how fast all of it moves. A share `ROUNDING_SHARE` of the motion itself, the largest $\sqrt{W_{kk}}\, |u_k|$, and of the impulses counts too, because what cancels cannot be
+//! better than its rounding; but not beyond `EXCUSE` times the rest, because heavy bodies, or bodies that are pressed together without measure, would
 //! otherwise excuse everything.
 //!
 //! **Rounding.** What no method can reach in double precision is not asked for: that share of the impulses, and the rounding of a bias where its scheme states one
