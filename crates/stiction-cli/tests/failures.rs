@@ -192,6 +192,9 @@ fn overlap_at_the_start_names_the_bodies_and_the_depth() {
         ["bodies `rod` and `table` overlap by 1.750e-1 m at the start", "move one of them", "pushes them apart"];
     let output = stiction(dir.path(), &["check", "deep.toml"]);
     expect(&output, 1, &[&[said.as_str(), "warning: "], &parts[..]].concat());
+    // Only schemes on the level of positions push.
+    let output = stiction(dir.path(), &["check", "deep.toml", "--set", "scheme={ trapezoidal = {} }"]);
+    expect(&output, 1, &["overlap by 1.750e-1 m", "the scheme keeps the overlap"]);
     // A run says it first, and goes on; its certificate is not met, because the bodies penetrate and are pushed apart.
     let output = stiction(dir.path(), &["run", "deep.toml", "--json", "--out", "run"]);
     let errors = text(&output.stderr);
