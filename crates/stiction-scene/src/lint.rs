@@ -184,7 +184,9 @@ impl Linter<'_, Multibody> {
             };
             let name = &body.name;
             if speed > HIGHEST_SPEED {
-                let message = format!("body `{name}` moves at {speed:.3e} m/s: check the units");
+                // A square that overflows.
+                let speed = if speed.is_finite() { format!("at {speed:.3e}") } else { "faster than 1e150".to_owned() };
+                let message = format!("body `{name}` moves {speed} m/s: check the units");
                 self.add(Severity::Warning, velocity.clone(), message);
             }
             // A speed that overflows has been told above, and no step is small enough for it.
