@@ -126,23 +126,46 @@ impl Step {
 /// Most times that a step is cut because two bodies pass through each other. Every cut ends where they have just closed, so that few are needed.
 const CUT_LIMIT: usize = 64;
 
-/// Makes a step by attempts: one in which bodies pass through each other says after which share of it they close, and the next one is that much shorter.
+/// How often a step that is not solved is halved.
+const HALVINGS: usize = 6;
+
+/// Makes a step by attempts. One in which bodies pass through each other says after which share of it they close, and the next one is that much shorter. One that is not solved is
+/// halved, which is a rung of the [ladder]: a shorter one is another problem, and its solution is nearer to the start.
 ///
 /// # Errors
-/// Those of the attempts, and [`StepError::Passage`] when there are too many.
+/// Those of the attempts, the first one where halving did not help, and [`StepError::Passage`] when there are too many cuts.
 fn step_by_attempts(
     system: &dyn MechanicalSystem,
-    t: f64,
-    mut h: f64,
-    mut attempt: impl FnMut(f64) -> Result<Option<Passage>, StepError>,
+    (t, mut h): (f64, f64),
+    out: &mut Step,
+    mut attempt: impl FnMut(f64, &mut Step) -> Result<Option<Passage>, StepError>,
 ) -> Result<(), StepError> {
-    for cut in 0.. {
-        let Some(passage) = attempt(h)? else { break };
-        h *= passage.share;
-        if cut >= CUT_LIMIT || h <= 0.0 {
-            let (first, second) = system.body_names(passage.contact);
-            return Err(StepError::Passage { t, first, second, h });
+    let (mut cuts, mut halvings, mut unsolved) = (0, 0, None);
+    loop {
+        match attempt(h, out) {
+            Ok(None) => break,
+            Ok(Some(passage)) => {
+                h *= passage.share;
+                cuts += 1;
+                if cuts > CUT_LIMIT || h <= 0.0 {
+                    let (first, second) = system.body_names(passage.contact);
+                    return Err(StepError::Passage { t, first, second, h });
+                }
+            }
+            Err(error @ StepError::Unsolved { .. }) => {
+                let first = unsolved.take().unwrap_or(error);
+                if halvings == HALVINGS || h == 0.0 {
+                    return Err(first);
+                }
+                unsolved = Some(first);
+                halvings += 1;
+                h *= 0.5;
+            }
+            Err(error) => return Err(error),
         }
+    }
+    if halvings > 0 {
+        out.report.rung = Some(Rung::ShorterStep);
     }
     Ok(())
 }

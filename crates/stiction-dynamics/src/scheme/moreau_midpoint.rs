@@ -130,7 +130,7 @@ impl MoreauMidpoint {
 
 impl Scheme for MoreauMidpoint {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
-        step_by_attempts(system, state.t, h, |h| self.attempt(system, state, h, out))
+        step_by_attempts(system, (state.t, h), out, |h, out| self.attempt(system, state, h, out))
     }
 
     fn contact_solver(&self) -> &ContactSolver {

@@ -119,7 +119,7 @@ impl StewartTrinkle {
 
 impl Scheme for StewartTrinkle {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
-        step_by_attempts(system, state.t, h, |h| self.attempt(system, state, h, out))
+        step_by_attempts(system, (state.t, h), out, |h, out| self.attempt(system, state, h, out))
     }
 
     fn contact_solver(&self) -> &ContactSolver {
