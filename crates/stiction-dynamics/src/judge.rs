@@ -22,8 +22,8 @@
 //! better than its rounding; but not beyond `EXCUSE` times the rest, because heavy bodies, or bodies that are pressed together without measure, would
 //! otherwise excuse everything.
 //!
-//! **Rounding.** What no method can reach in double precision is not asked for: that share of the impulses, and the rounding of a bias where its scheme states one
-//! ([`ContactCondition::rounding`](crate::ContactCondition::rounding)), because a gap is a difference of coordinates.
+//! **Rounding.** What no method can reach in double precision is not asked for: that share of the impulses, eight units of rounding of the terms of a rate or a momentum,
+//! and the rounding of a bias where its scheme states one ([`ContactCondition::rounding`](crate::ContactCondition::rounding)), because a gap is a difference of coordinates.
 
 use stiction_solve::SolveStatus;
 
@@ -42,6 +42,11 @@ pub const FEW_CONTACTS: usize = 200;
 /// The share of motion and impulses that counts as their rounding. With [`SOLVED`] it allows $10^{-13}$ of them, some hundred units of rounding.
 /// Too large: strong forces and fast motion hide small errors. Too small: right answers are refused for their rounding.
 const ROUNDING_SHARE: f64 = 1e-3;
+
+/// Units of rounding that a sum of products is off by: a rate $J u$ by those of its terms $J_k u_k$, a momentum $W (u - u_\text{free})$ by those of $W u$. A task that is a
+/// millionth of the motion, as a bounce of $10^{-7}$ m/s of bodies that move with $0.1$ m/s, is solved to less than [`SOLVED`] of itself by no method. Too large: errors
+/// of that size pass. Too small: right answers are refused.
+const UNITS: f64 = 8.0 * f64::EPSILON;
 
 /// Most by which rounding may enlarge the size of an island. Too large: heavy bodies hide the errors of light ones, and an explosion of impulses passes as rounding.
 const EXCUSE: f64 = 2.0;
@@ -116,6 +121,8 @@ pub struct Judge {
     /// The largest motion of any island.
     fastest: f64,
     change: Vec<f64>,
+    /// The larger of motion and free motion, by coordinate.
+    largest: Vec<f64>,
     balance: Vec<f64>,
 }
 
@@ -159,6 +166,8 @@ impl Judge {
 
         self.change.clear();
         self.change.extend(u.iter().zip(&problem.free_motion).map(|(u, free)| u - free));
+        self.largest.clear();
+        self.largest.extend(u.iter().zip(&problem.free_motion).map(|(u, free)| u.abs().max(free.abs())));
         self.balance.clear();
         self.balance.resize(u.len(), 0.0);
         inertia.apply(&self.change, &mut self.balance);
@@ -167,7 +176,8 @@ impl Judge {
 
         for (i, (joint, &impulse)) in problem.joints.iter().zip(&solution.joints).enumerate() {
             joint.row.add_to(-impulse, &mut balance);
-            let rate = beyond(joint.row.dot(u) + joint.bias, joint.rounding);
+            let rounding = joint.rounding + self.rounding(&joint.row, joint.bias);
+            let rate = beyond(joint.row.dot(u) + joint.bias, rounding);
             match mobility(&problem.inertia, &joint.row).sqrt() {
                 root if root > 0.0 => verdict.add(rate / root, self.size(&joint.row), Place::Joint(i)),
                 // Nothing can move: the condition holds or it does not.
@@ -177,7 +187,8 @@ impl Judge {
         for (i, (contact, impulse)) in problem.contacts.iter().zip(&solution.contacts).enumerate() {
             force_row(i).add_to(-impulse.normal, &mut balance);
             contact.tangents.iter().zip(impulse.tangent).for_each(|(row, c)| row.add_to(-c, &mut balance));
-            let rate = beyond(contact.normal_rate(u), contact.rounding);
+            let rounding = contact.rounding + self.rounding(&contact.normal, contact.normal_bias);
+            let rate = beyond(contact.normal_rate(u), rounding);
             match mobility(&problem.inertia, &contact.normal).sqrt() {
                 root if root > 0.0 => {
                     let error = (impulse.normal * root).min(rate / root);
@@ -191,7 +202,8 @@ impl Judge {
                 set: set_of(contact.tangents.len(), &contact.friction_shape),
                 bound: contact.mu * impulse.normal.max(0.0) + contact.extra_bound,
             };
-            let (error, row) = friction.error(problem, &impulse.tangent, &contact.slip(u));
+            let roundings = self.roundings(&contact.tangents, &contact.tangent_bias);
+            let (error, row) = friction.error(problem, &impulse.tangent, &contact.slip(u), &roundings);
             verdict.add(error, row.map_or(1.0, |row| self.size(row)), Place::Contact(i));
         }
         for (i, (element, impulse)) in problem.friction.iter().zip(&solution.friction).enumerate() {
@@ -202,12 +214,14 @@ impl Judge {
                 set: set_of(element.tangents.len(), &element.friction_shape),
                 bound: element.bound,
             };
-            let (error, row) = friction.error(problem, impulse, &element.slip(u));
+            let roundings = self.roundings(&element.tangents, &element.tangent_bias);
+            let (error, row) = friction.error(problem, impulse, &element.slip(u), &roundings);
             verdict.add(error, row.map_or(1.0, |row| self.size(row)), Place::Element(i));
         }
         for (k, &left) in balance.iter().enumerate() {
-            let size = self.size_at(k);
-            verdict.add(left / inertia.entry(k, k).abs().sqrt(), size, Place::Coordinate(k));
+            let (size, mass) = (self.size_at(k), inertia.entry(k, k).abs());
+            let left = beyond(left, UNITS * mass * self.largest[k]);
+            verdict.add(left / mass.sqrt(), size, Place::Coordinate(k));
         }
         self.balance = balance;
         verdict
@@ -274,6 +288,20 @@ impl Judge {
         }
     }
 
+    /// What the rounding of its terms can make of a rate.
+    fn rounding(&self, row: &Row, bias: f64) -> f64 {
+        let terms = row.entries().iter().map(|&(k, value)| value.abs() * self.largest[k]);
+        UNITS * terms.fold(bias.abs(), |sum, term| sum + term)
+    }
+
+    /// The same for the tangents of a contact.
+    fn roundings(&self, tangents: &[Row], biases: &[f64; 3]) -> [f64; 3] {
+        let mut roundings = [0.0; 3];
+        let rows = tangents.iter().zip(biases);
+        roundings.iter_mut().zip(rows).for_each(|(rounding, (row, bias))| *rounding = self.rounding(row, *bias));
+        roundings
+    }
+
     /// The size of the island of a coordinate.
     fn size_at(&mut self, k: usize) -> f64 {
         let root = find(&mut self.parents, k);
@@ -301,7 +329,13 @@ struct Friction<'a> {
 
 impl<'a> Friction<'a> {
     /// The error as the root of an energy, and a row whose island it belongs to.
-    fn error(&self, problem: &ContactProblem, impulse: &[f64; 3], slip: &[f64; 3]) -> (f64, Option<&'a Row>) {
+    fn error(
+        &self,
+        problem: &ContactProblem,
+        impulse: &[f64; 3],
+        slip: &[f64; 3],
+        roundings: &[f64; 3],
+    ) -> (f64, Option<&'a Row>) {
         let rows = self.tangents.iter().zip(self.axes);
         let sum: f64 = rows.map(|(row, axis)| axis * axis * mobility(&problem.inertia, row)).sum();
         let Some(row) = self.tangents.iter().find(|row| !row.entries().is_empty()).filter(|_| sum > 0.0) else {
@@ -315,7 +349,9 @@ impl<'a> Friction<'a> {
         let target = std::array::from_fn(|k| y[k] - s[k] / mobility);
         let nearest = self.set.nearest(&target, self.bound);
         let error = length(&std::array::from_fn(|k| y[k] - nearest[k]));
-        (error * mobility.sqrt(), Some(row))
+        // A projection does not enlarge distances: a rounding of the slip is at most as large a rounding of the error.
+        let rounding = length(&std::array::from_fn(|k| roundings[k] * self.axes[k])) / mobility;
+        ((error - rounding).max(0.0) * mobility.sqrt(), Some(row))
     }
 }
 

@@ -9,11 +9,15 @@
 
 use super::{Audit, StepAudit, dot, largest, relative};
 use crate::{
-    Contact, ContactId, ForceCause, FrictionElement, FrictionShape, Joint, MechanicalSystem, RowRates, State, Step,
+    Contact, ContactId, ForceCause, FrictionElement, FrictionShape, Joint, MechanicalSystem, Row, RowRates, State, Step,
 };
 
 /// Forces below this share of what holds the momentum of the step are measured against it.
 const ROUNDING_SHARE: f64 = 1e-4;
+
+/// Units of rounding of the forces on a coordinate that its acceleration is off by. Too large: accelerations that a solver has wrong pass. Too small: right ones of
+/// light bodies are refused.
+const UNITS: f64 = 8.0 * f64::EPSILON;
 
 impl Audit {
     /// Momentum, works and laws of a step with samples.
@@ -140,7 +144,24 @@ impl Audit {
                     energy_scale,
                 );
             }
-            audit.residual = audit.residual.max(rows.acceleration_defect(system, state, &sample.acceleration, free));
+            // A light body between strong forces has an acceleration that is the difference of much larger ones, and no better than their rounding.
+            self.force.clear();
+            self.force.resize(n, 0.0);
+            system.force(state.t, &state.q, &state.v, &mut self.force);
+            self.force.iter_mut().for_each(|force| *force = force.abs());
+            let mut act = |row: &Row, force: f64| {
+                row.entries().iter().for_each(|&(k, value)| self.force[k] += (value * force).abs());
+            };
+            rows.joints.iter().zip(&sample.joints).for_each(|(joint, force)| act(&joint.row, *force));
+            for (contact, (normal, tangent)) in rows.contacts.iter().zip(&sample.contacts) {
+                act(&contact.normal, *normal);
+                contact.tangents.iter().zip(tangent).for_each(|(row, force)| act(row, *force));
+            }
+            self.inertia.clear();
+            system.mass_matrix(state.t, &state.q, &mut self.inertia);
+            self.force.iter_mut().enumerate().for_each(|(k, force)| *force *= UNITS / self.inertia.entry(k, k).abs());
+            let defect = rows.acceleration_defect(system, state, &sample.acceleration, &self.force, free);
+            audit.residual = audit.residual.max(defect);
         }
     }
 }
@@ -173,12 +194,13 @@ impl SampledRows {
         system.joints(t, q, &mut self.joints);
     }
 
-    /// How much closed contacts and joints accelerate, beside the largest acceleration; they should not.
+    /// How much closed contacts and joints accelerate beyond the rounding of accelerations, beside the largest acceleration; they should not.
     fn acceleration_defect(
         &mut self,
         system: &dyn MechanicalSystem,
         state: &State,
         acceleration: &[f64],
+        rounding: &[f64],
         free: f64,
     ) -> f64 {
         let rows = (&self.contacts[..], &self.friction[..], &self.joints[..]);
@@ -188,7 +210,9 @@ impl SampledRows {
         normals.chain(joints).fold(0.0f64, |worst, (row, rate)| {
             let terms = row.entries().iter().map(|&(i, value)| (value * acceleration[i]).abs());
             let scale = terms.fold(rate.abs(), f64::max);
-            worst.max(relative((row.dot(acceleration) + rate).abs(), scale.max(largest(acceleration)).max(free)))
+            let rounding = row.entries().iter().map(|&(i, value)| value.abs() * rounding[i]).sum::<f64>();
+            let defect = ((row.dot(acceleration) + rate).abs() - rounding).max(0.0);
+            worst.max(relative(defect, scale.max(largest(acceleration)).max(free)))
         })
     }
 }

@@ -170,6 +170,34 @@ fn step_by_attempts(
     Ok(())
 }
 
+/// The full step of which a step may be a part, cut or halved. What is to be taken back of penetrations and drift is taken back over the full one: within a part of it, which may be
+/// a thousand times shorter, it would take a speed that throws bodies apart.
+#[derive(Clone, Copy, Debug, Default)]
+struct FullStep {
+    h: f64,
+    /// Whether the last step was a part only.
+    is_between: bool,
+}
+
+impl FullStep {
+    /// A step of this length is asked for.
+    fn begin(&mut self, h: f64) {
+        if !self.is_between {
+            self.h = h;
+        }
+    }
+
+    /// A step of the length `made` was made where `h` was asked for.
+    fn end(&mut self, h: f64, made: f64) {
+        self.is_between = made < h;
+    }
+
+    /// The share that a step of this length has in it.
+    fn share(&self, h: f64) -> f64 {
+        if h < self.h { h / self.h } else { 1.0 }
+    }
+}
+
 /// What happened within a step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepReport {

@@ -28,7 +28,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion, step_by_attempts};
+use super::{
+    FullStep, Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion, step_by_attempts,
+};
 use crate::force_jacobians::add_product;
 use crate::joint_projection::JointProjection;
 use crate::{
@@ -39,6 +41,10 @@ use crate::{
 /// A contact that closes within a step and overlaps by more than this share of the smaller body is stated where it closes, up to half of this: nothing would take
 /// the overlap back. Too large: bodies penetrate visibly. Too small: a cut for every touch.
 const OVERLAP: f64 = 5e-4;
+
+/// One that closes in the second half of a step is left with this share of that overlap, so that the next step surely finds it closed. With nothing at all, a
+/// rotation that takes it to the middle just above zero would hide it.
+const TOUCH: f64 = 0.1;
 
 /// But no more than this share of the way, so that the error falls with the step.
 const OVERLAP_WAY: f64 = 1e-2;
@@ -90,6 +96,7 @@ pub struct MoreauMidpoint {
     settings: MoreauMidpointSettings,
     solver: ContactSolver,
     projection: JointProjection,
+    full_step: FullStep,
     // Workspace of a step.
     q_middle: Vec<f64>,
     q_end: Vec<f64>,
@@ -113,6 +120,7 @@ impl MoreauMidpoint {
             settings,
             solver,
             projection: JointProjection::default(),
+            full_step: FullStep::default(),
             q_middle,
             q_end,
             v_joints,
@@ -130,7 +138,10 @@ impl MoreauMidpoint {
 
 impl Scheme for MoreauMidpoint {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
-        step_by_attempts(system, (state.t, h), out, |h, out| self.attempt(system, state, h, out))
+        self.full_step.begin(h);
+        step_by_attempts(system, (state.t, h), out, |h, out| self.attempt(system, state, h, out))?;
+        self.full_step.end(h, out.h);
+        Ok(())
     }
 
     fn contact_solver(&self) -> &ContactSolver {
@@ -216,7 +227,7 @@ impl MoreauMidpoint {
             let is_deep = system.contact_size(contact.id).is_some_and(|size| contact.gap < -OVERLAP * size);
             is_deep && !taken.iter().any(|other| other.id == contact.id)
         });
-        if let Some(cut) = first_overlap(system, (&out.state.v, theta * h), &self.at_end, 0.0) {
+        if let Some(cut) = first_overlap(system, (&out.state.v, theta * h), &self.at_end, TOUCH) {
             return Ok(Some(Passage { share: 1.0 - theta + theta * cut.share, ..cut }));
         }
 
@@ -238,6 +249,9 @@ impl MoreauMidpoint {
     ///
     /// For $\theta = \tfrac12$ this forgets its start after two steps. The drift that stays, $((2 - \theta) + (1 - \theta)(\theta^{-2} - 1)) \kappa - c$, is of order
     /// two; $c$ takes it back.
+    ///
+    /// A step that was cut where bodies close may be a thousand times shorter than the next one. So drift is taken back over the full step there, too: within the
+    /// short one it would take a speed that breaks the joints in the next.
     fn state_joints(
         &mut self,
         system: &dyn MechanicalSystem,
@@ -260,7 +274,7 @@ impl MoreauMidpoint {
             };
             self.rates.extend(self.joints.iter().zip(&self.end_joints).map(|(middle, end)| {
                 let curvature = end.value - middle.value - theta * h * (middle.row.dot(v) + middle.drift);
-                -(middle.value + share * curvature) / h
+                -(middle.value + share * curvature) * self.full_step.share(h) / h
             }));
         }
         self.rates.resize(self.joints.len(), 0.0);

@@ -1,7 +1,7 @@
 //! Event functions along an integrator step, and where they vanish.
 
 use super::EventDriven;
-use super::modes::{Modes, Part, Sliding, dot, norm};
+use super::modes::{ContactMode, Modes, Part, RENAMED_GAP, Sliding, dot, norm};
 use super::motion::{Fault, Motion, largest};
 use crate::{ContactId, MechanicalSystem};
 
@@ -26,6 +26,8 @@ pub(super) enum Trigger {
     Slips(Part),
     /// Sliding ends.
     Stops(Part),
+    /// A closed contact has another name from here on.
+    Renamed,
 }
 
 /// The gap of an open contact at a node of the step.
@@ -182,6 +184,15 @@ impl EventDriven {
             found.push((share, watch.trigger(&self.modes)));
         }
 
+        // A closed contact goes on under another name: its forces are recorded under one, so that the step ends where it has the new one for sure.
+        if let Some(share) = self.renaming(system, (t, h), &shares, accuracy) {
+            let after = (share + together).min(1.0);
+            if after < first {
+                first = after;
+                found.push((after, Trigger::Renamed));
+            }
+        }
+
         // Gaps of open contacts.
         self.gaps.resize(shares.len(), Vec::new());
         for (k, &share) in shares.iter().enumerate() {
@@ -190,6 +201,7 @@ impl EventDriven {
             self.near.clear();
             system.contacts(t + share * h, q, f64::INFINITY, &mut self.near);
             self.gaps[k].clear();
+            self.restore_names();
             for contact in &self.near {
                 let rate = contact.normal.dot(v) + contact.normal_drift;
                 self.gaps[k].push(GapNode { id: contact.id, gap: contact.gap, rate });
@@ -238,6 +250,54 @@ impl EventDriven {
         self.triggers.clear();
         self.triggers.extend(found.iter().filter(|(share, _)| *share <= first + together).map(|(_, trigger)| *trigger));
         Ok(Ending::Event(first))
+    }
+
+    /// Gives closed contacts among those that are near the names that they have in the modes.
+    fn restore_names(&mut self) {
+        for mode in &self.modes.contacts {
+            let place = match self.modes.find(mode, &self.near) {
+                Some(contact) if contact.id != mode.id => contact.id,
+                _ => continue,
+            };
+            self.near.iter_mut().filter(|contact| contact.id == place).for_each(|contact| contact.id = mode.id);
+        }
+    }
+
+    /// The share of the step after which a closed contact has no longer the name of the modes, if there is one. The nodes are known.
+    fn renaming(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        (t, h): (f64, f64),
+        shares: &[f64],
+        accuracy: f64,
+    ) -> Option<f64> {
+        let closed: Vec<ContactMode> = self.modes.contacts.iter().filter(|mode| mode.is_closed).copied().collect();
+        let horizon = closed.iter().fold(RENAMED_GAP, |far, mode| far.max(mode.gap + RENAMED_GAP));
+        let keeps_names = |scheme: &mut Self, share: f64, q: &[f64]| {
+            scheme.near.clear();
+            system.contacts(t + share * h, q, horizon, &mut scheme.near);
+            closed.iter().all(|mode| scheme.near.iter().any(|contact| contact.id == mode.id))
+        };
+        if closed.is_empty() {
+            return None;
+        }
+        let n = system.velocity_count();
+        let k = (1..shares.len()).find(|&k| {
+            let node = std::mem::take(&mut self.nodes[k]);
+            let keeps = keeps_names(self, shares[k], &node[..node.len() - n]);
+            self.nodes[k] = node;
+            !keeps
+        })?;
+        let (mut low, mut high) = (shares[k - 1], shares[k]);
+        while high - low > accuracy {
+            let middle = 0.5 * (low + high);
+            self.probe(system, middle);
+            let q = std::mem::take(&mut self.probe_q);
+            let keeps = keeps_names(self, middle, &q);
+            self.probe_q = q;
+            if keeps { low = middle } else { high = middle }
+        }
+        Some(high)
     }
 
     /// The share of the step after which an open contact closes between two nodes, if it does.

@@ -4,6 +4,10 @@ use std::ops::Range;
 
 use crate::{Contact, ContactId, FrictionElement, FrictionShape};
 
+/// A contact that goes on under another name keeps its gap up to this, in metres. Too large: a contact elsewhere on the same bodies is taken for it. Too small: a
+/// long integrator step, which is cut there later, does not find it.
+pub(super) const RENAMED_GAP: f64 = 1e-4;
+
 /// How a part of friction moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Sliding {
@@ -105,6 +109,19 @@ pub(super) struct Forces {
 impl Modes {
     pub fn contact(&self, id: ContactId) -> Option<&ContactMode> {
         self.contacts.iter().find(|contact| contact.id == id)
+    }
+
+    /// The contact of a mode among those of another state. Where the system gives it another name there (a feature passes from one body to the other), it is the one of
+    /// the same bodies that no other mode has and whose gap is nearest.
+    pub fn find<'a>(&self, mode: &ContactMode, found: &'a [Contact]) -> Option<&'a Contact> {
+        let id = mode.id;
+        let same = found.iter().find(|contact| contact.id == id);
+        same.or_else(|| {
+            let is_pair = |other: ContactId| (other.first, other.second) == (id.first, id.second);
+            let distance = |contact: &Contact| (contact.gap - mode.gap).abs();
+            let others = found.iter().filter(|contact| is_pair(contact.id) && self.contact(contact.id).is_none());
+            others.filter(|other| distance(other) <= RENAMED_GAP).min_by(|a, b| distance(a).total_cmp(&distance(b)))
+        })
     }
 
     /// Whether it belongs to a contact that is closed, or to none.

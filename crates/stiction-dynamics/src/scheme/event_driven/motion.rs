@@ -73,6 +73,8 @@ enum Held {
 pub(super) struct Motion {
     /// In the order of the modes.
     pub contacts: Vec<Contact>,
+    /// The names that the system gives them here.
+    names: Vec<ContactId>,
     pub elements: Vec<FrictionElement>,
     pub joints: Vec<Joint>,
     /// What slides or sticks, in the order of the modes.
@@ -120,7 +122,9 @@ impl Motion {
         v: &[f64],
     ) -> Result<usize, Fault> {
         self.look(system, modes, t, q)?;
+        self.exchange_names();
         system.row_rates(t, q, v, (&self.contacts, &self.elements, &self.joints), &mut self.rates);
+        self.exchange_names();
         self.weigh(system, t, q)?;
         let n = v.len();
         self.force.clear();
@@ -328,6 +332,7 @@ impl Motion {
     /// Finds contacts by their identity, friction elements and joints.
     pub fn look(&mut self, system: &dyn MechanicalSystem, modes: &Modes, t: f64, q: &[f64]) -> Result<(), Fault> {
         self.contacts.clear();
+        self.names.clear();
         if !modes.contacts.is_empty() {
             let mut horizon = modes.contacts.iter().fold(1e-6f64, |far, contact| far.max(2.0 * contact.gap));
             for widening in 0..=WIDENINGS {
@@ -343,8 +348,11 @@ impl Motion {
                 horizon *= WIDENING;
             }
             for mode in &modes.contacts {
-                match self.found.iter().find(|contact| contact.id == mode.id) {
-                    Some(contact) => self.contacts.push(contact.clone()),
+                match modes.find(mode, &self.found) {
+                    Some(contact) => {
+                        self.contacts.push(Contact { id: mode.id, ..contact.clone() });
+                        self.names.push(contact.id);
+                    }
                     None => return Err(Fault::Lost(mode.id)),
                 }
             }
@@ -376,6 +384,11 @@ impl Motion {
             self.sliders.push(Slider { part, owner, tangents, axes });
         }
         Ok(())
+    }
+
+    /// Exchanges the names that contacts have in the modes for those that the system gives them here, and back.
+    fn exchange_names(&mut self) {
+        self.contacts.iter_mut().zip(&mut self.names).for_each(|(contact, name)| std::mem::swap(&mut contact.id, name));
     }
 
     /// The mass matrix, factored.

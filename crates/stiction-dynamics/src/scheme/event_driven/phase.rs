@@ -259,6 +259,7 @@ impl EventDriven {
                 Trigger::Opens(id) => Excluded::Closed(id),
                 Trigger::Slips(part) => Excluded::Stick(part),
                 Trigger::Stops(part) => Excluded::Slip(part),
+                Trigger::Renamed => continue,
             });
         }
     }
