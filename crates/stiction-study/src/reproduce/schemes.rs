@@ -52,7 +52,7 @@ struct Special {
 
 const ROUND: &[&str] = &["method.cone={}"];
 
-const SPECIAL: [Special; 12] = [
+const SPECIAL: [Special; 13] = [
     Special { end: Some(0.1), ..to("bricard", "to 0.1 s, which takes long enough") },
     Special {
         coarsest: Some(8e-5),
@@ -85,6 +85,7 @@ const SPECIAL: [Special; 12] = [
     Special { end: Some(0.25), ..to("rattleback", "to 0.25 s, which takes long enough") },
     Special { overrides: ROUND, ..to("sliding-block", "round friction cone") },
     Special { coarsest: Some(0.07), ..to("sphere-spin-misaligned", "from the step of the paper on") },
+    Special { end: Some(3.0), ..to("sphere-valley", "to 3 s: afterwards contacts break, and errors spread") },
     Special { coarsest: Some(0.002), end: Some(0.5), ..to("tippe-top", "to 0.5 s: turning over spreads errors") },
     Special { overrides: ROUND, ..to("two-balls", "round friction cone") },
     Special { end: Some(0.3), ..to("woodpecker", "to 0.3 s, two cycles") },
