@@ -150,8 +150,8 @@ pub enum ContactError {
 pub enum StepError {
     /// The contact problem of the step was not solved, whatever was [tried](crate::scheme::ladder). The problem rides along, to be saved and replayed.
     #[error(
-        "the step from t = {t} s was not solved: {}{} ({}, residual {:.1e} after {} iterations, {} contacts); tried a cold start, and other methods and \
-         no recovery of penetration where that is possible. Try a smaller step, or another scheme or contact method",
+        "the step from t = {t} s was not solved: {}{} ({}, residual {:.1e} after {} iterations, {} contacts); tried a cold start, and other methods, \
+         no recovery of penetration and a shorter step where that is possible. Try a much smaller step, or another scheme or contact method",
         known(report), among(stuck), spoken_status(report), report.residual, report.iterations, problem.contacts.len()
     )]
     Unsolved {

@@ -176,10 +176,12 @@ impl Judge {
 
         for (i, (joint, &impulse)) in problem.joints.iter().zip(&solution.joints).enumerate() {
             joint.row.add_to(-impulse, &mut balance);
-            let rounding = joint.rounding + self.rounding(&joint.row, joint.bias);
-            let rate = beyond(joint.row.dot(u) + joint.bias, rounding);
+            let rate = beyond(joint.row.dot(u) + joint.bias, joint.rounding);
             match mobility(&problem.inertia, &joint.row).sqrt() {
-                root if root > 0.0 => verdict.add(rate / root, self.size(&joint.row), Place::Joint(i)),
+                root if root > 0.0 => {
+                    let rate = beyond(rate, self.rounding(&joint.row, joint.bias));
+                    verdict.add(rate / root, self.size(&joint.row), Place::Joint(i));
+                }
                 // Nothing can move: the condition holds or it does not.
                 _ => verdict.add(rate, joint.bias.abs(), Place::Joint(i)),
             }
@@ -187,10 +189,10 @@ impl Judge {
         for (i, (contact, impulse)) in problem.contacts.iter().zip(&solution.contacts).enumerate() {
             force_row(i).add_to(-impulse.normal, &mut balance);
             contact.tangents.iter().zip(impulse.tangent).for_each(|(row, c)| row.add_to(-c, &mut balance));
-            let rounding = contact.rounding + self.rounding(&contact.normal, contact.normal_bias);
-            let rate = beyond(contact.normal_rate(u), rounding);
+            let rate = beyond(contact.normal_rate(u), contact.rounding);
             match mobility(&problem.inertia, &contact.normal).sqrt() {
                 root if root > 0.0 => {
+                    let rate = beyond(rate, self.rounding(&contact.normal, contact.normal_bias));
                     let error = (impulse.normal * root).min(rate / root);
                     verdict.add(error, self.size(&contact.normal), Place::Contact(i));
                 }

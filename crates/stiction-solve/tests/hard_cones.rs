@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use stiction_solve::SolveStatus;
-use stiction_solve::cone::{ConeSettings, ConeSolution, ConeSolver, LocalConeProblem, SparseRows};
+use stiction_solve::cone::{ConeSettings, ConeSolution, ConeSolver, LocalConeProblem, SparseRows, judge_global};
 use stiction_solve::fclib::{self, FclibProblem};
 use stiction_solve::judge::judge_local;
 use stiction_solve::work::watch;
@@ -115,6 +115,18 @@ fn a_larger_tolerance_is_met_where_a_smaller_one_is() {
         assert!(solved.is_sorted(), "seed {seed}: {solved:?}");
         assert!(solved[0], "seed {seed}");
     }
+}
+
+#[test]
+fn balls_that_wedge_each_other_are_solved_to_the_last_digits() {
+    // A step of 56 balls in a silo. Contacts that stick contradict each other by 1e-9: one has to slide by that, far from the forces that Newton's method comes to.
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/cone-silo-step.hdf5");
+    let FclibProblem::Global(problem) = fclib::read(&file).unwrap().problem else { panic!("it has bodies") };
+    let mut solver = ConeSolver::default();
+    let solution = solver.solve_global(&problem, &of_a_file(1e-12), None).unwrap();
+    assert!(solution.report.is_solved(), "{:?}", solution.report.errors);
+    let judgement = judge_global(&problem, &solution.impulses, &solution.joints).unwrap();
+    assert!(judgement.accepts(1e-12), "{judgement:?}");
 }
 
 #[test]
