@@ -9,8 +9,7 @@
 
 use super::{Audit, StepAudit, dot, largest, relative};
 use crate::{
-    Contact, ContactId, ForceCause, FrictionElement, FrictionShape, Joint, MechanicalSystem, Row, RowRates, State,
-    Step,
+    Contact, ContactId, ForceCause, FrictionElement, FrictionShape, Joint, MechanicalSystem, Row, RowRates, State, Step,
 };
 
 /// Forces below this share of what holds the momentum of the step are measured against it.
