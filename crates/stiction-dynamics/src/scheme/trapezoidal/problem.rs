@@ -181,10 +181,10 @@ impl Trapezoidal {
         }
     }
 
-    /// Whether a contact that is closed, or was, takes part in what follows: it carried an impulse, or does not part. One that parts slower than anything that slides
-    /// may come back within the step, and would collide without end; if it does not, taking part changes nothing.
+    /// Whether a contact that is closed, or was, takes part in what follows: it carried an impulse, or does not part. One that parts slower than
+    /// the rest speed may come back within the step, and would collide without end; if it does not, taking part changes nothing.
     pub(super) fn stays(&self, contact: &Contact, v: &[f64]) -> bool {
-        self.is_carried(contact.id) || rate(contact, v) <= self.settings.still_speed.max(ROUNDING * largest(v))
+        self.is_carried(contact.id) || rate(contact, v) <= self.settings.rest_speed.max(ROUNDING * largest(v))
     }
 
     /// The active contacts, with rows in the middle of the step: those that are closed and do not part, and those that were carried.
