@@ -98,7 +98,7 @@ pub struct Audit {
     /// Steps whose fixed point was not reached.
     pub unconverged_count: usize,
     /// Steps that needed a rung of the [ladder](crate::scheme::ladder), in the order of [`Rung::ALL`](crate::Rung::ALL).
-    pub rung_counts: [usize; 3],
+    pub rung_counts: [usize; 4],
     /// Iterations of the solver in all steps: pivots, sweeps, steps of Newton's method.
     pub iteration_count: usize,
     /// Most iterations in one step.

@@ -56,12 +56,15 @@ impl ConeChoice {
                 newton_limit: 0,
                 path_limit: 0,
                 pyramid_limit: 0,
+                active_set_limit: 0,
                 interior_limit: 0,
                 sweep_limit: SWEEPS_ALONE,
                 ..settings
             },
             Self::Newton => ConeSettings { path_limit: 0, pyramid_limit: 0, interior_limit: 0, ..no_sweeps },
-            Self::InteriorPoint => ConeSettings { newton_limit: 0, path_limit: 0, pyramid_limit: 0, ..no_sweeps },
+            Self::InteriorPoint => {
+                ConeSettings { newton_limit: 0, path_limit: 0, pyramid_limit: 0, active_set_limit: 0, ..no_sweeps }
+            }
         }
     }
 }

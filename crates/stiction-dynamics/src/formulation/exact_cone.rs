@@ -14,14 +14,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stiction_solve::PortableMath as _;
 use stiction_solve::cone::residual::ZERO_OFFSET;
-use stiction_solve::cone::{
-    Cone, ConeSettings, ConeSolver, GlobalConeProblem, LocalConeProblem, local_errors, refine_by_modes,
-};
+use stiction_solve::cone::{Cone, ConeSettings, ConeSolver, GlobalConeProblem, LocalConeProblem};
 use stiction_solve::{SolveReport, SolveStatus};
 
-use super::pyramid::{Directions, Pyramid, PyramidSettings};
 use super::rows::Rows;
 use crate::constrained_motion::ConstrainedMotion;
 use crate::contact::Tangents;
@@ -37,21 +33,9 @@ const CONDENSABLE_ROWS: usize = 300;
 /// Rows up to which paths of smoothed equations are followed: beyond, a problem that they do not solve takes seconds.
 const PATH_ROWS: usize = 2000;
 
-/// A residual of so many times the aim lets a polygon be tried as a start, for problems with up to so many rows.
-const POLYGON_FACTOR: f64 = 10.0;
-const POLYGON_ROWS: usize = 150;
-
 /// An answer that the judge does not accept is computed again so many times at most, with an aim this much below what is missing.
 const TIGHTENINGS: usize = 3;
 const TIGHTER: f64 = 0.1;
-
-/// Up to so many rows a point that misses this share of what is accepted is improved with the modes that it has: contacts that slide by nanometres per second keep Newton's method
-/// from its last digits. The matrix is dense.
-const MODES_ROWS: usize = 450;
-const MODES_SHARE: f64 = 0.5;
-
-/// Corners of that polygon.
-const POLYGON_CORNERS: usize = 16;
 
 /// Settings of the exact cone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -109,8 +93,6 @@ pub struct ExactCone {
     delassus: Vec<f64>,
     free_rates: Vec<f64>,
     impulses: Vec<f64>,
-    /// The same with a polygon in place of the circle.
-    polygon: Vec<f64>,
     /// Impulses of the last solution, sorted by their contact or friction element.
     memory: Vec<(Name, [f64; 4])>,
     joint_memory: Vec<f64>,
@@ -147,7 +129,6 @@ impl ExactCone {
             delassus: Vec::new(),
             free_rates: Vec::new(),
             impulses: Vec::new(),
-            polygon: Vec::new(),
             memory: Vec::new(),
             joint_memory: Vec::new(),
             start: Vec::new(),
@@ -282,11 +263,6 @@ impl ExactCone {
                 self.run(problem, is_condensed, is_warm, &settings, [aim, accepted], &mut solution.report)?;
             }
             self.impulses.extend_from_slice(&self.solver.solution().impulses);
-            let residual = solution.report.residual;
-            let is_far = residual > POLYGON_FACTOR * aim && row_count <= POLYGON_ROWS;
-            if is_far || residual > MODES_SHARE * accepted && row_count <= MODES_ROWS {
-                self.solve_by_modes(problem, is_condensed, accepted, &mut solution.report)?;
-            }
         }
         self.write_impulses(problem, solution);
         if is_condensed {
@@ -333,65 +309,6 @@ impl ExactCone {
             status => status,
         };
         Ok(())
-    }
-
-    /// Solves a problem that is hard to the other methods with the modes that Lemke's method finds for a polygon, and with those of the best point so far.
-    fn solve_by_modes(
-        &mut self,
-        problem: &ContactProblem,
-        is_condensed: bool,
-        accepted: f64,
-        report: &mut SolveReport,
-    ) -> Result<(), ContactError> {
-        if !is_condensed {
-            self.condense(problem)?;
-        }
-        let share = self.rate_share(problem, true);
-        let has_start = self.impulses.len() <= POLYGON_ROWS && self.solve_polygon(problem)?;
-        // Corners and sides of the polygon are between the two; so is what only seems to slide.
-        let half_angle = std::f64::consts::PI / POLYGON_CORNERS as f64;
-        let own = [1e-6, 1e-8, 1e-4].map(|below| (false, 1.0 - below));
-        let polygon = [(true, 1.0 - 1e-6), (true, half_angle.portable_cos() - 1e-6)];
-        for (is_polygon, at_bound) in polygon.into_iter().chain(own) {
-            if is_polygon && !has_start || !is_polygon && report.residual <= MODES_SHARE * accepted {
-                continue;
-            }
-            self.start.clone_from(if is_polygon { &self.polygon } else { &self.impulses });
-            if !refine_by_modes(&self.local, at_bound, &mut self.start) {
-                continue;
-            }
-            let residual = local_errors(&self.local, &self.start).scaled * share;
-            if residual < report.residual {
-                report.residual = residual;
-                if residual <= accepted {
-                    report.status = SolveStatus::Solved;
-                }
-                self.impulses.clone_from(&self.start);
-            }
-        }
-        Ok(())
-    }
-
-    /// Solves with a polygon in place of the circle, by Lemke's method; whether that is possible.
-    fn solve_polygon(&mut self, problem: &ContactProblem) -> Result<bool, ContactError> {
-        let is_scaled = |cone: &Cone| matches!(cone, Cone::Ellipsoid { .. } | Cone::EllipseAndTorsion { .. });
-        if self.problem.cones().iter().any(is_scaled) {
-            return Ok(false);
-        }
-        let directions = Directions::Regular(POLYGON_CORNERS);
-        let settings = PyramidSettings { directions, warm_start: false, ..Default::default() };
-        let mut answer = ContactSolution::default();
-        Pyramid::new(settings)?.solve(problem, &mut answer)?;
-        self.polygon.clear();
-        let mut cones = self.problem.cones().iter();
-        for (impulse, cone) in answer.contacts.iter().zip(&mut cones) {
-            self.polygon.push(impulse.normal);
-            self.polygon.extend_from_slice(&impulse.tangent[..cone.row_count() - 1]);
-        }
-        for (impulse, cone) in answer.friction.iter().zip(&mut cones) {
-            self.polygon.extend_from_slice(&impulse[..cone.row_count()]);
-        }
-        Ok(answer.report.is_solved())
     }
 
     /// Eliminates the joints, and states what is left as a local problem.

@@ -5,8 +5,9 @@
 //! | [`Rung::Cold`] | the start: a warm one may lead an iteration or a path astray |
 //! | [`Rung::OtherMethod`] | the method, where another one solves the very same problem, as in the plane |
 //! | [`Rung::WithoutRecovery`] | the problem: penetrations are not taken back in this step |
+//! | [`Rung::ShorterStep`] | the step: it is halved, and the next one makes up for it |
 //!
-//! The last rung is what \[ST96\] §3.2 promises a solution for: where no gap at the start of a step is negative, the problem has one, whatever the friction. Gaps that
+//! The third rung is what \[ST96\] §3.2 promises a solution for: where no gap at the start of a step is negative, the problem has one, whatever the friction. Gaps that
 //! are negative by rounding or by the curvature of the last step break that promise exactly where a mechanism jams. A penetration that is left is taken back by later steps,
 //! and the certificate shows it. Every rung that was needed is reported.
 
@@ -22,11 +23,13 @@ pub enum Rung {
     OtherMethod,
     /// Leaving penetrations as they are for this step.
     WithoutRecovery,
+    /// A shorter step.
+    ShorterStep,
 }
 
 impl Rung {
     /// All rungs, from the top.
-    pub const ALL: [Self; 3] = [Self::Cold, Self::OtherMethod, Self::WithoutRecovery];
+    pub const ALL: [Self; 4] = [Self::Cold, Self::OtherMethod, Self::WithoutRecovery, Self::ShorterStep];
 
     /// What it is, in a few words.
     pub fn meaning(self) -> &'static str {
@@ -34,6 +37,7 @@ impl Rung {
             Self::Cold => "from a cold start",
             Self::OtherMethod => "by another method",
             Self::WithoutRecovery => "without taking back penetration",
+            Self::ShorterStep => "with a shorter step",
         }
     }
 }
@@ -95,6 +99,8 @@ fn descend(solver: &mut ContactSolver, out: &mut Step) -> Result<(), ContactErro
                 }
                 penetrates
             }
+            // That is for the scheme.
+            Rung::ShorterStep => false,
         };
         if was_tried {
             iterations += out.solution.report.iterations;

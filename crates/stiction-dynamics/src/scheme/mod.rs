@@ -126,25 +126,76 @@ impl Step {
 /// Most times that a step is cut because two bodies pass through each other. Every cut ends where they have just closed, so that few are needed.
 const CUT_LIMIT: usize = 64;
 
-/// Makes a step by attempts: one in which bodies pass through each other says after which share of it they close, and the next one is that much shorter.
+/// How often a step that is not solved is halved.
+const HALVINGS: usize = 6;
+
+/// Makes a step by attempts. One in which bodies pass through each other says after which share of it they close, and the next one is that much shorter. One that is not solved is
+/// halved, which is a rung of the [ladder]: a shorter one is another problem, and its solution is nearer to the start.
 ///
 /// # Errors
-/// Those of the attempts, and [`StepError::Passage`] when there are too many.
+/// Those of the attempts, the first one where halving did not help, and [`StepError::Passage`] when there are too many cuts.
 fn step_by_attempts(
     system: &dyn MechanicalSystem,
-    t: f64,
-    mut h: f64,
-    mut attempt: impl FnMut(f64) -> Result<Option<Passage>, StepError>,
+    (t, mut h): (f64, f64),
+    out: &mut Step,
+    mut attempt: impl FnMut(f64, &mut Step) -> Result<Option<Passage>, StepError>,
 ) -> Result<(), StepError> {
-    for cut in 0.. {
-        let Some(passage) = attempt(h)? else { break };
-        h *= passage.share;
-        if cut >= CUT_LIMIT || h <= 0.0 {
-            let (first, second) = system.body_names(passage.contact);
-            return Err(StepError::Passage { t, first, second, h });
+    let (mut cuts, mut halvings, mut unsolved) = (0, 0, None);
+    loop {
+        match attempt(h, out) {
+            Ok(None) => break,
+            Ok(Some(passage)) => {
+                h *= passage.share;
+                cuts += 1;
+                if cuts > CUT_LIMIT || h <= 0.0 {
+                    let (first, second) = system.body_names(passage.contact);
+                    return Err(StepError::Passage { t, first, second, h });
+                }
+            }
+            Err(error @ StepError::Unsolved { .. }) => {
+                let first = unsolved.take().unwrap_or(error);
+                if halvings == HALVINGS || h == 0.0 {
+                    return Err(first);
+                }
+                unsolved = Some(first);
+                halvings += 1;
+                h *= 0.5;
+            }
+            Err(error) => return Err(error),
         }
     }
+    if halvings > 0 {
+        out.report.rung = Some(Rung::ShorterStep);
+    }
     Ok(())
+}
+
+/// The full step of which a step may be a part, cut or halved. What is to be taken back of penetrations and drift is taken back over the full one: within a part of it, which may be
+/// a thousand times shorter, it would take a speed that throws bodies apart.
+#[derive(Clone, Copy, Debug, Default)]
+struct FullStep {
+    h: f64,
+    /// Whether the last step was a part only.
+    is_between: bool,
+}
+
+impl FullStep {
+    /// A step of this length is asked for.
+    fn begin(&mut self, h: f64) {
+        if !self.is_between {
+            self.h = h;
+        }
+    }
+
+    /// A step of the length `made` was made where `h` was asked for.
+    fn end(&mut self, h: f64, made: f64) {
+        self.is_between = made < h;
+    }
+
+    /// The share that a step of this length has in it.
+    fn share(&self, h: f64) -> f64 {
+        if h < self.h { h / self.h } else { 1.0 }
+    }
 }
 
 /// What happened within a step.

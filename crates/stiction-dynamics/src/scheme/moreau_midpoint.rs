@@ -28,7 +28,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion, step_by_attempts};
+use super::{
+    FullStep, Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion, step_by_attempts,
+};
 use crate::force_jacobians::add_product;
 use crate::joint_projection::JointProjection;
 use crate::{
@@ -94,9 +96,7 @@ pub struct MoreauMidpoint {
     settings: MoreauMidpointSettings,
     solver: ContactSolver,
     projection: JointProjection,
-    /// The full step of which this step may be a part, and whether the last one was.
-    full_step: f64,
-    is_between: bool,
+    full_step: FullStep,
     // Workspace of a step.
     q_middle: Vec<f64>,
     q_end: Vec<f64>,
@@ -120,8 +120,7 @@ impl MoreauMidpoint {
             settings,
             solver,
             projection: JointProjection::default(),
-            full_step: 0.0,
-            is_between: false,
+            full_step: FullStep::default(),
             q_middle,
             q_end,
             v_joints,
@@ -139,11 +138,9 @@ impl MoreauMidpoint {
 
 impl Scheme for MoreauMidpoint {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
-        if !self.is_between {
-            self.full_step = h;
-        }
-        step_by_attempts(system, state.t, h, |h| self.attempt(system, state, h, out))?;
-        self.is_between = out.h < h;
+        self.full_step.begin(h);
+        step_by_attempts(system, (state.t, h), out, |h, out| self.attempt(system, state, h, out))?;
+        self.full_step.end(h, out.h);
         Ok(())
     }
 
@@ -277,7 +274,7 @@ impl MoreauMidpoint {
             };
             self.rates.extend(self.joints.iter().zip(&self.end_joints).map(|(middle, end)| {
                 let curvature = end.value - middle.value - theta * h * (middle.row.dot(v) + middle.drift);
-                -(middle.value + share * curvature) / self.full_step.max(h)
+                -(middle.value + share * curvature) * self.full_step.share(h) / h
             }));
         }
         self.rates.resize(self.joints.len(), 0.0);

@@ -18,7 +18,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion, step_by_attempts};
+use super::{
+    FullStep, Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion, step_by_attempts,
+};
 use crate::joint_projection::JointProjection;
 use crate::{
     Contact, ContactCondition, ContactId, ContactSolver, FrictionCondition, JointCondition, MechanicalSystem, Passage,
@@ -35,6 +37,11 @@ pub enum Version {
     /// Linearise at the new configuration, again and again until it stands still, \[ST96\] §3.6.
     FixedPoint,
 }
+
+/// A step whose linearised contacts end deeper within a body than this share of its size is halved, down to the least share of the full step. Above what a certificate allows, bodies
+/// penetrate visibly; much below, steps that are well solved are made again.
+const BEND: f64 = 9e-4;
+const LEAST_SHARE: f64 = 0.02;
 
 /// Settings of the Stewart-Trinkle scheme.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -69,6 +76,7 @@ pub struct StewartTrinkle {
     settings: StewartTrinkleSettings,
     solver: ContactSolver,
     projection: JointProjection,
+    full_step: FullStep,
     /// Contacts that touched at the end of the last step, sorted.
     touching: Vec<ContactId>,
     /// How far apart those contacts may be at the next prediction, in metres.
@@ -92,6 +100,7 @@ impl StewartTrinkle {
             solver,
             projection: JointProjection::default(),
             touching: Vec::new(),
+            full_step: FullStep::default(),
             horizon: 0.0,
             q_hat: Vec::new(),
             v_hat: Vec::new(),
@@ -117,9 +126,24 @@ impl StewartTrinkle {
     }
 }
 
+impl StewartTrinkle {
+    /// A contact that is deep within a body at the end of the step, beyond where it began: its surfaces bend away from their tangents, or it was not there before.
+    fn bent_contact(&self, system: &dyn MechanicalSystem, h: f64, out: &Step) -> Option<ContactId> {
+        let is_deep = |contact: &Contact| {
+            let taken = out.problem.contacts.iter().find(|other| other.id == contact.id);
+            let start = taken.map_or(0.0, |contact| h * contact.recovery);
+            system.contact_size(contact.id).is_some_and(|size| contact.gap < start - BEND * size)
+        };
+        self.at_end.iter().find(|contact| is_deep(contact)).map(|contact| contact.id)
+    }
+}
+
 impl Scheme for StewartTrinkle {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
-        step_by_attempts(system, state.t, h, |h| self.attempt(system, state, h, out))
+        self.full_step.begin(h);
+        step_by_attempts(system, (state.t, h), out, |h, out| self.attempt(system, state, h, out))?;
+        self.full_step.end(h, out.h);
+        Ok(())
     }
 
     fn contact_solver(&self) -> &ContactSolver {
@@ -158,6 +182,7 @@ impl StewartTrinkle {
         // [ST96] §4: those that touched before; those violated at the prediction join them below.
         self.active.clone_from(&self.touching);
         let mut horizon = self.horizon;
+        let mut bends;
         loop {
             out.report.linearizations += 1;
             // W = M(q̂) and u_free = v + h W⁻¹ k(q + h v/2, v).
@@ -182,10 +207,11 @@ impl StewartTrinkle {
             out.joints.clear();
             system.joints(t_new, &self.q_hat, &mut out.joints);
             out.problem.joints.clear();
-            out.problem.joints.extend(out.joints.iter().map(|joint| JointCondition {
-                row: joint.row.clone(),
-                bias: joint.value / h - joint.row.dot(&self.v_hat),
-                rounding: 0.0,
+            let share = self.full_step.share(h);
+            out.problem.joints.extend(out.joints.iter().map(|joint| {
+                let whole = joint.value / h - joint.row.dot(&self.v_hat);
+                let bias = whole - (1.0 - share) * (whole - joint.drift);
+                JointCondition { row: joint.row.clone(), bias, rounding: 0.0 }
             }));
             out.friction.clear();
             system.friction_elements(t_new, &self.q_hat, &mut out.friction);
@@ -203,8 +229,12 @@ impl StewartTrinkle {
                     // [ST96] (29), row of c_n: the gap linearised at q̂, over h.
                     let normal_bias = contact.gap / h - contact.normal.dot(&self.v_hat);
                     // Without a driven body, it is the linearised gap at the start: negative, it asks for a penetration to be taken back.
-                    let recovery = (normal_bias - contact.normal_drift).min(0.0);
-                    ContactCondition { normal_bias, recovery, ..ContactCondition::of(contact) }
+                    let whole = (normal_bias - contact.normal_drift).min(0.0);
+                    ContactCondition {
+                        normal_bias: normal_bias - (1.0 - share) * whole,
+                        recovery: share * whole,
+                        ..ContactCondition::of(contact)
+                    }
                 }));
                 solve_problem(&mut self.solver, t, out)?;
                 system.advance(q, &out.solution.motion, h, &mut self.q_new);
@@ -213,6 +243,7 @@ impl StewartTrinkle {
                 // Violated at the end although it did not take part.
                 self.at_end.clear();
                 system.contacts(t_new, &self.q_new, 0.0, &mut self.at_end);
+                bends = self.bent_contact(system, h, out);
                 let (end, taken) = (&mut self.at_end, &out.contacts);
                 end.retain(|contact| contact.gap < 0.0 && !taken.iter().any(|other| other.id == contact.id));
                 if self.settings.activation_gap.is_some() {
@@ -254,6 +285,14 @@ impl StewartTrinkle {
             && let Some(passage) = system.passage(Way::Taken, (t, q), (t_new, &self.q_new))
         {
             return Ok(Some(passage));
+        }
+
+        if let Some(contact) = bends
+            && is_linear
+            && self.settings.activation_gap.is_none()
+            && h > LEAST_SHARE * self.full_step.h
+        {
+            return Ok(Some(Passage { contact, share: 0.5 }));
         }
 
         out.linearized_at.clone_from(&self.q_hat);

@@ -3,12 +3,13 @@
 //! 1. One contact: its closed form.
 //! 2. Gauss-Seidel, and on with it while that promises to be cheaper than Newton's method.
 //! 3. On piles, the rest of the path of smoothed equations.
-//! 4. Newton's method with $\rho_i = 1 / W_{ii}$; the whole path of smoothed equations.
+//! 4. Newton's method with $\rho_i = 1 / W_{ii}$; the whole path of smoothed equations; wherever one of them ends near a solution, the active set.
 //! 5. Newton's method from the answers of Lemke's method on pyramids; interior points, in two kinds, and Newton's method from there.
 //! 6. Newton's method with other $\rho$; proximal points; Gauss-Seidel to its limit.
 //!
 //! The best point is kept throughout, and every stage is logged.
 
+use super::active_set;
 use super::gauss_seidel;
 use super::interior_point::{self, Shift};
 use super::island::Island;
@@ -104,6 +105,9 @@ const TURN_GAIN: f64 = 0.8;
 
 /// The rest of a path that is followed from the answer of a pyramid, with a factor on $1 / W_{ii}$.
 const PYRAMID_PATH: (f64, PathRun) = (3.0, short_path(0.1, 2.0, 100));
+
+/// The part of the residual that has to be left since the active set was of no use for it to be tried again.
+const ANOTHER: f64 = 0.5;
 
 /// First $\alpha$ of proximal points.
 const FIRST_ALPHA: f64 = 1e-2;
@@ -254,7 +258,7 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         }
         self.island.restore(self.space);
         self.set_scales(1.0);
-        self.newton_once(target, POLISH_EPSILON, FEW_SHORT_STEPS)
+        self.newton_once(target, POLISH_EPSILON, FEW_SHORT_STEPS) || self.change_modes(target)
     }
 
     /// Newton's method from the answers of Lemke's method on pyramids, each turned towards the sliding of the one before.
@@ -343,13 +347,13 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
 
     /// Newton's method from the point and with the scales that stand in the island; more than once where it comes near.
     fn newton_with(&mut self, target: f64, first_epsilon: f64, short_step_limit: usize) -> bool {
-        if self.newton_once(target, first_epsilon, short_step_limit) {
+        if self.newton_once(target, first_epsilon, short_step_limit) || self.change_modes(target) {
             return true;
         }
         if self.island.best_residual > (NEAR * target).min(NEAR_RESIDUAL * self.scale) {
             return false;
         }
-        // Nearly there: what is left is at a few contacts that change between sticking and sliding. The same scales, then others.
+        // Nearly there: the same scales, then others.
         self.island.restore(self.space);
         if self.newton_once(target, POLISH_EPSILON, MANY_SHORT_STEPS) {
             return true;
@@ -362,6 +366,18 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
             self.set_scales(factor);
             self.newton_once(target, epsilon, MANY_SHORT_STEPS)
         })
+    }
+
+    /// The active set from the best point, where that is near, so that only a few contacts are in the wrong mode, and was not tried.
+    fn change_modes(&mut self, target: f64) -> bool {
+        let near = (ANOTHER * self.island.tried_modes).min(NEAR_RESIDUAL * self.scale);
+        if self.island.best_residual > near {
+            return false;
+        }
+        let from = self.island.best_residual;
+        let steps = active_set::run(self.space, self.island, target, self.scale, self.settings.active_set_limit);
+        self.island.tried_modes = from.min(self.island.best_residual);
+        self.log(ConeMethod::ActiveSet, steps, target)
     }
 
     /// Gives Newton's method this multiple of $1 / W_{ii}$ as scales.

@@ -1,5 +1,6 @@
 //! The unknowns of one island, and what all methods share: scales, residual, the best point so far.
 
+use super::active_set::Mode;
 use super::alart_curnier;
 use super::law::LawKind;
 use super::one_contact::OneContact;
@@ -38,6 +39,9 @@ pub(crate) struct Island<const D: usize> {
     /// Interior points.
     pub slack: Vec<[f64; D]>,
     pub slack_step: Vec<[f64; D]>,
+    /// Modes of the active set, and the residual of the last point from which it was of no use.
+    pub modes: Vec<Mode>,
+    pub tried_modes: f64,
     /// What the methods may still spend.
     pub work: Work,
 }
@@ -97,6 +101,7 @@ impl<const D: usize> Island<D> {
         self.best.clear();
         self.best.extend_from_slice(&self.r);
         self.best_residual = f64::INFINITY;
+        self.tried_modes = f64::INFINITY;
     }
 
     /// Computes the rates of the point, its residual, and keeps it if it is the best.

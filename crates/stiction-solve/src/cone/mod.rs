@@ -19,7 +19,7 @@
 //! | `interior_point` | from far away, over second-order cones |
 //! | `pyramids` | Lemke's method on polyhedral cones, as a start |
 //! | `proximal` | a sequence of problems with a little compliance |
-//! | `modes` | Newton's method with given modes, for sliding too slow to be seen |
+//! | `active_set` | Newton's method with given modes, changed one at a time, for the last digits |
 //! | `island` | the unknowns of one island, and its best point |
 //! | `space`, `body_space`, `contact_space` | rates, sweeps and Newton steps in the two shapes |
 //! | [`sparse_rows`] | a matrix by rows |
@@ -41,6 +41,7 @@
 //! # Ok::<(), stiction_solve::ProblemError>(())
 //! ```
 
+mod active_set;
 mod alart_curnier;
 mod block_lu;
 mod body_space;
@@ -51,7 +52,6 @@ mod gauss_seidel;
 mod interior_point;
 mod island;
 pub mod law;
-mod modes;
 mod newton;
 mod one_contact;
 mod path;
@@ -65,7 +65,6 @@ mod space;
 pub mod sparse_rows;
 
 pub use law::Cone;
-pub use modes::refine_by_modes;
 pub use problem::{GlobalConeProblem, LocalConeProblem};
 pub use residual::{ConeErrors, global_errors, judge_global, local_errors};
 pub use settings::{ConeMethod, ConeReport, ConeSettings, ConeSolution, ConeStage};

@@ -24,6 +24,8 @@ pub struct ConeSettings {
     pub path_limit: usize,
     /// Pyramids that are solved by Lemke's method for a start, at most; zero for none.
     pub pyramid_limit: usize,
+    /// Factorisations of one run of the active set, at most; zero for none.
+    pub active_set_limit: usize,
     /// Iterations of one run of the interior-point method.
     pub interior_limit: usize,
     /// Factorisations of the proximal-point method.
@@ -43,6 +45,7 @@ impl Default for ConeSettings {
             newton_limit: 40,
             path_limit: 400,
             pyramid_limit: 8,
+            active_set_limit: 60,
             interior_limit: 60,
             proximal_limit: 60,
             work_limit: DEFAULT_WORK_LIMIT,
@@ -65,6 +68,8 @@ pub enum ConeMethod {
     Pyramids,
     /// Interior points.
     InteriorPoint,
+    /// Newton's method with given modes, changed one at a time.
+    ActiveSet,
     /// Proximal points, each by semismooth Newton.
     Proximal,
 }

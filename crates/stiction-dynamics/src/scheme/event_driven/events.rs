@@ -273,7 +273,7 @@ impl EventDriven {
     ) -> Option<f64> {
         let closed: Vec<ContactMode> = self.modes.contacts.iter().filter(|mode| mode.is_closed).copied().collect();
         let horizon = closed.iter().fold(RENAMED_GAP, |far, mode| far.max(mode.gap + RENAMED_GAP));
-        let mut keeps_names = |scheme: &mut Self, share: f64, q: &[f64]| {
+        let keeps_names = |scheme: &mut Self, share: f64, q: &[f64]| {
             scheme.near.clear();
             system.contacts(t + share * h, q, horizon, &mut scheme.near);
             closed.iter().all(|mode| scheme.near.iter().any(|contact| contact.id == mode.id))

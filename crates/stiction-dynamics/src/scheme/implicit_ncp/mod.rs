@@ -83,9 +83,6 @@ const ACCEPTED_ROUNDING: f64 = 20.0;
 /// A start whose equations are met up to this is not compared with another one.
 const NEAR: f64 = 1e-4;
 
-/// How often a step that is not solved is halved. The certificate counts the steps that are made instead.
-const HALVINGS: u32 = 6;
-
 /// Most contacts that join one after another in a step.
 const GROWTH_LIMIT: usize = 50;
 
@@ -237,16 +234,7 @@ impl ImplicitNcp {
 
 impl Scheme for ImplicitNcp {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
-        // Newton's method finds a solution from nearer by: a step that is not solved is halved.
-        let mut unsolved = None;
-        for halving in 0..=HALVINGS {
-            let shorter = h / f64::from(1u32 << halving);
-            match step_by_attempts(system, state.t, shorter, |h| self.attempt(system, state, h, out)) {
-                Err(error @ StepError::Unsolved { .. }) => unsolved = unsolved.or(Some(error)),
-                done => return done,
-            }
-        }
-        unsolved.map_or(Ok(()), Err)
+        step_by_attempts(system, (state.t, h), out, |h, out| self.attempt(system, state, h, out))
     }
 
     fn contact_solver(&self) -> &ContactSolver {
