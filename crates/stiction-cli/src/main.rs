@@ -70,7 +70,7 @@ enum Command {
     Reproduce(reproduce::ReproduceArguments),
     /// Compare schemes over step sizes: error, observed order, work against precision
     Converge(converge::ConvergeArguments),
-    /// Solve an LCP from a folder with Matrix Market files M.mtx and q.mtx
+    /// Solve friction problems (FCLIB) or LCPs (Matrix Market), by one method or all
     Solve(solve::SolveArguments),
     /// Measure solvers and steps, accuracy beside speed
     Bench(bench::BenchArguments),

@@ -1,7 +1,10 @@
 //! What may reach a terminal: text, and the styles that the commands put into it.
 
-/// The text with everything written out that acts on a terminal, but line breaks, tabs and styles (`ESC [ … m`): titles, names and paths come from
-/// files that others may have written, and must not set the window's title or hide what stands before them.
+/// Styles that commands use: none, bold, dim, italic, underlined, and the colours from red to cyan. Others could hide text: concealed, black, a background.
+const STYLES: [&str; 11] = ["0", "1", "2", "3", "4", "31", "32", "33", "34", "35", "36"];
+
+/// The text with everything written out that acts on a terminal, but line breaks, tabs and [`STYLES`] (`ESC [ … m`): titles, names and paths come from
+/// files that others may have written, and must not set the window's title or hide what stands beside them. A style ends with its text.
 pub fn safe(text: String) -> String {
     if !text.chars().any(|c| c.is_control() && c != '\n') {
         return text;
@@ -22,6 +25,9 @@ pub fn safe(text: String) -> String {
         }
         rest = &rest[c.len_utf8()..];
     }
+    if out.rfind('\u{1b}').is_some_and(|last| !out[last..].starts_with("\u{1b}[0m")) {
+        out.push_str("\u{1b}[0m");
+    }
     out
 }
 
@@ -29,7 +35,8 @@ pub fn safe(text: String) -> String {
 fn style_length(text: &str) -> usize {
     let Some(parameters) = text.strip_prefix("\u{1b}[") else { return 0 };
     let count = parameters.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
-    if parameters.as_bytes().get(count) == Some(&b'm') { count + 3 } else { 0 }
+    let is_known = parameters[..count].split(';').all(|style| STYLES.contains(&style));
+    if is_known && parameters.as_bytes().get(count) == Some(&b'm') { count + 3 } else { 0 }
 }
 
 #[cfg(test)]
@@ -46,5 +53,8 @@ mod tests {
         assert_eq!(safe("\u{1b}[2J\u{1b}[1A"), "\\u{1b}[2J\\u{1b}[1A");
         assert_eq!(safe("ok\rNO\u{9b}2J"), "ok\\u{d}NO\\u{9b}2J");
         assert_eq!(style_length("\u{1b}[31"), 0);
+        // Concealed, black, and red on red would hide text; and red must not spill over what follows.
+        assert_eq!(safe("\u{1b}[8mno\u{1b}[30m\u{1b}[31;41m"), "\\u{1b}[8mno\\u{1b}[30m\\u{1b}[31;41m");
+        assert_eq!(safe("a\u{1b}[31mb"), "a\u{1b}[31mb\u{1b}[0m");
     }
 }

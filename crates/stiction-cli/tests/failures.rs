@@ -192,6 +192,9 @@ fn overlap_at_the_start_names_the_bodies_and_the_depth() {
         ["bodies `rod` and `table` overlap by 1.750e-1 m at the start", "move one of them", "pushes them apart"];
     let output = stiction(dir.path(), &["check", "deep.toml"]);
     expect(&output, 1, &[&[said.as_str(), "warning: "], &parts[..]].concat());
+    // Only schemes on the level of positions push.
+    let output = stiction(dir.path(), &["check", "deep.toml", "--set", "scheme={ trapezoidal = {} }"]);
+    expect(&output, 1, &["overlap by 1.750e-1 m", "the scheme keeps the overlap"]);
     // A run says it first, and goes on; its certificate is not met, because the bodies penetrate and are pushed apart.
     let output = stiction(dir.path(), &["run", "deep.toml", "--json", "--out", "run"]);
     let errors = text(&output.stderr);
@@ -553,6 +556,24 @@ fn full_disk_keeps_what_was_written_and_says_what_was_not() {
 }
 
 #[test]
+fn full_disk_leaves_the_finished_run_and_names_the_folder_of_the_other() {
+    let Some(disk) = SmallDisk::new("size=8m") else { return };
+    expect(&stiction(disk.path(), &LONG_ROD), 0, &[]);
+    let finished = contents(&disk.path().join("run"));
+    let mut filling = File::create(disk.path().join("filling")).expect("a file");
+    let mut length = 0;
+    while filling.write_all(&[1; 4096]).is_ok() {
+        length += 4096;
+    }
+    filling.set_len(length - 600 * 1024).expect("a shorter file");
+    let output = stiction(disk.path(), &LONG_ROD);
+    expect(&output, 4, &["cannot write all of `run.unfinished/", "No space left on device"]);
+    assert!(!text(&output.stderr).contains("`run/"), "{}", text(&output.stderr));
+    assert_eq!(summary(&disk.path().join("run.unfinished"))["outcome"], "not-written");
+    assert_eq!(contents(&disk.path().join("run")), finished);
+}
+
+#[test]
 fn files_that_find_the_disk_full_do_not_appear() {
     let Some(disk) = SmallDisk::new("size=256k") else { return };
     let dir = folder();
@@ -837,6 +858,15 @@ fn directions_without_number_are_refused_before_they_take_memory() {
             &[key.split('.').next_back().unwrap_or(key), limit],
         );
     }
+}
+
+#[test]
+fn matrices_that_announce_far_more_than_they_hold_are_refused() {
+    let dir = folder();
+    let matrix = "%%MatrixMarket matrix coordinate real general\n16000 16000 1\n1 1 1.0\n";
+    write_problem(&dir.path().join("problem"), matrix, OFFSET);
+    let output = stiction(dir.path(), &["solve", "problem"]);
+    expect(&output, 2, &["M.mtx:2", "16000 x 16000 is too large to be held densely"]);
 }
 
 #[test]

@@ -184,7 +184,9 @@ impl Linter<'_, Multibody> {
             };
             let name = &body.name;
             if speed > HIGHEST_SPEED {
-                let message = format!("body `{name}` moves at {speed:.3e} m/s: check the units");
+                // A square that overflows.
+                let speed = if speed.is_finite() { format!("at {speed:.3e}") } else { "faster than 1e150".to_owned() };
+                let message = format!("body `{name}` moves {speed} m/s: check the units");
                 self.add(Severity::Warning, velocity.clone(), message);
             }
             // A speed that overflows has been told above, and no step is small enough for it.
@@ -253,6 +255,19 @@ impl Linter<'_, Multibody> {
         }
     }
 
+    /// Schemes on the level of positions end an overlap within a step, by as fast a motion as that takes. The others let it be.
+    fn what_becomes_of_overlap(&self, ended: &str, kept: &str) -> String {
+        match &self.loaded.scene.scheme {
+            SchemeSettings::StewartTrinkle(_) | SchemeSettings::ImplicitNcp(_) => format!("the first step {ended}"),
+            SchemeSettings::Trapezoidal(settings) if settings.overlap_recovery > 0.0 => {
+                format!("the scheme {ended} with the rate `overlap-recovery`")
+            }
+            SchemeSettings::Trapezoidal(_) | SchemeSettings::MoreauMidpoint(_) | SchemeSettings::EventDriven(_) => {
+                format!("the scheme {kept}")
+            }
+        }
+    }
+
     fn overlaps(&mut self, start: &State) {
         let mut contacts = Vec::new();
         self.system.contacts(start.t, &start.q, 0.0, &mut contacts);
@@ -261,10 +276,10 @@ impl Linter<'_, Multibody> {
             if let Some(joint) = self.system.joint_of_stop(contact.id) {
                 let name = self.system.contact_name(contact.id);
                 let message = format!(
-                    "joint `{}` starts {:.3e} beyond its limit `{name}`, in m or rad: move a body or the limit; the first step \
-                     brings it back",
+                    "joint `{}` starts {:.3e} beyond its limit `{name}`, in m or rad: move a body or the limit; {}",
                     self.system.model().joints[joint].name,
-                    -contact.gap
+                    -contact.gap,
+                    self.what_becomes_of_overlap("brings it back", "keeps it there")
                 );
                 self.add(Severity::Warning, joint_place(self.system, joint).key("limits"), message);
                 continue;
@@ -278,8 +293,10 @@ impl Linter<'_, Multibody> {
             let depth = -gap;
             let message = format!(
                 "bodies `{}` and `{}` overlap by {depth:.3e} m at the start: move one of them, or exclude the pair with \
-                 `[[ignore]]`; the first step pushes them apart",
-                a.name, b.name
+                 `[[ignore]]`; {}",
+                a.name,
+                b.name,
+                self.what_becomes_of_overlap("pushes them apart", "keeps the overlap")
             );
             let moved = if b.kind.is_free() { second } else { first } as usize;
             self.add(Severity::Warning, Place::top("body").index(moved).key("position"), message);

@@ -155,7 +155,7 @@ pub fn run(
     if let Err(errors) = recorder.close() {
         // Rows may fail to reach the disk only now; the summary must not call such a run finished.
         outcome = Outcome::NotWritten;
-        let errors = errors.into_iter().map(|error| error.moved_to(folder.final_path()).to_string());
+        let errors = errors.into_iter().map(|error| error.moved_to(&folder.unfinished_path()).to_string());
         message = Some(message.into_iter().chain(errors).collect::<Vec<_>>().join("; "));
     }
     // The problem of a step that was not solved goes into the folder, so that it can be replayed.

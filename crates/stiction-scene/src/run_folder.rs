@@ -219,6 +219,11 @@ impl RunFolder {
         &self.target
     }
 
+    /// The folder of a run that does not reach its end: it does not take the place of one that did.
+    pub fn unfinished_path(&self) -> PathBuf {
+        if is_finished_run(&self.target) { with_suffix(&self.target, ".unfinished") } else { self.target.clone() }
+    }
+
     /// Holds room on the disk until the summary is written, so that it fits when the tables have filled the disk.
     ///
     /// # Errors
@@ -246,8 +251,8 @@ impl RunFolder {
     /// # Errors
     /// [`RunFolderError::Unfinished`], which names the folder that holds the run.
     pub fn finish(mut self) -> Result<PathBuf, RunFolderError> {
-        if !is_finished_run(&self.partial) && is_finished_run(&self.target) {
-            self.target = with_suffix(&self.target, ".unfinished");
+        if !is_finished_run(&self.partial) {
+            self.target = self.unfinished_path();
             self.old = with_suffix(&self.target, ".old.partial");
         }
         match self.take_name() {

@@ -29,11 +29,14 @@ fn exceeded(certificate: &Certificate) -> Vec<&str> {
     certificate.checks.iter().filter(|check| !check.ok).map(|check| check.name.as_str()).collect()
 }
 
+fn builtin_text(name: &str) -> &'static str {
+    builtin::all().iter().find(|scene| scene.name == name).unwrap().text
+}
+
 #[test]
 fn settings_of_a_scene_do_not_loosen_the_certificate() {
-    let text = |name: &str| builtin::all().iter().find(|scene| scene.name == name).unwrap().text;
     let settings = "method={cone={residual-tolerance=1e10,tolerance=1e9}}";
-    let loose = summary_of(text("four-balls"), &[settings.to_owned()]);
+    let loose = summary_of(builtin_text("four-balls"), &[settings.to_owned()]);
     // Whatever the solver was asked for, the word is that of the residual: the judge may have had the answer worked out further.
     let residual = loose.certificate.checks.iter().find(|check| check.name == "residual").unwrap();
     assert_eq!(residual.limit, Some(1e-10), "the limit is the certificate's own");
@@ -41,10 +44,31 @@ fn settings_of_a_scene_do_not_loosen_the_certificate() {
     assert_eq!(loose.certificate.met, exceeded(&loose.certificate).is_empty());
     assert!(loose.certificate.notes.iter().any(|note| note.contains("asked for a residual of 1e10")), "{loose:?}");
     // A gap of a kilometre counts as closed: the rod hangs in the air.
-    let hanging = summary_of(text("rod"), &["scheme={event-driven={gap-tolerance=1e3}}".to_owned()]);
+    let hanging = summary_of(builtin_text("rod"), &["scheme={event-driven={gap-tolerance=1e3}}".to_owned()]);
     assert_eq!(exceeded(&hanging.certificate), ["push_distance"]);
-    let honest = summary_of(text("four-balls"), &[]);
+    let honest = summary_of(builtin_text("four-balls"), &[]);
     assert!(honest.certificate.met && honest.certificate.notes.is_empty(), "{:?}", honest.certificate);
+}
+
+/// Both judge by one residual with one allowance for rounding. At the step of \[TTP01\] gaps divided by it are rounding of 1e-12 m/s.
+#[test]
+fn what_the_implicit_scheme_calls_solved_is_certified() {
+    for h in ["0.0012", "0.0006"] {
+        let overrides = ["scheme={implicit-ncp={}}".to_owned(), format!("run.step={h}")];
+        let summary = summary_of(builtin_text("sphere-valley"), &overrides);
+        assert_eq!(summary.outcome, Outcome::Finished, "{h}: {:?}", summary.message);
+        assert!(summary.certificate.met, "{h}: {:?}", exceeded(&summary.certificate));
+    }
+}
+
+/// The pendulum comes to rest at the wall, where the rates of its rods are rounding of what moves them: no measure of them alone can be met.
+#[test]
+fn a_pendulum_beside_a_wall_is_followed_for_long() {
+    for (scheme, end) in [("trapezoidal", "1000.0"), ("event-driven", "20.0")] {
+        let summary = summary_of(builtin_text("double-pendulum"), &with(scheme, &[format!("run.end={end}")]));
+        assert_eq!(summary.outcome, Outcome::Finished, "{scheme}: {:?}", summary.message);
+        assert!(summary.certificate.met, "{scheme}: {:?}", exceeded(&summary.certificate));
+    }
 }
 
 /// A state behind the target, reached from one in front of it, is a passage whatever made the step.

@@ -409,3 +409,23 @@ fn every_built_in_scene_is_certified_and_repeats_to_the_bit() {
         assert!(first.states.len() > 2 && first.states == second.states, "{} does not repeat", scene.name);
     }
 }
+
+/// A ball whose bounces accumulate: too few events are allowed, or bounces of any speed count. What to try must be keys that a scene may have.
+#[test]
+fn an_instant_without_an_end_names_its_contacts_and_keys_that_exist() {
+    let cases = [("event-limit=3", "more than 3 events"), ("closing-speed=1e-300", "time stands still")];
+    for (setting, reason) in cases {
+        let overrides = [format!("scheme={{event-driven={{{setting}}}}}"), "run.step=1.0".to_owned()];
+        let error = observe(&mut load("bouncing-ball", &overrides).unwrap().build().unwrap()).err().unwrap();
+        assert!(matches!(error, StepError::Instant { .. }), "{error:?}");
+        let text = error.to_string();
+        assert!(text.contains(reason) && text.contains("ball/floor#0"), "{text}");
+        let (settings, _) = text.split_once(" of the scheme `event-driven`").expect(&text);
+        let (_, settings) = settings.split_once("raise ").expect(&text);
+        let keys: Vec<&str> = settings.split('`').skip(1).step_by(2).collect();
+        assert!(keys.len() >= 2, "{text}");
+        for key in keys {
+            load("bouncing-ball", &[format!("scheme={{event-driven={{{key}=4}}}}")]).expect(key);
+        }
+    }
+}

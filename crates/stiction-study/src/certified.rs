@@ -8,6 +8,8 @@ use stiction_dynamics::{Audit, Simulation, StepAudit, StepError};
 use stiction_scene::summary::Certificate;
 use stiction_solve::{SolveReport, SolveStatus};
 
+use crate::converge::Convergence;
+
 /// Checks of the certificate that a scheme meets only where its step is small enough. All others are laws, and hold at every step.
 const ACCURACY: [&str; 4] = ["penetration_share", "passages", "push_distance", "contact_gain"];
 
@@ -75,6 +77,14 @@ impl Verdict {
         Self { unmet, ..Default::default() }
     }
 
+    /// The verdict on the runs of a scheme in a comparison.
+    pub(crate) fn of_runs(convergence: &Convergence, scheme: &str) -> Self {
+        let runs = convergence.runs.iter().filter(|run| run.scheme == scheme);
+        let unmet = runs.filter(|run| !run.certificate.starts_with("met"));
+        let unmet = unmet.map(|run| (String::new(), format!("h = {:.1e}: {}", run.step, run.certificate)));
+        Self { unmet: unmet.collect(), ..Default::default() }
+    }
+
     /// Leaves out a check that the run is known not to meet, for a reason: it is there to break it, as where a paper's failure is repeated, or its
     /// measure does not reach so far.
     pub(crate) fn but_for(mut self, check: &str, reason: &str) -> Self {
@@ -86,7 +96,12 @@ impl Verdict {
     /// This and the verdict on another run.
     pub(crate) fn and(mut self, other: &Verdict) -> Self {
         self.unmet.extend_from_slice(&other.unmet);
-        self.known.extend_from_slice(&other.known);
+        // Runs of one kind are known for the same reason, which is said once.
+        for known in &other.known {
+            if !self.known.contains(known) {
+                self.known.push(known.clone());
+            }
+        }
         self.steps.set(self.steps.get() + other.steps.get());
         self
     }

@@ -249,7 +249,7 @@ fn check(plan: &Plan) -> Result<(f64, f64), ConvergeError> {
 }
 
 /// The fitted order of the errors above the floor, unless there are fewer than two.
-fn order(rows: &[(f64, f64)], floor: f64) -> Option<f64> {
+pub(crate) fn order(rows: &[(f64, f64)], floor: f64) -> Option<f64> {
     let rows: Vec<_> = rows.iter().copied().filter(|(_, error)| *error > floor).collect();
     (rows.len() > 1 && rows.iter().all(|(_, error)| error.is_finite())).then(|| fitted_order(&rows))
 }

@@ -417,8 +417,11 @@ fn the_same_figure_is_written_alike_twice() {
 #[test]
 fn letters_of_markup_are_only_letters() {
     let mut figure = semilog();
-    figure.title = "a < b & \"c\" > 'd' \u{0}\n</svg>".into();
-    assert!(figure.to_svg().is_ok());
+    figure.title = "a < b & \"c\" > 'd' \u{0}\u{1b}[31m\n</svg><script>alert(1)</script>".into();
+    let svg = figure.to_svg().unwrap();
+    // Text is drawn as outlines, so that nothing of it is markup.
+    assert_eq!(svg.matches("</svg>").count(), 1);
+    assert!(!svg.contains("script") && !svg.contains("<text") && !svg.contains(['\u{0}', '\u{1b}']));
 }
 
 #[test]

@@ -74,11 +74,16 @@ impl Row {
     pub fn wanted(&self, number: impl Fn(f64) -> String) -> Option<String> {
         match (self.reference, self.least, self.most) {
             (Some(reference), ..) => Some(number(reference)),
-            (None, Some(least), Some(most)) => Some(format!("{least} to {most}")),
-            (None, Some(least), None) => Some(format!("at least {least}")),
-            (None, None, Some(most)) => Some(format!("at most {most}")),
+            (None, Some(least), Some(most)) => Some(format!("{} to {}", short(least), short(most))),
+            (None, Some(least), None) => Some(format!("at least {}", short(least))),
+            (None, None, Some(most)) => Some(format!("at most {}", short(most))),
             (None, None, None) => None,
         }
+    }
+
+    /// Whether there is no number to meet, as where a scheme refuses a scene.
+    pub fn is_note(&self) -> bool {
+        self.ok && self.computed.is_nan()
     }
 
     /// How it stands: `ok`, `differs from print`, or what is wrong.
@@ -86,11 +91,16 @@ impl Row {
         match () {
             () if self.certificate.as_ref().is_some_and(|words| words.starts_with("not met")) => "NOT CERTIFIED",
             () if !self.ok => "NOT MET",
-            () if self.computed.is_nan() => "note",
+            () if self.is_note() => "note",
             () if self.differs_from_print => "differs from print",
             () => "ok",
         }
     }
+}
+
+/// An end of a range: round numbers as they are, tiny ones with a power of ten.
+fn short(bound: f64) -> String {
+    if bound == 0.0 || bound.abs() >= 1e-3 { bound.to_string() } else { format!("{bound:.1e}") }
 }
 
 /// Whether a number, rounded to the digits of a printed one, is that printed one.
@@ -347,6 +357,8 @@ mod tests {
         let wanted: Vec<_> = rows.rows.iter().map(|row| row.wanted(|x| x.to_string())).collect();
         assert_eq!(wanted[0].as_deref(), Some("0.9 to 1.15"));
         assert_eq!(wanted[6].as_deref(), Some("at least 0.3"));
+        rows.add_between("tiny", (f64::NEG_INFINITY, 1.0000000000000001e-11), 0.0);
+        assert_eq!(rows.rows.pop().unwrap().wanted(|x| x.to_string()).as_deref(), Some("at most 1.0e-11"));
         // Both ends and no middle: a range is not a reference.
         let json = serde_json::to_value(&rows.rows).unwrap();
         assert!(json[0]["reference"].is_null() && json[0]["least"] == 0.9 && json[0]["most"] == 1.15, "{json}");

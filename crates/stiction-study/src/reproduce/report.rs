@@ -65,7 +65,7 @@ tr, figure { break-inside: avoid; } thead { display: table-header-group; } figur
 /// [`FigureError`] when a figure cannot be drawn.
 pub fn html(results: &[(&Experiment, Reproduction)]) -> Result<String, FigureError> {
     let mut page = String::new();
-    let rows = results.iter().flat_map(|(_, result)| &result.rows);
+    let rows = results.iter().flat_map(|(_, result)| &result.rows).filter(|row| !row.is_note());
     let (count, met) = (rows.clone().count(), rows.clone().filter(|row| row.ok).count());
     let unlike_print = match rows.filter(|row| row.differs_from_print).count() {
         0 => String::new(),
@@ -98,9 +98,10 @@ fn put(page: &mut String, text: std::fmt::Arguments) {
 fn write_contents(page: &mut String, results: &[(&Experiment, Reproduction)]) {
     page.push_str("<table>\n<thead><tr><th>experiment</th><th>paper</th><th>numbers</th><th>met</th><th>largest share of its tolerance</th></tr></thead>\n");
     for (experiment, result) in results {
-        let met = result.rows.iter().filter(|row| row.ok).count();
+        let rows = result.rows.iter().filter(|row| !row.is_note());
+        let (count, met) = (rows.clone().count(), rows.filter(|row| row.ok).count());
         let share = result.rows.iter().map(share_of_tolerance).fold(0.0, f64::max);
-        let class = if met == result.rows.len() { "met" } else { "missed" };
+        let class = if met == count { "met" } else { "missed" };
         put(
             page,
             format_args!(
@@ -108,7 +109,6 @@ fn write_contents(page: &mut String, results: &[(&Experiment, Reproduction)]) {
                 id = experiment.id,
                 title = escaped(&capitalised(experiment.name())),
                 paper = paper_of(result),
-                count = result.rows.len(),
                 bar = bar(share),
             ),
         );
@@ -323,7 +323,7 @@ mod tests {
         let result = Reproduction { rows: vec![range, note, unlike, failed], ..Default::default() };
         let page = html(&[(&EXPERIMENTS[0], result)]).unwrap();
         for part in [
-            "3 of 4 numbers are met, 1 differ from print",
+            "2 of 3 numbers are met, 1 differ from print",
             "<td>0.9 to 1.15</td>",
             "<small>it cannot</small>",
             "<td>2.10</td>",

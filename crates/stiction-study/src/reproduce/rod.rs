@@ -164,7 +164,9 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
         rows.add(at("second impact, s", h), None, Some(exact::SECOND_IMPACT), end(1), h);
         for (i, name) in ["x velocity, m/s", "y velocity, m/s", "angular velocity, rad/s"].into_iter().enumerate() {
             let quantity = at(&format!("after the second impact: {name}"), h);
-            rows.add(quantity, None, Some(exact::AFTER_SECOND[i]), after(1, i), 0.003);
+            // Both ends stand: what is left of turning is the penetration of an end, and of falling nothing.
+            let tolerance = [0.003, 1e-12, 1e-5][i];
+            rows.add(quantity, None, Some(exact::AFTER_SECOND[i]), after(1, i), tolerance);
         }
         let rest = run.rest.unwrap_or(f64::NAN);
         rows.add(at("at rest, s", h), None, Some(exact::REST), rest, 3.0 * h);

@@ -10,13 +10,15 @@ use stiction_scene::builtin;
 use super::{Effort, NamedFigure, ReproduceError, Reproduction, Row, Rows};
 use crate::converge::{
     Convergence, EventDrivenLimits, Plan, ReferenceChoice, ReferenceKind, Run, SchemeChoice, SchemeSummary, converge,
+    order,
 };
 use crate::figure::{Colour, Figure, Legend, Panel, Series, SeriesKind};
 
 /// What a reader should know.
 const REMARKS: &[&str] = &[
-    "In none of the papers: a table of our own. The error is the largest difference of any coordinate from the event-driven reference, at all times of the coarsest grid; its order is the slope over all halvings.",
-    "Laws (residual, momentum, complementarity, friction, balance of energy) are certified at every step; penetration, passing through and gained energy at the smallest. Asked for are 0.6 of an order where the scheme has order one, and 1.8 where it has order two: events that are not located make errors erratic. An error below a hundred times that of the reference has no order, and needs none.",
+    "In none of the papers: a table of our own. The error is the largest difference of any coordinate from the event-driven reference, at all times of the coarsest grid; its order is the slope over all halvings. Where a scheme does not locate events, single errors are small or large by chance, \
+     by where an impact falls within its step: there the order is the median of the slopes between all pairs of steps.",
+    "Laws (residual, momentum, complementarity, friction, balance of energy) are certified at every step; penetration, passing through and gained energy at the smallest. Asked for are 0.6 of an order where the scheme has order one, and 1.8 where it has order two: that allows for events. An error below a hundred times that of the reference has no order, and needs none.",
     "A scene is compared as long as its motion has a limit for h → 0 that all impact laws share, and not longer than errors grow by less than they shrink: the table says to which time. \
      Friction polygons of scenes are replaced by the round cone, which is what the event-driven scheme follows.",
 ];
@@ -50,10 +52,17 @@ struct Special {
 
 const ROUND: &[&str] = &["method.cone={}"];
 
-const SPECIAL: [Special; 12] = [
+const SPECIAL: [Special; 13] = [
     Special { end: Some(0.1), ..to("bricard", "to 0.1 s, which takes long enough") },
-    Special { coarsest: Some(0.005), ..to("carts-damper", "steps that resolve spring and damper") },
-    Special { coarsest: Some(0.005), ..to("carts-spring", "steps that resolve spring and damper") },
+    Special {
+        coarsest: Some(8e-5),
+        end: Some(0.3),
+        ..to(
+            "carts-damper",
+            "to 0.3 s, by steps that resolve the 5e-4 s in which the damper slows the carts: impacts follow each other within them",
+        )
+    },
+    Special { coarsest: Some(0.005), ..to("carts-spring", "steps that resolve the spring") },
     Special {
         end: Some(0.58),
         overrides: ROUND,
@@ -65,12 +74,18 @@ const SPECIAL: [Special; 12] = [
     Special {
         coarsest: Some(0.0002),
         end: Some(0.1),
-        ..to("four-bar-clearance", "to 0.1 s: later impacts of the pin spread errors; steps that resolve its flight")
+        overrides: &["scheme.trapezoidal.gap-tolerance=1e-11"],
+        ..to(
+            "four-bar-clearance",
+            "to 0.1 s: later impacts of the pin spread errors; steps that resolve its flight; gap-tolerance of `trapezoidal` 1e-11 m, \
+             because what it calls closed it hits early: with 1e-9 m errors end at 3e-8 rad",
+        )
     },
     Special { end: Some(1.0), overrides: ROUND, ..to("incline", "round friction cone, to 1 s: it rests") },
     Special { end: Some(0.25), ..to("rattleback", "to 0.25 s, which takes long enough") },
     Special { overrides: ROUND, ..to("sliding-block", "round friction cone") },
     Special { coarsest: Some(0.07), ..to("sphere-spin-misaligned", "from the step of the paper on") },
+    Special { end: Some(3.0), ..to("sphere-valley", "to 3 s: afterwards contacts break, and errors spread") },
     Special { coarsest: Some(0.002), end: Some(0.5), ..to("tippe-top", "to 0.5 s: turning over spreads errors") },
     Special { overrides: ROUND, ..to("two-balls", "round friction cone") },
     Special { end: Some(0.3), ..to("woodpecker", "to 0.3 s, two cycles") },
@@ -149,6 +164,17 @@ fn add_scene(rows: &mut Rows, scene: &str, convergence: &Convergence) {
     }
 }
 
+/// The median of the slopes between all pairs of errors above the floor (Theil and Sen), which single errors do not move.
+fn median_order(errors: &[(f64, f64)], floor: f64) -> Option<f64> {
+    let errors: Vec<_> =
+        errors.iter().filter(|(_, error)| *error > floor).map(|(h, error)| (h.ln(), error.ln())).collect();
+    let pairs = errors.iter().enumerate().flat_map(|(i, a)| errors[..i].iter().map(move |b| (a.1 - b.1) / (a.0 - b.0)));
+    let mut slopes: Vec<f64> = pairs.collect();
+    slopes.sort_by(f64::total_cmp);
+    let count = slopes.len();
+    (count > 0).then(|| 0.5 * (slopes[(count - 1) / 2] + slopes[count / 2]))
+}
+
 /// The row of a scheme on a scene.
 fn scheme_row(rows: &Rows, scene: &str, convergence: &Convergence, summary: &SchemeSummary, least: f64) -> Row {
     let scheme = &summary.scheme;
@@ -163,6 +189,9 @@ fn scheme_row(rows: &Rows, scene: &str, convergence: &Convergence, summary: &Sch
     let is_certified = runs.iter().all(|run| run.keeps_laws) && runs.last().as_ref().is_none_or(is_met);
     let largest = errors.iter().map(|(_, error)| *error).fold(0.0, f64::max);
     let mut note = match errors.as_slice() {
+        [(_, first), .., (_, last)] if *first < largest => {
+            format!("error {first:.1e} → {last:.1e}, largest {largest:.1e}")
+        }
         [(_, first), .., (_, last)] => format!("error {first:.1e} → {last:.1e}"),
         _ => "no order".to_owned(),
     };
@@ -177,7 +206,9 @@ fn scheme_row(rows: &Rows, scene: &str, convergence: &Convergence, summary: &Sch
     let base =
         Row { certificate: worst, note: Some(note), errors: errors.clone(), ..rows.row(String::new(), f64::NAN) };
     let halvings = errors.len().saturating_sub(1);
-    match (summary.order, convergence.floor()) {
+    let floor = convergence.floor().unwrap_or(0.0);
+    let order = if least > 1.0 { order(&errors, floor) } else { median_order(&errors, floor) };
+    match (order, convergence.floor()) {
         // As exact as the reference at every step, or at all but one.
         (None, Some(floor)) => Row {
             quantity: format!("{scene}, {scheme}: largest error over {halvings} halvings"),
@@ -204,19 +235,15 @@ fn scheme_row(rows: &Rows, scene: &str, convergence: &Convergence, summary: &Sch
 /// Errors of all schemes on one scene over the step.
 fn panel(scene: &str, convergence: &Convergence, rows: &[Row]) -> Panel {
     let mut series = Vec::new();
-    // Errors of the two schemes of order one often lie on each other: the one below is wider.
-    for (place, (scheme, _, colour)) in SCHEMES.into_iter().enumerate().rev() {
-        let points = convergence.errors(scheme);
-        if !points.is_empty() {
-            let width = 1.2 + 0.5 * place as f64;
-            series.push(Series {
-                points,
-                colour: Some(colour),
-                kind: SeriesKind::LineAndPoints,
-                width,
-                ..Default::default()
-            });
-        }
+    // Errors of the two schemes of order one often lie on each other: the one below is wider. A scheme without errors keeps its place, so that all panels have its marker.
+    for (place, (scheme, _, colour)) in SCHEMES.into_iter().enumerate() {
+        series.push(Series {
+            points: convergence.errors(scheme),
+            colour: Some(colour),
+            kind: SeriesKind::LineAndPoints,
+            width: 2.7 - 0.5 * place as f64,
+            ..Default::default()
+        });
     }
     let red: Vec<&str> = rows.iter().filter(|row| !row.ok).filter_map(|row| row.quantity.split(", ").nth(1)).collect();
     let red: Vec<&str> = red.iter().map(|text| text.split(':').next().unwrap_or(text)).collect();
@@ -272,7 +299,7 @@ mod tests {
     use crate::converge::{FailedRun, Reference};
 
     /// A comparison of one scheme that was made up: its errors by halved steps, and what the certificates say.
-    fn made_up(scheme: &str, errors: &[f64], order: Option<f64>, certificate: &str) -> Convergence {
+    fn made_up(scheme: &str, errors: &[f64], certificate: &str) -> Convergence {
         let run = |(k, error): (usize, &f64)| Run {
             scheme: scheme.to_owned(),
             step: 0.1 * 0.5f64.powi(k as i32),
@@ -297,7 +324,7 @@ mod tests {
                 passed_over: Vec::new(),
             },
             runs: errors.iter().enumerate().map(run).collect(),
-            schemes: vec![SchemeSummary { scheme: scheme.to_owned(), order, ..Default::default() }],
+            schemes: vec![SchemeSummary { scheme: scheme.to_owned(), ..Default::default() }],
         }
     }
 
@@ -311,37 +338,47 @@ mod tests {
     #[test]
     fn a_scheme_that_does_not_approach_the_reference_is_red() {
         let falling: Vec<f64> = (0..6).map(|k| 1e-3 * 0.25f64.powi(k)).collect();
-        let good = judged(&made_up("trapezoidal", &falling, Some(2.0), "met"));
-        assert!(good.ok && good.computed == 2.0 && good.least == Some(1.8), "{good:?}");
+        let slowly: Vec<f64> = (0..6).map(|k| 1e-3 * 0.5f64.powi(k)).collect();
+        let good = judged(&made_up("trapezoidal", &falling, "met"));
+        assert!(good.ok && (good.computed - 2.0).abs() < 1e-12 && good.least == Some(1.8), "{good:?}");
         assert_eq!(good.errors.len(), 6);
         // The errors of a located stop that is none: the same at every step.
-        assert!(!judged(&made_up("trapezoidal", &[8e-3; 6], Some(-0.13), "met")).ok);
+        assert!(!judged(&made_up("trapezoidal", &[8e-3; 6], "met")).ok);
         // Order one is too little for a scheme of order two, and enough for one of order one.
-        assert!(!judged(&made_up("trapezoidal", &falling, Some(1.0), "met")).ok);
-        assert!(judged(&made_up("moreau-midpoint", &falling, Some(1.0), "met")).ok);
+        assert!(!judged(&made_up("trapezoidal", &slowly, "met")).ok);
+        assert!(judged(&made_up("moreau-midpoint", &slowly, "met")).ok);
+        // Single errors that are small or large by chance count for little, at an end too.
+        let by_chance = [1e-6, 5e-4, 2.5e-4, 1.25e-4, 6.25e-5, 3.125e-5];
+        let row = judged(&made_up("moreau-midpoint", &by_chance, "met"));
+        assert!(row.ok && (row.computed - 1.0).abs() < 0.3, "{row:?}");
+        assert!(row.note.as_ref().unwrap().contains("largest 5.0e-4"), "{row:?}");
+        // But errors that stay or grow are seen, whatever the first.
+        assert!(!judged(&made_up("moreau-midpoint", &[1e-1, 1e-3, 1e-3, 1e-3, 1e-3, 1e-3], "met")).ok);
+        assert!(!judged(&made_up("moreau-midpoint", &[1e-3, 1e-3, 2e-3, 2e-3, 4e-3, 4e-3], "met")).ok);
         // Right, but not certified.
-        let red = judged(&made_up("trapezoidal", &falling, Some(2.0), "not met: residual 4.5e-9, limit 1.0e-10"));
+        let red = judged(&made_up("trapezoidal", &falling, "not met: residual 4.5e-9, limit 1.0e-10"));
         assert!(!red.ok && red.standing() == "NOT CERTIFIED", "{red:?}");
         // What the step costs counts at the smallest one alone.
-        let mut coarse = made_up("moreau-midpoint", &falling, Some(1.0), "met");
+        let mut coarse = made_up("moreau-midpoint", &falling, "met");
         coarse.runs[0].certificate = "not met: penetration_share 2.0e-2, limit 1.0e-3".to_owned();
         let row = judged(&coarse);
         assert!(row.ok && row.note.as_ref().unwrap().contains("certified below h = 1.0e-1"), "{row:?}");
         coarse.runs.last_mut().unwrap().certificate = "not met: penetration_share 2.0e-3, limit 1.0e-3".to_owned();
         assert!(!judged(&coarse).ok);
         // As exact as the reference: no order, and none is needed.
-        let exact = judged(&made_up("trapezoidal", &[1e-15; 6], None, "met"));
+        let exact = judged(&made_up("trapezoidal", &[1e-15; 6], "met"));
         assert!(exact.ok && exact.computed == 1e-15, "{exact:?}");
-        assert!(!judged(&made_up("trapezoidal", &[f64::NAN; 6], None, "met")).ok);
+        assert!(!judged(&made_up("trapezoidal", &[f64::NAN; 6], "met")).ok);
+        assert!(!judged(&made_up("trapezoidal", &[1e-3, 2.5e-4, f64::NAN], "met")).ok);
     }
 
     #[test]
     fn a_run_that_fails_is_red_and_a_refusal_is_a_note() {
-        let mut failed = made_up("trapezoidal", &[1e-3, 2.5e-4], Some(2.0), "met");
+        let mut failed = made_up("trapezoidal", &[1e-3, 2.5e-4], "met");
         failed.schemes[0].failed.push(FailedRun { step: 0.1, reason: "not solved".to_owned() });
         let row = judged(&failed);
         assert!(!row.ok && row.note.as_ref().unwrap().contains("not solved"), "{row:?}");
-        let mut refused = made_up("trapezoidal", &[], None, "met");
+        let mut refused = made_up("trapezoidal", &[], "met");
         refused.schemes[0].refused = Some("it has no impacts".to_owned());
         let row = judged(&refused);
         assert!(row.ok && row.computed.is_nan() && row.note.as_deref() == Some("it has no impacts"), "{row:?}");

@@ -10,6 +10,7 @@ use stiction_dynamics::{
 };
 
 use super::{Auditor, Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, event_driven, fitted_order};
+use crate::converge::{EventDrivenLimits, Plan, ReferenceChoice, SchemeChoice, converge};
 use crate::figure::{Figure, Panel, Series};
 
 /// What a reader of the paper should know.
@@ -24,7 +25,9 @@ const PENDULUM_REMARKS: &[&str] = &[
 
 /// What a reader of the paper should know.
 const DAMPER_REMARKS: &[&str] = &[
-    "Before the impact the runs approach the rigid link as 1/δ. After it they differ, because the impulse strikes one cart or both: Theorem 9.3 does not cover impacts.",
+    "Before the impact the runs approach the rigid link as 1/δ. After it they do not: with a damper the impulse strikes one cart, with a rigid link both, and Theorem 9.3 does not cover impacts.",
+    "The plain scheme, whose numbers and curves these are, is not the motion after an impact with δ = 1e6: the trapezoidal rule does not damp what is much faster than its step, and the carts ring at every step size. \
+     By default the scheme begins with short steps after an impact, and is of order two.",
     "The paper prints curves; the reference is an independent implementation. Energy never rises.",
 ];
 
@@ -150,7 +153,7 @@ pub(super) fn double_pendulum(effort: Effort, progress: &mut dyn FnMut(&str)) ->
     let wall = Restitution { law: ImpactLaw::Poisson, normal: 0.1, tangential: 0.0 };
     let system = DoublePendulum { gravity: 9.8, wall: Some(wall) };
     let mut curves: [Vec<(f64, f64)>; 3] = Default::default();
-    let mut coarser = [f64::NAN; 3];
+    let (mut coarser, mut coarser_energy) = ([f64::NAN; 3], f64::NAN);
     let count = if effort == Effort::Full { PENDULUM_TABLE.len() } else { 5 };
     for (i, (printed, reference)) in PENDULUM_TABLE[..count].iter().enumerate() {
         let power = i as i32 + 5;
@@ -193,9 +196,13 @@ pub(super) fn double_pendulum(effort: Effort, progress: &mut dyn FnMut(&str)) ->
             for (number, (time, expected)) in times.iter().zip(COLLISIONS).enumerate() {
                 rows.add(format!("time of collision {}, s, h = 2^-11", number + 1), None, Some(expected), *time, 2e-6);
             }
-            let (expected, energy) = (PENDULUM_ENERGY, system.energy(run.state()));
-            rows.add("energy at the end, J, h = 2^-11", None, Some(expected), energy, 3e-6);
+            // Order two: what both steps miss is extrapolated away, but for the share that the places of impacts within their steps leave.
+            let energy = system.energy(run.state());
+            let limit = energy + (energy - coarser_energy) / 3.0;
+            let quantity = "energy at the end, J, extrapolated from h = 2^-10 and 2^-11";
+            rows.add(quantity, None, Some(PENDULUM_ENERGY), limit, 1e-6);
         }
+        coarser_energy = system.energy(run.state());
     }
     let [first, second, energy] = curves;
     let figure = Figure {
@@ -266,7 +273,12 @@ fn add_joint_drift(rows: &mut Rows, progress: &mut dyn FnMut(&str)) -> Result<()
         let wall = words(restitution);
         progress(&format!("joint errors over 1000 s, {wall}, stabilised"));
         let run = long_run(restitution, TrapezoidalSettings::default(), 1000.0)?;
-        rows.fed_by(&run.verdict);
+        // An impact also ends the rates that joints still have, which are of order two in the step. The contact gives a little of that energy; the joints take more.
+        let reason = "a sum over many elastic impacts, of order two in the step";
+        let is_elastic = restitution == Some(1.0);
+        let verdict =
+            if is_elastic { run.verdict.clone().but_for("contact_gain", reason) } else { run.verdict.clone() };
+        rows.fed_by(&verdict);
         for (i, rod) in ["upper", "lower"].into_iter().enumerate() {
             let quantity = format!(
                 "largest |Θ| of the {rod} rod in 500 s … 1000 s over that before, h = 2^-7, {wall}, stabilised"
@@ -374,7 +386,7 @@ fn cart_figure(
 }
 
 /// The carts with a stiffer and stiffer damper: Figure 4.
-pub(super) fn carts_damper(_: Effort, _progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
+pub(super) fn carts_damper(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
     let mut rows = Rows::new("carts-damper", "PAGT");
     let mut runs = Vec::new();
     let run_damper = |damping| {
@@ -412,6 +424,7 @@ pub(super) fn carts_damper(_: Effort, _progress: &mut dyn FnMut(&str)) -> Result
     // Without the softest one, which is not yet in the limit.
     let order = fitted_order(&distances[1..]);
     rows.add("order in δ of the distance from the rigid link, δ ≥ 1e3", None, Some(-1.0), order, 0.01);
+    add_ringing(&mut rows, progress)?;
     let figure = cart_figure(
         "carts-damper",
         ("Two carts and a stopper, stiffer and stiffer dampers", "Figure 4"),
@@ -420,6 +433,28 @@ pub(super) fn carts_damper(_: Effort, _progress: &mut dyn FnMut(&str)) -> Result
         runs,
     );
     Ok(rows.into_reproduction(vec![figure], DAMPER_REMARKS))
+}
+
+/// After an impact with the stiffest damper: the scheme approaches the motion by default, and does not in its plain form.
+fn add_ringing(rows: &mut Rows, progress: &mut dyn FnMut(&str)) -> Result<(), ReproduceError> {
+    let plain = SchemeChoice { name: "plain".to_owned(), setting: "scheme.trapezoidal={ paper = true }".to_owned() };
+    let plan = Plan {
+        scene: "carts-damper".to_owned(),
+        overrides: vec!["system.damping=[[1e6, -1e6], [-1e6, 1e6]]".to_owned()],
+        schemes: vec![SchemeChoice::named("trapezoidal"), plain],
+        steps: (0..6).map(|k| CART_STEP * 0.5f64.powi(k)).collect(),
+        reference: ReferenceChoice::Scheme(SchemeChoice::named("event-driven")),
+        reference_step: None,
+        limits: EventDrivenLimits::default(),
+    };
+    let convergence = converge(&plan, progress)?;
+    let words = [("default settings", (1.8, f64::INFINITY)), ("plain: it does not fall", (f64::NEG_INFINITY, 0.5))];
+    for (summary, (settings, range)) in convergence.schemes.iter().zip(words) {
+        let quantity = format!("order of the error, δ = 1e6, over five halvings, {settings}");
+        rows.fed_by(&Verdict::of_runs(&convergence, &summary.scheme));
+        rows.add_between(quantity, range, summary.order.unwrap_or(f64::NAN));
+    }
+    Ok(())
 }
 
 /// The carts with a stiffer and stiffer spring: Figure 5.
