@@ -22,6 +22,7 @@ fn describe(solution: &ConeSolution) -> String {
             ConeMethod::Pyramids => 'L',
             ConeMethod::InteriorPoint => 'I',
             ConeMethod::Proximal => 'P',
+            ConeMethod::ActiveSet => 'A',
         };
         text += &format!(" {letter}{}({:.0e})", stage.iterations, stage.residual);
     }

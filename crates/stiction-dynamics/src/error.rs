@@ -189,7 +189,7 @@ pub enum StepError {
     /// Impacts or ends of sliding follow each other without end.
     #[error(
         "the step from t = {t} s did not get beyond {count} impacts or ends of sliding at one instant: \
-         raise the rest speed or the still speed of the scheme"
+         raise `rest-speed` or `still-speed` of the scheme `trapezoidal`, take a smaller step, or choose another scheme"
     )]
     Impacts {
         /// When, in seconds.

@@ -183,7 +183,11 @@ impl Judge {
                     verdict.add(rate / root, self.size(&joint.row), Place::Joint(i));
                 }
                 // Nothing can move: the condition holds or it does not.
-                _ => verdict.add(rate, joint.bias.abs(), Place::Joint(i)),
+                _ => verdict.add(
+                    beyond(joint.row.dot(u) + joint.bias, joint.rounding),
+                    joint.bias.abs(),
+                    Place::Joint(i),
+                ),
             }
         }
         for (i, (contact, impulse)) in problem.contacts.iter().zip(&solution.contacts).enumerate() {
@@ -196,7 +200,10 @@ impl Judge {
                     let error = (impulse.normal * root).min(rate / root);
                     verdict.add(error, self.size(&contact.normal), Place::Contact(i));
                 }
-                _ => verdict.add(rate.min(0.0), contact.normal_bias.abs(), Place::Contact(i)),
+                _ => {
+                    let rate = beyond(contact.normal_rate(u), contact.rounding);
+                    verdict.add(rate.min(0.0), contact.normal_bias.abs(), Place::Contact(i));
+                }
             }
             let friction = Friction {
                 tangents: &contact.tangents,

@@ -10,6 +10,7 @@ use stiction_scene::{builtin, parse_with};
 const BULLET: &str = include_str!("cases/bullet.toml");
 const DROP: &str = include_str!("cases/drop.toml");
 const BUSHING: &str = include_str!("cases/bushing.toml");
+const CHAIN: &str = include_str!("cases/chain-joint-friction.toml");
 const CAPSULES: &str = include_str!("cases/parcap.toml");
 
 const SCHEMES: [&str; 5] = ["stewart-trinkle", "moreau-midpoint", "trapezoidal", "implicit-ncp", "event-driven"];
@@ -185,4 +186,29 @@ fn capsules_that_fall_into_a_wedge_gain_no_energy() {
     let capsules = include_str!("cases/capsules-40-in-v.toml");
     let summary = summary_of(capsules, &["run.end=0.36".to_owned()]);
     assert_eq!(exceeded(&summary.certificate), [""; 0]);
+}
+
+/// Five links with friction in their pins come to rest on each other: contacts at one pin nearly contradict each other, features of capsules that come to lie along
+/// each other pass from one to the other, and cut steps follow impacts. Energy only falls, and at rest nothing moves.
+#[test]
+fn a_chain_with_joint_friction_comes_to_rest_in_every_scheme() {
+    for scheme in SCHEMES {
+        let summary = summary_of(CHAIN, &with(scheme, &[]));
+        assert_eq!(summary.outcome, Outcome::Finished, "{scheme}");
+        assert!(summary.certificate.met, "{scheme}: {:?}", exceeded(&summary.certificate));
+        let mut simulation = parse_with(CHAIN, "chain.toml", &with(scheme, &[])).unwrap().build().unwrap();
+        simulation.run_with(|_| {}).unwrap();
+        let fastest = simulation.state().v.iter().fold(0.0f64, |most, v| most.max(v.abs()));
+        assert!(fastest < 1e-6, "{scheme}: still moves with {fastest} m/s");
+    }
+}
+
+/// The forces on a light body cancel to seven digits: its acceleration is no better than their rounding, and right.
+#[test]
+fn a_light_body_between_strong_forces_is_certified() {
+    let text = builtin::all().iter().find(|scene| scene.name == "double-pendulum").unwrap().text;
+    let changes = ["body.upper.mass=1e-6", "run.end=0.78125"].map(str::to_owned);
+    let summary = summary_of(text, &with("event-driven", &changes));
+    assert_eq!(summary.outcome, Outcome::Finished);
+    assert!(summary.certificate.met, "{:?}", exceeded(&summary.certificate));
 }

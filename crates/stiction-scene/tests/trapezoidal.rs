@@ -32,3 +32,17 @@ fn a_deep_overlap_is_refused_unless_it_is_asked_for() {
         load("rod", &[scheme.as_str(), "body.rod.position=[0.0, 0.0]"]).unwrap();
     }
 }
+
+#[test]
+fn a_double_pendulum_swings_for_a_thousand_seconds() {
+    // With restitution 0.1 it comes to rest at its wall, through impacts and projections that have less and less to do.
+    let loaded = load("double-pendulum", &["scheme.trapezoidal={}", "run.step=0.0078125", "run.end=1000.0"]).unwrap();
+    let mut simulation = loaded.build().unwrap();
+    simulation.run().unwrap();
+    let state = simulation.state();
+    assert!(state.v.iter().all(|v| v.abs() < 1e-9), "{:?}", state.v);
+    // Both rods hang down, each of a length of one.
+    for (q, expected) in state.q.iter().zip([0.0, -1.0, 0.0, -2.0]) {
+        assert!((q - expected).abs() < 1e-9, "{:?}", state.q);
+    }
+}

@@ -180,3 +180,28 @@ fn what_cannot_move_holds_or_does_not() {
     problem.joints[1].rounding = 1e-12;
     assert!(residual(&problem, &solution) < 1e-15);
 }
+
+#[test]
+fn a_rate_is_no_better_than_the_rounding_of_its_terms() {
+    // Two bodies of 1 kg that fly with 1 m/s, the second faster by 2e-6 m/s, stay together behind an impulse of 1e-6 N s. A relative velocity of some units of
+    // rounding is 1e-10 of what the impulse acts against; a thousand units are an error.
+    let mut inertia = Inertia::default();
+    inertia.set_diagonal(&[1.0, 1.0]);
+    let contact = ContactCondition { normal: Row::from_dense(&[1.0, -1.0]), ..Default::default() };
+    let problem = ContactProblem {
+        inertia,
+        free_motion: vec![1.0, 1.0 + 2e-6],
+        contacts: vec![contact],
+        ..ContactProblem::default()
+    };
+    let off_by = |units: f64| {
+        let solution = ContactSolution {
+            motion: vec![1.0 + 1e-6 - units * f64::EPSILON, 1.0 + 1e-6],
+            contacts: vec![ContactImpulse { normal: 1e-6, ..Default::default() }],
+            ..Default::default()
+        };
+        residual(&problem, &solution)
+    };
+    assert!(off_by(4.0) <= SOLVED, "{}", off_by(4.0));
+    assert!(off_by(1000.0) > SOLVED, "{}", off_by(1000.0));
+}

@@ -41,7 +41,7 @@ pub enum Version {
 /// A step whose linearised contacts end deeper within a body than this share of its size is halved, down to the least share of the full step. Above what a certificate allows, bodies
 /// penetrate visibly; much below, steps that are well solved are made again.
 const BEND: f64 = 9e-4;
-const LEAST_SHARE: f64 = 0.02;
+const LEAST_SHARE: f64 = 0.002;
 
 /// Settings of the Stewart-Trinkle scheme.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -15,6 +15,10 @@ const LEAST_NORMAL_COSINE: f64 = 0.9;
 /// without end; the rest of such a step is made without looking for them.
 const STOP_LIMIT: usize = 20;
 
+/// Sliding slower than this many times the fastest rate at which the step takes back drift has no end of its own: it is part of what takes back the drift. Too
+/// small: steps without end where many contacts and joints waver. Too large: slow sliding stops some steps late.
+const DRIFT_SHARE: f64 = 10.0;
+
 /// How a trial step went on: to its end, or to an event before.
 pub(super) enum Trial {
     /// The step holds up to this share of it, where something may have stopped to slide.
@@ -83,7 +87,7 @@ impl Trapezoidal {
             (Element::Friction(e.id), slips)
         });
         let mut share = 1.0f64;
-        let still = self.settings.still_speed;
+        let still = self.settings.still_speed.max(DRIFT_SHARE * self.drift_rate);
         for (element, [first, mean, last]) in contacts.chain(elements) {
             // What did not slide may begin to, and needs no event: its friction changes continuously.
             if speed(&first) <= still || self.sliding.binary_search(&element).is_err() {

@@ -6,6 +6,7 @@
 //! motion before it would be an answer, so contacts are asked to part by a trace of speed; the projection that follows takes it back.
 
 use super::{Element, ROUNDING, Trapezoidal, dot, insert, largest, rate, speed};
+use crate::constrained_motion::mobility;
 use crate::scheme::{Step, StepKind, check_finite, solve_problem};
 use crate::{Contact, ContactCondition, Joint, MechanicalSystem, Row, State, StepError};
 
@@ -18,6 +19,10 @@ const STANDSTILL: f64 = 1e-3;
 
 /// Attempt to end sliding at which it is taken to have stopped: in a step shorter by the factor $2^{30}$ friction changes no velocity.
 const STOP_ATTEMPT: usize = 3;
+
+/// Impulses of a projection are at most this many times the momentum, both as the root of an energy; larger ones come from rows that nearly contradict each other. Too
+/// large: what they do to the energy is rounding. Too small: a long lever counts as a contradiction.
+const IMPULSE_LIMIT: f64 = 1e4;
 
 impl Trapezoidal {
     /// An impact, its decompression, or a projection of velocities, where one is due. False when there is none.
@@ -102,14 +107,16 @@ impl Trapezoidal {
         let held = &mut self.held;
         held.clone_from(&self.start_joints);
         let mut hold = |row: &Row, drift: f64| held.push(Joint { value: 0.0, row: row.clone(), drift });
+        for element in self.start_friction.iter().filter(|element| stands(Element::Friction(element.id))) {
+            element.tangents.iter().zip(element.tangent_drift).for_each(|(row, drift)| hold(row, drift));
+        }
+        let contacts_from = self.held.len();
+        let mut hold = |row: &Row, drift: f64| self.held.push(Joint { value: 0.0, row: row.clone(), drift });
         for contact in self.start.iter().filter(|contact| self.carried.binary_search(&contact.id).is_ok()) {
             hold(&contact.normal, contact.normal_drift);
             if stands(Element::Contact(contact.id)) {
                 contact.tangents.iter().zip(contact.tangent_drift).for_each(|(row, drift)| hold(row, drift));
             }
-        }
-        for element in self.start_friction.iter().filter(|element| stands(Element::Friction(element.id))) {
-            element.tangents.iter().zip(element.tangent_drift).for_each(|(row, drift)| hold(row, drift));
         }
         // What has stopped does not slide, whatever its rows say a little later.
         self.sliding.retain(|element| !self.stopped.contains(element));
@@ -127,18 +134,19 @@ impl Trapezoidal {
         self.collision.begin(system, state, &self.held, out)?;
         out.kind = StepKind::Projection;
         out.friction.clear();
-        match solve_problem(&mut self.solver, state.t, out) {
-            // Rows of many contacts may contradict each other: two ends at one pin keep heights that differ by the drift of the pin. Contacts that may part, with friction
-            // that may give way, do not: as an impact that gives nothing back the problem has a solution.
-            Err(StepError::Unsolved { .. }) if !self.carried.is_empty() => {
-                self.collision.begin(system, state, &self.start_joints, out)?;
-                out.friction.clear();
-                let carried = self.start.iter().filter(|contact| self.carried.binary_search(&contact.id).is_ok());
-                out.contacts.extend(carried.cloned());
-                out.problem.contacts.extend(out.contacts.iter().map(ContactCondition::of));
-                solve_problem(&mut self.solver, state.t, out)?;
-            }
-            result => result?,
+        let is_met = match solve_problem(&mut self.solver, state.t, out) {
+            Err(StepError::Unsolved { .. }) if !self.carried.is_empty() => false,
+            result => result.map(|()| self.carried.is_empty() || has_measure(out))?,
+        };
+        if !is_met {
+            // Rows of many contacts contradict each other, or would but for rounding: two ends at one pin keep heights that differ by the drift of the pin. Contacts
+            // that may part, with friction that may give way, do not: as an impact that gives nothing back the problem has a solution.
+            self.collision.begin(system, state, &self.held[..contacts_from], out)?;
+            out.friction.clear();
+            let carried = self.start.iter().filter(|contact| self.carried.binary_search(&contact.id).is_ok());
+            out.contacts.extend(carried.cloned());
+            out.problem.contacts.extend(out.contacts.iter().map(ContactCondition::of));
+            solve_problem(&mut self.solver, state.t, out)?;
         }
         out.state.v.clone_from(&out.solution.motion);
         check_finite(state.t, "velocity", &out.state.v)?;
@@ -210,4 +218,15 @@ impl Trapezoidal {
         }
         Ok(true)
     }
+}
+
+/// Whether the impulses of a projection are in proportion to the motion that they change.
+fn has_measure(out: &Step) -> bool {
+    let problem = &out.problem;
+    let momentum = |(k, v): (usize, &f64)| problem.inertia.entry(k, k).abs().sqrt() * v.abs();
+    let motion = problem.free_motion.iter().enumerate().map(momentum).fold(0.0, f64::max);
+    let joints = problem.joints.iter().zip(&out.solution.joints);
+    joints
+        .into_iter()
+        .all(|(joint, c)| c.abs() * mobility(&problem.inertia, &joint.row).sqrt() <= IMPULSE_LIMIT * motion)
 }

@@ -153,6 +153,9 @@ const HORIZON_DOUBLINGS: usize = 8;
 /// that are almost closed count as closed, with ten times the gap after each further so many impacts.
 const ACCUMULATION: usize = 20;
 
+/// Times that the gap grows so, at most. Too large: bodies that are apart collide. Too small: impacts that accumulate take long.
+const MOST_DECADES: usize = 4;
+
 /// The linearly implicit trapezoidal scheme.
 #[derive(Clone, Debug)]
 pub struct Trapezoidal {
@@ -198,6 +201,8 @@ pub struct Trapezoidal {
     held: Vec<Joint>,
     /// Rates that take back the drift of joints.
     rates: Vec<f64>,
+    /// The fastest rate at which the step takes back drift of joints and contacts.
+    drift_rate: f64,
     jacobians: ForceJacobians,
     mass: Inertia,
     mass_sum: Inertia,
@@ -250,6 +255,7 @@ impl Trapezoidal {
             start_joints: Vec::new(),
             held: Vec::new(),
             rates: Vec::new(),
+            drift_rate: 0.0,
             jacobians: ForceJacobians::default(),
             mass: Inertia::default(),
             mass_sum: Inertia::default(),
@@ -321,7 +327,7 @@ impl Trapezoidal {
 
     /// Gap up to which contacts count as closed, in metres.
     fn closed_gap(&self) -> f64 {
-        self.settings.gap_tolerance * 10f64.powi((self.impacts / ACCUMULATION) as i32)
+        self.settings.gap_tolerance * 10f64.powi((self.impacts / ACCUMULATION).min(MOST_DECADES) as i32)
     }
 
     /// Times at which the forces of the start and of the end of a step are evaluated.
@@ -427,11 +433,17 @@ impl Trapezoidal {
         self.recover_overlaps(out.h);
         self.grow_after(out.h);
         self.has_projected = false;
-        self.carried.clear();
+        let was_carried = std::mem::take(&mut self.carried);
         self.sliding.clear();
         let u = &out.solution.motion;
-        for (condition, impulse) in out.problem.contacts.iter().zip(&out.solution.contacts) {
-            if impulse.normal > 0.0 || condition.normal_rate(u).abs() <= self.settings.still_speed {
+        let conditions = out.problem.contacts.iter().zip(&out.contacts);
+        for ((condition, contact), impulse) in conditions.zip(&out.solution.contacts) {
+            let slack = condition.normal_rate(u);
+            // What is left of a gap is taken back over a full step. In a shorter one a contact may approach for it without an impulse, and stays closed.
+            let goes_on = was_carried.binary_search(&condition.id).is_ok()
+                && rate(contact, &self.v_new) <= 0.0
+                && slack * self.full_step <= self.settings.gap_tolerance;
+            if impulse.normal > 0.0 || slack.abs() <= self.settings.still_speed || goes_on {
                 insert(condition.id, &mut self.carried);
             }
             if speed(&condition.slip(u)) > self.settings.still_speed {

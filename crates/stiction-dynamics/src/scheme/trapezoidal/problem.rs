@@ -136,6 +136,7 @@ impl Trapezoidal {
         self.rates.extend(
             self.start_joints.iter().map(|start| brake * (start.row.dot(v) + start.drift) - pull * start.value),
         );
+        self.drift_rate = self.start_joints.iter().fold(0.0, |most, start| most.max(pull * start.value.abs()));
         self.projection.reconcile(&mut self.rates);
         for (joint, rate) in out.joints.iter().zip(&self.rates) {
             out.problem.joints.push(JointCondition { row: joint.row.clone(), bias: joint.drift - rate, rounding: 0.0 });
@@ -151,6 +152,7 @@ impl Trapezoidal {
             if corrects_contacts && self.carried.binary_search(&start.id).is_ok() {
                 let closed_at = shrinks * closed_at(&self.overlaps, start.id);
                 normal_bias += pull * (start.gap - closed_at) - brake * rate(start, v);
+                self.drift_rate = self.drift_rate.max(pull * (start.gap - closed_at).abs());
                 if self.sliding.binary_search(&Element::Contact(start.id)).is_err() {
                     let slip = start.slip(v);
                     tangent_bias.iter_mut().zip(slip).for_each(|(bias, slip)| *bias -= brake * slip);
@@ -179,9 +181,10 @@ impl Trapezoidal {
         }
     }
 
-    /// Whether a contact that is closed, or was, takes part in what follows: it carried an impulse, or does not part.
+    /// Whether a contact that is closed, or was, takes part in what follows: it carried an impulse, or does not part. One that parts slower than
+    /// the rest speed may come back within the step, and would collide without end; if it does not, taking part changes nothing.
     pub(super) fn stays(&self, contact: &Contact, v: &[f64]) -> bool {
-        self.is_carried(contact.id) || rate(contact, v) <= ROUNDING * largest(v)
+        self.is_carried(contact.id) || rate(contact, v) <= self.settings.rest_speed.max(ROUNDING * largest(v))
     }
 
     /// The active contacts, with rows in the middle of the step: those that are closed and do not part, and those that were carried.
