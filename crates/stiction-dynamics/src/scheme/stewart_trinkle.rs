@@ -90,6 +90,8 @@ pub struct StewartTrinkle {
     active: Vec<ContactId>,
     candidates: Vec<Contact>,
     at_end: Vec<Contact>,
+    /// Contacts that overlap at the start of a part of a step.
+    overlaps: Vec<Contact>,
 }
 
 impl StewartTrinkle {
@@ -110,6 +112,7 @@ impl StewartTrinkle {
             active: Vec::new(),
             candidates: Vec::new(),
             at_end: Vec::new(),
+            overlaps: Vec::new(),
         }
     }
 }
@@ -179,6 +182,12 @@ impl StewartTrinkle {
 
         // Rows from the start of the step do not change with the prediction: one linearisation is the fixed point.
         let is_linear = self.settings.version == Version::Linear || self.settings.activation_gap.is_some();
+        let share = self.full_step.share(h);
+        self.overlaps.clear();
+        if share < 1.0 {
+            system.contacts(t, q, 0.0, &mut self.overlaps);
+            self.overlaps.retain(|contact| contact.gap < 0.0);
+        }
         // [ST96] §4: those that touched before; those violated at the prediction join them below.
         self.active.clone_from(&self.touching);
         let mut horizon = self.horizon;
@@ -207,7 +216,6 @@ impl StewartTrinkle {
             out.joints.clear();
             system.joints(t_new, &self.q_hat, &mut out.joints);
             out.problem.joints.clear();
-            let share = self.full_step.share(h);
             out.problem.joints.extend(out.joints.iter().map(|joint| {
                 let whole = joint.value / h - joint.row.dot(&self.v_hat);
                 let bias = whole - (1.0 - share) * (whole - joint.drift);
@@ -229,12 +237,12 @@ impl StewartTrinkle {
                     // [ST96] (29), row of c_n: the gap linearised at q̂, over h.
                     let normal_bias = contact.gap / h - contact.normal.dot(&self.v_hat);
                     // Without a driven body, it is the linearised gap at the start: negative, it asks for a penetration to be taken back.
-                    let whole = (normal_bias - contact.normal_drift).min(0.0);
-                    ContactCondition {
-                        normal_bias: normal_bias - (1.0 - share) * whole,
-                        recovery: share * whole,
-                        ..ContactCondition::of(contact)
-                    }
+                    let recovery = (normal_bias - contact.normal_drift).min(0.0);
+                    // A part of a step takes back its share of what was there.
+                    let before = self.overlaps.iter().find(|overlap| overlap.id == contact.id);
+                    let left = before.map_or(0.0, |overlap| (1.0 - share) * overlap.gap / h);
+                    let (normal_bias, recovery) = (normal_bias - left, (recovery - left).min(0.0));
+                    ContactCondition { normal_bias, recovery, ..ContactCondition::of(contact) }
                 }));
                 solve_problem(&mut self.solver, t, out)?;
                 system.advance(q, &out.solution.motion, h, &mut self.q_new);

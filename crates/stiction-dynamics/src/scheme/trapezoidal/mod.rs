@@ -153,6 +153,9 @@ const HORIZON_DOUBLINGS: usize = 8;
 /// that are almost closed count as closed, with ten times the gap after each further so many impacts.
 const ACCUMULATION: usize = 20;
 
+/// Impacts in a step after which contacts that part slower than the rest speed stay closed.
+const MANY_IMPACTS: usize = 5 * ACCUMULATION;
+
 /// Times that the gap grows so, at most. Too large: bodies that are apart collide. Too small: impacts that accumulate take long.
 const MOST_DECADES: usize = 4;
 
@@ -171,6 +174,7 @@ pub struct Trapezoidal {
     has_begun: bool,
     /// Contacts that carried an impulse, or stayed closed, in the last smooth step; sorted.
     carried: Vec<ContactId>,
+    was_carried: Vec<ContactId>,
     /// Contacts and friction elements that slid in it; sorted.
     sliding: Vec<Element>,
     /// Those whose sliding ended at the end of it.
@@ -237,6 +241,7 @@ impl Trapezoidal {
             is_between: false,
             has_begun: false,
             carried: Vec::new(),
+            was_carried: Vec::new(),
             sliding: Vec::new(),
             stopped: Vec::new(),
             overlaps: Vec::new(),
@@ -433,14 +438,15 @@ impl Trapezoidal {
         self.recover_overlaps(out.h);
         self.grow_after(out.h);
         self.has_projected = false;
-        let was_carried = std::mem::take(&mut self.carried);
+        std::mem::swap(&mut self.carried, &mut self.was_carried);
+        self.carried.clear();
         self.sliding.clear();
         let u = &out.solution.motion;
         let conditions = out.problem.contacts.iter().zip(&out.contacts);
         for ((condition, contact), impulse) in conditions.zip(&out.solution.contacts) {
             let slack = condition.normal_rate(u);
             // What is left of a gap is taken back over a full step. In a shorter one a contact may approach for it without an impulse, and stays closed.
-            let goes_on = was_carried.binary_search(&condition.id).is_ok()
+            let goes_on = self.was_carried.binary_search(&condition.id).is_ok()
                 && rate(contact, &self.v_new) <= 0.0
                 && slack * self.full_step <= self.settings.gap_tolerance;
             if impulse.normal > 0.0 || slack.abs() <= self.settings.still_speed || goes_on {

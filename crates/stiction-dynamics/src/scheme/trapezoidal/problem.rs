@@ -1,7 +1,7 @@
 //! The contact problem of one smooth step: (5.4) to (5.8) of \[PAGT\], or (2.5) by iteration.
 
 use super::overlaps::closed_at;
-use super::{BRAKE, Element, HORIZON_DOUBLINGS, Jacobians, ROUNDING, Trapezoidal, largest, rate};
+use super::{BRAKE, Element, HORIZON_DOUBLINGS, Jacobians, MANY_IMPACTS, ROUNDING, Trapezoidal, largest, rate};
 use crate::force_jacobians::add_product;
 use crate::scheme::{Rung, Step, check_finite, solve_problem};
 use crate::{
@@ -182,9 +182,12 @@ impl Trapezoidal {
     }
 
     /// Whether a contact that is closed, or was, takes part in what follows: it carried an impulse, or does not part. One that parts slower than
-    /// the rest speed may come back within the step, and would collide without end; if it does not, taking part changes nothing.
+    /// anything that slides may come back within the step, and would collide without end; if it does not, taking part changes nothing. Where impacts
+    /// accumulate beyond that, as of a ball that leaves one neighbour for the other in turn, so does one that parts slower than the rest speed.
     pub(super) fn stays(&self, contact: &Contact, v: &[f64]) -> bool {
-        self.is_carried(contact.id) || rate(contact, v) <= self.settings.rest_speed.max(ROUNDING * largest(v))
+        let settings = &self.settings;
+        let slow = if self.impacts > MANY_IMPACTS { settings.rest_speed } else { settings.still_speed };
+        self.is_carried(contact.id) || rate(contact, v) <= slow.max(ROUNDING * largest(v))
     }
 
     /// The active contacts, with rows in the middle of the step: those that are closed and do not part, and those that were carried.
