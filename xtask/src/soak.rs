@@ -8,7 +8,12 @@ pub const SUITE: [&str; 4] = ["--rounds", "1", "--seed", "1"];
 
 /// Builds the command and the soak, and runs it with these arguments. Inputs that failed stay in `runs/soak`.
 pub fn run(workspace: &Workspace, arguments: &[&str]) -> Result<(), String> {
-    let programs = workspace.build(&["--package", "stiction-cli", "--package", "stiction-soak"])?;
+    // Among the tests, as they were built, so that nothing is compiled twice.
+    let targets: &[&str] = match arguments == SUITE {
+        true => &["--workspace", "--bins", "--tests"],
+        false => &["--package", "stiction-cli", "--package", "stiction-soak"],
+    };
+    let programs = workspace.build(targets)?;
     let find = |name: &str| {
         let path = programs.iter().find(|path| path.file_stem().is_some_and(|stem| stem == name));
         path.ok_or_else(|| format!("cargo built {name} but did not say where it is"))
