@@ -144,6 +144,14 @@ fn a_marble_that_falls_on_a_ball_gains_no_energy() {
 }
 
 #[test]
+fn energies_beyond_all_numbers_are_not_certified() {
+    // The square of the speed overflows; the balance of energies is no number then, and nobody can say that it holds.
+    let fast = ["body.ball.velocity=[1e160,0.0]", "run.end=0.1"].map(str::to_owned);
+    let summary = summary_of(builtin_text("bouncing-ball"), &fast);
+    assert!(!summary.certificate.met, "{:?}", summary.certificate);
+}
+
+#[test]
 fn a_bush_hangs_on_its_shaft() {
     for scheme in SCHEMES {
         let summary = summary_of(BUSHING, &with(scheme, &[]));
