@@ -1,7 +1,7 @@
 //! Event functions along an integrator step, and where they vanish.
 
 use super::EventDriven;
-use super::modes::{ContactMode, Modes, Part, RENAMED_GAP, Sliding, dot, norm};
+use super::modes::{Modes, Part, Sliding, dot, norm};
 use super::motion::{Fault, Motion, largest};
 use crate::{ContactId, MechanicalSystem};
 
@@ -184,22 +184,17 @@ impl EventDriven {
             found.push((share, watch.trigger(&self.modes)));
         }
 
-        // A closed contact goes on under another name: its forces are recorded under one, so that the step ends where it has the new one for sure.
-        if let Some(share) = self.renaming(system, (t, h), &shares, accuracy) {
-            let after = (share + together).min(1.0);
-            if after < first {
-                first = after;
-                found.push((after, Trigger::Renamed));
-            }
-        }
-
         // Gaps of open contacts.
+        let mut renamed = None;
         self.gaps.resize(shares.len(), Vec::new());
         for (k, &share) in shares.iter().enumerate() {
             let node = std::mem::take(&mut self.nodes[k]);
             let (q, v) = node.split_at(node.len() - n);
             self.near.clear();
             system.contacts(t + share * h, q, f64::INFINITY, &mut self.near);
+            if k > 0 && renamed.is_none() && !self.keeps_names() {
+                renamed = Some(k);
+            }
             self.gaps[k].clear();
             self.restore_names();
             for contact in &self.near {
@@ -207,6 +202,14 @@ impl EventDriven {
                 self.gaps[k].push(GapNode { id: contact.id, gap: contact.gap, rate });
             }
             self.nodes[k] = node;
+        }
+        // A closed contact goes on under another name: its forces are recorded under one, so that the step ends where it has the new one for sure.
+        if let Some(k) = renamed {
+            let after = (self.renaming(system, (t, h), (shares[k - 1], shares[k]), accuracy) + together).min(1.0);
+            if after < first {
+                first = after;
+                found.push((after, Trigger::Renamed));
+            }
         }
         for k in 1..shares.len() {
             if shares[k - 1] > first {
@@ -255,49 +258,34 @@ impl EventDriven {
     /// Gives closed contacts among those that are near the names that they have in the modes.
     fn restore_names(&mut self) {
         for mode in &self.modes.contacts {
-            let place = match self.modes.find(mode, &self.near) {
-                Some(contact) if contact.id != mode.id => contact.id,
-                _ => continue,
-            };
-            self.near.iter_mut().filter(|contact| contact.id == place).for_each(|contact| contact.id = mode.id);
+            if let Some(name) = self.modes.find(mode, &self.near).map(|contact| contact.id) {
+                self.near.iter_mut().filter(|contact| contact.id == name).for_each(|contact| contact.id = mode.id);
+            }
         }
     }
 
-    /// The share of the step after which a closed contact has no longer the name of the modes, if there is one. The nodes are known.
+    /// Whether all closed contacts are among those that are near by the names that they have in the modes.
+    fn keeps_names(&self) -> bool {
+        let mut closed = self.modes.contacts.iter().filter(|mode| mode.is_closed);
+        closed.all(|mode| self.near.iter().any(|contact| contact.id == mode.id))
+    }
+
+    /// The share of the step after which a closed contact has no longer the name of the modes; it has it after the first share, and not after the second.
     fn renaming(
         &mut self,
         system: &dyn MechanicalSystem,
         (t, h): (f64, f64),
-        shares: &[f64],
+        (mut low, mut high): (f64, f64),
         accuracy: f64,
-    ) -> Option<f64> {
-        let closed: Vec<ContactMode> = self.modes.contacts.iter().filter(|mode| mode.is_closed).copied().collect();
-        let horizon = closed.iter().fold(RENAMED_GAP, |far, mode| far.max(mode.gap + RENAMED_GAP));
-        let keeps_names = |scheme: &mut Self, share: f64, q: &[f64]| {
-            scheme.near.clear();
-            system.contacts(t + share * h, q, horizon, &mut scheme.near);
-            closed.iter().all(|mode| scheme.near.iter().any(|contact| contact.id == mode.id))
-        };
-        if closed.is_empty() {
-            return None;
-        }
-        let n = system.velocity_count();
-        let k = (1..shares.len()).find(|&k| {
-            let node = std::mem::take(&mut self.nodes[k]);
-            let keeps = keeps_names(self, shares[k], &node[..node.len() - n]);
-            self.nodes[k] = node;
-            !keeps
-        })?;
-        let (mut low, mut high) = (shares[k - 1], shares[k]);
+    ) -> f64 {
         while high - low > accuracy {
             let middle = 0.5 * (low + high);
             self.probe(system, middle);
-            let q = std::mem::take(&mut self.probe_q);
-            let keeps = keeps_names(self, middle, &q);
-            self.probe_q = q;
-            if keeps { low = middle } else { high = middle }
+            self.near.clear();
+            system.contacts(t + middle * h, &self.probe_q, f64::INFINITY, &mut self.near);
+            if self.keeps_names() { low = middle } else { high = middle }
         }
-        Some(high)
+        high
     }
 
     /// The share of the step after which an open contact closes between two nodes, if it does.

@@ -6,7 +6,7 @@ use crate::{Contact, ContactId, FrictionElement, FrictionShape};
 
 /// A contact that goes on under another name keeps its gap up to this, in metres. Too large: a contact elsewhere on the same bodies is taken for it. Too small: a
 /// long integrator step, which is cut there later, does not find it.
-pub(super) const RENAMED_GAP: f64 = 1e-4;
+const RENAMED_GAP: f64 = 1e-4;
 
 /// How a part of friction moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
