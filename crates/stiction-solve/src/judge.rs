@@ -5,7 +5,7 @@
 //! A friction problem (\[ABH18\]) has with De Saxcé's $\hat u = (u_N + \mu \lVert u_T \rVert, u_T)$ and the Euclidean projection $P_K$ on its cones
 //!
 //! $$ e_q = \frac{\lVert r - P_K(r - \hat u) \rVert_2}{\lVert q \rVert_2}, \qquad
-//!    e_s = \frac{\lVert r - P_K(r - \rho \hat u) \rVert_2}{\rho \lVert q \rVert_2}, \quad \rho = \frac{1}{\mathrm{mean}(\mathrm{diag}\, W)}, $$
+//!    e_s = \frac{\lVert r - P_K(r - \rho \hat u) \rVert_2}{\rho \lVert q \rVert_2}, \quad \rho = \frac{1}{\mathrm{mean}\,|\mathrm{diag}\, W|}, $$
 //!
 //! and an LCP $e_q = \lVert \min(z, M z + q) \rVert_2 / \lVert q \rVert_2$; its $e_s$ is the residual in its own [scale](crate::Scaling). The first depends on units, the second does
 //! not. Both count. Where $q = 0$, nothing is divided by it.
@@ -108,19 +108,24 @@ pub fn judge_local(problem: &LocalConeProblem, r: &[f64]) -> Judgement {
     let (matrix, q) = (problem.matrix(), problem.offset());
     assert_eq!(r.len(), q.len(), "{} impulses for {} rows", r.len(), q.len());
     let (mut rates, mut roundings) = (Vec::with_capacity(r.len()), Vec::with_capacity(r.len()));
-    let mut diagonal = 0.0;
     for row in 0..q.len() {
         let (mut rate, mut size) = (q[row], q[row].abs());
         for &(column, value) in matrix.row(row) {
             rate += value * r[column];
             size += (value * r[column]).abs();
-            diagonal += if column == row { value / q.len() as f64 } else { 0.0 };
         }
         rates.push(rate);
         roundings.push(f64::EPSILON * (1.0 + matrix.row(row).len() as f64) * size);
     }
     let none = Rates { values: &[], roundings: &[] };
-    judge_cones(problem.cones(), r, Rates { values: &rates, roundings: &roundings }, none, norm(q), diagonal)
+    judge_cones(
+        problem.cones(),
+        r,
+        Rates { values: &rates, roundings: &roundings },
+        none,
+        norm(q),
+        problem.mean_diagonal(),
+    )
 }
 
 /// Rates of some rows, and their rounding.
@@ -212,6 +217,19 @@ mod tests {
         }
         assert!(!judge_local(&sliding(1.0), &[f64::NAN, 0.0, 0.0]).accepts(1e300));
         assert!(!judge_local(&sliding(1.0), &[f64::INFINITY, 0.0, 0.0]).accepts(1e300));
+    }
+
+    #[test]
+    fn a_diagonal_with_signs_has_a_scale_too() {
+        // W = diag(-3, 1, 1) in units of `unit`, q = (1, 0, 0): r = 0 solves it. With r_N = 0.1 / unit the gap opens at 0.7, and the contact pushes: 0.1 of the mean 5/3.
+        for unit in [1e-70, 1.0, 1e70] {
+            let triplets = [(0, 0, -3.0 * unit), (1, 1, unit), (2, 2, unit)];
+            let matrix = SparseRows::from_triplets(3, 3, &triplets).unwrap();
+            let problem = LocalConeProblem::new(vec![Cone::coulomb(0.5)], matrix, vec![1.0, 0.0, 0.0]).unwrap();
+            assert!(judge_local(&problem, &[0.0; 3]).accepts(1e-14), "{unit:e}");
+            let wrong = judge_local(&problem, &[0.1 / unit, 0.0, 0.0]);
+            assert!((wrong.err_scaled.value - 0.5 / 3.0).abs() < 1e-14 && !wrong.accepts(0.1), "{unit:e}: {wrong:?}");
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub struct LocalConeProblem {
     cones: Vec<Cone>,
     matrix: SparseRows,
     offset: Vec<f64>,
+    mean_diagonal: f64,
 }
 
 impl LocalConeProblem {
@@ -42,7 +43,8 @@ impl LocalConeProblem {
         }
         matrix.check("the matrix W")?;
         check_finite("the offset q", &offset)?;
-        Ok(Self { cones, matrix, offset })
+        let mean_diagonal = (0..rows).map(|row| matrix.entry(row, row).abs() / rows as f64).sum();
+        Ok(Self { cones, matrix, offset, mean_diagonal })
     }
 
     /// Its parts, so that their memory can be filled anew.
@@ -63,6 +65,11 @@ impl LocalConeProblem {
     /// $q$.
     pub fn offset(&self) -> &[f64] {
         &self.offset
+    }
+
+    /// Mean of the absolute values of the diagonal of $W$, by which impulses and rates are compared. With their signs they may cancel.
+    pub fn mean_diagonal(&self) -> f64 {
+        self.mean_diagonal
     }
 }
 

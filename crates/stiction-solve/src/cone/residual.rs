@@ -4,7 +4,7 @@
 //! De Saxcé's $\hat u = (u_N + \mu \lVert u_T \rVert, u_T)$ and the Euclidean projection $P_K$ on the cones (\[ABH18\]),
 //!
 //! $$ e_q = \frac{\lVert r - P_K(r - \hat u) \rVert_2}{\lVert q \rVert_2}, \qquad
-//!    e_s = \frac{\lVert r - P_K(r - \rho \hat u) \rVert_2}{\rho \lVert q \rVert_2}, \quad \rho = \frac{1}{\mathrm{mean}(\mathrm{diag}\, W)}. $$
+//!    e_s = \frac{\lVert r - P_K(r - \rho \hat u) \rVert_2}{\rho \lVert q \rVert_2}, \quad \rho = \frac{1}{\mathrm{mean}\,|\mathrm{diag}\, W|}. $$
 //!
 //! The first is what the field reports, and depends on units; the second does not. These are the errors by which a simulation goes on; problem files have a
 //! [`judge`](crate::judge) of their own, which also tells what is rounding. Where $\lVert q \rVert$ is below
@@ -51,8 +51,7 @@ impl ConeErrors {
 pub fn local_errors(problem: &LocalConeProblem, r: &[f64]) -> ConeErrors {
     let (matrix, q) = (problem.matrix(), problem.offset());
     assert_eq!(r.len(), q.len(), "{} impulses for {} rows", r.len(), q.len());
-    let mean = (0..q.len()).map(|row| matrix.entry(row, row)).sum::<f64>() / q.len() as f64;
-    let rho = inverse_or_one(mean);
+    let rho = inverse_or_one(problem.mean_diagonal());
     let rate = |row: usize| matrix.dot(row, r) + q[row];
     let squares = squares_of_natural_maps(problem.cones(), r, rate, rho);
     ConeErrors::new(squares, rho, norm(q))
@@ -121,15 +120,17 @@ impl GlobalResidual {
         Ok(())
     }
 
-    /// Mean of the diagonal of $H M^{-1} H^T$, or of that of the joints where there are no contacts.
+    /// Mean of the absolute values of the diagonal of $H M^{-1} H^T$, or of that of the joints where there are no contacts.
     pub fn mean_diagonal(&mut self, problem: &GlobalConeProblem) -> f64 {
         let rows = if problem.contacts().row_count() > 0 { problem.contacts() } else { problem.joints() };
         let mut sum = 0.0;
         for row in 0..rows.row_count() {
             let entries = rows.row(row);
+            let mut mobility = 0.0;
             self.mass.solve_entries(entries, &mut self.workspace, |i, value| {
-                sum += value * entries.iter().filter(|entry| entry.0 == i).map(|entry| entry.1).sum::<f64>();
+                mobility += value * entries.iter().filter(|entry| entry.0 == i).map(|entry| entry.1).sum::<f64>();
             });
+            sum += f64::abs(mobility);
         }
         sum / rows.row_count() as f64
     }

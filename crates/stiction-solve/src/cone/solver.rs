@@ -249,8 +249,7 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
     ) {
         let size = norm(problem.offset());
         let rows = problem.offset().len();
-        let diagonal = (0..rows).map(|row| problem.matrix().entry(row, row).abs() / rows as f64).sum();
-        self.units = Units::new(size, diagonal);
+        self.units = Units::new(size, problem.mean_diagonal());
         self.load_local(problem);
         solution.impulses.clear();
         solution.impulses.resize(rows, 0.0);
@@ -513,7 +512,7 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
                 let group = &self.groups[number as usize];
                 if group.cone.is_some() || problem.cones().is_empty() {
                     for (slot, axis) in slots_of(group) {
-                        sum += w[slot][slot] / (axis * axis);
+                        sum += w[slot][slot].abs() / (axis * axis);
                         count += 1;
                     }
                 }
