@@ -441,11 +441,14 @@ impl Analysis {
 
     /// Chooses the order of elimination: components one after another, minimum degree inside, late rows after their early ones.
     fn order_rows(&mut self, size: usize, early: usize, starts: &[usize], neighbours: &[usize]) {
-        let (mut order, mut degree_position) = (vec![0usize; size], vec![0usize; size]);
-        let mut memory = MemBuffer::new(amd::order_scratch::<usize>(size, neighbours.len()));
-        let graph = SymbolicSparseColMatRef::new_checked(size, size, starts, None, neighbours);
-        amd::order(&mut order, &mut degree_position, graph, amd::Control::default(), MemStack::new(&mut memory))
-            .expect("the indices of a matrix that fits into memory do not overflow");
+        let (mut order, mut degree_position) = ((0..size).collect::<Vec<_>>(), (0..size).collect::<Vec<_>>());
+        // Any order will do for a diagonal matrix, as that of balls.
+        if !neighbours.is_empty() {
+            let mut memory = MemBuffer::new(amd::order_scratch::<usize>(size, neighbours.len()));
+            let graph = SymbolicSparseColMatRef::new_checked(size, size, starts, None, neighbours);
+            amd::order(&mut order, &mut degree_position, graph, amd::Control::default(), MemStack::new(&mut memory))
+                .expect("the indices of a matrix that fits into memory do not overflow");
+        }
 
         // Components, numbered by their first row.
         let mut component = vec![usize::MAX; size];

@@ -136,6 +136,7 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
 
     /// Goes on from the best point to a smaller target; by all methods where the last target was reached.
     pub fn improve(&mut self, target: f64, is_promising: bool) {
+        self.island.make_room();
         if !self.newton(target, 1.0, LAST_EPSILON, MANY_SHORT_STEPS) {
             if is_promising {
                 self.island.restore(self.space);
@@ -163,6 +164,7 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         if self.space.can_sweep() && self.sweep_while_it_pays(target, is_warm) {
             return true;
         }
+        self.island.make_room();
         if !is_warm && self.is_pile() {
             for (factor, sweeps, run) in SHORT_PATHS {
                 if sweeps > 0 && self.space.can_sweep() {

@@ -85,8 +85,17 @@ impl<const D: usize> Island<D> {
         }
         self.alphas.clear();
         self.alphas.resize(count, 0.0);
+        self.u.clear();
+        self.u.resize(count, [0.0; D]);
+        self.best.clear();
+        self.best.extend_from_slice(&self.r);
+        self.best_residual = f64::INFINITY;
+        self.tried_modes = f64::INFINITY;
+    }
+
+    /// Makes room for the methods after Gauss-Seidel's: most small islands do without them.
+    pub fn make_room(&mut self) {
         for vector in [
-            &mut self.u,
             &mut self.f,
             &mut self.dr,
             &mut self.trial,
@@ -96,12 +105,8 @@ impl<const D: usize> Island<D> {
             &mut self.direction,
         ] {
             vector.clear();
-            vector.resize(count, [0.0; D]);
+            vector.resize(self.r.len(), [0.0; D]);
         }
-        self.best.clear();
-        self.best.extend_from_slice(&self.r);
-        self.best_residual = f64::INFINITY;
-        self.tried_modes = f64::INFINITY;
     }
 
     /// Computes the rates of the point, its residual, and keeps it if it is the best.
