@@ -165,4 +165,27 @@ pub struct DryFriction {
     pub is_rotational: bool,
     /// Largest force in N, or torque in N m.
     pub bound: f64,
+    /// Factors on the bound along the axes: an ellipse of friction. Ones for a circle.
+    pub semi_axes: [f64; 2],
+    /// A constant force along the one axis, on top of friction, in N or N m. Friction with the bounds $f$ against forward sliding and $b$ against sliding
+    /// back has the bound $(f + b) / 2$ and the bias $(b - f) / 2$.
+    pub bias: f64,
+}
+
+/// Holds back one direction of sliding or rotation, whatever force that takes, and lets the other one pass: the primitive $\mathrm{Upr}$ of \[GS05\] (2) on
+/// velocity level. A sprag clutch, a ratchet with fine teeth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clutch {
+    /// Name.
+    pub name: String,
+    /// Number of the body.
+    pub body: usize,
+    /// Number of the body relative to which it moves; none for the world.
+    pub against: Option<usize>,
+    /// Point in coordinates of the first body, in metres.
+    pub point: DVec3,
+    /// Unit vector in world axes: the body moves, or turns about it, forwards only.
+    pub axis: DVec3,
+    /// Whether it acts on the relative rotation.
+    pub is_rotational: bool,
 }

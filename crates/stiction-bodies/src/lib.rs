@@ -16,7 +16,7 @@ pub mod shape;
 pub mod spring;
 mod touch_rates;
 
-pub use body::{AppliedForce, Body, BodyKind, BodyShape, DryFriction, ForceAxes, Motion, Oscillation};
+pub use body::{AppliedForce, Body, BodyKind, BodyShape, Clutch, DryFriction, ForceAxes, Motion, Oscillation};
 pub use error::BodyError;
 pub use glamx;
 pub use joint::{BodyJoint, CoordinateKind, JointDrive, JointFrame, JointKind, JointLimits, JointMotor};

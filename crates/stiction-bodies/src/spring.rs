@@ -32,6 +32,8 @@ pub struct Spring {
     pub rest_length: f64,
     /// Unit vector $a$ in world axes: only the distance along it is felt.
     pub axis: Option<DVec3>,
+    /// Force that must be overcome before it gives way, in N: $-F \mathrm{Sgn}(\varphi)$ beside the others, \[GS05\] (3) on displacement level.
+    pub preload: f64,
 }
 
 /// Where an end of a spring is attached.
@@ -146,6 +148,15 @@ impl Spring {
         0.5 * self.stiffness * phi * phi
     }
 
+    /// The direction $\nabla \varphi$ along which it stretches, and $\varphi$; without a direction at length zero.
+    pub(crate) fn elongation(&self, d: DVec3) -> (DVec3, f64) {
+        match self.line(d) {
+            Line::Along { u, phi, .. } => (u, phi),
+            Line::Everywhere => (d.normalize_or_zero(), d.length()),
+            Line::Lost => (DVec3::ZERO, -self.rest_length),
+        }
+    }
+
     fn line(&self, d: DVec3) -> Line {
         if let Some(u) = self.axis {
             return Line::Along { u, phi: u.dot(d) - self.rest_length, turning: 0.0 };
@@ -235,7 +246,16 @@ mod tests {
 
     fn spring(rest_length: f64, axis: Option<DVec3>) -> Spring {
         let end = Attachment { body: None, point: DVec3::ZERO };
-        Spring { name: "s".into(), first: end, second: end, stiffness: 10.0, damping: 2.0, rest_length, axis }
+        Spring {
+            name: "s".into(),
+            first: end,
+            second: end,
+            stiffness: 10.0,
+            damping: 2.0,
+            rest_length,
+            axis,
+            preload: 0.0,
+        }
     }
 
     #[test]

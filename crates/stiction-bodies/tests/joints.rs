@@ -208,6 +208,8 @@ fn friction_of_joints_and_dry_friction_have_their_own_numbers() {
             axes: vec![DVec3::X],
             is_rotational: false,
             bound: 1.0,
+            semi_axes: [1.0; 2],
+            bias: 0.0,
         });
     }
     for (name, second) in [("p", None), ("q", Some(1))] {

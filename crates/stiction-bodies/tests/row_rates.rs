@@ -7,7 +7,7 @@ use common::flat;
 use stiction_bodies::collide::{is_supported, never_meet};
 use stiction_bodies::glamx::{DMat3, DQuat, DVec3};
 use stiction_bodies::{
-    Body, BodyJoint, BodyKind, BodyShape, Dimension, DryFriction, Grain, JointDrive, JointFrame, JointKind,
+    Body, BodyJoint, BodyKind, BodyShape, Clutch, Dimension, DryFriction, Grain, JointDrive, JointFrame, JointKind,
     JointLimits, Motion, Multibody, MultibodyModel, Oscillation, PlacedShape, Pose, Shape,
 };
 use stiction_dynamics::families::Generator;
@@ -249,7 +249,7 @@ fn every_joint_has_the_rates_of_differences() {
 }
 
 #[test]
-fn dry_friction_has_the_rates_of_differences() {
+fn dry_friction_and_clutches_have_the_rates_of_differences() {
     for dimension in DIMENSIONS {
         let mut random = Generator::new(9);
         let mut counts = [0; 4];
@@ -268,13 +268,20 @@ fn dry_friction_has_the_rates_of_differences() {
                 axes,
                 is_rotational: false,
                 bound: 1.0,
+                semi_axes: [1.5, 0.5],
+                bias: 0.0,
             };
             let bearing =
                 DryFriction { name: "bearing".into(), axes: vec![DVec3::Z], is_rotational: true, ..dry.clone() };
+            for friction in [&dry, &bearing] {
+                let DryFriction { body, against, point, is_rotational, .. } = *friction;
+                let axis = friction.axes[0];
+                model.clutches.push(Clutch { name: friction.name.clone(), body, against, point, axis, is_rotational });
+            }
             model.dry_friction.extend([dry, bearing]);
             let own = compare(model, &format!("{dimension:?}, trial {trial}"));
             counts.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
         }
-        assert!(counts[2] > 12, "{counts:?}");
+        assert!(counts[0] >= 8 && counts[2] > 12, "{counts:?}");
     }
 }

@@ -101,6 +101,7 @@ fn random_scene(random: &mut Generator) -> MultibodyModel {
             damping: if has_damper { random.logarithmic(1e-2, 1e8) } else { 0.0 },
             rest_length,
             axis,
+            preload: 0.0,
         });
     }
     if random.chance(0.3) {

@@ -219,9 +219,14 @@ impl Audit {
         for (element, impulse) in step.friction.iter().zip(&step.solution.friction) {
             for (a, tangent) in element.tangents.iter().enumerate() {
                 tangent.add_to(-impulse[a], &mut self.balance);
+                impulse_scale = impulse_scale.max(impulse[a].abs());
+                if element.displacement.is_some() {
+                    // A pre-stressed spring has a potential.
+                    energy.potential_forces += impulse[a] * tangent.dot(&self.mean);
+                    continue;
+                }
                 energy.friction += impulse[a] * (tangent.dot(&self.mean) + element.tangent_drift[a]);
                 energy.drive -= impulse[a] * element.tangent_drift[a];
-                impulse_scale = impulse_scale.max(impulse[a].abs());
             }
         }
         let external = energy.normal + energy.friction + energy.drive + energy.joints + energy.applied;
@@ -448,6 +453,9 @@ fn work_on_problem(step: &Step, mean: &mut Vec<f64>) -> f64 {
         work += (0..3).map(|a| impulse.tangent[a] * slip[a]).sum::<f64>();
     }
     for (element, impulse) in step.friction.iter().zip(&step.solution.friction) {
+        if element.displacement.is_some() {
+            continue;
+        }
         let slip = element.slip(mean);
         work += (0..3).map(|a| impulse[a] * slip[a]).sum::<f64>();
     }

@@ -46,6 +46,8 @@ pub struct Contact {
     pub friction: FrictionLaw,
     /// What an impact gives back; a scheme whose impacts are inelastic ignores it.
     pub restitution: Restitution,
+    /// Whether the gap is restrained, or only its rate.
+    pub restraint: Restraint,
     /// Where the contact is, for recordings and pictures; the mechanics do not use it.
     pub frame: Option<ContactFrame>,
 }
@@ -88,6 +90,16 @@ pub struct Restitution {
     pub tangential: f64,
 }
 
+/// What a unilateral condition restrains: the graph $\mathrm{Upr}$ of \[GS05\] (2) stands on displacement or on velocity level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Restraint {
+    /// The gap: $0 \le g \perp \lambda \ge 0$. Bodies, stops.
+    #[default]
+    Gap,
+    /// The rate alone: $0 \le \dot g \perp \lambda \ge 0$ at all times. A sprag clutch, a ratchet with fine teeth. The gap is then zero and has no meaning.
+    Rate,
+}
+
 /// Place and axes of a contact in world coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ContactFrame {
@@ -110,6 +122,9 @@ pub struct FrictionElement {
     pub tangent_drift: [f64; 3],
     /// Largest friction force, in N (N m for a rotation).
     pub bound: f64,
+    /// The displacement $x$ of a pre-stressed spring, which has the rate $T v$ + drift: the force is then $-\mathrm{bound} \cdot \mathrm{Sgn}(x)$, the relay of
+    /// \[GS05\] (3) on displacement level, and has the potential $\mathrm{bound} \cdot \lvert x \rvert$. None for friction, the relay on velocity level.
+    pub displacement: Option<f64>,
 }
 
 impl FrictionElement {

@@ -244,6 +244,15 @@ impl FrictionCondition {
         }
     }
 
+    /// The same, where a displacement $x$ counts as it will be after this time: $x / h + T (u - \hat v)$, if it was taken where the velocity $\hat v$ leads.
+    pub fn after(element: &FrictionElement, h: f64, v_hat: &[f64]) -> Self {
+        let mut condition = Self::of(element, h);
+        if let Some(x) = element.displacement {
+            condition.tangent_bias[0] = x / h - element.tangents[0].dot(v_hat);
+        }
+        condition
+    }
+
     /// Sliding velocity $T u + b_t$ for this motion.
     pub fn slip(&self, motion: &[f64]) -> [f64; 3] {
         slip(&self.tangents, &self.tangent_bias, motion)
@@ -290,7 +299,8 @@ mod tests {
     #[test]
     fn the_bound_of_a_friction_element_is_an_impulse() {
         let tangents = [row(&[1.0, 0.0])].into_iter().collect();
-        let element = FrictionElement { id: 3, tangents, tangent_drift: [0.25, 0.0, 0.0], bound: 40.0 };
+        let element =
+            FrictionElement { id: 3, tangents, tangent_drift: [0.25, 0.0, 0.0], bound: 40.0, displacement: None };
         let condition = FrictionCondition::of(&element, 0.01);
         // 40 N over 0.01 s.
         assert_eq!((condition.id, condition.bound), (3, 0.4));

@@ -220,6 +220,18 @@ pub enum StepError {
         /// What to try.
         remedy: &'static str,
     },
+    /// The scheme does not treat an element of the system.
+    #[error(
+        "at t = {t} s: the scheme `{scheme}` does not treat {what}; choose `stewart-trinkle`, `moreau-midpoint` or `implicit-ncp`"
+    )]
+    Element {
+        /// When, in seconds.
+        t: f64,
+        /// The scheme.
+        scheme: &'static str,
+        /// What it does not treat.
+        what: &'static str,
+    },
     /// Two bodies pass through each other however the step is cut.
     #[error(
         "the step from t = {t} s: `{first}` and `{second}` pass through each other, even when the step is cut to {h:.1e} s; \

@@ -13,6 +13,7 @@
 pub mod acceleration;
 mod advance_derivative;
 pub mod audit;
+pub mod consistent_start;
 pub mod constrained_motion;
 pub mod contact;
 pub mod contact_problem;
@@ -41,8 +42,11 @@ pub mod system;
 
 pub use acceleration::{Instant, InstantContact, Motions};
 pub use audit::{Audit, EnergyByCause, StepAudit};
+pub use consistent_start::consistent_start;
 pub use constrained_motion::ConstrainedMotion;
-pub use contact::{Contact, ContactFrame, ContactId, FrictionElement, ImpactLaw, Joint, Restitution, Tangents};
+pub use contact::{
+    Contact, ContactFrame, ContactId, FrictionElement, ImpactLaw, Joint, Restitution, Restraint, Tangents,
+};
 pub use contact_problem::{
     ContactCondition, ContactImpulse, ContactProblem, ContactSolution, FrictionCondition, JointCondition,
 };

@@ -10,7 +10,7 @@ use faer::{Mat, Side};
 
 use crate::{
     Contact, ContactId, ForceCause, ForceJacobians, FrictionElement, FrictionLaw, Inertia, JacobianEntry, JacobianKind,
-    Joint, MechanicalSystem, Restitution, Row, RowRates, State,
+    Joint, MechanicalSystem, Restitution, Restraint, Row, RowRates, State,
 };
 
 /// Entries of $K - K^T$ up to this, relative to the largest of $K$, are rounding.
@@ -31,6 +31,8 @@ pub struct LinearSystem {
     /// Damping and stiffness without what is negative definite in their symmetric parts.
     definite: [Mat<f64>; 2],
     force: Vec<f64>,
+    /// The biases of all friction elements.
+    bias: Vec<f64>,
     contacts: Vec<LinearContact>,
     friction: Vec<LinearFriction>,
     joints: Vec<LinearJoint>,
@@ -76,6 +78,8 @@ pub struct LinearContact {
     pub mu: f64,
     /// What an impact gives back.
     pub restitution: Restitution,
+    /// Whether the gap is restrained or, as by a clutch, its rate alone; the gap has then no meaning.
+    pub restraint: Restraint,
 }
 
 /// Friction that does not depend on a load.
@@ -89,6 +93,16 @@ pub struct LinearFriction {
     pub tangent_drift: Vec<f64>,
     /// Largest friction force.
     pub bound: f64,
+    /// A constant force along the one row, on top of friction: with it, friction against the two directions has different bounds.
+    pub bias: f64,
+    /// Displacement at $q = 0$ of a pre-stressed spring, whose rate is the row; none for friction.
+    pub displacement: Option<f64>,
+}
+
+impl LinearFriction {
+    fn displacement(&self, q: &[f64]) -> Option<f64> {
+        self.displacement.map(|x| x + dot(&self.tangents[0], q))
+    }
 }
 
 /// A bilateral constraint with an affine value, one row.
@@ -213,6 +227,14 @@ impl LinearSystem {
             }
             check_tangents(&what("the rows of sliding velocity"), &element.tangents, &element.tangent_drift, n)?;
             check_range(&what("the bound"), element.bound, f64::INFINITY)?;
+            check_finite(&what("the bias"), element.bias)?;
+            check_finite(&what("the displacement"), element.displacement.unwrap_or(0.0))?;
+            let is_sided = element.bias != 0.0 || element.displacement.is_some();
+            if is_sided && (element.tangents.len() != 1 || !element.tangent_drift.iter().all(|drift| *drift == 0.0)) {
+                let (what, found) = (format!("friction element `{}`", element.name), element.tangents.len());
+                let expected = "with a bias or a displacement one, without drift,";
+                return Err(LinearSystemError::Tangents { what, found, expected });
+            }
         }
         for joint in &data.joints {
             let what = |part: &str| format!("{part} of joint `{}`", joint.name);
@@ -232,6 +254,10 @@ impl LinearSystem {
             damping,
             stiffness,
             has_potential: asymmetry <= SYMMETRY_TOLERANCE * largest,
+            bias: data.friction.iter().fold(vec![0.0; n], |mut sum, element| {
+                sum.iter_mut().zip(&element.tangents[0]).for_each(|(sum, entry)| *sum += element.bias * entry);
+                sum
+            }),
             force,
             contacts: data.contacts,
             friction: data.friction,
@@ -282,6 +308,9 @@ impl LinearSystem {
     /// Gap of a contact.
     pub fn gap(&self, contact: usize, t: f64, q: &[f64]) -> f64 {
         let contact = &self.contacts[contact];
+        if contact.restraint == Restraint::Rate {
+            return 0.0;
+        }
         contact.gap + contact.normal_drift * t + dot(&contact.normal, q)
     }
 
@@ -308,7 +337,9 @@ impl MechanicalSystem for LinearSystem {
     }
 
     fn force(&self, _t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {
-        k.copy_from_slice(&self.force);
+        for (k, (force, bias)) in k.iter_mut().zip(self.force.iter().zip(&self.bias)) {
+            *k = force + bias;
+        }
         self.add_product(&self.stiffness, -1.0, q, k);
         self.add_product(&self.damping, -1.0, v, k);
     }
@@ -323,6 +354,7 @@ impl MechanicalSystem for LinearSystem {
                 }
             }
             ForceCause::Applied => {
+                k.copy_from_slice(&self.bias);
                 self.add_product(&self.damping, -1.0, v, k);
                 if !self.has_potential {
                     self.add_product(&self.stiffness, -1.0, q, k);
@@ -358,17 +390,19 @@ impl MechanicalSystem for LinearSystem {
                 tangent_drift: drift(&contact.tangent_drift),
                 friction: if is_rough { FrictionLaw::Coulomb { mu: contact.mu } } else { FrictionLaw::None },
                 restitution: contact.restitution,
+                restraint: contact.restraint,
                 frame: None,
             });
         }
     }
 
-    fn friction_elements(&self, _t: f64, _q: &[f64], out: &mut Vec<FrictionElement>) {
+    fn friction_elements(&self, _t: f64, q: &[f64], out: &mut Vec<FrictionElement>) {
         out.extend(self.friction.iter().enumerate().map(|(id, element)| FrictionElement {
             id: id as u32,
             tangents: element.tangents.iter().map(|row| Row::from_dense(row)).collect(),
             tangent_drift: drift(&element.tangent_drift),
             bound: element.bound,
+            displacement: element.displacement(q),
         }));
     }
 
@@ -402,7 +436,8 @@ impl MechanicalSystem for LinearSystem {
         }
         let n = q.len();
         let spring: f64 = (0..n).map(|j| q[j] * dot(self.stiffness.col_as_slice(j), q)).sum();
-        Some(0.5 * spring - dot(&self.force, q))
+        let preload = |element: &LinearFriction| element.displacement(q).map_or(0.0, |x| element.bound * x.abs());
+        Some(0.5 * spring - dot(&self.force, q) + self.friction.iter().map(preload).sum::<f64>())
     }
 
     fn column_names(&self) -> Vec<String> {

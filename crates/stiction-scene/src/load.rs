@@ -6,7 +6,7 @@ use std::path::Path;
 use stiction_bodies::Multibody;
 use stiction_dynamics::{
     ContactSolver, EventDriven, ImplicitNcp, LinearSystem, MechanicalSystem, MoreauMidpoint, Scheme, Simulation, State,
-    StewartTrinkle, TimeGrid, Trapezoidal,
+    StewartTrinkle, TimeGrid, Trapezoidal, consistent_start,
 };
 use toml::de::{DeInteger, DeTable, DeValue};
 
@@ -17,6 +17,9 @@ use crate::model::{
 use crate::scene::{FORMAT, Scene, SchemeSettings};
 use crate::scene_error::{Fault, Place, SceneError, TextError, describe, most_similar, search, suggest};
 use crate::set::apply_overrides;
+
+/// Contacts with a gap up to this are closed at the start, in metres or radians. Too large: bodies that are apart collide. Too small: bodies placed by ten digits do not touch.
+const START_GAP: f64 = 1e-9;
 
 /// A scene that passed every check.
 #[derive(Clone, Debug, PartialEq)]
@@ -251,6 +254,8 @@ fn check(text: &str, file_name: &str) -> Result<Checked, SceneError> {
             (SceneSystem::Matrices(Box::new(system)), start)
         }
     };
+    let start =
+        if scene.run.consistent_start { made_consistent(&scene, &system, &start).map_err(locate)? } else { start };
     let model = match &system {
         SceneSystem::Bodies(multibody) => Some(multibody.model()),
         SceneSystem::Matrices(_) => None,
@@ -258,6 +263,21 @@ fn check(text: &str, file_name: &str) -> Result<Checked, SceneError> {
     resolve(&mut scene, model);
     scene.method = Some(scene.contact_method());
     Ok(Checked { scene, system, start, warnings })
+}
+
+/// The start with velocities that contacts and joints allow.
+fn made_consistent(scene: &Scene, system: &SceneSystem, start: &State) -> Result<State, Fault> {
+    let system: &dyn MechanicalSystem = match system {
+        SceneSystem::Bodies(bodies) => &**bodies,
+        SceneSystem::Matrices(system) => &**system,
+    };
+    let mut solver = ContactSolver::new(scene.contact_method()).expect("its settings were checked");
+    consistent_start(system, start, &mut solver, START_GAP).map_err(|error| {
+        let message = format!("the velocities at the start cannot be made consistent: {}", error.named(system));
+        let help =
+            "give velocities that contacts and joints allow and remove `consistent-start`, or choose another method";
+        Place::top("run").key("consistent-start").fault(message, help)
+    })
 }
 
 /// Checks the version first: keys of another one would only confuse.

@@ -84,6 +84,9 @@ pub struct Scene {
     /// Friction with a bound that no load changes: brakes, packings, gear boxes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dry_friction: Vec<DryFrictionEntry>,
+    /// Sprag clutches and ratchets.
+    #[serde(default, rename = "clutch", skip_serializing_if = "Vec::is_empty")]
+    pub clutches: Vec<ClutchEntry>,
     /// Joints between bodies.
     #[serde(default, rename = "joint", skip_serializing_if = "Vec::is_empty")]
     pub joints: Vec<JointEntry>,
@@ -114,6 +117,9 @@ pub struct RunSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub deepest_overlap: Option<f64>,
+    /// Whether velocities at the start that contacts or joints do not allow are changed as an inelastic impact would. \[GS05\] (33) with Δt = 0
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub consistent_start: bool,
 }
 
 /// The time-stepping scheme and its settings.
@@ -139,6 +145,15 @@ impl SchemeSettings {
             Self::StewartTrinkle(_) => Some("stewart-trinkle"),
             Self::ImplicitNcp(_) => Some("implicit-ncp"),
             Self::MoreauMidpoint(_) | Self::Trapezoidal(_) | Self::EventDriven(_) => None,
+        }
+    }
+
+    /// The name of the scheme, where it treats neither clutches nor pre-stressed springs.
+    pub fn two_way_name(&self) -> Option<&'static str> {
+        match self {
+            Self::Trapezoidal(_) => Some("trapezoidal"),
+            Self::EventDriven(_) => Some("event-driven"),
+            Self::StewartTrinkle(_) | Self::MoreauMidpoint(_) | Self::ImplicitNcp(_) => None,
         }
     }
 }
@@ -571,6 +586,38 @@ pub struct DryFrictionEntry {
     /// Largest force in N, or torque in N m; not negative.
     #[schemars(range(min = 0.0))]
     pub bound: f64,
+    /// The same against sliding backwards along the one axis; `bound` when it is not given. \[GS05\] (4)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub bound_backwards: Option<f64>,
+    /// Factors on the bound along the two axes, positive: an ellipse of friction; a circle when it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 2))]
+    pub semi_axes: Option<Vec<f64>>,
+}
+
+/// A sprag clutch or ratchet: a body moves or turns forwards only, whatever force that takes. \[GS05\] (2) on velocity level
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ClutchEntry {
+    /// Name, unique among clutches.
+    pub name: String,
+    /// Name of the body.
+    pub body: String,
+    /// Name of the body relative to which it moves; the world when it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
+    /// Point in coordinates of the first body, in metres; its origin when it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 3))]
+    pub point: Option<Vec<f64>>,
+    /// Forwards: a unit vector in world axes, the axis of the rotation if it is one; of a rotation in the plane not given: it is counter-clockwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 3))]
+    pub axis: Option<Vec<f64>>,
+    /// Whether it acts on the rotation instead of the sliding.
+    #[serde(default)]
+    pub rotational: bool,
 }
 
 /// A spring and damper between points of two bodies, or of a body and the world. \[PAGT\] §9
@@ -601,6 +648,10 @@ pub struct SpringEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub axis: Option<Vec<f64>>,
+    /// Force in N that must be overcome before the spring leaves its rest length, not negative. \[GS05\] (3) on displacement level
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0.0))]
+    pub preload: f64,
 }
 
 /// A spring and damper of the rotation of a body relative to another one or to the world.

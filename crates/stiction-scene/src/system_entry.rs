@@ -35,6 +35,12 @@ pub struct SystemEntry {
     /// Friction with a bound that no load changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dry_friction: Vec<SystemFriction>,
+    /// Sprag clutches and ratchets.
+    #[serde(default, rename = "clutch", skip_serializing_if = "Vec::is_empty")]
+    pub clutches: Vec<SystemClutch>,
+    /// Pre-stressed springs.
+    #[serde(default, rename = "pre-stressed-spring", skip_serializing_if = "Vec::is_empty")]
+    pub springs: Vec<SystemSpring>,
     /// Conditions that hold at all times.
     #[serde(default, rename = "joint", skip_serializing_if = "Vec::is_empty")]
     pub joints: Vec<SystemJoint>,
@@ -119,6 +125,40 @@ pub struct SystemFriction {
     /// Largest force in N, or torque in N m; not negative.
     #[schemars(range(min = 0.0))]
     pub bound: f64,
+    /// The same against sliding backwards along the one tangent; `bound` when it is not given. \[GS05\] (4)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub bound_backwards: Option<f64>,
+}
+
+/// A sprag clutch or ratchet: `row` · v + `drift` is never negative, whatever force that takes. \[GS05\] (2) on velocity level
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SystemClutch {
+    /// Name, unique among contacts and clutches.
+    pub name: String,
+    /// The row of the velocity that stays positive.
+    pub row: Vec<f64>,
+    /// Part of that velocity that does not come from the coordinates, in m/s or rad/s.
+    #[serde(default)]
+    pub drift: f64,
+}
+
+/// A pre-stressed spring: the force `preload` against x = `value` + `row` · q, whatever its size; at x = 0 any force up to that. Its stiffness, if it has one, stands in the matrix.
+/// \[GS05\] (3) on displacement level
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SystemSpring {
+    /// Name, unique among them.
+    pub name: String,
+    /// x where all coordinates are zero, in m or rad.
+    #[serde(default)]
+    pub value: f64,
+    /// The row of x.
+    pub row: Vec<f64>,
+    /// Force in N, or torque in N m; positive.
+    #[schemars(range(min = 0.0))]
+    pub preload: f64,
 }
 
 /// The condition `value` + `row` · q + `drift` t = 0.

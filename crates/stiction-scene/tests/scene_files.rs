@@ -1235,8 +1235,8 @@ fn springs() {
     fails(
         &format!("{rod}\nstifness = 1"),
         "32:1: unknown key `stifness` in spring `s`",
-        "did you mean `stiffness`? (the keys here are `name`, `bodies`, `points`, `stiffness`, `damping`, `rest-length` and \
-         `axis`)",
+        "did you mean `stiffness`? (the keys here are `name`, `bodies`, `points`, `stiffness`, `damping`, `rest-length`, \
+         `axis` and `preload`)",
     );
     let twice = spring(&format!("{rod}\nstiffness = 1\n{}", spring(&format!("{rod}\nstiffness = 1"))));
     assert_error_after(
@@ -1439,7 +1439,7 @@ fn overrides_change_the_scene_and_are_blamed_for_their_mistakes() {
     assert_eq!(blamed(&["run.end=2", "run.step=0"]), "--set run.step=0: the step is 0.0 s | give a positive number");
     assert_eq!(
         blamed(&["run.setp=0.1", "run.end=2"]),
-        "--set run.setp=0.1: unknown key `setp` in `run` | did you mean `step`? (the keys here are `step`, `end`, `start` and `deepest-overlap`)"
+        "--set run.setp=0.1: unknown key `setp` in `run` | did you mean `step`? (the keys here are `step`, `end`, `start`, `deepest-overlap` and `consistent-start`)"
     );
     assert_eq!(
         blamed(&["run.step=fast"]),
@@ -1650,7 +1650,7 @@ fn schema_and_reference_page_know_every_key() {
                 body kind position angle angle-degrees orientation velocity angular-velocity mass inertia density group motion \
                 surface-velocity oscillation amplitude frequency phase shape half-plane half-space disc sphere capsule box \
                 ring cavity cylinder tube ellipse ellipsoid semi-axes \
-                normal offset radius length size force torque point axes from until dry-friction against rotational bound \
+                normal offset radius length size force torque point axes from until dry-friction against rotational bound bound-backwards clutch pre-stressed-spring preload \
                 ignore bodies groups system coordinates units damping stiffness gap normal-drift tangents tangent-drift \
                 joint value row drift \
                 assemble fixed ball revolute prismatic cylindrical universal planar distance collide \

@@ -268,7 +268,7 @@ revolute = { anchor = [0.0, 0.0], limits = { lower = 0.0 } }
 "#,
     );
     let figure = default_figure(&run).unwrap();
-    let moment = panel(&figure, "Moment of limits");
+    let moment = panel(&figure, "Moment of limits and clutches");
     assert_eq!(moment.y_label, "moment (N m)");
     assert!(drawn(moment).iter().all(|moment| (moment - 9.81).abs() < 1e-9), "{:?}", drawn(moment));
     assert!(!titles(&figure).iter().any(|title| title.starts_with("Normal force")), "{:?}", titles(&figure));

@@ -107,9 +107,9 @@ impl Multibody {
             .unwrap_or(1.0)
     }
 
-    /// The size of the smaller shape of a contact, in metres; a stop has none.
+    /// The size of the smaller shape of a contact, in metres; a stop has none, and no clutch.
     pub(super) fn size_of_contact(&self, id: ContactId) -> Option<f64> {
-        if self.joint_of_stop(id).is_some() {
+        if self.joint_of_stop(id).is_some() || self.clutch(id).is_some() {
             return None;
         }
         let [first, second] = [(id.first, id.feature >> 20), (id.second, (id.feature >> 8) & 0xfff)]

@@ -204,6 +204,7 @@ impl Multibody {
                 tangents: Tangents::from_iter([coordinate.row]),
                 tangent_drift: [coordinate.drift, 0.0, 0.0],
                 bound: joint.friction,
+                displacement: None,
             });
         }
     }

@@ -111,6 +111,7 @@ impl MechanicalSystem for Multibody {
         self.add_gyroscopic(v, k);
         self.add_applied(t, q, k);
         self.add_motors(t, q, k);
+        self.add_friction_bias(t, q, k);
         self.add_springs(None, t, q, v, k);
     }
 
@@ -122,6 +123,7 @@ impl MechanicalSystem for Multibody {
             ForceCause::Applied => {
                 self.add_applied(t, q, k);
                 self.add_motors(t, q, k);
+                self.add_friction_bias(t, q, k);
             }
         }
         self.add_springs(Some(cause), t, q, v, k);
@@ -130,6 +132,9 @@ impl MechanicalSystem for Multibody {
     fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
         self.find_contacts(t, q, horizon, out);
         self.add_stops(t, q, horizon, out);
+        if horizon >= 0.0 {
+            self.add_clutches(t, q, out);
+        }
     }
 
     fn contact_size(&self, id: ContactId) -> Option<f64> {
@@ -143,6 +148,7 @@ impl MechanicalSystem for Multibody {
     fn friction_elements(&self, t: f64, q: &[f64], out: &mut Vec<FrictionElement>) {
         self.add_dry_friction(t, q, out);
         self.add_joint_friction(t, q, out);
+        self.add_preloads(t, q, out);
     }
 
     fn joints(&self, t: f64, q: &[f64], out: &mut Vec<Joint>) {
@@ -158,6 +164,7 @@ impl MechanicalSystem for Multibody {
         self.add_spring_jacobians(kind, t, q, v, out);
         if kind == JacobianKind::Exact {
             self.add_applied_jacobian(t, q, out);
+            self.add_friction_bias_jacobian(t, q, out);
         }
     }
 
@@ -197,6 +204,9 @@ impl MechanicalSystem for Multibody {
     }
 
     fn contact_name(&self, id: ContactId) -> String {
+        if let Some(clutch) = self.clutch(id) {
+            return clutch.name.clone();
+        }
         match self.joint_of_stop(id) {
             Some(joint) => self.name_of_stop(joint, id.feature),
             None => self.name_of_contact(id),
@@ -207,7 +217,10 @@ impl MechanicalSystem for Multibody {
         if let Some(joint) = self.joint_of_stop(id) {
             return self.bodies_of_joint(joint);
         }
-        let name = |body: u32| self.model.bodies[body as usize].name.clone();
-        (name(id.first), name(id.second))
+        let name = |body: usize| self.model.bodies[body].name.clone();
+        match self.clutch(id) {
+            Some(clutch) => (name(clutch.body), clutch.against.map_or_else(|| "world".to_owned(), name)),
+            None => (name(id.first as usize), name(id.second as usize)),
+        }
     }
 }

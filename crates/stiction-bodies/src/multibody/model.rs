@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use glamx::{DMat3, DVec3};
 
-use crate::body::{AppliedForce, Body, BodyKind, DryFriction};
+use crate::body::{AppliedForce, Body, BodyKind, Clutch, DryFriction};
 use crate::collide;
 use crate::error::BodyError;
 use crate::joint::BodyJoint;
@@ -31,6 +31,8 @@ pub struct MultibodyModel {
     pub forces: Vec<AppliedForce>,
     /// Friction that no load changes.
     pub dry_friction: Vec<DryFriction>,
+    /// What holds back one direction.
+    pub clutches: Vec<Clutch>,
     /// Joints.
     pub joints: Vec<BodyJoint>,
     /// Springs and dampers between points.
@@ -187,6 +189,24 @@ impl MultibodyModel {
                 let (quantity, value) = ("number of axes", element.axes.len() as f64);
                 let remedy = "give one or two axes of sliding, or the one axis of a rotation";
                 return Err(BodyError::Value { what: what(), quantity, value, remedy });
+            }
+            for value in element.semi_axes {
+                if !(value > 0.0 && value.is_finite()) {
+                    let (quantity, remedy) = ("semi-axis", "it must be finite and positive");
+                    return Err(BodyError::Value { what: what(), quantity, value, remedy });
+                }
+            }
+            if !element.bias.is_finite() || (element.bias != 0.0 && element.axes.len() > 1) {
+                let (quantity, value, remedy) = ("bias", element.bias, "it must be finite, and along one axis");
+                return Err(BodyError::Value { what: what(), quantity, value, remedy });
+            }
+        }
+        for clutch in &self.clutches {
+            let is_free = |body: usize| self.bodies[body].kind.is_free();
+            if !is_free(clutch.body) && !clutch.against.is_some_and(is_free) {
+                let reason = "does not move freely, and neither does what it moves against";
+                let (what, body) = (format!("clutch `{}`", clutch.name), self.bodies[clutch.body].name.clone());
+                return Err(BodyError::Target { what, body, reason });
             }
         }
         Ok(())

@@ -29,6 +29,10 @@ impl Multibody {
     ) {
         out.reset(contacts.len(), friction.len(), joints.len());
         for (i, contact) in contacts.iter().enumerate() {
+            if let Some(clutch) = self.clutch(contact.id) {
+                out.normals[i] = self.line_rate(&clutch.into(), clutch.axis, (t, q, v));
+                continue;
+            }
             (out.normals[i], out.tangents[i]) = match self.joint_of_stop(contact.id) {
                 Some(joint) => {
                     let sign = if contact.id.feature == 0 { 1.0 } else { -1.0 };
@@ -41,19 +45,14 @@ impl Multibody {
             let number = element.id as usize;
             match self.model.dry_friction.get(number) {
                 Some(dry) => {
-                    let a = self.twist(dry.body, (t, q, v));
-                    let b = dry.against.map_or_else(Twist::default, |other| self.twist(other, (t, q, v)));
-                    let point_rate = a.at(self.pose(dry.body, t, q).transform_point(dry.point));
-                    for (rate, axis) in rates.iter_mut().zip(&dry.axes) {
-                        *rate = match dry.is_rotational {
-                            true => 0.0, // a fixed axis and constant spins
-                            false => axis.dot(a.rate(point_rate) - b.rate(point_rate)),
-                        };
+                    for ((rate, &axis), factor) in rates.iter_mut().zip(&dry.axes).zip(dry.semi_axes) {
+                        *rate = factor * self.line_rate(&dry.into(), axis, (t, q, v));
                     }
                 }
                 None => {
-                    let joint = &self.model.joints[number - self.model.dry_friction.len()];
-                    rates[0] = self.coordinate_rate(joint, (t, q, v));
+                    let joint = self.model.joints.get(number - self.model.dry_friction.len());
+                    // Beyond the joints there are pre-stressed springs, which no scheme treats that asks for rates.
+                    rates[0] = joint.map_or(0.0, |joint| self.coordinate_rate(joint, (t, q, v)));
                 }
             }
         }
@@ -75,7 +74,7 @@ impl Multibody {
     }
 
     /// The motion of a body.
-    fn twist(&self, body: usize, (t, q, v): (f64, &[f64], &[f64])) -> Twist {
+    pub(super) fn twist(&self, body: usize, (t, q, v): (f64, &[f64], &[f64])) -> Twist {
         let (velocity, spin) = self.velocity_at(body, t, q, v);
         let acceleration = match &self.model.bodies[body].kind {
             BodyKind::Prescribed(motion) => motion.oscillation.as_ref().map_or(DVec3::ZERO, |o| {

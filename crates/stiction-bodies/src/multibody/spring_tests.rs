@@ -67,6 +67,7 @@ fn tied(seed: u64, dimension: Dimension) -> MultibodyModel {
         };
         let ends = (end(Some(first)), end(second));
         model.springs.push(Spring {
+            preload: 0.0,
             name: format!("s{number}"),
             first: ends.0,
             second: ends.1,
@@ -286,6 +287,7 @@ fn hanging(mass: f64, spring: Spring) -> MultibodyModel {
 
 fn spring(stiffness: f64, damping: f64, rest_length: f64, axis: Option<DVec3>) -> Spring {
     Spring {
+        preload: 0.0,
         name: "spring".into(),
         first: Attachment { body: Some(0), point: DVec3::ZERO },
         second: Attachment { body: None, point: DVec3::ZERO },

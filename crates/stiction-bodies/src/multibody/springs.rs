@@ -4,7 +4,7 @@
 //! [`ForceCause::Applied`], and its energy is none of the system's.
 
 use glamx::{DMat3, DQuat, DVec3};
-use stiction_dynamics::{ForceCause, ForceJacobians, JacobianKind};
+use stiction_dynamics::{ForceCause, ForceJacobians, FrictionElement, JacobianKind, Row};
 
 use super::{Multibody, MultibodyModel};
 use crate::body::BodyKind;
@@ -101,6 +101,32 @@ impl Multibody {
         }
     }
 
+    /// Appends the pre-stressed springs, numbered after all friction.
+    pub(super) fn add_preloads(&self, t: f64, q: &[f64], out: &mut Vec<FrictionElement>) {
+        let first = self.model.dry_friction.len() + self.model.joints.len();
+        for (number, spring) in self.model.springs.iter().enumerate().filter(|(_, spring)| spring.preload > 0.0) {
+            let at = |end: &Attachment| {
+                let pose = end.body.map_or(Pose::IDENTITY, |body| self.pose(body, t, q));
+                (end.body, pose, pose.transform_point(end.point))
+            };
+            let ends = [at(&spring.first), at(&spring.second)];
+            let (direction, phi) = spring.elongation(ends[0].2 - ends[1].2);
+            let mut row = Row::new();
+            for ((body, pose, point), sign) in ends.into_iter().zip(SIGNS) {
+                if let Some(body) = body {
+                    self.add_point_velocity(body, &pose, t, point, direction, sign, &mut row);
+                }
+            }
+            out.push(FrictionElement {
+                id: (first + number) as u32,
+                tangents: [row].into_iter().collect(),
+                bound: spring.preload,
+                displacement: Some(phi),
+                ..Default::default()
+            });
+        }
+    }
+
     /// Energy of all springs that are not driven, in joules.
     pub(super) fn spring_energy(&self, t: f64, q: &[f64]) -> f64 {
         let point =
@@ -108,7 +134,8 @@ impl Multibody {
         let mut energy = 0.0;
         for spring in &self.model.springs {
             if self.spring_cause(spring.first.body, spring.second.body) == ForceCause::Potential {
-                energy += spring.energy(point(&spring.first) - point(&spring.second));
+                let d = point(&spring.first) - point(&spring.second);
+                energy += spring.energy(d) + spring.preload * spring.elongation(d).1.abs();
             }
         }
         for spring in &self.model.torsion_springs {
@@ -314,6 +341,18 @@ impl MultibodyModel {
             ends(&what, spring.first.body, spring.second.body)?;
             not_negative(&what, "stiffness", spring.stiffness)?;
             not_negative(&what, "damping", spring.damping)?;
+            not_negative(&what, "preload", spring.preload)?;
+            let is_driven = |body: Option<usize>| {
+                body.is_some_and(|body| matches!(self.bodies[body].kind, BodyKind::Prescribed(_)))
+            };
+            let driven = [spring.first.body, spring.second.body].into_iter().find(|body| is_driven(*body));
+            if let (true, Some(body)) = (spring.preload > 0.0, driven) {
+                return target(
+                    &what,
+                    body,
+                    "has a prescribed motion, and a pre-stressed spring holds on to bodies without one",
+                );
+            }
             match spring.axis {
                 Some(axis) => unit(&what, axis)?,
                 None => not_negative(&what, "rest length", spring.rest_length)?,

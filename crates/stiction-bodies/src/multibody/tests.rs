@@ -37,6 +37,7 @@ pub(super) fn model(dimension: Dimension, bodies: Vec<Body>) -> MultibodyModel {
         },
         forces: Vec::new(),
         dry_friction: Vec::new(),
+        clutches: Vec::new(),
         joints: Vec::new(),
         springs: Vec::new(),
         torsion_springs: Vec::new(),
@@ -198,6 +199,8 @@ fn points_forces_and_dry_friction_in_the_plane() {
         axes: vec![DVec3::X, DVec3::Y],
         is_rotational: false,
         bound: 2.0,
+        semi_axes: [1.0; 2],
+        bias: 0.0,
     });
     let (simulation, audit) = simulate(model, 1e-3, 2.0);
     assert!((simulation.state().v[0] - 1.0).abs() < 1e-12, "{:?}", simulation.state());

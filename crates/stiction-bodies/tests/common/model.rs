@@ -23,6 +23,7 @@ pub fn model(dimension: Dimension, bodies: Vec<Body>) -> MultibodyModel {
         materials: MaterialTable { materials: vec![steel], ..Default::default() },
         forces: Vec::new(),
         dry_friction: Vec::new(),
+        clutches: Vec::new(),
         joints: Vec::new(),
         springs: Vec::new(),
         torsion_springs: Vec::new(),

@@ -16,7 +16,7 @@ use ladder::solve_problem;
 
 use crate::{
     Contact, ContactProblem, ContactSolution, ContactSolver, ForceCause, FrictionElement, Joint, MechanicalSystem,
-    Passage, State, StepError,
+    Passage, Restraint, State, StepError,
 };
 
 /// A time-stepping scheme. It owns its contact solver and its memory of the last step.
@@ -260,7 +260,43 @@ fn energy_defect(system: &dyn MechanicalSystem, state: &State, u: &[f64], step: 
         }
         credited += (0..n).map(|i| 0.5 * h * part[i] * (state.v[i] + step.state.v[i])).sum::<f64>();
     }
-    credited - potential_drop(system, state, u, h, part)
+    credited - potential_drop(system, state, u, h, part) + preload_defect(system, state, step)
+}
+
+/// The same of pre-stressed springs, whose force is part of the solution: their work over the mean velocity, less the fall of their energy.
+fn preload_defect(system: &dyn MechanicalSystem, state: &State, step: &Step) -> f64 {
+    if step.friction.iter().all(|element| element.displacement.is_none()) {
+        return 0.0;
+    }
+    let energy = |state: &State| {
+        let mut elements = Vec::new();
+        system.friction_elements(state.t, &state.q, &mut elements);
+        elements.iter().map(|element| element.displacement.map_or(0.0, |x| element.bound * x.abs())).sum::<f64>()
+    };
+    let springs =
+        step.friction.iter().zip(&step.solution.friction).filter(|(element, _)| element.displacement.is_some());
+    let work = springs.map(|(element, impulse)| {
+        let row = &element.tangents[0];
+        0.5 * impulse[0] * (row.dot(&state.v) + row.dot(&step.state.v))
+    });
+    work.sum::<f64>() - (energy(state) - energy(&step.state))
+}
+
+/// Refuses unilateral rates and pre-stressed springs, for a scheme that does not treat them.
+fn refuse_one_way_elements(
+    t: f64,
+    scheme: &'static str,
+    contacts: &[Contact],
+    elements: &[FrictionElement],
+) -> Result<(), StepError> {
+    let what = match () {
+        () if contacts.iter().any(|contact| contact.restraint == Restraint::Rate) => {
+            "a clutch without a limit of its force"
+        }
+        () if elements.iter().any(|element| element.displacement.is_some()) => "a pre-stressed spring",
+        () => return Ok(()),
+    };
+    Err(StepError::Element { t, scheme, what })
 }
 
 /// Fall of the potential energy over a motion with constant velocity: the work $\int k \cdot u\, d\tau$ of the forces with potential, by Simpson's

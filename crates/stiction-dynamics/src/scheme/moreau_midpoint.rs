@@ -207,7 +207,16 @@ impl MoreauMidpoint {
         out.friction.clear();
         system.friction_elements(t_middle, &self.q_middle, &mut out.friction);
         out.problem.friction.clear();
-        out.problem.friction.extend(out.friction.iter().map(|element| FrictionCondition::of(element, h)));
+        out.problem.friction.extend(out.friction.iter().map(|element| {
+            let mut condition = FrictionCondition::of(element, h);
+            // A displacement counts as it will be in the next middle. At the end of this step, it would swing about zero for ever.
+            if let Some(x) = element.displacement
+                && h > 0.0
+            {
+                condition.tangent_bias[0] += x / h;
+            }
+            condition
+        }));
 
         // (17), steps 4 and 5: the new velocity and position.
         solve_problem(&mut self.solver, t, out)?;

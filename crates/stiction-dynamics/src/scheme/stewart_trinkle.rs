@@ -24,7 +24,7 @@ use super::{
 use crate::joint_projection::JointProjection;
 use crate::{
     Contact, ContactCondition, ContactId, ContactSolver, FrictionCondition, JointCondition, MechanicalSystem, Passage,
-    State, StepError, Way,
+    Restraint, State, StepError, Way,
 };
 
 /// Which version of the scheme.
@@ -209,7 +209,8 @@ impl StewartTrinkle {
             if let Some(gap) = self.settings.activation_gap {
                 self.activate(system, state, gap);
             }
-            let violated = self.candidates.iter().filter(|contact| contact.gap < 0.0);
+            let is_violated = |contact: &&Contact| contact.gap < 0.0 || contact.restraint == Restraint::Rate;
+            let violated = self.candidates.iter().filter(is_violated);
             if self.settings.activation_gap.is_none() {
                 violated.for_each(|contact| insert(contact.id, &mut self.active));
             }
@@ -225,7 +226,9 @@ impl StewartTrinkle {
             system.friction_elements(t_new, &self.q_hat, &mut out.friction);
             out.problem.friction.clear();
             // [ST96] (30): bounds are impulses.
-            out.problem.friction.extend(out.friction.iter().map(|element| FrictionCondition::of(element, h)));
+            out.problem
+                .friction
+                .extend(out.friction.iter().map(|element| FrictionCondition::after(element, h, &self.v_hat)));
 
             // Solve with the active set, and let it grow by what the solution violates.
             loop {
@@ -234,6 +237,9 @@ impl StewartTrinkle {
                     .extend(self.candidates.iter().filter(|c| self.active.binary_search(&c.id).is_ok()).cloned());
                 out.problem.contacts.clear();
                 out.problem.contacts.extend(out.contacts.iter().map(|contact| {
+                    if contact.restraint == Restraint::Rate {
+                        return ContactCondition::of(contact);
+                    }
                     // [ST96] (29), row of c_n: the gap linearised at q̂, over h.
                     let normal_bias = contact.gap / h - contact.normal.dot(&self.v_hat);
                     // Without a driven body, it is the linearised gap at the start: negative, it asks for a penetration to be taken back.

@@ -60,6 +60,9 @@ pub(crate) fn resolve(scene: &mut Scene, model: Option<&MultibodyModel>) {
     for element in &mut scene.dry_friction {
         element.point = element.point.take().or_else(zeros);
     }
+    for clutch in &mut scene.clutches {
+        clutch.point = clutch.point.take().or_else(zeros);
+    }
     let Some(model) = model else { return };
     for (entry, spring) in scene.springs.iter_mut().zip(&model.springs) {
         entry.points = entry.points.take().or_else(|| Some(vec![zeros()?, zeros()?]));

@@ -1,13 +1,13 @@
 //! Applied forces and dry friction.
 
 use stiction_bodies::glamx::DVec3;
-use stiction_bodies::{AppliedForce, Dimension, DryFriction};
+use stiction_bodies::{AppliedForce, Clutch, Dimension, DryFriction};
 use stiction_solve::PortableMath as _;
 
 use super::Reader;
 use super::names::{plain_name, unique};
-use super::values::not_negative;
-use crate::scene::{DryFrictionEntry, ForceEntry, KindName};
+use super::values::{not_negative, positive};
+use crate::scene::{ClutchEntry, DryFrictionEntry, ForceEntry, KindName, Scene};
 use crate::scene_error::{Fault, Place};
 
 /// Two axes are orthogonal when their product is at most this.
@@ -64,8 +64,17 @@ impl Reader<'_> {
     }
 
     fn dry_friction_element(&self, index: usize, entry: &DryFrictionEntry) -> Result<DryFriction, Fault> {
-        let place = Place::top("dry-friction").index(index);
-        plain_name(place.key("name"), "dry friction", &entry.name)?;
+        self.held_line(&Place::top("dry-friction").index(index), ["dry friction", "axes"], entry)
+    }
+
+    /// What friction and clutches have in common, under their names and that of the key of their axes.
+    fn held_line(
+        &self,
+        place: &Place,
+        [what, key]: [&'static str; 2],
+        entry: &DryFrictionEntry,
+    ) -> Result<DryFriction, Fault> {
+        plain_name(place.key("name"), what, &entry.name)?;
         let body = self.body(place.key("body"), &entry.body)?;
         let against = match &entry.against {
             Some(name) => Some(self.body(place.key("against"), name)?),
@@ -80,30 +89,31 @@ impl Reader<'_> {
             let message = format!("neither `{}` nor what it rubs against moves freely", entry.body);
             return Err(place.key("body").fault(message, "name a body that moves freely"));
         }
-        let bound =
-            not_negative(place.key("bound"), "the bound", entry.bound, if entry.rotational { "N m" } else { "N" })?;
+        let unit = if entry.rotational { "N m" } else { "N" };
+        let bound = not_negative(place.key("bound"), "the bound", entry.bound, unit)?;
         let axes = match (&entry.axes, entry.rotational, self.dimension) {
             (None, true, Dimension::Plane) => vec![DVec3::Z],
             (Some(_), true, Dimension::Plane) => {
-                let message = "a rotation in the plane has no `axes`: it is about z";
-                return Err(place.key("axes").key_fault(message, "remove `axes`"));
+                let message = format!("a rotation in the plane has no `{key}`: it is about z");
+                return Err(place.key(key).key_fault(message, format!("remove `{key}`")));
             }
             (None, ..) => {
                 let help =
                     if entry.rotational { "the axis of the rotation" } else { "one or two directions of sliding" };
-                let example = if self.is_plane() { "[[1.0, 0.0]]" } else { "[[1.0, 0.0, 0.0]]" };
-                let message = format!("dry friction `{}` has no `axes`", entry.name);
-                return Err(place.fault(message, format!("give {help}, as in `axes = {example}`")));
+                let example = if self.is_plane() { "[1.0, 0.0]" } else { "[1.0, 0.0, 0.0]" };
+                let example = if key == "axis" { example.to_owned() } else { format!("[{example}]") };
+                let message = format!("{} `{}` has no `{key}`", what.trim_start_matches("a "), entry.name);
+                return Err(place.fault(message, format!("give {help}, as in `{key} = {example}`")));
             }
             (Some(axes), is_rotational, _) => {
                 let most = if is_rotational { 1 } else { 2 };
                 if axes.is_empty() || axes.len() > most {
                     let message = format!("{} axes are given", axes.len());
                     let help = if is_rotational { "give the one axis of the rotation" } else { "give one or two" };
-                    return Err(place.key("axes").fault(message, help));
+                    return Err(place.key(key).fault(message, help));
                 }
                 let axis = |(number, values): (usize, &Vec<f64>)| {
-                    self.unit_vector(place.key("axes").index(number), "the axis", values)
+                    self.unit_vector(place.key(key).index(number), "the axis", values)
                 };
                 axes.iter().enumerate().map(axis).collect::<Result<Vec<_>, _>>()?
             }
@@ -113,12 +123,27 @@ impl Reader<'_> {
         {
             let angle = first.dot(second).clamp(-1.0, 1.0).portable_acos().to_degrees();
             let message = format!("the two axes make an angle of {angle:.6} degrees");
-            return Err(place.key("axes").fault(message, "give axes that are orthogonal to each other"));
+            return Err(place.key(key).fault(message, "give axes that are orthogonal to each other"));
         }
         if entry.rotational && kinds.contains(&Some(KindName::Point)) {
-            let message = "a point does not rotate, and dry friction of a rotation has no effect on it";
+            let message = format!("a point does not rotate, and {what} of a rotation has no effect on it");
             return Err(place.key("rotational").fault(message, "name rigid bodies, or remove `rotational`"));
         }
+        let [bound, bias] = two_bounds(place, bound, entry.bound_backwards, unit, axes.len())?;
+        let semi_axes = match entry.semi_axes.as_deref() {
+            None => [1.0; 2],
+            Some(&[first, second]) if axes.len() == 2 => {
+                for (number, value) in [first, second].into_iter().enumerate() {
+                    positive(place.key("semi-axes").index(number), "a semi-axis", value, "(a factor on the bound)")?;
+                }
+                [first, second]
+            }
+            Some(list) => {
+                let message = format!("{} semi-axes are given, and {} axes", list.len(), axes.len());
+                let help = "give two axes and a factor on `bound` for each; along one axis change `bound`";
+                return Err(place.key("semi-axes").fault(message, help));
+            }
+        };
         Ok(DryFriction {
             name: entry.name.clone(),
             body,
@@ -127,6 +152,60 @@ impl Reader<'_> {
             axes,
             is_rotational: entry.rotational,
             bound,
+            semi_axes,
+            bias,
         })
     }
+
+    pub(super) fn clutches(&self) -> Result<Vec<Clutch>, Fault> {
+        let entries = &self.scene.clutches;
+        unique("clutch", "clutches", entries.iter().map(|entry| entry.name.as_str()))?;
+        entries.iter().enumerate().map(|(index, entry)| self.clutch(index, entry)).collect()
+    }
+
+    fn clutch(&self, index: usize, entry: &ClutchEntry) -> Result<Clutch, Fault> {
+        let place = Place::top("clutch").index(index);
+        refuse_two_way_scheme(self.scene, &place, &format!("clutch `{}`", entry.name))?;
+        // A clutch holds on to bodies as friction along one axis does.
+        let as_friction = DryFrictionEntry {
+            name: entry.name.clone(),
+            body: entry.body.clone(),
+            against: entry.against.clone(),
+            point: entry.point.clone(),
+            axes: entry.axis.clone().map(|axis| vec![axis]),
+            rotational: entry.rotational,
+            bound: 0.0,
+            bound_backwards: None,
+            semi_axes: None,
+        };
+        let DryFriction { name, body, against, point, axes, is_rotational, .. } =
+            self.held_line(&place, ["a clutch", "axis"], &as_friction)?;
+        Ok(Clutch { name, body, against, point, axis: axes[0], is_rotational })
+    }
+}
+
+/// The bound and the bias of friction with these bounds against sliding forwards and backwards.
+pub(super) fn two_bounds(
+    place: &Place,
+    forwards: f64,
+    backwards: Option<f64>,
+    unit: &str,
+    axis_count: usize,
+) -> Result<[f64; 2], Fault> {
+    let Some(backwards) = backwards else { return Ok([forwards, 0.0]) };
+    let place = place.key("bound-backwards");
+    not_negative(place.clone(), "the bound backwards", backwards, unit)?;
+    if axis_count != 1 {
+        let message = format!("`bound-backwards` is given, and {axis_count} directions of sliding");
+        return Err(place.fault(message, "give one direction, or `bound` alone"));
+    }
+    Ok([0.5 * (forwards + backwards), 0.5 * (backwards - forwards)])
+}
+
+/// The fault of a clutch or pre-stressed spring under a scheme that treats neither.
+pub(super) fn refuse_two_way_scheme(scene: &Scene, place: &Place, what: &str) -> Result<(), Fault> {
+    let Some(name) = scene.scheme.two_way_name() else { return Ok(()) };
+    let message = format!("the scheme `{name}` does not treat {what}");
+    let help = "choose `stewart-trinkle`, `moreau-midpoint` or `implicit-ncp`; a clutch whose force has a limit is `dry-friction` with `bound` and `bound-backwards`";
+    Err(place.fault(message, help))
 }

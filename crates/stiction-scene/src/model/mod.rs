@@ -49,6 +49,7 @@ pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<Multibo
     let bodies = reader.bodies(&group_names)?;
     let forces = reader.forces()?;
     let dry_friction = reader.dry_friction()?;
+    let clutches = reader.clutches()?;
     let joints = reader.joints(&bodies)?;
     let springs = reader.springs(&bodies)?;
     let torsion_springs = reader.torsion_springs(&bodies)?;
@@ -60,6 +61,7 @@ pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<Multibo
         materials,
         forces,
         dry_friction,
+        clutches,
         joints,
         springs,
         torsion_springs,

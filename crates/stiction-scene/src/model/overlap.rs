@@ -1,7 +1,7 @@
 //! Bodies that are inside each other at the start.
 
 use stiction_bodies::{Body, Multibody};
-use stiction_dynamics::{MechanicalSystem, State};
+use stiction_dynamics::{Contact, MechanicalSystem, Restraint, State};
 
 use super::extent;
 use crate::scene::Scene;
@@ -13,7 +13,9 @@ pub(crate) fn check_overlaps(scene: &Scene, multibody: &Multibody, start: &State
     let mut contacts = Vec::new();
     multibody.contacts(start.t, &start.q, 0.0, &mut contacts);
     let bodies = &multibody.model().bodies;
-    for contact in contacts.iter().filter(|contact| multibody.joint_of_stop(contact.id).is_none()) {
+    let is_of_bodies =
+        |contact: &&Contact| multibody.joint_of_stop(contact.id).is_none() && contact.restraint == Restraint::Gap;
+    for contact in contacts.iter().filter(is_of_bodies) {
         let [first, second] = [contact.id.first, contact.id.second].map(|body| body as usize);
         let half_size = [first, second].map(|body| reach(&bodies[body])).into_iter().fold(f64::INFINITY, f64::min);
         let limit = scene.run.deepest_overlap.unwrap_or(half_size);

@@ -4,6 +4,7 @@ use stiction_bodies::glamx::DVec3;
 use stiction_bodies::{Attachment, Body, Pose, Spring, TorsionSpring};
 
 use super::Reader;
+use super::forces::refuse_two_way_scheme;
 use super::names::{plain_name, unique};
 use super::values::not_negative;
 use crate::scene::{KindName, SpringEntry, TorsionSpringEntry};
@@ -69,6 +70,22 @@ impl Reader<'_> {
             }
             (None, None) => d.length(),
         };
+        not_negative(place.key("preload"), "the preload", entry.preload, "N")?;
+        if entry.preload > 0.0 {
+            refuse_two_way_scheme(self.scene, &place.key("preload"), &format!("pre-stressed spring `{}`", entry.name))?;
+            for (number, body) in [first.body, second.body].into_iter().enumerate() {
+                if let Some(body) =
+                    body.map(|body| &self.scene.bodies[body]).filter(|body| body.kind == KindName::Prescribed)
+                {
+                    let message =
+                        format!("body `{}` is prescribed, and a pre-stressed spring holds on to none", body.name);
+                    return Err(place
+                        .key("bodies")
+                        .index(number)
+                        .fault(message, "name another body, or remove `preload`"));
+                }
+            }
+        }
         Ok(Spring {
             name: entry.name.clone(),
             first,
@@ -77,6 +94,7 @@ impl Reader<'_> {
             damping: entry.damping,
             rest_length,
             axis,
+            preload: entry.preload,
         })
     }
 

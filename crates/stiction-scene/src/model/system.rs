@@ -3,16 +3,17 @@
 use stiction_bodies::Surface;
 use stiction_dynamics::{
     ContactMethod, LinearContact, LinearFriction, LinearJoint, LinearSystem, LinearSystemData, LinearSystemError,
-    Restitution, State,
+    Restitution, Restraint, State,
 };
 
 use super::Reader;
+use super::forces::{refuse_two_way_scheme, two_bounds};
 use super::materials::checked_surface;
 use super::names::{plain_name, unique_at};
-use super::values::not_negative;
+use super::values::{not_negative, positive};
 use crate::scene::Scene;
 use crate::scene_error::{Fault, Place};
-use crate::system_entry::{SystemContact, SystemEntry, SystemFriction, SystemJoint};
+use crate::system_entry::{SystemClutch, SystemContact, SystemEntry, SystemFriction, SystemJoint, SystemSpring};
 
 /// Keys at the top of a scene that go with `[system]`; all others are about bodies.
 pub(crate) const BESIDE_SYSTEM: [&str; 9] =
@@ -32,6 +33,7 @@ pub(crate) fn check_no_bodies<'a>(keys: impl Iterator<Item = &'a str>) -> Result
             "leave it out, and write friction and restitution in each `[[system.contact]]`"
         }
         "dry-friction" => "write it as `[[system.dry-friction]]`, with rows",
+        "clutch" => "write it as `[[system.clutch]]`, with a row",
         "joint" => "write it as `[[system.joint]]`, with a row",
         _ => "a scene is made of bodies or of a system: remove the one or the other",
     };
@@ -66,8 +68,16 @@ pub(crate) fn linear_system(scene: &Scene, entry: &SystemEntry) -> Result<(Linea
         damping: matrix("damping", &entry.damping)?,
         stiffness: matrix("stiffness", &entry.stiffness)?,
         force: vector(place.key("force"), "the force", &entry.force)?,
-        contacts: numbered(&entry.contacts, |index, contact| reader.contact(index, contact))?,
-        friction: numbered(&entry.dry_friction, |index, element| reader.friction(index, element))?,
+        contacts: [
+            numbered(&entry.contacts, |index, contact| reader.contact(index, contact))?,
+            numbered(&entry.clutches, |index, clutch| reader.clutch(index, clutch))?,
+        ]
+        .concat(),
+        friction: [
+            numbered(&entry.dry_friction, |index, element| reader.friction(index, element))?,
+            numbered(&entry.springs, |index, spring| reader.spring(index, spring))?,
+        ]
+        .concat(),
         joints: numbered(&entry.joints, |index, joint| reader.joint(index, joint))?,
     };
     let system = LinearSystem::new(data).map_err(|error| reader.system_fault(&error))?;
@@ -117,6 +127,18 @@ impl SystemReader<'_> {
         self.check_list("contact", "contacts", "a contact", contacts.iter().map(|it| it.name.as_str()))?;
         let names = frictions.iter().map(|it| it.name.as_str());
         self.check_list("dry-friction", "dry friction elements", "dry friction", names)?;
+        let names = entry.contacts.iter().map(|it| it.name.as_str());
+        let all = names.chain(entry.clutches.iter().map(|it| it.name.as_str()));
+        self.check_list("clutch", "clutches", "a clutch", entry.clutches.iter().map(|it| it.name.as_str()))?;
+        for (index, clutch) in entry.clutches.iter().enumerate() {
+            if all.clone().filter(|name| **name == clutch.name).count() > 1 {
+                let place = self.place.key("clutch").index(index).key("name");
+                let message = format!("a contact is named `{}`, too", clutch.name);
+                return Err(place.fault(message, "give one of them another name"));
+            }
+        }
+        let names = entry.springs.iter().map(|it| it.name.as_str());
+        self.check_list("pre-stressed-spring", "pre-stressed springs", "a spring", names)?;
         self.check_list("joint", "joints", "a joint", joints.iter().map(|it| it.name.as_str()))
     }
 
@@ -230,6 +252,7 @@ impl SystemReader<'_> {
             tangent_drift,
             mu: surface.friction,
             restitution: surface.restitution,
+            ..Default::default()
         })
     }
 
@@ -242,7 +265,39 @@ impl SystemReader<'_> {
             return Err(place.key("tangents").fault(message, "give the row of its sliding velocity"));
         }
         let (tangents, tangent_drift) = self.tangents(&place, &what, &entry.tangents, &entry.tangent_drift, true)?;
-        Ok(LinearFriction { name: entry.name.clone(), tangents, tangent_drift, bound: entry.bound })
+        let [bound, bias] = two_bounds(&place, entry.bound, entry.bound_backwards, "N", tangents.len())?;
+        if bias != 0.0 && tangent_drift.iter().any(|drift| *drift != 0.0) {
+            let message = format!("{what} has two bounds and a drift");
+            return Err(place.key("tangent-drift").fault(message, "give one of them"));
+        }
+        Ok(LinearFriction { name: entry.name.clone(), tangents, tangent_drift, bound, bias, displacement: None })
+    }
+
+    fn clutch(&self, index: usize, entry: &SystemClutch) -> Result<LinearContact, Fault> {
+        let place = self.place.key("clutch").index(index);
+        refuse_two_way_scheme(self.scene, &place, &format!("clutch `{}`", entry.name))?;
+        let normal = self.row(place.key("row"), &format!("the row of clutch `{}`", entry.name), &entry.row)?;
+        Ok(LinearContact {
+            name: entry.name.clone(),
+            normal,
+            normal_drift: entry.drift,
+            restraint: Restraint::Rate,
+            ..Default::default()
+        })
+    }
+
+    fn spring(&self, index: usize, entry: &SystemSpring) -> Result<LinearFriction, Fault> {
+        let place = self.place.key("pre-stressed-spring").index(index);
+        refuse_two_way_scheme(self.scene, &place, &format!("pre-stressed spring `{}`", entry.name))?;
+        positive(place.key("preload"), "the preload", entry.preload, "N")?;
+        let row = self.row(place.key("row"), &format!("the row of spring `{}`", entry.name), &entry.row)?;
+        Ok(LinearFriction {
+            name: entry.name.clone(),
+            tangents: vec![row],
+            bound: entry.preload,
+            displacement: Some(entry.value),
+            ..Default::default()
+        })
     }
 
     fn joint(&self, index: usize, entry: &SystemJoint) -> Result<LinearJoint, Fault> {

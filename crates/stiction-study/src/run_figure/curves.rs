@@ -290,7 +290,7 @@ pub(super) fn modes(data: &RunData) -> Result<Option<Panel>, RunFigureError> {
 pub(super) enum Load {
     /// Normal forces.
     Force,
-    /// Moments of the limits of hinges.
+    /// Moments of the limits of hinges, and of clutches.
     Moment,
 }
 
@@ -322,7 +322,7 @@ pub(super) fn loads(data: &RunData, load: Load) -> Result<Option<Panel>, RunFigu
     order.sort_by_key(|contact| by_number(contact));
     let (name, things, unit) = match load {
         Load::Force => ("Normal force", "contacts", "force (N)"),
-        Load::Moment => ("Moment of limits", "limits", "moment (N m)"),
+        Load::Moment => ("Moment of limits and clutches", "limits and clutches", "moment (N m)"),
     };
     let title =
         if count > order.len() { format!("{name} of {} among {count} {things}", order.len()) } else { name.to_owned() };

@@ -408,11 +408,13 @@ impl RunData {
     }
 }
 
-/// The limits of hinges, by their names as contacts.
+/// The limits of hinges and the clutches of rotations, by their names as contacts.
 fn angular_stops(loaded: &Loaded) -> BTreeSet<String> {
     let Ok((SceneSystem::Bodies(bodies), _)) = loaded.build_system() else { return BTreeSet::new() };
     let hinges = bodies.model().joints.iter().filter(|joint| joint.kind.coordinate() == Some(CoordinateKind::Angle));
-    hinges.flat_map(|joint| ["lower", "upper"].map(|stop| format!("{}.{stop}", joint.name))).collect()
+    let stops = hinges.flat_map(|joint| ["lower", "upper"].map(|stop| format!("{}.{stop}", joint.name)));
+    let clutches = bodies.model().clutches.iter().filter(|clutch| clutch.is_rotational);
+    stops.chain(clutches.map(|clutch| clutch.name.clone())).collect()
 }
 
 /// The scene of a run folder.

@@ -4,6 +4,7 @@ use super::events::Trigger;
 use super::modes::{ContactMode, Forces, Modes, Part, Sliding, dot, norm};
 use super::motion::{Fault, Slider, largest};
 use super::{EventDriven, Excluded};
+use crate::scheme::refuse_one_way_elements;
 use crate::{Contact, ContactCondition, FrictionCondition, JointCondition, MechanicalSystem, State, StepError};
 
 /// Forces and accelerations that violate a law by less than this share of the largest obey it.
@@ -106,6 +107,7 @@ impl EventDriven {
         }
         let mut elements = Vec::new();
         system.friction_elements(state.t, &state.q, &mut elements);
+        refuse_one_way_elements(state.t, "event-driven", &[], &elements).map_err(Fault::Step)?;
         let parts = elements.iter().filter_map(Part::of_element);
         modes.sliding.extend(parts.map(|(part, _)| (part, Sliding::Stick)));
         self.motion.look(system, &modes, state.t, &state.q)?;

@@ -5,7 +5,7 @@ use super::events::Trigger;
 use super::modes::ContactMode;
 use super::motion::{Fault, largest};
 use super::{EventDriven, step_error};
-use crate::scheme::{Step, StepKind, solve_problem};
+use crate::scheme::{Step, StepKind, refuse_one_way_elements, solve_problem};
 use crate::{Contact, ContactError, ContactId, FrictionShape, MechanicalSystem, State, StepError};
 
 /// A flight is timed by its parabola when it is lower than this many units of rounding of the largest coordinate.
@@ -160,8 +160,9 @@ impl EventDriven {
         self.near.retain(|contact| contact.gap <= tolerance || wanted.contains(&contact.id));
     }
 
-    /// Refuses polytopes, and methods with other sets than the cone, but in the plane.
+    /// Refuses clutches, polytopes, and methods with other sets than the cone, but in the plane.
     fn check_friction(&self, system: &dyn MechanicalSystem, t: f64, resting: &[Contact]) -> Result<(), StepError> {
+        refuse_one_way_elements(t, "event-driven", &self.near, &[])?;
         for contact in resting.iter().filter(|contact| contact.friction.mu() > 0.0) {
             let count = contact.tangents.len();
             let is_round = !matches!(contact.friction.shape(), FrictionShape::Polytope(_));

@@ -22,7 +22,7 @@ use stiction_solve::NonsmoothEquations;
 use stiction_solve::PortableMath as _;
 
 use super::derivative::DerivativeMemory;
-use crate::{Contact, ContactId, FrictionElement, FrictionShape, Inertia, Joint, MechanicalSystem, Row};
+use crate::{Contact, ContactId, FrictionElement, FrictionShape, Inertia, Joint, MechanicalSystem, Restraint, Row};
 
 /// Momentum is balanced up to this share of the largest impulse of the step. Too small: one more iteration in most steps.
 const IMPULSE_SHARE: f64 = 1e-10;
@@ -149,6 +149,15 @@ impl StepEquations<'_> {
         point.joints.clear();
         self.system.joints(self.t_new, &point.q, &mut point.joints);
         self.find_contacts(point);
+        // What is restrained on the other level, in the letters of these equations: the rate of a clutch as a gap, a displacement as sliding.
+        for contact in point.contacts.iter_mut().filter(|contact| contact.restraint == Restraint::Rate) {
+            contact.gap = h * (contact.normal.dot(u) + contact.normal_drift);
+        }
+        for element in &mut point.elements {
+            if let Some(x) = element.displacement {
+                element.tangent_drift[0] = x / h - element.tangents[0].dot(u);
+            }
+        }
 
         // M (u - v) - h k, all at the end of the step.
         point.force.clear();

@@ -29,7 +29,7 @@ use crate::joint_projection::JointProjection;
 use crate::judge::{Judge, own_set, solved_limit};
 use crate::{
     Contact, ContactCondition, ContactId, ContactImpulse, ContactProblem, ContactSolver, ForceCause, FrictionCondition,
-    FrictionShape, Inertia, JointCondition, MechanicalSystem, Passage, Row, State, StepError, Way,
+    FrictionShape, Inertia, JointCondition, MechanicalSystem, Passage, Restraint, Row, State, StepError, Way,
 };
 
 /// Settings of the implicit scheme.
@@ -302,7 +302,9 @@ impl ImplicitNcp {
             }
             search = if doubling > 60 { f64::INFINITY } else { 4.0 * search };
         }
-        for contact in self.candidates.iter().filter(|contact| contact.gap < 0.0) {
+        for contact in
+            self.candidates.iter().filter(|contact| contact.gap < 0.0 || contact.restraint == Restraint::Rate)
+        {
             insert(contact.id, &mut self.active);
         }
 

@@ -49,7 +49,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::collision::{Collision, ImpactOrder};
-use super::{Scheme, Step, StepKind, check_finite, energy_defect};
+use super::{Scheme, Step, StepKind, check_finite, energy_defect, refuse_one_way_elements};
 use crate::joint_projection::JointProjection;
 use crate::{
     Contact, ContactId, ContactSolver, ForceJacobians, FrictionElement, Inertia, Joint, MechanicalSystem, State,
@@ -293,7 +293,11 @@ impl Scheme for Trapezoidal {
         self.start_joints.clear();
         system.joints(state.t, &state.q, &mut self.start_joints);
         self.find_carried(system, state);
+        let has_begun = self.has_begun;
         self.find_new_sliding(system, state);
+        if !has_begun {
+            refuse_one_way_elements(state.t, "trapezoidal", &self.start, &self.start_friction)?;
+        }
         self.find_overlaps();
 
         // Steps of no length come first.

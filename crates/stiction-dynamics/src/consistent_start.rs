@@ -1,0 +1,42 @@
+//! Initial velocities that the contacts and joints allow.
+//!
+//! \[GS05\] (33) with $\Delta t = 0$: no force acts within no time, so that what is left of the step is an inelastic impact of all that is closed,
+//!
+//! $$ M(q) (u - v) = \nu^T c_j + \sum (n^T c_n + T^T c_t), \qquad \nu u + b_j = 0, \qquad 0 \le n u + b_n \perp c_n \ge 0, $$
+//!
+//! with friction as in every step. Velocities that are consistent already stay as they are, because they solve it without impulses.
+
+use crate::{
+    ContactCondition, ContactProblem, ContactSolution, ContactSolver, JointCondition, MechanicalSystem, State,
+    StepError,
+};
+
+/// The state with velocities that neither close a contact whose gap is at most `gap_tolerance`, in metres, nor break a joint.
+///
+/// # Errors
+/// [`StepError`] when the problem is malformed or not solved.
+pub fn consistent_start(
+    system: &dyn MechanicalSystem,
+    state: &State,
+    solver: &mut ContactSolver,
+    gap_tolerance: f64,
+) -> Result<State, StepError> {
+    let t = state.t;
+    let malformed = |source| StepError::Malformed { t, source };
+    let mut problem = ContactProblem { free_motion: state.v.clone(), ..Default::default() };
+    system.mass_matrix(t, &state.q, &mut problem.inertia);
+    problem.inertia.factor().map_err(malformed)?;
+    let (mut contacts, mut joints) = (Vec::new(), Vec::new());
+    system.contacts(t, &state.q, gap_tolerance, &mut contacts);
+    system.joints(t, &state.q, &mut joints);
+    problem.contacts.extend(contacts.iter().map(ContactCondition::of));
+    let joint = |joint: crate::Joint| JointCondition { row: joint.row, bias: joint.drift, rounding: 0.0 };
+    problem.joints.extend(joints.into_iter().map(joint));
+    solver.adopt_sets(&mut problem);
+    let mut solution = ContactSolution::default();
+    solver.solve(&problem, &mut solution).map_err(malformed)?;
+    if !solution.report.is_solved() {
+        return Err(StepError::unsolved(t, &mut problem, &solution));
+    }
+    Ok(State::new(t, state.q.clone(), solution.motion))
+}
