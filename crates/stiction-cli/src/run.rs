@@ -40,8 +40,8 @@ pub struct RunArguments {
     /// moreau-midpoint:THETA, trapezoidal, trapezoidal:paper, event-driven, implicit-ncp
     #[arg(long, value_name = "S")]
     scheme: Option<String>,
-    /// Contact method: cone, pyramid, pyramid:K with K friction directions, planar-relay, phantom-inertia,
-    /// phantom-inertia:K with K lines
+    /// Contact method: cone, pyramid, pyramid:K with K friction directions, planar-relay, spatial-relay, spatial-relay:K with K
+    /// friction directions, phantom-inertia, phantom-inertia:K with K lines, alternating
     #[arg(long, value_name = "M")]
     method: Option<String>,
     /// Step size, in seconds
@@ -190,11 +190,12 @@ fn option_overrides(arguments: &RunArguments) -> Result<Vec<OptionOverride>, Fai
     }
     if let Some(method) = &arguments.method {
         let (path, value) = match method.split_once(':').unwrap_or((method, "")) {
-            (name @ ("cone" | "pyramid" | "planar-relay" | "phantom-inertia"), "") => {
-                (format!("method.{name}"), "{}".to_owned())
-            }
-            ("pyramid", count) if count.parse::<u32>().is_ok() => {
-                ("method.pyramid.directions".to_owned(), count.to_owned())
+            (
+                name @ ("cone" | "pyramid" | "planar-relay" | "spatial-relay" | "phantom-inertia" | "alternating"),
+                "",
+            ) => (format!("method.{name}"), "{}".to_owned()),
+            (name @ ("pyramid" | "spatial-relay"), count) if count.parse::<u32>().is_ok() => {
+                (format!("method.{name}.directions"), count.to_owned())
             }
             ("phantom-inertia", count) if count.parse::<u32>().is_ok() => {
                 ("method.phantom-inertia.lines".to_owned(), count.to_owned())
@@ -202,7 +203,7 @@ fn option_overrides(arguments: &RunArguments) -> Result<Vec<OptionOverride>, Fai
             _ => {
                 let message = format!(
                     "--method {method}: there is only cone, pyramid, pyramid:K with K directions, planar-relay, \
-                     phantom-inertia, phantom-inertia:K with K lines"
+                     spatial-relay, spatial-relay:K with K directions, phantom-inertia, phantom-inertia:K with K lines, alternating"
                 );
                 return Err(Failure::new(BAD_INPUT, message));
             }

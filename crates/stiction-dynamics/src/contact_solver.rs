@@ -7,10 +7,12 @@ use stiction_solve::cone::GlobalConeProblem;
 use stiction_solve::{Lcp, LemkeSettings};
 
 use crate::contact::Tangents;
+use crate::formulation::alternating::{Alternating, AlternatingSettings};
 use crate::formulation::exact_cone::{ExactCone, ExactConeSettings};
 use crate::formulation::phantom_inertia::{PhantomInertia, PhantomInertiaSettings};
 use crate::formulation::planar_relay::{PlanarRelay, PlanarRelaySettings};
 use crate::formulation::pyramid::{Pyramid, PyramidSettings};
+use crate::formulation::spatial_relay::SpatialRelaySettings;
 use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape};
 
 /// How a contact problem is solved: friction approximation and method together, because not every product of them works.
@@ -21,20 +23,37 @@ pub enum ContactMethod {
     Pyramid(PyramidSettings),
     /// Relay functions, in the plane only: the linear complementarity problem of \[GS05\].
     PlanarRelay(PlanarRelaySettings),
+    /// A sum of relay functions, in space too: a friction pyramid in the terms of \[GS05\].
+    SpatialRelay(SpatialRelaySettings),
     /// Discrete acceleration with phantom inertia: the full-rank problem of \[PKF\].
     PhantomInertia(PhantomInertiaSettings),
     /// The exact friction cone.
     Cone(ExactConeSettings),
+    /// Normal and tangential problems in turn, with exact friction sets: for comparison, as it need not converge.
+    Alternating(AlternatingSettings),
 }
 
 impl ContactMethod {
+    /// Its name in scenes.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Pyramid(_) => "pyramid",
+            Self::PlanarRelay(_) => "planar-relay",
+            Self::SpatialRelay(_) => "spatial-relay",
+            Self::PhantomInertia(_) => "phantom-inertia",
+            Self::Cone(_) => "cone",
+            Self::Alternating(_) => "alternating",
+        }
+    }
+
     /// Settings of Lemke's method, where the method uses it.
     pub fn lemke(&self) -> Option<&LemkeSettings> {
         match self {
             Self::Pyramid(settings) => Some(&settings.lemke),
             Self::PlanarRelay(settings) => Some(&settings.lemke),
+            Self::SpatialRelay(settings) => Some(&settings.lemke),
             Self::PhantomInertia(settings) => Some(&settings.lemke),
-            Self::Cone(_) => None,
+            Self::Cone(_) | Self::Alternating(_) => None,
         }
     }
 
@@ -73,8 +92,10 @@ pub struct ContactSolver {
 enum Method {
     Pyramid(Box<Pyramid>),
     PlanarRelay(Box<PlanarRelay>),
+    SpatialRelay(Box<PlanarRelay>),
     PhantomInertia(Box<PhantomInertia>),
     Cone(Box<ExactCone>),
+    Alternating(Box<Alternating>),
 }
 
 impl ContactSolver {
@@ -91,8 +112,10 @@ impl ContactSolver {
         let method = match method {
             ContactMethod::Pyramid(settings) => Method::Pyramid(Box::new(Pyramid::new(settings)?)),
             ContactMethod::PlanarRelay(settings) => Method::PlanarRelay(Box::new(PlanarRelay::new(settings))),
+            ContactMethod::SpatialRelay(settings) => Method::SpatialRelay(Box::new(settings.method()?)),
             ContactMethod::PhantomInertia(settings) => Method::PhantomInertia(Box::new(PhantomInertia::new(settings)?)),
             ContactMethod::Cone(settings) => Method::Cone(Box::new(ExactCone::new(settings)?)),
+            ContactMethod::Alternating(settings) => Method::Alternating(Box::new(Alternating::new(settings)?)),
         };
         Ok(Self { method, accepted })
     }
@@ -106,9 +129,10 @@ impl ContactSolver {
         self.check_friction(problem)?;
         match &mut self.method {
             Method::Pyramid(method) => method.solve(problem, solution),
-            Method::PlanarRelay(method) => method.solve(problem, solution),
+            Method::PlanarRelay(method) | Method::SpatialRelay(method) => method.solve(problem, solution),
             Method::PhantomInertia(method) => method.solve(problem, solution),
             Method::Cone(method) => method.solve(problem, solution),
+            Method::Alternating(method) => method.solve(problem, solution),
         }
     }
 
@@ -116,9 +140,10 @@ impl ContactSolver {
     pub fn forget(&mut self) -> bool {
         match &mut self.method {
             Method::Pyramid(method) => method.forget(),
-            Method::PlanarRelay(method) => method.forget(),
+            Method::PlanarRelay(method) | Method::SpatialRelay(method) => method.forget(),
             Method::PhantomInertia(method) => method.forget(),
             Method::Cone(method) => method.forget(),
+            Method::Alternating(method) => method.forget(),
         }
     }
 
@@ -163,7 +188,7 @@ impl ContactSolver {
 
     /// Whether the friction sets of the method are exact in space.
     pub fn is_round(&self) -> bool {
-        matches!(self.method, Method::Cone(_))
+        matches!(self.method, Method::Cone(_) | Method::Alternating(_))
     }
 
     /// Refuses friction sets that the method cannot describe.
@@ -173,8 +198,13 @@ impl ContactSolver {
             let is_round = contact.is_round();
             match (&self.method, &contact.friction_shape) {
                 (Method::Pyramid(_), _) => {}
-                (Method::Cone(_), FrictionShape::Polytope(_)) => return Err(ContactError::Polytope { what: what() }),
-                (Method::Cone(_), _) => {}
+                (Method::Cone(_) | Method::Alternating(_), FrictionShape::Polytope(_)) => {
+                    return Err(ContactError::Polytope { what: what() });
+                }
+                (Method::Cone(_) | Method::Alternating(_), _) => {}
+                (Method::SpatialRelay(method), shape) if !method.can_span(contact.tangents.len(), shape) => {
+                    return Err(ContactError::NotRound { what: what(), method: "spatial-relay" });
+                }
                 (Method::PlanarRelay(_), _) if !is_round => {
                     return Err(ContactError::NotRound { what: what(), method: "planar-relay" });
                 }
@@ -185,7 +215,7 @@ impl ContactSolver {
                 {
                     return Err(ContactError::NotRound { what: what(), method: "phantom-inertia" });
                 }
-                (Method::PlanarRelay(_) | Method::PhantomInertia(_), _) => {}
+                (Method::PlanarRelay(_) | Method::SpatialRelay(_) | Method::PhantomInertia(_), _) => {}
             }
         }
         Ok(())
@@ -200,9 +230,14 @@ impl ContactSolver {
         self.check_friction(problem)?;
         Ok(match &self.method {
             Method::Pyramid(method) => StatedProblem::Lcp(method.clone().lcp(problem)?),
-            Method::PlanarRelay(method) => StatedProblem::Lcp(method.clone().lcp(problem)?),
+            Method::PlanarRelay(method) | Method::SpatialRelay(method) => {
+                StatedProblem::Lcp(method.clone().lcp(problem)?)
+            }
             Method::PhantomInertia(method) => StatedProblem::Lcp(method.clone().lcp(problem)?),
             Method::Cone(method) => StatedProblem::Cone(method.cone_problem(problem)),
+            Method::Alternating(_) => {
+                StatedProblem::Cone(ExactCone::new(ExactConeSettings::default())?.cone_problem(problem))
+            }
         })
     }
 
@@ -212,13 +247,14 @@ impl ContactSolver {
         match &self.method {
             Method::Pyramid(method) => method.set(tangent_count, shape),
             Method::PhantomInertia(method) => method.set(tangent_count, shape),
-            Method::PlanarRelay(_) | Method::Cone(_) => shape,
+            Method::SpatialRelay(method) => method.set(tangent_count, shape),
+            Method::PlanarRelay(_) | Method::Cone(_) | Method::Alternating(_) => shape,
         }
     }
 
     /// Writes the friction sets of the method into a problem that has those of the laws, so that whoever checks a solution sees by the problem alone what was solved.
     pub fn adopt_sets(&self, problem: &mut ContactProblem) {
-        if matches!(self.method, Method::PlanarRelay(_) | Method::Cone(_)) {
+        if matches!(self.method, Method::PlanarRelay(_) | Method::Cone(_) | Method::Alternating(_)) {
             return;
         }
         for contact in &mut problem.contacts {

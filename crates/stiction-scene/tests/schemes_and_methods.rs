@@ -108,13 +108,36 @@ fn restitution_out_of_range_or_out_of_reach_is_refused() {
 
 #[test]
 fn methods_agree_in_the_plane() {
-    // The rod of the paper over its two impacts: one law, three problems.
-    let states = ["{pyramid={}}", "{planar-relay={}}", "{phantom-inertia={}}"]
+    // The rod of the paper over its two impacts: one law, four problems.
+    let states = ["{pyramid={}}", "{planar-relay={}}", "{spatial-relay={}}", "{phantom-inertia={}}"]
         .map(|method| run("rod", &[&format!("method={method}"), "run.end=0.7"]).state().clone());
     for other in &states[1..] {
         let pairs = states[0].q.iter().chain(&states[0].v).zip(other.q.iter().chain(&other.v));
         assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-10), "{:?} {other:?}", states[0]);
     }
+}
+
+#[test]
+fn relays_in_space_are_the_pyramid_in_every_scheme() {
+    // A ball thrown at three others: the same polygon by two complementarity problems. Forces of a resting ball are not unique, so motions are compared, over the throw.
+    for scheme in ["stewart-trinkle", "moreau-midpoint", "trapezoidal", "implicit-ncp"] {
+        let states = ["{pyramid={directions=6}}", "{spatial-relay={directions=6}}"].map(|method| {
+            let changes =
+                [&format!("scheme={{{scheme}={{}}}}"), &format!("method={method}"), "run.end=0.55", "run.step=0.01"];
+            run("four-balls", &changes).state().clone()
+        });
+        let pairs = states[0].q.iter().chain(&states[0].v).zip(states[1].q.iter().chain(&states[1].v));
+        assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-8), "{scheme}: {states:?}");
+    }
+}
+
+#[test]
+fn an_alternation_follows_a_ball_from_sliding_to_rolling() {
+    // One contact whose friction does not change its load: every round is exact.
+    let states = ["{cone={}}", "{alternating={}}"]
+        .map(|method| run("slide-to-roll", &[&format!("method={method}")]).state().clone());
+    let pairs = states[0].q.iter().chain(&states[0].v).zip(states[1].q.iter().chain(&states[1].v));
+    assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-9), "{states:?}");
 }
 
 #[test]
@@ -140,7 +163,18 @@ fn settings_that_a_method_cannot_use_are_refused() {
         (plane("[method.phantom-inertia]\nlines = 1\n"), ["x.toml:7", "give at least 2"]),
         (
             method("space", "[0.0, 0.0, -9.81]", "[method.planar-relay]\n"),
-            ["treats contacts in the plane, and this scene is in space", "[method.pyramid]"],
+            ["treats contacts in the plane, and this scene is in space", "[method.spatial-relay]"],
+        ),
+        (plane("[method.spatial-relay]\ndirections = 7\n"), ["x.toml:7", "give an even number from 4 to 1000"]),
+        (plane("[method.alternating]\ntolerance = 0.0\n"), ["x.toml:7", "the tolerance is 0.0"]),
+        (plane("[method.alternating]\niteration-limit = 0\n"), ["x.toml:7", "the limit of rounds is 0"]),
+        (
+            method(
+                "space",
+                "[0.0, 0.0, -9.81]",
+                "[method.spatial-relay]\n[[material]]\nname = \"m\"\nfriction = 0.1\ntorsion-radius = 0.1\n",
+            ),
+            ["no sum of relays", "torsion = \\\"separate\\\""],
         ),
     ] {
         let error = parse(&text, "x.toml").unwrap_err();

@@ -1,8 +1,10 @@
 //! How a [`ContactProblem`](crate::ContactProblem) becomes a complementarity problem, and its answer impulses again.
 
+pub mod alternating;
 mod basis_memory;
 pub mod exact_cone;
 pub mod phantom_inertia;
 pub mod planar_relay;
 pub mod pyramid;
 mod rows;
+pub mod spatial_relay;

@@ -27,7 +27,8 @@
 //!
 //! More general than the paper: $a$ stands beside $\mu \Lambda_N$ and not only in its place, friction elements have a tangent row without a
 //! normal one, contacts without friction have no rows R and L, and joints are eliminated first. A one-way condition on
-//! velocities, such as a sprag clutch (§2), is a contact without friction whose bias holds no gap.
+//! velocities, such as a sprag clutch (§2), is a contact without friction whose bias holds no gap. In space a contact has
+//! [several relays](super::spatial_relay).
 //!
 //! **Load-independent friction.** Where every $\mu$ is zero and the inertia is symmetric, the matrix is bisymmetric, $((G, E), (-E, 0))$, and
 //! the problem states the Kuhn-Tucker conditions of a quadratic program, the [`BoxProgram`] of [`PlanarRelay::quadratic_program`].
@@ -45,6 +46,8 @@
 //! a contact that slides is known, and its normal force acts along $n - \mu s^T T$ instead of $n$: only the columns of $G$ that
 //! belong to $\Lambda_N$ change. See [`Instant::solve_relay`](crate::Instant::solve_relay).
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stiction_solve::PortableMath as _;
@@ -52,8 +55,10 @@ use stiction_solve::{Lcp, LcpSolution, Lemke, LemkeSettings, SolveStatus};
 
 use super::basis_memory::{BasisMemory, Places};
 use super::rows::Rows;
-use crate::judge::{Judge, own_set, solved_limit};
-use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution, Row};
+use super::spatial_relay::Lines;
+use crate::contact::Tangents;
+use crate::judge::{Judge, solved_limit};
+use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Row};
 
 /// Choices of tangents that are tried, at most: as given, all reversed, against the free slip, along it, and then mixed ones.
 const ATTEMPTS: usize = 40;
@@ -81,6 +86,8 @@ impl Default for PlanarRelaySettings {
 #[derive(Clone, Debug, Default)]
 pub struct PlanarRelay {
     settings: PlanarRelaySettings,
+    /// Along which lines the relays of a tangent plane act; none where friction in space is refused.
+    lines: Option<Lines>,
     lcp: Lcp,
     lemke: Lemke,
     answer: LcpSolution,
@@ -95,8 +102,8 @@ pub struct PlanarRelay {
     units: Vec<f64>,
     /// The relays in the order of their tangent rows.
     relays: Vec<Relay>,
-    /// The relay of each contact, or none, and then of each friction element.
-    relay_of: Vec<Option<usize>>,
+    /// The relays of each contact, and then of each friction element.
+    relays_of: Vec<Range<usize>>,
     /// Impulses by row.
     impulses: Vec<f64>,
     /// Which unknowns the next solve starts with.
@@ -105,15 +112,17 @@ pub struct PlanarRelay {
     judge: Judge,
 }
 
-/// Friction along one tangent.
+/// Friction along one line.
 #[derive(Clone, Copy, Debug)]
 struct Relay {
+    /// What friction along it is in terms of the tangent rows.
+    line: [f64; 3],
     /// The normal row that loads it, with $\mu$; none for friction elements.
     normal: Option<usize>,
     mu: f64,
     /// The constant part $a$ of the bound.
     extra_bound: f64,
-    /// The tangent in the LCP is this sign times that of the problem.
+    /// The line in the LCP is this sign times that of the problem.
     sign: f64,
 }
 
@@ -140,6 +149,21 @@ impl PlanarRelay {
     /// The method with these settings.
     pub fn new(settings: PlanarRelaySettings) -> Self {
         Self { settings, ..Default::default() }
+    }
+
+    /// The method in space, with relays along these lines.
+    pub(super) fn along(settings: PlanarRelaySettings, lines: Lines) -> Self {
+        Self { settings, lines: Some(lines), ..Default::default() }
+    }
+
+    /// The friction set with which a shape is replaced, for this many tangent rows.
+    pub(crate) fn set<'a>(&'a self, tangent_count: usize, shape: &'a FrictionShape) -> &'a FrictionShape {
+        self.lines.as_ref().map_or(shape, |lines| lines.set(tangent_count, shape))
+    }
+
+    /// Whether the relays in space can stand for a friction set.
+    pub(crate) fn can_span(&self, tangent_count: usize, shape: &FrictionShape) -> bool {
+        self.lines.as_ref().is_some_and(|lines| lines.can_span(tangent_count, shape))
     }
 
     /// Whether the bounds of all friction are independent of the normal load and the inertia is symmetric: the special case in which
@@ -187,28 +211,23 @@ impl PlanarRelay {
         }
         self.normal_count = problem.contacts.len();
         self.relays.clear();
-        self.relay_of.clear();
+        self.relays_of.clear();
         for (number, contact) in problem.contacts.iter().enumerate() {
-            let has_friction = contact.mu > 0.0 || contact.extra_bound > 0.0;
-            self.relay_of.push(has_friction.then_some(self.relays.len()));
-            if has_friction {
-                let [tangent] = &contact.tangents[..] else {
-                    let (what, found) = (format!("contact {:?}", contact.id), contact.tangents.len());
-                    return Err(ContactError::NotPlanar { what, found });
-                };
-                self.rows.push(tangent, contact.tangent_bias[0]);
-                let (mu, extra_bound) = (contact.mu, contact.extra_bound);
-                self.relays.push(Relay { normal: Some(number), mu, extra_bound, sign: 1.0 });
+            let first = self.relays.len();
+            if contact.mu > 0.0 || contact.extra_bound > 0.0 {
+                let (normal, mu, extra_bound) = (Some(number), contact.mu, contact.extra_bound);
+                let relay = Relay { line: contact.friction_axes, normal, mu, extra_bound, sign: 1.0 };
+                let what = || format!("contact {:?}", contact.id);
+                self.push_relays(&contact.tangents, &contact.tangent_bias, relay, what)?;
             }
+            self.relays_of.push(first..self.relays.len());
         }
         for element in &problem.friction {
-            let [tangent] = &element.tangents[..] else {
-                let (what, found) = (format!("friction element {}", element.id), element.tangents.len());
-                return Err(ContactError::NotPlanar { what, found });
-            };
-            self.rows.push(tangent, element.tangent_bias[0]);
-            self.relay_of.push(Some(self.relays.len()));
-            self.relays.push(Relay { normal: None, mu: 0.0, extra_bound: element.bound, sign: 1.0 });
+            let first = self.relays.len();
+            let relay = Relay { line: [1.0; 3], normal: None, mu: 0.0, extra_bound: element.bound, sign: 1.0 };
+            let what = || format!("friction element {}", element.id);
+            self.push_relays(&element.tangents, &element.tangent_bias, relay, what)?;
+            self.relays_of.push(first..self.relays.len());
         }
         force_rows.into_iter().flatten().for_each(|row| self.rows.push(row, 0.0));
         self.rows.condense(problem, &mut self.delassus, &mut self.free_rates)?;
@@ -226,10 +245,41 @@ impl PlanarRelay {
         Ok(())
     }
 
+    /// Appends the relays of a contact or friction element, with their rows. As given, the relay has the semi-axes for its line.
+    fn push_relays(
+        &mut self,
+        tangents: &Tangents,
+        biases: &[f64; 3],
+        relay: Relay,
+        what: impl Fn() -> String,
+    ) -> Result<(), ContactError> {
+        match (tangents.len(), &self.lines) {
+            (1, None) => {
+                self.rows.push(&tangents[0], biases[0]);
+                self.relays.push(Relay { line: [1.0, 0.0, 0.0], ..relay });
+            }
+            (0, Some(_)) => return Err(ContactError::NoTangents { what: what() }),
+            (count, Some(lines)) => {
+                let mut row = Row::new();
+                for line in lines.of(count, relay.line) {
+                    row.clear();
+                    for (tangent, factor) in tangents.iter().zip(line).filter(|(_, factor)| *factor != 0.0) {
+                        tangent.entries().iter().for_each(|&(index, value)| row.push(index, factor * value));
+                    }
+                    self.rows.push(&row, biases.iter().zip(line).map(|(bias, factor)| bias * factor).sum());
+                    self.relays.push(Relay { line, ..relay });
+                }
+            }
+            (found, None) => return Err(ContactError::NotPlanar { what: what(), found }),
+        }
+        Ok(())
+    }
+
     /// Where the unknowns of a contact or friction element stand: $\Lambda_N$, $\Lambda_R$, $\xi_L$.
-    fn places(normal_count: usize, relay_count: usize, relay_of: &[Option<usize>], group: usize) -> Places {
+    fn places(normal_count: usize, relay_count: usize, relays_of: &[Range<usize>], group: usize) -> Places {
         let normal = if group < normal_count { group..group + 1 } else { 0..0 };
-        let at = |first: usize| relay_of[group].map_or(0..0, |relay| first + relay..first + relay + 1);
+        let Range { start, end } = relays_of[group];
+        let at = |first: usize| first + start..first + end;
         [normal, at(normal_count), at(normal_count + relay_count)]
     }
 
@@ -240,17 +290,13 @@ impl PlanarRelay {
         let diagonal = |row: usize| self.delassus[row * rows + row].abs();
         let unit = |mean: f64| if mean > 0.0 { (-0.5 * mean.portable_log2()).round().portable_exp2() } else { 1.0 };
         self.units.clear();
-        self.units.extend((0..self.normal_count).map(|row| unit(diagonal(row))));
-        for (k, relay) in self.relays.iter().enumerate() {
-            let row = self.normal_count + k;
-            let own = match relay.normal {
-                Some(normal) => unit(0.5 * (diagonal(normal) + diagonal(row))),
-                None => unit(diagonal(row)),
-            };
-            self.units.push(own);
-            if let Some(normal) = relay.normal {
-                self.units[normal] = own;
-            }
+        self.units.resize(rows, 1.0);
+        for (group, relays) in self.relays_of.iter().enumerate() {
+            // All rows of a contact have one unit.
+            let normal = (group < self.normal_count).then_some(group);
+            let own = || normal.into_iter().chain(relays.clone().map(|relay| self.normal_count + relay));
+            let mean = own().map(diagonal).sum::<f64>() / own().count() as f64;
+            own().for_each(|row| self.units[row] = unit(mean));
         }
     }
 
@@ -350,15 +396,18 @@ impl PlanarRelay {
                 tangent: [0.0; 3],
             }),
         );
+        let tangent = |group: usize| {
+            let relays = self.relays_of[group].clone();
+            let parts = self.relays[relays.clone()].iter().zip(&tangent_impulses[relays]);
+            parts.fold([0.0; 3], |sum, (relay, impulse)| std::array::from_fn(|k| sum[k] + relay.line[k] * impulse))
+        };
+        solution.contacts.iter_mut().enumerate().for_each(|(group, contact)| contact.tangent = tangent(group));
         solution.friction.clear();
-        for (relay, &impulse) in self.relays.iter().zip(tangent_impulses) {
-            match relay.normal {
-                Some(contact) => solution.contacts[contact].tangent[0] = impulse,
-                None => solution.friction.push([impulse, 0.0, 0.0]),
-            }
-        }
+        solution.friction.extend((normals..self.relays_of.len()).map(tangent));
         let limit = solved_limit(normals).min(self.settings.lemke.residual_tolerance);
-        self.judge.pronounce(problem, force_rows, &own_set, limit, solution);
+        let mut judge = std::mem::take(&mut self.judge);
+        judge.pronounce(problem, force_rows, &|count, shape| self.set(count, shape), limit, solution);
+        self.judge = judge;
         Ok(())
     }
 
@@ -367,7 +416,7 @@ impl PlanarRelay {
         let (normals, tangents) = (self.normal_count, self.relays.len());
         self.start.clear();
         if self.settings.warm_start {
-            let places = |group: usize| Self::places(normals, tangents, &self.relay_of, group);
+            let places = |group: usize| Self::places(normals, tangents, &self.relays_of, group);
             self.memory.recall(problem, normals + 2 * tangents, places, &mut self.start);
         }
         self.solve_lcp()?;
@@ -379,7 +428,7 @@ impl PlanarRelay {
                 let (right, left) = (normals + k, normals + tangents + k);
                 (self.start[right], self.start[left]) = (!self.start[left], !self.start[right]);
             }
-            let places = |group: usize| Self::places(normals, tangents, &self.relay_of, group);
+            let places = |group: usize| Self::places(normals, tangents, &self.relays_of, group);
             self.memory.store(problem, &self.start, places);
         }
         Ok(())

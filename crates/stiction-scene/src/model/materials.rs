@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use stiction_bodies::glamx::DVec3;
-use stiction_bodies::{Dimension, Grain, Material, MaterialTable, Surface};
+use stiction_bodies::{Dimension, Grain, Material, MaterialTable, Surface, Torsion};
 use stiction_dynamics::{ContactMethod, FrictionLaw, ImpactLaw, Restitution};
 
 use super::Reader;
@@ -27,7 +27,7 @@ impl Reader<'_> {
                 normal: material.restitution,
                 tangential: material.tangential_restitution,
             };
-            let torsion_radius = self.torsion_radius(&place, material.torsion_radius)?;
+            let torsion_radius = self.torsion_radius(&place, material.torsion_radius, material.torsion)?;
             let (friction, torsion) = (material.friction, material.torsion);
             let surface = Surface { friction, torsion_radius, torsion, restitution, ..Default::default() };
             surfaces.push(checked_surface(&scene.scheme, &place, surface)?);
@@ -40,7 +40,7 @@ impl Reader<'_> {
             let second = self.material(place.key("materials").index(1), names[1])?;
             let restitution =
                 Restitution { law: pair.impact_law, normal: pair.restitution, tangential: pair.tangential_restitution };
-            let torsion_radius = self.torsion_radius(&place, pair.torsion_radius)?;
+            let torsion_radius = self.torsion_radius(&place, pair.torsion_radius, pair.torsion)?;
             let grain = self.grain(&place, pair, [first, second])?;
             let friction_axes = self.friction_axes(&place, pair)?;
             let surface = Surface {
@@ -144,8 +144,9 @@ impl Reader<'_> {
         };
         let place = place.key(key);
         self.check_set(&place, "a polytope of friction")?;
-        if let ContactMethod::Cone(_) = self.scene.contact_method() {
-            let message = "the method `cone` treats round friction sets, and not polytopes";
+        let method = self.scene.contact_method();
+        if let ContactMethod::Cone(_) | ContactMethod::Alternating(_) | ContactMethod::SpatialRelay(_) = method {
+            let message = format!("the method `{}` treats round friction sets, and not polytopes", method.name());
             return Err(place.fault(message, "choose `[method.pyramid]`, which takes them as they are"));
         }
         if pair.torsion_radius > 0.0 || pair.friction_axes.is_some() {
@@ -169,7 +170,7 @@ impl Reader<'_> {
     }
 
     /// A radius of torsional friction, checked.
-    fn torsion_radius(&self, place: &Place, radius: f64) -> Result<f64, Fault> {
+    fn torsion_radius(&self, place: &Place, radius: f64, torsion: Torsion) -> Result<f64, Fault> {
         let place = place.key("torsion-radius");
         not_negative(place.clone(), "the radius of torsional friction", radius, "m")?;
         if radius > 0.0 && self.scene.dimension != Some(Dimension::Space) {
@@ -178,6 +179,14 @@ impl Reader<'_> {
         }
         if radius > 0.0 {
             self.check_set(&place, "torsional friction")?;
+        }
+        let is_relay = matches!(self.scene.contact_method(), ContactMethod::SpatialRelay(_));
+        if radius > 0.0 && torsion == Torsion::Coupled && is_relay {
+            let message =
+                "an ellipsoid of sliding and drilling is no sum of relays, which the method `spatial-relay` needs";
+            return Err(
+                place.fault(message, "write `torsion = \"separate\"`, or choose `[method.cone]` or `[method.pyramid]`")
+            );
         }
         Ok(radius)
     }

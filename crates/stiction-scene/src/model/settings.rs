@@ -1,7 +1,7 @@
 //! Checks of the settings: name, run, scheme, method and recording.
 
 use stiction_bodies::Dimension;
-use stiction_dynamics::ContactMethod;
+use stiction_dynamics::{ContactMethod, Directions};
 use stiction_solve::LemkeSettings;
 
 use super::Reader;
@@ -94,39 +94,49 @@ impl Reader<'_> {
 
         let place = Place::top("method");
         let method = scene.contact_method();
-        let name = match &method {
+        let name = method.name();
+        match &method {
             ContactMethod::Pyramid(pyramid) => {
                 if let Err(error) = pyramid.directions.corners() {
                     let help = "give an even number from 4 to 1000, or a list of pairs with their opposites";
                     return Err(place.key("pyramid").key("directions").fault(error.to_string(), help));
                 }
-                "pyramid"
+            }
+            ContactMethod::SpatialRelay(settings) => {
+                if let Err(error) = Directions::Regular(settings.directions).corners() {
+                    let help = "give an even number from 4 to 1000";
+                    return Err(place.key("spatial-relay").key("directions").fault(error.to_string(), help));
+                }
+            }
+            ContactMethod::Alternating(settings) => {
+                let place = place.key("alternating");
+                positive(place.key("tolerance"), "the tolerance", settings.tolerance, "(relative)")?;
+                if settings.iteration_limit == 0 {
+                    return Err(place.key("iteration-limit").fault("the limit of rounds is 0", "give at least 1"));
+                }
             }
             ContactMethod::PlanarRelay(_) => {
                 if scene.dimension == Some(Dimension::Space) {
                     let message = "the method `planar-relay` treats contacts in the plane, and this scene is in space";
                     let help =
-                        "choose `[method.cone]`, `[method.pyramid]` or `[method.phantom-inertia]`, which treat both";
+                        "choose `[method.spatial-relay]`, `[method.cone]` or `[method.pyramid]`, which treat both";
                     return Err(place.key("planar-relay").fault(message, help));
                 }
-                "planar-relay"
             }
             ContactMethod::PhantomInertia(settings) => {
                 if let Err(error) = settings.check() {
                     let help = "give 2 to 500 `lines`, and a positive `rho` or none";
                     return Err(place.key("phantom-inertia").fault(error.to_string(), help));
                 }
-                "phantom-inertia"
             }
             ContactMethod::Cone(settings) => {
                 if let Some((key, value)) = settings.first_unusable() {
                     let message = format!("`{key}` is {value:?}");
                     return Err(place.key("cone").key(key).fault(message, "give a positive number, such as 1e-12"));
                 }
-                "cone"
             }
-        };
-        let is_polygon = !matches!(method, ContactMethod::Cone(_));
+        }
+        let is_polygon = !matches!(method, ContactMethod::Cone(_) | ContactMethod::Alternating(_));
         if matches!(scene.scheme, SchemeSettings::EventDriven(_))
             && is_polygon
             && scene.dimension == Some(Dimension::Space)
