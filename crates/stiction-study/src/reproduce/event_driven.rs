@@ -227,6 +227,7 @@ pub(super) fn add_woodpecker(rows: &mut Rows, effort: Effort) -> Result<(), Repr
         rest = &rest[place.map_or(rest.len(), |place| place + 1)..];
         add(rows, &format!("{name}, s after the beak"), t, computed, 1e-9);
     }
+    add_beakless(rows)?;
     if effort == Effort::Quick {
         return Ok(());
     }
@@ -241,5 +242,21 @@ pub(super) fn add_woodpecker(rows: &mut Rows, effort: Effort) -> Result<(), Repr
             }
         }
     }
+    Ok(())
+}
+
+/// The limit cycle without the beak, from jam to jam of the lower sleeve.
+fn add_beakless(rows: &mut Rows) -> Result<(), ReproduceError> {
+    let end = CYCLES * woodpecker::BEAKLESS_PERIOD;
+    let found = run(woodpecker::beakless().system(), Woodpecker::start(), (0.01, end))?;
+    rows.fed_by(&found.verdict);
+    let is_jam = |event: &Event| event.contact.feature == 1 && event.to == ContactMode::Stick;
+    let jams: Vec<f64> = found.events.iter().filter(|event| is_jam(event)).map(|event| event.t).collect();
+    let period = jams.windows(2).last().map_or(f64::NAN, |pair| pair[1] - pair[0]);
+    // The reference has six digits.
+    let reference = Some(woodpecker::BEAKLESS_PERIOD);
+    rows.add("period without the beak, s (event-driven)", None, reference, period, 5e-7);
+    let hits = found.events.iter().filter(|event| event.contact.feature == 0).count();
+    rows.add("events of the beak that is not there (event-driven)", None, Some(0.0), hits as f64, 0.0);
     Ok(())
 }
