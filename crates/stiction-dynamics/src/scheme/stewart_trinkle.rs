@@ -221,7 +221,7 @@ impl StewartTrinkle {
         let is_linear = self.settings.version == Version::Linear || self.settings.activation_gap.is_some();
         let share = self.full_step.share(h);
         if is_mean {
-            self.history.begin(system, state, self.horizon);
+            self.history.begin(system, state);
         }
         self.overlaps.clear();
         if share < 1.0 {
