@@ -21,10 +21,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::rule::{History, Rule};
 use super::{
     FullStep, Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion, step_by_attempts,
 };
-use super::rule::{History, Rule};
 use crate::joint_projection::JointProjection;
 use crate::{
     Contact, ContactCondition, ContactId, ContactSolver, ForceCause, FrictionCondition, Inertia, JointCondition,
