@@ -596,13 +596,13 @@ fn run_settings() {
     assert_error_after(
         PLANE,
         "[scheme.stewart-trinkle]\nrule = \"trapezoidal\"\nactivation-gap = 1e-3",
-        "30:8: the trapezoidal rule and `activation-gap` contradict each other",
+        "30:8: the trapezoidal rule and `activation-gap` contradict each other: one takes contacts in the middle of a step, the other at its start",
         "leave out `activation-gap`, or write rule = \"euler\"",
     );
     assert_error_after(
         PLANE,
         "[scheme.implicit-ncp]\nrule = \"midpoint\"",
-        "30:8: `rule` in `scheme`, `implicit-ncp` cannot be `midpoint`",
+        "30:8: `scheme`, `implicit-ncp`, `rule` cannot be `midpoint`",
         "the choices are `euler` and `trapezoidal`",
     );
     assert_error_after(
