@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stiction_bodies::{CombinationRule, Dimension, ForceAxes, Torsion};
 use stiction_dynamics::{
     ContactMethod, EventDrivenSettings, ExactConeSettings, ImpactLaw, ImplicitNcpSettings, MoreauMidpointSettings,
-    PyramidSettings, StewartTrinkleSettings, TrapezoidalSettings,
+    PyramidSettings, Rule, StewartTrinkleSettings, TrapezoidalSettings,
 };
 
 use crate::system_entry::SystemEntry;
@@ -153,6 +153,12 @@ impl SchemeSettings {
         match self {
             Self::Trapezoidal(_) => Some("trapezoidal"),
             Self::EventDriven(_) => Some("event-driven"),
+            Self::StewartTrinkle(settings) if settings.rule == Rule::Trapezoidal => {
+                Some("stewart-trinkle` with `rule = \"trapezoidal\"")
+            }
+            Self::ImplicitNcp(settings) if settings.rule == Rule::Trapezoidal => {
+                Some("implicit-ncp` with `rule = \"trapezoidal\"")
+            }
             Self::StewartTrinkle(_) | Self::MoreauMidpoint(_) | Self::ImplicitNcp(_) => None,
         }
     }

@@ -331,7 +331,7 @@ fn unknown_and_missing_keys() {
         "[system]\nstifness = [[1.0]]\n",
         "11:1: unknown key `stifness` in `system`",
         "did you mean `stiffness`? (the keys here are `coordinates`, `units`, `mass`, `damping`, `stiffness`, `force`, \
-         `start`, `contact`, `dry-friction` and `joint`)",
+         `start`, `contact`, `dry-friction`, `clutch`, `pre-stressed-spring` and `joint`)",
     );
     // No advice that would lead to the next error.
     let error = parse(&changed(CARTS, "[system]\n", "[system]\ngravity = 9.81\n"), "x.toml").unwrap_err();

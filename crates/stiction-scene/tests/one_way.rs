@@ -241,6 +241,11 @@ fn what_cannot_be_is_refused_by_name() {
             "pre-stressed spring `s`",
         ),
         (
+            "implicit-ncp.rule = \"trapezoidal\" #",
+            format!("{plane}[[clutch]]\nname = \"c\"\nbody = \"a\"\nrotational = true\n"),
+            "does not treat clutch `c`",
+        ),
+        (
             "stewart-trinkle",
             format!("{plane}[[spring]]\nname = \"s\"\nbodies = [\"a\", \"p\"]\nstiffness = 1.0\npreload = -1.0\n"),
             "the preload is -1.0 N",

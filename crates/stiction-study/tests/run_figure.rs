@@ -328,7 +328,7 @@ fn a_system_of_matrices_has_curves_of_its_coordinates() {
     ];
     assert_eq!(titles(&figure), expected);
     assert_not_empty(&figure);
-    assert!(figure.subtitle.starts_with("moreau-midpoint, pyramid, step 0.0001 s"), "{}", figure.subtitle);
+    assert!(figure.subtitle.starts_with("moreau-midpoint, planar-relay, step 0.0001 s"), "{}", figure.subtitle);
     let labels: Vec<&str> = figure.panels[..6].iter().map(|panel| panel.y_label.as_str()).collect();
     assert_eq!(labels, ["y (m)", "v_y (m/s)", "phi_m (rad)", "v_phi_m (rad/s)", "phi_s (rad)", "v_phi_s (rad/s)"]);
     // The beak hits once, after 0.081 s.

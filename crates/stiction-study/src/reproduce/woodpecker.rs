@@ -339,7 +339,6 @@ fn add_variants(rows: &mut Rows, effort: Effort, progress: &mut dyn FnMut(&str))
     let system = Woodpecker::default().system();
     let consistent = consistent_start(&system, &start, &mut ContactSolver::new(method())?, 0.0).map_err(Box::new)?;
     let change = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-    rows.verdict = None;
     rows.add(
         "change of the velocities of Table I by (33) with Δt = 0",
         None,
@@ -366,7 +365,7 @@ fn add_variants(rows: &mut Rows, effort: Effort, progress: &mut dyn FnMut(&str))
     );
     rows.add("steps that the alternation leaves to another method", None, Some(0.0), fallen_back, 0.0);
 
-    let steps: &[f64] = if effort == Effort::Full { &[1e-4, 1e-5] } else { &[1e-4] };
+    let steps: &[f64] = if effort == Effort::Full { &[1e-4, 1e-5] } else { &[] };
     for &h in steps {
         progress(&format!("without the beak, Δt = {h:e}"));
         let run = peck(&beakless(), h)?;
