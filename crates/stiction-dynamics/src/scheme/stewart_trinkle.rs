@@ -177,8 +177,8 @@ impl StewartTrinkle {
         out.begin(StepKind::Stepping, h);
         out.report.linearizations = 0;
 
-        system.advance(q, v, h, &mut self.q_hat);
-        system.advance(q, v, h / 2.0, &mut self.q_middle);
+        system.advance(t, q, v, h, &mut self.q_hat);
+        system.advance(t, q, v, h / 2.0, &mut self.q_middle);
 
         // Rows from the start of the step do not change with the prediction: one linearisation is the fixed point.
         let is_linear = self.settings.version == Version::Linear || self.settings.activation_gap.is_some();
@@ -245,7 +245,7 @@ impl StewartTrinkle {
                     ContactCondition { normal_bias, recovery, ..ContactCondition::of(contact) }
                 }));
                 solve_problem(&mut self.solver, t, out)?;
-                system.advance(q, &out.solution.motion, h, &mut self.q_new);
+                system.advance(t, q, &out.solution.motion, h, &mut self.q_new);
                 check_finite(t, "coordinate", &self.q_new)?;
 
                 // Violated at the end although it did not take part.

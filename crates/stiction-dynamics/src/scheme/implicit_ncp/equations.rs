@@ -143,7 +143,7 @@ impl StepEquations<'_> {
         let (n, h) = (u.len(), self.h);
         point.q.clear();
         point.q.extend_from_slice(self.q);
-        self.system.advance(self.q, u, h, &mut point.q);
+        self.system.advance(self.t_new - h, self.q, u, h, &mut point.q);
         point.elements.clear();
         self.system.friction_elements(self.t_new, &point.q, &mut point.elements);
         point.joints.clear();

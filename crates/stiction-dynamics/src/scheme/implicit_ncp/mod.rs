@@ -160,7 +160,7 @@ impl ImplicitNcp {
                 mu,
                 bound: 0.0,
                 axes,
-                shape: self.solver.friction_set(tangent_count, &contact.friction.shape()).clone(),
+                shape: self.solver.contact_set(tangent_count, &contact.friction.shape(), contact.phantom),
                 first,
                 rho: [inverse(mobility(&contact.normal)), inverse(sum / tangent_count.max(1) as f64)],
             };
@@ -261,7 +261,7 @@ impl ImplicitNcp {
         // The prediction q̂ = q ⊕ h v, on the joints where these are redundant.
         self.u.clone_from(&state.v);
         self.q_hat.clone_from(&state.q);
-        system.advance(&state.q, &self.u, h, &mut self.q_hat);
+        system.advance(state.t, &state.q, &self.u, h, &mut self.q_hat);
         self.projection.project(system, (t_new, &state.q), h, &mut self.u, &mut self.q_hat)?;
         let start = (state.t, &state.q[..]);
         if let Some(passage) = system.passage(Way::Predicted, start, (t_new, &self.q_hat)) {
