@@ -49,6 +49,7 @@ impl Family {
                 tangent_bias: random.vector(1.0),
                 mu: random.uniform(0.05, 0.8),
                 sliding: (number < self.sliding).then_some(direction),
+                phantom: Default::default(),
             });
         }
         instant
