@@ -177,7 +177,7 @@ fn lines_and_phantom_inertia_of_contacts_are_read_and_checked() {
             ["x.toml:11", "along one tangent friction is exact"],
         ),
     ] {
-        let error = found.err().expect("it is refused");
+        let error = found.unwrap_err();
         let message = format!("{error} {error:?}");
         for part in parts {
             assert!(message.contains(part), "`{part}` is missing in {message}");
