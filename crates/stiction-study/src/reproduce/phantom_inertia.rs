@@ -264,7 +264,7 @@ fn figure_one() -> Result<NamedFigure, ReproduceError> {
         let beside = |from: f64, to: f64, across: f64, colour| {
             line(vec![point(from, across), point(to, across)], colour, 2.5, false)
         };
-        outlines.push(beside(along, along + plus, 1.6, Colour::BLUE));
+        outlines.push(beside(along, along + plus, 2.8, Colour::BLUE));
         let text = |at, text: &str, colour| Mark {
             at,
             text: text.to_owned(),
@@ -273,7 +273,7 @@ fn figure_one() -> Result<NamedFigure, ReproduceError> {
             ..Default::default()
         };
         let mut marks = vec![
-            text(point(along + 0.5 * plus, 1.6), "σ₊", Colour::BLUE),
+            text(point(along + 0.5 * plus, 2.8), "σ₊", Colour::BLUE),
             Mark { anchor: Anchor::BelowRight, ..text((x, y), "friction", Colour::INK) },
             Mark { anchor: Anchor::BelowRight, ..text(point(1.4 * bound, 0.0), "e", Colour::GREY) },
         ];
@@ -318,7 +318,7 @@ fn figure_one() -> Result<NamedFigure, ReproduceError> {
     }
     let figure = Figure {
         title: "Figure 1: the discretised friction model".to_owned(),
-        subtitle: "Particle of 2 kg, μ λ = 9.81 N (dashed circle), four lines, ρ = 1 kg; one line e shown. σ₊ reaches ρ κ₊ beyond the bound once it slides".to_owned(),
+        subtitle: "Particle of 2 kg, four lines, ρ = 1 kg. Once it slides, σ₊ reaches ρ κ₊ beyond the bound".to_owned(),
         panels,
         columns: 2,
         size: (960, 560),
