@@ -104,7 +104,7 @@ pub enum ContactError {
     #[error("friction directions: {0}")]
     Directions(String),
     /// The phantom inertia given by the user is not usable.
-    #[error("the phantom inertia rho is {rho} kg, and must not be negative and finite; leave it out to have it chosen")]
+    #[error("the phantom inertia rho is {rho} kg, and must be finite and not negative; leave it out to have it chosen")]
     PhantomInertia {
         /// The value found.
         rho: f64,

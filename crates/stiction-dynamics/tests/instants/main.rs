@@ -285,7 +285,7 @@ fn a_negative_phantom_inertia_is_refused_before_any_instant() {
     for rho in [-1.0, f64::NAN, f64::INFINITY] {
         let settings = PhantomInertiaSettings { rho: Some(rho), ..Default::default() };
         let text = PhantomInertia::new(settings).unwrap_err().to_string();
-        assert!(text.contains(&format!("rho is {rho} kg, and must be positive and finite")), "{text}");
+        assert!(text.contains(&format!("rho is {rho} kg, and must be finite and not negative")), "{text}");
     }
 }
 
