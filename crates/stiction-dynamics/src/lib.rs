@@ -57,7 +57,7 @@ pub use existence::{Existence, RestCondition};
 pub use force_jacobians::{ForceJacobians, JacobianEntry, JacobianKind};
 pub use formulation::alternating::{Alternating, AlternatingSettings};
 pub use formulation::exact_cone::{ExactCone, ExactConeSettings};
-pub use formulation::phantom_inertia::{PhantomInertia, PhantomInertiaSettings};
+pub use formulation::phantom_inertia::{PhantomContact, PhantomInertia, PhantomInertiaSettings, check_independence};
 pub use formulation::planar_relay::{BoxProgram, PlanarRelay, PlanarRelaySettings};
 pub use formulation::pyramid::{Directions, Pyramid, PyramidSettings};
 pub use formulation::spatial_relay::SpatialRelaySettings;

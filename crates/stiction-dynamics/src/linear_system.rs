@@ -10,7 +10,7 @@ use faer::{Mat, Side};
 
 use crate::{
     Contact, ContactId, ForceCause, ForceJacobians, FrictionElement, FrictionLaw, Inertia, JacobianEntry, JacobianKind,
-    Joint, MechanicalSystem, Restitution, Restraint, Row, RowRates, State,
+    Joint, MechanicalSystem, PhantomContact, Restitution, Restraint, Row, RowRates, State,
 };
 
 /// Entries of $K - K^T$ up to this, relative to the largest of $K$, are rounding.
@@ -80,6 +80,8 @@ pub struct LinearContact {
     pub restitution: Restitution,
     /// Whether the gap is restrained or, as by a clutch, its rate alone; the gap has then no meaning.
     pub restraint: Restraint,
+    /// What the method `phantom-inertia` does differently for this contact.
+    pub phantom: PhantomContact,
 }
 
 /// Friction that does not depend on a load.
@@ -391,6 +393,7 @@ impl MechanicalSystem for LinearSystem {
                 friction: if is_rough { FrictionLaw::Coulomb { mu: contact.mu } } else { FrictionLaw::None },
                 restitution: contact.restitution,
                 restraint: contact.restraint,
+                phantom: contact.phantom,
                 frame: None,
             });
         }
@@ -414,7 +417,7 @@ impl MechanicalSystem for LinearSystem {
         }));
     }
 
-    fn configuration_rate(&self, _q: &[f64], v: &[f64], out: &mut [f64]) {
+    fn configuration_rate(&self, _t: f64, _q: &[f64], v: &[f64], out: &mut [f64]) {
         out.copy_from_slice(v);
     }
 
