@@ -26,7 +26,7 @@ use crate::formulation::convex::Convex;
 use crate::least_norm::least_norm_with_kinetic;
 use crate::{
     ContactCondition, ContactError, ContactId, ContactProblem, ContactSolution, Directions, FrictionShape, Inertia,
-    LeastNorm, PhantomInertia, PlanarRelay, Pyramid, PyramidSettings, Row,
+    LeastNorm, PhantomContact, PhantomInertia, PlanarRelay, Pyramid, PyramidSettings, Row,
 };
 
 /// A sliding direction whose length differs from one by more is refused.
@@ -70,6 +70,8 @@ pub struct InstantContact {
     pub drilling: f64,
     /// Semi-axes $e$ of friction as factors on $\mu$, of torsion a length in metres; none are ones.
     pub semi_axes: Option<[f64; 3]>,
+    /// What the method `phantom-inertia` does differently for this contact: $k_i$ and $\rho_i$.
+    pub phantom: PhantomContact,
 }
 
 impl InstantContact {
@@ -369,6 +371,7 @@ impl Instant {
                 friction_axes: [1.0; 3],
                 friction_shape: FrictionShape::Ball,
                 extra_bound: 0.0,
+                phantom: contact.phantom,
             });
         }
         problem.free_motion.extend_from_slice(&self.force);
