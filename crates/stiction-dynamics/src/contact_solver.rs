@@ -8,6 +8,7 @@ use stiction_solve::{Lcp, LemkeSettings};
 
 use crate::contact::Tangents;
 use crate::formulation::alternating::{Alternating, AlternatingSettings};
+use crate::formulation::convex::Convex;
 use crate::formulation::exact_cone::{ExactCone, ExactConeSettings};
 use crate::formulation::phantom_inertia::{PhantomContact, PhantomInertia, PhantomInertiaSettings};
 use crate::formulation::planar_relay::{PlanarRelay, PlanarRelaySettings};
@@ -94,7 +95,8 @@ enum Method {
     PlanarRelay(Box<PlanarRelay>),
     SpatialRelay(Box<PlanarRelay>),
     PhantomInertia(Box<PhantomInertia>),
-    Cone(Box<ExactCone>),
+    /// With what it does for sets of users.
+    Cone(Box<ExactCone>, Box<Convex>),
     Alternating(Box<Alternating>),
 }
 
@@ -114,7 +116,9 @@ impl ContactSolver {
             ContactMethod::PlanarRelay(settings) => Method::PlanarRelay(Box::new(PlanarRelay::new(settings))),
             ContactMethod::SpatialRelay(settings) => Method::SpatialRelay(Box::new(settings.method()?)),
             ContactMethod::PhantomInertia(settings) => Method::PhantomInertia(Box::new(PhantomInertia::new(settings)?)),
-            ContactMethod::Cone(settings) => Method::Cone(Box::new(ExactCone::new(settings)?)),
+            ContactMethod::Cone(settings) => {
+                Method::Cone(Box::new(ExactCone::new(settings)?), Box::new(Convex::new()?))
+            }
             ContactMethod::Alternating(settings) => Method::Alternating(Box::new(Alternating::new(settings)?)),
         };
         Ok(Self { method, accepted })
@@ -131,7 +135,8 @@ impl ContactSolver {
             Method::Pyramid(method) => method.solve(problem, solution),
             Method::PlanarRelay(method) | Method::SpatialRelay(method) => method.solve(problem, solution),
             Method::PhantomInertia(method) => method.solve(problem, solution),
-            Method::Cone(method) => method.solve(problem, solution),
+            Method::Cone(_, convex) if Convex::is_for(problem) => convex.solve(problem, solution),
+            Method::Cone(method, _) => method.solve(problem, solution),
             Method::Alternating(method) => method.solve(problem, solution),
         }
     }
@@ -142,7 +147,7 @@ impl ContactSolver {
             Method::Pyramid(method) => method.forget(),
             Method::PlanarRelay(method) | Method::SpatialRelay(method) => method.forget(),
             Method::PhantomInertia(method) => method.forget(),
-            Method::Cone(method) => method.forget(),
+            Method::Cone(method, convex) => method.forget() | convex.forget(),
             Method::Alternating(method) => method.forget(),
         }
     }
@@ -188,7 +193,7 @@ impl ContactSolver {
 
     /// Whether the friction sets of the method are exact in space.
     pub fn is_round(&self) -> bool {
-        matches!(self.method, Method::Cone(_) | Method::Alternating(_))
+        matches!(self.method, Method::Cone(..) | Method::Alternating(_))
     }
 
     /// Refuses friction sets that the method cannot describe.
@@ -196,12 +201,23 @@ impl ContactSolver {
         for contact in problem.contacts.iter().filter(|contact| contact.mu > 0.0 || contact.extra_bound > 0.0) {
             let what = || format!("contact {:?}", contact.id);
             let is_round = contact.is_round();
+            let user = match &self.method {
+                Method::Pyramid(_) => "the method `pyramid`",
+                Method::PlanarRelay(_) => "the method `planar-relay`",
+                Method::SpatialRelay(_) => "the method `spatial-relay`",
+                Method::PhantomInertia(_) => "the method `phantom-inertia`",
+                Method::Alternating(_) => "the method `alternating`",
+                Method::Cone(..) => "",
+            };
             match (&self.method, &contact.friction_shape) {
+                (Method::Cone(..), FrictionShape::Polytope(_)) => return Err(ContactError::Polytope { what: what() }),
+                (Method::Cone(..), _) => {}
+                (_, FrictionShape::Convex(_)) => return Err(ContactError::ConvexSet { what: what(), user }),
                 (Method::Pyramid(_), _) => {}
-                (Method::Cone(_) | Method::Alternating(_), FrictionShape::Polytope(_)) => {
+                (Method::Alternating(_), FrictionShape::Polytope(_)) => {
                     return Err(ContactError::Polytope { what: what() });
                 }
-                (Method::Cone(_) | Method::Alternating(_), _) => {}
+                (Method::Alternating(_), _) => {}
                 (Method::SpatialRelay(method), shape) if !method.can_span(contact.tangents.len(), shape) => {
                     return Err(ContactError::NotRound { what: what(), method: "spatial-relay" });
                 }
@@ -234,7 +250,13 @@ impl ContactSolver {
                 StatedProblem::Lcp(method.clone().lcp(problem)?)
             }
             Method::PhantomInertia(method) => StatedProblem::Lcp(method.clone().lcp(problem)?),
-            Method::Cone(method) => StatedProblem::Cone(method.cone_problem(problem)),
+            Method::Cone(method, _) => match problem.contacts.iter().find(|contact| contact.has_set_of_user()) {
+                Some(contact) => {
+                    let what = format!("contact {:?}", contact.id);
+                    return Err(ContactError::ConvexSet { what, user: "a problem file" });
+                }
+                None => StatedProblem::Cone(method.cone_problem(problem)),
+            },
             Method::Alternating(_) => {
                 StatedProblem::Cone(ExactCone::new(ExactConeSettings::default())?.cone_problem(problem))
             }
@@ -248,7 +270,7 @@ impl ContactSolver {
             Method::Pyramid(method) => method.set(tangent_count, shape),
             Method::PhantomInertia(method) => method.set(tangent_count, shape),
             Method::SpatialRelay(method) => method.set(tangent_count, shape),
-            Method::PlanarRelay(_) | Method::Cone(_) | Method::Alternating(_) => shape,
+            Method::PlanarRelay(_) | Method::Cone(..) | Method::Alternating(_) => shape,
         }
     }
 
@@ -263,7 +285,7 @@ impl ContactSolver {
 
     /// Writes the friction sets of the method into a problem that has those of the laws, so that whoever checks a solution sees by the problem alone what was solved.
     pub fn adopt_sets(&self, problem: &mut ContactProblem) {
-        if matches!(self.method, Method::PlanarRelay(_) | Method::Cone(_) | Method::Alternating(_)) {
+        if matches!(self.method, Method::PlanarRelay(_) | Method::Cone(..) | Method::Alternating(_)) {
             return;
         }
         for contact in &mut problem.contacts {

@@ -2,6 +2,7 @@
 
 pub mod alternating;
 mod basis_memory;
+pub(crate) mod convex;
 pub mod exact_cone;
 pub mod phantom_inertia;
 pub mod planar_relay;

@@ -81,6 +81,7 @@ impl Lines {
             FrictionShape::Polytope(_) => self.sets.iter().any(|set| set.get().is_some_and(|set| set.is_same(shape))),
             FrictionShape::Ball => tangent_count <= 2,
             FrictionShape::DiscAndInterval => true,
+            FrictionShape::Convex(_) => false,
         }
     }
 
