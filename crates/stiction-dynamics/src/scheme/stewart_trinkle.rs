@@ -1,14 +1,19 @@
 //! Stewart-Trinkle time stepping: positions satisfy the constraints at the end of the step.
 //!
 //! \[ST96\] (25)-(29) with the growing active set of §4, load-independent friction (§3.5) and, as a version of the scheme, the
-//! fixed-point iteration of §3.6. Here `q_hat` is the paper's $\hat q$, at which contacts are linearised:
+//! fixed-point iteration of §3.6. Here `q_hat` is the paper's $\hat q$, at which $M$, $n$ and $D$ are taken:
 //!
 //! $$ M(\hat q)(v^{l+1} - v^l) = h k(q^l + \tfrac h2 v^l, v^l) + \textstyle\sum (n c_n + D \beta), \qquad
-//!    q^{l+1} = q^l \oplus h v^{l+1}. $$
+//!    q^{l+1} = q^l \oplus h v^{l+1}, \qquad \hat q = q^l \oplus \theta h \hat v, $$
 //!
-//! In the letters of [`ContactProblem`](crate::ContactProblem): $u = v^{l+1}$, $W = M(\hat q)$, $u_\text{free} = v^l + h W^{-1} k$,
-//! $b_n = \mathrm{gap}(\hat q)/h - n \hat v$ and $b_j = \Theta(\hat q)/h - \nu \hat v$, where $\hat v$ is the velocity that leads from
-//! $q^l$ to $\hat q$. Impacts are inelastic.
+//! with $\theta = 0$, ½ or 1 for the start, the mean or the end of the step (remark 4 after (16)), and with a velocity $\hat v$ that is predicted: $v^l$, and $v^{l+1}$ at the fixed point.
+//!
+//! In the letters of [`ContactProblem`](crate::ContactProblem): $u = v^{l+1}$, $W = M(\hat q)$, $u_\text{free} = v^l + h W^{-1} k$. The linear version
+//! linearises gaps at $\hat q$, $b_n = \mathrm{gap}(\hat q)/h - \theta n \hat v$; the fixed point meets them at the end, whatever $\theta$ is,
+//! $b_n = \mathrm{gap}(q^l \oplus h \hat v)/h - n \hat v$. Joints likewise. Impacts are inelastic.
+//!
+//! On a curved surface without friction the speed falls by $1 - \theta \alpha^2$ per step where the normal turns by $\alpha$: the fixed point with rows from the start
+//! keeps it (with a constant inertia it is the method called SHAKE), that with rows from the end is the paper's.
 //!
 //! A step in which bodies would pass through each other, or be pushed out on the wrong side, is cut where they close.
 //!
@@ -23,19 +28,43 @@ use super::{
 };
 use crate::joint_projection::JointProjection;
 use crate::{
-    Contact, ContactCondition, ContactId, ContactSolver, FrictionCondition, JointCondition, MechanicalSystem, Passage,
-    State, StepError, Way,
+    Contact, ContactCondition, ContactId, ContactSolver, FrictionCondition, Joint, JointCondition, MechanicalSystem,
+    Passage, State, StepError, Way,
 };
 
 /// Which version of the scheme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Version {
-    /// One linearisation at $q^l + h v^l$, \[ST96\] (29).
+    /// One linearisation at the predicted configuration, \[ST96\] (29).
     #[default]
     Linear,
-    /// Linearise at the new configuration, again and again until it stands still, \[ST96\] §3.6.
+    /// Linearise by the new configuration, again and again until it stands still, \[ST96\] §3.6.
     FixedPoint,
+}
+
+/// Where in the step the mass matrix and the rows of contacts, friction and joints are taken, \[ST96\] remark 4 after (16).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Linearization {
+    /// At its start, $q^l$.
+    Start,
+    /// At the mean of its start and its end, $\tfrac12 (q^l + q^{l+1})$.
+    Mean,
+    /// At its end, $q^{l+1}$.
+    #[default]
+    End,
+}
+
+impl Linearization {
+    /// The share $\theta$ of the step after which it is.
+    fn share(self) -> f64 {
+        match self {
+            Self::Start => 0.0,
+            Self::Mean => 0.5,
+            Self::End => 1.0,
+        }
+    }
 }
 
 /// A step whose linearised contacts end deeper within a body than this share of its size is halved, down to the least share of the full step. Above what a certificate allows, bodies
@@ -49,6 +78,8 @@ const LEAST_SHARE: f64 = 0.002;
 pub struct StewartTrinkleSettings {
     /// Linear or fixed-point.
     pub version: Version,
+    /// Where the mass matrix and the rows are taken; the linear version predicts that place by the velocity before the step.
+    pub linearization: Linearization,
     /// The fixed point is reached when no coordinate moves by more than this, in metres or radians; and a contact that ends
     /// a step nearer than this begins the next one in the active set.
     /// Too large: the constraints hold less exactly. Too small: rounding keeps the iteration from ending.
@@ -63,7 +94,13 @@ pub struct StewartTrinkleSettings {
 
 impl Default for StewartTrinkleSettings {
     fn default() -> Self {
-        Self { version: Version::Linear, position_tolerance: 1e-11, linearization_limit: 30, activation_gap: None }
+        Self {
+            version: Version::Linear,
+            linearization: Linearization::End,
+            position_tolerance: 1e-11,
+            linearization_limit: 30,
+            activation_gap: None,
+        }
     }
 }
 
@@ -82,13 +119,18 @@ pub struct StewartTrinkle {
     /// How far apart those contacts may be at the next prediction, in metres.
     horizon: f64,
     // Workspace of a step.
+    /// Where rows are taken, and the end that is expected.
     q_hat: Vec<f64>,
+    q_end: Vec<f64>,
     v_hat: Vec<f64>,
     q_middle: Vec<f64>,
     q_new: Vec<f64>,
     part: Vec<f64>,
     active: Vec<ContactId>,
     candidates: Vec<Contact>,
+    /// Contacts and joints at the expected end, where rows are taken elsewhere.
+    expected: Vec<Contact>,
+    expected_joints: Vec<Joint>,
     at_end: Vec<Contact>,
     /// Contacts that overlap at the start of a part of a step.
     overlaps: Vec<Contact>,
@@ -105,27 +147,18 @@ impl StewartTrinkle {
             full_step: FullStep::default(),
             horizon: 0.0,
             q_hat: Vec::new(),
+            q_end: Vec::new(),
             v_hat: Vec::new(),
             q_middle: Vec::new(),
             q_new: Vec::new(),
             part: Vec::new(),
             active: Vec::new(),
             candidates: Vec::new(),
+            expected: Vec::new(),
+            expected_joints: Vec::new(),
             at_end: Vec::new(),
             overlaps: Vec::new(),
         }
-    }
-}
-
-impl StewartTrinkle {
-    /// \[TTP01\]: the contacts that are near at the start of the step, at which the problem is linearised.
-    fn activate(&mut self, system: &dyn MechanicalSystem, state: &State, gap: f64) {
-        self.q_hat.copy_from_slice(&state.q);
-        self.v_hat.fill(0.0);
-        self.candidates.clear();
-        system.contacts(state.t, &state.q, gap, &mut self.candidates);
-        self.active.clear();
-        self.candidates.iter().for_each(|contact| insert(contact.id, &mut self.active));
     }
 }
 
@@ -155,6 +188,25 @@ impl Scheme for StewartTrinkle {
 }
 
 impl StewartTrinkle {
+    /// Looks for the contacts that are violated at an end (`at_end`) among those at q̂, where they may still be some way off, and farther until all are found.
+    fn find(&mut self, system: &dyn MechanicalSystem, (t_hat, t_new): (f64, f64), meets_end: bool, horizon: &mut f64) {
+        *horizon = self.at_end.iter().fold(*horizon, |far, contact| far.max(-2.0 * contact.gap));
+        for doubling in 0..=HORIZON_DOUBLINGS {
+            let is_found = |id| self.candidates.iter().any(|candidate| candidate.id == id);
+            if self.at_end.iter().all(|contact| is_found(contact.id)) {
+                break;
+            }
+            self.candidates.clear();
+            let search = if doubling == HORIZON_DOUBLINGS { f64::INFINITY } else { *horizon };
+            system.contacts(t_hat, &self.q_hat, search, &mut self.candidates);
+            if meets_end {
+                self.expected.clear();
+                system.contacts(t_new, &self.q_end, search, &mut self.expected);
+            }
+            *horizon *= 2.0;
+        }
+    }
+
     /// A step of this length, unless bodies would pass through each other in it, or be pushed out on the wrong side.
     fn attempt(
         &mut self,
@@ -168,7 +220,7 @@ impl StewartTrinkle {
         }
         let (t, t_new) = (state.t, state.t + h);
         let (q, v) = (&state.q, &state.v);
-        for buffer in [&mut self.q_hat, &mut self.q_middle, &mut self.q_new] {
+        for buffer in [&mut self.q_hat, &mut self.q_end, &mut self.q_middle, &mut self.q_new] {
             buffer.clear();
             buffer.extend_from_slice(q);
         }
@@ -177,11 +229,16 @@ impl StewartTrinkle {
         out.begin(StepKind::Stepping, h);
         out.report.linearizations = 0;
 
-        system.advance(q, v, h, &mut self.q_hat);
-        system.advance(q, v, h / 2.0, &mut self.q_middle);
+        // The rule of [TTP01] takes rows and gaps from the start: one linearisation is the fixed point.
+        let activation_gap = self.settings.activation_gap;
+        let is_linear = self.settings.version == Version::Linear || activation_gap.is_some();
+        let theta = if activation_gap.is_some() { 0.0 } else { self.settings.linearization.share() };
+        let t_hat = if theta == 1.0 { t_new } else { t + theta * h };
+        // Gaps and joints are met at the end itself, and not where they are linearised.
+        let meets_end = !is_linear && theta < 1.0;
 
-        // Rows from the start of the step do not change with the prediction: one linearisation is the fixed point.
-        let is_linear = self.settings.version == Version::Linear || self.settings.activation_gap.is_some();
+        system.advance(q, v, theta * h, &mut self.q_hat);
+        system.advance(q, v, h / 2.0, &mut self.q_middle);
         let share = self.full_step.share(h);
         self.overlaps.clear();
         if share < 1.0 {
@@ -195,34 +252,53 @@ impl StewartTrinkle {
         loop {
             out.report.linearizations += 1;
             // W = M(q̂) and u_free = v + h W⁻¹ k(q + h v/2, v).
-            state_free_motion(system, state, h, (t_new, &self.q_hat), (t + h / 2.0, &self.q_middle), out)?;
-            self.projection.project(system, (t_new, q), h, &mut self.v_hat, &mut self.q_hat)?;
+            state_free_motion(system, state, h, (t_hat, &self.q_hat), (t + h / 2.0, &self.q_middle), out)?;
+            self.projection.project(system, (t_hat, q), theta * h, &mut self.v_hat, &mut self.q_hat)?;
+            match theta == 1.0 {
+                true => self.q_end.copy_from_slice(&self.q_hat),
+                false => system.advance(q, &self.v_hat, h, &mut self.q_end),
+            }
             // The rule of [TTP01] is there to show what it does; the audit sees whatever passes through.
             if out.report.linearizations == 1
-                && self.settings.activation_gap.is_none()
-                && let Some(passage) = system.passage(Way::Predicted, (t, q), (t_new, &self.q_hat))
+                && activation_gap.is_none()
+                && let Some(passage) = system.passage(Way::Predicted, (t, q), (t_new, &self.q_end))
             {
                 return Ok(Some(passage));
             }
             self.candidates.clear();
-            system.contacts(t_new, &self.q_hat, horizon, &mut self.candidates);
-            if let Some(gap) = self.settings.activation_gap {
-                self.activate(system, state, gap);
-            }
-            let violated = self.candidates.iter().filter(|contact| contact.gap < 0.0);
-            if self.settings.activation_gap.is_none() {
+            system.contacts(t_hat, &self.q_hat, activation_gap.unwrap_or(horizon), &mut self.candidates);
+            if activation_gap.is_some() {
+                self.active.clear();
+                self.candidates.iter().for_each(|contact| insert(contact.id, &mut self.active));
+            } else if theta == 1.0 {
+                let violated = self.candidates.iter().filter(|contact| contact.gap < 0.0);
                 violated.for_each(|contact| insert(contact.id, &mut self.active));
+            } else {
+                self.expected.clear();
+                system.contacts(t_new, &self.q_end, if meets_end { horizon } else { 0.0 }, &mut self.expected);
+                self.at_end.clear();
+                self.at_end.extend(self.expected.iter().filter(|contact| contact.gap < 0.0).cloned());
+                self.at_end.iter().for_each(|contact| insert(contact.id, &mut self.active));
+                self.find(system, (t_hat, t_new), meets_end, &mut horizon);
             }
             out.joints.clear();
-            system.joints(t_new, &self.q_hat, &mut out.joints);
+            system.joints(t_hat, &self.q_hat, &mut out.joints);
+            self.expected_joints.clear();
+            if meets_end {
+                system.joints(t_new, &self.q_end, &mut self.expected_joints);
+            }
             out.problem.joints.clear();
-            out.problem.joints.extend(out.joints.iter().map(|joint| {
-                let whole = joint.value / h - joint.row.dot(&self.v_hat);
+            out.problem.joints.extend(out.joints.iter().enumerate().map(|(i, joint)| {
+                let along = joint.row.dot(&self.v_hat);
+                let whole = match self.expected_joints.get(i) {
+                    Some(expected) => expected.value / h - along,
+                    None => joint.value / h - theta * along + (1.0 - theta) * joint.drift,
+                };
                 let bias = whole - (1.0 - share) * (whole - joint.drift);
                 JointCondition { row: joint.row.clone(), bias, rounding: 0.0 }
             }));
             out.friction.clear();
-            system.friction_elements(t_new, &self.q_hat, &mut out.friction);
+            system.friction_elements(t_hat, &self.q_hat, &mut out.friction);
             out.problem.friction.clear();
             // [ST96] (30): bounds are impulses.
             out.problem.friction.extend(out.friction.iter().map(|element| FrictionCondition::of(element, h)));
@@ -234,8 +310,13 @@ impl StewartTrinkle {
                     .extend(self.candidates.iter().filter(|c| self.active.binary_search(&c.id).is_ok()).cloned());
                 out.problem.contacts.clear();
                 out.problem.contacts.extend(out.contacts.iter().map(|contact| {
-                    // [ST96] (29), row of c_n: the gap linearised at q̂, over h.
-                    let normal_bias = contact.gap / h - contact.normal.dot(&self.v_hat);
+                    // [ST96] (29), row of c_n: the gap at the end over h, linearised at q̂ or there.
+                    let along = contact.normal.dot(&self.v_hat);
+                    let expected = self.expected.iter().find(|other| meets_end && other.id == contact.id);
+                    let normal_bias = match expected {
+                        Some(expected) => expected.gap / h - along,
+                        None => contact.gap / h - theta * along + (1.0 - theta) * contact.normal_drift,
+                    };
                     // Without a driven body, it is the linearised gap at the start: negative, it asks for a penetration to be taken back.
                     let recovery = (normal_bias - contact.normal_drift).min(0.0);
                     // A part of a step takes back its share of what was there.
@@ -254,22 +335,11 @@ impl StewartTrinkle {
                 bends = self.bent_contact(system, h, out);
                 let (end, taken) = (&mut self.at_end, &out.contacts);
                 end.retain(|contact| contact.gap < 0.0 && !taken.iter().any(|other| other.id == contact.id));
-                if self.settings.activation_gap.is_some() {
+                if activation_gap.is_some() {
                     break;
                 }
                 self.at_end.iter().for_each(|contact| insert(contact.id, &mut self.active));
-                // It must be found at q̂ too, where it may still be some way off.
-                horizon = self.at_end.iter().fold(horizon, |far, contact| far.max(-2.0 * contact.gap));
-                for doubling in 0..=HORIZON_DOUBLINGS {
-                    let is_found = |id| self.candidates.iter().any(|candidate| candidate.id == id);
-                    if self.at_end.iter().all(|contact| is_found(contact.id)) {
-                        break;
-                    }
-                    self.candidates.clear();
-                    let search = if doubling == HORIZON_DOUBLINGS { f64::INFINITY } else { horizon };
-                    system.contacts(t_new, &self.q_hat, search, &mut self.candidates);
-                    horizon *= 2.0;
-                }
+                self.find(system, (t_hat, t_new), meets_end, &mut horizon);
                 // A contact that exists at the end only (a new feature of a shape) waits for the next linearisation or step.
                 if !self.at_end.iter().any(|contact| self.candidates.iter().any(|other| other.id == contact.id)) {
                     break;
@@ -277,19 +347,22 @@ impl StewartTrinkle {
                 out.report.growths += 1;
             }
 
-            out.report.last_move = largest_difference(&self.q_new, &self.q_hat);
+            out.report.last_move = largest_difference(&self.q_new, &self.q_end);
             let is_last = is_linear
                 || out.report.last_move <= self.settings.position_tolerance
                 || out.report.linearizations >= self.settings.linearization_limit.max(1);
             if is_last {
                 break;
             }
-            self.q_hat.copy_from_slice(&self.q_new);
             self.v_hat.copy_from_slice(&out.solution.motion);
+            match theta == 1.0 {
+                true => self.q_hat.copy_from_slice(&self.q_new),
+                false => system.advance(q, &self.v_hat, theta * h, &mut self.q_hat),
+            }
         }
         out.report.converged = is_linear || out.report.last_move <= self.settings.position_tolerance;
 
-        if self.settings.activation_gap.is_none()
+        if activation_gap.is_none()
             && let Some(passage) = system.passage(Way::Taken, (t, q), (t_new, &self.q_new))
         {
             return Ok(Some(passage));
@@ -297,14 +370,14 @@ impl StewartTrinkle {
 
         if let Some(contact) = bends
             && is_linear
-            && self.settings.activation_gap.is_none()
+            && activation_gap.is_none()
             && h > LEAST_SHARE * self.full_step.h
         {
             return Ok(Some(Passage { contact, share: 0.5 }));
         }
 
         out.linearized_at.clone_from(&self.q_hat);
-        out.linearized_time = t_new;
+        out.linearized_time = t_hat;
         out.force_at.clone_from(&self.q_middle);
         out.force_time = t + h / 2.0;
         out.state.t = t_new;
