@@ -123,6 +123,8 @@ pub struct StewartTrinkle {
     q_hat: Vec<f64>,
     q_end: Vec<f64>,
     v_hat: Vec<f64>,
+    /// The velocity that leads to `q_hat`.
+    v_rows: Vec<f64>,
     q_middle: Vec<f64>,
     q_new: Vec<f64>,
     part: Vec<f64>,
@@ -149,6 +151,7 @@ impl StewartTrinkle {
             q_hat: Vec::new(),
             q_end: Vec::new(),
             v_hat: Vec::new(),
+            v_rows: Vec::new(),
             q_middle: Vec::new(),
             q_new: Vec::new(),
             part: Vec::new(),
@@ -253,7 +256,12 @@ impl StewartTrinkle {
             out.report.linearizations += 1;
             // W = M(q̂) and u_free = v + h W⁻¹ k(q + h v/2, v).
             state_free_motion(system, state, h, (t_hat, &self.q_hat), (t + h / 2.0, &self.q_middle), out)?;
-            self.projection.project(system, (t_hat, q), theta * h, &mut self.v_hat, &mut self.q_hat)?;
+            // Rows are taken on the joints; a fixed point that meets them at the end keeps the velocity that leads there.
+            self.v_rows.clone_from(&self.v_hat);
+            self.projection.project(system, (t_hat, q), theta * h, &mut self.v_rows, &mut self.q_hat)?;
+            if !meets_end {
+                self.v_hat.copy_from_slice(&self.v_rows);
+            }
             match theta == 1.0 {
                 true => self.q_end.copy_from_slice(&self.q_hat),
                 false => system.advance(q, &self.v_hat, h, &mut self.q_end),

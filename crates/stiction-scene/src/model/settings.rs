@@ -1,7 +1,7 @@
 //! Checks of the settings: name, run, scheme, method and recording.
 
 use stiction_bodies::Dimension;
-use stiction_dynamics::ContactMethod;
+use stiction_dynamics::{ContactMethod, Linearization};
 use stiction_solve::LemkeSettings;
 
 use super::Reader;
@@ -45,6 +45,12 @@ impl Reader<'_> {
                 positive(place.key("position-tolerance"), "the position tolerance", tolerance, "m")?;
                 if let Some(gap) = settings.activation_gap {
                     not_negative(place.key("activation-gap"), "the gap of activation", gap, "m")?;
+                    if settings.linearization == Linearization::Mean {
+                        let message =
+                            "with `activation-gap`, contacts are linearised at the start of a step, not at its mean";
+                        let help = "leave out `linearization`, or the `activation-gap`";
+                        return Err(place.key("linearization").fault(message, help));
+                    }
                 }
                 if settings.linearization_limit == 0 {
                     let message = "the limit of linearisations is 0";
