@@ -412,7 +412,7 @@ fn unknown_keys_get_a_suggestion() {
         PLANE,
         "[scheme.stewart-trinkle]\nversoin = \"linear\"",
         "30:1: unknown key `versoin` in `scheme`, `stewart-trinkle`",
-        "did you mean `version`? (the keys here are `version`, `linearization`, `position-tolerance`, `linearization-limit` and `activation-gap`)",
+        "did you mean `version`? (the keys here are `version`, `linearization`, `rule`, `position-tolerance`, `linearization-limit` and `activation-gap`)",
     );
     // Keys and values of choices.
     assert_error(
@@ -604,6 +604,24 @@ fn run_settings() {
         "[scheme.stewart-trinkle]\nlinearization = \"middle\"",
         "30:17: `scheme`, `stewart-trinkle`, `linearization` cannot be `middle`",
         "the choices are `start`, `mean` and `end`",
+    );
+    assert_error_after(
+        PLANE,
+        "[scheme.stewart-trinkle]\nlinearization = \"mean\"\nrule = \"trapezoidal\"",
+        "30:17: the trapezoidal rule linearises in the middle of a step, and `linearization` has no say in it",
+        "leave out `linearization`, or write rule = \"euler\"",
+    );
+    assert_error_after(
+        PLANE,
+        "[scheme.stewart-trinkle]\nrule = \"trapezoidal\"\nactivation-gap = 1e-3",
+        "30:8: the trapezoidal rule and `activation-gap` contradict each other: one takes contacts in the middle of a step, the other at its start",
+        "leave out `activation-gap`, or write rule = \"euler\"",
+    );
+    assert_error_after(
+        PLANE,
+        "[scheme.implicit-ncp]\nrule = \"midpoint\"",
+        "30:8: `scheme`, `implicit-ncp`, `rule` cannot be `midpoint`",
+        "the choices are `euler` and `trapezoidal`",
     );
     assert_error_after(
         PLANE,
@@ -1656,7 +1674,7 @@ fn schema_and_reference_page_know_every_key() {
     let mut names = BTreeSet::new();
     property_names(&Scene::schema(), &mut names);
     let page = include_str!("../../../docs/scene-format.md");
-    let keys = "format name title description dimension gravity run step end start deepest-overlap overlap-recovery scheme stewart-trinkle version \
+    let keys = "format name title description dimension gravity run step end start deepest-overlap overlap-recovery scheme stewart-trinkle version rule \
                 position-tolerance linearization linearization-limit activation-gap implicit-ncp restart-limit event-driven event-limit event-tolerance closing-speed moreau-midpoint theta gap-tolerance stabilize-joints implicit trapezoidal paper jacobians stabilize locate-stops iterate iteration-tolerance iteration-limit rest-speed still-speed impact-order restitution-friction method cone tolerance sweep-limit newton-limit interior-limit pyramid directions warm-start planar-relay phantom-inertia lines rho lemke residual-tolerance pivot-tolerance \
                 tie-tolerance weak-pivot pivots-per-unknown paths work-limit record interval columns contact combine material friction restitution impact-law tangential-restitution torsion-radius torsion grain direction friction-axes friction-directions friction-half-spaces pair materials \
                 body kind position angle angle-degrees orientation velocity angular-velocity mass inertia density group motion \
