@@ -20,7 +20,7 @@ use crate::contact::Tangents;
 use crate::least_norm::least_norm_with_kinetic;
 use crate::{
     ContactCondition, ContactError, ContactId, ContactProblem, ContactSolution, FrictionShape, Inertia, LeastNorm,
-    PhantomInertia, PlanarRelay, Pyramid, PyramidSettings, Row,
+    PhantomContact, PhantomInertia, PlanarRelay, Pyramid, PyramidSettings, Row,
 };
 
 /// A sliding direction whose length differs from one by more is refused.
@@ -57,6 +57,8 @@ pub struct InstantContact {
     pub mu: f64,
     /// Unit vector $s$ of the sliding velocity along the tangents; none where the contact rests.
     pub sliding: Option<[f64; 2]>,
+    /// What the method `phantom-inertia` does differently for this contact: $k_i$ and $\rho_i$.
+    pub phantom: PhantomContact,
 }
 
 /// All motions of an instant that enumeration found.
@@ -238,6 +240,7 @@ impl Instant {
                 friction_axes: [1.0; 3],
                 friction_shape: FrictionShape::Ball,
                 extra_bound: 0.0,
+                phantom: contact.phantom,
             });
         }
         problem.free_motion.extend_from_slice(&self.force);

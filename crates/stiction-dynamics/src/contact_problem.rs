@@ -16,7 +16,7 @@ use stiction_solve::{SolveReport, SolveStatus};
 
 use crate::contact::{Tangents, slip};
 use crate::judge::Place;
-use crate::{Contact, ContactError, ContactId, FrictionElement, FrictionShape, Inertia, Row};
+use crate::{Contact, ContactError, ContactId, FrictionElement, FrictionShape, Inertia, PhantomContact, Row};
 
 /// Inertia, free motion and conditions; see the [module](self) for the letters.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +69,8 @@ pub struct ContactCondition {
     pub friction_shape: FrictionShape,
     /// Load-independent part $a$ of the friction bound, an impulse in N s.
     pub extra_bound: f64,
+    /// What the method `phantom-inertia` does differently for this contact.
+    pub phantom: PhantomContact,
 }
 
 /// Friction with the fixed bound $a$.
@@ -194,6 +196,7 @@ impl Default for ContactCondition {
             friction_axes: [1.0; 3],
             friction_shape: FrictionShape::Ball,
             extra_bound: 0.0,
+            phantom: PhantomContact::default(),
         }
     }
 }
@@ -213,6 +216,7 @@ impl ContactCondition {
             friction_axes: contact.friction.axes(),
             friction_shape: contact.friction.shape(),
             extra_bound: 0.0,
+            phantom: contact.phantom,
         }
     }
 

@@ -8,7 +8,7 @@ use stiction_solve::{Lcp, LemkeSettings};
 
 use crate::contact::Tangents;
 use crate::formulation::exact_cone::{ExactCone, ExactConeSettings};
-use crate::formulation::phantom_inertia::{PhantomInertia, PhantomInertiaSettings};
+use crate::formulation::phantom_inertia::{PhantomContact, PhantomInertia, PhantomInertiaSettings};
 use crate::formulation::planar_relay::{PlanarRelay, PlanarRelaySettings};
 use crate::formulation::pyramid::{Pyramid, PyramidSettings};
 use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape};
@@ -181,7 +181,7 @@ impl ContactSolver {
                 (Method::PhantomInertia(method), shape)
                     if !(is_round
                         || contact.friction_axes == [1.0; 3]
-                            && shape.is_same(method.set(contact.tangents.len(), &FrictionShape::Ball))) =>
+                            && method.is_own(contact.tangents.len(), shape, contact.phantom)) =>
                 {
                     return Err(ContactError::NotRound { what: what(), method: "phantom-inertia" });
                 }
@@ -216,15 +216,24 @@ impl ContactSolver {
         }
     }
 
+    /// As [`friction_set`](Self::friction_set), for a contact that may have lines of its own.
+    pub fn contact_set(&self, tangent_count: usize, shape: &FrictionShape, phantom: PhantomContact) -> FrictionShape {
+        let own = match &self.method {
+            Method::PhantomInertia(_) => PhantomInertia::own_set(tangent_count, shape, phantom),
+            _ => None,
+        };
+        own.unwrap_or_else(|| self.friction_set(tangent_count, shape).clone())
+    }
+
     /// Writes the friction sets of the method into a problem that has those of the laws, so that whoever checks a solution sees by the problem alone what was solved.
     pub fn adopt_sets(&self, problem: &mut ContactProblem) {
         if matches!(self.method, Method::PlanarRelay(_) | Method::Cone(_)) {
             return;
         }
         for contact in &mut problem.contacts {
-            let set = self.friction_set(contact.tangents.len(), &contact.friction_shape);
+            let set = self.contact_set(contact.tangents.len(), &contact.friction_shape, contact.phantom);
             if !set.is_same(&contact.friction_shape) {
-                contact.friction_shape = set.clone();
+                contact.friction_shape = set;
             }
         }
         for element in &mut problem.friction {

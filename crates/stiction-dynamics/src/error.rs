@@ -104,10 +104,19 @@ pub enum ContactError {
     #[error("friction directions: {0}")]
     Directions(String),
     /// The phantom inertia given by the user is not usable.
-    #[error("the phantom inertia rho is {rho} kg, and must be positive and finite; leave it out to have it chosen")]
+    #[error("the phantom inertia rho is {rho} kg, and must be finite and not negative; leave it out to have it chosen")]
     PhantomInertia {
         /// The value found.
         rho: f64,
+    },
+    /// Lines that depend on each other, without phantom inertia.
+    #[error(
+        "the phantom inertia rho is 0 and there are {lines} lines in the tangent plane, which depend on each other: the motion does not \
+         determine how it is made of them; give 2 lines, or a positive rho, or leave rho out to have it chosen"
+    )]
+    NoPhantomInertia {
+        /// Number of lines.
+        lines: usize,
     },
     /// Joint and friction rows depend on each other, so that their forces cannot be eliminated.
     #[error(

@@ -53,7 +53,7 @@ pub use events::{ContactMode, Event, ModeTracker};
 pub use existence::{Existence, RestCondition};
 pub use force_jacobians::{ForceJacobians, JacobianEntry, JacobianKind};
 pub use formulation::exact_cone::{ExactCone, ExactConeSettings};
-pub use formulation::phantom_inertia::{PhantomInertia, PhantomInertiaSettings};
+pub use formulation::phantom_inertia::{PhantomContact, PhantomInertia, PhantomInertiaSettings, check_independence};
 pub use formulation::planar_relay::{BoxProgram, PlanarRelay, PlanarRelaySettings};
 pub use formulation::pyramid::{Directions, Pyramid, PyramidSettings};
 pub use friction::{FrictionLaw, FrictionShape};

@@ -69,7 +69,7 @@ const EXPERIMENTS_OF_PAPERS: [(&str, usize); 16] = [
     ("sphere-spin", 2),
     ("sphere-spin-misaligned", 2),
     ("sphere-valley", 2),
-    ("phantom-inertia", 1),
+    ("phantom-inertia", 2),
     ("painleve", 1),
 ];
 

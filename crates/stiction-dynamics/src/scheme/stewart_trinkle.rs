@@ -273,8 +273,8 @@ impl StewartTrinkle {
         out.begin(StepKind::Stepping, h);
         out.report.linearizations = 0;
 
-        system.advance(q, v, ahead * h, &mut self.q_hat);
-        system.advance(q, v, h / 2.0, &mut self.q_middle);
+        system.advance(t, q, v, ahead * h, &mut self.q_hat);
+        system.advance(t, q, v, h / 2.0, &mut self.q_middle);
 
         let share = self.full_step.share(h);
         if is_mean {
@@ -318,7 +318,7 @@ impl StewartTrinkle {
             }
             match looks_ahead {
                 false => self.q_end.copy_from_slice(&self.q_hat),
-                true => system.advance(q, &self.v_hat, h, &mut self.q_end),
+                true => system.advance(t, q, &self.v_hat, h, &mut self.q_end),
             }
             // The rule of [TTP01] is there to show what it does; the audit sees whatever passes through.
             if out.report.linearizations == 1
@@ -415,7 +415,7 @@ impl StewartTrinkle {
                 if is_mean && self.history.is_unsettled(&out.solution) {
                     return self.attempt_by(Rule::Euler, system, state, h, out);
                 }
-                system.advance(q, &out.solution.motion, h, &mut self.q_new);
+                system.advance(t, q, &out.solution.motion, h, &mut self.q_new);
                 check_finite(t, "coordinate", &self.q_new)?;
 
                 // Violated at the end although it did not take part.
@@ -436,7 +436,7 @@ impl StewartTrinkle {
                 out.report.growths += 1;
             }
 
-            system.advance(q, &out.solution.motion, ahead * h, &mut self.q_next);
+            system.advance(t, q, &out.solution.motion, ahead * h, &mut self.q_next);
             out.report.last_move = match looks_ahead {
                 false => largest_difference(&self.q_next, &self.q_hat),
                 true => largest_difference(&self.q_new, &self.q_end),

@@ -163,7 +163,7 @@ impl StepEquations<'_> {
         let (n, h) = (u.len(), self.h);
         point.q.clear();
         point.q.extend_from_slice(self.q);
-        self.system.advance(self.q, u, h, &mut point.q);
+        self.system.advance(self.t_new - h, self.q, u, h, &mut point.q);
         point.elements.clear();
         self.system.friction_elements(self.t_new, &point.q, &mut point.elements);
         point.joints.clear();
@@ -231,7 +231,7 @@ impl StepEquations<'_> {
     fn locate_end(&mut self, u: &[f64], point: &mut Point) {
         let t = self.t_new + (self.reach - 1.0) * self.h;
         point.q_end.clone_from(&point.q);
-        self.system.advance(self.q, u, self.reach * self.h, &mut point.q_end);
+        self.system.advance(self.t_new - self.h, self.q, u, self.reach * self.h, &mut point.q_end);
         point.end_joints.clear();
         self.system.joints(t, &point.q_end, &mut point.end_joints);
         self.search(t, &point.q_end, &mut point.found);
