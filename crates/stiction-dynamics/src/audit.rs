@@ -4,7 +4,9 @@
 //! does friction dissipate as much as its law allows, is momentum balanced, do joints drift, and where did the energy go?
 //!
 //! Energy by cause: each impulse $p$ of a step (contact, friction, joint, applied force) does the work
-//! $\tfrac12 (v + v^+) \cdot p$, and for constant inertia these works add up to the change of kinetic energy. What the scheme itself adds to
+//! $\tfrac12 (v + v^+) \cdot p$, and these works add up to $\tfrac12 (v + v^+) \cdot \hat M (v^+ - v)$, which is the change of kinetic energy where the inertia
+//! $\hat M$ of the step is that of its ends. Where the inertia changes, the rest counts with the velocity terms, which do no work together with it.
+//! What the scheme itself adds to
 //! the total energy comes from the scheme's defect formula, and what remains is reported by itself as unexplained. A step that carries
 //! [samples](crate::Sample) is integrated over them instead.
 
@@ -37,7 +39,7 @@ pub struct StepAudit {
     pub momentum: f64,
     /// Largest value of a joint condition at the end of the step, in metres or radians.
     pub joint_drift: f64,
-    /// Change of kinetic energy minus the work of all impulses, relative; rounding only, for constant inertia.
+    /// Change of kinetic energy minus the work of all impulses, relative; rounding only.
     pub kinetic_balance: f64,
     /// Residual of the worst solve of the step, as the solvers' judge gave it.
     pub residual: f64,
@@ -74,11 +76,11 @@ pub struct EnergyByCause {
     pub joints: f64,
     /// Work of forces with a potential.
     pub potential_forces: f64,
-    /// Work of the gyroscopic terms; zero in the continuous model.
+    /// Work of the gyroscopic and other velocity terms, with what changes of the inertia add to the kinetic energy; zero in the continuous model.
     pub gyroscopic: f64,
     /// Work of all other forces.
     pub applied: f64,
-    /// What the scheme adds, by its defect formula.
+    /// What the scheme adds, by its defect formula and by the inertia that changes within the step.
     pub numerical: f64,
     /// Change of the total energy that none of the causes explains.
     pub unexplained: f64,
@@ -168,6 +170,8 @@ impl Audit {
             }
         }
         impulse_scale = impulse_scale.max(largest(&self.balance));
+        // Kinetic energy that comes from the change of the inertia, not from impulses.
+        let inertia_change = energy.kinetic_change - dot(&self.balance, &self.mean);
         for i in 0..n {
             self.balance[i] -= h * step.force[i];
             impulse_scale = impulse_scale.max((h * step.force[i]).abs());
@@ -191,6 +195,8 @@ impl Audit {
             }
             *work = h * dot(&self.force, &self.mean);
         }
+        energy.gyroscopic += inertia_change;
+        energy.numerical += inertia_change;
 
         // Energies are measured against the largest kinetic energy of the step; that of the free motion counts, because a
         // system at rest has no other.

@@ -30,6 +30,7 @@ pub mod inertia;
 mod joint_projection;
 pub mod joint_redundancy;
 pub mod judge;
+pub mod lagrangian;
 pub mod least_norm;
 pub mod linear_system;
 mod natural_map;
@@ -68,6 +69,7 @@ pub use friction::{FrictionLaw, FrictionShape};
 pub use inertia::Inertia;
 pub use joint_redundancy::{JointRedundancy, joint_redundancy};
 pub use judge::{Judge, Place, Verdict, solved_limit};
+pub use lagrangian::{LagrangianError, LagrangianSystem};
 pub use least_norm::{LeastNorm, least_norm_forces};
 pub use linear_system::{
     LinearContact, LinearFriction, LinearJoint, LinearSystem, LinearSystemData, LinearSystemError,
@@ -80,7 +82,7 @@ pub use scheme::event_driven::{EventDriven, EventDrivenSettings};
 pub use scheme::implicit_ncp::{ImplicitNcp, ImplicitNcpSettings};
 pub use scheme::moreau_midpoint::{MoreauMidpoint, MoreauMidpointSettings};
 pub use scheme::rule::Rule;
-pub use scheme::stewart_trinkle::{StewartTrinkle, StewartTrinkleSettings, Version};
+pub use scheme::stewart_trinkle::{Linearization, StewartTrinkle, StewartTrinkleSettings, Version};
 pub use scheme::trapezoidal::{Jacobians, Trapezoidal, TrapezoidalSettings};
 pub use scheme::{Rung, Sample, Scheme, Step, StepKind, StepReport};
 pub use simulation::{Simulation, TimeGrid};

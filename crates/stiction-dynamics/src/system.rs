@@ -9,7 +9,8 @@ use crate::{Contact, ContactId, ForceJacobians, FrictionElement, Inertia, Jacobi
 pub enum ForceCause {
     /// Forces with a potential: $-\partial V / \partial q$.
     Potential,
-    /// Velocity-product terms that do no work: $-\omega \times I \omega$ and its like.
+    /// Velocity-product terms that do no work: $-\omega \times I \omega$ and its like, and those of an inertia that changes with the configuration, $-\tfrac12 v^T \dot M v$,
+    /// which do none together with its change.
     Gyroscopic,
     /// All others.
     Applied,

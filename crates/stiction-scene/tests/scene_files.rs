@@ -412,7 +412,7 @@ fn unknown_keys_get_a_suggestion() {
         PLANE,
         "[scheme.stewart-trinkle]\nversoin = \"linear\"",
         "30:1: unknown key `versoin` in `scheme`, `stewart-trinkle`",
-        "did you mean `version`? (the keys here are `version`, `rule`, `position-tolerance`, `linearization-limit` and `activation-gap`)",
+        "did you mean `version`? (the keys here are `version`, `linearization`, `rule`, `position-tolerance`, `linearization-limit` and `activation-gap`)",
     );
     // Keys and values of choices.
     assert_error(
@@ -592,6 +592,24 @@ fn run_settings() {
         "[scheme.stewart-trinkle]\nlinearization-limit = 0",
         "30:23: the limit of linearisations is 0",
         "give at least 1",
+    );
+    assert_error_after(
+        PLANE,
+        "[scheme.stewart-trinkle]\nlinearization = \"mean\"\nactivation-gap = 1e-3",
+        "30:17: with `activation-gap`, contacts are linearised at the start of a step, not at its mean",
+        "leave out `linearization`, or the `activation-gap`",
+    );
+    assert_error_after(
+        PLANE,
+        "[scheme.stewart-trinkle]\nlinearization = \"middle\"",
+        "30:17: `scheme`, `stewart-trinkle`, `linearization` cannot be `middle`",
+        "the choices are `start`, `mean` and `end`",
+    );
+    assert_error_after(
+        PLANE,
+        "[scheme.stewart-trinkle]\nlinearization = \"mean\"\nrule = \"trapezoidal\"",
+        "30:17: the trapezoidal rule linearises in the middle of a step, and `linearization` has no say in it",
+        "leave out `linearization`, or write rule = \"euler\"",
     );
     assert_error_after(
         PLANE,
@@ -1657,7 +1675,7 @@ fn schema_and_reference_page_know_every_key() {
     property_names(&Scene::schema(), &mut names);
     let page = include_str!("../../../docs/scene-format.md");
     let keys = "format name title description dimension gravity run step end start deepest-overlap consistent-start overlap-recovery scheme stewart-trinkle version rule \
-                position-tolerance linearization-limit activation-gap implicit-ncp restart-limit event-driven event-limit event-tolerance closing-speed moreau-midpoint theta gap-tolerance stabilize-joints implicit trapezoidal paper jacobians stabilize locate-stops iterate iteration-tolerance iteration-limit rest-speed still-speed impact-order restitution-friction method cone tolerance sweep-limit newton-limit interior-limit pyramid directions warm-start planar-relay spatial-relay alternating phantom-inertia lines rho lemke residual-tolerance pivot-tolerance \
+                position-tolerance linearization linearization-limit activation-gap implicit-ncp restart-limit event-driven event-limit event-tolerance closing-speed moreau-midpoint theta gap-tolerance stabilize-joints implicit trapezoidal paper jacobians stabilize locate-stops iterate iteration-tolerance iteration-limit rest-speed still-speed impact-order restitution-friction method cone tolerance sweep-limit newton-limit interior-limit pyramid directions warm-start planar-relay spatial-relay alternating phantom-inertia lines rho lemke residual-tolerance pivot-tolerance \
                 tie-tolerance weak-pivot pivots-per-unknown paths work-limit record interval columns contact combine material friction restitution impact-law tangential-restitution torsion-radius torsion grain direction friction-axes friction-directions friction-half-spaces pair materials \
                 body kind position angle angle-degrees orientation velocity angular-velocity mass inertia density group motion \
                 surface-velocity oscillation amplitude frequency phase shape half-plane half-space disc sphere capsule box \

@@ -258,3 +258,53 @@ fn impacts_that_accumulate_are_over_in_time() {
     }
     assert!(longest < 500, "{longest} events in one step");
 }
+
+#[test]
+fn rows_from_the_start_the_mean_and_the_end_brake_a_bead_in_a_ring_by_their_share() {
+    // [ST96] remark 4 with the fixed point of §3.6: without gravity, the speed falls by 1 - θ α² per step of the turn α = v h/r.
+    let speed = |linearization: &str| {
+        let overrides = [
+            "scheme.stewart-trinkle.version=\"fixed-point\"",
+            &format!("scheme.stewart-trinkle.linearization={linearization:?}"),
+            "gravity=[0.0,0.0]",
+            "run.step=0.01",
+            "run.end=1.0",
+        ];
+        let simulation = run("bead-in-ring", &overrides);
+        let (q, v) = (&simulation.state().q, &simulation.state().v);
+        assert!((q[0].hypot(q[1]) - 1.0).abs() < 1e-10, "{q:?}");
+        v[0].hypot(v[1])
+    };
+    let [start, mean, end] = ["start", "mean", "end"].map(speed);
+    // The first chord leaves the tangent: v cos(α/2) for each; then nothing, or dv/dt = -θ v³ h: v = 2/√(1 + 8 θ h t).
+    for (theta, found) in [(0.0, start), (0.5, mean), (1.0, end)] {
+        let expected = 2.0 / f64::sqrt(1.0 + 8.0 * theta * 0.01);
+        assert!((found - expected).abs() < 1e-3, "{found} {expected}");
+    }
+}
+
+#[test]
+fn scenes_with_joints_and_contacts_run_with_rows_from_the_start_and_the_mean() {
+    // A linkage with redundant rows among them.
+    for scene in ["bricard", "andrews", "belt", "rod", "four-balls"] {
+        for linearization in ["start", "mean"] {
+            for version in ["linear", "fixed-point"] {
+                let overrides = [
+                    format!("scheme={{stewart-trinkle={{version={version:?},linearization={linearization:?}}}}}"),
+                    "run.end=0.02".to_owned(),
+                ];
+                let mut simulation = load(scene, &overrides).unwrap().build().unwrap();
+                let mut audit = stiction_dynamics::Audit::default();
+                let observe = |s: &stiction_dynamics::Simulation| {
+                    audit.observe(s.system(), s.before(), s.last_step());
+                };
+                simulation.run_with(observe).unwrap_or_else(|error| panic!("{scene} {overrides:?}: {error}"));
+                let worst = audit.worst;
+                assert!(worst.residual < 1e-10 && worst.momentum < 1e-9, "{scene} {overrides:?}: {worst:?}");
+                assert!(audit.unconverged_count == 0, "{scene} {overrides:?}: {}", audit.unconverged_count);
+                let drift = if version == "linear" { 1e-3 } else { 1e-10 };
+                assert!(worst.joint_drift < drift, "{scene} {overrides:?}: {worst:?}");
+            }
+        }
+    }
+}

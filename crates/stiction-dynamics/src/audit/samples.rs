@@ -5,6 +5,8 @@
 //!
 //! $$ v^+ - v = \sum w\, \dot v, \qquad \sum w\, (M \dot v - k - J^T \lambda) = 0, \qquad \text{work of a force} = \sum w\, v \cdot J^T \lambda. $$
 //!
+//! Velocity terms do no work together with the change of the inertia: the forces without them have to explain the change of kinetic energy.
+//!
 //! The laws of contact and friction are judged at every sample, with forces times the length of the step as impulses.
 
 use super::{Audit, StepAudit, dot, largest, relative};
@@ -39,6 +41,7 @@ impl Audit {
         self.change.clear();
         self.change.extend(step.state.v.iter().zip(&before.v).map(|(a, b)| a - b));
         let mut impulse_scale = 0.0f64;
+        let mut inertia_change = energy.kinetic_change;
         // Energies are measured against the largest kinetic energy; a system at rest has that which its forces would give it.
         let mut energy_scale = kinetic_before.max(energy.kinetic);
 
@@ -53,6 +56,7 @@ impl Audit {
             energy_scale = energy_scale.max(0.5 * dot(&momentum, &state.v));
             momentum.fill(0.0);
             self.inertia.apply(&sample.acceleration, &mut momentum);
+            inertia_change -= w * dot(&momentum, &state.v);
             self.balance.iter_mut().zip(&momentum).for_each(|(sum, part)| *sum += w * part);
             self.change.iter_mut().zip(&sample.acceleration).for_each(|(change, a)| *change -= w * a);
 
@@ -100,7 +104,8 @@ impl Audit {
         }
         self.largest_energy = self.largest_energy.max(energy_scale);
         let external = energy.normal + energy.friction + energy.drive + energy.joints + energy.applied;
-        let explained = external + energy.potential_forces + energy.gyroscopic;
+        energy.gyroscopic += inertia_change;
+        let explained = external + energy.potential_forces;
         energy.unexplained = energy.total_change - external;
         audit.kinetic_balance = relative((energy.kinetic_change - explained).abs(), energy_scale);
         // The change of velocity that the accelerations do not explain, as momentum.

@@ -1,14 +1,19 @@
 //! Stewart-Trinkle time stepping: positions satisfy the constraints at the end of the step.
 //!
 //! \[ST96\] (25)-(29) with the growing active set of §4, load-independent friction (§3.5) and, as a version of the scheme, the
-//! fixed-point iteration of §3.6. Here `q_hat` is the paper's $\hat q$, at which contacts are linearised:
+//! fixed-point iteration of §3.6. Here `q_hat` is the paper's $\hat q$, at which $M$, $n$ and $D$ are taken:
 //!
 //! $$ M(\hat q)(v^{l+1} - v^l) = h k(q^l + \tfrac h2 v^l, v^l) + \textstyle\sum (n c_n + D \beta), \qquad
-//!    q^{l+1} = q^l \oplus h v^{l+1}. $$
+//!    q^{l+1} = q^l \oplus h v^{l+1}, \qquad \hat q = q^l \oplus \theta h \hat v, $$
 //!
-//! In the letters of [`ContactProblem`](crate::ContactProblem): $u = v^{l+1}$, $W = M(\hat q)$, $u_\text{free} = v^l + h W^{-1} k$,
-//! $b_n = \mathrm{gap}(\hat q)/h - n \hat v$ and $b_j = \Theta(\hat q)/h - \nu \hat v$, where $\hat v$ is the velocity that leads from
-//! $q^l$ to $\hat q$. Impacts are inelastic.
+//! with $\theta = 0$, ½ or 1 for the start, the mean or the end of the step (remark 4 after (16)), and with a velocity $\hat v$ that is predicted: $v^l$, and $v^{l+1}$ at the fixed point.
+//!
+//! In the letters of [`ContactProblem`](crate::ContactProblem): $u = v^{l+1}$, $W = M(\hat q)$, $u_\text{free} = v^l + h W^{-1} k$. The linear version
+//! linearises gaps at $\hat q$, $b_n = \mathrm{gap}(\hat q)/h - \theta n \hat v$; the fixed point meets them at the end, whatever $\theta$ is,
+//! $b_n = \mathrm{gap}(q^l \oplus h \hat v)/h - n \hat v$. Joints likewise. Impacts are inelastic.
+//!
+//! On a curved surface without friction the speed falls by $1 - \theta \alpha^2$ per step where the normal turns by $\alpha$: the fixed point with rows from the start
+//! keeps it (with a constant inertia it is the method called SHAKE), that with rows from the end is the paper's.
 //!
 //! By the trapezoidal [rule](super::rule) $u$ is the mean velocity of the step, $W = 2 M$, and everything is linearised in its middle. The linear version takes forces there
 //! with $v^l$, which costs an order where they depend on velocities; the fixed-point version does not.
@@ -28,7 +33,7 @@ use super::{
 };
 use crate::joint_projection::JointProjection;
 use crate::{
-    Contact, ContactCondition, ContactId, ContactSolver, ForceCause, FrictionCondition, Inertia, JointCondition,
+    Contact, ContactCondition, ContactId, ContactSolver, ForceCause, FrictionCondition, Inertia, Joint, JointCondition,
     MechanicalSystem, Passage, Restraint, State, StepError, Way,
 };
 
@@ -36,11 +41,35 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Version {
-    /// One linearisation at $q^l + h v^l$, \[ST96\] (29).
+    /// One linearisation at the predicted configuration, \[ST96\] (29).
     #[default]
     Linear,
-    /// Linearise at the new configuration, again and again until it stands still, \[ST96\] §3.6.
+    /// Linearise by the new configuration, again and again until it stands still, \[ST96\] §3.6.
     FixedPoint,
+}
+
+/// Where in the step the mass matrix and the rows of contacts, friction and joints are taken, \[ST96\] remark 4 after (16).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Linearization {
+    /// At its start, $q^l$.
+    Start,
+    /// At the mean of its start and its end, $\tfrac12 (q^l + q^{l+1})$.
+    Mean,
+    /// At its end, $q^{l+1}$.
+    #[default]
+    End,
+}
+
+impl Linearization {
+    /// The share $\theta$ of the step after which it is.
+    fn share(self) -> f64 {
+        match self {
+            Self::Start => 0.0,
+            Self::Mean => 0.5,
+            Self::End => 1.0,
+        }
+    }
 }
 
 /// A step whose linearised contacts end deeper within a body than this share of its size is halved, down to the least share of the full step. Above what a certificate allows, bodies
@@ -54,6 +83,8 @@ const LEAST_SHARE: f64 = 0.002;
 pub struct StewartTrinkleSettings {
     /// Linear or fixed-point.
     pub version: Version,
+    /// Where the mass matrix and the rows are taken by Euler's rule; the linear version predicts that place by the velocity before the step. The trapezoidal rule takes them in the middle.
+    pub linearization: Linearization,
     /// How velocities and positions are integrated: Euler's rule as in \[ST96\], or the trapezoidal rule. With an activation gap it is Euler's.
     pub rule: Rule,
     /// The fixed point is reached when no coordinate moves by more than this, in metres or radians; and a contact that ends
@@ -72,6 +103,7 @@ impl Default for StewartTrinkleSettings {
     fn default() -> Self {
         Self {
             version: Version::Linear,
+            linearization: Linearization::End,
             rule: Rule::Euler,
             position_tolerance: 1e-11,
             linearization_limit: 30,
@@ -96,8 +128,12 @@ pub struct StewartTrinkle {
     horizon: f64,
     history: History,
     // Workspace of a step.
+    /// Where rows are taken, and the end that is expected.
     q_hat: Vec<f64>,
+    q_end: Vec<f64>,
     v_hat: Vec<f64>,
+    /// The velocity that leads to `q_hat`.
+    v_rows: Vec<f64>,
     q_middle: Vec<f64>,
     q_new: Vec<f64>,
     /// The linearisation point that the last solution asks for.
@@ -107,6 +143,9 @@ pub struct StewartTrinkle {
     part: Vec<f64>,
     active: Vec<ContactId>,
     candidates: Vec<Contact>,
+    /// Contacts and joints at the expected end, where rows are taken elsewhere.
+    expected: Vec<Contact>,
+    expected_joints: Vec<Joint>,
     at_end: Vec<Contact>,
     /// Contacts that overlap at the start of a part of a step.
     overlaps: Vec<Contact>,
@@ -124,7 +163,9 @@ impl StewartTrinkle {
             horizon: 0.0,
             history: History::default(),
             q_hat: Vec::new(),
+            q_end: Vec::new(),
             v_hat: Vec::new(),
+            v_rows: Vec::new(),
             q_middle: Vec::new(),
             q_new: Vec::new(),
             q_next: Vec::new(),
@@ -133,21 +174,11 @@ impl StewartTrinkle {
             part: Vec::new(),
             active: Vec::new(),
             candidates: Vec::new(),
+            expected: Vec::new(),
+            expected_joints: Vec::new(),
             at_end: Vec::new(),
             overlaps: Vec::new(),
         }
-    }
-}
-
-impl StewartTrinkle {
-    /// \[TTP01\]: the contacts that are near at the start of the step, at which the problem is linearised.
-    fn activate(&mut self, system: &dyn MechanicalSystem, state: &State, gap: f64) {
-        self.q_hat.copy_from_slice(&state.q);
-        self.v_hat.fill(0.0);
-        self.candidates.clear();
-        system.contacts(state.t, &state.q, gap, &mut self.candidates);
-        self.active.clear();
-        self.candidates.iter().for_each(|contact| insert(contact.id, &mut self.active));
     }
 }
 
@@ -177,6 +208,25 @@ impl Scheme for StewartTrinkle {
 }
 
 impl StewartTrinkle {
+    /// Looks for the contacts that are violated at an end (`at_end`) among those at q̂, where they may still be some way off, and farther until all are found.
+    fn find(&mut self, system: &dyn MechanicalSystem, (t_hat, t_new): (f64, f64), meets_end: bool, horizon: &mut f64) {
+        *horizon = self.at_end.iter().fold(*horizon, |far, contact| far.max(-2.0 * contact.gap));
+        for doubling in 0..=HORIZON_DOUBLINGS {
+            let is_found = |id| self.candidates.iter().any(|candidate| candidate.id == id);
+            if self.at_end.iter().all(|contact| is_found(contact.id)) {
+                break;
+            }
+            self.candidates.clear();
+            let search = if doubling == HORIZON_DOUBLINGS { f64::INFINITY } else { *horizon };
+            system.contacts(t_hat, &self.q_hat, search, &mut self.candidates);
+            if meets_end {
+                self.expected.clear();
+                system.contacts(t_new, &self.q_end, search, &mut self.expected);
+            }
+            *horizon *= 2.0;
+        }
+    }
+
     /// A step of this length, unless bodies would pass through each other in it, or be pushed out on the wrong side.
     fn attempt(
         &mut self,
@@ -202,11 +252,20 @@ impl StewartTrinkle {
         out: &mut Step,
     ) -> Result<Option<Passage>, StepError> {
         let is_mean = rule == Rule::Trapezoidal;
-        // Contacts are linearised in the middle or at the end.
-        let ahead = if is_mean { 0.5 } else { 1.0 };
+        // The rule of [TTP01] takes rows and gaps from the start: one linearisation is the fixed point.
+        let activation_gap = self.settings.activation_gap;
+        let is_linear = self.settings.version == Version::Linear || activation_gap.is_some();
+        let ahead = match activation_gap {
+            _ if is_mean => 0.5,
+            Some(_) => 0.0,
+            None => self.settings.linearization.share(),
+        };
+        // Rows from before the end are not where contacts are violated; the fixed point meets gaps and joints at the end, and not where they are linearised.
+        let looks_ahead = !is_mean && ahead < 1.0;
+        let meets_end = !is_linear && looks_ahead;
         let (t, t_hat, t_new) = (state.t, state.t + ahead * h, state.t + h);
         let (q, v) = (&state.q, &state.v);
-        for buffer in [&mut self.q_hat, &mut self.q_middle, &mut self.q_new, &mut self.q_next] {
+        for buffer in [&mut self.q_hat, &mut self.q_end, &mut self.q_middle, &mut self.q_new, &mut self.q_next] {
             buffer.clear();
             buffer.extend_from_slice(q);
         }
@@ -218,8 +277,6 @@ impl StewartTrinkle {
         system.advance(t, q, v, ahead * h, &mut self.q_hat);
         system.advance(t, q, v, h / 2.0, &mut self.q_middle);
 
-        // Rows from the start of the step do not change with the prediction: one linearisation is the fixed point.
-        let is_linear = self.settings.version == Version::Linear || self.settings.activation_gap.is_some();
         let share = self.full_step.share(h);
         if is_mean {
             self.history.begin(system, state);
@@ -252,25 +309,46 @@ impl StewartTrinkle {
             } else {
                 // W = M(q̂) and u_free = v + h W⁻¹ k(q + h v/2, v).
                 let middle = (t + h / 2.0, &self.q_middle[..], &v[..]);
-                state_free_motion(system, state, h, (t_new, &self.q_hat), middle, out)?;
+                state_free_motion(system, state, h, (t_hat, &self.q_hat), middle, out)?;
             }
-            self.projection.project(system, (t_hat, q), ahead * h, &mut self.v_hat, &mut self.q_hat)?;
+            // Rows are taken on the joints; a fixed point that meets them at the end keeps the velocity that leads there.
+            self.v_rows.clone_from(&self.v_hat);
+            self.projection.project(system, (t_hat, q), ahead * h, &mut self.v_rows, &mut self.q_hat)?;
+            if !meets_end {
+                self.v_hat.copy_from_slice(&self.v_rows);
+            }
+            match looks_ahead {
+                false => self.q_end.copy_from_slice(&self.q_hat),
+                true => system.advance(t, q, &self.v_hat, h, &mut self.q_end),
+            }
             // The rule of [TTP01] is there to show what it does; the audit sees whatever passes through.
             if out.report.linearizations == 1
                 && !is_mean
-                && self.settings.activation_gap.is_none()
-                && let Some(passage) = system.passage(Way::Predicted, (t, q), (t_new, &self.q_hat))
+                && activation_gap.is_none()
+                && let Some(passage) = system.passage(Way::Predicted, (t, q), (t_new, &self.q_end))
             {
                 return Ok(Some(passage));
             }
             self.candidates.clear();
-            system.contacts(t_hat, &self.q_hat, horizon, &mut self.candidates);
-            if let Some(gap) = self.settings.activation_gap {
-                self.activate(system, state, gap);
-            }
-            let is_violated = |contact: &&Contact| contact.gap < 0.0 || contact.restraint == Restraint::Rate;
-            let violated = self.candidates.iter().filter(is_violated);
-            if self.settings.activation_gap.is_none() {
+            system.contacts(t_hat, &self.q_hat, activation_gap.unwrap_or(horizon), &mut self.candidates);
+            if activation_gap.is_some() {
+                self.active.clear();
+                self.candidates.iter().for_each(|contact| insert(contact.id, &mut self.active));
+            } else if looks_ahead {
+                self.expected.clear();
+                system.contacts(t_new, &self.q_end, if meets_end { horizon } else { 0.0 }, &mut self.expected);
+                self.at_end.clear();
+                self.at_end.extend(
+                    self.expected
+                        .iter()
+                        .filter(|contact| contact.gap < 0.0 || contact.restraint == Restraint::Rate)
+                        .cloned(),
+                );
+                self.at_end.iter().for_each(|contact| insert(contact.id, &mut self.active));
+                self.find(system, (t_hat, t_new), meets_end, &mut horizon);
+            } else {
+                let is_violated = |contact: &&Contact| contact.gap < 0.0 || contact.restraint == Restraint::Rate;
+                let violated = self.candidates.iter().filter(is_violated);
                 violated.for_each(|contact| insert(contact.id, &mut self.active));
             }
             out.joints.clear();
@@ -281,13 +359,23 @@ impl StewartTrinkle {
                 self.projection.reconcile(&mut self.joint_rates);
             }
             self.joint_rates.resize(out.joints.len(), 0.0);
+            self.expected_joints.clear();
+            if meets_end {
+                system.joints(t_new, &self.q_end, &mut self.expected_joints);
+            }
             out.problem.joints.clear();
-            out.problem.joints.extend(out.joints.iter().zip(&self.joint_rates).map(|(joint, kept)| {
-                let way = ahead * joint.row.dot(&self.v_hat) - (1.0 - ahead) * joint.drift;
-                let whole = joint.value / h - way - kept;
-                let bias = whole - (1.0 - share) * (whole - joint.drift);
-                JointCondition { row: joint.row.clone(), bias, rounding: 0.0 }
-            }));
+            out.problem.joints.extend(out.joints.iter().zip(&self.joint_rates).enumerate().map(
+                |(i, (joint, kept))| {
+                    let along = joint.row.dot(&self.v_hat);
+                    let way = ahead * along - (1.0 - ahead) * joint.drift;
+                    let whole = match self.expected_joints.get(i) {
+                        Some(expected) => expected.value / h - along,
+                        None => joint.value / h - way - kept,
+                    };
+                    let bias = whole - (1.0 - share) * (whole - joint.drift);
+                    JointCondition { row: joint.row.clone(), bias, rounding: 0.0 }
+                },
+            ));
             out.friction.clear();
             system.friction_elements(t_hat, &self.q_hat, &mut out.friction);
             out.problem.friction.clear();
@@ -318,10 +406,15 @@ impl StewartTrinkle {
                     if contact.restraint == Restraint::Rate {
                         return ContactCondition::of(contact);
                     }
-                    // [ST96] (29), row of c_n: the gap linearised at q̂, over h.
-                    let way = ahead * contact.normal.dot(&self.v_hat) - (1.0 - ahead) * contact.normal_drift;
+                    // [ST96] (29), row of c_n: the gap at the end over h, linearised at q̂ or there.
+                    let along = contact.normal.dot(&self.v_hat);
+                    let way = ahead * along - (1.0 - ahead) * contact.normal_drift;
+                    let expected = self.expected.iter().find(|other| meets_end && other.id == contact.id);
                     let kept = if is_mean { self.history.kept_rate(contact.id, v) } else { 0.0 };
-                    let normal_bias = contact.gap / h - way - kept;
+                    let normal_bias = match expected {
+                        Some(expected) => expected.gap / h - along,
+                        None => contact.gap / h - way - kept,
+                    };
                     // Without a driven body, it is the linearised gap at the start: negative, it asks for a penetration to be taken back.
                     let recovery = (normal_bias - contact.normal_drift).min(0.0);
                     // A part of a step takes back its share of what was there.
@@ -349,22 +442,11 @@ impl StewartTrinkle {
                 bends = self.bent_contact(system, h, out);
                 let (end, taken) = (&mut self.at_end, &out.contacts);
                 end.retain(|contact| contact.gap < 0.0 && !taken.iter().any(|other| other.id == contact.id));
-                if self.settings.activation_gap.is_some() {
+                if activation_gap.is_some() {
                     break;
                 }
                 self.at_end.iter().for_each(|contact| insert(contact.id, &mut self.active));
-                // It must be found at q̂ too, where it may still be some way off.
-                horizon = self.at_end.iter().fold(horizon, |far, contact| far.max(-2.0 * contact.gap));
-                for doubling in 0..=HORIZON_DOUBLINGS {
-                    let is_found = |id| self.candidates.iter().any(|candidate| candidate.id == id);
-                    if self.at_end.iter().all(|contact| is_found(contact.id)) {
-                        break;
-                    }
-                    self.candidates.clear();
-                    let search = if doubling == HORIZON_DOUBLINGS { f64::INFINITY } else { horizon };
-                    system.contacts(t_hat, &self.q_hat, search, &mut self.candidates);
-                    horizon *= 2.0;
-                }
+                self.find(system, (t_hat, t_new), meets_end, &mut horizon);
                 // A contact that exists at the end only (a new feature of a shape) waits for the next linearisation or step.
                 if !self.at_end.iter().any(|contact| self.candidates.iter().any(|other| other.id == contact.id)) {
                     break;
@@ -373,7 +455,10 @@ impl StewartTrinkle {
             }
 
             system.advance(t, q, &out.solution.motion, ahead * h, &mut self.q_next);
-            out.report.last_move = largest_difference(&self.q_next, &self.q_hat);
+            out.report.last_move = match looks_ahead {
+                false => largest_difference(&self.q_next, &self.q_hat),
+                true => largest_difference(&self.q_new, &self.q_end),
+            };
             let is_last = is_linear
                 || out.report.last_move <= self.settings.position_tolerance
                 || out.report.linearizations >= self.settings.linearization_limit.max(1);
@@ -385,7 +470,7 @@ impl StewartTrinkle {
         }
         out.report.converged = is_linear || out.report.last_move <= self.settings.position_tolerance;
 
-        if self.settings.activation_gap.is_none()
+        if activation_gap.is_none()
             && let Some(passage) = system.passage(Way::Taken, (t, q), (t_new, &self.q_new))
         {
             return Ok(Some(passage));
@@ -393,7 +478,7 @@ impl StewartTrinkle {
 
         if let Some(contact) = bends
             && is_linear
-            && self.settings.activation_gap.is_none()
+            && activation_gap.is_none()
             && h > LEAST_SHARE * self.full_step.h
         {
             return Ok(Some(Passage { contact, share: 0.5 }));

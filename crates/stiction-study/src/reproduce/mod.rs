@@ -2,9 +2,12 @@
 
 pub mod report;
 
+mod curved_surfaces;
+mod dissipation;
 mod event_driven;
 mod four_balls;
 mod friction_set;
+mod lagrange;
 mod painleve;
 mod phantom_inertia;
 mod rod;
@@ -13,6 +16,7 @@ mod sphere_spin;
 mod sphere_valley;
 mod torsion;
 mod trapezoidal;
+mod two_balls;
 mod woodpecker;
 
 use serde::Serialize;
@@ -196,12 +200,28 @@ impl Experiment {
 }
 
 /// All experiments.
-pub const EXPERIMENTS: [Experiment; 13] = [
+pub const EXPERIMENTS: [Experiment; 17] = [
     Experiment { id: "rod", title: "[ST96] a spinning rod falls on a table", run: rod::reproduce },
     Experiment {
         id: "four-balls",
         title: "[ST96] a ball is thrown at three others in a line",
         run: four_balls::reproduce,
+    },
+    Experiment { id: "two-balls", title: "[ST96] a ball is thrown at another", run: two_balls::reproduce },
+    Experiment {
+        id: "lagrange",
+        title: "[ST96] systems from M(q) and V(q), by Lagrange's equations",
+        run: lagrange::reproduce,
+    },
+    Experiment {
+        id: "dissipation",
+        title: "[ST96] what steps do to the energy: (20), (24), flight",
+        run: dissipation::reproduce,
+    },
+    Experiment {
+        id: "curved-surfaces",
+        title: "[ST96] one linearisation on curved surfaces, and the fixed point that cures it",
+        run: curved_surfaces::reproduce,
     },
     Experiment {
         id: "double-pendulum",
