@@ -271,3 +271,60 @@ fn exact_derivatives_do_not_have_this_bound() {
     let seen = see(&exact, 0..300);
     assert!(seen.rise > 0.1 && seen.unsolved > 0, "{seen:?}");
 }
+
+#[test]
+fn a_step_from_equilibrium_is_bounded_whatever_the_stiffness() {
+    // Corollary 9.2: where no spring is loaded, w₁ᵀ M w₁ ≤ w₂ᵀ M w₂, so that the new velocity is bounded uniformly in the stiffness.
+    let (mut steps, mut with_contact, mut stiff) = (0, 0, 0);
+    for seed in 0..150 {
+        let mut random = Generator::new(seed);
+        let mut model = random_scene(&mut random);
+        let place = |model: &MultibodyModel, end: &Attachment| match end.body {
+            Some(body) => model.bodies[body].pose.transform_point(end.point),
+            None => end.point,
+        };
+        for index in 0..model.springs.len() {
+            let spring = &model.springs[index];
+            let d = place(&model, &spring.first) - place(&model, &spring.second);
+            let length = spring.axis.map_or(d.length(), |axis| axis.dot(d));
+            model.springs[index].rest_length = length;
+        }
+        // Bodies that would start below the floor are not looked at.
+        let h = random.logarithmic(1e-4, 1e-1);
+        for factor in [1.0, 1e3, 1e6, 1e9] {
+            let mut stiffer = model.clone();
+            for spring in &mut stiffer.springs {
+                (spring.stiffness, spring.damping) = (factor * spring.stiffness, factor * spring.damping);
+            }
+            let Ok(system) = Multibody::new(stiffer) else { continue };
+            let solver = ContactSolver::new(ContactMethod::default()).unwrap();
+            let settings = TrapezoidalSettings { paper: true, ..Default::default() };
+            let mut scheme = Trapezoidal::new(settings, solver);
+            let (mut state, mut step) = (system.start(0.0), Step::default());
+            // Impacts and projections come first, and move nothing.
+            while step.h == 0.0 {
+                scheme.step(&system, &state, h, &mut step).unwrap();
+                if step.h == 0.0 {
+                    std::mem::swap(&mut state, &mut step.state);
+                }
+            }
+            if step.h < h {
+                continue;
+            }
+            let left = twice_kinetic(&system, &state, &step.state.v, h, [0.0, 1.0], -1.0);
+            let right = twice_kinetic(&system, &state, &state.v, h, [0.0, 1.0], 1.0);
+            let fastest = state.v.iter().chain(&step.state.v).fold(0.0f64, |fastest, v| fastest.max(v.abs()));
+            // The gyroscopic term and the springs are added and taken off again.
+            let stiffest = system.model().springs.iter().fold(0.0f64, |most, s| most.max(h * s.stiffness + s.damping));
+            let rounding = 1e-13 * (1.0 + h * fastest) * (left + right) + 1e-16 * h * stiffest * fastest * fastest;
+            assert!(left <= right + rounding, "seed {seed}, factor {factor:e}: {left} and {right}, {rounding:e}");
+            steps += 1;
+            stiff += usize::from(stiffest > 1e12);
+            with_contact += usize::from(step.solution.contacts.iter().any(|impulse| impulse.normal > 0.0));
+        }
+    }
+    assert!(
+        steps > 300 && with_contact > 10 && stiff > 50,
+        "{steps} steps, {with_contact} with contact, {stiff} stiff"
+    );
+}

@@ -285,20 +285,19 @@ impl TotalCone {
     }
 
     fn find_pointedness(&mut self) -> Result<Pointedness, ContactError> {
-        if let Some(joints) = self.dependent_joints()? {
-            let contacts =
-                self.problem.contacts.iter().map(|contact| ContactImpulse { id: contact.id, ..Default::default() });
-            return Ok(Pointedness::Wedged(SelfStress { contacts: contacts.collect(), joints }));
-        }
         let lengths = self.lengths.clone();
-        if lengths.iter().all(|&length| length == 0.0) {
-            return Ok(Pointedness::Pointed { escape: vec![0.0; self.problem.free_motion.len()] });
+        let mut found = Pointedness::Pointed { escape: vec![0.0; self.problem.free_motion.len()] };
+        if lengths.iter().any(|&length| length > 0.0) {
+            let optimum = self.solve(&lengths)?;
+            found = match optimum.bound {
+                bound if bound.least >= 1.0 / BLUNT => return Ok(Pointedness::Wedged(optimum.stress.scaled())),
+                bound if bound.most.is_finite() => Pointedness::Pointed { escape: optimum.motion },
+                _ => Pointedness::Undecided,
+            };
         }
-        let optimum = self.solve(&lengths)?;
-        Ok(match optimum.bound {
-            bound if bound.least >= 1.0 / BLUNT => Pointedness::Wedged(optimum.stress.scaled()),
-            bound if bound.most.is_finite() => Pointedness::Pointed { escape: optimum.motion },
-            _ => Pointedness::Undecided,
+        Ok(match self.dependent_joints()? {
+            Some(joints) => Pointedness::Wedged(SelfStress { joints, ..self.impulses(&[]) }),
+            None => found,
         })
     }
 

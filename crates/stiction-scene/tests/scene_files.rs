@@ -595,6 +595,24 @@ fn run_settings() {
     );
     assert_error_after(
         PLANE,
+        "[scheme.trapezoidal]\nrule = \"classical\"",
+        "30:8: the classical rule weighs forces with the inertia at the end of the step",
+        "write `iterate = true` beside it, or leave `rule` out",
+    );
+    assert_error_after(
+        PLANE,
+        "[scheme.trapezoidal]\nrule = \"simpson\"",
+        "30:8: unknown variant `simpson`",
+        "modified",
+    );
+    assert_error_after(
+        PLANE,
+        "[scheme.trapezoidal]\nclosing-time = \"quartic\"",
+        "30:16: unknown variant `quartic`",
+        "cubic",
+    );
+    assert_error_after(
+        PLANE,
         "[method.pyramid.lemke]\nweak-pivot = -1.0",
         "30:14: `weak-pivot` is -1.0",
         "give zero or a positive number",
@@ -1650,6 +1668,7 @@ fn schema_and_reference_page_know_every_key() {
                 body kind position angle angle-degrees orientation velocity angular-velocity mass inertia density group motion \
                 surface-velocity oscillation amplitude frequency phase shape half-plane half-space disc sphere capsule box \
                 ring cavity cylinder tube ellipse ellipsoid semi-axes \
+                rule closing-time \
                 normal offset radius length size force torque point axes from until dry-friction against rotational bound \
                 ignore bodies groups system coordinates units damping stiffness gap normal-drift tangents tangent-drift \
                 joint value row drift \

@@ -6,6 +6,7 @@ mod free_top;
 mod instants;
 mod rod;
 mod slider;
+mod smooth;
 mod woodpecker;
 
 pub use carts::Carts;
@@ -14,4 +15,5 @@ pub use free_top::FreeTop;
 pub use instants::{painleve_rod, pushed_particle, touching_arm};
 pub use rod::Rod;
 pub use slider::Slider;
+pub use smooth::{BentOscillator, SpringOrbit};
 pub use woodpecker::Woodpecker;

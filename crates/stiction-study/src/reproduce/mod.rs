@@ -4,6 +4,7 @@ pub mod report;
 
 mod event_driven;
 mod four_balls;
+mod friction_cone;
 mod friction_set;
 mod painleve;
 mod phantom_inertia;
@@ -12,6 +13,7 @@ mod schemes;
 mod sphere_spin;
 mod sphere_valley;
 mod trapezoidal;
+mod trapezoidal_rules;
 mod woodpecker;
 
 use serde::Serialize;
@@ -195,7 +197,7 @@ impl Experiment {
 }
 
 /// All experiments.
-pub const EXPERIMENTS: [Experiment; 13] = [
+pub const EXPERIMENTS: [Experiment; 15] = [
     Experiment { id: "rod", title: "[ST96] a spinning rod falls on a table", run: rod::reproduce },
     Experiment {
         id: "four-balls",
@@ -209,6 +211,16 @@ pub const EXPERIMENTS: [Experiment; 13] = [
     },
     Experiment { id: "carts-damper", title: "[PAGT] two carts and a stopper, damper", run: trapezoidal::carts_damper },
     Experiment { id: "carts-spring", title: "[PAGT] two carts and a stopper, spring", run: trapezoidal::carts_spring },
+    Experiment {
+        id: "trapezoidal-rules",
+        title: "[PAGT] the trapezoidal rules: classical, modified, linear",
+        run: trapezoidal_rules::reproduce,
+    },
+    Experiment {
+        id: "friction-cone",
+        title: "[PAGT] pointed friction cones and what bounds impulses and collisions",
+        run: friction_cone::reproduce,
+    },
     Experiment { id: "free-top", title: "a free top, order two", run: trapezoidal::free_top },
     Experiment { id: "woodpecker", title: "[GS05] a woodpecker hammers down a pole", run: woodpecker::reproduce },
     Experiment {

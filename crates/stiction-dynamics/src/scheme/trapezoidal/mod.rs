@@ -368,7 +368,8 @@ impl Trapezoidal {
 
     /// Times at which the forces of the start and of the end of a step are evaluated.
     fn force_times(&self, t: f64, h: f64) -> [f64; 2] {
-        if self.settings.paper { [t, t + h] } else { [t + 0.5 * h; 2] }
+        let has_both_ends = self.settings.paper || self.settings.rule == TrapezoidalRule::Classical;
+        if has_both_ends { [t, t + h] } else { [t + 0.5 * h; 2] }
     }
 
     /// Adds the contacts that carried an impulse to those that are closed at the start, wherever they are now.
