@@ -11,7 +11,7 @@ use super::{Effort, ReproduceError, Reproduction, Rows};
 const REMARKS: &[&str] = &[
     "The definition of the cone in §6.2 lacks the μ that (9.10) has: without it every contact would have the friction coefficient one.",
     "The paper names a constant c_c and gives none. Here it is max(1, κ²), with κ from a convex program: the compression ends perpendicular to what is given back. Random collisions come near it.",
-    "Theorem 8.1 prints max(vᵀMv, |q| + 1) where its proof bounds the roots: it has the square of |q| + 1.",
+    "Theorem 8.1 prints max(vᵀMv, |q| + 1) where its proof bounds the roots: it has the square of |q| + 1, and its c is 2 c₉, not half of c₉.",
     "Norms are those of the kinetic energy, so that constants have no units. Each is known between two bounds that substitution checks.",
 ];
 
