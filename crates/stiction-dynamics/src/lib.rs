@@ -71,6 +71,7 @@ pub use scheme::collision::ImpactOrder;
 pub use scheme::event_driven::{EventDriven, EventDrivenSettings};
 pub use scheme::implicit_ncp::{ImplicitNcp, ImplicitNcpSettings};
 pub use scheme::moreau_midpoint::{MoreauMidpoint, MoreauMidpointSettings};
+pub use scheme::rule::Rule;
 pub use scheme::stewart_trinkle::{StewartTrinkle, StewartTrinkleSettings, Version};
 pub use scheme::trapezoidal::{ClosingTime, Jacobians, Trapezoidal, TrapezoidalRule, TrapezoidalSettings};
 pub use scheme::{Rung, Sample, Scheme, Step, StepKind, StepReport};

@@ -412,7 +412,7 @@ fn unknown_keys_get_a_suggestion() {
         PLANE,
         "[scheme.stewart-trinkle]\nversoin = \"linear\"",
         "30:1: unknown key `versoin` in `scheme`, `stewart-trinkle`",
-        "did you mean `version`? (the keys here are `version`, `position-tolerance`, `linearization-limit` and `activation-gap`)",
+        "did you mean `version`? (the keys here are `version`, `rule`, `position-tolerance`, `linearization-limit` and `activation-gap`)",
     );
     // Keys and values of choices.
     assert_error(
@@ -596,20 +596,32 @@ fn run_settings() {
     assert_error_after(
         PLANE,
         "[scheme.trapezoidal]\nrule = \"classical\"",
-        "30:8: the classical rule weighs forces with the inertia at the end of the step",
+        "30:8: the classical rule weighs forces with the inertia at the end of the step, which one linear problem does not know",
         "write `iterate = true` beside it, or leave `rule` out",
     );
     assert_error_after(
         PLANE,
         "[scheme.trapezoidal]\nrule = \"simpson\"",
-        "30:8: unknown variant `simpson`",
-        "modified",
+        "30:8: `scheme`, `trapezoidal`, `rule` cannot be `simpson`",
+        "the choices are `modified` and `classical`",
     );
     assert_error_after(
         PLANE,
         "[scheme.trapezoidal]\nclosing-time = \"quartic\"",
-        "30:16: unknown variant `quartic`",
-        "cubic",
+        "30:16: `scheme`, `trapezoidal`, `closing-time` cannot be `quartic`",
+        "the choices are `way` and `cubic`",
+    );
+    assert_error_after(
+        PLANE,
+        "[scheme.stewart-trinkle]\nrule = \"trapezoidal\"\nactivation-gap = 1e-3",
+        "30:8: the trapezoidal rule and `activation-gap` contradict each other: one takes contacts in the middle of a step, the other at its start",
+        "leave out `activation-gap`, or write rule = \"euler\"",
+    );
+    assert_error_after(
+        PLANE,
+        "[scheme.implicit-ncp]\nrule = \"midpoint\"",
+        "30:8: `scheme`, `implicit-ncp`, `rule` cannot be `midpoint`",
+        "the choices are `euler` and `trapezoidal`",
     );
     assert_error_after(
         PLANE,
@@ -1662,7 +1674,7 @@ fn schema_and_reference_page_know_every_key() {
     let mut names = BTreeSet::new();
     property_names(&Scene::schema(), &mut names);
     let page = include_str!("../../../docs/scene-format.md");
-    let keys = "format name title description dimension gravity run step end start deepest-overlap overlap-recovery scheme stewart-trinkle version \
+    let keys = "format name title description dimension gravity run step end start deepest-overlap overlap-recovery scheme stewart-trinkle version rule \
                 position-tolerance linearization-limit activation-gap implicit-ncp restart-limit event-driven event-limit event-tolerance closing-speed moreau-midpoint theta gap-tolerance stabilize-joints implicit trapezoidal paper jacobians stabilize locate-stops iterate iteration-tolerance iteration-limit rest-speed still-speed impact-order restitution-friction method cone tolerance sweep-limit newton-limit interior-limit pyramid directions warm-start planar-relay phantom-inertia lines rho lemke residual-tolerance pivot-tolerance \
                 tie-tolerance weak-pivot pivots-per-unknown paths work-limit record interval columns contact combine material friction restitution impact-law tangential-restitution torsion-radius torsion grain direction friction-axes friction-directions friction-half-spaces pair materials \
                 body kind position angle angle-degrees orientation velocity angular-velocity mass inertia density group motion \

@@ -6,16 +6,25 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write as _};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use stiction_study::bench::timing::process_time;
 
 use crate::answer::{Answer, answer, save};
 use crate::case::{Case, Truth, cases};
 use crate::judge::judge;
 use crate::tally::{Fault, Soak};
 
-/// A solve that takes longer has gone beyond any limit of work, in seconds; machines are busy, so it is far above the slowest.
+/// A solve that takes more processor time has gone beyond any limit of work; it is far above the slowest. Time on the clock would blame a busy machine.
 const HANG: Duration = Duration::from_secs(300);
+
+/// How often the worker looks at its processor time.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// A worker that says nothing for so long waits for something, and does not compute.
+const SILENCE: Duration = Duration::from_secs(3600);
 
 /// How much above the tolerance our error may be, because the library adds in another order.
 const SLACK: f64 = 2.0;
@@ -83,20 +92,55 @@ fn seed_of(seed: u64, number: u64) -> (u64, bool) {
 /// Solves the problems with these numbers and prints a line for each: the other side of [`attack`].
 pub fn work(seed: u64, numbers: std::ops::Range<u64>) {
     std::panic::set_hook(Box::new(|_| ()));
+    let watch = Watch::start();
     for number in numbers {
         let (case_seed, as_bodies) = seed_of(seed, number);
         for (part, case) in cases(case_seed).iter().enumerate() {
-            let began = Instant::now();
+            let began = process_time();
+            watch.begin(number, part);
             let (outcome, detail) = std::panic::catch_unwind(|| outcome_of(case, as_bodies)).unwrap_or_else(|panic| {
                 let text = panic.downcast_ref::<String>().map(String::as_str);
                 let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
                 (Outcome::Panic, text.replace('\n', " "))
             });
-            let seconds = began.elapsed().as_secs_f64();
+            let seconds = (process_time() - began).as_secs_f64();
             println!("{number}\t{part}\t{}\t{seconds:.3}\t{detail}", outcome.name());
         }
         println!("{number}\tend");
         let _ = std::io::stdout().flush(); // a parent that has gone wants nothing more
+    }
+}
+
+/// Ends the worker when a solve takes more than [`HANG`], with a line that says so.
+struct Watch {
+    /// Number and part of the problem, and the processor time in milliseconds at which it began.
+    now: Arc<[AtomicU64; 3]>,
+}
+
+impl Watch {
+    fn start() -> Self {
+        let now = Arc::new([const { AtomicU64::new(0) }; 3]);
+        let watched = Arc::clone(&now);
+        std::thread::spawn(move || {
+            loop {
+                std::thread::sleep(LOOK);
+                let [number, part, began] = [0, 1, 2].map(|k| watched[k].load(Ordering::SeqCst));
+                let spent = process_time().saturating_sub(Duration::from_millis(began));
+                if spent > HANG {
+                    let hang = Outcome::Hang.name();
+                    println!("{number}\t{part}\t{hang}\t{:.3}\tthe worker was ended", spent.as_secs_f64());
+                    std::process::exit(1);
+                }
+            }
+        });
+        Self { now }
+    }
+
+    fn begin(&self, number: u64, part: usize) {
+        let began = u64::try_from(process_time().as_millis()).unwrap_or(u64::MAX);
+        for (place, value) in self.now.iter().zip([number, part as u64, began]) {
+            place.store(value, Ordering::SeqCst);
+        }
     }
 }
 
@@ -177,7 +221,7 @@ impl Problems {
             });
             let mut part = 0;
             loop {
-                match lines.recv_timeout(HANG) {
+                match lines.recv_timeout(SILENCE) {
                     Ok(line) => {
                         let fields: Vec<&str> = line.split('\t').collect();
                         if let [_, "end"] = fields[..] {
@@ -190,6 +234,10 @@ impl Problems {
                             self.slowest = self.slowest.max(seconds.parse().unwrap_or_default());
                             self.add(soak, next, part, outcome, detail)?;
                             part += 1;
+                            if outcome == Outcome::Hang {
+                                next += 1;
+                                break;
+                            }
                         }
                     }
                     // It says nothing: it hangs, or it is gone.

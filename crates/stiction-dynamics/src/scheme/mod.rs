@@ -6,6 +6,7 @@ mod impact_time;
 pub mod implicit_ncp;
 pub mod ladder;
 pub mod moreau_midpoint;
+pub mod rule;
 pub mod stewart_trinkle;
 pub mod trapezoidal;
 
@@ -218,7 +219,7 @@ pub struct StepReport {
     pub energy_defect: f64,
 }
 
-/// States $W = M$ at one time and configuration, and $u_\text{free} = v + h W^{-1} k$ with the forces at another.
+/// States $W = M$ at one time and configuration, and $u_\text{free} = v + h W^{-1} k$ with the forces at another, and at a velocity.
 ///
 /// # Errors
 /// [`StepError::Malformed`] when the mass matrix cannot be factored.
@@ -227,7 +228,7 @@ fn state_free_motion(
     state: &State,
     h: f64,
     (mass_time, mass_at): (f64, &[f64]),
-    (force_time, force_at): (f64, &[f64]),
+    (force_time, force_at, force_v): (f64, &[f64], &[f64]),
     out: &mut Step,
 ) -> Result<(), StepError> {
     let ContactProblem { inertia, free_motion, .. } = &mut out.problem;
@@ -236,7 +237,7 @@ fn state_free_motion(
     inertia.factor().map_err(|source| StepError::Malformed { t: state.t, source })?;
     out.force.clear();
     out.force.resize(system.velocity_count(), 0.0);
-    system.force(force_time, force_at, &state.v, &mut out.force);
+    system.force(force_time, force_at, force_v, &mut out.force);
     free_motion.clear();
     free_motion.extend(out.force.iter().map(|k| h * k));
     inertia.solve_in_place(free_motion);

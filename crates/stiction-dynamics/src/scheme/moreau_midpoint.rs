@@ -180,7 +180,7 @@ impl MoreauMidpoint {
             self.state_implicit_motion(system, state, (t_middle, t_new), out)?;
         } else {
             let middle = (t_middle, &self.q_middle[..]);
-            state_free_motion(system, state, h, middle, middle, out)?;
+            state_free_motion(system, state, h, middle, (t_middle, &self.q_middle, v), out)?;
         }
         let q_middle = &self.q_middle;
 

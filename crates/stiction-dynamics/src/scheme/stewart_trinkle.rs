@@ -10,6 +10,9 @@
 //! $b_n = \mathrm{gap}(\hat q)/h - n \hat v$ and $b_j = \Theta(\hat q)/h - \nu \hat v$, where $\hat v$ is the velocity that leads from
 //! $q^l$ to $\hat q$. Impacts are inelastic.
 //!
+//! By the trapezoidal [rule](super::rule) $u$ is the mean velocity of the step, $W = 2 M$, and everything is linearised in its middle. The linear version takes forces there
+//! with $v^l$, which costs an order where they depend on velocities; the fixed-point version does not.
+//!
 //! A step in which bodies would pass through each other, or be pushed out on the wrong side, is cut where they close.
 //!
 //! Differs from the paper: the biases are written with $\hat v$, not with a difference of configurations, so that they hold when
@@ -18,13 +21,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::rule::{History, Rule};
 use super::{
     FullStep, Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion, step_by_attempts,
 };
 use crate::joint_projection::JointProjection;
 use crate::{
-    Contact, ContactCondition, ContactId, ContactSolver, FrictionCondition, JointCondition, MechanicalSystem, Passage,
-    State, StepError, Way,
+    Contact, ContactCondition, ContactId, ContactSolver, ForceCause, FrictionCondition, Inertia, JointCondition,
+    MechanicalSystem, Passage, State, StepError, Way,
 };
 
 /// Which version of the scheme.
@@ -49,6 +53,8 @@ const LEAST_SHARE: f64 = 0.002;
 pub struct StewartTrinkleSettings {
     /// Linear or fixed-point.
     pub version: Version,
+    /// How velocities and positions are integrated: Euler's rule as in \[ST96\], or the trapezoidal rule. With an activation gap it is Euler's.
+    pub rule: Rule,
     /// The fixed point is reached when no coordinate moves by more than this, in metres or radians; and a contact that ends
     /// a step nearer than this begins the next one in the active set.
     /// Too large: the constraints hold less exactly. Too small: rounding keeps the iteration from ending.
@@ -63,7 +69,13 @@ pub struct StewartTrinkleSettings {
 
 impl Default for StewartTrinkleSettings {
     fn default() -> Self {
-        Self { version: Version::Linear, position_tolerance: 1e-11, linearization_limit: 30, activation_gap: None }
+        Self {
+            version: Version::Linear,
+            rule: Rule::Euler,
+            position_tolerance: 1e-11,
+            linearization_limit: 30,
+            activation_gap: None,
+        }
     }
 }
 
@@ -81,11 +93,16 @@ pub struct StewartTrinkle {
     touching: Vec<ContactId>,
     /// How far apart those contacts may be at the next prediction, in metres.
     horizon: f64,
+    history: History,
     // Workspace of a step.
     q_hat: Vec<f64>,
     v_hat: Vec<f64>,
     q_middle: Vec<f64>,
     q_new: Vec<f64>,
+    /// The linearisation point that the last solution asks for.
+    q_next: Vec<f64>,
+    mass: Inertia,
+    joint_rates: Vec<f64>,
     part: Vec<f64>,
     active: Vec<ContactId>,
     candidates: Vec<Contact>,
@@ -104,10 +121,14 @@ impl StewartTrinkle {
             touching: Vec::new(),
             full_step: FullStep::default(),
             horizon: 0.0,
+            history: History::default(),
             q_hat: Vec::new(),
             v_hat: Vec::new(),
             q_middle: Vec::new(),
             q_new: Vec::new(),
+            q_next: Vec::new(),
+            mass: Inertia::default(),
+            joint_rates: Vec::new(),
             part: Vec::new(),
             active: Vec::new(),
             candidates: Vec::new(),
@@ -166,9 +187,25 @@ impl StewartTrinkle {
         if !(h > 0.0 && h.is_finite()) {
             return Err(StepError::StepSize { h });
         }
-        let (t, t_new) = (state.t, state.t + h);
+        let rule = if self.settings.activation_gap.is_some() { Rule::Euler } else { self.settings.rule };
+        self.attempt_by(rule, system, state, h, out)
+    }
+
+    /// The same by this rule; by Euler's where a contact pushes that is not settled.
+    fn attempt_by(
+        &mut self,
+        rule: Rule,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        h: f64,
+        out: &mut Step,
+    ) -> Result<Option<Passage>, StepError> {
+        let is_mean = rule == Rule::Trapezoidal;
+        // Contacts are linearised in the middle or at the end.
+        let ahead = if is_mean { 0.5 } else { 1.0 };
+        let (t, t_hat, t_new) = (state.t, state.t + ahead * h, state.t + h);
         let (q, v) = (&state.q, &state.v);
-        for buffer in [&mut self.q_hat, &mut self.q_middle, &mut self.q_new] {
+        for buffer in [&mut self.q_hat, &mut self.q_middle, &mut self.q_new, &mut self.q_next] {
             buffer.clear();
             buffer.extend_from_slice(q);
         }
@@ -177,12 +214,15 @@ impl StewartTrinkle {
         out.begin(StepKind::Stepping, h);
         out.report.linearizations = 0;
 
-        system.advance(q, v, h, &mut self.q_hat);
+        system.advance(q, v, ahead * h, &mut self.q_hat);
         system.advance(q, v, h / 2.0, &mut self.q_middle);
 
         // Rows from the start of the step do not change with the prediction: one linearisation is the fixed point.
         let is_linear = self.settings.version == Version::Linear || self.settings.activation_gap.is_some();
         let share = self.full_step.share(h);
+        if is_mean {
+            self.history.begin(system, state);
+        }
         self.overlaps.clear();
         if share < 1.0 {
             system.contacts(t, q, 0.0, &mut self.overlaps);
@@ -194,18 +234,36 @@ impl StewartTrinkle {
         let mut bends;
         loop {
             out.report.linearizations += 1;
-            // W = M(q̂) and u_free = v + h W⁻¹ k(q + h v/2, v).
-            state_free_motion(system, state, h, (t_new, &self.q_hat), (t + h / 2.0, &self.q_middle), out)?;
-            self.projection.project(system, (t_new, q), h, &mut self.v_hat, &mut self.q_hat)?;
+            if is_mean {
+                // W = 2 M(q̂) and u_free = v + h W⁻¹ k(q̂, v̂).
+                self.q_middle.clone_from(&self.q_hat);
+                let middle = (t_hat, &self.q_hat[..]);
+                state_free_motion(system, state, 0.5 * h, middle, (t_hat, &self.q_hat, &self.v_hat), out)?;
+                out.force_parts.clear();
+                for cause in ForceCause::ALL {
+                    let from = out.force_parts.len();
+                    out.force_parts.resize(from + v.len(), 0.0);
+                    system.force_by_cause(cause, t_hat, &self.q_hat, &self.v_hat, &mut out.force_parts[from..]);
+                }
+                std::mem::swap(&mut self.mass, &mut out.problem.inertia);
+                out.problem.inertia.set_sum(&[(&self.mass, 2.0)], []);
+                out.problem.inertia.factor().map_err(|source| StepError::Malformed { t, source })?;
+            } else {
+                // W = M(q̂) and u_free = v + h W⁻¹ k(q + h v/2, v).
+                let middle = (t + h / 2.0, &self.q_middle[..], &v[..]);
+                state_free_motion(system, state, h, (t_new, &self.q_hat), middle, out)?;
+            }
+            self.projection.project(system, (t_hat, q), ahead * h, &mut self.v_hat, &mut self.q_hat)?;
             // The rule of [TTP01] is there to show what it does; the audit sees whatever passes through.
             if out.report.linearizations == 1
+                && !is_mean
                 && self.settings.activation_gap.is_none()
                 && let Some(passage) = system.passage(Way::Predicted, (t, q), (t_new, &self.q_hat))
             {
                 return Ok(Some(passage));
             }
             self.candidates.clear();
-            system.contacts(t_new, &self.q_hat, horizon, &mut self.candidates);
+            system.contacts(t_hat, &self.q_hat, horizon, &mut self.candidates);
             if let Some(gap) = self.settings.activation_gap {
                 self.activate(system, state, gap);
             }
@@ -214,18 +272,31 @@ impl StewartTrinkle {
                 violated.for_each(|contact| insert(contact.id, &mut self.active));
             }
             out.joints.clear();
-            system.joints(t_new, &self.q_hat, &mut out.joints);
+            system.joints(t_hat, &self.q_hat, &mut out.joints);
+            self.joint_rates.clear();
+            if is_mean {
+                self.history.joint_rates(v, &mut self.joint_rates);
+                self.projection.reconcile(&mut self.joint_rates);
+            }
+            self.joint_rates.resize(out.joints.len(), 0.0);
             out.problem.joints.clear();
-            out.problem.joints.extend(out.joints.iter().map(|joint| {
-                let whole = joint.value / h - joint.row.dot(&self.v_hat);
+            out.problem.joints.extend(out.joints.iter().zip(&self.joint_rates).map(|(joint, kept)| {
+                let way = ahead * joint.row.dot(&self.v_hat) - (1.0 - ahead) * joint.drift;
+                let whole = joint.value / h - way - kept;
                 let bias = whole - (1.0 - share) * (whole - joint.drift);
                 JointCondition { row: joint.row.clone(), bias, rounding: 0.0 }
             }));
             out.friction.clear();
-            system.friction_elements(t_new, &self.q_hat, &mut out.friction);
+            system.friction_elements(t_hat, &self.q_hat, &mut out.friction);
             out.problem.friction.clear();
             // [ST96] (30): bounds are impulses.
             out.problem.friction.extend(out.friction.iter().map(|element| FrictionCondition::of(element, h)));
+            if is_mean {
+                for condition in &mut out.problem.friction {
+                    let kept = self.history.kept_slip(condition.id, v);
+                    condition.tangent_bias.iter_mut().zip(kept).for_each(|(bias, kept)| *bias -= kept);
+                }
+            }
 
             // Solve with the active set, and let it grow by what the solution violates.
             loop {
@@ -235,7 +306,9 @@ impl StewartTrinkle {
                 out.problem.contacts.clear();
                 out.problem.contacts.extend(out.contacts.iter().map(|contact| {
                     // [ST96] (29), row of c_n: the gap linearised at q̂, over h.
-                    let normal_bias = contact.gap / h - contact.normal.dot(&self.v_hat);
+                    let way = ahead * contact.normal.dot(&self.v_hat) - (1.0 - ahead) * contact.normal_drift;
+                    let kept = if is_mean { self.history.kept_rate(contact.id, v) } else { 0.0 };
+                    let normal_bias = contact.gap / h - way - kept;
                     // Without a driven body, it is the linearised gap at the start: negative, it asks for a penetration to be taken back.
                     let recovery = (normal_bias - contact.normal_drift).min(0.0);
                     // A part of a step takes back its share of what was there.
@@ -244,7 +317,16 @@ impl StewartTrinkle {
                     let (normal_bias, recovery) = (normal_bias - left, (recovery - left).min(0.0));
                     ContactCondition { normal_bias, recovery, ..ContactCondition::of(contact) }
                 }));
+                if is_mean {
+                    for condition in &mut out.problem.contacts {
+                        let kept = self.history.sticking(condition.id).map_or([0.0; 3], |start| start.slip(v));
+                        condition.tangent_bias.iter_mut().zip(kept).for_each(|(bias, kept)| *bias -= 0.5 * kept);
+                    }
+                }
                 solve_problem(&mut self.solver, t, out)?;
+                if is_mean && self.history.is_unsettled(&out.solution) {
+                    return self.attempt_by(Rule::Euler, system, state, h, out);
+                }
                 system.advance(q, &out.solution.motion, h, &mut self.q_new);
                 check_finite(t, "coordinate", &self.q_new)?;
 
@@ -267,7 +349,7 @@ impl StewartTrinkle {
                     }
                     self.candidates.clear();
                     let search = if doubling == HORIZON_DOUBLINGS { f64::INFINITY } else { horizon };
-                    system.contacts(t_new, &self.q_hat, search, &mut self.candidates);
+                    system.contacts(t_hat, &self.q_hat, search, &mut self.candidates);
                     horizon *= 2.0;
                 }
                 // A contact that exists at the end only (a new feature of a shape) waits for the next linearisation or step.
@@ -277,14 +359,15 @@ impl StewartTrinkle {
                 out.report.growths += 1;
             }
 
-            out.report.last_move = largest_difference(&self.q_new, &self.q_hat);
+            system.advance(q, &out.solution.motion, ahead * h, &mut self.q_next);
+            out.report.last_move = largest_difference(&self.q_next, &self.q_hat);
             let is_last = is_linear
                 || out.report.last_move <= self.settings.position_tolerance
                 || out.report.linearizations >= self.settings.linearization_limit.max(1);
             if is_last {
                 break;
             }
-            self.q_hat.copy_from_slice(&self.q_new);
+            self.q_hat.copy_from_slice(&self.q_next);
             self.v_hat.copy_from_slice(&out.solution.motion);
         }
         out.report.converged = is_linear || out.report.last_move <= self.settings.position_tolerance;
@@ -304,25 +387,30 @@ impl StewartTrinkle {
         }
 
         out.linearized_at.clone_from(&self.q_hat);
-        out.linearized_time = t_new;
+        out.linearized_time = t_hat;
         out.force_at.clone_from(&self.q_middle);
         out.force_time = t + h / 2.0;
         out.state.t = t_new;
         out.state.q.clone_from(&self.q_new);
         out.state.v.clone_from(&out.solution.motion);
-
-        out.report.energy_defect = energy_defect(system, state, &out.state.v, out, &mut self.part);
-        let v_new = &out.state.v;
+        if is_mean {
+            out.state.v.iter_mut().zip(v).for_each(|(new, old)| *new = 2.0 * *new - old);
+        }
+        let u = &out.solution.motion;
+        out.report.energy_defect = energy_defect(system, state, u, out, &mut self.part);
 
         // What touched at the end is active at the start of the next step.
         self.touching.clear();
         self.horizon = 2.0 * self.settings.position_tolerance;
         for (contact, impulse) in out.problem.contacts.iter().zip(&out.solution.contacts) {
-            let rate = contact.normal_rate(v_new);
+            let rate = contact.normal_rate(u);
             if impulse.normal > 0.0 || h * rate <= self.settings.position_tolerance {
                 insert(contact.id, &mut self.touching);
-                self.horizon = self.horizon.max(2.0 * h * (rate.abs() + contact.normal.dot(v_new).abs()));
+                self.horizon = self.horizon.max(2.0 * h * (rate.abs() + contact.normal.dot(u).abs()));
             }
+        }
+        if self.settings.rule == Rule::Trapezoidal {
+            self.history.end(out);
         }
         Ok(None)
     }

@@ -1,7 +1,7 @@
 //! Checks of the settings: name, run, scheme, method and recording.
 
 use stiction_bodies::Dimension;
-use stiction_dynamics::{ContactMethod, TrapezoidalRule};
+use stiction_dynamics::{ContactMethod, Rule, TrapezoidalRule};
 use stiction_solve::LemkeSettings;
 
 use super::Reader;
@@ -45,6 +45,11 @@ impl Reader<'_> {
                 positive(place.key("position-tolerance"), "the position tolerance", tolerance, "m")?;
                 if let Some(gap) = settings.activation_gap {
                     not_negative(place.key("activation-gap"), "the gap of activation", gap, "m")?;
+                    if settings.rule == Rule::Trapezoidal {
+                        let message = "the trapezoidal rule and `activation-gap` contradict each other: one takes contacts in the middle of a step, the other at its start";
+                        let help = "leave out `activation-gap`, or write rule = \"euler\"";
+                        return Err(place.key("rule").fault(message, help));
+                    }
                 }
                 if settings.linearization_limit == 0 {
                     let message = "the limit of linearisations is 0";

@@ -14,15 +14,29 @@ const KERNEL_SIZE: usize = 64;
 /// Processor time that this thread has used. Where the system does not tell, the time on the clock.
 pub fn processor_time() -> Duration {
     #[cfg(unix)]
-    {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
-    }
+    return clock(rustix::time::ClockId::ThreadCPUTime);
     #[cfg(not(unix))]
-    {
-        static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
-        START.get_or_init(std::time::Instant::now).elapsed()
-    }
+    return wall_clock();
+}
+
+/// Processor time that all threads of this process have used together. Where the system does not tell, the time on the clock.
+pub fn process_time() -> Duration {
+    #[cfg(unix)]
+    return clock(rustix::time::ClockId::ProcessCPUTime);
+    #[cfg(not(unix))]
+    return wall_clock();
+}
+
+#[cfg(unix)]
+fn clock(id: rustix::time::ClockId) -> Duration {
+    let time = rustix::time::clock_gettime(id);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
+}
+
+#[cfg(not(unix))]
+fn wall_clock() -> Duration {
+    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    START.get_or_init(std::time::Instant::now).elapsed()
 }
 
 /// Seconds that one run of `work` takes: the best mean of a few batches.

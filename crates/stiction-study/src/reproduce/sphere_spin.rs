@@ -112,6 +112,7 @@ pub(super) fn aligned(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Repro
     rows.fed_by(&one_verdict);
     add_run(&mut rows, "LCP of one direction", &one, 13, expected, [1e-10; 3]);
     rows.add("LCP of one direction: unknowns", None, Some(3.0), one[0].size as f64, 0.0);
+    add_translation(&mut rows, progress)?;
     progress("the implicit scheme");
     let (ncp, ncp_verdict) = run("sphere-spin", &["scheme.implicit-ncp={}".into()])?;
     rows.fed_by(&ncp_verdict);
@@ -126,6 +127,44 @@ pub(super) fn aligned(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Repro
     let title = "The spin of a ball is stopped by friction about the normal";
     let figures = vec![sets, figure("sphere-spin", title, [4, 5], &lcp, Some(&ncp))];
     Ok(rows.into_reproduction(figures, ALIGNED_REMARKS))
+}
+
+/// §4.2, its last remark: with one direction, about the normal, nothing resists a translation, and the ball goes on for ever.
+fn add_translation(rows: &mut Rows, progress: &mut dyn FnMut(&str)) -> Result<(), ReproduceError> {
+    progress("the ball of one direction that translates");
+    let throw = || {
+        vec![with_directions(&[[0.0, 0.0, -0.4]]), "body.ball.velocity=[0.3, -0.4, 0.0]".into(), "run.end=14.0".into()]
+    };
+    let implicit = throw().into_iter().chain(["scheme.implicit-ncp={}".into()]).collect();
+    for (name, overrides) in [("LCP", throw()), ("NCP", implicit)] {
+        let (samples, verdict) = run("sphere-spin-misaligned", &overrides)?;
+        rows.fed_by(&verdict);
+        let last = samples.last().expect("steps");
+        let speed = last.v[0].hypot(last.v[1]);
+        rows.add(
+            format!("{name} of one direction, thrown: speed at t = {:.0}, m/s", last.t),
+            None,
+            Some(0.5),
+            speed,
+            1e-14,
+        );
+        rows.add(
+            format!("{name} of one direction, thrown: spin at t = 1.05, rad/s"),
+            None,
+            Some(0.0),
+            samples[14].v[5],
+            1e-14,
+        );
+        let roll = samples.iter().flat_map(|sample| &sample.v[3..5]).fold(0.0f64, |most, v| most.max(v.abs()));
+        rows.add(
+            format!("{name} of one direction, thrown: largest spin along the plane, rad/s"),
+            None,
+            Some(0.0),
+            roll,
+            1e-14,
+        );
+    }
+    Ok(())
 }
 
 /// Experiment 2.

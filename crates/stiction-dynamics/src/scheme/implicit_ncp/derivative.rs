@@ -34,8 +34,9 @@ pub(super) struct DerivativeMemory {
     forces: ForceJacobians,
     groups: Groups,
     direction: Vec<f64>,
-    /// $D$, column after column.
+    /// $D$, column after column, and the same of the end of the step.
     motion: Vec<f64>,
+    end_motion: Vec<f64>,
     /// Change of the momentum along every coordinate, column after column.
     momentum: Vec<f64>,
     /// Change of the sliding of every block along every coordinate.
@@ -154,13 +155,15 @@ impl StepEquations<'_> {
     /// $D$.
     fn find_motion(&self, u: &[f64], memory: &mut DerivativeMemory) {
         let n = u.len();
-        memory.motion.resize(n * n, 0.0);
         memory.direction.clear();
         memory.direction.resize(n, 0.0);
-        for (j, column) in memory.motion.chunks_exact_mut(n).enumerate() {
-            memory.direction[j] = 1.0;
-            self.system.advance_derivative(self.q, u, self.h, &memory.direction, column);
-            memory.direction[j] = 0.0;
+        for (motion, h) in [(&mut memory.motion, self.h), (&mut memory.end_motion, self.reach * self.h)] {
+            motion.resize(n * n, 0.0);
+            for (j, column) in motion.chunks_exact_mut(n).enumerate() {
+                memory.direction[j] = 1.0;
+                self.system.advance_derivative(self.q, u, h, &memory.direction, column);
+                memory.direction[j] = 0.0;
+            }
         }
     }
 
@@ -280,7 +283,9 @@ impl StepEquations<'_> {
         }
         let first_joint = self.first_joint();
         let (mut sparse, mut slips) = (Vec::new(), vec![[0.0; 3]; count]);
-        for (j, motion) in memory.motion.chunks_exact(n).enumerate() {
+        let (end_contacts, end_joints) = self.end(point);
+        let motions = memory.motion.chunks_exact(n).zip(memory.end_motion.chunks_exact(n));
+        for (j, (motion, end_motion)) in motions.enumerate() {
             sparse.clear();
             sparse.extend(motion.iter().copied().enumerate().filter(|(_, d)| *d != 0.0));
             slips.fill([0.0; 3]);
@@ -300,7 +305,7 @@ impl StepEquations<'_> {
                 let slip: [f64; 3] = std::array::from_fn(|k| unit * (direct[k] + slips[i][k]));
                 let mut gap = 0.0;
                 if block.id.is_some() {
-                    gap = unit * point.contacts[i].normal.dot(motion);
+                    gap = unit * end_contacts[i].normal.dot(end_motion);
                     out[(block.first, j)] = law.normal[2] * gap / self.unit(block.rho[0]);
                 }
                 for k in 0..block.tangent_count {
@@ -309,8 +314,8 @@ impl StepEquations<'_> {
                         (along + law.by_gap[k] * gap) / self.unit(block.rho[1]);
                 }
             }
-            for (i, joint) in point.joints.iter().enumerate() {
-                out[(first_joint + i, j)] = unit * joint.row.dot(motion) / (self.joint_roots[i] * self.scale);
+            for (i, joint) in end_joints.iter().enumerate() {
+                out[(first_joint + i, j)] = unit * joint.row.dot(end_motion) / (self.joint_roots[i] * self.scale);
             }
         }
     }
@@ -432,6 +437,11 @@ mod tests {
 
     /// The largest difference between the derivative and central differences of the equations.
     fn error(system: &dyn MechanicalSystem, q: &[f64], v: &[f64], h: f64) -> f64 {
+        error_by(1.0, system, q, v, h).max(error_by(2.0, system, q, v, 0.5 * h))
+    }
+
+    /// The same by one rule.
+    fn error_by(reach: f64, system: &dyn MechanicalSystem, q: &[f64], v: &[f64], h: f64) -> f64 {
         let n = v.len();
         let (mut contacts, mut elements, mut joints) = (Vec::new(), Vec::new(), Vec::new());
         system.contacts(0.0, q, f64::INFINITY, &mut contacts);
@@ -452,6 +462,8 @@ mod tests {
                 bound,
                 axes: [0.8; 3],
                 shape: FrictionShape::Ball,
+                kept_rate: 0.02 * (reach - 1.0),
+                kept_slip: [0.01 * (reach - 1.0); 3],
                 first,
                 rho: [1.3, 0.7],
             };
@@ -459,11 +471,14 @@ mod tests {
             blocks.push(block);
         }
         let (mass_roots, joint_roots) = (vec![1.2; n], vec![0.9; joints.len()]);
+        let kept_joints = vec![0.03 * (reach - 1.0); joints.len()];
         let mut workspace = Workspace::default();
         let mut equations = StepEquations {
             system,
             t_new: h,
             h,
+            reach,
+            kept_joints: &kept_joints,
             q,
             v,
             blocks: &blocks,

@@ -12,6 +12,9 @@
 //!
 //! All rows belong to $q^{l+1}$. $P_b$ is the projection on the friction set with the bound $b$. Everything is scaled to the root of an energy.
 //!
+//! By the trapezoidal [rule](crate::scheme::rule) the unknown is the mean velocity, and these are the equations of half the step with half of its impulses: all rows belong to the
+//! middle $q^l \oplus \tfrac h2 u$, and only $\psi$ and $\Theta$ to the end $q^l \oplus h u$. The end is `reach` times as far as the rows.
+//!
 //! Their derivative stands in `derivative.rs`.
 //!
 //! **Tangents.** A system chooses the tangents of a contact anew at every configuration, and may turn them suddenly. Where the friction set is the same in all
@@ -48,6 +51,9 @@ pub(super) struct Block {
     pub axes: [f64; 3],
     /// The friction set by the contact method.
     pub shape: FrictionShape,
+    /// What the trapezoidal rule keeps of the rates where the step begins: of the gap, and of the sliding along the tangents of the reference.
+    pub kept_rate: f64,
+    pub kept_slip: [f64; 3],
     /// First unknown: $c_n$ where there is a normal, then $y$.
     pub first: usize,
     /// $\rho_n$ and $\rho_t$.
@@ -79,6 +85,10 @@ pub(super) struct Point {
     pub turns: Vec<[f64; 2]>,
     pub elements: Vec<FrictionElement>,
     pub joints: Vec<Joint>,
+    /// The end of the step, where it is beyond the rows.
+    q_end: Vec<f64>,
+    end_contacts: Vec<Contact>,
+    end_joints: Vec<Joint>,
     /// $M (u - v) - h k$.
     pub momentum: Vec<f64>,
     pub inertia: Inertia,
@@ -86,12 +96,22 @@ pub(super) struct Point {
     force: Vec<f64>,
 }
 
+impl Point {
+    /// The end of the step.
+    pub fn end(&self, reach: f64) -> &[f64] {
+        if reach == 1.0 { &self.q } else { &self.q_end }
+    }
+}
+
 /// The equations of one step; see the [module](self).
 pub(super) struct StepEquations<'a> {
     pub system: &'a dyn MechanicalSystem,
-    /// Time at the end, and length of the step.
+    /// Time of the rows, and of the step up to there; the end of the step is `reach` times as far.
     pub t_new: f64,
     pub h: f64,
+    pub reach: f64,
+    /// What is kept of the rates of joints.
+    pub kept_joints: &'a [f64],
     /// Where the step begins.
     pub q: &'a [f64],
     pub v: &'a [f64],
@@ -149,6 +169,9 @@ impl StepEquations<'_> {
         point.joints.clear();
         self.system.joints(self.t_new, &point.q, &mut point.joints);
         self.find_contacts(point);
+        if self.reach != 1.0 {
+            self.locate_end(u, point);
+        }
 
         // M (u - v) - h k, all at the end of the step.
         point.force.clear();
@@ -176,18 +199,7 @@ impl StepEquations<'_> {
 
     /// The contacts of the blocks at a configuration, with their tangents turned back.
     pub(super) fn find_contacts(&mut self, point: &mut Point) {
-        let wanted = || self.blocks.iter().filter_map(|block| block.id);
-        point.found.clear();
-        self.system.contacts(self.t_new, &point.q, self.search, &mut point.found);
-        for doubling in 0..SEARCH_DOUBLINGS {
-            if wanted().all(|id| point.found.iter().any(|contact| contact.id == id)) {
-                break;
-            }
-            let is_last = doubling + 1 == SEARCH_DOUBLINGS;
-            self.search = if is_last { f64::INFINITY } else { 4.0 * self.search };
-            point.found.clear();
-            self.system.contacts(self.t_new, &point.q, self.search, &mut point.found);
-        }
+        self.search(self.t_new, &point.q, &mut point.found);
         point.contacts.clear();
         point.turns.clear();
         for block in self.blocks.iter().filter(|block| block.id.is_some()) {
@@ -196,6 +208,46 @@ impl StepEquations<'_> {
             let contact = found.map_or_else(|| block.reference.clone(), std::mem::take);
             point.turns.push(block.turn(&contact));
             point.contacts.push(contact);
+        }
+    }
+
+    /// Contacts at a time and a configuration, those of all blocks among them.
+    fn search(&mut self, t: f64, q: &[f64], found: &mut Vec<Contact>) {
+        let wanted = || self.blocks.iter().filter_map(|block| block.id);
+        found.clear();
+        self.system.contacts(t, q, self.search, found);
+        for doubling in 0..SEARCH_DOUBLINGS {
+            if wanted().all(|id| found.iter().any(|contact| contact.id == id)) {
+                break;
+            }
+            let is_last = doubling + 1 == SEARCH_DOUBLINGS;
+            self.search = if is_last { f64::INFINITY } else { 4.0 * self.search };
+            found.clear();
+            self.system.contacts(t, q, self.search, found);
+        }
+    }
+
+    /// Gaps and joints at the end of the step, where it is beyond the rows.
+    fn locate_end(&mut self, u: &[f64], point: &mut Point) {
+        let t = self.t_new + (self.reach - 1.0) * self.h;
+        point.q_end.clone_from(&point.q);
+        self.system.advance(self.q, u, self.reach * self.h, &mut point.q_end);
+        point.end_joints.clear();
+        self.system.joints(t, &point.q_end, &mut point.end_joints);
+        self.search(t, &point.q_end, &mut point.found);
+        point.end_contacts.clear();
+        for here in &point.contacts {
+            // A feature that does not exist there goes on as it is here.
+            let found = point.found.iter_mut().find(|contact| contact.id == here.id);
+            point.end_contacts.push(found.map_or_else(|| here.clone(), std::mem::take));
+        }
+    }
+
+    /// Contacts and joints at the end of the step.
+    pub fn end<'p>(&self, point: &'p Point) -> (&'p [Contact], &'p [Joint]) {
+        match self.reach {
+            1.0 => (&point.contacts, &point.joints),
+            _ => (&point.end_contacts, &point.end_joints),
         }
     }
 
@@ -223,12 +275,14 @@ impl StepEquations<'_> {
             None => (point.elements[block - point.contacts.len()].slip(u), [1.0, 0.0]),
         };
         let turned = turn_forward(turn, &slip);
-        std::array::from_fn(|k| self.blocks[block].axes[k] * turned[k])
+        let Block { axes, kept_slip, .. } = &self.blocks[block];
+        std::array::from_fn(|k| axes[k] * (turned[k] - kept_slip[k]))
     }
 
-    /// $\psi / h$ of a block.
+    /// $\psi / h$ of a block, with the whole step, beyond what is kept.
     pub fn gap_rate(&self, block: usize, point: &Point) -> f64 {
-        self.blocks[block].id.map_or(0.0, |_| point.contacts[block].gap / self.h)
+        let own = &self.blocks[block];
+        own.id.map_or(0.0, |_| self.end(point).0[block].gap / (self.reach * self.h) - own.kept_rate)
     }
 
     /// The momentum with all impulses.
@@ -339,8 +393,9 @@ impl NonsmoothEquations for StepEquations<'_> {
         let impulses = forces.chain(z[n..].iter().copied());
         self.workspace.largest_impulse = impulses.fold(0.0, |largest, c| largest.max(c.abs()));
         let first = self.first_joint();
-        for (j, joint) in point.joints.iter().enumerate() {
-            f[first + j] = joint.value / (self.h * self.joint_roots[j] * self.scale);
+        for (j, joint) in self.end(&point).1.iter().enumerate() {
+            let rate = joint.value / (self.reach * self.h) - self.kept_joints[j];
+            f[first + j] = rate / (self.joint_roots[j] * self.scale);
         }
         (self.workspace.point, self.workspace.u) = (point, u);
     }
@@ -440,6 +495,8 @@ mod tests {
             bound: 0.0,
             axes,
             shape: FrictionShape::Ball,
+            kept_rate: 0.0,
+            kept_slip: [0.0; 3],
             first: 0,
             rho: [1.0; 2],
         };

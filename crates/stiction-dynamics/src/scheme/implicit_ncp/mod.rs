@@ -12,6 +12,8 @@
 //! **Start.** Newton's method starts from the accelerations and forces that the last steps let expect (`prediction.rs`). Where that leads nowhere, as in an impact, the equations are linearised, and the contact method solves
 //! the linear problem, as in the fixed-point iteration of [`StewartTrinkle`](crate::StewartTrinkle); Newton's method goes on from there.
 //!
+//! **Rule.** Euler's rule as in the paper, or the trapezoidal [rule](super::rule).
+//!
 //! **Friction sets.** Those of the contact method: exact with `cone`, polytopes with `pyramid`.
 
 mod derivative;
@@ -24,6 +26,7 @@ use stiction_solve::{NewtonReport, NewtonSettings, NonsmoothEquations, Semismoot
 
 use self::equations::{Block, Point, StepEquations, Workspace, turn_back, turn_forward};
 use self::prediction::Prediction;
+use super::rule::{History, Rule};
 use super::{Scheme, Step, StepKind, check_finite, energy_defect, step_by_attempts};
 use crate::joint_projection::JointProjection;
 use crate::judge::{Judge, own_set, solved_limit};
@@ -36,6 +39,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ImplicitNcpSettings {
+    /// How velocities and positions are integrated: Euler's rule as in \[TTP01\], or the trapezoidal rule.
+    pub rule: Rule,
     /// Residual at which Newton's method ends, relative to the momentum of the step. Too large: gaps are met less exactly. Too small: rounding does not let it be reached.
     pub tolerance: f64,
     /// Largest residual of a step that counts as solved, where rounding does not allow the tolerance.
@@ -50,7 +55,14 @@ pub struct ImplicitNcpSettings {
 
 impl Default for ImplicitNcpSettings {
     fn default() -> Self {
-        Self { tolerance: 1e-14, residual_tolerance: 1e-10, iteration_limit: 40, restart_limit: 12, warm_start: true }
+        Self {
+            rule: Rule::Euler,
+            tolerance: 1e-14,
+            residual_tolerance: 1e-10,
+            iteration_limit: 40,
+            restart_limit: 12,
+            warm_start: true,
+        }
     }
 }
 
@@ -94,6 +106,9 @@ pub struct ImplicitNcp {
     newton: SemismoothNewton,
     projection: JointProjection,
     prediction: Prediction,
+    history: History,
+    /// How many times as far as the rows the end of the step is: by Euler's rule they are there, by the trapezoidal rule in its middle.
+    reach: f64,
     /// The last run of Newton's method.
     report: NewtonReport,
     // Workspace of a step.
@@ -104,6 +119,7 @@ pub struct ImplicitNcp {
     candidates: Vec<Contact>,
     mass_roots: Vec<f64>,
     joint_roots: Vec<f64>,
+    kept_joints: Vec<f64>,
     z: Vec<f64>,
     u: Vec<f64>,
     q_hat: Vec<f64>,
@@ -120,6 +136,8 @@ impl ImplicitNcp {
             newton: SemismoothNewton::default(),
             projection: JointProjection::default(),
             prediction: Prediction::default(),
+            history: History::default(),
+            reach: 1.0,
             report: NewtonReport::default(),
             workspace: Workspace::default(),
             point: Point::default(),
@@ -128,6 +146,7 @@ impl ImplicitNcp {
             candidates: Vec::new(),
             mass_roots: Vec::new(),
             joint_roots: Vec::new(),
+            kept_joints: Vec::new(),
             z: Vec::new(),
             u: Vec::new(),
             q_hat: Vec::new(),
@@ -142,7 +161,7 @@ impl ImplicitNcp {
     }
 
     /// The blocks of the contacts that take part, and of the friction elements, with the mobilities of their rows at the prediction.
-    fn state_blocks(&mut self, elements: &[crate::FrictionElement], h: f64) {
+    fn state_blocks(&mut self, elements: &[crate::FrictionElement], v: &[f64], h: f64) {
         self.blocks.clear();
         let mut first = self.mass_roots.len();
         let roots = &self.mass_roots;
@@ -153,7 +172,12 @@ impl ImplicitNcp {
             let tangent_count = if mu > 0.0 { contact.tangents.len() } else { 0 };
             let axes = contact.friction.axes();
             let sum: f64 = (0..tangent_count).map(|k| axes[k] * axes[k] * mobility(&contact.tangents[k])).sum();
-            let block = Block {
+            let (mut kept_rate, mut sticking) = (0.0, None);
+            if self.reach != 1.0 {
+                kept_rate = self.history.kept_rate(contact.id, v);
+                sticking = self.history.sticking(contact.id);
+            }
+            let mut block = Block {
                 id: Some(contact.id),
                 reference: contact.clone(),
                 tangent_count,
@@ -161,9 +185,14 @@ impl ImplicitNcp {
                 bound: 0.0,
                 axes,
                 shape: self.solver.friction_set(tangent_count, &contact.friction.shape()).clone(),
+                kept_rate,
+                kept_slip: [0.0; 3],
                 first,
                 rho: [inverse(mobility(&contact.normal)), inverse(sum / tangent_count.max(1) as f64)],
             };
+            if let Some(start) = sticking {
+                block.kept_slip = turn_forward(block.turn(start), &start.slip(v)).map(|slip| 0.5 * slip);
+            }
             first += block.unknown_count();
             self.blocks.push(block);
         }
@@ -178,6 +207,8 @@ impl ImplicitNcp {
                 bound: h * element.bound,
                 axes: [1.0; 3],
                 shape: self.solver.friction_set(tangent_count, &FrictionShape::Ball).clone(),
+                kept_rate: 0.0,
+                kept_slip: if self.reach == 1.0 { [0.0; 3] } else { self.history.kept_slip(element.id, v) },
                 first,
                 rho: [1.0, inverse(sum / tangent_count.max(1) as f64)],
             };
@@ -189,13 +220,14 @@ impl ImplicitNcp {
     /// Writes the contact problem that the equations are at a point: $W = M(q^{l+1})$, forces and rows there. Its conditions at $u$ are those of the equations themselves.
     fn state_problem(
         &self,
-        system: &dyn MechanicalSystem,
+        equations: &StepEquations<'_>,
         state: &State,
-        (t_new, h): (f64, f64),
         u: &[f64],
         point: &Point,
         out: &mut Step,
     ) -> Result<(), StepError> {
+        let StepEquations { system, t_new, reach, blocks, kept_joints, .. } = *equations;
+        let h = reach * equations.h;
         let problem = &mut out.problem;
         // Gaps are differences of coordinates, and no better than their rounding.
         let largest = point.q.iter().fold(1.0f64, |largest, q| largest.max(q.abs()));
@@ -207,26 +239,38 @@ impl ImplicitNcp {
         out.force.resize(u.len(), 0.0);
         system.force(t_new, &point.q, u, &mut out.force);
         problem.free_motion.clear();
-        problem.free_motion.extend(out.force.iter().map(|k| h * k));
+        problem.free_motion.extend(out.force.iter().map(|k| equations.h * k));
         problem.inertia.solve_in_place(&mut problem.free_motion);
         problem.free_motion.iter_mut().zip(&state.v).for_each(|(free, v)| *free += v);
+        if reach != 1.0 {
+            let mass = std::mem::take(&mut problem.inertia);
+            problem.inertia.set_sum(&[(&mass, reach)], []);
+            problem.inertia.factor().map_err(|source| StepError::Malformed { t: state.t, source })?;
+        }
         out.contacts.clone_from(&point.contacts);
         problem.contacts.clear();
-        problem.contacts.extend(point.contacts.iter().map(|contact| ContactCondition {
-            normal_bias: contact.gap / h - contact.normal.dot(u),
-            rounding,
-            ..ContactCondition::of(contact)
-        }));
+        for (i, contact) in point.contacts.iter().enumerate() {
+            let mut condition = ContactCondition::of(contact);
+            condition.normal_bias = equations.gap_rate(i, point) - contact.normal.dot(u);
+            condition.rounding = rounding;
+            let kept = turn_back(point.turns[i], &blocks[i].kept_slip);
+            condition.tangent_bias.iter_mut().zip(kept).for_each(|(bias, kept)| *bias -= kept);
+            problem.contacts.push(condition);
+        }
         out.friction.clone_from(&point.elements);
         problem.friction.clear();
-        problem.friction.extend(point.elements.iter().map(|element| FrictionCondition::of(element, h)));
+        for (element, block) in point.elements.iter().zip(&blocks[point.contacts.len()..]) {
+            let mut condition = FrictionCondition::of(element, h);
+            condition.tangent_bias.iter_mut().zip(block.kept_slip).for_each(|(bias, kept)| *bias -= kept);
+            problem.friction.push(condition);
+        }
         out.joints.clone_from(&point.joints);
         problem.joints.clear();
-        problem.joints.extend(point.joints.iter().map(|joint| JointCondition {
-            row: joint.row.clone(),
-            bias: joint.value / h - joint.row.dot(u),
-            rounding,
-        }));
+        let ends = equations.end(point).1;
+        for (j, (joint, end)) in point.joints.iter().zip(ends).enumerate() {
+            let bias = end.value / h - kept_joints[j] - joint.row.dot(u);
+            problem.joints.push(JointCondition { row: joint.row.clone(), bias, rounding });
+        }
         self.solver.adopt_sets(problem);
         Ok(())
     }
@@ -254,36 +298,61 @@ impl ImplicitNcp {
         if !(h > 0.0 && h.is_finite()) {
             return Err(StepError::StepSize { h });
         }
-        let (t_new, n) = (state.t + h, system.velocity_count());
+        self.attempt_by(self.settings.rule, system, state, h, out)
+    }
+
+    /// The same by this rule; by Euler's where a contact pushes that is not settled.
+    fn attempt_by(
+        &mut self,
+        rule: Rule,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        h: f64,
+        out: &mut Step,
+    ) -> Result<Option<Passage>, StepError> {
+        let is_mean = rule == Rule::Trapezoidal;
+        self.reach = if is_mean { 2.0 } else { 1.0 };
+        if is_mean {
+            self.history.begin(system, state);
+        }
+        // Rows are in the middle or at the end.
+        let (way, n) = (h / self.reach, system.velocity_count());
+        let (t_rows, t_new) = (state.t + way, state.t + h);
         out.begin(StepKind::Stepping, h);
         out.report.linearizations = 0;
 
         // The prediction q̂ = q ⊕ h v, on the joints where these are redundant.
         self.u.clone_from(&state.v);
         self.q_hat.clone_from(&state.q);
-        system.advance(&state.q, &self.u, h, &mut self.q_hat);
-        self.projection.project(system, (t_new, &state.q), h, &mut self.u, &mut self.q_hat)?;
+        system.advance(&state.q, &self.u, way, &mut self.q_hat);
+        self.projection.project(system, (t_rows, &state.q), way, &mut self.u, &mut self.q_hat)?;
         let start = (state.t, &state.q[..]);
-        if let Some(passage) = system.passage(Way::Predicted, start, (t_new, &self.q_hat)) {
+        if !is_mean && let Some(passage) = system.passage(Way::Predicted, start, (t_new, &self.q_hat)) {
             return Ok(Some(passage));
         }
         let mut inertia = Inertia::default();
-        system.mass_matrix(t_new, &self.q_hat, &mut inertia);
+        system.mass_matrix(t_rows, &self.q_hat, &mut inertia);
         inertia.factor().map_err(|source| StepError::Malformed { t: state.t, source })?;
         self.mass_roots.clear();
         self.mass_roots.extend((0..n).map(|i| inertia.entry(i, i).sqrt()));
         let mut joints = Vec::new();
-        system.joints(t_new, &self.q_hat, &mut joints);
+        system.joints(t_rows, &self.q_hat, &mut joints);
+        self.kept_joints.clear();
+        if is_mean {
+            self.history.joint_rates(&state.v, &mut self.kept_joints);
+            self.projection.reconcile(&mut self.kept_joints);
+        }
+        self.kept_joints.resize(joints.len(), 0.0);
         self.joint_roots.clear();
         for joint in &joints {
             let square: f64 = joint.row.entries().iter().map(|&(k, value)| (value / self.mass_roots[k]).powi(2)).sum();
             self.joint_roots.push(if square > 0.0 { square.sqrt() } else { 1.0 });
         }
         let mut elements = Vec::new();
-        system.friction_elements(t_new, &self.q_hat, &mut elements);
+        system.friction_elements(t_rows, &self.q_hat, &mut elements);
         self.part.clear();
         self.part.resize(n, 0.0);
-        system.force(t_new, &self.q_hat, &self.u, &mut self.part);
+        system.force(t_rows, &self.q_hat, &self.u, &mut self.part);
         // The root of an energy: momenta and impulses of forces.
         let momenta =
             (0..n).map(|i| self.mass_roots[i] * state.v[i].abs() + h * self.part[i].abs() / self.mass_roots[i]);
@@ -295,7 +364,7 @@ impl ImplicitNcp {
         let mut search = TOUCHING;
         for doubling in 0.. {
             self.candidates.clear();
-            system.contacts(t_new, &self.q_hat, search, &mut self.candidates);
+            system.contacts(t_rows, &self.q_hat, search, &mut self.candidates);
             let is_found = |id: &ContactId| self.candidates.iter().any(|contact| contact.id == *id);
             if self.active.iter().all(is_found) || search.is_infinite() {
                 break;
@@ -308,10 +377,13 @@ impl ImplicitNcp {
 
         for growth in 0.. {
             self.solve_step(system, state, h, (&inertia, scale, search), &elements, growth > 0, out)?;
+            if is_mean && self.history.is_unsettled(&out.solution) {
+                return self.attempt_by(Rule::Euler, system, state, h, out);
+            }
 
             // Violated at the end although it took no part.
             let mut at_end = Vec::new();
-            system.contacts(t_new, &self.point.q, 0.0, &mut at_end);
+            system.contacts(t_new, self.point.end(self.reach), 0.0, &mut at_end);
             at_end.retain(|c| c.gap < -VIOLATED && !self.point.contacts.iter().any(|other| other.id == c.id));
             if at_end.is_empty() {
                 break;
@@ -326,31 +398,40 @@ impl ImplicitNcp {
                 // Its rows where the step begins, or here where it does not exist there.
                 if !self.candidates.iter().any(|other| other.id == contact.id) {
                     let mut there = Vec::new();
-                    system.contacts(t_new, &self.q_hat, f64::INFINITY, &mut there);
+                    system.contacts(t_rows, &self.q_hat, f64::INFINITY, &mut there);
                     let found = there.into_iter().find(|other| other.id == contact.id);
                     self.candidates.push(found.unwrap_or(contact));
                 }
             }
         }
 
-        if let Some(passage) = system.passage(Way::Taken, start, (t_new, &self.point.q)) {
+        let end = self.point.end(self.reach);
+        if let Some(passage) = system.passage(Way::Taken, start, (t_new, end)) {
             return Ok(Some(passage));
         }
         out.state.t = t_new;
-        out.state.q.clone_from(&self.point.q);
+        out.state.q.clear();
+        out.state.q.extend_from_slice(end);
         out.state.v.clone_from(&out.solution.motion);
+        if is_mean {
+            out.state.v.iter_mut().zip(&state.v).for_each(|(new, old)| *new = 2.0 * *new - old);
+        }
         check_finite(state.t, "velocity", &out.state.v)?;
         check_finite(state.t, "coordinate", &out.state.q)?;
-        out.linearized_at.clone_from(&out.state.q);
-        out.force_at.clone_from(&out.state.q);
-        (out.linearized_time, out.force_time) = (t_new, t_new);
+        out.linearized_at.clone_from(&self.point.q);
+        out.force_at.clone_from(&self.point.q);
+        (out.linearized_time, out.force_time) = (t_rows, t_rows);
+        let u = &out.solution.motion;
         for cause in ForceCause::ALL {
             let from = out.force_parts.len();
             out.force_parts.resize(from + n, 0.0);
-            system.force_by_cause(cause, t_new, &out.state.q, &out.state.v, &mut out.force_parts[from..]);
+            system.force_by_cause(cause, t_rows, &self.point.q, u, &mut out.force_parts[from..]);
         }
-        out.report.energy_defect = energy_defect(system, state, &out.state.v, out, &mut self.part);
+        out.report.energy_defect = energy_defect(system, state, &out.solution.motion, out, &mut self.part);
         self.prediction.push(&state.v, TOUCHING, out);
+        if self.settings.rule == Rule::Trapezoidal {
+            self.history.end(out);
+        }
         Ok(None)
     }
 }
@@ -367,19 +448,22 @@ impl ImplicitNcp {
         is_grown: bool,
         out: &mut Step,
     ) -> Result<(), StepError> {
-        let t_new = state.t + h;
+        let h = h / self.reach;
         self.candidates.sort_by_key(|contact| contact.id);
-        self.state_blocks(elements, h);
+        self.state_blocks(elements, &state.v, h);
         let blocks = std::mem::take(&mut self.blocks);
         let (mass_roots, joint_roots) = (std::mem::take(&mut self.mass_roots), std::mem::take(&mut self.joint_roots));
+        let kept_joints = std::mem::take(&mut self.kept_joints);
         let mut workspace = std::mem::take(&mut self.workspace);
         workspace.begin();
         let mut point = std::mem::take(&mut self.point);
         let (mut z, mut u) = (std::mem::take(&mut self.z), std::mem::take(&mut self.u));
         let mut equations = StepEquations {
             system,
-            t_new,
+            t_new: state.t + h,
             h,
+            reach: self.reach,
+            kept_joints: &kept_joints,
             q: &state.q,
             v: &state.v,
             blocks: &blocks,
@@ -412,7 +496,7 @@ impl ImplicitNcp {
             } else {
                 // The linear problem at the last point.
                 equations.locate(&u, &mut point);
-                result = self.state_problem(system, state, (t_new, h), &u, &point, out);
+                result = self.state_problem(&equations, state, &u, &point, out);
                 if result.is_ok() {
                     let solved = self.solver.solve(&out.problem, &mut out.solution);
                     result = solved.map_err(|source| StepError::Malformed { t: state.t, source });
@@ -431,7 +515,7 @@ impl ImplicitNcp {
             let mut u_found = Vec::new();
             equations.velocity(&z, &mut u_found);
             equations.locate(&u_found, &mut point);
-            result = self.state_problem(system, state, (t_new, h), &u_found, &point, out);
+            result = self.state_problem(&equations, state, &u_found, &point, out);
             if result.is_err() {
                 break;
             }
@@ -458,6 +542,7 @@ impl ImplicitNcp {
             }
         }
         (self.blocks, self.mass_roots, self.joint_roots) = (blocks, mass_roots, joint_roots);
+        self.kept_joints = kept_joints;
         (self.workspace, self.point, self.z, self.u) = (workspace, point, z, u);
         result
     }
@@ -530,7 +615,8 @@ fn write_solution(
         // Friction belongs to the impulse and the sliding that are found, without the rounding of the gap.
         let (normal, y) = equations.impulses(i, z);
         let y = equations.friction(i, point, &u, (normal.max(0.0), &y));
-        let scaled = std::array::from_fn(|k| block.axes[k] * y[k]);
+        let normal = equations.reach * normal;
+        let scaled = std::array::from_fn(|k| equations.reach * block.axes[k] * y[k]);
         match block.id {
             Some(id) => {
                 let tangent = turn_back(point.turns[i], &scaled);
@@ -542,7 +628,7 @@ fn write_solution(
     let first = equations.first_joint();
     solution.joints.clear();
     let roots = equations.joint_roots.iter().enumerate();
-    solution.joints.extend(roots.map(|(j, root)| z[first + j] * equations.scale / root));
+    solution.joints.extend(roots.map(|(j, root)| equations.reach * z[first + j] * equations.scale / root));
     solution.motion = u;
 }
 
@@ -574,18 +660,19 @@ fn write_start(equations: &StepEquations<'_>, solution: &crate::ContactSolution,
         let impulse = match block.id {
             Some(id) => {
                 let Some(known) = solution.contacts.iter().find(|impulse| impulse.id == id) else { continue };
-                z[block.first] = known.normal / equations.unit(block.rho[0]);
+                z[block.first] = known.normal / (equations.reach * equations.unit(block.rho[0]));
                 turn_forward(turns[i], &known.tangent)
             }
             None => solution.friction[i - contact_count],
         };
         for k in 0..block.tangent_count {
-            z[block.first + block.normal_count() + k] = impulse[k] / (block.axes[k] * equations.unit(block.rho[1]));
+            let unit = equations.reach * block.axes[k] * equations.unit(block.rho[1]);
+            z[block.first + block.normal_count() + k] = impulse[k] / unit;
         }
     }
     let first = equations.first_joint();
     for (j, (c, root)) in solution.joints.iter().zip(equations.joint_roots).enumerate() {
-        z[first + j] = c * root / equations.scale;
+        z[first + j] = c * root / (equations.reach * equations.scale);
     }
 }
 

@@ -165,7 +165,7 @@ const ROUNDING: f64 = 1e-13;
 /// Share of the rate of a drift that the mean velocity of a step keeps. With a mean rate of $\beta w - x/h$ the drift $x$ and its rate $w$ become
 /// $x' = h \beta w$ and $w' = (2 \beta - 1) w - 2x/h$: with $\beta = 0$ a mode $(-1)^l$ would stay in $w$, fed by every curvature until velocities are
 /// nothing else. With $\beta = \tfrac32 - \sqrt 2$ both fall by the factor $\sqrt 2 - 1$ a step, and no choice lets them fall faster.
-const BRAKE: f64 = 1.5 - std::f64::consts::SQRT_2;
+pub(super) const BRAKE: f64 = 1.5 - std::f64::consts::SQRT_2;
 
 /// Steps of no length in a row, at most.
 const IMPACT_LIMIT: usize = 100_000;

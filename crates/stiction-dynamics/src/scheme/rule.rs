@@ -1,0 +1,131 @@
+//! Euler's rule and the trapezoidal rule for the methods of \[ST96\] and \[TTP01\].
+//!
+//! \[TTP01\] §4 compares its two methods by Euler's rule, and says that both have been reformulated around more accurate ones. By the trapezoidal rule the unknown is the mean
+//! velocity $u = \tfrac12 (v^l + v^{l+1})$ of the step,
+//!
+//! $$ 2 M (u - v^l) = h k + \nu^T c_j + \textstyle\sum (n^T c_n + T^T c_t), \qquad q^{l+1} = q^l \oplus h u, \qquad v^{l+1} = 2 u - v^l, $$
+//!
+//! with $M$, $k$ and all rows in the middle of the step; for linear forces that is the mean of both ends. Gaps and joints are met at the end, $0 \le \psi(q^{l+1}) \perp c_n \ge 0$, and friction acts
+//! against the mean sliding $T u$. While contacts stay as they are the order is two.
+//!
+//! **What the mean velocity cannot do.** A condition on $u$ mirrors what it finds: an impact would be given back, a block that stops would flip between $\pm v$ for ever.
+//!
+//! - A contact is settled when it pushed in each of the last two steps. A step in which any other contact pushes is made by Euler's rule: it takes one step to touch, and one to
+//!   take the impulse of the impact, which is inelastic.
+//! - Of settled contacts and of joints, a share of the rate at the start is kept, $\psi(q^{l+1}) / h = \beta\, \dot\psi^l$ with the $\beta$ of the
+//!   [trapezoidal](super::trapezoidal) scheme, so that the mode $(-1)^l$ of the rates falls by the factor $\sqrt 2 - 1$ a step.
+//! - A settled contact, or a friction element, that did not slide in the last step has its law for $T u - \tfrac12 T v^l$, half the sliding at the end: what was mirrored when it stopped ends
+//!   in the step after it.
+//!
+//! Events are not located: an impact within a step costs order two as it does by Euler's rule. The scheme [`Trapezoidal`](crate::Trapezoidal) of \[PAGT\] locates them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Step;
+use super::trapezoidal::BRAKE;
+use crate::{Contact, ContactId, ContactSolution, FrictionElement, Joint, MechanicalSystem, State};
+
+/// How velocities and positions are integrated; see the [module](self).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// $q^{l+1} = q^l \oplus h v^{l+1}$: order one, as in the papers.
+    #[default]
+    Euler,
+    /// $q^{l+1} = q^l \oplus \tfrac h2 (v^l + v^{l+1})$: order two while contacts stay as they are.
+    Trapezoidal,
+}
+
+/// Sliding slower than this, in m/s, is none. Too large: slow sliding keeps the law of what sticks. Too small: rounding slides.
+const STILL_SPEED: f64 = 1e-9;
+
+/// Gaps within which settled contacts are looked for, in metres: what curvature leaves of a gap in a step, first small, then large. One that is not found then keeps nothing.
+const FIRST_HORIZON: f64 = 1e-9;
+const LAST_HORIZON: f64 = 1.0;
+
+/// What the trapezoidal rule knows of the last steps, and where this one begins.
+#[derive(Clone, Debug, Default)]
+pub(super) struct History {
+    /// Contacts that pushed in the last step, and in the last two; sorted.
+    pushed: Vec<ContactId>,
+    settled: Vec<ContactId>,
+    /// Contacts and friction elements that slid in the last step; sorted.
+    sliding: Vec<ContactId>,
+    sliding_elements: Vec<u32>,
+    contacts: Vec<Contact>,
+    elements: Vec<FrictionElement>,
+    joints: Vec<Joint>,
+}
+
+impl History {
+    /// Looks where a step begins.
+    pub fn begin(&mut self, system: &dyn MechanicalSystem, state: &State) {
+        self.elements.clear();
+        self.joints.clear();
+        let mut horizon = FIRST_HORIZON;
+        loop {
+            self.contacts.clear();
+            system.contacts(state.t, &state.q, horizon, &mut self.contacts);
+            self.contacts.retain(|contact| self.settled.binary_search(&contact.id).is_ok());
+            if self.contacts.len() >= self.settled.len() || horizon > LAST_HORIZON {
+                break;
+            }
+            horizon *= 100.0;
+        }
+        system.friction_elements(state.t, &state.q, &mut self.elements);
+        system.joints(state.t, &state.q, &mut self.joints);
+    }
+
+    /// The rate of a gap, from where a step begins, that it keeps.
+    pub fn kept_rate(&self, id: ContactId, v: &[f64]) -> f64 {
+        let contact = self.contacts.iter().find(|contact| contact.id == id);
+        contact.map_or(0.0, |contact| BRAKE * (contact.normal.dot(v) + contact.normal_drift))
+    }
+
+    /// The contact where a step begins, if its law is that of the sliding at the end.
+    pub fn sticking(&self, id: ContactId) -> Option<&Contact> {
+        let contact = self.contacts.iter().find(|contact| contact.id == id);
+        contact.filter(|_| self.sliding.binary_search(&id).is_err())
+    }
+
+    /// Half the sliding of a friction element where a step begins, if it did not slide before.
+    pub fn kept_slip(&self, element: u32, v: &[f64]) -> [f64; 3] {
+        let found = self.elements.iter().find(|own| own.id == element);
+        let found = found.filter(|_| self.sliding_elements.binary_search(&element).is_err());
+        found.map_or([0.0; 3], |own| own.slip(v).map(|slip| 0.5 * slip))
+    }
+
+    /// The rates of joints that a step keeps.
+    pub fn joint_rates(&self, v: &[f64], out: &mut Vec<f64>) {
+        out.clear();
+        out.extend(self.joints.iter().map(|joint| BRAKE * (joint.row.dot(v) + joint.drift)));
+    }
+
+    /// Whether a contact pushes that is not settled.
+    pub fn is_unsettled(&self, solution: &ContactSolution) -> bool {
+        let mut pushing = solution.contacts.iter().filter(|impulse| impulse.normal > 0.0);
+        pushing.any(|impulse| self.settled.binary_search(&impulse.id).is_err())
+    }
+
+    /// Takes up a step.
+    pub fn end(&mut self, step: &Step) {
+        let u = &step.solution.motion;
+        let is_fast = |slip: [f64; 3]| slip.iter().map(|s| s * s).sum::<f64>().sqrt() > STILL_SPEED;
+        self.settled.clear();
+        let pushing = step.solution.contacts.iter().filter(|impulse| impulse.normal > 0.0).map(|impulse| impulse.id);
+        self.settled.extend(pushing.clone().filter(|id| self.pushed.binary_search(id).is_ok()));
+        self.pushed.clear();
+        self.pushed.extend(pushing);
+        self.sliding.clear();
+        let sliding = step.problem.contacts.iter().filter(|contact| is_fast(contact.slip(u)));
+        self.sliding.extend(sliding.map(|contact| contact.id));
+        self.sliding_elements.clear();
+        let sliding = step.problem.friction.iter().filter(|element| is_fast(element.slip(u)));
+        self.sliding_elements.extend(sliding.map(|element| element.id));
+        for list in [&mut self.settled, &mut self.pushed, &mut self.sliding] {
+            list.sort_unstable();
+        }
+        self.sliding_elements.sort_unstable();
+    }
+}
