@@ -144,7 +144,7 @@ impl<S: MechanicalSystem> Linter<'_, S> {
     fn wedges(&mut self, start: &State, place: impl Fn(&S, ContactId) -> Place) {
         let mut closed = Vec::new();
         self.system.contacts(start.t, &start.q, OVERLAP, &mut closed);
-        if closed.len() < 2 && self.system.joint_names().is_empty() || closed.len() > MOST_WEDGED {
+        if closed.is_empty() || closed.len() > MOST_WEDGED {
             return;
         }
         // A scene that cannot be looked at so is refused by those who run it.
@@ -607,8 +607,8 @@ mod tests {
         assert_eq!(findings(groove, &["material.0.friction=0.57"]), []);
         let notes = findings(groove, &["material.0.friction=0.58"]);
         assert_eq!((notes.len(), notes[0].severity), (1, Severity::Note), "{notes:?}");
-        let expected = "the contacts at the start are wedged: forces in the proportion of `disc/walls[0]` 1.000 with friction 0.577, \
-                        `disc/walls[1]` 1.000 with friction 0.577 add up to nothing";
+        let expected = "the contacts at the start are wedged: forces in the proportion of `disc/walls#0` 1.000 with friction 0.577, \
+                        `disc[0]/walls[1]#0` 1.000 with friction 0.577 add up to nothing";
         assert!(notes[0].message.starts_with(expected), "{notes:?}");
         assert!(notes[0].message.ends_with("less friction or play ends it"), "{notes:?}");
         let line = groove.lines().enumerate().filter(|(_, line)| *line == "[[body]]").nth(1).unwrap().0 + 1;
@@ -617,7 +617,7 @@ mod tests {
         let walls = ["body.walls.shape.0.half-plane.normal=[1, 0]", "body.walls.shape.1.half-plane.normal=[-1, 0]"];
         let notes = findings(groove, &walls);
         assert!(
-            notes[0].message.contains("`disc/walls[0]` 1.000, `disc/walls[1]` 1.000 add up to nothing"),
+            notes[0].message.contains("`disc/walls#0` 1.000, `disc[0]/walls[1]#0` 1.000 add up to nothing"),
             "{notes:?}"
         );
         assert!(notes[0].message.ends_with("bodies may jam; play ends it"), "{notes:?}");

@@ -108,7 +108,7 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
         let expected = phi.cos() / (2.0 * (angle + phi)).sin();
         for (side, value) in [("at least", bound.least), ("at most", bound.most)] {
             let quantity = format!("c_FC {side}, two walls that lean by {degrees}°, μ = {mu}");
-            rows.add(quantity, None, Some(expected), value, 1e-10);
+            rows.add(quantity, None, Some(expected), value, 4e-14);
         }
     }
     let constant = TotalCone::new(groove(1.0, 0.0, true))?.collision_constant(&[0.8; 3])?;
