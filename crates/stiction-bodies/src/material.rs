@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use glamx::DVec3;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stiction_dynamics::{FrictionLaw, Restitution};
+use stiction_dynamics::{FrictionLaw, PhantomContact, Restitution};
 
 /// How a coefficient of two materials follows from theirs, where the table of pairs has no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -70,6 +70,8 @@ pub struct Surface {
     pub polytope: Option<FrictionLaw>,
     /// What impacts give back.
     pub restitution: Restitution,
+    /// What the method `phantom-inertia` does differently for contacts of these materials.
+    pub phantom: PhantomContact,
 }
 
 /// A material.
@@ -116,6 +118,7 @@ impl MaterialTable {
                     normal: rule.combine(a.restitution.normal, b.restitution.normal),
                     tangential: rule.combine(a.restitution.tangential, b.restitution.tangential),
                 },
+                phantom: combine_phantom(rule, a.phantom, b.phantom),
             }),
         }
     }
@@ -124,6 +127,12 @@ impl MaterialTable {
     pub fn friction(&self, first: usize, second: usize) -> Option<f64> {
         self.surface(first, second).map(|surface| surface.friction)
     }
+}
+
+/// The finer of two sets of lines, and both phantom inertias by the rule; what only one of them says, holds.
+fn combine_phantom(rule: CombinationRule, first: PhantomContact, second: PhantomContact) -> PhantomContact {
+    let both = first.rho.zip(second.rho).map(|(a, b)| rule.combine(a, b));
+    PhantomContact { lines: first.lines.max(second.lines), rho: both.or(first.rho).or(second.rho) }
 }
 
 #[cfg(test)]
@@ -156,6 +165,12 @@ mod tests {
         table.materials[0].surface.restitution = Restitution { normal: 1.0, tangential: 0.5, ..Default::default() };
         let combined = table.surface(0, 1).unwrap().restitution;
         assert_eq!(combined, Restitution { normal: 0.5, tangential: 0.25, ..Default::default() });
+        // The finer polygon, and what only one of them says.
+        table.materials[0].surface.phantom = PhantomContact { lines: Some(3), rho: None };
+        table.materials[1].surface.phantom = PhantomContact { lines: Some(8), rho: Some(2.0) };
+        assert_eq!(table.surface(0, 1).unwrap().phantom, PhantomContact { lines: Some(8), rho: Some(2.0) });
+        table.materials[0].surface.phantom.rho = Some(1.0);
+        assert_eq!(table.surface(0, 1).unwrap().phantom.rho, Some(1.5));
         // Drilling with and without a bound of its own cannot be combined.
         table.materials[0].surface.torsion_radius = 0.01;
         table.materials[1].surface = Surface { torsion: Torsion::Separate, torsion_radius: 0.02, ..rough(0.8) };

@@ -117,7 +117,7 @@ fn rows_and_drift_are_the_rates_of_the_values() {
                 let state = system.start(0.3);
                 let rows_at = |dt: f64| {
                     let mut q = state.q.clone();
-                    system.advance(&state.q, &state.v, dt, &mut q);
+                    system.advance(0.0, &state.q, &state.v, dt, &mut q);
                     let mut rows = Vec::new();
                     system.joints(state.t + dt, &q, &mut rows);
                     rows
@@ -152,7 +152,7 @@ fn stops_friction_and_motors_act_along_the_coordinate() {
                 let state = system.start(0.3);
                 let at = |dt: f64| {
                     let mut q = state.q.clone();
-                    system.advance(&state.q, &state.v, dt, &mut q);
+                    system.advance(0.0, &state.q, &state.v, dt, &mut q);
                     let mut contacts = Vec::new();
                     system.contacts(state.t + dt, &q, f64::INFINITY, &mut contacts);
                     (system.joint_coordinate(0, state.t + dt, &q).unwrap(), contacts)
@@ -236,7 +236,7 @@ fn angles_count_turns_in_the_plane_and_wrap_in_space() {
         let mut state = system.start(0.0);
         *state.v.last_mut().unwrap() = turned;
         let mut q = state.q.clone();
-        system.advance(&state.q, &state.v, 1.0, &mut q);
+        system.advance(0.0, &state.q, &state.v, 1.0, &mut q);
         system.joint_coordinate(0, 0.0, &q).unwrap()
     };
     assert!((angle(Dimension::Plane, 20.0) - 20.0).abs() < 1e-14);

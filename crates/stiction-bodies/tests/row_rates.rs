@@ -89,7 +89,7 @@ type Rows = [Vec<f64>; 4];
 fn rates_after(system: &Multibody, state: &State, tau: f64) -> Rows {
     let (t, v) = (state.t + tau, &state.v);
     let mut q = state.q.clone();
-    system.advance(&state.q, v, tau, &mut q);
+    system.advance(0.0, &state.q, v, tau, &mut q);
     let (mut contacts, mut friction, mut joints) = (Vec::new(), Vec::new(), Vec::new());
     system.contacts(t, &q, f64::INFINITY, &mut contacts);
     system.friction_elements(t, &q, &mut friction);

@@ -130,7 +130,15 @@ fn reproduce_writes_a_report_with_its_figures() {
     let mut files: Vec<_> =
         std::fs::read_dir(dir.path().join("papers")).unwrap().map(|f| f.unwrap().file_name()).collect();
     files.sort();
-    let figures = ["free-top.png", "free-top.svg", "phantom-inertia.png", "phantom-inertia.svg", "report.html"];
+    let figures = [
+        "free-top.png",
+        "free-top.svg",
+        "phantom-inertia-model.png",
+        "phantom-inertia-model.svg",
+        "phantom-inertia.png",
+        "phantom-inertia.svg",
+        "report.html",
+    ];
     assert_eq!(files, figures);
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use crate::{FrictionLaw, Row};
+use crate::{FrictionLaw, PhantomContact, Row};
 
 /// Tangent rows of a contact: one in the plane, two in space, three with torsion.
 pub type Tangents = SmallVec<[Row; 2]>;
@@ -46,6 +46,8 @@ pub struct Contact {
     pub friction: FrictionLaw,
     /// What an impact gives back; a scheme whose impacts are inelastic ignores it.
     pub restitution: Restitution,
+    /// What the method `phantom-inertia` does differently for this contact.
+    pub phantom: PhantomContact,
     /// Where the contact is, for recordings and pictures; the mechanics do not use it.
     pub frame: Option<ContactFrame>,
 }

@@ -16,7 +16,7 @@ use stiction_solve::{SolveReport, SolveStatus};
 
 use crate::contact::{Tangents, slip};
 use crate::judge::Place;
-use crate::{Contact, ContactError, ContactId, FrictionElement, FrictionShape, Inertia, Row};
+use crate::{Contact, ContactError, ContactId, FrictionElement, FrictionShape, Inertia, PhantomContact, Row};
 
 /// Inertia, free motion and conditions; see the [module](self) for the letters.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +69,8 @@ pub struct ContactCondition {
     pub friction_shape: FrictionShape,
     /// Load-independent part $a$ of the friction bound, an impulse in N s.
     pub extra_bound: f64,
+    /// What the method `phantom-inertia` does differently for this contact.
+    pub phantom: PhantomContact,
 }
 
 /// Friction with the fixed bound $a$.
@@ -160,6 +162,13 @@ impl ContactProblem {
                 check_coefficient(&name, "semi-axis of friction", axis)?;
             }
             check_coefficient(&name, "load-independent friction bound", contact.extra_bound)?;
+            if let FrictionShape::Convex(set) = &contact.friction_shape
+                && set.reaches_beyond(contact.tangents.len())
+            {
+                let (what, count) = (name(), contact.tangents.len());
+                let reason = format!("the friction set of {what} has more directions than its {count} tangent rows");
+                return Err(ContactError::Directions(reason));
+            }
             if let FrictionShape::Polytope(polytope) = &contact.friction_shape {
                 let count = contact.tangents.len();
                 let mut corners = polytope.corners().iter().enumerate();
@@ -194,6 +203,7 @@ impl Default for ContactCondition {
             friction_axes: [1.0; 3],
             friction_shape: FrictionShape::Ball,
             extra_bound: 0.0,
+            phantom: PhantomContact::default(),
         }
     }
 }
@@ -213,12 +223,18 @@ impl ContactCondition {
             friction_axes: contact.friction.axes(),
             friction_shape: contact.friction.shape(),
             extra_bound: 0.0,
+            phantom: contact.phantom,
         }
     }
 
     /// Whether its friction set is that of Coulomb's law.
     pub fn is_round(&self) -> bool {
         self.friction_axes == [1.0; 3] && self.friction_shape == FrictionShape::Ball
+    }
+
+    /// Whether its friction set is one of a user.
+    pub fn has_set_of_user(&self) -> bool {
+        matches!(self.friction_shape, FrictionShape::Convex(_))
     }
 
     /// Rate $n u + b_n$ at which the condition stands for this motion.

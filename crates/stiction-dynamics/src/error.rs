@@ -90,9 +90,19 @@ pub enum ContactError {
         /// Which contact.
         what: String,
     },
+    /// A friction set of a user, where it cannot be used.
+    #[error(
+        "{what}: its friction set is a convex set of the user's own, which {user} cannot use; choose the method `cone`, or give the set by its corners, as `FrictionLaw::directions`"
+    )]
+    ConvexSet {
+        /// Which contact.
+        what: String,
+        /// Who cannot use it.
+        user: &'static str,
+    },
     /// A friction set that the event-driven scheme does not follow.
     #[error(
-        "{what}: the scheme `event-driven` follows round friction sets and no polytopes, with the method `cone` in space; {remedy}"
+        "{what}: the scheme `event-driven` follows round friction sets, no polytopes and no sets of users, with the method `cone` in space; {remedy}"
     )]
     NotFollowed {
         /// Which contact.
@@ -104,10 +114,19 @@ pub enum ContactError {
     #[error("friction directions: {0}")]
     Directions(String),
     /// The phantom inertia given by the user is not usable.
-    #[error("the phantom inertia rho is {rho} kg, and must be positive and finite; leave it out to have it chosen")]
+    #[error("the phantom inertia rho is {rho} kg, and must be finite and not negative; leave it out to have it chosen")]
     PhantomInertia {
         /// The value found.
         rho: f64,
+    },
+    /// Lines that depend on each other, without phantom inertia.
+    #[error(
+        "the phantom inertia rho is 0 and there are {lines} lines in the tangent plane, which depend on each other: the motion does not \
+         determine how it is made of them; give 2 lines, or a positive rho, or leave rho out to have it chosen"
+    )]
+    NoPhantomInertia {
+        /// Number of lines.
+        lines: usize,
     },
     /// Joint and friction rows depend on each other, so that their forces cannot be eliminated.
     #[error(

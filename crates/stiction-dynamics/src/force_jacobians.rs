@@ -95,7 +95,7 @@ impl ForceJacobians {
                 };
                 direction[column] = 1.0;
                 for (sign, out) in [(1.0, &mut ahead), (-1.0, &mut behind)] {
-                    system.advance(q, &direction, sign * q_step, &mut moved);
+                    system.displace(t, q, &direction, sign * q_step, &mut moved);
                     out.fill(0.0);
                     system.force_by_cause(cause, t, &moved, v, out);
                 }

@@ -61,7 +61,7 @@ impl JointProjection {
             }
             last = worst;
             u.iter_mut().zip(self.elimination.motion()).for_each(|(u, delta)| *u += delta / tau);
-            system.advance(q, u, tau, q_out);
+            system.advance(t - tau, q, u, tau, q_out);
         }
         Ok(())
     }

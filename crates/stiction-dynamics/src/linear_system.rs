@@ -10,7 +10,7 @@ use faer::{Mat, Side};
 
 use crate::{
     Contact, ContactId, ForceCause, ForceJacobians, FrictionElement, FrictionLaw, Inertia, JacobianEntry, JacobianKind,
-    Joint, MechanicalSystem, Restitution, Row, RowRates, State,
+    Joint, MechanicalSystem, PhantomContact, Restitution, Row, RowRates, State,
 };
 
 /// Entries of $K - K^T$ up to this, relative to the largest of $K$, are rounding.
@@ -76,6 +76,8 @@ pub struct LinearContact {
     pub mu: f64,
     /// What an impact gives back.
     pub restitution: Restitution,
+    /// What the method `phantom-inertia` does differently for this contact.
+    pub phantom: PhantomContact,
 }
 
 /// Friction that does not depend on a load.
@@ -358,6 +360,7 @@ impl MechanicalSystem for LinearSystem {
                 tangent_drift: drift(&contact.tangent_drift),
                 friction: if is_rough { FrictionLaw::Coulomb { mu: contact.mu } } else { FrictionLaw::None },
                 restitution: contact.restitution,
+                phantom: contact.phantom,
                 frame: None,
             });
         }
@@ -380,7 +383,7 @@ impl MechanicalSystem for LinearSystem {
         }));
     }
 
-    fn configuration_rate(&self, _q: &[f64], v: &[f64], out: &mut [f64]) {
+    fn configuration_rate(&self, _t: f64, _q: &[f64], v: &[f64], out: &mut [f64]) {
         out.copy_from_slice(v);
     }
 

@@ -68,7 +68,7 @@ impl RowRates {
         let largest = v.iter().fold(0.0f64, |largest, v| largest.max(v.abs()));
         let first = if largest > FIRST_MOVE { FIRST_MOVE / largest } else { 1.0 };
         let rates = rate_by_differences(first, count, |tau, out| {
-            system.advance(q, v, tau, &mut there);
+            system.advance(t, q, v, tau, &mut there);
             rates_at(system, (t + tau, &there, v), (contacts, friction, joints), out);
         });
         let mut rates = rates.into_iter();
@@ -164,15 +164,16 @@ impl Extrapolation {
     }
 }
 
-/// The rate of the configuration when it moves with $v$, from [`advance`](MechanicalSystem::advance) alone.
+/// The rate of the configuration when it moves with $v$, from [`displace`](MechanicalSystem::displace) alone.
 pub(crate) fn configuration_rate_by_differences<S: MechanicalSystem + ?Sized>(
     system: &S,
+    t: f64,
     q: &[f64],
     v: &[f64],
     out: &mut [f64],
 ) {
     let mut ahead = q.to_vec();
-    system.advance(q, v, 1.0, &mut ahead);
+    system.displace(t, q, v, 1.0, &mut ahead);
     if q.len() == v.len() && ahead.iter().zip(q.iter().zip(v)).all(|(there, (q, v))| *there == q + v) {
         out.copy_from_slice(v); // a straight motion
         return;
@@ -181,7 +182,7 @@ pub(crate) fn configuration_rate_by_differences<S: MechanicalSystem + ?Sized>(
     let first = if largest > 0.0 { FIRST_MOVE / largest } else { 1.0 };
     let rate = rate_by_differences(first, q.len(), |tau, out| {
         out.resize(q.len(), 0.0);
-        system.advance(q, v, tau, out);
+        system.displace(t, q, v, tau, out);
     });
     out.copy_from_slice(&rate);
 }
@@ -231,8 +232,8 @@ mod tests {
         fn joints(&self, t: f64, q: &[f64], out: &mut Vec<Joint>) {
             self.0.joints(t, q, out);
         }
-        fn advance(&self, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
-            self.0.advance(q, v, h, out);
+        fn displace(&self, t: f64, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
+            self.0.displace(t, q, v, h, out);
         }
     }
 
@@ -266,7 +267,7 @@ mod tests {
     fn the_rate_of_a_quaternion_is_half_its_product_with_the_spin() {
         let (q, w) = ([0.8, 0.6, 0.0, 0.0], [0.6, -2.0, 1.4]);
         let mut rate = [0.0; 4];
-        FreeTop::default().configuration_rate(&q, &w, &mut rate);
+        FreeTop::default().configuration_rate(0.0, &q, &w, &mut rate);
         // (s, x) (0, w) = (-x·w, s w + x × w), halved; x × w = (0.6, 0, 0) × w = (0, -0.6 w₂, 0.6 w₁).
         let expected = [-0.6 * w[0], 0.8 * w[0], 0.8 * w[1] - 0.6 * w[2], 0.8 * w[2] + 0.6 * w[1]].map(|x| 0.5 * x);
         assert!(rate.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-14), "{rate:?} {expected:?}");

@@ -103,28 +103,37 @@ pub trait MechanicalSystem: Send + Sync {
         }
     }
 
-    /// Writes into `out` the configuration that is reached from `q` with constant velocity `v` after `h` seconds.
+    /// Writes into `out` the configuration that is reached from `q` with constant velocity `v` after `h` seconds, as if the time stood still at `t`: the
+    /// solution of $\dot q = \Gamma(q, t) v$ (\[PKF\], before (4)) with that $t$.
     ///
-    /// By default $q + h v$; systems with quaternions override it.
-    fn advance(&self, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
+    /// By default $q + h v$, that is $\Gamma = 1$; systems with quaternions, or with velocities along axes of their own, override it.
+    fn displace(&self, _t: f64, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
         for i in 0..q.len() {
             out[i] = q[i] + h * v[i];
         }
     }
 
-    /// Writes into `out` the rate of the configuration that moves with the velocity `v`: the derivative of [`advance`](Self::advance) after no time.
+    /// Writes into `out` the configuration that is reached from `q` with constant velocity `v` in the `h` seconds from `t` on.
     ///
-    /// By default $v$ where the motion is straight, else extrapolated differences of `advance`.
-    fn configuration_rate(&self, q: &[f64], v: &[f64], out: &mut [f64]) {
-        configuration_rate_by_differences(self, q, v, out);
+    /// By default [`displace`](Self::displace) with the time in the middle: exact where $\Gamma$ does not depend on time, else with an error of
+    /// $O(h^3)$, below that of every scheme.
+    fn advance(&self, t: f64, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
+        self.displace(t + 0.5 * h, q, v, h, out);
     }
 
-    /// Writes into `out` how the end of the motion moves when its velocity changes by `w`: the velocity that leads from
-    /// `advance(q, v, h)` to `advance(q, v + w, h)` in `h` seconds, for a small `w`.
+    /// Writes into `out` the rate $\Gamma(q, t) v$ of the configuration: the derivative of [`displace`](Self::displace) after no time.
+    ///
+    /// By default $v$ where the motion is straight, else extrapolated differences of `displace`.
+    fn configuration_rate(&self, t: f64, q: &[f64], v: &[f64], out: &mut [f64]) {
+        configuration_rate_by_differences(self, t, q, v, out);
+    }
+
+    /// Writes into `out` how the end of the motion moves when its velocity changes by `w`: the velocity that leads, at the time $t + h$, from
+    /// `advance(t, q, v, h)` to `advance(t, q, v + w, h)` in `h` seconds, for a small `w`.
     ///
     /// By default $w$ where the motion is straight, else from extrapolated differences of `advance`.
-    fn advance_derivative(&self, q: &[f64], v: &[f64], h: f64, w: &[f64], out: &mut [f64]) {
-        advance_derivative_by_differences(self, (q, v, h), w, out);
+    fn advance_derivative(&self, t: f64, q: &[f64], v: &[f64], h: f64, w: &[f64], out: &mut [f64]) {
+        advance_derivative_by_differences(self, (t, q, v, h), w, out);
     }
 
     /// Writes into `out` how the rows of these contacts, friction elements and joints at $(t, q)$ change along the motion with the constant velocity

@@ -260,6 +260,14 @@ impl TotalCone {
                 FrictionShape::Polytope(polytope) => {
                     polytope.corners().iter().map(|y| y.iter().map(|y| y * y).sum::<f64>().sqrt()).fold(0.0, f64::max)
                 }
+                // The box around it.
+                shape @ FrictionShape::Convex(_) => {
+                    let reach = |k: usize| {
+                        let far = |sign: f64| shape.support(&std::array::from_fn(|i| if i == k { sign } else { 0.0 }));
+                        far(1.0).max(far(-1.0))
+                    };
+                    (0..k).map(|k| reach(k) * reach(k)).sum::<f64>().sqrt()
+                }
             };
             let longest = eigenvalues.last().copied().unwrap_or(0.0).max(0.0).sqrt();
             frictions.push(contact.mu * radius * longest);

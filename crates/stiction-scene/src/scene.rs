@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stiction_bodies::{CombinationRule, Dimension, ForceAxes, Torsion};
 use stiction_dynamics::{
     ContactMethod, EventDrivenSettings, ExactConeSettings, ImpactLaw, ImplicitNcpSettings, MoreauMidpointSettings,
-    PyramidSettings, StewartTrinkleSettings, TrapezoidalSettings,
+    PhantomContact, PyramidSettings, StewartTrinkleSettings, TrapezoidalSettings,
 };
 
 use crate::system_entry::SystemEntry;
@@ -212,6 +212,9 @@ pub struct MaterialEntry {
     /// Whether friction against drilling shares its bound with friction against sliding.
     #[serde(default, skip_serializing_if = "is_coupled")]
     pub torsion: Torsion,
+    /// Lines and phantom inertia of these contacts, for the method `phantom-inertia`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phantom_inertia: Option<PhantomContact>,
 }
 
 fn is_coupled(torsion: &Torsion) -> bool {
@@ -263,6 +266,9 @@ pub struct PairEntry {
     /// Friction is bounded by these rows: each one times friction along the two tangents and about the normal is the bound at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub friction_half_spaces: Option<Vec<Vec<f64>>>,
+    /// Lines and phantom inertia of these contacts, for the method `phantom-inertia`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phantom_inertia: Option<PhantomContact>,
 }
 
 /// A direction that is fixed in a body: grain, grooves, brush marks.

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stiction_dynamics::ImpactLaw;
+use stiction_dynamics::{ImpactLaw, PhantomContact};
 
 /// A system given by matrices: M dv/dt = f - C v - K q + forces of contacts, dry friction and joints, with dq/dt = v. Rows are
 /// lists with one number per coordinate.
@@ -100,6 +100,9 @@ pub struct SystemContact {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub tangential_restitution: f64,
+    /// Lines and phantom inertia of this contact, for the method `phantom-inertia`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phantom_inertia: Option<PhantomContact>,
 }
 
 /// Dry friction with a bound that no load changes. \[ST96\] §3.5

@@ -358,7 +358,7 @@ fn rates_of_rows_agree_with_differences() {
             let v: Vec<f64> =
                 (0..n).map(|i| ((i + 7 * trial + 1) as f64 * 0.618_033_988_749_895).fract() - 0.5).collect();
             let mut q = start.q.clone();
-            system.advance(&start.q, &v, 0.1 * trial as f64, &mut q);
+            system.advance(0.0, &start.q, &v, 0.1 * trial as f64, &mut q);
             let (t, mut contacts, mut friction, mut joints) = (0.2, Vec::new(), Vec::new(), Vec::new());
             system.contacts(t, &q, f64::INFINITY, &mut contacts);
             system.friction_elements(t, &q, &mut friction);

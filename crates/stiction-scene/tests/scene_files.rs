@@ -390,7 +390,7 @@ fn unknown_keys_get_a_suggestion() {
         "friction = 0.6",
         "frictoin = 0.6",
         "12:1: unknown key `frictoin` in material `steel`",
-        "did you mean `friction`? (the keys here are `name`, `friction`, `restitution`, `impact-law`, `tangential-restitution`, `torsion-radius` and `torsion`)",
+        "did you mean `friction`? (the keys here are `name`, `friction`, `restitution`, `impact-law`, `tangential-restitution`, `torsion-radius`, `torsion` and `phantom-inertia`)",
     );
     assert_error(
         PLANE,

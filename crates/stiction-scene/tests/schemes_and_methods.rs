@@ -135,7 +135,10 @@ fn settings_that_a_method_cannot_use_are_refused() {
     };
     let plane = |text: &str| method("plane", "[0.0, -9.81]", text);
     for (text, parts) in [
-        (plane("[method.phantom-inertia]\nrho = 0.0\n"), ["x.toml:7", "phantom inertia"]),
+        (
+            method("space", "[0.0, 0.0, -9.81]", "[method.phantom-inertia]\nrho = 0.0\n"),
+            ["4 lines in the tangent plane, which depend on each other", "with 2 lines `rho` may be 0"],
+        ),
         (plane("[method.phantom-inertia]\nrho = -1.0\n"), ["x.toml:7", "-1"]),
         (plane("[method.phantom-inertia]\nlines = 1\n"), ["x.toml:7", "give at least 2"]),
         (
@@ -149,6 +152,60 @@ fn settings_that_a_method_cannot_use_are_refused() {
             assert!(message.contains(part), "`{part}` is missing in {message}");
         }
     }
+}
+
+#[test]
+fn lines_and_phantom_inertia_of_contacts_are_read_and_checked() {
+    let scene = |dimension: &str, gravity: &str, method: &str, own: &str| {
+        let text = format!(
+            "format = 1\nname = \"x\"\ndimension = \"{dimension}\"\ngravity = {gravity}\nrun = {{ step = 0.01, end = 0.1 }}\n\
+             contact = {{ combine = \"mean\" }}\n[method.{method}]\n[[material]]\nname = \"a\"\nfriction = 0.5\n{own}\n"
+        );
+        parse(&text, "x.toml")
+    };
+    let space = |method: &str, own: &str| scene("space", "[0.0, 0.0, -9.81]", method, own);
+    let plane = |method: &str, own: &str| scene("plane", "[0.0, -9.81]", method, own);
+    space("phantom-inertia", "phantom-inertia = { lines = 2, rho = 0.0 }").unwrap();
+    plane("phantom-inertia", "phantom-inertia = { rho = 0.0 }").unwrap();
+    for (found, parts) in [
+        (space("phantom-inertia", "phantom-inertia = { rho = 0.0 }"), ["x.toml:11", "4 lines in the tangent plane"]),
+        (space("phantom-inertia", "phantom-inertia = { lines = 1 }"), ["x.toml:11", "give at least 2"]),
+        (space("phantom-inertia", "phantom-inertia = { rho = -1.0 }"), ["x.toml:11", "rho is -1"]),
+        (space("cone", "phantom-inertia = { lines = 3 }"), ["x.toml:11", "choose `[method.phantom-inertia]`"]),
+        (
+            plane("phantom-inertia", "phantom-inertia = { lines = 3 }"),
+            ["x.toml:11", "along one tangent friction is exact"],
+        ),
+    ] {
+        let error = found.unwrap_err();
+        let message = format!("{error} {error:?}");
+        for part in parts {
+            assert!(message.contains(part), "`{part}` is missing in {message}");
+        }
+    }
+    // A particle on two rough planes of a system of matrices: each with its own polygon.
+    let system = |method: &str, own: &str| {
+        let text = format!(
+            "format = 1\nname = \"x\"\nrun = {{ step = 0.01, end = 0.2 }}\n{method}\n[system]\ncoordinates = [\"x\", \"y\", \"z\"]\n\
+             mass = [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]\nforce = [9.0, 7.0, -19.62]\n\
+             [[system.contact]]\nname = \"floor\"\ngap = 0.0\nnormal = [0.0, 0.0, 1.0]\n\
+             tangents = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]\nfriction = 0.5\n{own}\n"
+        );
+        parse(&text, "x.toml")
+    };
+    let end = |method: &str, own: &str| {
+        let mut simulation = system(method, own).unwrap().build().unwrap();
+        simulation.run().unwrap().v.clone()
+    };
+    // Case A of four lines, as an acceleration over 0.2 s; two lines hold it.
+    let octagon = end("[method.phantom-inertia]\nlines = 2", "phantom-inertia = { lines = 4, rho = 0.3 }");
+    assert!((octagon[0] - 0.2 * 0.53164123828).abs() < 1e-10 && (octagon[1] - octagon[0]).abs() < 1e-12, "{octagon:?}");
+    for rho in ["", "\nrho = 0.0"] {
+        let square = end(&format!("[method.phantom-inertia]\nlines = 2{rho}"), "");
+        assert!(square.iter().all(|v| v.abs() < 1e-12), "{square:?}");
+    }
+    let error = system("[method.phantom-inertia]\nrho = 0.0", "").err().unwrap();
+    assert!(format!("{error} {error:?}").contains("set `lines = 2`"), "{error:?}");
 }
 
 #[test]

@@ -67,7 +67,7 @@ const EXPERIMENTS_OF_PAPERS: [(&str, usize); 14] = [
     ("sphere-spin", 2),
     ("sphere-spin-misaligned", 2),
     ("sphere-valley", 2),
-    ("phantom-inertia", 1),
+    ("phantom-inertia", 2),
     ("painleve", 1),
 ];
 

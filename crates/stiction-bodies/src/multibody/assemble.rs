@@ -85,7 +85,7 @@ impl Multibody {
             }
             let mut share = 1.0;
             let is_nearer = (0..HALVING_LIMIT).any(|_| {
-                self.advance(&state.q, &delta, share, &mut trial);
+                self.displace(state.t, &state.q, &delta, share, &mut trial);
                 trial_rows.clear();
                 self.joints(state.t, &trial, &mut trial_rows);
                 share *= 0.5;

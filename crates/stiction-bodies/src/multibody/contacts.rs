@@ -136,6 +136,7 @@ impl Multibody {
         let (m, n) = (self.shape(first).material, self.shape(second).material);
         let surface = self.model.materials.surface(m, n).unwrap_or_default();
         contact.restitution = surface.restitution;
+        contact.phantom = surface.phantom;
         let mu = surface.friction;
         if mu > 0.0 {
             let mut directions = tangent_directions(self.model.dimension, touch.normal);

@@ -161,15 +161,15 @@ impl MechanicalSystem for Multibody {
         }
     }
 
-    fn advance(&self, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
+    fn displace(&self, _t: f64, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
         self.coordinates.advance(q, v, h, out);
     }
 
-    fn configuration_rate(&self, q: &[f64], v: &[f64], out: &mut [f64]) {
+    fn configuration_rate(&self, _t: f64, q: &[f64], v: &[f64], out: &mut [f64]) {
         self.coordinates.rate(q, v, out);
     }
 
-    fn advance_derivative(&self, _q: &[f64], v: &[f64], h: f64, w: &[f64], out: &mut [f64]) {
+    fn advance_derivative(&self, _t: f64, _q: &[f64], v: &[f64], h: f64, w: &[f64], out: &mut [f64]) {
         self.coordinates.advance_derivative(v, h, w, out);
     }
 

@@ -237,7 +237,7 @@ fn forces_are_the_gradient_of_the_energy() {
                 let energy = |h: f64| {
                     let (mut direction, mut moved) = (vec![0.0; n], state.q.clone());
                     direction[i] = 1.0;
-                    system.advance(&state.q, &direction, h, &mut moved);
+                    system.advance(0.0, &state.q, &direction, h, &mut moved);
                     system.potential_energy(state.t, &moved).unwrap()
                 };
                 let slope = (energy(step) - energy(-step)) / (2.0 * step);

@@ -88,7 +88,7 @@ fn rows_and_drift_are_the_rates_of_the_gaps() {
     let state = system.start(0.2);
     let contacts_at = |dt: f64| {
         let mut q = state.q.clone();
-        system.advance(&state.q, &state.v, dt, &mut q);
+        system.advance(0.0, &state.q, &state.v, dt, &mut q);
         let mut contacts = Vec::new();
         system.contacts(state.t + dt, &q, f64::INFINITY, &mut contacts);
         contacts
@@ -126,13 +126,13 @@ fn the_end_of_a_motion_moves_with_its_velocity() {
     for h in [1e-3, 0.02, 0.4] {
         let (mut end, mut moved, mut expected) = (q.to_vec(), q.to_vec(), q.to_vec());
         let mut found = [0.0; 12];
-        system.advance(&q, &v, h, &mut end);
-        system.advance_derivative(&q, &v, h, &w, &mut found);
+        system.advance(0.0, &q, &v, h, &mut end);
+        system.advance_derivative(0.0, &q, &v, h, &w, &mut found);
         let epsilon = 1e-5;
         for sign in [1.0, -1.0] {
             let changed: Vec<f64> = v.iter().zip(w).map(|(v, w)| v + sign * epsilon * w).collect();
-            system.advance(&q, &changed, h, &mut moved);
-            system.advance(&end, &found, sign * epsilon * h, &mut expected);
+            system.advance(0.0, &q, &changed, h, &mut moved);
+            system.advance(0.0, &end, &found, sign * epsilon * h, &mut expected);
             let error = moved.iter().zip(&expected).fold(0.0f64, |error, (a, b)| error.max((a - b).abs()));
             assert!(error < 1e-10 * h, "h = {h}: {error:e}");
         }
@@ -339,7 +339,7 @@ fn rows_are_the_gradients_of_the_gaps() {
             let (state, n) = (system.start(0.0), system.velocity_count());
             let contacts_at = |direction: &[f64], h: f64| {
                 let (mut q, mut contacts) = (state.q.clone(), Vec::new());
-                system.advance(&state.q, direction, h, &mut q);
+                system.advance(0.0, &state.q, direction, h, &mut q);
                 system.contacts(0.0, &q, f64::INFINITY, &mut contacts);
                 contacts
             };
@@ -383,12 +383,12 @@ fn a_pin_in_the_hole_of_a_moving_link() {
         let state = system.start(0.0);
         let pose_at = |h: f64, body: usize| {
             let mut q = state.q.clone();
-            system.advance(&state.q, &state.v, h, &mut q);
+            system.advance(0.0, &state.q, &state.v, h, &mut q);
             system.pose(body, h, &q)
         };
         let contact_at = |h: f64| {
             let (mut q, mut contacts) = (state.q.clone(), Vec::new());
-            system.advance(&state.q, &state.v, h, &mut q);
+            system.advance(0.0, &state.q, &state.v, h, &mut q);
             system.contacts(h, &q, f64::INFINITY, &mut contacts);
             assert_eq!(contacts.len(), 1);
             contacts.remove(0)

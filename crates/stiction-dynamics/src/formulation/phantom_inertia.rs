@@ -31,6 +31,12 @@
 //! $2 S - \rho$. So the rank is full for almost every $\rho$, not for every one as the paper says: not where $\rho / 2$ is an eigenvalue of
 //! $S$.
 //!
+//! Without phantom inertia, $\rho = 0$, the problem is that of the models before. Its columns of $\kappa_+$ and $\kappa_-$ are opposite, so that it has a
+//! rank of $k$ too little for every number of lines, and not for dependent ones only, as the paper says. As long as the lines are independent, one along a single
+//! tangent or two in space, the motion still determines $\kappa$, and Lemke's method finds it: $\rho = 0$ is let pass there. Dependent lines with $\rho = 0$ are refused.
+//!
+//! The number of lines $k_i$ and the inertia $\rho_i$ may differ from contact to contact, as in (6)-(8): [`PhantomContact`].
+//!
 //! The friction set is the polygon $|e_j^T \lambda_t| \le \mu \lambda_n + a$ with $2k$ sides, circumscribed about the circle: friction is
 //! never too small, and too large by at most the factor $1 / \cos(\pi / 2k)$. In the plane one line describes Coulomb's law exactly.
 //!
@@ -42,7 +48,8 @@
 //! elimination would be shorter, and wrong: it prescribes how the friction is shared before it is known which contact has reached its
 //! bound.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -54,7 +61,34 @@ use super::basis_memory::{BasisMemory, Places};
 use super::pyramid::MOST_DIRECTIONS;
 use super::rows::check_tangents;
 use crate::judge::{Judge, solved_limit};
-use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Polytope, Row};
+use crate::{
+    ContactCondition, ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Polytope, Row,
+};
+
+/// What the method does differently for one contact: $k_i$ and $\rho_i$ of \[PKF\] (6)-(7). Other methods have no use for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PhantomContact {
+    /// Number of lines through the tangent plane of this contact in space, at least two; that of the method when it is not given.
+    #[serde(deserialize_with = "own_lines_from_file", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 2))]
+    pub lines: Option<usize>,
+    /// Phantom inertia of this contact in kg, not negative; that of the method when it is not given.
+    #[serde(deserialize_with = "rho_from_file", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub rho: Option<f64>,
+}
+
+impl PhantomContact {
+    /// Checks the values.
+    ///
+    /// # Errors
+    /// As for [`PhantomInertiaSettings::check`].
+    pub fn check(&self) -> Result<(), ContactError> {
+        self.lines.map_or(Ok(()), check_lines)?;
+        self.rho.map_or(Ok(()), check_rho)
+    }
+}
 
 /// Number of lines in space when nothing else is said: the octagon, circumscribed.
 const DEFAULT_LINES: usize = 4;
@@ -89,8 +123,8 @@ pub struct PhantomInertiaSettings {
     #[serde(deserialize_with = "lines_from_file")]
     #[schemars(range(min = 2))]
     pub lines: usize,
-    /// Phantom inertia $\rho$, in kg, of every contact. Without it, it is chosen for each contact near its effective mass, where the
-    /// condition of the problem is best. Much too small or large: an ill-conditioned problem, though with the same answer.
+    /// Phantom inertia $\rho$, in kg, of every contact that has none of its own. Without it, it is chosen for each contact near its effective mass, where the
+    /// condition of the problem is best. Much too small or large: an ill-conditioned problem, though with the same answer. Zero: for two lines, or in the plane.
     #[serde(deserialize_with = "rho_from_file", skip_serializing_if = "Option::is_none")]
     pub rho: Option<f64>,
     /// Start each solve from the basis of the last one. Faster; where forces are not unique, it stays with those of the last step.
@@ -110,7 +144,7 @@ impl PhantomInertiaSettings {
     ///
     /// # Errors
     /// [`ContactError::Directions`] with fewer than two lines, which do not span the tangent plane; [`ContactError::PhantomInertia`]
-    /// when $\rho$ is not positive and finite.
+    /// when $\rho$ is negative or not finite.
     pub fn check(&self) -> Result<(), ContactError> {
         check_lines(self.lines)?;
         self.rho.map_or(Ok(()), check_rho)
@@ -131,7 +165,18 @@ fn check_lines(lines: usize) -> Result<(), ContactError> {
 }
 
 fn check_rho(rho: f64) -> Result<(), ContactError> {
-    if rho > 0.0 && rho.is_finite() { Ok(()) } else { Err(ContactError::PhantomInertia { rho }) }
+    if rho >= 0.0 && rho.is_finite() { Ok(()) } else { Err(ContactError::PhantomInertia { rho }) }
+}
+
+/// Refuses dependent lines without phantom inertia.
+///
+/// # Errors
+/// [`ContactError::NoPhantomInertia`] when there are more lines than tangent rows and $\rho = 0$.
+pub fn check_independence(tangent_count: usize, lines: usize, rho: Option<f64>) -> Result<(), ContactError> {
+    if tangent_count == 2 && lines > 2 && rho == Some(0.0) {
+        return Err(ContactError::NoPhantomInertia { lines });
+    }
+    Ok(())
 }
 
 // Field by field, so that an error of a file points at its line.
@@ -139,6 +184,10 @@ fn lines_from_file<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, 
     let lines = usize::deserialize(deserializer)?;
     check_lines(lines).map_err(D::Error::custom)?;
     Ok(lines)
+}
+
+fn own_lines_from_file<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    lines_from_file(deserializer).map(Some)
 }
 
 fn rho_from_file<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
@@ -155,10 +204,8 @@ const TWO_CORNERS: [[f64; 2]; 2] = [[1.0, 0.0], [-1.0, 0.0]];
 #[derive(Clone, Debug)]
 pub struct PhantomInertia {
     settings: PhantomInertiaSettings,
-    /// The unit vectors $e_j$ in space.
-    lines: Vec<[f64; 2]>,
-    /// The corners of the friction polygon in space, opposites half a turn apart.
-    corners: Vec<[f64; 2]>,
+    /// Lines and friction polygon in space, of contacts that have none of their own.
+    polygon: Arc<Polygon>,
     stated: Stated,
     lcp: Lcp,
     lemke: Lemke,
@@ -173,9 +220,53 @@ pub struct PhantomInertia {
     start: Vec<bool>,
     memory: BasisMemory,
     was_relaxed: bool,
-    /// The polygon in space as a friction set.
-    set: FrictionShape,
     judge: Judge,
+}
+
+/// Lines through a tangent plane, and the friction polygon that belongs to them.
+#[derive(Debug)]
+struct Polygon {
+    /// The unit vectors $e_j$.
+    lines: Vec<[f64; 2]>,
+    /// The corners, opposites half a turn apart.
+    corners: Vec<[f64; 2]>,
+    /// The polygon as a friction set.
+    set: FrictionShape,
+}
+
+impl Polygon {
+    /// The polygon with this many lines. It is made once, so that its set is the same wherever it is asked for.
+    fn with_lines(k: usize) -> Result<Arc<Self>, ContactError> {
+        static KNOWN: Mutex<BTreeMap<usize, Arc<Polygon>>> = Mutex::new(BTreeMap::new());
+        check_lines(k)?;
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(polygon) = known.get(&k) {
+            return Ok(polygon.clone());
+        }
+        let polygon = Arc::new(Self::new(k)?);
+        known.insert(k, polygon.clone());
+        Ok(polygon)
+    }
+
+    fn new(k: usize) -> Result<Self, ContactError> {
+        let line = |j: usize| {
+            if 2 * j == k {
+                return [0.0, 1.0];
+            }
+            let (sine, cosine) = (std::f64::consts::PI * j as f64 / k as f64).portable_sin_cos();
+            [cosine, sine]
+        };
+        let half_angle = std::f64::consts::FRAC_PI_2 / k as f64;
+        let corner = |j: usize| {
+            let (sine, cosine) = ((2 * j + 1) as f64 * half_angle).portable_sin_cos();
+            [cosine / half_angle.portable_cos(), sine / half_angle.portable_cos()]
+        };
+        let opposites = (0..k).map(|j| corner(j).map(|x| -x));
+        let corners: Vec<[f64; 2]> = (0..k).map(corner).chain(opposites).collect();
+        let polytope = Polytope::from_corners(corners.iter().map(|&[t, o]| [t, o, 0.0]).collect());
+        let polytope = polytope.map_err(|error| ContactError::Directions(error.to_string()))?;
+        Ok(Self { lines: (0..k).map(line).collect(), corners, set: FrictionShape::Polytope(Arc::new(polytope)) })
+    }
 }
 
 /// The friction set of the method for this many tangent rows, of which the polygon is that in space.
@@ -267,28 +358,9 @@ impl PhantomInertia {
     /// As for [`PhantomInertiaSettings::check`].
     pub fn new(settings: PhantomInertiaSettings) -> Result<Self, ContactError> {
         settings.check()?;
-        let k = settings.lines;
-        let line = |j: usize| {
-            if 2 * j == k {
-                return [0.0, 1.0];
-            }
-            let (sine, cosine) = (std::f64::consts::PI * j as f64 / k as f64).portable_sin_cos();
-            [cosine, sine]
-        };
-        let half_angle = std::f64::consts::FRAC_PI_2 / k as f64;
-        let corner = |j: usize| {
-            let (sine, cosine) = ((2 * j + 1) as f64 * half_angle).portable_sin_cos();
-            [cosine / half_angle.portable_cos(), sine / half_angle.portable_cos()]
-        };
-        let opposites = (0..k).map(|j| corner(j).map(|x| -x));
-        let corners: Vec<[f64; 2]> = (0..k).map(corner).chain(opposites).collect();
-        let polytope = Polytope::from_corners(corners.iter().map(|&[t, o]| [t, o, 0.0]).collect());
-        let polytope = polytope.map_err(|error| ContactError::Directions(error.to_string()))?;
         Ok(Self {
-            set: FrictionShape::Polytope(Arc::new(polytope)),
             judge: Judge::default(),
-            lines: (0..k).map(line).collect(),
-            corners,
+            polygon: Polygon::with_lines(settings.lines)?,
             settings,
             stated: Stated::default(),
             lcp: Lcp::default(),
@@ -313,7 +385,7 @@ impl PhantomInertia {
         match tangent_count {
             0 => &[],
             1 => &ONE_LINE,
-            _ => &self.lines,
+            _ => &self.polygon.lines,
         }
     }
 
@@ -322,13 +394,45 @@ impl PhantomInertia {
         match tangent_count {
             0 => &[],
             1 => &TWO_CORNERS,
-            _ => &self.corners,
+            _ => &self.polygon.corners,
         }
     }
 
     /// The friction set with which the method replaces a shape, for this many tangent rows.
     pub(crate) fn set<'a>(&'a self, tangent_count: usize, shape: &'a FrictionShape) -> &'a FrictionShape {
-        set(&self.set, tangent_count, shape)
+        set(&self.polygon.set, tangent_count, shape)
+    }
+
+    /// The set of a contact that has lines of its own, where its shape is Coulomb's circle; none for all others.
+    pub(crate) fn own_set(
+        tangent_count: usize,
+        shape: &FrictionShape,
+        contact: PhantomContact,
+    ) -> Option<FrictionShape> {
+        let lines = contact.lines.filter(|_| tangent_count == 2 && *shape == FrictionShape::Ball)?;
+        Polygon::with_lines(lines).ok().map(|polygon| polygon.set.clone())
+    }
+
+    /// Whether a shape is a set of the method, for a contact with this many tangent rows.
+    pub(crate) fn is_own(&self, tangent_count: usize, shape: &FrictionShape, contact: PhantomContact) -> bool {
+        let ball = FrictionShape::Ball;
+        let own = Self::own_set(tangent_count, &ball, contact);
+        shape.is_same(own.as_ref().unwrap_or_else(|| self.set(tangent_count, &ball)))
+    }
+
+    /// The problem with the sets of contacts that have lines of their own, so that it can be judged by itself; none where it is that already.
+    fn adopted(problem: &ContactProblem) -> Option<ContactProblem> {
+        let own = |contact: &ContactCondition| {
+            Self::own_set(contact.tangents.len(), &contact.friction_shape, contact.phantom)
+        };
+        problem.contacts.iter().find_map(own)?;
+        let mut adopted = problem.clone();
+        for contact in &mut adopted.contacts {
+            if let Some(set) = own(contact) {
+                contact.friction_shape = set;
+            }
+        }
+        Some(adopted)
     }
 
     /// Whether the joint and tangent rows of the last problem depended on each other, exactly or so nearly that it was not solved
@@ -351,7 +455,7 @@ impl PhantomInertia {
         problem: &ContactProblem,
         force_rows: Option<&[Row]>,
     ) -> Result<Lcp, ContactError> {
-        self.stated.state(problem, force_rows, &self.lines, self.settings.rho)?;
+        self.stated.state(problem, force_rows, &self.polygon, self.settings.rho)?;
         match self.stated.eliminate(problem, &mut self.lcp) {
             Ok(()) => Ok(self.lcp.clone()),
             Err(ProblemError::SingularFreeBlock { size, smallest_pivot }) => {
@@ -384,7 +488,10 @@ impl PhantomInertia {
         force_rows: Option<&[Row]>,
         solution: &mut ContactSolution,
     ) -> Result<(), ContactError> {
-        self.stated.state(problem, force_rows, &self.lines, self.settings.rho)?;
+        if let Some(adopted) = Self::adopted(problem) {
+            return self.solve_along(&adopted, force_rows, solution);
+        }
+        self.stated.state(problem, force_rows, &self.polygon, self.settings.rho)?;
         self.start.clear();
         if self.settings.warm_start {
             let count = self.stated.unknown_count(problem);
@@ -404,7 +511,7 @@ impl PhantomInertia {
                 self.judge.pronounce(
                     problem,
                     force_rows,
-                    &|count, shape| set(&self.set, count, shape),
+                    &|count, shape| set(&self.polygon.set, count, shape),
                     limit,
                     solution,
                 );
@@ -435,7 +542,7 @@ impl PhantomInertia {
         force_rows: Option<&[Row]>,
         solution: &mut ContactSolution,
     ) -> Result<(), ContactError> {
-        let Self { stated, lcp, lemke, answer, free, offset, candidate, start, judge, set: polygon, .. } = self;
+        let Self { stated, lcp, lemke, answer, free, offset, candidate, start, judge, polygon, .. } = self;
         let settings = &self.settings.lemke;
         let limit = solved_limit(problem.contacts.len()).min(settings.residual_tolerance);
         let (mut epsilon, mut slow, mut last) = (RELAXATION, 0, f64::INFINITY);
@@ -468,7 +575,7 @@ impl PhantomInertia {
             }
             stated.write(problem, free, &answer.z, candidate);
             candidate.report = answer.report.clone();
-            judge.pronounce(problem, force_rows, &|count, shape| set(polygon, count, shape), limit, candidate);
+            judge.pronounce(problem, force_rows, &|count, shape| set(&polygon.set, count, shape), limit, candidate);
             let (residual, before) = (candidate.report.residual, solution.report.residual);
             if residual < before || repetition == 0 && before.is_infinite() {
                 std::mem::swap(solution, candidate);
@@ -490,12 +597,21 @@ impl PhantomInertia {
         force_rows: Option<&[Row]>,
         z: &[f64],
     ) -> ContactSolution {
+        if let Some(adopted) = Self::adopted(problem) {
+            return self.solution_at(&adopted, force_rows, z);
+        }
         let mut solution = ContactSolution::default();
         self.stated.recover(z, &mut self.free);
         self.stated.write(problem, &self.free, z, &mut solution);
         solution.report.size = z.len();
         let limit = solved_limit(problem.contacts.len()).min(self.settings.lemke.residual_tolerance);
-        self.judge.pronounce(problem, force_rows, &|count, shape| set(&self.set, count, shape), limit, &mut solution);
+        self.judge.pronounce(
+            problem,
+            force_rows,
+            &|count, shape| set(&self.polygon.set, count, shape),
+            limit,
+            &mut solution,
+        );
         solution
     }
 }
@@ -506,7 +622,7 @@ impl Stated {
         &mut self,
         problem: &ContactProblem,
         force_rows: Option<&[Row]>,
-        lines_in_space: &[[f64; 2]],
+        polygon: &Arc<Polygon>,
         rho: Option<f64>,
     ) -> Result<(), ContactError> {
         self.rows.clear();
@@ -520,12 +636,19 @@ impl Stated {
                 check_tangents(&contact.tangents, || format!("contact {:?}", contact.id))?;
                 tangent_count = contact.tangents.len();
             }
-            self.push_group(Some(i), tangent_count, lines_in_space, contact.mu, contact.extra_bound);
+            let own = contact.phantom;
+            own.check()?;
+            let own_polygon = own.lines.map(Polygon::with_lines).transpose()?;
+            let polygon = own_polygon.as_ref().unwrap_or(polygon);
+            let rho = own.rho.or(rho);
+            check_independence(tangent_count, polygon.lines.len(), rho)?;
+            self.push_group(Some(i), tangent_count, &polygon.lines, rho, (contact.mu, contact.extra_bound));
             self.rows.extend((0..tangent_count).map(|a| RowPlace::Tangent(i, a)));
         }
         for (i, element) in problem.friction.iter().enumerate() {
             check_tangents(&element.tangents, || format!("friction element {}", element.id))?;
-            self.push_group(None, element.tangents.len(), lines_in_space, 0.0, element.bound);
+            check_independence(element.tangents.len(), polygon.lines.len(), rho)?;
+            self.push_group(None, element.tangents.len(), &polygon.lines, rho, (0.0, element.bound));
             self.rows.extend((0..element.tangents.len()).map(|a| RowPlace::ElementTangent(i, a)));
         }
         self.free_count = self.rows.len();
@@ -560,7 +683,7 @@ impl Stated {
         self.roots.extend((0..count).map(|i| self.delassus[i * count + i].abs().sqrt()));
         self.relaxation.clear();
         self.relaxation.resize(count, 0.0);
-        choose_rho(&mut self.groups, &self.delassus, count, rho);
+        choose_rho(&mut self.groups, &self.delassus, count);
         Ok(())
     }
 
@@ -570,8 +693,8 @@ impl Stated {
         contact: Option<usize>,
         tangent_count: usize,
         lines_in_space: &[[f64; 2]],
-        mu: f64,
-        bound: f64,
+        rho: Option<f64>,
+        (mu, bound): (f64, f64),
     ) {
         let (tangent, first_line) = (self.rows.len(), self.lines.len());
         match tangent_count {
@@ -580,7 +703,9 @@ impl Stated {
             _ => self.lines.extend_from_slice(lines_in_space),
         }
         let line_count = self.lines.len() - first_line;
-        self.groups.push(Group { contact, tangent, tangent_count, first_line, line_count, mu, bound, rho: 0.0 });
+        // What is not given is chosen when all groups are known.
+        let rho = rho.unwrap_or(f64::NAN);
+        self.groups.push(Group { contact, tangent, tangent_count, first_line, line_count, mu, bound, rho });
     }
 
     fn unknown_count(&self, problem: &ContactProblem) -> usize {
@@ -760,13 +885,13 @@ impl Stated {
     }
 }
 
-/// The phantom inertia of each group: the one given, or half of the smallest that could make the rank drop.
+/// The phantom inertia of each group that has none: half of the smallest that could make the rank drop.
 ///
 /// With $E E^T = g$ ($k/2$ in space, 1 in the plane) the block $2S - \rho$ is singular only if $A - 2 g / \rho$ is, where $\rho$ may
 /// differ from contact to contact. The sum of the norms of a contact's row of blocks bounds $A$ from above (Gershgorin), so that
 /// $\rho = g$ over that sum leaves $2 g / \rho - A$ positive definite: the condition $0 < \rho < 2 \lambda^+_{\min}(S)$, kept with a factor
 /// of two. For a single particle all eigenvalues of the block then have the same size.
-fn choose_rho(groups: &mut [Group], delassus: &[f64], row_count: usize, given: Option<f64>) {
+fn choose_rho(groups: &mut [Group], delassus: &[f64], row_count: usize) {
     let entry = |i: usize, j: usize| delassus[j * row_count + i].abs();
     let norm = |first: &Group, second: &Group| {
         let (mut by_row, mut by_column) = (0.0f64, 0.0f64);
@@ -791,7 +916,9 @@ fn choose_rho(groups: &mut [Group], delassus: &[f64], row_count: usize, given: O
         if mobility > 0.0 { g / mobility } else { 1.0 }
     };
     for i in 0..groups.len() {
-        groups[i].rho = given.unwrap_or_else(|| chosen(&groups[i], groups));
+        if groups[i].rho.is_nan() {
+            groups[i].rho = chosen(&groups[i], groups);
+        }
     }
 }
 

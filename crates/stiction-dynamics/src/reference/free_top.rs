@@ -73,7 +73,7 @@ impl MechanicalSystem for FreeTop {
     fn contacts(&self, _t: f64, _q: &[f64], _horizon: f64, _out: &mut Vec<Contact>) {}
 
     // Right-multiplied by exp(h ω / 2), then normalised.
-    fn advance(&self, q: &[f64], w: &[f64], h: f64, out: &mut [f64]) {
+    fn displace(&self, _t: f64, q: &[f64], w: &[f64], h: f64, out: &mut [f64]) {
         let half = [0.5 * h * w[0], 0.5 * h * w[1], 0.5 * h * w[2]];
         let angle = half.iter().map(|x| x * x).sum::<f64>().sqrt();
         let sinc = if angle > 0.0 { angle.sin() / angle } else { 1.0 };

@@ -7,6 +7,7 @@ mod instants;
 mod rod;
 mod slider;
 mod smooth;
+mod turning_axes;
 mod woodpecker;
 
 pub use carts::Carts;
@@ -16,4 +17,5 @@ pub use instants::{painleve_rod, pushed_particle, touching_arm};
 pub use rod::Rod;
 pub use slider::Slider;
 pub use smooth::{BentOscillator, SpringOrbit};
+pub use turning_axes::TurningAxes;
 pub use woodpecker::Woodpecker;

@@ -95,7 +95,7 @@ impl Path<'_> {
     fn gap(&mut self, share: f64, id: ContactId) -> f64 {
         self.u.clear();
         self.u.extend(self.state.v.iter().zip(self.v_new).map(|(v, new)| v + 0.5 * share * (new - v)));
-        self.system.advance(&self.state.q, &self.u, share * self.h, &mut self.q);
+        self.system.advance(self.state.t, &self.state.q, &self.u, share * self.h, &mut self.q);
         self.found.clear();
         self.system.contacts(self.state.t + share * self.h, &self.q, f64::INFINITY, &mut self.found);
         self.found.iter().find(|contact| contact.id == id).map_or(f64::INFINITY, |contact| contact.gap - self.closed_at)

@@ -270,7 +270,7 @@ fn potential_drop(system: &dyn MechanicalSystem, state: &State, u: &[f64], h: f6
     let mut at = smallvec::SmallVec::<[f64; 64]>::from_slice(&state.q);
     let mut drop = 0.0;
     for (share, weight) in [(0.0, 1.0 / 6.0), (0.5, 4.0 / 6.0), (1.0, 1.0 / 6.0)] {
-        system.advance(&state.q, u, share * h, &mut at);
+        system.advance(state.t, &state.q, u, share * h, &mut at);
         part.fill(0.0);
         system.force_by_cause(ForceCause::Potential, state.t + share * h, &at, &state.v, part);
         drop += weight * h * part.iter().zip(u).map(|(k, u)| k * u).sum::<f64>();

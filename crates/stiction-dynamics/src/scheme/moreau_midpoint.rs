@@ -169,7 +169,7 @@ impl MoreauMidpoint {
 
         // (17), steps 2 and 3: the middle, inertia and forces there.
         self.q_middle.clone_from(q);
-        system.advance(q, v, (1.0 - theta) * h, &mut self.q_middle);
+        system.advance(t, q, v, (1.0 - theta) * h, &mut self.q_middle);
         if let Some(passage) = system.passage(Way::Taken, (t, q), (t_middle, &self.q_middle)) {
             return Ok(Some(passage));
         }
@@ -214,7 +214,7 @@ impl MoreauMidpoint {
         out.state.t = t_new;
         out.state.v.clone_from(&out.solution.motion);
         out.state.q.clone_from(q);
-        system.advance(&out.linearized_at, &out.state.v, theta * h, &mut out.state.q);
+        system.advance(t_middle, &out.linearized_at, &out.state.v, theta * h, &mut out.state.q);
         check_finite(t, "coordinate", &out.state.q)?;
         if let Some(passage) = system.passage(Way::Taken, (t_middle, &self.q_middle), (t_new, &out.state.q)) {
             return Ok(Some(Passage { share: 1.0 - theta + theta * passage.share, ..passage }));
@@ -265,7 +265,7 @@ impl MoreauMidpoint {
         system.joints(t_middle, &self.q_middle, &mut self.joints);
         if self.settings.stabilize_joints && h > 0.0 && !self.joints.is_empty() {
             self.q_end.clone_from(&self.q_middle);
-            system.advance(&self.q_middle, v, theta * h, &mut self.q_end);
+            system.advance(t_middle, &self.q_middle, v, theta * h, &mut self.q_end);
             self.end_joints.clear();
             system.joints(t_new, &self.q_end, &mut self.end_joints);
             let share = match theta {

@@ -214,8 +214,8 @@ impl StewartTrinkle {
         out.begin(StepKind::Stepping, h);
         out.report.linearizations = 0;
 
-        system.advance(q, v, ahead * h, &mut self.q_hat);
-        system.advance(q, v, h / 2.0, &mut self.q_middle);
+        system.advance(t, q, v, ahead * h, &mut self.q_hat);
+        system.advance(t, q, v, h / 2.0, &mut self.q_middle);
 
         // Rows from the start of the step do not change with the prediction: one linearisation is the fixed point.
         let is_linear = self.settings.version == Version::Linear || self.settings.activation_gap.is_some();
@@ -327,7 +327,7 @@ impl StewartTrinkle {
                 if is_mean && self.history.is_unsettled(&out.solution) {
                     return self.attempt_by(Rule::Euler, system, state, h, out);
                 }
-                system.advance(q, &out.solution.motion, h, &mut self.q_new);
+                system.advance(t, q, &out.solution.motion, h, &mut self.q_new);
                 check_finite(t, "coordinate", &self.q_new)?;
 
                 // Violated at the end although it did not take part.
@@ -359,7 +359,7 @@ impl StewartTrinkle {
                 out.report.growths += 1;
             }
 
-            system.advance(q, &out.solution.motion, ahead * h, &mut self.q_next);
+            system.advance(t, q, &out.solution.motion, ahead * h, &mut self.q_next);
             out.report.last_move = largest_difference(&self.q_next, &self.q_hat);
             let is_last = is_linear
                 || out.report.last_move <= self.settings.position_tolerance

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use stiction_bodies::glamx::DVec3;
 use stiction_bodies::{Dimension, Grain, Material, MaterialTable, Surface};
-use stiction_dynamics::{ContactMethod, FrictionLaw, ImpactLaw, Restitution};
+use stiction_dynamics::{ContactMethod, FrictionLaw, ImpactLaw, PhantomContact, Restitution, check_independence};
 
 use super::Reader;
 use super::names::{two, unique};
 use super::values::{from_zero_to_one, not_negative};
-use crate::scene::{PairEntry, SchemeSettings};
+use crate::scene::{PairEntry, Scene, SchemeSettings};
 use crate::scene_error::{Fault, Place, quoted};
 
 impl Reader<'_> {
@@ -29,7 +29,8 @@ impl Reader<'_> {
             };
             let torsion_radius = self.torsion_radius(&place, material.torsion_radius)?;
             let (friction, torsion) = (material.friction, material.torsion);
-            let surface = Surface { friction, torsion_radius, torsion, restitution, ..Default::default() };
+            let phantom = checked_phantom(scene, &place, material.phantom_inertia, self.tangent_count())?;
+            let surface = Surface { friction, torsion_radius, torsion, restitution, phantom, ..Default::default() };
             surfaces.push(checked_surface(&scene.scheme, &place, surface)?);
         }
         let mut pairs = BTreeMap::new();
@@ -51,6 +52,7 @@ impl Reader<'_> {
                 friction_axes,
                 polytope: None,
                 restitution,
+                phantom: checked_phantom(scene, &place, pair.phantom_inertia, self.tangent_count())?,
             };
             let surface = checked_surface(&scene.scheme, &place, surface)?;
             let polytope = self.polytope(&place, pair)?;
@@ -72,6 +74,11 @@ impl Reader<'_> {
 }
 
 impl Reader<'_> {
+    /// Tangent rows of a contact of this scene, without torsion.
+    fn tangent_count(&self) -> usize {
+        if self.scene.dimension == Some(Dimension::Space) { 2 } else { 1 }
+    }
+
     /// Refuses a friction set other than Coulomb's circle in the plane, and for the method that does not treat it.
     fn check_set(&self, place: &Place, what: &str) -> Result<(), Fault> {
         if self.scene.dimension != Some(Dimension::Space) {
@@ -181,6 +188,30 @@ impl Reader<'_> {
         }
         Ok(radius)
     }
+}
+
+/// Lines and phantom inertia of a material, a pair or a contact with this many tangents, checked.
+pub(super) fn checked_phantom(
+    scene: &Scene,
+    place: &Place,
+    entry: Option<PhantomContact>,
+    tangent_count: usize,
+) -> Result<PhantomContact, Fault> {
+    let Some(own) = entry else { return Ok(PhantomContact::default()) };
+    let place = place.key("phantom-inertia");
+    let ContactMethod::PhantomInertia(settings) = scene.contact_method() else {
+        let message = "`phantom-inertia` of a contact is for the method of that name, and this scene has another one";
+        return Err(place.fault(message, "choose `[method.phantom-inertia]`, or leave the key out"));
+    };
+    if own.lines.is_some() && tangent_count < 2 {
+        let message = "`lines` belong to contacts with two tangents, and this one has a single line";
+        return Err(place.key("lines").fault(message, "leave it out: along one tangent friction is exact"));
+    }
+    let (lines, rho) = (own.lines.unwrap_or(settings.lines), own.rho.or(settings.rho));
+    own.check()
+        .and_then(|()| check_independence(tangent_count, lines, rho))
+        .map_err(|error| place.fault(error.to_string(), "give 2 `lines`, or a positive `rho`, or leave `rho` out"))?;
+    Ok(own)
 }
 
 /// Friction and the two restitutions of a material, a pair or a contact, checked.

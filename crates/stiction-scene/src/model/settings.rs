@@ -1,7 +1,7 @@
 //! Checks of the settings: name, run, scheme, method and recording.
 
 use stiction_bodies::Dimension;
-use stiction_dynamics::{ContactMethod, Rule, TrapezoidalRule};
+use stiction_dynamics::{ContactMethod, Rule, TrapezoidalRule, check_independence};
 use stiction_solve::LemkeSettings;
 
 use super::Reader;
@@ -122,8 +122,10 @@ impl Reader<'_> {
                 "planar-relay"
             }
             ContactMethod::PhantomInertia(settings) => {
-                if let Err(error) = settings.check() {
-                    let help = "give 2 to 500 `lines`, and a positive `rho` or none";
+                let tangents = if scene.dimension == Some(Dimension::Space) { 2 } else { 1 };
+                let independent = || check_independence(tangents, settings.lines, settings.rho);
+                if let Err(error) = settings.check().and_then(|()| independent()) {
+                    let help = "give 2 to 500 `lines`, and a positive `rho` or none; with 2 lines `rho` may be 0";
                     return Err(place.key("phantom-inertia").fault(error.to_string(), help));
                 }
                 "phantom-inertia"

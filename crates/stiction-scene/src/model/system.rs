@@ -3,11 +3,11 @@
 use stiction_bodies::Surface;
 use stiction_dynamics::{
     ContactMethod, LinearContact, LinearFriction, LinearJoint, LinearSystem, LinearSystemData, LinearSystemError,
-    Restitution, State,
+    PhantomContact, Restitution, State, check_independence,
 };
 
 use super::Reader;
-use super::materials::checked_surface;
+use super::materials::{checked_phantom, checked_surface};
 use super::names::{plain_name, unique_at};
 use super::values::not_negative;
 use crate::scene::Scene;
@@ -219,6 +219,10 @@ impl SystemReader<'_> {
             return Err(place.key("friction").fault(message, help));
         }
         let is_rough = entry.friction > 0.0;
+        let phantom = checked_phantom(self.scene, &place, entry.phantom_inertia, entry.tangents.len())?;
+        if is_rough {
+            self.check_independence(&place, entry.tangents.len(), phantom)?;
+        }
         let (tangents, tangent_drift) =
             self.tangents(&place, &what, &entry.tangents, &entry.tangent_drift, is_rough)?;
         Ok(LinearContact {
@@ -230,6 +234,18 @@ impl SystemReader<'_> {
             tangent_drift,
             mu: surface.friction,
             restitution: surface.restitution,
+            phantom,
+        })
+    }
+
+    /// Refuses dependent lines without phantom inertia, where the method has none.
+    fn check_independence(&self, place: &Place, tangent_count: usize, own: PhantomContact) -> Result<(), Fault> {
+        let Some(ContactMethod::PhantomInertia(settings)) = &self.scene.method else { return Ok(()) };
+        let (lines, rho) = (own.lines.unwrap_or(settings.lines), own.rho.or(settings.rho));
+        check_independence(tangent_count, lines, rho).map_err(|error| {
+            place
+                .key("tangents")
+                .fault(error.to_string(), "set `lines = 2` in `[method.phantom-inertia]`, or leave out `rho`")
         })
     }
 
@@ -241,6 +257,7 @@ impl SystemReader<'_> {
             let message = format!("{what} has no tangents");
             return Err(place.key("tangents").fault(message, "give the row of its sliding velocity"));
         }
+        self.check_independence(&place, entry.tangents.len(), PhantomContact::default())?;
         let (tangents, tangent_drift) = self.tangents(&place, &what, &entry.tangents, &entry.tangent_drift, true)?;
         Ok(LinearFriction { name: entry.name.clone(), tangents, tangent_drift, bound: entry.bound })
     }

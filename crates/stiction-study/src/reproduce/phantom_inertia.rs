@@ -1,18 +1,22 @@
 //! \[PKF\]: the full-rank problem with phantom inertia, on a particle and on an arm; the paper itself prints no numbers.
 
-use stiction_dynamics::reference::{pushed_particle, touching_arm};
+use stiction_dynamics::reference::{TurningAxes, pushed_particle, touching_arm};
 use stiction_dynamics::{
-    ContactProblem, ContactSolution, ExactCone, ExactConeSettings, PhantomInertia, PhantomInertiaSettings,
+    ContactMethod, ContactProblem, ContactSolution, ContactSolver, EventDriven, EventDrivenSettings, ExactCone,
+    ExactConeSettings, PhantomContact, PhantomInertia, PhantomInertiaSettings, Scheme, Simulation, State, TimeGrid,
+    Trapezoidal, TrapezoidalSettings,
 };
 use stiction_solve::LemkeSettings;
 
-use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict};
-use crate::figure::{Figure, Panel, Series};
+use super::{Auditor, Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, fitted_order};
+use crate::figure::{Anchor, Colour, Figure, Legend, Mark, Outline, Panel, Series, Stroke};
 
 /// What a reader of the paper should know.
 const REMARKS: &[&str] = &[
     "The paper gives the formulation and no numbers; the reference is an independent implementation. σ₋ is paired with κ₊ and σ₊ with κ₋: the other pairing does not dissipate.",
     "The phantom inertia ρ does not change the motion: every case is solved for ρ from 1e-3 to 1e3.",
+    "Without it (ρ = 0) the problem lacks a rank of one for every line, and not only for lines that depend on each other, as the paper has it: the columns of κ₊ and κ₋ are opposite. With two lines the motion is still the same; more are refused.",
+    "Γ(t) turns the axes of the velocities; the motion is that of fixed axes, in the event-driven scheme to rounding and in others to their order.",
 ];
 
 /// Values of $\rho$: chosen by the method, and over six decades.
@@ -103,6 +107,226 @@ fn add_particle(rows: &mut Rows) -> Result<(), ReproduceError> {
     Ok(())
 }
 
+/// The saturations of a line, and the force along it: (2) and (3), from the rows of the problem itself.
+struct Saturations {
+    /// Friction force.
+    force: [f64; 2],
+    /// Sliding along the lines, forwards and backwards.
+    kappa: [Vec<f64>; 2],
+    sigma_plus: Vec<f64>,
+    sigma_minus: Vec<f64>,
+}
+
+/// Number of lines, and of the one that Figure 1 shows: at 45 degrees.
+const LINES: usize = 4;
+const SHOWN: usize = 1;
+
+/// The particle pushed along the floor with this force, by four lines and ρ = 1.
+fn saturations(push: [f64; 2]) -> Result<Saturations, ReproduceError> {
+    let problem = pushed_particle(2.0, [push[0], push[1], -19.62]);
+    let settings = PhantomInertiaSettings { lines: LINES, rho: Some(1.0), ..Default::default() };
+    let mut method = PhantomInertia::new(settings)?;
+    let lcp = method.lcp(&problem)?;
+    let z = lcp.solve(&LemkeSettings::default()).z;
+    let row = |i: usize| lcp.offset()[i] + (0..z.len()).map(|j| lcp.matrix()[(i, j)] * z[j]).sum::<f64>();
+    let mut solution = ContactSolution::default();
+    method.solve(&problem, &mut solution)?;
+    let tangent = solution.contacts[0].tangent;
+    Ok(Saturations {
+        force: [tangent[0], tangent[1]],
+        kappa: [z[1..=LINES].to_vec(), z[LINES + 1..].to_vec()],
+        sigma_minus: (1..=LINES).map(row).collect(),
+        sigma_plus: (LINES + 1..=2 * LINES).map(row).collect(),
+    })
+}
+
+/// Pushes of Figure 1: the particle sticks, and it begins to slide along the line that is shown.
+const PUSHES: [(&str, [f64; 2]); 2] = [("sticks", [5.0, 2.0]), ("begins to slide", [9.0, 7.0])];
+
+/// The numbers of Figure 1 against (2), (3): μ λ_n = 9.81 N, and e is (1, 1)/√2.
+fn add_saturations(rows: &mut Rows) -> Result<(), ReproduceError> {
+    let along = 7.0 / std::f64::consts::SQRT_2;
+    let kappa = (8.0 - 9.81 / std::f64::consts::SQRT_2) / std::f64::consts::SQRT_2;
+    let expected = [[9.81 + along, 9.81 - along, 0.0], [2.0 * 9.81 + kappa, 0.0, kappa]];
+    for ((name, push), [plus, minus, kappa]) in PUSHES.into_iter().zip(expected) {
+        let found = saturations(push)?;
+        let at = |quantity: &str| format!("Figure 1, {name}: {quantity}");
+        rows.add(at("saturation σ₊ (2), N"), None, Some(plus), found.sigma_plus[SHOWN], 1e-13);
+        rows.add(at("saturation σ₋ (3), N"), None, Some(minus), found.sigma_minus[SHOWN], 1e-13);
+        rows.add(at("sliding κ₊, m/s²"), None, Some(kappa), found.kappa[0][SHOWN], 1e-13);
+        let other = found.kappa[1].iter().fold(0.0f64, |most, kappa| most.max(*kappa));
+        rows.add(at("largest κ₋, m/s²"), None, Some(0.0), other, 1e-13);
+    }
+    Ok(())
+}
+
+/// Without phantom inertia: what the rank loses, and that the motion of two lines is the same. Lines and inertia by contact.
+fn add_variants(rows: &mut Rows) -> Result<(), ReproduceError> {
+    let method = |lines, rho| PhantomInertia::new(PhantomInertiaSettings { lines, rho, ..Default::default() });
+    let mut motions = Vec::new();
+    for rho in [0.0, 1.0] {
+        let mut method = method(2, Some(rho))?;
+        let values = method.lcp(&particle())?.matrix().singular_values().unwrap_or_default();
+        let rank = values.iter().filter(|value| **value > 1e-12 * values[0]).count();
+        let expected = if rho > 0.0 { 5.0 } else { 3.0 };
+        rows.add(
+            format!("A: rank of the 5 × 5 problem of two lines, ρ = {rho}"),
+            None,
+            Some(expected),
+            rank as f64,
+            0.0,
+        );
+        let mut solution = ContactSolution::default();
+        method.solve(&particle(), &mut solution)?;
+        rows.fed_by(&Verdict::of_solve(&solution.report));
+        motions.push(solution.motion);
+    }
+    // 9 and 7 N along the two lines, and 9.81 N is the bound of each: the square holds the particle.
+    for (i, motion) in motions.iter().enumerate() {
+        let quantity = format!("A: particle, k = 2, ρ = {i}: acceleration 1");
+        rows.add(quantity, None, Some(0.0), motion[0], 1e-14);
+    }
+    let refused = method(4, Some(0.0))?.solve(&particle(), &mut ContactSolution::default()).is_err();
+    rows.add("A: four lines with ρ = 0 are refused (1: yes)", None, Some(1.0), f64::from(u8::from(refused)), 0.0);
+    let mut own = particle();
+    own.contacts[0].phantom = PhantomContact { lines: Some(4), rho: Some(0.5) };
+    let mut solution = ContactSolution::default();
+    method(2, None)?.solve(&own, &mut solution)?;
+    rows.fed_by(&Verdict::of_solve(&solution.report));
+    let quantity = "A: particle, k = 4 and ρ = 0.5 of the contact itself: acceleration 1";
+    rows.add(quantity, None, Some(0.53164123828), solution.motion[0], TOLERANCE);
+    Ok(())
+}
+
+/// A particle with spring and friction, its velocities along axes that turn with this rate: where it ends, along fixed axes.
+fn turning(rate: f64, scheme: Box<dyn Scheme>, step: f64) -> Result<([f64; 3], Verdict), ReproduceError> {
+    let system = TurningAxes { mass: 2.0, gravity: 9.81, stiffness: 5.0, mu: 0.2, rate };
+    let state = State::new(0.0, vec![0.5, 0.0, 0.0], vec![1.8, 2.4, 0.0]);
+    let grid = TimeGrid { start: 0.0, end: 0.6, step };
+    let mut simulation = Simulation::new(Box::new(system), scheme, state, grid);
+    let (verdict, _) = Auditor::default().run(&mut simulation, |_, _| {})?;
+    let q = &simulation.state().q;
+    Ok(([q[0], q[1], q[2]], verdict))
+}
+
+/// The configuration map Γ(q, t) of the paper, where it depends on time.
+fn add_turning_axes(rows: &mut Rows) -> Result<(), ReproduceError> {
+    let solver = || ContactSolver::new(ContactMethod::Cone(ExactConeSettings::default()));
+    let exact = || solver().map(|solver| Box::new(EventDriven::new(EventDrivenSettings::default(), solver)));
+    let (fixed, _) = turning(0.0, exact()?, 0.1)?;
+    let (turned, verdict) = turning(3.0, exact()?, 0.1)?;
+    rows.fed_by(&verdict);
+    for i in 0..2 {
+        let quantity = format!("Γ(t), axes turn by 3 rad/s, event-driven: position {}, m", i + 1);
+        rows.add(quantity, None, Some(fixed[i]), turned[i], 1e-12);
+    }
+    let mut errors = Vec::new();
+    for step in [8e-3, 4e-3, 2e-3] {
+        let scheme = Box::new(Trapezoidal::new(TrapezoidalSettings::default(), solver()?));
+        let (found, verdict) = turning(3.0, scheme, step)?;
+        rows.fed_by(&verdict);
+        errors.push((step, (found[0] - fixed[0]).hypot(found[1] - fixed[1])));
+    }
+    rows.add_between("Γ(t), trapezoidal: order", (1.9, 2.1), fitted_order(&errors));
+    Ok(())
+}
+
+/// Figure 1 of the paper: the friction polygon, the line that is shown, and the saturations on it.
+fn figure_one() -> Result<NamedFigure, ReproduceError> {
+    let bound = 9.81;
+    let e = [std::f64::consts::FRAC_1_SQRT_2; 2];
+    // A point at a distance along the line that is shown, and another one across it.
+    let point = |along: f64, across: f64| (along * e[0] - across * e[1], along * e[1] + across * e[0]);
+    let line = |points: Vec<(f64, f64)>, colour, width, dashed| Outline {
+        points,
+        closed: false,
+        stroke: Some(Stroke { colour, width, dashed }),
+        ..Default::default()
+    };
+    let mut panels = Vec::new();
+    for (title, push) in PUSHES {
+        let found = saturations(push)?;
+        let method = PhantomInertia::new(PhantomInertiaSettings { lines: LINES, ..Default::default() })?;
+        let mut polygon: Vec<(f64, f64)> = method.corners(2).iter().map(|c| (bound * c[0], bound * c[1])).collect();
+        polygon.push(polygon[0]);
+        let [x, y] = found.force;
+        let (along, across) = (x * e[0] + y * e[1], -x * e[1] + y * e[0]);
+        let (plus, minus, kappa) = (found.sigma_plus[SHOWN], found.sigma_minus[SHOWN], found.kappa[0][SHOWN]);
+        let mut outlines = vec![
+            Outline {
+                stroke: Some(Stroke { colour: Colour::GREY, width: 1.0, dashed: true }),
+                ..Outline::disc((0.0, 0.0), bound)
+            },
+            line(vec![point(-1.4 * bound, 0.0), point(1.4 * bound, 0.0)], Colour::GREY, 1.0, false),
+            line(vec![(x, y), point(along, 0.0)], Colour::GREY, 1.0, true),
+        ];
+        // The saturations reach from the force to either bound, and ρ κ₊ beyond; drawn beside the line.
+        let beside = |from: f64, to: f64, across: f64, colour| {
+            line(vec![point(from, across), point(to, across)], colour, 2.5, false)
+        };
+        outlines.push(beside(along, along + plus, 2.8, Colour::BLUE));
+        let text = |at, text: &str, colour| Mark {
+            at,
+            text: text.to_owned(),
+            anchor: Anchor::AboveLeft,
+            colour,
+            ..Default::default()
+        };
+        let mut marks = vec![
+            text(point(along + 0.5 * plus, 2.8), "σ₊", Colour::BLUE),
+            Mark { anchor: Anchor::BelowRight, ..text((x, y), "friction", Colour::INK) },
+            Mark { anchor: Anchor::BelowRight, ..text(point(1.4 * bound, 0.0), "e", Colour::GREY) },
+        ];
+        if minus > 1e-9 {
+            outlines.push(beside(along - minus, along, -1.6, Colour::VERMILLION));
+            marks.push(Mark {
+                anchor: Anchor::BelowRight,
+                ..text(point(along - 0.5 * minus, -1.6), "σ₋", Colour::VERMILLION)
+            });
+        } else {
+            marks.push(Mark {
+                anchor: Anchor::BelowLeft,
+                ..text(point(along, across - 1.6), "σ₋ = 0", Colour::VERMILLION)
+            });
+        }
+        if kappa > 0.0 {
+            outlines.push(line(vec![(0.0, 0.0), point(6.0 * kappa, 0.0)], Colour::GREEN, 3.0, false));
+            marks.push(Mark { anchor: Anchor::BelowRight, ..text(point(3.0 * kappa, 0.0), "6 κ₊", Colour::GREEN) });
+        }
+        let series = vec![
+            Series { label: "polygon".into(), points: polygon, colour: Some(Colour::INK), ..Default::default() },
+            Series {
+                label: "friction force".into(),
+                points: vec![(0.0, 0.0), (x, y)],
+                colour: Some(Colour::INK),
+                width: 3.0,
+                ..Default::default()
+            },
+        ];
+        panels.push(Panel {
+            title: format!("The particle {title}"),
+            x_label: "friction along the first tangent, N".to_owned(),
+            y_label: "along the second, N".to_owned(),
+            equal_aspect: true,
+            x_range: Some((-1.5 * bound, 1.5 * bound)),
+            series,
+            outlines,
+            marks,
+            legend: Legend::Hidden,
+            ..Default::default()
+        });
+    }
+    let figure = Figure {
+        title: "Figure 1: the discretised friction model".to_owned(),
+        subtitle: "Particle of 2 kg, four lines, ρ = 1 kg. Once it slides, σ₊ reaches ρ κ₊ beyond the bound".to_owned(),
+        panels,
+        columns: 2,
+        size: (960, 560),
+        ..Default::default()
+    };
+    Ok(NamedFigure { name: "phantom-inertia-model", figure })
+}
+
 /// What the paper claims, in a picture: the problem has full rank for almost every phantom inertia.
 fn figure(effort: Effort) -> Result<NamedFigure, ReproduceError> {
     let mut conditions = Vec::new();
@@ -113,7 +337,7 @@ fn figure(effort: Effort) -> Result<NamedFigure, ReproduceError> {
     }
     let figure = Figure {
         title: "Phantom inertia gives the problem full rank".to_owned(),
-        subtitle: "Particle of case A, four lines. The paper has no figure of results; at ρ = 8 kg the rank is lost, which it leaves out".to_owned(),
+        subtitle: "Particle of case A, four lines. The paper has no figure of this; at ρ = 8 kg the rank is lost, which it leaves out".to_owned(),
         panels: vec![Panel {
             title: "Condition of the problem".to_owned(),
             x_label: "phantom inertia ρ, kg".to_owned(),
@@ -156,6 +380,10 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
         }
     }
     add_particle(&mut rows)?;
-    let figures = vec![figure(effort)?];
+    add_saturations(&mut rows)?;
+    add_variants(&mut rows)?;
+    progress("axes that turn");
+    add_turning_axes(&mut rows)?;
+    let figures = vec![figure_one()?, figure(effort)?];
     Ok(rows.into_reproduction(figures, REMARKS))
 }

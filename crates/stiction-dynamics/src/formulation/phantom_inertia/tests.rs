@@ -362,7 +362,6 @@ fn unusable_settings_are_refused_with_what_to_give() {
     for (lines, rho, reason) in [
         (0, None, "give at least 2"),
         (1, None, "give at least 2"),
-        (4, Some(0.0), "rho is 0 kg, and must be positive"),
         (4, Some(-1.0), "rho is -1 kg"),
         (4, Some(f64::NAN), "rho is NaN kg"),
         (4, Some(f64::INFINITY), "leave it out to have it chosen"),
@@ -394,4 +393,100 @@ fn too_many_tangent_rows_are_named() {
     problem.contacts[0].tangents.push(Row::from_dense(&[1.0, 1.0, 0.0]));
     let error = method(4, None).solve(&problem, &mut ContactSolution::default()).unwrap_err();
     assert!(error.to_string().contains("3 tangent rows; polygonal friction treats one"), "{error}");
+}
+
+#[test]
+fn without_phantom_inertia_independent_lines_give_the_same_motion() {
+    let mut generator = Generator::new(17);
+    for number in 0..60 {
+        // Two lines in space, and one in the plane.
+        let problem = random_problem(&mut generator, 9, 3, 1 + number % 2);
+        let with = method(2, None).lcp(&problem).unwrap();
+        let without = method(2, Some(0.0)).lcp(&problem).unwrap();
+        // The columns of κ₊ and κ₋ are opposite without it: a rank of one too little for every line.
+        let (size, lines) = (with.size(), (with.size() - 3) / 2);
+        let rank = |lcp: &Lcp| {
+            let values = lcp.matrix().singular_values().unwrap();
+            values.iter().filter(|value| **value > 1e-10 * values[0]).count()
+        };
+        assert_eq!((rank(&with), rank(&without)), (size, size - lines));
+        let all = stiction_solve::enumerate(&with, &LemkeSettings::default()).unwrap();
+        let ours = solve(&problem, &mut method(2, Some(0.0)));
+        if all.undecided == 0 && all.solutions.len() == 1 {
+            assert_close(&ours.motion, &solve(&problem, &mut method(2, None)).motion, 1e-10);
+        }
+    }
+}
+
+#[test]
+fn dependent_lines_without_phantom_inertia_are_refused() {
+    let problem = particle(2.0, [9.0, 7.0, -19.62]);
+    let error = method(4, Some(0.0)).solve(&problem, &mut ContactSolution::default()).unwrap_err();
+    assert!(matches!(error, ContactError::NoPhantomInertia { lines: 4 }));
+    assert!(error.to_string().contains("give 2 lines, or a positive rho"), "{error}");
+    // The contact's own lines decide, and its own inertia.
+    let mut own = problem.clone();
+    own.contacts[0].phantom.lines = Some(2);
+    solve(&own, &mut method(4, Some(0.0)));
+    own.contacts[0].phantom = PhantomContact { lines: Some(3), rho: Some(0.0) };
+    assert!(matches!(
+        method(2, None).solve(&own, &mut ContactSolution::default()),
+        Err(ContactError::NoPhantomInertia { lines: 3 })
+    ));
+    own.contacts[0].phantom = PhantomContact { lines: Some(1), rho: None };
+    let error = method(2, None).solve(&own, &mut ContactSolution::default()).unwrap_err();
+    assert!(error.to_string().contains("1 lines"), "{error}");
+    own.contacts[0].phantom = PhantomContact { lines: None, rho: Some(-2.0) };
+    let error = method(2, None).solve(&own, &mut ContactSolution::default()).unwrap_err();
+    assert!(error.to_string().contains("-2"), "{error}");
+}
+
+#[test]
+fn lines_and_phantom_inertia_may_differ_from_contact_to_contact() {
+    // Two particles side by side, each with a polygon of its own: each moves as it would alone.
+    let alone = [particle(2.0, [9.0, 7.0, -19.62]), particle(3.0, [7.0, 20.0, -29.43])];
+    let own = [PhantomContact { lines: Some(4), rho: Some(0.7) }, PhantomContact { lines: Some(8), rho: None }];
+    let mut both = ContactProblem::default();
+    both.inertia.set_diagonal(&[2.0, 2.0, 2.0, 3.0, 3.0, 3.0]);
+    both.inertia.factor().unwrap();
+    for (i, (problem, phantom)) in alone.iter().zip(own).enumerate() {
+        both.free_motion.extend_from_slice(&problem.free_motion);
+        let moved = |row: &Row| {
+            let mut moved = Row::new();
+            row.entries().iter().for_each(|&(k, value)| moved.push(3 * i + k, value));
+            moved
+        };
+        let contact = &problem.contacts[0];
+        both.contacts.push(ContactCondition {
+            id: ContactId::number(i as u32),
+            normal: moved(&contact.normal),
+            tangents: contact.tangents.iter().map(moved).collect(),
+            phantom,
+            ..contact.clone()
+        });
+    }
+    let together = solve(&both, &mut method(3, Some(5.0)));
+    for (i, lines) in [4, 8].into_iter().enumerate() {
+        let expected = solve(&alone[i], &mut method(lines, None));
+        assert_close(&together.motion[3 * i..3 * i + 3], &expected.motion, 1e-12);
+        assert_close(&together.contacts[i].tangent, &expected.contacts[0].tangent, 1e-12);
+    }
+    // 1 + 2·4 unknowns of the one, 1 + 2·8 of the other, and ρ where (8) has it: against κ₋ in the row of σ₋.
+    let lcp = method(3, Some(5.0)).lcp(&both).unwrap();
+    assert_eq!(lcp.size(), 2 + 2 * 12);
+    let sum = |line: usize| lcp.matrix()[(2 + line, 2 + line)] + lcp.matrix()[(2 + line, 2 + 12 + line)];
+    assert!((sum(0) - 0.7).abs() < 1e-12 && (sum(3) - 0.7).abs() < 1e-12, "{}", sum(0));
+    assert!((sum(4) - 5.0).abs() < 1e-12, "{}", sum(4));
+    // Saved for other programs, and solved by the solver of schemes, it is the same.
+    let mut solver = crate::ContactSolver::new(crate::ContactMethod::PhantomInertia(PhantomInertiaSettings {
+        lines: 3,
+        ..Default::default()
+    }))
+    .unwrap();
+    let mut adopted = both.clone();
+    solver.adopt_sets(&mut adopted);
+    let mut solution = ContactSolution::default();
+    solver.solve(&adopted, &mut solution).unwrap();
+    assert!(solution.report.is_solved());
+    assert_close(&solution.motion, &together.motion, 1e-12);
 }

@@ -351,7 +351,7 @@ impl EventDriven {
         let (q, v) = self.probe.split_at(self.probe.len() - system.velocity_count());
         self.probe_q.clear();
         self.probe_q.extend_from_slice(q);
-        system.advance(q, v, 0.0, &mut self.probe_q);
+        system.displace(0.0, q, v, 0.0, &mut self.probe_q); // no move, at any time
     }
 
     /// A stage of the integrator step, in the same places.
@@ -361,7 +361,7 @@ impl EventDriven {
         let (q, v) = self.probe.split_at(self.probe.len() - system.velocity_count());
         self.probe_q.clear();
         self.probe_q.extend_from_slice(q);
-        system.advance(q, v, 0.0, &mut self.probe_q);
+        system.displace(0.0, q, v, 0.0, &mut self.probe_q); // no move, at any time
     }
 
     /// A root between a share where the function is not negative and one where it is, by the rule of Illinois; the end that is not negative. It is found when it is known

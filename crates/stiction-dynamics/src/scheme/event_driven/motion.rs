@@ -275,8 +275,8 @@ impl Motion {
     }
 
     /// Writes the rates of configuration and velocity where it was evaluated.
-    pub fn write_rate(&self, system: &dyn MechanicalSystem, q: &[f64], v: &[f64], out: &mut [f64]) {
-        system.configuration_rate(q, v, &mut out[..q.len()]);
+    pub fn write_rate(&self, system: &dyn MechanicalSystem, t: f64, q: &[f64], v: &[f64], out: &mut [f64]) {
+        system.configuration_rate(t, q, v, &mut out[..q.len()]);
         out[q.len()..].copy_from_slice(&self.acceleration);
     }
 
@@ -310,7 +310,7 @@ impl Motion {
             last = worst;
             self.least_change();
             self.q.clone_from(q);
-            system.advance(&self.q, &self.load, 1.0, q);
+            system.displace(t, &self.q, &self.load, 1.0, q);
         }
         self.look(system, modes, t, q)?;
         self.weigh(system, t, q)?;

@@ -98,7 +98,7 @@ impl EventDriven {
             q.extend_from_slice(&end[..end.len() - n]);
             v.copy_from_slice(&end[end.len() - n..]);
             self.probe_q.clone_from(&q);
-            system.advance(&self.probe_q, &v, 0.0, &mut q);
+            system.displace(t + elapsed, &self.probe_q, &v, 0.0, &mut q);
             let lost = self.motion.project(system, &self.modes, t + elapsed, &mut q, &mut v);
             lost.map_err(fault)?;
             self.y.clear();
@@ -187,7 +187,7 @@ impl EventDriven {
             let mut motion = motion.borrow_mut();
             let (q, v) = y.split_at(y.len() - n);
             onset::evaluate(&mut motion, system, &mut beginning, t, q, v)?;
-            motion.write_rate(system, q, v, out);
+            motion.write_rate(system, t, q, v, out);
             Ok(())
         };
         method.step(&mut true_rate, Some(&mut guess), (now, dt), y, slope, accuracy)
@@ -290,6 +290,6 @@ fn rate(
     let split = y.len() - system.velocity_count();
     let (q, v) = y.split_at(split);
     motion.evaluate(system, modes, t, q, v)?;
-    motion.write_rate(system, q, v, out);
+    motion.write_rate(system, t, q, v, out);
     Ok(())
 }

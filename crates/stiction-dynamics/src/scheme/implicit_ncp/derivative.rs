@@ -17,7 +17,8 @@
 use faer::Mat;
 use stiction_solve::PortableMath as _;
 
-use super::equations::{Law, Point, StepEquations, turn_forward};
+use super::equations::{Point, StepEquations, turn_forward};
+use crate::natural_map::Law;
 use crate::{Contact, ForceJacobians, Inertia, JacobianKind, Row};
 
 /// How far coordinates are moved for differences, in metres or radians: the cube root of the rounding unit.
@@ -161,7 +162,7 @@ impl StepEquations<'_> {
             motion.resize(n * n, 0.0);
             for (j, column) in motion.chunks_exact_mut(n).enumerate() {
                 memory.direction[j] = 1.0;
-                self.system.advance_derivative(self.q, u, h, &memory.direction, column);
+                self.system.advance_derivative(self.t_new - self.h, self.q, u, h, &memory.direction, column);
                 memory.direction[j] = 0.0;
             }
         }
@@ -219,7 +220,7 @@ impl StepEquations<'_> {
         let mut product = vec![0.0; n];
         let (mut q, mut inertia) = (point.q.clone(), Inertia::default());
         let mut apply = |direction: &[f64], distance: f64, product: &mut [f64]| {
-            self.system.advance(&point.q, direction, distance, &mut q);
+            self.system.displace(self.t_new, &point.q, direction, distance, &mut q);
             inertia.clear();
             self.system.mass_matrix(self.t_new, &q, &mut inertia);
             inertia.apply(&change, product);
@@ -247,7 +248,7 @@ impl StepEquations<'_> {
     /// Contacts, friction elements and joints where the end of the step is moved along a direction.
     fn evaluate_rows(&self, point: &Point, direction: &[f64], distance: f64, moved: &mut Point) {
         moved.q.clone_from(&point.q);
-        self.system.advance(&point.q, direction, distance, &mut moved.q);
+        self.system.displace(self.t_new, &point.q, direction, distance, &mut moved.q);
         moved.elements.clear();
         self.system.friction_elements(self.t_new, &moved.q, &mut moved.elements);
         moved.joints.clear();
@@ -418,8 +419,8 @@ mod tests {
         fn force(&self, t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {
             self.0.force(t, q, v, k);
         }
-        fn advance(&self, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
-            self.0.advance(q, v, h, out);
+        fn displace(&self, t: f64, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
+            self.0.displace(t, q, v, h, out);
         }
         fn contacts(&self, _t: f64, q: &[f64], _horizon: f64, out: &mut Vec<Contact>) {
             // The vertical in body axes; the height of the axis x is its first component, with the rate ω · (x × vertical).

@@ -184,7 +184,7 @@ impl ImplicitNcp {
                 mu,
                 bound: 0.0,
                 axes,
-                shape: self.solver.friction_set(tangent_count, &contact.friction.shape()).clone(),
+                shape: self.solver.contact_set(tangent_count, &contact.friction.shape(), contact.phantom),
                 kept_rate,
                 kept_slip: [0.0; 3],
                 first,
@@ -324,7 +324,7 @@ impl ImplicitNcp {
         // The prediction q̂ = q ⊕ h v, on the joints where these are redundant.
         self.u.clone_from(&state.v);
         self.q_hat.clone_from(&state.q);
-        system.advance(&state.q, &self.u, way, &mut self.q_hat);
+        system.advance(state.t, &state.q, &self.u, way, &mut self.q_hat);
         self.projection.project(system, (t_rows, &state.q), way, &mut self.u, &mut self.q_hat)?;
         let start = (state.t, &state.q[..]);
         if !is_mean && let Some(passage) = system.passage(Way::Predicted, start, (t_new, &self.q_hat)) {
@@ -572,7 +572,7 @@ impl ImplicitNcp {
             let unit = equations.unit(block.rho[1]);
             let mut friction = [0.0; 3];
             if block.id.is_some() {
-                let keeps_tangents = matches!(block.shape, FrictionShape::Polytope(_));
+                let keeps_tangents = !block.shape.is_round_in_the_plane();
                 let Some((normal, tangent)) = self.prediction.next_forces(&block.reference, keeps_tangents) else {
                     continue;
                 };

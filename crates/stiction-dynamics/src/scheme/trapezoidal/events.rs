@@ -156,7 +156,7 @@ impl Trapezoidal {
         self.v_new.iter_mut().zip(&state.v).for_each(|(end, start)| *end = start + share * (*end - start));
         self.product.clear();
         self.product.extend(self.v_new.iter().zip(&state.v).map(|(end, start)| 0.5 * (start + end)));
-        system.advance(&state.q, &self.product, out.h, &mut self.q_new);
+        system.advance(state.t, &state.q, &self.product, out.h, &mut self.q_new);
         out.solution.joints.iter_mut().for_each(|impulse| *impulse *= share);
         for impulse in &mut out.solution.contacts {
             impulse.normal *= share;

@@ -38,7 +38,7 @@ impl Trapezoidal {
             self.solve_linear_problem(system, state, out)?;
             let u = &out.solution.motion;
             let change = u.iter().zip(&self.u_last).fold(0.0f64, |change, (a, b)| change.max((a - b).abs()));
-            system.advance(q, u, h, &mut self.q_new);
+            system.advance(t, q, u, h, &mut self.q_new);
             self.v_new.clear();
             self.v_new.extend(u.iter().zip(v).map(|(u, v)| 2.0 * u - v));
             check_finite(t, "coordinate", &self.q_new)?;
@@ -158,7 +158,7 @@ impl Trapezoidal {
 
         // Rows in the middle of the step, values at its start.
         self.q_middle.clone_from(q);
-        system.advance(q, &self.u_last, 0.5 * h, &mut self.q_middle);
+        system.advance(t, q, &self.u_last, 0.5 * h, &mut self.q_middle);
         self.product.clone_from(&self.u_last);
         self.projection.project(system, (t_middle, q), 0.5 * h, &mut self.product, &mut self.q_middle)?;
         let stabilizes = self.stabilizes();
