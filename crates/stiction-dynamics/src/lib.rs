@@ -42,6 +42,7 @@ pub mod scheme;
 pub mod simulation;
 pub mod state;
 pub mod system;
+pub mod total_cone;
 
 pub use acceleration::{Instant, InstantContact, Motions};
 pub use audit::{Audit, EnergyByCause, StepAudit};
@@ -83,8 +84,9 @@ pub use scheme::implicit_ncp::{ImplicitNcp, ImplicitNcpSettings};
 pub use scheme::moreau_midpoint::{MoreauMidpoint, MoreauMidpointSettings};
 pub use scheme::rule::Rule;
 pub use scheme::stewart_trinkle::{Linearization, StewartTrinkle, StewartTrinkleSettings, Version};
-pub use scheme::trapezoidal::{Jacobians, Trapezoidal, TrapezoidalSettings};
+pub use scheme::trapezoidal::{ClosingTime, Jacobians, Trapezoidal, TrapezoidalRule, TrapezoidalSettings};
 pub use scheme::{Rung, Sample, Scheme, Step, StepKind, StepReport};
 pub use simulation::{Simulation, TimeGrid};
 pub use state::State;
 pub use system::{ForceCause, MechanicalSystem, Passage, Way};
+pub use total_cone::{Bound, Pointedness, SelfStress, TotalCone};

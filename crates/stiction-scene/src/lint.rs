@@ -6,7 +6,9 @@ use std::f64::consts::TAU;
 use stiction_bodies::glamx::{DQuat, DVec3};
 use stiction_bodies::shape::combined_mass_properties;
 use stiction_bodies::{Body, BodyKind, Dimension, Multibody, PlacedShape, Shape};
-use stiction_dynamics::{Inertia, LinearSystem, MechanicalSystem, Row, State};
+use stiction_dynamics::{
+    ContactId, ContactImpulse, Inertia, LinearSystem, MechanicalSystem, Pointedness, Row, State, TotalCone,
+};
 
 use crate::load::{Loaded, SceneSystem};
 use crate::model::{Collisions, MET_AT_START, extent, joint_place, row_unit, worst_rows};
@@ -37,6 +39,15 @@ const LARGEST_TURN: f64 = 1.0;
 
 /// Number of orientations that are tried in search of Painlevé's paradox.
 const ORIENTATIONS: usize = 3600;
+
+/// Contacts that are closed at the start, at most, among which wedged ones are looked for. Too large: `check` takes longer than a second.
+const MOST_WEDGED: usize = 60;
+
+/// Contacts with a smaller share of the largest force are not named as wedged.
+const LEAST_OF_WEDGE: f64 = 1e-6;
+
+/// Contacts that are named as wedged, at most.
+const MOST_NAMED: usize = 6;
 
 /// How much a finding weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,6 +89,14 @@ pub fn lint(loaded: &Loaded) -> Result<Vec<Finding>, SceneError> {
             linter.overlaps(&start);
             linter.joints(&start);
             linter.painleve();
+            linter.wedges(&start, |system, id| {
+                if let Some(joint) = system.joint_of_stop(id) {
+                    return joint_place(system, joint).key("limits");
+                }
+                let is_free = |body: &u32| system.model().bodies[*body as usize].kind.is_free();
+                let body = [id.first, id.second].into_iter().find(is_free).unwrap_or(id.first);
+                Place::top("body").index(body as usize)
+            });
             linter.findings
         }
         SceneSystem::Matrices(system) => {
@@ -85,6 +104,7 @@ pub fn lint(loaded: &Loaded) -> Result<Vec<Finding>, SceneError> {
             linter.gaps(&start);
             linter.joints(&start);
             linter.painleve();
+            linter.wedges(&start, |_, id| Place::top("system").key("contact").index(id.feature as usize));
             linter.findings
         }
     };
@@ -116,6 +136,59 @@ impl<S> Linter<'_, S> {
         let (line, column) = line_and_column(&source.text, offset);
         let place = format!("{}:{line}:{column}", source.file_name);
         self.findings.push((offset, Finding { severity, message, place }));
+    }
+}
+
+impl<S: MechanicalSystem> Linter<'_, S> {
+    /// Contacts that are closed at the start and can press against each other without any load; `place` says where one of them stands in the file.
+    fn wedges(&mut self, start: &State, place: impl Fn(&S, ContactId) -> Place) {
+        let mut closed = Vec::new();
+        self.system.contacts(start.t, &start.q, OVERLAP, &mut closed);
+        if closed.is_empty() || closed.len() > MOST_WEDGED {
+            return;
+        }
+        // A scene that cannot be looked at so is refused by those who run it.
+        let Ok(cone) = TotalCone::at(self.system, start, OVERLAP) else { return };
+        let Pointedness::Wedged(stress) = cone.pointedness() else { return };
+        // What needs no friction is said without it.
+        let mut smooth = cone.problem().clone();
+        smooth.contacts.iter_mut().for_each(|contact| contact.mu = 0.0);
+        let smooth = TotalCone::new(smooth);
+        let (stress, remedy) = match smooth.as_ref().map(TotalCone::pointedness) {
+            Ok(Pointedness::Wedged(own)) if own.contacts.iter().any(|impulse| impulse.normal > 0.0) => {
+                (own, "play ends it")
+            }
+            _ => (stress, "less friction or play ends it"),
+        };
+        let takes_part = |impulse: &&ContactImpulse| impulse.normal > LEAST_OF_WEDGE;
+        let Some(first) = stress.contacts.iter().find(takes_part) else { return };
+        let mut forces: Vec<String> = stress
+            .contacts
+            .iter()
+            .filter(takes_part)
+            .map(|impulse| {
+                let [x, y, moment] = impulse.tangent;
+                let mut text = format!("`{}` {:.3}", self.system.contact_name(impulse.id), impulse.normal);
+                for (what, size) in [("friction", x.hypot(y)), ("torsion", moment.abs())] {
+                    if size > LEAST_OF_WEDGE {
+                        text += &format!(" with {what} {size:.3}");
+                    }
+                }
+                text
+            })
+            .collect();
+        if forces.len() > MOST_NAMED {
+            let more = forces.len() - MOST_NAMED;
+            forces.truncate(MOST_NAMED);
+            forces.push(format!("{more} more"));
+        }
+        let joints = if stress.joints.iter().any(|c| c.abs() > LEAST_OF_WEDGE) { ", with the joints" } else { "" };
+        let message = format!(
+            "the contacts at the start are wedged: forces in the proportion of {}{joints} add up to nothing, so that their friction cone is not pointed. \
+             Contact forces are then not unique and not bounded by the load, and bodies may jam; {remedy}",
+            forces.join(", ")
+        );
+        self.add(Severity::Note, place(self.system, first.id), message);
     }
 }
 
@@ -525,6 +598,35 @@ mod tests {
         assert!(notes[0].message.starts_with("friction 2.0 of body `rod` on `table` is above 1.333: "), "{notes:?}");
         assert_eq!(findings(scene.text, &["material.0.friction=1.33"]), []);
         assert_eq!(findings(scene.text, &["material.0.friction=1.34"]).len(), 1);
+    }
+
+    #[test]
+    fn wedged_contacts_are_named_with_the_forces_that_show_it() {
+        // A disc between two walls that lean by 60°: wedged from μ = cot 60° = 0.577 on, by equal forces whose friction is all of it.
+        let groove = include_str!("../tests/cases/groove.toml");
+        assert_eq!(findings(groove, &["material.0.friction=0.57"]), []);
+        let notes = findings(groove, &["material.0.friction=0.58"]);
+        assert_eq!((notes.len(), notes[0].severity), (1, Severity::Note), "{notes:?}");
+        let expected = "the contacts at the start are wedged: forces in the proportion of `disc/walls#0` 1.000 with friction 0.577, \
+                        `disc[0]/walls[1]#0` 1.000 with friction 0.577 add up to nothing";
+        assert!(notes[0].message.starts_with(expected), "{notes:?}");
+        assert!(notes[0].message.ends_with("less friction or play ends it"), "{notes:?}");
+        let line = groove.lines().enumerate().filter(|(_, line)| *line == "[[body]]").nth(1).unwrap().0 + 1;
+        assert!(notes[0].place.starts_with(&format!("x.toml:{line}:")), "{notes:?}");
+        // Between walls that face each other friction is not needed.
+        let walls = ["body.walls.shape.0.half-plane.normal=[1, 0]", "body.walls.shape.1.half-plane.normal=[-1, 0]"];
+        let notes = findings(groove, &walls);
+        assert!(
+            notes[0].message.contains("`disc/walls#0` 1.000, `disc[0]/walls[1]#0` 1.000 add up to nothing"),
+            "{notes:?}"
+        );
+        assert!(notes[0].message.ends_with("bodies may jam; play ends it"), "{notes:?}");
+        // A disc that is a little away from its walls is not.
+        assert_eq!(findings(groove, &["material.0.friction=0.58", "body.disc.position=[0.0, 0.001]"]), []);
+        // The same as a system of matrices, held by a joint as well.
+        let system = include_str!("../tests/cases/wedged-system.toml");
+        let notes = findings(system, &[]);
+        assert!(notes[0].message.contains("`stop` 1.000, with the joints add up to nothing"), "{notes:?}");
     }
 
     #[test]

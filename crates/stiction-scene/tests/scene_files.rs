@@ -613,6 +613,24 @@ fn run_settings() {
     );
     assert_error_after(
         PLANE,
+        "[scheme.trapezoidal]\nrule = \"classical\"",
+        "30:8: the classical rule weighs forces with the inertia at the end of the step, which one linear problem does not know",
+        "write `iterate = true` beside it, or leave `rule` out",
+    );
+    assert_error_after(
+        PLANE,
+        "[scheme.trapezoidal]\nrule = \"simpson\"",
+        "30:8: `scheme`, `trapezoidal`, `rule` cannot be `simpson`",
+        "the choices are `modified` and `classical`",
+    );
+    assert_error_after(
+        PLANE,
+        "[scheme.trapezoidal]\nclosing-time = \"quartic\"",
+        "30:16: `scheme`, `trapezoidal`, `closing-time` cannot be `quartic`",
+        "the choices are `way` and `cubic`",
+    );
+    assert_error_after(
+        PLANE,
         "[scheme.stewart-trinkle]\nrule = \"trapezoidal\"\nactivation-gap = 1e-3",
         "30:8: the trapezoidal rule and `activation-gap` contradict each other: one takes contacts in the middle of a step, the other at its start",
         "leave out `activation-gap`, or write rule = \"euler\"",
@@ -1680,6 +1698,7 @@ fn schema_and_reference_page_know_every_key() {
                 body kind position angle angle-degrees orientation velocity angular-velocity mass inertia density group motion \
                 surface-velocity oscillation amplitude frequency phase shape half-plane half-space disc sphere capsule box \
                 ring cavity cylinder tube ellipse ellipsoid semi-axes \
+                closing-time \
                 normal offset radius length size force torque point axes from until dry-friction against rotational bound bound-backwards clutch pre-stressed-spring preload \
                 ignore bodies groups system coordinates units damping stiffness gap normal-drift tangents tangent-drift \
                 joint value row drift \

@@ -6,6 +6,7 @@ mod free_top;
 mod instants;
 mod rod;
 mod slider;
+mod smooth;
 mod turning_axes;
 mod woodpecker;
 
@@ -15,5 +16,6 @@ pub use free_top::FreeTop;
 pub use instants::{painleve_rod, pushed_particle, touching_arm};
 pub use rod::Rod;
 pub use slider::Slider;
+pub use smooth::{BentOscillator, SpringOrbit};
 pub use turning_axes::TurningAxes;
 pub use woodpecker::Woodpecker;

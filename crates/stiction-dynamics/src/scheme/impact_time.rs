@@ -2,6 +2,8 @@
 //!
 //! \[PAGT\] §6, (6.2): the first root of a gap along the interpolant through the two ends of the step. The scheme's positions and velocities
 //! fit together so that this cubic is a parabola, $q^l \oplus \tau (v^l + \tfrac{\tau}{2h} (v^{l+1} - v^l))$.
+//!
+//! §10 has another cubic, of the gap itself as a function of time. It needs the gap at the ends of the step only.
 
 use crate::{Contact, ContactId, MechanicalSystem, State};
 
@@ -24,6 +26,56 @@ pub(super) fn closing_share(
 ) -> f64 {
     let mut path = Path { system, state, h, v_new, closed_at, q: state.q.clone(), u: Vec::new(), found: Vec::new() };
     path.closing(penetrated, ROOT_SHARE * gap_tolerance)
+}
+
+/// The same by \[PAGT\] §10: the first root of the cubic in time through the gaps and their rates at both ends. None where the system does not know the contact at the start, or
+/// where it is closed there: then the way must be looked at.
+pub(super) fn closing_share_by_cubic(
+    system: &dyn MechanicalSystem,
+    state: &State,
+    h: f64,
+    v_new: &[f64],
+    penetrated: &Contact,
+    closed_at: f64,
+) -> Option<f64> {
+    let mut found = Vec::new();
+    system.contacts(state.t, &state.q, f64::INFINITY, &mut found);
+    let start = found.iter().find(|contact| contact.id == penetrated.id)?;
+    let rate = |contact: &Contact, v: &[f64]| h * (contact.normal.dot(v) + contact.normal_drift);
+    let (first, last) = (start.gap - closed_at, penetrated.gap - closed_at);
+    first_root([first, last], [rate(start, &state.v), rate(penetrated, v_new)])
+}
+
+/// The first root between 0 and 1 of the cubic with these values and slopes at 0 and 1, of which the first value is positive and the second is not.
+fn first_root([first, last]: [f64; 2], [slope, last_slope]: [f64; 2]) -> Option<f64> {
+    if !(first > 0.0 && last <= 0.0) {
+        return None;
+    }
+    // a + b x + c x² + d x³.
+    let (a, b) = (first, slope);
+    let c = 3.0 * (last - first) - 2.0 * slope - last_slope;
+    let d = 2.0 * (first - last) + slope + last_slope;
+    let value = |x: f64| a + x * (b + x * (c + x * d));
+    // The first sign change lies between two neighbours among the ends and the extrema.
+    let discriminant = c * c - 3.0 * b * d;
+    let mut marks = vec![0.0, 1.0];
+    if discriminant > 0.0 {
+        // Both roots of b + 2c x + 3d x² without cancellation.
+        let sum = -(c + discriminant.sqrt().copysign(c));
+        marks.extend([sum / (3.0 * d), b / sum].into_iter().filter(|x| *x > 0.0 && *x < 1.0));
+    }
+    marks.sort_by(f64::total_cmp);
+    let high = marks.iter().position(|&x| value(x) <= 0.0).unwrap_or(marks.len() - 1);
+    let (mut low, mut high) = (marks[high - 1], marks[high]);
+    // It is monotonous there: halving to the last digit.
+    for _ in 0..ITERATION_LIMIT {
+        let middle = 0.5 * (low + high);
+        if !(middle > low && middle < high) {
+            break;
+        }
+        if value(middle) > 0.0 { low = middle } else { high = middle }
+    }
+    Some(high)
 }
 
 /// The way of a step.
@@ -94,5 +146,26 @@ impl Path<'_> {
             }
         }
         high
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_of_the_cubic_is_the_first_one() {
+        // (x - 1/4)(x - 1/2)(x - 3/4) times -32: 3 at 0, -3 at 1, slopes -22 at both ends.
+        let root = first_root([3.0, -3.0], [-22.0, -22.0]).unwrap();
+        assert!((root - 0.25).abs() < 1e-15, "{root}");
+        // A parabola: 1 + 3x - 6x² has its root at (3 + √33)/12.
+        let root = first_root([1.0, -2.0], [3.0, -9.0]).unwrap();
+        assert!((root - (3.0 + 33f64.sqrt()) / 12.0).abs() < 1e-15, "{root}");
+        // A straight line, and a cubic that only touches zero before it: 27 (x - 1/3)² (2/3 - x), first root a double one.
+        assert_eq!(first_root([1.0, -1.0], [-2.0, -2.0]), Some(0.5));
+        let touching = first_root([2.0, -4.0], [-15.0, -24.0]).unwrap();
+        assert!((touching - 1.0 / 3.0).abs() < 1e-7 || (touching - 2.0 / 3.0).abs() < 1e-12, "{touching}");
+        assert_eq!(first_root([0.0, -1.0], [1.0, -1.0]), None);
+        assert_eq!(first_root([f64::NAN, -1.0], [1.0, -1.0]), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Checks of the settings: name, run, scheme, method and recording.
 
 use stiction_bodies::Dimension;
-use stiction_dynamics::{ContactMethod, Directions, Linearization, Rule, check_independence};
+use stiction_dynamics::{ContactMethod, Directions, Linearization, Rule, TrapezoidalRule, check_independence};
 use stiction_solve::LemkeSettings;
 
 use super::Reader;
@@ -86,6 +86,11 @@ impl Reader<'_> {
             }
             SchemeSettings::Trapezoidal(settings) => {
                 let place = Place::top("scheme").key("trapezoidal");
+                if settings.rule == TrapezoidalRule::Classical && !settings.iterate {
+                    let message = "the classical rule weighs forces with the inertia at the end of the step, which one linear problem does not know";
+                    let help = "write `iterate = true` beside it, or leave `rule` out";
+                    return Err(place.key("rule").fault(message, help));
+                }
                 positive(place.key("gap-tolerance"), "the gap tolerance", settings.gap_tolerance, "m")?;
                 positive(place.key("rest-speed"), "the rest speed", settings.rest_speed, "m/s")?;
                 positive(place.key("still-speed"), "the still speed", settings.still_speed, "m/s")?;

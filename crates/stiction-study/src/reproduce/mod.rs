@@ -6,6 +6,7 @@ mod curved_surfaces;
 mod dissipation;
 mod event_driven;
 mod four_balls;
+mod friction_cone;
 mod friction_set;
 mod lagrange;
 mod painleve;
@@ -16,6 +17,7 @@ mod sphere_spin;
 mod sphere_valley;
 mod torsion;
 mod trapezoidal;
+mod trapezoidal_rules;
 mod two_balls;
 mod woodpecker;
 
@@ -200,7 +202,7 @@ impl Experiment {
 }
 
 /// All experiments.
-pub const EXPERIMENTS: [Experiment; 17] = [
+pub const EXPERIMENTS: [Experiment; 19] = [
     Experiment { id: "rod", title: "[ST96] a spinning rod falls on a table", run: rod::reproduce },
     Experiment {
         id: "four-balls",
@@ -230,6 +232,16 @@ pub const EXPERIMENTS: [Experiment; 17] = [
     },
     Experiment { id: "carts-damper", title: "[PAGT] two carts and a stopper, damper", run: trapezoidal::carts_damper },
     Experiment { id: "carts-spring", title: "[PAGT] two carts and a stopper, spring", run: trapezoidal::carts_spring },
+    Experiment {
+        id: "trapezoidal-rules",
+        title: "[PAGT] the trapezoidal rules: classical, modified, linear",
+        run: trapezoidal_rules::reproduce,
+    },
+    Experiment {
+        id: "friction-cone",
+        title: "[PAGT] pointed friction cones and what bounds impulses and collisions",
+        run: friction_cone::reproduce,
+    },
     Experiment { id: "free-top", title: "a free top, order two", run: trapezoidal::free_top },
     Experiment { id: "woodpecker", title: "[GS05] a woodpecker hammers down a pole", run: woodpecker::reproduce },
     Experiment {

@@ -1,9 +1,9 @@
 //! Where a smooth step ends early: a gap closes, sliding ends, or a normal turns too far.
 
 use super::overlaps::closed_at;
-use super::{Element, ROUNDING, Trapezoidal, dot, insert, speed};
+use super::{ClosingTime, Element, ROUNDING, Trapezoidal, dot, insert, speed};
 use crate::scheme::Step;
-use crate::scheme::impact_time::closing_share;
+use crate::scheme::impact_time::{closing_share, closing_share_by_cubic};
 use crate::{Contact, FrictionElement, FrictionShape, MechanicalSystem, State};
 
 /// Cosine of the largest angle by which the normal of a contact may turn in half a step; if it turns farther, the step is halved. The
@@ -130,7 +130,12 @@ impl Trapezoidal {
         let mut first = share;
         for contact in &self.end {
             let (closed_at, tolerance) = (closed_at(&self.overlaps, contact.id), self.settings.gap_tolerance);
-            let share = closing_share(system, state, out.h, &self.v_new, contact, closed_at, tolerance);
+            let cubic = match self.settings.closing_time {
+                ClosingTime::Way => None,
+                ClosingTime::Cubic => closing_share_by_cubic(system, state, out.h, &self.v_new, contact, closed_at),
+            };
+            let share = cubic
+                .unwrap_or_else(|| closing_share(system, state, out.h, &self.v_new, contact, closed_at, tolerance));
             first = first.min(share);
             if share <= ROUNDING {
                 insert(contact.id, &mut self.carried);

@@ -37,7 +37,8 @@
 //! - Contacts that overlap when they are found do not take that back within a step: they are closed where they are (`overlaps.rs`).
 //! - The rule is not L-stable, and a stiff damper would ring after an impact: steps begin short there, and grow (`settling.rs`).
 //! - Where contacts wedge each other and their corrections have no common solution, the step is made without them.
-//! - For $M(t, q)$ one problem gives order one (Theorem 3.4); [`iterate`](TrapezoidalSettings::iterate) solves (2.5) by successive ones.
+//! - For $M(t, q)$ one problem gives order one (Theorem 3.4); [`iterate`](TrapezoidalSettings::iterate) solves (2.5) by successive ones,
+//!   or the classical rule (2.4) for comparison ([`TrapezoidalRule`]).
 
 mod events;
 mod jumps;
@@ -71,6 +72,30 @@ pub enum Jacobians {
     Definite,
 }
 
+/// What the two ends of a step have to do with its change of velocity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrapezoidalRule {
+    /// The mean inertia times the change of velocity is the mean force, (2.5).
+    #[default]
+    Modified,
+    /// The change of velocity is the mean of the accelerations, (2.4): the classical trapezoidal rule. It is the same rule where the inertia is constant, and differs by
+    /// $O(h^3)$ in a step where it is not (Theorem 3.2). Contacts and joints act on the mean inertia as before. Needs [`iterate`](TrapezoidalSettings::iterate).
+    Classical,
+}
+
+/// How the time is found at which a gap closes within a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClosingTime {
+    /// As the root of the gap along the way of the step, (6.2).
+    #[default]
+    Way,
+    /// As the root of the cubic in time through the gaps and their rates at both ends of the step, \[PAGT\] §10: no gap is evaluated on the way. Where the gap is curved it is off by
+    /// $O(h^4)$, and what is left of the gap is closed by a further step of that length.
+    Cubic,
+}
+
 /// Settings of the trapezoidal scheme.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -80,6 +105,8 @@ pub struct TrapezoidalSettings {
     pub paper: bool,
     /// Which derivatives of the force are used.
     pub jacobians: Jacobians,
+    /// What the two ends of a step have to do with its change of velocity.
+    pub rule: TrapezoidalRule,
     /// Whether joints and contacts that stay closed take back their drift.
     pub stabilize: bool,
     /// How fast overlaps of the start are taken back, per second: an overlap $d$ shrinks as $d e^{-rt}$, whatever the step. With zero, the default, a
@@ -96,6 +123,8 @@ pub struct TrapezoidalSettings {
     /// Contacts with a gap up to this are closed, in metres; the $\varepsilon_a$ of (6.1).
     /// Too large: velocities are stopped before the bodies touch. Too small: the rounding of a located collision leaves it open.
     pub gap_tolerance: f64,
+    /// How the time is found at which a gap closes.
+    pub closing_time: ClosingTime,
     /// Impacts with a slower approach give nothing back, in m/s, so that a bouncing ball comes to rest.
     /// Too large: small bounces are missing. Too small: many bounces in one step before the ball rests.
     pub rest_speed: f64,
@@ -113,6 +142,7 @@ impl Default for TrapezoidalSettings {
         Self {
             paper: false,
             jacobians: Jacobians::Automatic,
+            rule: TrapezoidalRule::Modified,
             stabilize: true,
             overlap_recovery: 0.0,
             locate_stops: true,
@@ -120,6 +150,7 @@ impl Default for TrapezoidalSettings {
             iteration_tolerance: 1e-13,
             iteration_limit: 50,
             gap_tolerance: 1e-9,
+            closing_time: ClosingTime::Way,
             rest_speed: 1e-6,
             still_speed: 1e-9,
             impact_order: ImpactOrder::Simultaneous,
@@ -341,7 +372,8 @@ impl Trapezoidal {
 
     /// Times at which the forces of the start and of the end of a step are evaluated.
     fn force_times(&self, t: f64, h: f64) -> [f64; 2] {
-        if self.settings.paper { [t, t + h] } else { [t + 0.5 * h; 2] }
+        let has_both_ends = self.settings.paper || self.settings.rule == TrapezoidalRule::Classical;
+        if has_both_ends { [t, t + h] } else { [t + 0.5 * h; 2] }
     }
 
     /// Adds the contacts that carried an impulse to those that are closed at the start, wherever they are now.

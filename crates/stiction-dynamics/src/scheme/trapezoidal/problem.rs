@@ -1,7 +1,9 @@
 //! The contact problem of one smooth step: (5.4) to (5.8) of \[PAGT\], or (2.5) by iteration.
 
 use super::overlaps::closed_at;
-use super::{BRAKE, Element, HORIZON_DOUBLINGS, Jacobians, MANY_IMPACTS, ROUNDING, Trapezoidal, largest, rate};
+use super::{
+    BRAKE, Element, HORIZON_DOUBLINGS, Jacobians, MANY_IMPACTS, ROUNDING, Trapezoidal, TrapezoidalRule, largest, rate,
+};
 use crate::force_jacobians::add_product;
 use crate::scheme::{Rung, Step, check_finite, solve_problem};
 use crate::{
@@ -21,12 +23,7 @@ impl Trapezoidal {
         let (n, h) = (system.velocity_count(), out.h);
         let t = state.t;
         let (q, v) = (&state.q, &state.v);
-        let times = self.force_times(t, h);
-        for (i, part) in self.forces.iter_mut().enumerate() {
-            part.clear();
-            part.resize(n, 0.0);
-            system.force_by_cause(ForceCause::ALL[i % 3], times[i / 3], q, v, part);
-        }
+        self.forces.iter_mut().for_each(|part| part.resize(n, 0.0));
         // The linearisation point: first q^l, v^l, then what the last problem gave.
         self.u_last.clone_from(v);
         self.displacement.clear();
@@ -37,6 +34,7 @@ impl Trapezoidal {
         out.report.converged = !self.settings.iterate;
         for iteration in 0..limit {
             out.report.linearizations = iteration + 1;
+            self.evaluate_forces(system, state, h, iteration == 0)?;
             self.solve_linear_problem(system, state, out)?;
             let u = &out.solution.motion;
             let change = u.iter().zip(&self.u_last).fold(0.0f64, |change, (a, b)| change.max((a - b).abs()));
@@ -53,13 +51,49 @@ impl Trapezoidal {
                 self.u_last.clone_from(u);
                 self.displacement.clear();
                 self.displacement.extend(u.iter().map(|u| h * u));
-                for (cause, part) in ForceCause::ALL.into_iter().zip(&mut self.forces[3..]) {
-                    part.fill(0.0);
-                    system.force_by_cause(cause, times[1], &self.q_new, &self.v_new, part);
-                }
             }
         }
         self.write_forces(state, out);
+        Ok(())
+    }
+
+    /// Evaluates the forces at the start of the step, if they are needed again, and at the linearisation point.
+    fn evaluate_forces(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        h: f64,
+        is_first: bool,
+    ) -> Result<(), StepError> {
+        let times = self.force_times(state.t, h);
+        let is_classical = self.settings.rule == TrapezoidalRule::Classical;
+        let (start, end) = self.forces.split_at_mut(3);
+        for (cause, (start, end)) in ForceCause::ALL.into_iter().zip(start.iter_mut().zip(end)) {
+            if is_first || is_classical {
+                start.fill(0.0);
+                system.force_by_cause(cause, times[0], &state.q, &state.v, start);
+            }
+            end.fill(0.0);
+            system.force_by_cause(cause, times[1], &self.q_new, &self.v_new, end);
+        }
+        if !is_classical {
+            return Ok(());
+        }
+        // (2.4) times M^l + M^{l+1} is (2.5) with ½ (k^l + M^{l+1} (M^l)⁻¹ k^l) for k^l, and the other way round.
+        let t_new = state.t + h;
+        for (mass, t, q) in [(&mut self.mass_sum, state.t, &state.q), (&mut self.mass, t_new, &self.q_new)] {
+            mass.clear();
+            system.mass_matrix(t, q, mass);
+            mass.factor().map_err(|source| StepError::Malformed { t, source })?;
+        }
+        for (i, part) in self.forces.iter_mut().enumerate() {
+            let (own, other) = if i < 3 { (&self.mass_sum, &self.mass) } else { (&self.mass, &self.mass_sum) };
+            self.product.clone_from(part);
+            own.solve_in_place(&mut self.product);
+            self.momentum.resize(part.len(), 0.0);
+            other.apply(&self.product, &mut self.momentum);
+            part.iter_mut().zip(&self.momentum).for_each(|(k, moved)| *k = 0.5 * (*k + moved));
+        }
         Ok(())
     }
 
