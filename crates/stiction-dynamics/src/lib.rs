@@ -37,6 +37,7 @@ pub mod row_rates;
 pub mod scheme;
 pub mod simulation;
 pub mod state;
+pub mod static_friction;
 pub mod system;
 
 pub use acceleration::{Instant, InstantContact, Motions};
