@@ -233,7 +233,7 @@ fn equal_coefficients_of_friction_are_one() {
             let base = vec![format!("run.end={end}"), format!("scheme={{{scheme}={{}}}}")];
             let Ok(loaded) = load(scene, &base) else { continue };
             let mut text: toml::Table = loaded.scene.to_toml().parse().unwrap();
-            let mut rough = |key: &str, table: &mut toml::Table| {
+            let rough = |key: &str, table: &mut toml::Table| {
                 for entry in table.get_mut(key).and_then(toml::Value::as_array_mut).into_iter().flatten() {
                     let entry = entry.as_table_mut().unwrap();
                     match entry.get("friction").and_then(toml::Value::as_float) {
@@ -267,7 +267,7 @@ fn static_friction_of_bodies_holds_and_lets_go() {
             "format = 1\nname = \"slope\"\ndimension = \"plane\"\ngravity = [{:?}, {:?}]\nrun = {{ step = 0.01, end = 0.5 }}\n\
              scheme = {{ {scheme} = {{}} }}\n\
              [[material]]\nname = \"a\"\nfriction = 0.4\nstatic-friction = 0.6\n\
-             [[body]]\nname = \"ground\"\nkind = \"fixed\"\n[[body.shape]]\nhalf-plane = {{ normal = [0.0, 1.0], offset = 0.0 }}\nmaterial = \"a\"\n\
+             [[body]]\nname = \"ground\"\nkind = \"static\"\n[[body.shape]]\nhalf-plane = {{ normal = [0.0, 1.0], offset = 0.0 }}\nmaterial = \"a\"\n\
              [[body]]\nname = \"block\"\nkind = \"point\"\nmass = 2.0\nposition = [0.0, 0.1]\nvelocity = [{speed:?}, 0.0]\n\
              [[body.shape]]\ndisc = {{ radius = 0.1 }}\nmaterial = \"a\"\n",
             9.81 * 0.5 / 1.25f64.sqrt(),
@@ -282,9 +282,10 @@ fn static_friction_of_bodies_holds_and_lets_go() {
             assert!((found - expected).abs() < 1e-9, "{scheme}: {found} and not {expected}");
         }
     }
-    // In space, with the exact cone and with polygons.
-    for (entry, part) in [("static-friction = 0.3", "less than `friction`"), ("static-friction = -1.0", "not negative")]
-    {
+    for (entry, part) in [
+        ("static-friction = 0.3", "less than `friction`"),
+        ("static-friction = -1.0", "give zero or a positive number"),
+    ] {
         let text = format!(
             "format = 1\nname = \"x\"\ndimension = \"plane\"\ngravity = [0.0, -9.81]\nrun = {{ step = 0.01, end = 0.1 }}\n\
              [[material]]\nname = \"a\"\nfriction = 0.4\n{entry}\n"
