@@ -12,21 +12,30 @@
 //! The friction of a sliding contact is known up to its normal force. It makes the matrix of the problem unsymmetric, and its
 //! diagonal may become negative: then there may be no solution (the paradox of Painlevé), or several. Velocities are those of
 //! the instant: contacts that part or approach do not belong here.
+//!
+//! **Torsion.** The friction set is the ellipsoid (1) of \[TTP01\], $\sum (\lambda_a / e_a)^2 \le (\mu \lambda_n)^2$ over the tangents and the row of torsion. With the rows $e_a T_a$ it is a ball in the
+//! unknowns $\lambda_a / e_a$, and that is how every method sees it. A contact that slides and drills with $(v_t, v_o, v_r)$ has $s_a = e_a v_a / \lVert e v \rVert$ and the friction
+//! $-\mu \lambda_n e_a s_a$, which is (2) solved.
 
 use stiction_solve::PortableMath as _;
+use stiction_solve::enumerate::LARGEST_SIZE;
 use stiction_solve::{ContactLcp, FrictionGroup, LcpSolution, Lemke, LemkeProblem, LemkeSettings, enumerate};
 
 use crate::contact::Tangents;
+use crate::formulation::convex::Convex;
 use crate::least_norm::least_norm_with_kinetic;
 use crate::{
-    ContactCondition, ContactError, ContactId, ContactProblem, ContactSolution, FrictionShape, Inertia, LeastNorm,
-    PhantomContact, PhantomInertia, PlanarRelay, Pyramid, PyramidSettings, Row,
+    ContactCondition, ContactError, ContactId, ContactProblem, ContactSolution, Directions, FrictionShape, Inertia,
+    LeastNorm, PhantomContact, PhantomInertia, PlanarRelay, Pyramid, PyramidSettings, Row,
 };
 
 /// A sliding direction whose length differs from one by more is refused.
 const UNIT_LENGTH: f64 = 1e-9;
 
-/// Two solutions whose accelerations differ by less, relative to the largest, are the same motion.
+/// Directions of the pyramids from whose answers the exact friction set is tried.
+const EXACT_STARTS: [usize; 4] = [8, 16, 32, 4];
+
+/// Two solutions whose accelerations differ by less, relative to the largest and to that of the free motion, are the same motion.
 const SAME_MOTION: f64 = 1e-9;
 
 /// What acts at one instant; see the [module](self) for the letters.
@@ -49,16 +58,32 @@ pub struct InstantContact {
     pub normal: Row,
     /// $\dot n v$, in m/s².
     pub normal_bias: f64,
-    /// The rows $T$: one or two.
+    /// The rows $T$: one or two, and that of torsion.
     pub tangents: Tangents,
     /// $\dot T v$, in m/s².
     pub tangent_bias: [f64; 3],
     /// Coefficient of friction $\mu$: kinetic where it slides, static where it rests.
     pub mu: f64,
-    /// Unit vector $s$ of the sliding velocity along the tangents; none where the contact rests.
+    /// Unit vector $s$ of the sliding velocity along the tangents, in units of the semi-axes; none where the contact rests.
     pub sliding: Option<[f64; 2]>,
+    /// Its component about the normal, where the contact slides and drills.
+    pub drilling: f64,
+    /// Semi-axes $e$ of friction as factors on $\mu$, of torsion a length in metres; none are ones.
+    pub semi_axes: Option<[f64; 3]>,
     /// What the method `phantom-inertia` does differently for this contact: $k_i$ and $\rho_i$.
     pub phantom: PhantomContact,
+}
+
+impl InstantContact {
+    fn axes(&self) -> [f64; 3] {
+        self.semi_axes.unwrap_or([1.0; 3])
+    }
+
+    /// Friction along the tangents for each unit of $-\mu \lambda_n$, where it is known.
+    pub(crate) fn kinetic(&self) -> Option<[f64; 3]> {
+        let ([t, o], axes) = (self.sliding?, self.axes());
+        Some([axes[0] * t, axes[1] * o, axes[2] * self.drilling])
+    }
 }
 
 /// All motions of an instant that enumeration found.
@@ -70,6 +95,21 @@ pub struct Motions {
     pub undecided: usize,
 }
 
+impl Motions {
+    /// Adds a motion that is not among them; what is small beside the free motion is rounding.
+    fn add(&mut self, solution: ContactSolution, free: &[f64]) {
+        let free = free.iter().fold(0.0f64, |largest, u| largest.max(u.abs()));
+        let is_same = |other: &ContactSolution| {
+            let pairs = || other.motion.iter().zip(&solution.motion);
+            let largest = pairs().fold(free, |largest, (a, b)| largest.max(a.abs()).max(b.abs()));
+            pairs().all(|(a, b)| (a - b).abs() <= SAME_MOTION * largest)
+        };
+        if !self.solutions.iter().any(is_same) {
+            self.solutions.push(solution);
+        }
+    }
+}
+
 impl Instant {
     /// Forces and accelerations by the friction pyramid. The report says how it ended; an instant without solution is no error.
     ///
@@ -77,19 +117,69 @@ impl Instant {
     /// [`ContactError`] when the instant is malformed.
     pub fn solve_pyramid(&self, settings: &PyramidSettings) -> Result<ContactSolution, ContactError> {
         let (problem, force_rows) = self.problem()?;
+        let mut solution = self.solve_in_units(&problem, &force_rows, settings)?;
+        self.finish(&mut solution);
+        Ok(solution)
+    }
+
+    /// Forces and accelerations with the friction set as it is, by Newton's method from the answers of pyramids. The report says how it ended.
+    ///
+    /// # Errors
+    /// [`ContactError`] when the instant is malformed.
+    pub fn solve_exact(&self) -> Result<ContactSolution, ContactError> {
+        let (problem, force_rows) = self.problem()?;
+        let mut method = Convex::new()?;
+        let mut solution = ContactSolution::default();
+        for count in EXACT_STARTS {
+            let settings = PyramidSettings { directions: Directions::Regular(count), ..Default::default() };
+            solution = self.solve_in_units(&problem, &force_rows, &settings)?;
+            method.improve(&problem, Some(&force_rows), &mut solution);
+            if solution.report.is_solved() {
+                break;
+            }
+        }
+        self.finish(&mut solution);
+        Ok(solution)
+    }
+
+    /// The answer of a pyramid, with friction in units of the semi-axes.
+    fn solve_in_units(
+        &self,
+        problem: &ContactProblem,
+        force_rows: &[Row],
+        settings: &PyramidSettings,
+    ) -> Result<ContactSolution, ContactError> {
+        let (lcp, solved) = Self::pyramid_lcp(problem, force_rows, settings)?;
+        let mut answer = LcpSolution::default();
+        Lemke::default().solve_or_enumerate(&lcp, &settings.lemke, &[], &mut answer);
+        let z = (answer.z.len() == lcp.unknown_count()).then_some(&answer.z[..]);
+        let mut solution = Self::of_pyramid(problem, &lcp, &solved, z);
+        solution.report = answer.report;
+        Ok(solution)
+    }
+
+    /// The LCP of the pyramid, and $M^{-1}$ times its columns.
+    fn pyramid_lcp(
+        problem: &ContactProblem,
+        force_rows: &[Row],
+        settings: &PyramidSettings,
+    ) -> Result<(ContactLcp, Vec<Row>), ContactError> {
         let pyramid = Pyramid::new(settings.clone())?;
         let mut lcp = ContactLcp::default();
         let mut data = lcp.take_data();
         data.clear();
         let (mut rows, mut columns): (Vec<(&Row, f64)>, Vec<&Row>) = (Vec::new(), Vec::new());
-        for (contact, force_row) in problem.contacts.iter().zip(&force_rows) {
+        for (contact, force_row) in problem.contacts.iter().zip(force_rows) {
             let normal = rows.len();
             rows.push((&contact.normal, contact.normal_bias));
             columns.push(force_row);
             rows.extend(contact.tangents.iter().zip(contact.tangent_bias));
             columns.extend(&contact.tangents);
             let first = data.directions.len();
-            data.directions.extend(pyramid.corners(contact.tangents.len()).iter().map(|&[t, o]| [t, o, 0.0]));
+            match contact.tangents.len() {
+                3 => data.directions.extend(pyramid.solid_corners(&FrictionShape::Ball)),
+                count => data.directions.extend(pyramid.corners(count).iter().map(|&[t, o]| [t, o, 0.0])),
+            }
             data.groups.push(FrictionGroup {
                 normal: Some(normal),
                 tangent: normal + 1,
@@ -108,13 +198,15 @@ impl Instant {
         }
         data.free_rates.extend(rows.iter().map(|(row, bias)| row.dot(&problem.free_motion) + bias));
         lcp.state(data)?;
-        let mut answer = LcpSolution::default();
-        Lemke::default().solve_or_enumerate(&lcp, &settings.lemke, &[], &mut answer);
+        Ok((lcp, solved))
+    }
 
+    /// Forces and accelerations that belong to a solution of that LCP; none without.
+    fn of_pyramid(problem: &ContactProblem, lcp: &ContactLcp, solved: &[Row], z: Option<&[f64]>) -> ContactSolution {
         let mut solution = ContactSolution { motion: problem.free_motion.clone(), ..Default::default() };
-        let mut forces = vec![0.0; rows.len()];
-        if answer.z.len() == lcp.unknown_count() {
-            lcp.impulses(&answer.z, &mut forces);
+        let mut forces = vec![0.0; solved.len()];
+        if let Some(z) = z {
+            lcp.impulses(z, &mut forces);
         }
         solved.iter().zip(&forces).for_each(|(solved, &force)| solved.add_to(force, &mut solution.motion));
         for (contact, group) in problem.contacts.iter().zip(&lcp.data().groups) {
@@ -124,9 +216,7 @@ impl Instant {
             let normal = group.normal.map_or(0.0, |row| forces[row]);
             solution.contacts.push(crate::ContactImpulse { id: contact.id, normal, tangent });
         }
-        solution.report = answer.report;
-        self.add_kinetic_friction(&mut solution);
-        Ok(solution)
+        solution
     }
 
     /// Forces and accelerations by relay functions, \[GS05\] (27), (33), where all contacts that rest have one tangent; those that
@@ -135,10 +225,10 @@ impl Instant {
     /// # Errors
     /// [`ContactError::NotPlanar`] when a contact with two tangents rests; else [`ContactError`] when the instant is malformed.
     pub fn solve_relay(&self, method: &mut PlanarRelay) -> Result<ContactSolution, ContactError> {
-        let (problem, force_rows) = self.problem()?;
+        let (problem, force_rows) = self.problem_without_torsion()?;
         let mut solution = ContactSolution::default();
         method.solve_along(&problem, Some(&force_rows), &mut solution)?;
-        self.add_kinetic_friction(&mut solution);
+        self.finish(&mut solution);
         Ok(solution)
     }
 
@@ -147,10 +237,10 @@ impl Instant {
     /// # Errors
     /// [`ContactError`] when the instant is malformed.
     pub fn solve_phantom(&self, method: &mut PhantomInertia) -> Result<ContactSolution, ContactError> {
-        let (problem, force_rows) = self.problem()?;
+        let (problem, force_rows) = self.problem_without_torsion()?;
         let mut solution = ContactSolution::default();
         method.solve_along(&problem, Some(&force_rows), &mut solution)?;
-        self.add_kinetic_friction(&mut solution);
+        self.finish(&mut solution);
         Ok(solution)
     }
 
@@ -161,7 +251,7 @@ impl Instant {
     /// # Errors
     /// [`ContactError`] when the instant is malformed, or its friction rows depend on each other.
     pub fn motions(&self, method: &PhantomInertia) -> Result<Option<Motions>, ContactError> {
-        let (problem, force_rows) = self.problem()?;
+        let (problem, force_rows) = self.problem_without_torsion()?;
         let mut method = method.clone();
         let lcp = method.lcp_along(&problem, Some(&force_rows))?;
         let Some(found) = enumerate(&lcp, &method.settings().lemke) else { return Ok(None) };
@@ -172,15 +262,30 @@ impl Instant {
                 motions.undecided += 1;
                 continue;
             }
-            self.add_kinetic_friction(&mut solution);
-            let is_same = |other: &ContactSolution| {
-                let pairs = || other.motion.iter().zip(&solution.motion);
-                let largest = pairs().fold(0.0f64, |largest, (a, b)| largest.max(a.abs()).max(b.abs()));
-                pairs().all(|(a, b)| (a - b).abs() <= SAME_MOTION * largest)
-            };
-            if !motions.solutions.iter().any(is_same) {
-                motions.solutions.push(solution);
-            }
+            self.finish(&mut solution);
+            motions.add(solution, &problem.free_motion);
+        }
+        Ok(Some(motions))
+    }
+
+    /// All motions with the friction pyramid of these settings, by trying every basis of its LCP; none when it has more than
+    /// [`LARGEST_SIZE`](stiction_solve::enumerate::LARGEST_SIZE) unknowns: one for each contact, and one more than there are corners for each that rests. A contact that rests with torsion has
+    /// $3k + 2$ corners for $k$ directions, so that four directions are as many as there is room for.
+    ///
+    /// # Errors
+    /// [`ContactError`] when the instant is malformed.
+    pub fn motions_by_pyramid(&self, settings: &PyramidSettings) -> Result<Option<Motions>, ContactError> {
+        let (problem, force_rows) = self.problem()?;
+        let (lcp, solved) = Self::pyramid_lcp(&problem, &force_rows, settings)?;
+        if lcp.unknown_count() > LARGEST_SIZE {
+            return Ok(None);
+        }
+        let Some(found) = enumerate(&lcp.to_lcp()?, &settings.lemke) else { return Ok(None) };
+        let mut motions = Motions { undecided: found.undecided, ..Default::default() };
+        for z in &found.solutions {
+            let mut solution = Self::of_pyramid(&problem, &lcp, &solved, Some(z));
+            self.finish(&mut solution);
+            motions.add(solution, &problem.free_motion);
         }
         Ok(Some(motions))
     }
@@ -196,7 +301,12 @@ impl Instant {
         corners: &[[f64; 2]],
         settings: &LemkeSettings,
     ) -> Result<LeastNorm, ContactError> {
-        let (mut problem, _) = self.problem()?;
+        let (mut problem, _) = self.problem_without_torsion()?;
+        if let Some(contact) = self.contacts.iter().find(|contact| contact.axes()[..2] != [1.0; 2]) {
+            let reason =
+                format!("contact {:?} has semi-axes; forces of least norm are found for round friction", contact.id);
+            return Err(ContactError::Directions(reason));
+        }
         let mut kinetic = Vec::new();
         for (condition, contact) in problem.contacts.iter_mut().zip(&self.contacts) {
             (condition.tangents, condition.mu) = (contact.tangents.clone(), contact.mu);
@@ -205,37 +315,58 @@ impl Instant {
         least_norm_with_kinetic(&problem, &kinetic, solution, corners, settings)
     }
 
-    /// The contact problem with $u = \dot v$, where sliding contacts have no friction of their own, and the rows along which the
+    /// The same, for methods of the tangent plane.
+    fn problem_without_torsion(&self) -> Result<(ContactProblem, Vec<Row>), ContactError> {
+        if let Some(contact) = self.contacts.iter().find(|contact| contact.tangents.len() > 2 && contact.mu > 0.0) {
+            let what = format!("contact {:?}", contact.id);
+            return Err(ContactError::TangentCount { what, found: contact.tangents.len() });
+        }
+        self.problem()
+    }
+
+    /// The contact problem with $u = \dot v$ and rows in units of the semi-axes, where sliding contacts have no friction of their own, and the rows along which the
     /// normal forces act: $n - \mu s^T T$ for them.
     pub(crate) fn problem(&self) -> Result<(ContactProblem, Vec<Row>), ContactError> {
         let mut problem = ContactProblem { inertia: self.inertia.clone(), ..Default::default() };
         let mut force_rows = Vec::new();
         for contact in &self.contacts {
-            if !matches!(contact.tangents.len(), 1 | 2) && contact.mu > 0.0 {
+            if let Some(&value) = contact.axes().iter().find(|e| !(**e > 0.0 && e.is_finite())) {
+                let what = format!("contact {:?}", contact.id);
+                return Err(ContactError::Coefficient { what, quantity: "semi-axis of friction", value });
+            }
+            if !(1..=3).contains(&contact.tangents.len()) && contact.mu > 0.0 {
                 let what = format!("contact {:?}", contact.id);
                 return Err(ContactError::TangentCount { what, found: contact.tangents.len() });
             }
             let mut force_row = contact.normal.clone();
-            if let Some(s) = contact.sliding {
+            if let (Some([t, o]), Some(kinetic)) = (contact.sliding, contact.kinetic()) {
+                let s = [t, o, contact.drilling];
                 let length = contact.tangents.iter().zip(s).fold(0.0f64, |length, (_, s)| length.portable_hypot(s));
                 if (length - 1.0).abs() > UNIT_LENGTH || length.is_nan() {
+                    let s = &s[..contact.tangents.len().max(2)];
                     let reason = format!("contact {:?} slides along {s:?}, which is not a unit vector", contact.id);
                     return Err(ContactError::Directions(reason));
                 }
-                for (row, s) in contact.tangents.iter().zip(s) {
+                for (row, s) in contact.tangents.iter().zip(kinetic) {
                     row.entries().iter().for_each(|&(index, value)| force_row.push(index, -contact.mu * s * value));
                 }
             }
             force_rows.push(force_row);
             let rests = contact.sliding.is_none() && contact.mu > 0.0;
+            let axes = contact.axes();
+            let scaled = |(row, axis): (&Row, f64)| {
+                let mut scaled = Row::new();
+                row.entries().iter().for_each(|&(index, value)| scaled.push(index, axis * value));
+                scaled
+            };
             problem.contacts.push(ContactCondition {
                 id: contact.id,
                 normal: contact.normal.clone(),
                 normal_bias: contact.normal_bias,
                 rounding: 0.0,
                 recovery: 0.0,
-                tangents: if rests { contact.tangents.clone() } else { Tangents::new() },
-                tangent_bias: contact.tangent_bias,
+                tangents: if rests { contact.tangents.iter().zip(axes).map(scaled).collect() } else { Tangents::new() },
+                tangent_bias: std::array::from_fn(|a| axes[a] * contact.tangent_bias[a]),
                 mu: if rests { contact.mu } else { 0.0 },
                 friction_axes: [1.0; 3],
                 friction_shape: FrictionShape::Ball,
@@ -261,13 +392,16 @@ impl Instant {
         Ok((problem, force_rows))
     }
 
-    /// Writes the friction $-\mu \lambda_n s$ of the sliding contacts.
-    fn add_kinetic_friction(&self, solution: &mut ContactSolution) {
+    /// Writes friction in its own units, and that of the sliding contacts.
+    fn finish(&self, solution: &mut ContactSolution) {
         for (contact, force) in self.contacts.iter().zip(&mut solution.contacts) {
-            if let Some(s) = contact.sliding {
-                for a in 0..contact.tangents.len().min(2) {
-                    force.tangent[a] = -contact.mu * s[a] * force.normal;
+            let axes = contact.axes();
+            match contact.kinetic() {
+                Some(kinetic) => {
+                    (0..contact.tangents.len())
+                        .for_each(|a| force.tangent[a] = -contact.mu * kinetic[a] * force.normal);
                 }
+                None => (0..3).for_each(|a| force.tangent[a] *= axes[a]),
             }
         }
     }

@@ -162,6 +162,13 @@ impl ContactProblem {
                 check_coefficient(&name, "semi-axis of friction", axis)?;
             }
             check_coefficient(&name, "load-independent friction bound", contact.extra_bound)?;
+            if let FrictionShape::Convex(set) = &contact.friction_shape
+                && set.reaches_beyond(contact.tangents.len())
+            {
+                let (what, count) = (name(), contact.tangents.len());
+                let reason = format!("the friction set of {what} has more directions than its {count} tangent rows");
+                return Err(ContactError::Directions(reason));
+            }
             if let FrictionShape::Polytope(polytope) = &contact.friction_shape {
                 let count = contact.tangents.len();
                 let mut corners = polytope.corners().iter().enumerate();
@@ -223,6 +230,11 @@ impl ContactCondition {
     /// Whether its friction set is that of Coulomb's law.
     pub fn is_round(&self) -> bool {
         self.friction_axes == [1.0; 3] && self.friction_shape == FrictionShape::Ball
+    }
+
+    /// Whether its friction set is one of a user.
+    pub fn has_set_of_user(&self) -> bool {
+        matches!(self.friction_shape, FrictionShape::Convex(_))
     }
 
     /// Rate $n u + b_n$ at which the condition stands for this motion.

@@ -7,6 +7,7 @@ use stiction_solve::cone::GlobalConeProblem;
 use stiction_solve::{Lcp, LemkeSettings};
 
 use crate::contact::Tangents;
+use crate::formulation::convex::Convex;
 use crate::formulation::exact_cone::{ExactCone, ExactConeSettings};
 use crate::formulation::phantom_inertia::{PhantomContact, PhantomInertia, PhantomInertiaSettings};
 use crate::formulation::planar_relay::{PlanarRelay, PlanarRelaySettings};
@@ -74,7 +75,8 @@ enum Method {
     Pyramid(Box<Pyramid>),
     PlanarRelay(Box<PlanarRelay>),
     PhantomInertia(Box<PhantomInertia>),
-    Cone(Box<ExactCone>),
+    /// With what it does for sets of users.
+    Cone(Box<ExactCone>, Box<Convex>),
 }
 
 impl ContactSolver {
@@ -92,7 +94,9 @@ impl ContactSolver {
             ContactMethod::Pyramid(settings) => Method::Pyramid(Box::new(Pyramid::new(settings)?)),
             ContactMethod::PlanarRelay(settings) => Method::PlanarRelay(Box::new(PlanarRelay::new(settings))),
             ContactMethod::PhantomInertia(settings) => Method::PhantomInertia(Box::new(PhantomInertia::new(settings)?)),
-            ContactMethod::Cone(settings) => Method::Cone(Box::new(ExactCone::new(settings)?)),
+            ContactMethod::Cone(settings) => {
+                Method::Cone(Box::new(ExactCone::new(settings)?), Box::new(Convex::new()?))
+            }
         };
         Ok(Self { method, accepted })
     }
@@ -108,7 +112,8 @@ impl ContactSolver {
             Method::Pyramid(method) => method.solve(problem, solution),
             Method::PlanarRelay(method) => method.solve(problem, solution),
             Method::PhantomInertia(method) => method.solve(problem, solution),
-            Method::Cone(method) => method.solve(problem, solution),
+            Method::Cone(_, convex) if Convex::is_for(problem) => convex.solve(problem, solution),
+            Method::Cone(method, _) => method.solve(problem, solution),
         }
     }
 
@@ -118,7 +123,7 @@ impl ContactSolver {
             Method::Pyramid(method) => method.forget(),
             Method::PlanarRelay(method) => method.forget(),
             Method::PhantomInertia(method) => method.forget(),
-            Method::Cone(method) => method.forget(),
+            Method::Cone(method, convex) => method.forget() | convex.forget(),
         }
     }
 
@@ -163,7 +168,7 @@ impl ContactSolver {
 
     /// Whether the friction sets of the method are exact in space.
     pub fn is_round(&self) -> bool {
-        matches!(self.method, Method::Cone(_))
+        matches!(self.method, Method::Cone(..))
     }
 
     /// Refuses friction sets that the method cannot describe.
@@ -171,10 +176,17 @@ impl ContactSolver {
         for contact in problem.contacts.iter().filter(|contact| contact.mu > 0.0 || contact.extra_bound > 0.0) {
             let what = || format!("contact {:?}", contact.id);
             let is_round = contact.is_round();
+            let user = match &self.method {
+                Method::Pyramid(_) => "the method `pyramid`",
+                Method::PlanarRelay(_) => "the method `planar-relay`",
+                Method::PhantomInertia(_) => "the method `phantom-inertia`",
+                Method::Cone(..) => "",
+            };
             match (&self.method, &contact.friction_shape) {
+                (Method::Cone(..), FrictionShape::Polytope(_)) => return Err(ContactError::Polytope { what: what() }),
+                (Method::Cone(..), _) => {}
+                (_, FrictionShape::Convex(_)) => return Err(ContactError::ConvexSet { what: what(), user }),
                 (Method::Pyramid(_), _) => {}
-                (Method::Cone(_), FrictionShape::Polytope(_)) => return Err(ContactError::Polytope { what: what() }),
-                (Method::Cone(_), _) => {}
                 (Method::PlanarRelay(_), _) if !is_round => {
                     return Err(ContactError::NotRound { what: what(), method: "planar-relay" });
                 }
@@ -202,7 +214,13 @@ impl ContactSolver {
             Method::Pyramid(method) => StatedProblem::Lcp(method.clone().lcp(problem)?),
             Method::PlanarRelay(method) => StatedProblem::Lcp(method.clone().lcp(problem)?),
             Method::PhantomInertia(method) => StatedProblem::Lcp(method.clone().lcp(problem)?),
-            Method::Cone(method) => StatedProblem::Cone(method.cone_problem(problem)),
+            Method::Cone(method, _) => match problem.contacts.iter().find(|contact| contact.has_set_of_user()) {
+                Some(contact) => {
+                    let what = format!("contact {:?}", contact.id);
+                    return Err(ContactError::ConvexSet { what, user: "a problem file" });
+                }
+                None => StatedProblem::Cone(method.cone_problem(problem)),
+            },
         })
     }
 
@@ -212,7 +230,7 @@ impl ContactSolver {
         match &self.method {
             Method::Pyramid(method) => method.set(tangent_count, shape),
             Method::PhantomInertia(method) => method.set(tangent_count, shape),
-            Method::PlanarRelay(_) | Method::Cone(_) => shape,
+            Method::PlanarRelay(_) | Method::Cone(..) => shape,
         }
     }
 
@@ -227,7 +245,7 @@ impl ContactSolver {
 
     /// Writes the friction sets of the method into a problem that has those of the laws, so that whoever checks a solution sees by the problem alone what was solved.
     pub fn adopt_sets(&self, problem: &mut ContactProblem) {
-        if matches!(self.method, Method::PlanarRelay(_) | Method::Cone(_)) {
+        if matches!(self.method, Method::PlanarRelay(_) | Method::Cone(..)) {
             return;
         }
         for contact in &mut problem.contacts {

@@ -90,9 +90,19 @@ pub enum ContactError {
         /// Which contact.
         what: String,
     },
+    /// A friction set of a user, where it cannot be used.
+    #[error(
+        "{what}: its friction set is a convex set of the user's own, which {user} cannot use; choose the method `cone`, or give the set by its corners, as `FrictionLaw::directions`"
+    )]
+    ConvexSet {
+        /// Which contact.
+        what: String,
+        /// Who cannot use it.
+        user: &'static str,
+    },
     /// A friction set that the event-driven scheme does not follow.
     #[error(
-        "{what}: the scheme `event-driven` follows round friction sets and no polytopes, with the method `cone` in space; {remedy}"
+        "{what}: the scheme `event-driven` follows round friction sets, no polytopes and no sets of users, with the method `cone` in space; {remedy}"
     )]
     NotFollowed {
         /// Which contact.

@@ -8,12 +8,14 @@
 //! | (a) | ellipsoid with torsion, $\sum (c_k / e_k)^2 \le b^2$ | [`FrictionLaw::Elliptic`]: a ball |
 //! | (b) | polyhedron, $\alpha_j c_t + \beta_j c_o + \gamma_j c_r \le b$ | [`FrictionLaw::Polyhedral`]: a polytope |
 //! | (c) | ellipse, and torsion for itself | [`FrictionLaw::EllipseAndTorsion`]: disc and interval |
+//! | any | a convex set of a user | [`FrictionLaw::Convex`]: a [`ConvexSet`] |
 //! | plane | $\lvert c_t \rvert \le b$ | any of them with one tangent row |
 //!
 //! Friction obeys the principle of maximum work: it dissipates as much as its set allows against the sliding.
 
 use std::sync::Arc;
 
+use crate::convex_set::{ConvexSet, ConvexSetError, SharedSet};
 use crate::polytope::{Polytope, PolytopeError};
 use stiction_solve::PortableMath as _;
 
@@ -52,6 +54,15 @@ pub enum FrictionLaw {
         /// The set in these units, for $\mu c_n = 1$.
         polytope: Arc<Polytope>,
     },
+    /// A set of a user; see [`FrictionLaw::convex`], which makes one.
+    Convex {
+        /// Coefficient of friction $\mu \ge 0$.
+        mu: f64,
+        /// Units along the tangents.
+        semi_axes: [f64; 3],
+        /// The set in these units, for $\mu c_n = 1$.
+        set: SharedSet,
+    },
 }
 
 /// What friction may be for a bound of one, in units of the semi-axes.
@@ -64,9 +75,19 @@ pub enum FrictionShape {
     DiscAndInterval,
     /// A polytope.
     Polytope(Arc<Polytope>),
+    /// A set of a user.
+    Convex(SharedSet),
 }
 
 impl FrictionLaw {
+    /// Friction $c_k = e_k y_k$ with $y / (\mu c_n)$ in a set of the user's own and the units $e$ of `semi_axes`: ones, or a length for torsion.
+    ///
+    /// # Errors
+    /// [`ConvexSetError`] when the set is not bounded, does not contain zero, or contradicts itself.
+    pub fn convex(mu: f64, semi_axes: [f64; 3], set: Arc<dyn ConvexSet>) -> Result<Self, ConvexSetError> {
+        Ok(Self::Convex { mu, semi_axes, set: SharedSet::new(set)? })
+    }
+
     /// Friction that is any sum of these directions with weights that are not negative and sum to $\mu c_n$ at most: the hull of the directions and of zero.
     /// A direction is what friction may be along the two tangents and about the normal (a length, in metres) for $\mu c_n = 1$.
     ///
@@ -98,7 +119,8 @@ impl FrictionLaw {
             Self::Coulomb { mu }
             | Self::Elliptic { mu, .. }
             | Self::EllipseAndTorsion { mu, .. }
-            | Self::Polyhedral { mu, .. } => mu,
+            | Self::Polyhedral { mu, .. }
+            | Self::Convex { mu, .. } => mu,
         }
     }
 
@@ -108,7 +130,8 @@ impl FrictionLaw {
             Self::None | Self::Coulomb { .. } => [1.0; 3],
             Self::Elliptic { semi_axes, .. }
             | Self::EllipseAndTorsion { semi_axes, .. }
-            | Self::Polyhedral { semi_axes, .. } => semi_axes,
+            | Self::Polyhedral { semi_axes, .. }
+            | Self::Convex { semi_axes, .. } => semi_axes,
         }
     }
 
@@ -118,6 +141,7 @@ impl FrictionLaw {
             Self::None | Self::Coulomb { .. } | Self::Elliptic { .. } => FrictionShape::Ball,
             Self::EllipseAndTorsion { .. } => FrictionShape::DiscAndInterval,
             Self::Polyhedral { polytope, .. } => FrictionShape::Polytope(polytope.clone()),
+            Self::Convex { set, .. } => FrictionShape::Convex(set.clone()),
         }
     }
 }
@@ -129,6 +153,7 @@ impl FrictionShape {
             Self::Ball => length(s),
             Self::DiscAndInterval => s[0].portable_hypot(s[1]) + s[2].abs(),
             Self::Polytope(polytope) => polytope.support(s),
+            Self::Convex(set) => set.support(s),
         }
     }
 
@@ -136,6 +161,7 @@ impl FrictionShape {
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Polytope(own), Self::Polytope(other)) => Arc::ptr_eq(own, other),
+            (Self::Convex(own), Self::Convex(other)) => own == other,
             (Self::Ball, Self::Ball) | (Self::DiscAndInterval, Self::DiscAndInterval) => true,
             _ => false,
         }
@@ -154,6 +180,7 @@ impl FrictionShape {
                 [factor * y[0], factor * y[1], shrink(y[2].abs()) * y[2]]
             }
             Self::Polytope(polytope) => polytope.nearest(y, bound),
+            Self::Convex(set) => set.nearest(y, bound),
         }
     }
 
@@ -163,7 +190,13 @@ impl FrictionShape {
             Self::Ball => length(y) - bound,
             Self::DiscAndInterval => y[0].portable_hypot(y[1]).max(y[2].abs()) - bound,
             Self::Polytope(polytope) => polytope.excess(y, bound),
+            Self::Convex(set) => set.excess(y, bound),
         }
+    }
+
+    /// Whether it is the same in all directions of the tangent plane, where the semi-axes are.
+    pub(crate) fn is_round_in_the_plane(&self) -> bool {
+        matches!(self, Self::Ball | Self::DiscAndInterval)
     }
 }
 

@@ -27,7 +27,6 @@
 
 use stiction_solve::SolveStatus;
 
-use crate::constrained_motion::mobility;
 use crate::{ContactProblem, ContactSolution, FrictionShape, Row};
 
 /// Largest residual of a solved problem with up to [`FEW_CONTACTS`] contacts. Rounding gives $10^{-16}$ to $10^{-13}$; a wrong mode gives more than $10^{-6}$.
@@ -120,6 +119,10 @@ pub struct Judge {
     impulses: Vec<f64>,
     /// The largest motion of any island.
     fastest: f64,
+    /// Diagonal of the inertia, without signs.
+    masses: Vec<f64>,
+    /// What errors are measured by, by coordinate.
+    sizes: Vec<f64>,
     change: Vec<f64>,
     /// The larger of motion and free motion, by coordinate.
     largest: Vec<f64>,
@@ -177,7 +180,7 @@ impl Judge {
         for (i, (joint, &impulse)) in problem.joints.iter().zip(&solution.joints).enumerate() {
             joint.row.add_to(-impulse, &mut balance);
             let rate = beyond(joint.row.dot(u) + joint.bias, joint.rounding);
-            match mobility(&problem.inertia, &joint.row).sqrt() {
+            match mobility(&self.masses, &joint.row).sqrt() {
                 root if root > 0.0 => {
                     let rate = beyond(rate, self.rounding(&joint.row, joint.bias));
                     verdict.add(rate / root, self.size(&joint.row), Place::Joint(i));
@@ -194,7 +197,7 @@ impl Judge {
             force_row(i).add_to(-impulse.normal, &mut balance);
             contact.tangents.iter().zip(impulse.tangent).for_each(|(row, c)| row.add_to(-c, &mut balance));
             let rate = beyond(contact.normal_rate(u), contact.rounding);
-            match mobility(&problem.inertia, &contact.normal).sqrt() {
+            match mobility(&self.masses, &contact.normal).sqrt() {
                 root if root > 0.0 => {
                     let rate = beyond(rate, self.rounding(&contact.normal, contact.normal_bias));
                     let error = (impulse.normal * root).min(rate / root);
@@ -212,7 +215,7 @@ impl Judge {
                 bound: contact.mu * impulse.normal.max(0.0) + contact.extra_bound,
             };
             let roundings = self.roundings(&contact.tangents, &contact.tangent_bias);
-            let (error, row) = friction.error(problem, &impulse.tangent, &contact.slip(u), &roundings);
+            let (error, row) = friction.error(&self.masses, &impulse.tangent, &contact.slip(u), &roundings);
             verdict.add(error, row.map_or(1.0, |row| self.size(row)), Place::Contact(i));
         }
         for (i, (element, impulse)) in problem.friction.iter().zip(&solution.friction).enumerate() {
@@ -224,11 +227,11 @@ impl Judge {
                 bound: element.bound,
             };
             let roundings = self.roundings(&element.tangents, &element.tangent_bias);
-            let (error, row) = friction.error(problem, impulse, &element.slip(u), &roundings);
+            let (error, row) = friction.error(&self.masses, impulse, &element.slip(u), &roundings);
             verdict.add(error, row.map_or(1.0, |row| self.size(row)), Place::Element(i));
         }
         for (k, &left) in balance.iter().enumerate() {
-            let (size, mass) = (self.size_at(k), inertia.entry(k, k).abs());
+            let (size, mass) = (self.sizes[k], self.masses[k]);
             let left = beyond(left, UNITS * mass * self.largest[k]);
             verdict.add(left / mass.sqrt(), size, Place::Coordinate(k));
         }
@@ -265,19 +268,23 @@ impl Judge {
             sizes.clear();
             sizes.resize(count, 0.0);
         }
+        self.masses.clear();
+        self.masses.extend((0..count).map(|k| problem.inertia.entry(k, k).abs()));
         for k in 0..count {
             let root = find(&mut self.parents, k);
             let speed = solution.motion[k].abs().max(problem.free_motion[k].abs());
-            self.motions[root] = self.motions[root].max(problem.inertia.entry(k, k).abs().sqrt() * speed);
+            self.motions[root] = self.motions[root].max(self.masses[k].sqrt() * speed);
         }
         self.fastest = self.motions.iter().copied().fold(0.0, f64::max);
         let free = &problem.free_motion;
         let mut act = |row: &Row, bias: f64, impulse: f64| {
-            let root_of_mobility = mobility(&problem.inertia, row).sqrt();
-            if let (Some(&(k, _)), true) = (row.entries().first(), impulse != 0.0 && root_of_mobility > 0.0) {
-                let root = find(&mut self.parents, k);
-                self.impulses[root] = self.impulses[root].max(impulse.abs() * root_of_mobility);
-                self.tasks[root] = self.tasks[root].max((row.dot(free) + bias).abs() / root_of_mobility);
+            if let (Some(&(k, _)), true) = (row.entries().first(), impulse != 0.0) {
+                let root_of_mobility = mobility(&self.masses, row).sqrt();
+                if root_of_mobility > 0.0 {
+                    let root = find(&mut self.parents, k);
+                    self.impulses[root] = self.impulses[root].max(impulse.abs() * root_of_mobility);
+                    self.tasks[root] = self.tasks[root].max((row.dot(free) + bias).abs() / root_of_mobility);
+                }
             }
         };
         for (joint, &impulse) in problem.joints.iter().zip(&solution.joints) {
@@ -295,6 +302,12 @@ impl Judge {
             let biases = element.tangent_bias.iter().zip(impulse);
             element.tangents.iter().zip(biases).for_each(|(row, (&bias, &impulse))| act(row, bias, impulse));
         }
+        self.sizes.clear();
+        for k in 0..count {
+            // The root of an island is its first coordinate.
+            let root = find(&mut self.parents, k);
+            self.sizes.push(if root < k { self.sizes[root] } else { self.size_of_island(k) });
+        }
     }
 
     /// What the rounding of its terms can make of a rate.
@@ -311,9 +324,8 @@ impl Judge {
         roundings
     }
 
-    /// The size of the island of a coordinate.
-    fn size_at(&mut self, k: usize) -> f64 {
-        let root = find(&mut self.parents, k);
+    /// The size of the island with this root.
+    fn size_of_island(&self, root: usize) -> f64 {
         let (task, motion, impulse) = (self.tasks[root], self.motions[root], self.impulses[root]);
         if task >= REAL_TASK * motion && task >= AT_REST * self.fastest {
             return task.max((ROUNDING_SHARE * motion.max(impulse)).min(EXCUSE * task));
@@ -323,9 +335,15 @@ impl Judge {
     }
 
     /// What errors of a row are measured by: the largest of the islands that it touches.
-    fn size(&mut self, row: &Row) -> f64 {
-        row.entries().iter().fold(0.0, |size: f64, &(k, _)| size.max(self.size_at(k)))
+    fn size(&self, row: &Row) -> f64 {
+        row.entries().iter().fold(0.0, |size: f64, &(k, _)| size.max(self.sizes[k]))
     }
+}
+
+/// The mobility $\sum_k J_k^2 / W_{kk}$ of a row; a coordinate without inertia adds nothing.
+fn mobility(masses: &[f64], row: &Row) -> f64 {
+    let term = |&(k, value): &(usize, f64)| if masses[k] > 0.0 { value * value / masses[k] } else { 0.0 };
+    row.entries().iter().map(term).sum()
 }
 
 /// The friction of a contact or of a friction element.
@@ -340,13 +358,13 @@ impl<'a> Friction<'a> {
     /// The error as the root of an energy, and a row whose island it belongs to.
     fn error(
         &self,
-        problem: &ContactProblem,
+        masses: &[f64],
         impulse: &[f64; 3],
         slip: &[f64; 3],
         roundings: &[f64; 3],
     ) -> (f64, Option<&'a Row>) {
         let rows = self.tangents.iter().zip(self.axes);
-        let sum: f64 = rows.map(|(row, axis)| axis * axis * mobility(&problem.inertia, row)).sum();
+        let sum: f64 = rows.map(|(row, axis)| axis * axis * mobility(masses, row)).sum();
         let Some(row) = self.tangents.iter().find(|row| !row.entries().is_empty()).filter(|_| sum > 0.0) else {
             // Nothing can slide: any friction within the bound will do, and none without rows.
             let left = if self.tangents.is_empty() { length(impulse) } else { 0.0 };

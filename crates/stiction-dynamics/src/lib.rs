@@ -17,6 +17,7 @@ pub mod constrained_motion;
 pub mod contact;
 pub mod contact_problem;
 pub mod contact_solver;
+pub mod convex_set;
 pub mod error;
 pub mod events;
 pub mod existence;
@@ -30,6 +31,7 @@ pub mod joint_redundancy;
 pub mod judge;
 pub mod least_norm;
 pub mod linear_system;
+mod natural_map;
 pub mod polytope;
 pub mod reference;
 pub mod row;
@@ -48,6 +50,7 @@ pub use contact_problem::{
     ContactCondition, ContactImpulse, ContactProblem, ContactSolution, FrictionCondition, JointCondition,
 };
 pub use contact_solver::{ContactMethod, ContactSolver, StatedProblem};
+pub use convex_set::{ConvexSet, ConvexSetError, SharedSet};
 pub use error::{ContactError, StepError};
 pub use events::{ContactMode, Event, ModeTracker};
 pub use existence::{Existence, RestCondition};

@@ -272,7 +272,7 @@ impl Pyramid {
     /// The set with which a shape is replaced, for this many tangent rows.
     pub(crate) fn set<'a>(&'a self, tangent_count: usize, shape: &'a FrictionShape) -> &'a FrictionShape {
         let place = match (tangent_count, shape) {
-            (_, FrictionShape::Polytope(_)) | (0 | 1, _) => return shape,
+            (_, FrictionShape::Polytope(_) | FrictionShape::Convex(_)) | (0 | 1, _) => return shape,
             (2, _) => 0,
             (_, FrictionShape::Ball) => 1,
             (_, FrictionShape::DiscAndInterval) => 2,

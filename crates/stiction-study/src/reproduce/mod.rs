@@ -11,6 +11,7 @@ mod rod;
 mod schemes;
 mod sphere_spin;
 mod sphere_valley;
+mod torsion;
 mod trapezoidal;
 mod woodpecker;
 

@@ -6,7 +6,7 @@
 use stiction_dynamics::{Simulation, StepAudit};
 
 use super::friction_set::{FrictionSet, picture, section};
-use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, scene};
+use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, scene, torsion};
 use crate::figure::{Colour, Figure, Legend, Panel, Series, SeriesKind};
 
 /// The step of the paper, in seconds.
@@ -113,6 +113,8 @@ pub(super) fn aligned(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Repro
     add_run(&mut rows, "LCP of one direction", &one, 13, expected, [1e-10; 3]);
     rows.add("LCP of one direction: unknowns", None, Some(3.0), one[0].size as f64, 0.0);
     add_translation(&mut rows, progress)?;
+    progress("the instant of the start");
+    torsion::add_spin(&mut rows)?;
     progress("the implicit scheme");
     let (ncp, ncp_verdict) = run("sphere-spin", &["scheme.implicit-ncp={}".into()])?;
     rows.fed_by(&ncp_verdict);

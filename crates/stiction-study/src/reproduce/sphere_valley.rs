@@ -9,7 +9,7 @@ use stiction_scene::load::parse;
 use stiction_scene::scene_error::SceneError;
 
 use super::sphere_spin::figure_3;
-use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, fitted_order, of_scene};
+use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, fitted_order, of_scene, torsion};
 use crate::figure::{Colour, Figure, Legend, Panel, Series, SeriesKind};
 
 const REMARKS: &[&str] = &[
@@ -172,6 +172,9 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
             rows.add(quantity, None, Some(expected[k]), sign * first[0].forces[number][k], 3e-7);
         }
     }
+
+    progress("the instant of the start");
+    torsion::add_valley(&mut rows, &FORCES)?;
 
     progress("the event-driven scheme");
     add_event_driven(&mut rows)?;

@@ -6,7 +6,7 @@ use super::modes::ContactMode;
 use super::motion::{Fault, largest};
 use super::{EventDriven, step_error};
 use crate::scheme::{Step, StepKind, solve_problem};
-use crate::{Contact, ContactError, ContactId, FrictionShape, MechanicalSystem, State, StepError};
+use crate::{Contact, ContactError, ContactId, MechanicalSystem, State, StepError};
 
 /// A flight is timed by its parabola when it is lower than this many units of rounding of the largest coordinate.
 const LOW_FLIGHT_UNITS: f64 = 1e5;
@@ -160,11 +160,11 @@ impl EventDriven {
         self.near.retain(|contact| contact.gap <= tolerance || wanted.contains(&contact.id));
     }
 
-    /// Refuses polytopes, and methods with other sets than the cone, but in the plane.
+    /// Refuses polytopes and sets of users, and methods with other sets than the cone, but in the plane.
     fn check_friction(&self, system: &dyn MechanicalSystem, t: f64, resting: &[Contact]) -> Result<(), StepError> {
         for contact in resting.iter().filter(|contact| contact.friction.mu() > 0.0) {
             let count = contact.tangents.len();
-            let is_round = !matches!(contact.friction.shape(), FrictionShape::Polytope(_));
+            let is_round = contact.friction.shape().is_round_in_the_plane();
             let remedy = match (is_round, count > 1 && !self.solver.is_round()) {
                 (false, _) => "choose a time-stepping scheme",
                 (true, true) => "choose that method",

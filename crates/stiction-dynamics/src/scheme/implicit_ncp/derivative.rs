@@ -17,7 +17,8 @@
 use faer::Mat;
 use stiction_solve::PortableMath as _;
 
-use super::equations::{Law, Point, StepEquations, turn_forward};
+use super::equations::{Point, StepEquations, turn_forward};
+use crate::natural_map::Law;
 use crate::{Contact, ForceJacobians, Inertia, JacobianKind, Row};
 
 /// How far coordinates are moved for differences, in metres or radians: the cube root of the rounding unit.

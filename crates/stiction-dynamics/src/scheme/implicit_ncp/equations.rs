@@ -25,6 +25,7 @@ use stiction_solve::NonsmoothEquations;
 use stiction_solve::PortableMath as _;
 
 use super::derivative::DerivativeMemory;
+use crate::natural_map::{Friction, Law, project};
 use crate::{Contact, ContactId, FrictionElement, FrictionShape, Inertia, Joint, MechanicalSystem, Row};
 
 /// Momentum is balanced up to this share of the largest impulse of the step. Too small: one more iteration in most steps.
@@ -71,7 +72,7 @@ impl Block {
 
     /// How the tangents of its contact are turned back: cosine and sine. Only where friction does not change when they turn.
     pub fn turn(&self, contact: &Contact) -> [f64; 2] {
-        let is_round = self.axes[0] == self.axes[1] && !matches!(self.shape, FrictionShape::Polytope(_));
+        let is_round = self.axes[0] == self.axes[1] && self.shape.is_round_in_the_plane();
         if self.tangent_count > 1 && is_round { turn(contact, &self.reference) } else { [1.0, 0.0] }
     }
 }
@@ -143,18 +144,6 @@ impl Workspace {
     pub fn begin(&mut self) {
         self.is_located = false;
     }
-}
-
-/// What a block asks for: its equations, and how they change with their arguments.
-pub(super) struct Law {
-    /// Of the normal: value, and derivatives by $c_n$ and by $\psi / h$.
-    pub normal: [f64; 3],
-    /// Of friction: value, derivatives by $y$ and by the sliding $e s$, and by $c_n$ and $\psi / h$.
-    pub friction: [f64; 3],
-    pub by_y: [[f64; 3]; 3],
-    pub by_slip: [[f64; 3]; 3],
-    pub by_normal: [f64; 3],
-    pub by_gap: [f64; 3],
 }
 
 impl StepEquations<'_> {
@@ -337,35 +326,15 @@ impl StepEquations<'_> {
     /// The equations of a block, in its impulses.
     pub fn law(&self, block: usize, point: &Point, u: &[f64], z: &[f64]) -> Law {
         let own = &self.blocks[block];
-        let (normal, y) = self.impulses(block, z);
-        let rate = self.gap_rate(block, point);
-        let [rho_n, rho_t] = own.rho;
-        let pressed = normal - rho_n * rate;
-        let is_closed = own.id.is_some() && pressed >= 0.0;
-        let mut law = Law {
-            normal: if is_closed { [rho_n * rate, 0.0, rho_n] } else { [normal, 1.0, 0.0] },
-            friction: [0.0; 3],
-            by_y: [[0.0; 3]; 3],
-            by_slip: [[0.0; 3]; 3],
-            by_normal: [0.0; 3],
-            by_gap: [0.0; 3],
+        let friction = Friction {
+            shape: &own.shape,
+            tangent_count: own.tangent_count,
+            mu: own.mu,
+            bound: own.bound,
+            rho: own.rho,
+            has_normal: own.id.is_some(),
         };
-        let slip = self.slip(block, point, u);
-        let x: [f64; 3] = std::array::from_fn(|k| if k < own.tangent_count { y[k] - rho_t * slip[k] } else { 0.0 });
-        let bound = own.mu * pressed.max(0.0) + own.bound;
-        let (projected, by_point, by_bound) = project(&own.shape, &x, bound);
-        for i in 0..3 {
-            law.friction[i] = y[i] - projected[i];
-            for j in 0..3 {
-                law.by_y[i][j] = f64::from(i == j) - by_point[i][j];
-                law.by_slip[i][j] = rho_t * by_point[i][j];
-            }
-            if is_closed {
-                law.by_normal[i] = -own.mu * by_bound[i];
-                law.by_gap[i] = own.mu * rho_n * by_bound[i];
-            }
-        }
-        law
+        friction.law(self.impulses(block, z), (self.gap_rate(block, point), self.slip(block, point, u)))
     }
 }
 
@@ -414,39 +383,6 @@ impl NonsmoothEquations for StepEquations<'_> {
         self.write_derivative(z, &u, &point, &mut memory, out);
         (self.workspace.point, self.workspace.u, self.workspace.derivative) = (point, u, memory);
     }
-}
-
-/// The projection on a friction set, with its derivatives by the point and by the bound.
-fn project(shape: &FrictionShape, x: &[f64; 3], bound: f64) -> ([f64; 3], [[f64; 3]; 3], [f64; 3]) {
-    let mut projected = *x;
-    let (mut by_point, mut by_bound) = ([[0.0; 3]; 3], [0.0; 3]);
-    let mut project_ball = |slots: std::ops::Range<usize>| {
-        let length = x[slots.clone()].iter().map(|x| x * x).sum::<f64>().sqrt();
-        if length <= bound {
-            slots.for_each(|k| by_point[k][k] = 1.0);
-            return;
-        }
-        let share = bound / length;
-        for k in slots.clone() {
-            projected[k] = share * x[k];
-            by_bound[k] = x[k] / length;
-            for l in slots.clone() {
-                by_point[k][l] = share * (f64::from(k == l) - x[k] * x[l] / (length * length));
-            }
-        }
-    };
-    match shape {
-        FrictionShape::Ball => project_ball(0..3),
-        FrictionShape::DiscAndInterval => {
-            project_ball(0..2);
-            project_ball(2..3);
-        }
-        FrictionShape::Polytope(polytope) => {
-            let found = polytope.project(x, bound);
-            return (found.point, found.by_point, found.by_bound);
-        }
-    }
-    (projected, by_point, by_bound)
 }
 
 /// Cosine and sine of the angle by which the two tangents of a contact are turned, so that they are as near as possible to those of another one.

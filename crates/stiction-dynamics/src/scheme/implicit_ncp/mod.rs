@@ -581,7 +581,7 @@ impl ImplicitNcp {
             let unit = equations.unit(block.rho[1]);
             let mut friction = [0.0; 3];
             if block.id.is_some() {
-                let keeps_tangents = matches!(block.shape, FrictionShape::Polytope(_));
+                let keeps_tangents = !block.shape.is_round_in_the_plane();
                 let Some((normal, tangent)) = self.prediction.next_forces(&block.reference, keeps_tangents) else {
                     continue;
                 };

@@ -1,0 +1,85 @@
+//! \[TTP01\] §2 and §3 at the start of its two problems: forces and accelerations of the instant, and what Theorem 1 says of it.
+
+use stiction_dynamics::existence::RestCondition;
+use stiction_dynamics::{Instant, InstantContact};
+use stiction_scene::load::load;
+
+use super::{ReproduceError, Rows, Verdict};
+
+/// Sliding slower than this is none, in m/s.
+const STILL: f64 = 1e-12;
+
+/// The instant at which a scene starts. Its contacts must touch, and their rows must not turn, as where nothing moves, or only about a normal.
+fn start_of(scene: &str) -> Result<Instant, ReproduceError> {
+    let simulation = load(scene, &[]).map_err(Box::new)?.build().map_err(Box::new)?;
+    let (system, state) = (simulation.system(), simulation.state());
+    let mut instant = Instant { force: vec![0.0; state.v.len()], ..Default::default() };
+    system.mass_matrix(state.t, &state.q, &mut instant.inertia);
+    instant.inertia.factor()?;
+    system.force(state.t, &state.q, &state.v, &mut instant.force);
+    let mut contacts = Vec::new();
+    system.contacts(state.t, &state.q, f64::INFINITY, &mut contacts);
+    for contact in contacts {
+        let (axes, slip) = (contact.friction.axes(), contact.slip(&state.v));
+        let scaled: [f64; 3] = std::array::from_fn(|a| axes[a] * slip[a]);
+        let speed = scaled.iter().map(|s| s * s).sum::<f64>().sqrt();
+        let [t, o, r] = scaled.map(|s| s / speed);
+        instant.contacts.push(InstantContact {
+            id: contact.id,
+            mu: contact.friction.mu(),
+            semi_axes: Some(axes),
+            sliding: (speed > STILL).then_some([t, o]),
+            drilling: if speed > STILL { r } else { 0.0 },
+            normal: contact.normal,
+            tangents: contact.tangents,
+            ..Default::default()
+        });
+    }
+    Ok(instant)
+}
+
+/// The spinning ball of problem 1: (2) and (3) by hand are $c_r = -\mu e_r m g$ and $\dot\omega = 2.5\, c_r$.
+pub(super) fn add_spin(rows: &mut Rows) -> Result<(), ReproduceError> {
+    let mut instant = start_of("sphere-spin")?;
+    let solution = instant.solve_exact()?;
+    rows.fed_by(&Verdict::of_solve(&solution.report));
+    rows.add("instant: moment, N m", None, Some(-0.7848), solution.contacts[0].tangent[2], 1e-14);
+    rows.add("instant: angular acceleration, rad/s²", None, Some(-1.962), solution.motion[5], 1e-14);
+    // Theorem 1 (A) at rest: 4 > μ² Σ w_a² e_a² A_aa for all unit vectors w, with the largest e_a² A_aa = 3.5.
+    instant.contacts[0].sliding = None;
+    let bound = instant.existence()?.uniqueness_bound.unwrap_or(f64::NAN);
+    // 2 / √3.5 = 1.069, less what a polyhedron around the ball costs.
+    rows.add_between("Theorem 1 (A) at rest: friction with one motion only, up to", (0.99, 1.07), bound);
+    Ok(())
+}
+
+/// The ball in the valley at its start, where both contacts rest: forces of the reference, and (B) of Theorem 1, because eight rows on six coordinates depend on each other.
+pub(super) fn add_valley(rows: &mut Rows, forces: &[[f64; 4]; 2]) -> Result<(), ReproduceError> {
+    let instant = start_of("sphere-valley")?;
+    let said = instant.existence()?;
+    rows.add(
+        "Theorem 1 at the start: (B) holds where (A) does not apply",
+        None,
+        Some(1.0),
+        f64::from(u8::from(said.rest == RestCondition::Holds && !said.is_definite)),
+        0.0,
+    );
+    let solution = instant.solve_exact()?;
+    rows.fed_by(&Verdict::of_solve(&solution.report));
+    for (number, (found, expected)) in solution.contacts.iter().zip(forces).enumerate() {
+        // The system's tangent at the second contact points along -x.
+        let sign = if number == 1 { -1.0 } else { 1.0 };
+        let [t, o, r] = found.tangent;
+        let names = ["normal force, N", "force along the seam, N", "force across it, N", "moment, N m"];
+        for ((name, found), expected) in names.into_iter().zip([found.normal, sign * t, sign * o, r]).zip(expected) {
+            rows.add(
+                format!("instant of the start, contact {}: {name}", number + 1),
+                None,
+                Some(*expected),
+                found,
+                1e-9,
+            );
+        }
+    }
+    Ok(())
+}
