@@ -56,8 +56,10 @@ pub struct Grain {
 /// What two surfaces do to each other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Surface {
-    /// Coefficient of friction.
+    /// Coefficient of friction; of two the kinetic one.
     pub friction: f64,
+    /// Coefficient of friction while a contact sticks, not below the other one; none where it is the same.
+    pub static_friction: Option<f64>,
     /// Radius of the friction against drilling about the normal, in metres: the largest moment is this times the largest friction. Zero: there is none.
     pub torsion_radius: f64,
     /// Whether drilling and sliding share one bound.
@@ -112,6 +114,10 @@ impl MaterialTable {
                 friction_axes: None,
                 polytope: None,
                 friction: rule.combine(a.friction, b.friction),
+                static_friction: (a.static_friction.is_some() || b.static_friction.is_some()).then(|| {
+                    let [first, second] = [a, b].map(|surface| surface.static_friction.unwrap_or(surface.friction));
+                    rule.combine(first, second)
+                }),
                 torsion_radius: rule.combine(a.torsion_radius, b.torsion_radius),
                 restitution: Restitution {
                     law: a.restitution.law,
@@ -121,6 +127,12 @@ impl MaterialTable {
                 phantom: combine_phantom(rule, a.phantom, b.phantom),
             }),
         }
+    }
+
+    /// Whether any material or pair has two coefficients of friction.
+    pub fn has_static_friction(&self) -> bool {
+        let own = self.materials.iter().map(|material| &material.surface);
+        own.chain(self.pairs.values()).any(|surface| surface.static_friction.is_some())
     }
 
     /// Coefficient of friction of a pair; none when neither the table nor a rule says it.
@@ -165,6 +177,11 @@ mod tests {
         table.materials[0].surface.restitution = Restitution { normal: 1.0, tangential: 0.5, ..Default::default() };
         let combined = table.surface(0, 1).unwrap().restitution;
         assert_eq!(combined, Restitution { normal: 0.5, tangential: 0.25, ..Default::default() });
+        // A material without a static coefficient has that of sliding.
+        assert_eq!((table.surface(0, 1).unwrap().static_friction, table.has_static_friction()), (None, false));
+        table.materials[1].surface.static_friction = Some(1.0);
+        assert_eq!(table.surface(0, 1).unwrap().static_friction, Some(0.5 * (0.2 + 1.0)));
+        assert!(table.has_static_friction());
         // The finer polygon, and what only one of them says.
         table.materials[0].surface.phantom = PhantomContact { lines: Some(3), rho: None };
         table.materials[1].surface.phantom = PhantomContact { lines: Some(8), rho: Some(2.0) };

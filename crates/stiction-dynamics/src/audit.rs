@@ -17,10 +17,14 @@ use serde::Serialize;
 
 use geometry::Geometry;
 
-use crate::{ContactId, ForceCause, FrictionShape, Inertia, Joint, MechanicalSystem, State, Step, StepKind};
+use crate::static_friction::sticks_in;
+use crate::{Contact, ContactId, ForceCause, FrictionShape, Inertia, Joint, MechanicalSystem, State, Step, StepKind};
 
 /// Impulses below this share of the momentum are not told from its rounding, and are measured against this share.
 const ROUNDING_SHARE: f64 = 1e-4;
+
+/// Friction beyond the kinetic bound by this share of the largest impulse is held by the static one alone. Below, it is rounding at the bound.
+const HELD: f64 = 1e-9;
 
 /// The certificate of one step. "Relative" means relative to the largest impulse or the largest kinetic energy of the step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -101,6 +105,10 @@ pub struct Audit {
     pub unconverged_count: usize,
     /// Steps that needed a rung of the [ladder](crate::scheme::ladder), in the order of [`Rung::ALL`](crate::Rung::ALL).
     pub rung_counts: [usize; 4],
+    /// Steps in which a contact was held by more than its kinetic friction: it could have begun to slide as well, and did not because it rested.
+    pub held_count: usize,
+    /// Steps in which a contact slides with its static coefficient of friction and sticks with its kinetic one; see [`static_friction`](crate::static_friction).
+    pub undecided_count: usize,
     /// Iterations of the solver in all steps: pivots, sweeps, steps of Newton's method.
     pub iteration_count: usize,
     /// Most iterations in one step.
@@ -248,6 +256,7 @@ impl Audit {
         // The laws, contact by contact, for the motion that they were stated for.
         let motion = &step.solution.motion;
         let conditions = step.problem.contacts.iter().zip(&step.contacts);
+        let mut is_held = false;
         for ((condition, contact), impulse) in conditions.zip(&step.solution.contacts) {
             let bound = condition.mu * impulse.normal + condition.extra_bound;
             // What rounding makes of a gap is no distance.
@@ -260,7 +269,11 @@ impl Audit {
             let (axes, set) = (&condition.friction_axes, &condition.friction_shape);
             let law = contact.friction.shape();
             audit.judge_friction(axes, [set, &law], bound, &impulse.tangent, &slip, impulse_scale, energy_scale);
+            let used = (condition.mu, sticks_in(step, condition));
+            let excess = excess_over_kinetic(contact, set, &impulse.tangent, impulse.normal, condition.extra_bound);
+            is_held |= audit.judge_coefficient(contact, used, impulse.normal, excess, impulse_scale);
         }
+        self.held_count += usize::from(is_held);
         for (condition, impulse) in step.problem.friction.iter().zip(&step.solution.friction) {
             let slip = condition.slip(motion);
             let sets = [&condition.friction_shape, &FrictionShape::Ball];
@@ -302,6 +315,7 @@ impl Audit {
         self.step_count += 1;
         self.most_contacts = self.most_contacts.max(step.problem.contacts.len());
         self.unconverged_count += usize::from(!step.report.converged);
+        self.undecided_count += usize::from(step.report.undecided_friction > 0);
         if let Some(rung) = step.report.rung {
             self.rung_counts[rung as usize] += 1;
         }
@@ -310,6 +324,12 @@ impl Audit {
         self.most_iterations = self.most_iterations.max(iterations);
         audit
     }
+}
+
+/// How far friction is beyond the set of the kinetic coefficient; not positive within.
+fn excess_over_kinetic(contact: &Contact, set: &FrictionShape, tangent: &[f64; 3], normal: f64, extra: f64) -> f64 {
+    let axes = contact.friction.axes();
+    set.excess(&std::array::from_fn(|k| tangent[k] / axes[k]), contact.friction.mu() * normal + extra)
 }
 
 /// The larger of two numbers by magnitude, with its sign.
@@ -409,6 +429,22 @@ impl StepAudit {
         self.dissipation_defect = self.dissipation_defect.max(relative(defect, energy_scale));
         let round = (bound * law.support(&s) - dissipated).max(0.0);
         self.roundness_defect = self.roundness_defect.max(relative(round, energy_scale));
+    }
+
+    /// Judges which of two coefficients of friction was used, and for what: the static one is for what sticks. Whether the contact is held by more than kinetic friction.
+    fn judge_coefficient(
+        &mut self,
+        contact: &Contact,
+        (mu, sticks): (f64, bool),
+        normal: f64,
+        excess: f64,
+        impulse_scale: f64,
+    ) -> bool {
+        let Some(static_mu) = contact.static_mu else { return false };
+        let most = if sticks { static_mu } else { contact.friction.mu() };
+        let beyond = ((mu - most) * normal).max(0.0);
+        self.cone_violation = self.cone_violation.max(relative(beyond, impulse_scale));
+        sticks && excess > HELD * impulse_scale
     }
 
     fn combine(&mut self, other: &Self, rule: impl Fn(f64, f64) -> f64) {

@@ -42,8 +42,13 @@ pub struct Contact {
     pub normal_drift: f64,
     /// Part of the sliding velocity that does not come from $v$ (a belt), in m/s.
     pub tangent_drift: [f64; 3],
-    /// Friction law.
+    /// Friction law; of two coefficients the kinetic one.
     pub friction: FrictionLaw,
+    /// Coefficient of friction while the contact sticks, not below that of `friction`; none where it is the same. A system whose contacts have it says so by
+    /// [`has_static_friction`](crate::MechanicalSystem::has_static_friction).
+    pub static_mu: Option<f64>,
+    /// Whether the static coefficient holds: chosen by the scheme, see [`static_friction`](crate::static_friction).
+    pub sticks: bool,
     /// What an impact gives back; a scheme whose impacts are inelastic ignores it.
     pub restitution: Restitution,
     /// Whether the gap is restrained, or only its rate.
@@ -58,6 +63,11 @@ impl Contact {
     /// Sliding velocity $T v$ + drift.
     pub fn slip(&self, v: &[f64]) -> [f64; 3] {
         slip(&self.tangents, &self.tangent_drift, v)
+    }
+
+    /// The coefficient of friction that holds: the static one where that was chosen.
+    pub fn mu(&self) -> f64 {
+        self.static_mu.filter(|_| self.sticks).unwrap_or_else(|| self.friction.mu())
     }
 }
 

@@ -219,7 +219,7 @@ impl ContactCondition {
             recovery: 0.0,
             tangents: contact.tangents.clone(),
             tangent_bias: contact.tangent_drift,
-            mu: contact.friction.mu(),
+            mu: contact.mu(),
             friction_axes: contact.friction.axes(),
             friction_shape: contact.friction.shape(),
             extra_bound: 0.0,

@@ -266,6 +266,17 @@ pub enum StepError {
         /// The shortest step that was tried, in seconds.
         h: f64,
     },
+    /// A contact has two coefficients of friction, of which the system did not say that there are any.
+    #[error(
+        "the step from t = {t} s: `{contact}` has a static coefficient of friction, and `has_static_friction` of its system is false; \
+         let it be true"
+    )]
+    StaticFriction {
+        /// Start of the step, in seconds.
+        t: f64,
+        /// The contact.
+        contact: String,
+    },
     /// The step size is not usable.
     #[error("the step size is {h} s, and must be positive and finite")]
     StepSize {

@@ -41,6 +41,7 @@ pub mod row_rates;
 pub mod scheme;
 pub mod simulation;
 pub mod state;
+pub mod static_friction;
 pub mod system;
 pub mod total_cone;
 

@@ -74,8 +74,10 @@ pub struct LinearContact {
     pub tangents: Vec<Vec<f64>>,
     /// Part of the sliding velocity that does not come from $v$, one per row; empty for none.
     pub tangent_drift: Vec<f64>,
-    /// Coefficient of friction.
+    /// Coefficient of friction; of two the kinetic one.
     pub mu: f64,
+    /// Coefficient of friction while it sticks, not below the other one; none where it is the same.
+    pub static_mu: Option<f64>,
     /// What an impact gives back.
     pub restitution: Restitution,
     /// Whether the gap is restrained or, as by a clutch, its rate alone; the gap has then no meaning.
@@ -214,6 +216,14 @@ impl LinearSystem {
             }
             check_tangents(&what("the rows of sliding velocity"), &contact.tangents, &contact.tangent_drift, n)?;
             check_range(&what("the coefficient of friction"), contact.mu, f64::INFINITY)?;
+            if let Some(mu) = contact.static_mu {
+                check_range(&what("the coefficient of static friction"), mu, f64::INFINITY)?;
+                if mu < contact.mu {
+                    let what = what("the coefficient of static friction");
+                    let remedy = "give at least the coefficient of friction, which is that of sliding";
+                    return Err(LinearSystemError::Value { what, value: mu, remedy });
+                }
+            }
             check_range(&what("the restitution"), contact.restitution.normal, 1.0)?;
             check_range(&what("the tangential restitution"), contact.restitution.tangential, 1.0)?;
         }
@@ -391,12 +401,18 @@ impl MechanicalSystem for LinearSystem {
                 tangents: contact.tangents.iter().filter(|_| is_rough).map(|row| Row::from_dense(row)).collect(),
                 tangent_drift: drift(&contact.tangent_drift),
                 friction: if is_rough { FrictionLaw::Coulomb { mu: contact.mu } } else { FrictionLaw::None },
+                static_mu: contact.static_mu.filter(|_| is_rough),
+                sticks: false,
                 restitution: contact.restitution,
                 restraint: contact.restraint,
                 phantom: contact.phantom,
                 frame: None,
             });
         }
+    }
+
+    fn has_static_friction(&self) -> bool {
+        self.contacts.iter().any(|contact| contact.static_mu.is_some())
     }
 
     fn friction_elements(&self, _t: f64, q: &[f64], out: &mut Vec<FrictionElement>) {

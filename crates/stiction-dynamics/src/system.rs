@@ -46,6 +46,7 @@ pub enum Way {
 ///
 /// A pendulum of three formulas and a pile of a thousand bodies alike. All quantities in SI units; forces and rows are taken in
 /// the coordinates of $v$.
+// A method that is added here is handed on in static_friction.rs, too.
 pub trait MechanicalSystem: Send + Sync {
     /// Number of velocity coordinates.
     fn velocity_count(&self) -> usize;
@@ -68,6 +69,11 @@ pub trait MechanicalSystem: Send + Sync {
 
     /// Appends all contacts whose gap at $(t, q)$ is at most `horizon` (in metres) to `out`, which comes empty.
     fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>);
+
+    /// Whether contacts may have two coefficients of friction, [`Contact::static_mu`].
+    fn has_static_friction(&self) -> bool {
+        false
+    }
 
     /// Length against which the gap of a contact is measured, in metres (radians for the stop of a hinge): the size of the smaller of its two bodies.
     ///

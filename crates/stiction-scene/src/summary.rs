@@ -106,6 +106,12 @@ pub struct Certificate {
     pub checks: Vec<Check>,
     /// Steps of a fixed-point scheme that did not converge and were accepted.
     pub unconverged_steps: usize,
+    /// Steps in which a contact was held by more than its kinetic friction, so that sliding was possible, too.
+    #[serde(default)]
+    pub held_steps: usize,
+    /// Steps in which a contact slides with its static coefficient of friction and sticks with its kinetic one.
+    #[serde(default)]
+    pub undecided_steps: usize,
     /// Steps that were solved on a second try only, by what it took.
     pub second_tries: BTreeMap<String, usize>,
     /// What else there is to know: a solver that was asked for less, the first bodies that passed through each other.
@@ -191,12 +197,28 @@ impl Certificate {
         let second_tries = Rung::ALL.iter().zip(audit.rung_counts);
         let second_tries = second_tries.filter(|(_, count)| *count > 0);
         let second_tries = second_tries.map(|(rung, count)| (rung.meaning().to_owned(), count)).collect();
+        let mut notes = Vec::new();
+        let counted = |count: usize| if count == 1 { "1 step".to_owned() } else { format!("{count} steps") };
+        if audit.held_count > 0 {
+            notes.push(format!(
+                "in {} a contact was held by more than its kinetic friction: it could have slid as well, and rested because it had rested before",
+                counted(audit.held_count)
+            ));
+        }
+        if audit.undecided_count > 0 {
+            notes.push(format!(
+                "in {} a contact slides with its static coefficient of friction and sticks with the kinetic one: which of both is right is not decided",
+                counted(audit.undecided_count)
+            ));
+        }
         Self {
             met: checks.iter().all(|check| check.ok),
             checks,
             unconverged_steps: audit.unconverged_count,
+            held_steps: audit.held_count,
+            undecided_steps: audit.undecided_count,
             second_tries,
-            notes: Vec::new(),
+            notes,
         }
     }
 

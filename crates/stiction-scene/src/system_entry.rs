@@ -95,6 +95,10 @@ pub struct SystemContact {
     #[serde(default)]
     #[schemars(range(min = 0.0))]
     pub friction: f64,
+    /// Coefficient of friction while a contact sticks, not below `friction`, which is then that of sliding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub static_friction: Option<f64>,
     /// Share that an impact gives back in normal direction, from 0 to 1.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]

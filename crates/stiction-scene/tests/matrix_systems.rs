@@ -324,7 +324,7 @@ fn unknown_and_missing_keys() {
         "noraml =",
         "20:1: unknown key `noraml` in `system`, contact `stop`",
         "did you mean `normal`? (the keys here are `name`, `gap`, `normal`, `normal-drift`, `tangents`, `tangent-drift`, \
-         `friction`, `restitution`, `impact-law`, `tangential-restitution` and `phantom-inertia`)",
+         `friction`, `static-friction`, `restitution`, `impact-law`, `tangential-restitution` and `phantom-inertia`)",
     );
     assert_error(
         "[system]\n",

@@ -390,7 +390,7 @@ fn unknown_keys_get_a_suggestion() {
         "friction = 0.6",
         "frictoin = 0.6",
         "12:1: unknown key `frictoin` in material `steel`",
-        "did you mean `friction`? (the keys here are `name`, `friction`, `restitution`, `impact-law`, `tangential-restitution`, `torsion-radius`, `torsion` and `phantom-inertia`)",
+        "did you mean `friction`? (the keys here are `name`, `friction`, `static-friction`, `restitution`, `impact-law`, `tangential-restitution`, `torsion-radius`, `torsion` and `phantom-inertia`)",
     );
     assert_error(
         PLANE,
@@ -1694,7 +1694,7 @@ fn schema_and_reference_page_know_every_key() {
     let page = include_str!("../../../docs/scene-format.md");
     let keys = "format name title description dimension gravity run step end start deepest-overlap consistent-start overlap-recovery scheme stewart-trinkle version rule \
                 position-tolerance linearization linearization-limit activation-gap implicit-ncp restart-limit event-driven event-limit event-tolerance closing-speed moreau-midpoint theta gap-tolerance stabilize-joints implicit trapezoidal paper jacobians stabilize locate-stops iterate iteration-tolerance iteration-limit rest-speed still-speed impact-order restitution-friction method cone tolerance sweep-limit newton-limit interior-limit pyramid directions warm-start planar-relay spatial-relay alternating phantom-inertia lines rho lemke residual-tolerance pivot-tolerance \
-                tie-tolerance weak-pivot pivots-per-unknown paths work-limit record interval columns contact combine material friction restitution impact-law tangential-restitution torsion-radius torsion grain direction friction-axes friction-directions friction-half-spaces pair materials \
+                tie-tolerance weak-pivot pivots-per-unknown paths work-limit record interval columns contact combine material friction static-friction restitution impact-law tangential-restitution torsion-radius torsion grain direction friction-axes friction-directions friction-half-spaces pair materials \
                 body kind position angle angle-degrees orientation velocity angular-velocity mass inertia density group motion \
                 surface-velocity oscillation amplitude frequency phase shape half-plane half-space disc sphere capsule box \
                 ring cavity cylinder tube ellipse ellipsoid semi-axes \

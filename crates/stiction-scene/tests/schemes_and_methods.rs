@@ -308,3 +308,78 @@ fn scenes_with_joints_and_contacts_run_with_rows_from_the_start_and_the_mean() {
         }
     }
 }
+
+#[test]
+fn equal_coefficients_of_friction_are_one() {
+    // What is asked of the system goes through the choice of a coefficient, and comes out the same to the last bit.
+    for (scene, end) in [("rod", "0.7"), ("incline", "0.1"), ("four-bar-clearance", "0.05"), ("woodpecker", "0.1")] {
+        for scheme in ["stewart-trinkle", "moreau-midpoint", "trapezoidal", "implicit-ncp"] {
+            let base = vec![format!("run.end={end}"), format!("scheme={{{scheme}={{}}}}")];
+            let Ok(loaded) = load(scene, &base) else { continue };
+            let mut text: toml::Table = loaded.scene.to_toml().parse().unwrap();
+            let rough = |key: &str, table: &mut toml::Table| {
+                for entry in table.get_mut(key).and_then(toml::Value::as_array_mut).into_iter().flatten() {
+                    let entry = entry.as_table_mut().unwrap();
+                    match entry.get("friction").and_then(toml::Value::as_float) {
+                        Some(mu) if mu > 0.0 => entry.insert("static-friction".into(), mu.into()),
+                        _ => continue,
+                    };
+                }
+            };
+            rough("material", &mut text);
+            rough("pair", &mut text);
+            if let Some(system) = text.get_mut("system").and_then(toml::Value::as_table_mut) {
+                rough("contact", system);
+            }
+            let written = toml::to_string(&text).unwrap();
+            assert!(written.contains("static-friction"), "{scene}");
+            let both = parse(&written, "both.toml").unwrap().build();
+            let Ok(mut one) = loaded.build() else { continue };
+            let mut both = both.unwrap();
+            one.run().unwrap();
+            both.run().unwrap();
+            assert_eq!(one.state(), both.state(), "{scene} by {scheme}");
+        }
+    }
+}
+
+#[test]
+fn static_friction_of_bodies_holds_and_lets_go() {
+    // The block of `incline`, on a slope of tangent 0.5 with the coefficients 0.6 and 0.4: it rests from rest, and slides when it is pushed.
+    let scene = |scheme: &str, speed: f64| {
+        let text = format!(
+            "format = 1\nname = \"slope\"\ndimension = \"plane\"\ngravity = [{:?}, {:?}]\nrun = {{ step = 0.01, end = 0.5 }}\n\
+             scheme = {{ {scheme} = {{}} }}\n\
+             [[material]]\nname = \"a\"\nfriction = 0.4\nstatic-friction = 0.6\n\
+             [[body]]\nname = \"ground\"\nkind = \"static\"\n[[body.shape]]\nhalf-plane = {{ normal = [0.0, 1.0], offset = 0.0 }}\nmaterial = \"a\"\n\
+             [[body]]\nname = \"block\"\nkind = \"point\"\nmass = 2.0\nposition = [0.0, 0.1]\nvelocity = [{speed:?}, 0.0]\n\
+             [[body.shape]]\ndisc = {{ radius = 0.1 }}\nmaterial = \"a\"\n",
+            9.81 * 0.5 / 1.25f64.sqrt(),
+            -9.81 / 1.25f64.sqrt()
+        );
+        parse(&text, "slope.toml")
+    };
+    for scheme in ["stewart-trinkle", "moreau-midpoint", "trapezoidal", "implicit-ncp", "event-driven"] {
+        for (speed, expected) in [(0.0, 0.0), (0.2, 0.2 + 0.5 * 9.81 * 0.1 / 1.25f64.sqrt())] {
+            let mut simulation = scene(scheme, speed).unwrap().build().unwrap();
+            let found = simulation.run().unwrap().v[0];
+            assert!((found - expected).abs() < 1e-9, "{scheme}: {found} and not {expected}");
+        }
+    }
+    for (entry, part) in [
+        ("static-friction = 0.3", "less than `friction`"),
+        ("static-friction = -1.0", "give zero or a positive number"),
+    ] {
+        let text = format!(
+            "format = 1\nname = \"x\"\ndimension = \"plane\"\ngravity = [0.0, -9.81]\nrun = {{ step = 0.01, end = 0.1 }}\n\
+             [[material]]\nname = \"a\"\nfriction = 0.4\n{entry}\n"
+        );
+        let error = parse(&text, "x.toml").unwrap_err();
+        let message = format!("{error} {error:?}");
+        assert!(message.contains("x.toml:9") && message.contains(part), "{message}");
+    }
+    let text = "format = 1\nname = \"x\"\ndimension = \"plane\"\ngravity = [0.0, -9.81]\nrun = { step = 0.01, end = 0.1 }\n\
+                [[material]]\nname = \"a\"\nfriction = 0.0\nstatic-friction = 0.2\n";
+    let error = parse(text, "x.toml").unwrap_err();
+    assert!(format!("{error} {error:?}").contains("a contact without friction has no static friction"), "{error:?}");
+}

@@ -137,6 +137,7 @@ impl Multibody {
         let surface = self.model.materials.surface(m, n).unwrap_or_default();
         contact.restitution = surface.restitution;
         contact.phantom = surface.phantom;
+        contact.static_mu = surface.static_friction;
         let mu = surface.friction;
         if mu > 0.0 {
             let mut directions = tangent_directions(self.model.dimension, touch.normal);

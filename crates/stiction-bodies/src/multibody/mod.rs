@@ -168,6 +168,10 @@ impl MechanicalSystem for Multibody {
         }
     }
 
+    fn has_static_friction(&self) -> bool {
+        self.model.materials.has_static_friction()
+    }
+
     fn displace(&self, _t: f64, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
         self.coordinates.advance(q, v, h, out);
     }

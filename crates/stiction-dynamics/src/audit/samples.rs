@@ -9,7 +9,9 @@
 //!
 //! The laws of contact and friction are judged at every sample, with forces times the length of the step as impulses.
 
-use super::{Audit, StepAudit, dot, largest, relative};
+use super::{Audit, StepAudit, dot, excess_over_kinetic, largest, relative};
+use crate::events::STILL_SPEED;
+use crate::static_friction::speed;
 use crate::{
     Contact, ContactId, ForceCause, FrictionElement, FrictionShape, Joint, MechanicalSystem, Row, RowRates, State, Step,
 };
@@ -120,10 +122,12 @@ impl Audit {
             self.inertia.solve_in_place(&mut momentum);
         }
         let free = largest(&momentum);
+        let mut is_held = false;
         for sample in &step.samples {
             let state = &sample.state;
             rows.evaluate(system, state, &ids);
-            for (contact, (normal, tangent)) in rows.contacts.iter().zip(&sample.contacts) {
+            let used = rows.contacts.iter().zip(&step.contacts);
+            for ((contact, used), (normal, tangent)) in used.zip(&sample.contacts) {
                 let power = h * normal * (contact.normal.dot(&state.v) + contact.normal_drift);
                 audit.complementarity = audit.complementarity.max(relative(power.abs(), energy_scale));
                 audit.complementarity = audit.complementarity.max(relative((-h * normal).max(0.0), impulse_scale));
@@ -131,12 +135,15 @@ impl Audit {
                 audit.judge_friction(
                     &contact.friction.axes(),
                     [&shape; 2],
-                    h * contact.friction.mu() * normal,
+                    h * used.mu() * normal,
                     &tangent.map(|force| h * force),
                     &contact.slip(&state.v),
                     impulse_scale,
                     energy_scale,
                 );
+                let choice = (used.mu(), speed(&contact.slip(&state.v)) <= STILL_SPEED);
+                let excess = h * excess_over_kinetic(contact, &shape, tangent, *normal, 0.0);
+                is_held |= audit.judge_coefficient(contact, choice, h * normal, excess, impulse_scale);
             }
             for (element, force) in rows.friction.iter().zip(&sample.friction) {
                 audit.judge_friction(
@@ -168,6 +175,7 @@ impl Audit {
             let defect = rows.acceleration_defect(system, state, &sample.acceleration, &self.force, free);
             audit.residual = audit.residual.max(defect);
         }
+        self.held_count += usize::from(is_held);
     }
 }
 

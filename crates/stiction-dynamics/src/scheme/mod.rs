@@ -212,6 +212,8 @@ pub struct StepReport {
     pub last_move: f64,
     /// How far down the ladder of [`solve_problem`](ladder) a problem of the step had to go; none where all were solved at once.
     pub rung: Option<Rung>,
+    /// Contacts that slide with the static coefficient of friction and stick with the kinetic one; see [`static_friction`](crate::static_friction).
+    pub undecided_friction: usize,
     /// How often the set of active contacts had to grow.
     pub growths: usize,
     /// Energy that the scheme itself adds (negative: removes), by its defect formula, in joules. It is exact for constant

@@ -33,9 +33,10 @@ use super::{
 };
 use crate::force_jacobians::add_product;
 use crate::joint_projection::JointProjection;
+use crate::static_friction::step_with_static_friction;
 use crate::{
-    Contact, ContactCondition, ContactSolver, ForceCause, ForceJacobians, FrictionCondition, Inertia, JacobianKind,
-    Joint, JointCondition, MechanicalSystem, Passage, State, StepError, Way,
+    Contact, ContactCondition, ContactId, ContactSolver, ForceCause, ForceJacobians, FrictionCondition, Inertia,
+    JacobianKind, Joint, JointCondition, MechanicalSystem, Passage, State, StepError, Way,
 };
 
 /// A contact that closes within a step and overlaps by more than this share of the smaller body is stated where it closes, up to half of this: nothing would take
@@ -97,6 +98,8 @@ pub struct MoreauMidpoint {
     solver: ContactSolver,
     projection: JointProjection,
     full_step: FullStep,
+    /// Contacts with two coefficients of friction that stuck in the last step.
+    resting: Vec<ContactId>,
     // Workspace of a step.
     q_middle: Vec<f64>,
     q_end: Vec<f64>,
@@ -121,6 +124,7 @@ impl MoreauMidpoint {
             solver,
             projection: JointProjection::default(),
             full_step: FullStep::default(),
+            resting: Vec::new(),
             q_middle,
             q_end,
             v_joints,
@@ -138,10 +142,15 @@ impl MoreauMidpoint {
 
 impl Scheme for MoreauMidpoint {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
-        self.full_step.begin(h);
-        step_by_attempts(system, (state.t, h), out, |h, out| self.attempt(system, state, h, out))?;
-        self.full_step.end(h, out.h);
-        Ok(())
+        let mut resting = std::mem::take(&mut self.resting);
+        let made = step_with_static_friction(self, &mut resting, (system, state), out, |scheme, system, out| {
+            scheme.full_step.begin(h);
+            step_by_attempts(system, (state.t, h), out, |h, out| scheme.attempt(system, state, h, out))?;
+            scheme.full_step.end(h, out.h);
+            Ok(())
+        });
+        self.resting = resting;
+        made
     }
 
     fn contact_solver(&self) -> &ContactSolver {

@@ -32,6 +32,7 @@ use super::{
     state_free_motion, step_by_attempts,
 };
 use crate::joint_projection::JointProjection;
+use crate::static_friction::step_with_static_friction;
 use crate::{
     Contact, ContactCondition, ContactId, ContactSolver, ForceCause, FrictionCondition, Inertia, Joint, JointCondition,
     MechanicalSystem, Passage, Restraint, State, StepError, Way,
@@ -122,6 +123,8 @@ pub struct StewartTrinkle {
     solver: ContactSolver,
     projection: JointProjection,
     full_step: FullStep,
+    /// Contacts with two coefficients of friction that stuck in the last step.
+    resting: Vec<ContactId>,
     /// Contacts that touched at the end of the last step, sorted.
     touching: Vec<ContactId>,
     /// How far apart those contacts may be at the next prediction, in metres.
@@ -160,6 +163,7 @@ impl StewartTrinkle {
             projection: JointProjection::default(),
             touching: Vec::new(),
             full_step: FullStep::default(),
+            resting: Vec::new(),
             horizon: 0.0,
             history: History::default(),
             q_hat: Vec::new(),
@@ -196,10 +200,15 @@ impl StewartTrinkle {
 
 impl Scheme for StewartTrinkle {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
-        self.full_step.begin(h);
-        step_by_attempts(system, (state.t, h), out, |h, out| self.attempt(system, state, h, out))?;
-        self.full_step.end(h, out.h);
-        Ok(())
+        let mut resting = std::mem::take(&mut self.resting);
+        let made = step_with_static_friction(self, &mut resting, (system, state), out, |scheme, system, out| {
+            scheme.full_step.begin(h);
+            step_by_attempts(system, (state.t, h), out, |h, out| scheme.attempt(system, state, h, out))?;
+            scheme.full_step.end(h, out.h);
+            Ok(())
+        });
+        self.resting = resting;
+        made
     }
 
     fn contact_solver(&self) -> &ContactSolver {

@@ -30,7 +30,16 @@ impl Reader<'_> {
             let torsion_radius = self.torsion_radius(&place, material.torsion_radius, material.torsion)?;
             let (friction, torsion) = (material.friction, material.torsion);
             let phantom = checked_phantom(scene, &place, material.phantom_inertia, self.tangent_count())?;
-            let surface = Surface { friction, torsion_radius, torsion, restitution, phantom, ..Default::default() };
+            let static_friction = material.static_friction;
+            let surface = Surface {
+                friction,
+                static_friction,
+                torsion_radius,
+                torsion,
+                restitution,
+                phantom,
+                ..Default::default()
+            };
             surfaces.push(checked_surface(&scene.scheme, &place, surface)?);
         }
         let mut pairs = BTreeMap::new();
@@ -46,6 +55,7 @@ impl Reader<'_> {
             let friction_axes = self.friction_axes(&place, pair)?;
             let surface = Surface {
                 friction: pair.friction,
+                static_friction: pair.static_friction,
                 torsion_radius,
                 torsion: pair.torsion,
                 grain,
@@ -226,6 +236,20 @@ pub(super) fn checked_phantom(
 /// Friction and the two restitutions of a material, a pair or a contact, checked.
 pub(super) fn checked_surface(scheme: &SchemeSettings, place: &Place, surface: Surface) -> Result<Surface, Fault> {
     not_negative(place.key("friction"), "the coefficient of friction", surface.friction, "")?;
+    if let Some(mu) = surface.static_friction {
+        let place = place.key("static-friction");
+        not_negative(place.clone(), "the coefficient of static friction", mu, "")?;
+        if surface.friction == 0.0 {
+            let message = "a contact without friction has no static friction";
+            return Err(
+                place.fault(message, "give a positive `friction`, which is that of sliding, or leave the key out")
+            );
+        }
+        if mu < surface.friction {
+            let message = format!("`static-friction` is {mu:?}, less than `friction`, which is {:?}", surface.friction);
+            return Err(place.fault(message, "give at least `friction`, which is that of sliding"));
+        }
+    }
     let Restitution { law, normal, tangential } = surface.restitution;
     if law == ImpactLaw::Poisson {
         if let SchemeSettings::MoreauMidpoint(_) = scheme {

@@ -233,7 +233,8 @@ impl SystemReader<'_> {
         let normal = self.row(place.key("normal"), &format!("the normal row of {what}"), &entry.normal)?;
         let restitution =
             Restitution { law: entry.impact_law, normal: entry.restitution, tangential: entry.tangential_restitution };
-        let surface = Surface { friction: entry.friction, restitution, ..Default::default() };
+        let (friction, static_friction) = (entry.friction, entry.static_friction);
+        let surface = Surface { friction, static_friction, restitution, ..Default::default() };
         let surface = checked_surface(&self.scene.scheme, &place, surface)?;
         if entry.friction > 0.0 && entry.tangents.is_empty() {
             let message = format!("{what} has friction and no tangents");
@@ -255,6 +256,7 @@ impl SystemReader<'_> {
             tangents,
             tangent_drift,
             mu: surface.friction,
+            static_mu: surface.static_friction,
             restitution: surface.restitution,
             phantom,
             ..Default::default()

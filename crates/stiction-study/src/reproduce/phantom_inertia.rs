@@ -8,7 +8,7 @@ use stiction_dynamics::{
 };
 use stiction_solve::LemkeSettings;
 
-use super::{Auditor, Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, fitted_order};
+use super::{Auditor, Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, fitted_order, of_scene};
 use crate::figure::{Anchor, Colour, Figure, Legend, Mark, Outline, Panel, Series, Stroke};
 
 /// What a reader of the paper should know.
@@ -16,6 +16,7 @@ const REMARKS: &[&str] = &[
     "The paper gives the formulation and no numbers; the reference is an independent implementation. σ₋ is paired with κ₊ and σ₊ with κ₋: the other pairing does not dissipate.",
     "The phantom inertia ρ does not change the motion: every case is solved for ρ from 1e-3 to 1e3.",
     "Without it (ρ = 0) the problem lacks a rank of one for every line, and not only for lines that depend on each other, as the paper has it: the columns of κ₊ and κ₋ are opposite. With two lines the motion is still the same; more are refused.",
+    "The paper's μ is the static coefficient. With a smaller one for sliding, a motion exists wherever one with that coefficient alone does, but it is not unique: where a contact is held by more than kinetic friction, it could slide as well. Such steps are counted.",
     "Γ(t) turns the axes of the velocities; the motion is that of fixed axes, in the event-driven scheme to rounding and in others to their order.",
 ];
 
@@ -231,6 +232,54 @@ fn add_turning_axes(rows: &mut Rows) -> Result<(), ReproduceError> {
     Ok(())
 }
 
+/// Coefficients of the block on the belt, static and kinetic.
+const COEFFICIENTS: [f64; 2] = [0.6, 0.4];
+
+/// A block of 2 kg with two coefficients of friction on a belt that runs with this speed, held by a spring of 50 N/m: when it breaks away, and the verdict on the run.
+fn breakaways(speed: f64, end: f64) -> Result<(Vec<f64>, usize, Verdict), ReproduceError> {
+    let [static_mu, mu] = COEFFICIENTS;
+    let text = format!(
+        "format = 1\nname = \"belt\"\nrun = {{ step = 0.05, end = {end:?} }}\nscheme = {{ event-driven = {{}} }}\n[system]\n\
+         coordinates = [\"x\", \"y\"]\nmass = [[2.0, 0.0], [0.0, 2.0]]\nstiffness = [[50.0, 0.0], [0.0, 0.0]]\n\
+         force = [0.0, -19.62]\nstart = {{ velocity = [{speed:?}, 0.0] }}\n[[system.contact]]\nname = \"belt\"\ngap = 0.0\n\
+         normal = [0.0, 1.0]\ntangents = [[1.0, 0.0]]\ntangent-drift = [{:?}]\nfriction = {mu:?}\nstatic-friction = {static_mu:?}\n",
+        -speed
+    );
+    let (mut simulation, auditor) = of_scene(&stiction_scene::parse(&text, "belt.toml").map_err(Box::new)?)?;
+    let (mut times, mut was_stuck) = (Vec::new(), true);
+    let (verdict, audit) = auditor.run(&mut simulation, |simulation, _| {
+        let is_stuck = (simulation.state().v[0] - speed).abs() < 1e-9;
+        if was_stuck && !is_stuck {
+            times.push(simulation.before().t);
+        }
+        was_stuck = is_stuck;
+    })?;
+    Ok((times, audit.held_count, verdict))
+}
+
+/// Static friction is confined to its cone, kinetic friction is known: with a coefficient each, stick and slip on a belt in closed form.
+fn add_two_coefficients(rows: &mut Rows) -> Result<(), ReproduceError> {
+    let ([static_mu, mu], g, omega, speed) = (COEFFICIENTS, 9.81, 5.0f64, 0.2);
+    let first = static_mu * g / (omega * omega * speed);
+    let amplitude = (static_mu - mu) * g / (omega * omega);
+    let slide = (std::f64::consts::TAU - 2.0 * (amplitude * omega / speed).atan()) / omega;
+    let period = slide + 2.0 * amplitude / speed;
+    let (times, held, verdict) = breakaways(speed, first + 2.5 * period)?;
+    rows.fed_by(&verdict);
+    let time = |i: usize| times.get(i).copied().unwrap_or(f64::NAN);
+    rows.add("static and kinetic friction: breaks away at μ_s N, s", None, Some(first), time(0), 1e-10);
+    rows.add("static and kinetic friction: period of stick and slip, s", None, Some(period), time(2) - time(1), 1e-10);
+    let several = f64::from(u8::from(held > 0));
+    rows.add(
+        "static and kinetic friction: steps with a second solution are found (1: yes)",
+        None,
+        Some(1.0),
+        several,
+        0.0,
+    );
+    Ok(())
+}
+
 /// Figure 1 of the paper: the friction polygon, the line that is shown, and the saturations on it.
 fn figure_one() -> Result<NamedFigure, ReproduceError> {
     let bound = 9.81;
@@ -384,6 +433,7 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
     add_variants(&mut rows)?;
     progress("axes that turn");
     add_turning_axes(&mut rows)?;
+    add_two_coefficients(&mut rows)?;
     let figures = vec![figure_one()?, figure(effort)?];
     Ok(rows.into_reproduction(figures, REMARKS))
 }

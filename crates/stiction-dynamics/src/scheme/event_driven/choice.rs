@@ -263,10 +263,15 @@ impl EventDriven {
         }));
         problem.contacts.clear();
         let contacts = motion.contacts.iter().zip(&motion.rates.normals).zip(contact_biases);
+        // What rests is proposed to go on so, with the static coefficient where there are two.
+        let slides = |contact: &Contact| {
+            let mut sliders = instant.sliders.iter().zip(&instant.slides);
+            sliders.any(|(slider, slides)| slider.part.contact() == Some(contact.id) && slides.is_some())
+        };
         problem.contacts.extend(contacts.map(|((contact, &normal_bias), tangent_bias)| ContactCondition {
             normal_bias,
             tangent_bias,
-            ..ContactCondition::of(contact)
+            ..ContactCondition::of(&Contact { sticks: !slides(contact), ..contact.clone() })
         }));
         problem.friction.clear();
         // Forces and not impulses.

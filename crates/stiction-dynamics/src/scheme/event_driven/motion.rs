@@ -142,7 +142,7 @@ impl Motion {
             let Some(d) = sliding.direction(slider.tangents.len(), &self.slip(slider, v), nothing) else { continue };
             match slider.owner {
                 Owner::Contact(i) if modes.is_loaded(*part) => {
-                    let mu = self.contacts[i].friction.mu();
+                    let mu = self.contacts[i].mu();
                     let shares = &mut self.contact_forces[i].1;
                     slider.tangents.clone().for_each(|a| shares[a] = -mu * slider.axes[a] * d[a]);
                 }
@@ -244,7 +244,7 @@ impl Motion {
             }
             let friction = norm(&self.friction(slider));
             let (mu, bound) = match slider.owner {
-                Owner::Contact(i) => (self.contacts[i].friction.mu(), forces.contacts[i].0),
+                Owner::Contact(i) => (self.contacts[i].mu(), forces.contacts[i].0),
                 Owner::Element(i) => (0.0, self.elements[i].bound),
             };
             // The nearest point of the narrowed cone |t| ≤ μ n, or interval.
@@ -350,7 +350,11 @@ impl Motion {
             for mode in &modes.contacts {
                 match modes.find(mode, &self.found) {
                     Some(contact) => {
-                        self.contacts.push(Contact { id: mode.id, ..contact.clone() });
+                        // Of two coefficients the static one holds what sticks as a whole.
+                        let mut own =
+                            modes.sliding.iter().filter(|(part, _)| part.contact() == Some(mode.id)).peekable();
+                        let sticks = own.peek().is_some() && own.all(|(_, sliding)| *sliding == Sliding::Stick);
+                        self.contacts.push(Contact { id: mode.id, sticks, ..contact.clone() });
                         self.names.push(contact.id);
                     }
                     None => return Err(Fault::Lost(mode.id)),
@@ -487,7 +491,7 @@ impl Motion {
     /// How much of the bound of a part is left: $\mu \lambda_n - \lVert c / e \rVert$ for a contact.
     pub fn margin(&self, slider: &Slider) -> f64 {
         let bound = match slider.owner {
-            Owner::Contact(i) => self.contacts[i].friction.mu() * self.contact_forces[i].0,
+            Owner::Contact(i) => self.contacts[i].mu() * self.contact_forces[i].0,
             Owner::Element(i) => self.elements[i].bound,
         };
         bound - norm(&self.friction(slider))

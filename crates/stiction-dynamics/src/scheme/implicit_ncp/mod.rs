@@ -30,6 +30,7 @@ use super::rule::{History, Rule};
 use super::{Scheme, Step, StepKind, check_finite, energy_defect, refuse_one_way_elements, step_by_attempts};
 use crate::joint_projection::JointProjection;
 use crate::judge::{Judge, own_set, solved_limit};
+use crate::static_friction::step_with_static_friction;
 use crate::{
     Contact, ContactCondition, ContactId, ContactImpulse, ContactProblem, ContactSolver, ForceCause, FrictionCondition,
     FrictionShape, Inertia, JointCondition, MechanicalSystem, Passage, Restraint, Row, State, StepError, Way,
@@ -111,6 +112,8 @@ pub struct ImplicitNcp {
     reach: f64,
     /// The last run of Newton's method.
     report: NewtonReport,
+    /// Contacts with two coefficients of friction that stuck in the last step.
+    resting: Vec<ContactId>,
     // Workspace of a step.
     workspace: Workspace,
     point: Point,
@@ -139,6 +142,7 @@ impl ImplicitNcp {
             history: History::default(),
             reach: 1.0,
             report: NewtonReport::default(),
+            resting: Vec::new(),
             workspace: Workspace::default(),
             point: Point::default(),
             blocks: Vec::new(),
@@ -168,7 +172,7 @@ impl ImplicitNcp {
         let mobility = |row: &Row| row.entries().iter().map(|&(k, value)| (value / roots[k]).powi(2)).sum::<f64>();
         let inverse = |mobility: f64| if mobility > 0.0 { 1.0 / mobility } else { 1.0 };
         for contact in self.candidates.iter().filter(|contact| self.active.binary_search(&contact.id).is_ok()) {
-            let mu = contact.friction.mu();
+            let mu = contact.mu();
             let tangent_count = if mu > 0.0 { contact.tangents.len() } else { 0 };
             let axes = contact.friction.axes();
             let sum: f64 = (0..tangent_count).map(|k| axes[k] * axes[k] * mobility(&contact.tangents[k])).sum();
@@ -278,7 +282,12 @@ impl ImplicitNcp {
 
 impl Scheme for ImplicitNcp {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
-        step_by_attempts(system, (state.t, h), out, |h, out| self.attempt(system, state, h, out))
+        let mut resting = std::mem::take(&mut self.resting);
+        let made = step_with_static_friction(self, &mut resting, (system, state), out, |scheme, system, out| {
+            step_by_attempts(system, (state.t, h), out, |h, out| scheme.attempt(system, state, h, out))
+        });
+        self.resting = resting;
+        made
     }
 
     fn contact_solver(&self) -> &ContactSolver {

@@ -52,6 +52,7 @@ use serde::{Deserialize, Serialize};
 use super::collision::{Collision, ImpactOrder};
 use super::{Scheme, Step, StepKind, check_finite, energy_defect, refuse_one_way_elements};
 use crate::joint_projection::JointProjection;
+use crate::static_friction::step_with_static_friction;
 use crate::{
     Contact, ContactId, ContactSolver, ForceJacobians, FrictionElement, Inertia, Joint, MechanicalSystem, State,
     StepError, Way,
@@ -212,6 +213,8 @@ pub struct Trapezoidal {
     stopped: Vec<Element>,
     /// Gaps of contacts that are taken as closed where they are, since they overlapped when they were found; by contact.
     overlaps: Vec<(ContactId, f64)>,
+    /// Contacts with two coefficients of friction that stuck in the last step.
+    resting: Vec<ContactId>,
     /// Whether contacts wedge each other, so that nothing slides and what they take back had no solution.
     is_wedged: bool,
     /// Limit of the steps that follow a jump, in seconds.
@@ -276,6 +279,7 @@ impl Trapezoidal {
             sliding: Vec::new(),
             stopped: Vec::new(),
             overlaps: Vec::new(),
+            resting: Vec::new(),
             is_wedged: false,
             settling: Settling::Due,
             has_projected: false,
@@ -309,6 +313,28 @@ impl Trapezoidal {
 
 impl Scheme for Trapezoidal {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
+        let mut resting = std::mem::take(&mut self.resting);
+        let made = step_with_static_friction(self, &mut resting, (system, state), out, |scheme, system, out| {
+            scheme.step_to_event(system, state, h, out)
+        });
+        self.resting = resting;
+        made
+    }
+
+    fn contact_solver(&self) -> &ContactSolver {
+        &self.solver
+    }
+}
+
+impl Trapezoidal {
+    /// A step up to its end or the first event.
+    fn step_to_event(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        h: f64,
+        out: &mut Step,
+    ) -> Result<(), StepError> {
         if !(h > 0.0 && h.is_finite()) {
             return Err(StepError::StepSize { h });
         }
@@ -349,10 +375,6 @@ impl Scheme for Trapezoidal {
         self.has_begun = true;
         self.is_between = out.h < h;
         Ok(())
-    }
-
-    fn contact_solver(&self) -> &ContactSolver {
-        &self.solver
     }
 }
 
