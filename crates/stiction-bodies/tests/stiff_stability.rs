@@ -21,6 +21,7 @@ use stiction_bodies::{
     MultibodyModel, PlacedShape, Pose, Shape, Spring,
 };
 use stiction_dynamics::families::Generator;
+use stiction_dynamics::judge::SOLVED;
 use stiction_dynamics::scheme::trapezoidal::Jacobians;
 use stiction_dynamics::{
     ContactMethod, ContactSolver, Scheme, State, Step, StepKind, Trapezoidal, TrapezoidalSettings,
@@ -271,4 +272,79 @@ fn exact_derivatives_do_not_have_this_bound() {
     let exact = TrapezoidalSettings { jacobians: Jacobians::Exact, stabilize: false, ..TrapezoidalSettings::default() };
     let seen = see(&exact, 0..300);
     assert!(seen.rise > 0.1 && seen.unsolved > 0, "{seen:?}");
+}
+
+#[test]
+fn a_step_from_equilibrium_is_bounded_whatever_the_stiffness() {
+    // Corollary 9.2: where no spring is loaded, w₁ᵀ M w₁ ≤ w₂ᵀ M w₂, so that the new velocity is bounded uniformly in the stiffness.
+    let (mut steps, mut with_contact, mut stiff, mut sharp) = (0, 0, 0, 0);
+    for seed in 0..150 {
+        let mut random = Generator::new(seed);
+        let mut model = random_scene(&mut random);
+        let place = |model: &MultibodyModel, end: &Attachment| match end.body {
+            Some(body) => model.bodies[body].pose.transform_point(end.point),
+            None => end.point,
+        };
+        // The first body on the floor, where there is one.
+        if model.joints.is_empty() && model.bodies.iter().any(|body| matches!(body.kind, BodyKind::Static)) {
+            let up = if model.dimension == Dimension::Plane { DVec3::Y } else { DVec3::Z };
+            let height = model.bodies[0].pose.position.dot(up) - 0.1;
+            model.bodies[0].pose.position -= height * up;
+        }
+        for index in 0..model.springs.len() {
+            let spring = &model.springs[index];
+            let d = place(&model, &spring.first) - place(&model, &spring.second);
+            let length = spring.axis.map_or(d.length(), |axis| axis.dot(d));
+            model.springs[index].rest_length = length;
+        }
+        let h = random.logarithmic(1e-4, 1e-1);
+        for factor in [1.0, 1e3, 1e6, 1e9] {
+            let mut stiffer = model.clone();
+            for spring in &mut stiffer.springs {
+                (spring.stiffness, spring.damping) = (factor * spring.stiffness, factor * spring.damping);
+            }
+            let Ok(system) = Multibody::new(stiffer) else { continue };
+            let solver = ContactSolver::new(ContactMethod::default()).unwrap();
+            let settings = TrapezoidalSettings { paper: true, ..Default::default() };
+            let mut scheme = Trapezoidal::new(settings, solver);
+            let (mut state, mut step) = (system.start(0.0), Step::default());
+            let stiffest = system.model().springs.iter().fold(0.0f64, |most, s| most.max(h * s.stiffness + s.damping));
+            // Impacts and projections come first, and move nothing.
+            let made = loop {
+                let made = scheme.step(&system, &state, h, &mut step);
+                if made.is_err() || step.h > 0.0 {
+                    break made;
+                }
+                std::mem::swap(&mut state, &mut step.state);
+            };
+            if let Err(error) = made {
+                // Said, and only where the rounding of springs is above the limit of the judge.
+                let masses = system.model().bodies.iter().filter_map(|body| match body.kind {
+                    BodyKind::Rigid { mass, .. } | BodyKind::Point { mass } => Some(mass),
+                    _ => None,
+                });
+                let share = f64::EPSILON * h * stiffest / masses.fold(f64::INFINITY, f64::min);
+                assert!(share > SOLVED, "seed {seed}, factor {factor:e}: {error}, rounding {share:e}");
+                continue;
+            }
+            if step.h < h {
+                continue;
+            }
+            let left = twice_kinetic(&system, &state, &step.state.v, h, [0.0, 1.0], -1.0);
+            let right = twice_kinetic(&system, &state, &state.v, h, [0.0, 1.0], 1.0);
+            let fastest = state.v.iter().chain(&step.state.v).fold(0.0f64, |fastest, v| fastest.max(v.abs()));
+            // The gyroscopic term is added and taken off again, and the momenta of springs, h (δ + h γ) v, are rounded to eight units at best.
+            let of_springs = 8.0 * f64::EPSILON * h * stiffest * fastest * fastest;
+            let rounding = 1e-13 * (1.0 + h * fastest) * (left + right) + of_springs;
+            assert!(left <= right + rounding, "seed {seed}, factor {factor:e}: {left} and {right}, {rounding:e}");
+            steps += 1;
+            sharp += usize::from(rounding < 1e-6 * right);
+            stiff += usize::from(stiffest > 1e12);
+            with_contact += usize::from(step.solution.contacts.iter().any(|impulse| impulse.normal > 0.0));
+        }
+    }
+    assert!(
+        steps > 300 && with_contact > 10 && stiff > 50 && sharp > 200,
+        "{steps} steps, {with_contact} with contact, {stiff} stiff, {sharp} with more than six digits"
+    );
 }

@@ -122,11 +122,11 @@ fn reproduce_speaks_json() {
 fn reproduce_writes_a_report_with_its_figures() {
     let dir = folder();
     let output = stiction(dir.path(), &["reproduce", "free-top", "phantom-inertia", "--quick", "--out", "papers"]);
-    expect(&output, 0, &["122 of 122 numbers met", "report.html"]);
+    expect(&output, 0, &["142 of 142 numbers met", "report.html"]);
     let page = std::fs::read_to_string(dir.path().join("papers/report.html")).unwrap();
     assert_eq!(page.matches("<h2 ").count(), 2);
-    assert_eq!(page.matches("<img ").count(), 2);
-    assert!(page.contains("122 of 122 numbers are met"));
+    assert_eq!(page.matches("<img ").count(), 3);
+    assert!(page.contains("142 of 142 numbers are met"));
     let mut files: Vec<_> =
         std::fs::read_dir(dir.path().join("papers")).unwrap().map(|f| f.unwrap().file_name()).collect();
     files.sort();

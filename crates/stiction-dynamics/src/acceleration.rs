@@ -245,7 +245,7 @@ impl Instant {
     }
 
     /// All motions, by trying every basis of the LCP of phantom inertia, which has full rank; none when it has more than
-    /// [`LARGEST_SIZE`](stiction_solve::enumerate::LARGEST_SIZE) unknowns: one for each contact, and $2k$ more for each that rests.
+    /// [`LARGEST_SIZE`] unknowns: one for each contact, and $2k$ more for each that rests.
     /// With three lines or more the slip of an open contact is a sum of them in many ways, so that bases stay undecided; two lines decide.
     ///
     /// # Errors
@@ -269,7 +269,7 @@ impl Instant {
     }
 
     /// All motions with the friction pyramid of these settings, by trying every basis of its LCP; none when it has more than
-    /// [`LARGEST_SIZE`](stiction_solve::enumerate::LARGEST_SIZE) unknowns: one for each contact, and one more than there are corners for each that rests. A contact that rests with torsion has
+    /// [`LARGEST_SIZE`] unknowns: one for each contact, and one more than there are corners for each that rests. A contact that rests with torsion has
     /// $3k + 2$ corners for $k$ directions, so that four directions are as many as there is room for.
     ///
     /// # Errors

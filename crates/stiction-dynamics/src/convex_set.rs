@@ -32,6 +32,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use stiction_solve::PortableMath as _;
+
 /// A closed, bounded, convex set that contains zero: what friction may be for $\mu c_n = 1$, along two tangents and about the normal, in units of the semi-axes of its law.
 pub trait ConvexSet: fmt::Debug + Send + Sync {
     /// A point of the set with the largest $d \cdot y$.
@@ -174,7 +176,8 @@ impl SharedSet {
         let around = |rise: f64, count: u32| {
             (0..count).map(move |i| {
                 let turn = std::f64::consts::TAU * f64::from(i) / f64::from(count);
-                [rise.cos() * turn.cos(), rise.cos() * turn.sin(), rise.sin()]
+                let ((sin_rise, cos_rise), (sin_turn, cos_turn)) = (rise.portable_sin_cos(), turn.portable_sin_cos());
+                [cos_rise * cos_turn, cos_rise * sin_turn, sin_rise]
             })
         };
         let directions: Vec<[f64; 3]> = match tangent_count {

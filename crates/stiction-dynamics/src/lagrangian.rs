@@ -53,18 +53,26 @@ const DERIVATIVE_TOLERANCE: f64 = 1e-6;
 type Field = Box<dyn Fn(&[f64], &mut [f64]) + Send + Sync>;
 /// A number that depends on the configuration.
 type Scalar = Box<dyn Fn(&[f64]) -> f64 + Send + Sync>;
+/// Writes the derivative of a matrix by the coordinate with this number.
+type Derivative = Box<dyn Fn(&[f64], usize, &mut [f64]) + Send + Sync>;
+/// Adds forces at $(t, q, v)$.
+type Applied = Box<dyn Fn(f64, &[f64], &[f64], &mut [f64]) + Send + Sync>;
+/// Appends the contacts at $(t, q)$ with a gap up to the third number.
+type Contacts = Box<dyn Fn(f64, &[f64], f64, &mut Vec<Contact>) + Send + Sync>;
+/// Appends the friction elements at $(t, q)$.
+type Elements = Box<dyn Fn(f64, &[f64], &mut Vec<FrictionElement>) + Send + Sync>;
 
 /// A system given by $M(q)$ and $V(q)$; see the [module](self). The symmetric part of $M$ counts, as in $\tfrac12 v^T M v$.
 pub struct LagrangianSystem {
     coordinates: Vec<String>,
     mass: Field,
     potential: Scalar,
-    mass_derivative: Option<Box<dyn Fn(&[f64], usize, &mut [f64]) + Send + Sync>>,
+    mass_derivative: Option<Derivative>,
     gradient: Option<Field>,
-    applied: Option<Box<dyn Fn(f64, &[f64], &[f64], &mut [f64]) + Send + Sync>>,
+    applied: Option<Applied>,
     gaps: Vec<Scalar>,
-    contacts: Option<Box<dyn Fn(f64, &[f64], f64, &mut Vec<Contact>) + Send + Sync>>,
-    friction: Option<Box<dyn Fn(f64, &[f64], &mut Vec<FrictionElement>) + Send + Sync>>,
+    contacts: Option<Contacts>,
+    friction: Option<Elements>,
     joints: Vec<Scalar>,
 }
 
@@ -199,8 +207,8 @@ impl LagrangianSystem {
         }
         let compare = |what: &dyn Fn(usize) -> String, l: usize, given: &[f64], found: &[f64]| {
             let scale = found.iter().fold(1.0f64, |scale, value| scale.max(value.abs()));
-            let is_wrong = |i: &usize| !((given[*i] - found[*i]).abs() <= DERIVATIVE_TOLERANCE * scale);
-            match (0..given.len()).find(is_wrong) {
+            let is_right = |i: usize| (given[i] - found[i]).abs() <= DERIVATIVE_TOLERANCE * scale;
+            match (0..given.len()).find(|&i| !is_right(i)) {
                 None => Ok(()),
                 Some(i) => Err(LagrangianError::Derivative {
                     what: what(i),

@@ -129,7 +129,8 @@ fn a_pendulum_on_a_cart_returns_after_its_period_in_every_scheme() {
     assert!(error(&state) < 1e-9, "{state:?}");
 
     let fixed_point = StewartTrinkleSettings { version: Version::FixedPoint, ..Default::default() };
-    let schemes: [(&str, f64, &dyn Fn() -> Box<dyn Scheme>); 5] = [
+    type Make<'a> = &'a dyn Fn() -> Box<dyn Scheme>;
+    let schemes: [(&str, f64, Make<'_>); 5] = [
         ("stewart-trinkle", 1.0, &|| Box::new(StewartTrinkle::new(StewartTrinkleSettings::default(), solver()))),
         ("fixed point", 1.0, &|| Box::new(StewartTrinkle::new(fixed_point.clone(), solver()))),
         ("moreau-midpoint", 1.0, &|| Box::new(MoreauMidpoint::new(MoreauMidpointSettings::default(), solver()))),

@@ -102,6 +102,9 @@ impl Multibody {
         let changes = |element: &&DryFriction| {
             element.bias != 0.0 && !(element.is_rotational && self.model.dimension == Dimension::Plane)
         };
+        if !self.model.dry_friction.iter().any(|element| changes(&element)) {
+            return;
+        }
         let n = self.coordinates.v_count;
         let (mut moved, mut direction) = (q.to_vec(), vec![0.0; n]);
         for element in self.model.dry_friction.iter().filter(changes) {
