@@ -195,7 +195,7 @@ fn add_variants(rows: &mut Rows) -> Result<(), ReproduceError> {
     method(2, None)?.solve(&own, &mut solution)?;
     rows.fed_by(&Verdict::of_solve(&solution.report));
     let quantity = "A: particle, k = 4 and ρ = 0.5 of the contact itself: acceleration 1";
-    rows.add(quantity, None, Some(0.53164123828), solution.motion[0], TOLERANCE);
+    rows.add(quantity, None, Some(0.53164123828), solution.motion[0], 1e-12);
     Ok(())
 }
 
@@ -267,8 +267,8 @@ fn add_two_coefficients(rows: &mut Rows) -> Result<(), ReproduceError> {
     let (times, held, verdict) = breakaways(speed, first + 2.5 * period)?;
     rows.fed_by(&verdict);
     let time = |i: usize| times.get(i).copied().unwrap_or(f64::NAN);
-    rows.add("static and kinetic friction: breaks away at μ_s N, s", None, Some(first), time(0), 1e-10);
-    rows.add("static and kinetic friction: period of stick and slip, s", None, Some(period), time(2) - time(1), 1e-10);
+    rows.add("static and kinetic friction: breaks away at μ_s N, s", None, Some(first), time(0), 8e-14);
+    rows.add("static and kinetic friction: period of stick and slip, s", None, Some(period), time(2) - time(1), 8e-14);
     let several = f64::from(u8::from(held > 0));
     rows.add(
         "static and kinetic friction: steps with a second solution are found (1: yes)",
