@@ -133,6 +133,22 @@ fn friction_has_a_bound_for_each_direction() {
 }
 
 #[test]
+fn what_dry_friction_stopped_stands_by_the_trapezoidal_rule_too() {
+    // 1 kg with 2 m/s against 1 N: 2 m within 2 s. Conditions on the mean velocity alone would leave it flipping between two velocities.
+    for scheme in ["stewart-trinkle", "implicit-ncp"] {
+        let text = format!(
+            "format = 1\nname = \"stop\"\nrun = {{ step = 0.3, end = 3.0 }}\nscheme.{scheme}.rule = \"trapezoidal\"\n\
+             [system]\ncoordinates = [\"x\"]\nmass = [[1.0]]\nforce = [0.0]\nstart = {{ velocity = [2.0] }}\n\
+             [[system.dry-friction]]\nname = \"pad\"\ntangents = [[1.0]]\nbound = 1.0\n"
+        );
+        let mut simulation = parse(&text, "stop.toml").unwrap_or_else(|error| panic!("{error:?}")).build().unwrap();
+        simulation.run().unwrap();
+        let state = simulation.state();
+        assert!(state.v[0].abs() < 1e-12 && (state.q[0] - 2.0).abs() < 0.03, "{scheme}: {state:?}");
+    }
+}
+
+#[test]
 fn friction_that_no_load_changes_may_be_an_ellipse() {
     // Semi-axes 1 and 2 N, 1 kg: from rest under (3, 0) N it goes with 2 m/s², under (0, 3) N with 1 m/s², and (0.6, 1.6) N, on the boundary, moves nothing.
     for scheme in ALL_SCHEMES {
@@ -177,6 +193,11 @@ fn a_pre_stressed_spring_gives_way_beyond_its_preload() {
         let (simulation, audit) = run(scheme, h, 0.5, &system(0.0, "start = { position = [1.0] }"));
         close(simulation.state().q[0], 0.75 - 2.0 * lag(scheme, 0.5, h), scheme);
         assert_balanced(&audit, scheme);
+        // A displacement that a step can take back is gone after it, where the scheme meets positions at its end.
+        if scheme != "moreau-midpoint" {
+            let (simulation, _) = run(scheme, h, h, &system(0.0, "start = { position = [2e-4] }"));
+            assert!(simulation.state().q[0].abs() < 1e-15, "{scheme}: {:?}", simulation.state());
+        }
         // With dry friction of 0.5 N it comes to rest, where the spring is not strained: after 1, 0.6, 0.36 ... of the way.
         let rest = "start = { position = [1.0] }\ndry-friction = [{ name = \"pad\", tangents = [[1.0]], bound = 0.5 }]";
         let (simulation, _) = run(scheme, h, 12.0, &system(0.0, rest));
