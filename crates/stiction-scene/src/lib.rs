@@ -4,10 +4,13 @@
 //! [`run::run`] simulates it into a run folder: states, contacts, certificates and events as tables, with a [`summary`].
 
 pub mod builtin;
+pub mod document;
 pub mod joint_entry;
 pub mod lint;
 pub mod load;
 mod model;
+mod place;
+mod read;
 pub mod record;
 pub mod run;
 pub mod run_folder;
@@ -17,10 +20,12 @@ pub mod set;
 pub mod summary;
 pub mod system_entry;
 pub mod table_file;
+pub mod tally;
 
 pub use builtin::{BuiltinScene, template};
+pub use document::Document;
 pub use lint::{Finding, Severity, lint};
-pub use load::{Loaded, SceneSource, SceneSystem, load, parse, parse_with};
+pub use load::{Loaded, SceneSystem, load, open, parse, parse_with};
 pub use scene::Scene;
 pub use scene_error::{SceneError, TextError};
-pub use set::apply_overrides;
+pub use set::Edit;

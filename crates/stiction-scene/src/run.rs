@@ -13,7 +13,6 @@ use thiserror::Error;
 use crate::load::Loaded;
 use crate::record::{RecordPlan, Recorder, file};
 use crate::run_folder::{RunFolder, RunFolderError, write_atomically};
-use crate::scene_error::SceneError;
 use crate::summary::{Certificate, EventSummary, Iterations, Outcome, StateDigest, Summary, energy_by_cause};
 use crate::table_file::TableError;
 
@@ -48,9 +47,6 @@ pub struct Progress {
 /// A run that could not begin, or whose folder could not take its name.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The scene cannot be built.
-    #[error(transparent)]
-    Scene(#[from] Box<SceneError>),
     /// The run folder cannot be made or finished.
     #[error(transparent)]
     Folder(#[from] RunFolderError),
@@ -83,10 +79,11 @@ pub struct FinishedRun {
 }
 
 /// Size that the tables of a run may reach, in bytes, before compression.
-pub fn expected_size(loaded: &Loaded, simulation: &Simulation) -> u64 {
-    let rows = simulation.grid().step_count() / loaded.scene.record.interval.max(1) + 1;
-    let joint_rows = simulation.system().joint_names().len() as u64;
-    let columns = simulation.system().column_names().len() as u64 + 1 + 31 + 4 * joint_rows;
+pub fn expected_size(loaded: &Loaded) -> u64 {
+    let rows = loaded.grid().step_count() / loaded.scene().record.interval.max(1) + 1;
+    let system = loaded.system().mechanics();
+    let joint_rows = system.joint_names().len() as u64;
+    let columns = system.column_names().len() as u64 + 1 + 31 + 4 * joint_rows;
     rows.saturating_mul(columns).saturating_mul(8)
 }
 
@@ -102,7 +99,8 @@ pub fn run(
     out: &Path,
     observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<FinishedRun, RunError> {
-    let mut simulation = loaded.build().map_err(Box::new)?;
+    let scene = loaded.scene();
+    let mut simulation = loaded.simulation();
     let plan = record_plan(loaded, &simulation)?;
     let folder = RunFolder::create(out)?;
     let began = Instant::now();
@@ -161,7 +159,7 @@ pub fn run(
     // The problem of a step that was not solved goes into the folder, so that it can be replayed.
     let mut failed_problem = None;
     if let Some(StepError::Unsolved { problem, .. }) = &failure {
-        match save_problem(&folder, simulation.scheme().contact_solver(), problem, &loaded.scene.name) {
+        match save_problem(&folder, simulation.scheme().contact_solver(), problem, &scene.name) {
             Ok(name) => failed_problem = Some(name),
             Err(error) => message = message.map(|message| format!("{message}; its problem is not saved: {error}")),
         }
@@ -170,7 +168,7 @@ pub fn run(
     let mut values = Vec::new();
     simulation.system().record(state, &mut values);
     let mut certificate = Certificate::new(&audit);
-    certificate.note_tolerance(loaded.scene.contact_method().residual_tolerance(most_contacts));
+    certificate.note_tolerance(scene.contact_method().residual_tolerance(most_contacts));
     if let Some((t, contact)) = audit.first_passage {
         let (first, second) = simulation.system().body_names(contact);
         certificate.notes.push(format!(
@@ -180,11 +178,11 @@ pub fn run(
     let json = |value: serde_json::Result<serde_json::Value>| value.expect("settings are plain data");
     let summary = Summary {
         stiction: env!("CARGO_PKG_VERSION").into(),
-        scene: loaded.scene.name.clone(),
+        scene: scene.name.clone(),
         outcome,
         message,
-        scheme: json(serde_json::to_value(&loaded.scene.scheme)),
-        method: json(serde_json::to_value(loaded.scene.contact_method())),
+        scheme: json(serde_json::to_value(&scene.scheme)),
+        method: json(serde_json::to_value(scene.contact_method())),
         step: simulation.grid().step,
         start: simulation.grid().start,
         end: state.t,
@@ -243,7 +241,7 @@ fn begin_recording(
     plan: RecordPlan,
     simulation: &Simulation,
 ) -> Result<Recorder, RunError> {
-    write_atomically(folder.path_of(file::SCENE), loaded.scene.to_toml().as_bytes())?;
+    write_atomically(folder.path_of(file::SCENE), loaded.scene().to_toml().as_bytes())?;
     folder.reserve(summary_room(simulation))?;
     Ok(Recorder::create(folder, plan, simulation)?)
 }
@@ -272,7 +270,7 @@ fn progress(simulation: &Simulation, audit: &Audit) -> Progress {
 /// The columns that the scene wants, by position.
 fn record_plan(loaded: &Loaded, simulation: &Simulation) -> Result<RecordPlan, RunError> {
     let names = simulation.system().column_names();
-    let columns = match &loaded.scene.record.columns {
+    let columns = match &loaded.scene().record.columns {
         None => (0..names.len()).collect(),
         Some(wanted) => wanted
             .iter()
@@ -289,7 +287,7 @@ fn record_plan(loaded: &Loaded, simulation: &Simulation) -> Result<RecordPlan, R
             })
             .collect::<Result<_, _>>()?,
     };
-    Ok(RecordPlan { interval: loaded.scene.record.interval.max(1), columns })
+    Ok(RecordPlan { interval: loaded.scene().record.interval.max(1), columns })
 }
 
 fn event_summaries(simulation: &Simulation, events: &[Event]) -> Vec<EventSummary> {

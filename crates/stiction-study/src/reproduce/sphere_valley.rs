@@ -111,7 +111,7 @@ fn run(method: &Method, h: f64, end: f64) -> Result<(Vec<Sample>, Verdict), Repr
         }
     };
     let failed = |error: SceneError| ReproduceError::from(Box::new(error));
-    let (mut simulation, auditor) = of_scene(&parse(&text, "sphere-valley.toml").map_err(failed)?)?;
+    let (mut simulation, auditor) = of_scene(&parse(&text, "sphere-valley.toml").map_err(failed)?);
     let mut samples = Vec::new();
     let mut nearby = Vec::new();
     let observe = |simulation: &Simulation, _: &StepAudit| {
