@@ -80,7 +80,8 @@ pub enum BodyError {
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{message}; {remedy}")]
 pub struct PartError {
-    /// Which of its properties, as scene files call it: `limits.lower`, `bodies.1`; empty for the whole.
+    /// Which of its properties, as scene files call it: `limits.lower`, `bodies.1`; empty for the
+    /// whole.
     pub key: Cow<'static, str>,
     /// What is wrong.
     pub message: String,
@@ -98,8 +99,8 @@ impl PartError {
     }
 }
 
-/// Unit vectors may differ from length one by this. Too large: coordinates and stiffnesses are off by this share. Too small: vectors
-/// written with few digits are refused.
+/// Unit vectors may differ from length one by this. Too large: coordinates and stiffnesses are off
+/// by this share. Too small: vectors written with few digits are refused.
 const UNIT_TOLERANCE: f64 = 1e-9;
 
 /// Two axes are at right angles when their product is at most this.
@@ -163,7 +164,8 @@ pub(crate) fn check_right_angle(key: &'static str, first: DVec3, second: DVec3) 
     Err(PartError::new(key, message, "give axes at right angles to each other"))
 }
 
-/// Refuses ends that are the same, or of which none moves freely; no body stands for the world. The keys are those of both ends and of the second one.
+/// Refuses ends that are the same, or of which none moves freely; no body stands for the world. The
+/// keys are those of both ends and of the second one.
 pub(crate) fn check_ends(
     bodies: &[Body],
     [first, second]: [Option<usize>; 2],

@@ -1,7 +1,9 @@
-//! A scene as a tree of values that know where they were written: in the file, or in an option of the command line.
+//! A scene as a tree of values that know where they were written: in the file, or in an option of
+//! the command line.
 //!
-//! A text becomes a tree once. [Edits](crate::set::Edit) change the tree, serde [reads](crate::read) the tree, and whatever is
-//! found wrong afterwards is a [`Place`] in it, of which the tree says what to show: file, line and column, or the option.
+//! A text becomes a tree once. [Edits](crate::set::Edit) change the tree, serde
+//! [reads](crate::read) the tree, and whatever is found wrong afterwards is a [`Place`] in it, of
+//! which the tree says what to show: file, line and column, or the option.
 
 use std::ops::Range;
 
@@ -231,8 +233,8 @@ impl Document {
         Ok(())
     }
 
-    /// Checks the version first, because keys of another one would only confuse; then that all numbers are finite. TOML knows `nan` and `inf`; no
-    /// quantity of a scene does.
+    /// Checks the version first, because keys of another one would only confuse; then that all
+    /// numbers are finite. TOML knows `nan` and `inf`; no quantity of a scene does.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         let place = Place::top("format");
         let found = match self.root.get("format").map(|node| &node.value) {
@@ -291,7 +293,8 @@ impl Document {
         node.origin.clone()
     }
 
-    /// The error of a fault, with the place where it was written. What contradicts an edit is the fault of the edit.
+    /// The error of a fault, with the place where it was written. What contradicts an edit is the
+    /// fault of the edit.
     pub(crate) fn locate(&self, fault: Fault) -> SceneError {
         let Fault { place, is_on_key, message, help, against } = fault;
         let contradicted = against.and_then(|key| self.root.get(key)?.edit());

@@ -1,7 +1,9 @@
-//! Text to scene, scene to system, system to simulation: each once. Errors point at the line and say what to do.
+//! Text to scene, scene to system, system to simulation: each once. Errors point at the line and
+//! say what to do.
 //!
-//! A text is parsed into a [`Document`], edits change the document, the [`Scene`] is read from it, and the check builds the system. What it built stays in
-//! [`Loaded`], for whoever looks at the scene and for whoever runs it.
+//! A text is parsed into a [`Document`], edits change the document, the [`Scene`] is read from it,
+//! and the check builds the system. What it built stays in [`Loaded`], for whoever looks at the
+//! scene and for whoever runs it.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -22,10 +24,12 @@ use crate::scene_error::{SceneError, suggest};
 use crate::set::Edit;
 use crate::tally::{Task, count};
 
-/// Contacts with a gap up to this are closed at the start, in metres or radians. Too large: bodies that are apart collide. Too small: bodies placed by ten digits do not touch.
+/// Contacts with a gap up to this are closed at the start, in metres or radians. Too large: bodies
+/// that are apart collide. Too small: bodies placed by ten digits do not touch.
 const START_GAP: f64 = 1e-9;
 
-/// Most bytes of a scene: far more than anyone writes, and little enough to be read at once. A device may go on for ever.
+/// Most bytes of a scene: far more than anyone writes, and little enough to be read at once. A
+/// device may go on for ever.
 const LARGEST_SCENE: u64 = 64 << 20;
 
 /// The argument that stands for standard input.
@@ -160,7 +164,8 @@ pub fn open(argument: &str) -> Result<Document, SceneError> {
     if let Some(scene) = builtin::all().iter().find(|scene| scene.name == argument) {
         return Document::parse(scene.text, &format!("scenes/{}.toml", scene.name));
     }
-    // A pipe, which is read like a file; or a folder, or a path whose folders cannot be entered, which say so.
+    // A pipe, which is read like a file; or a folder, or a path whose folders cannot be entered,
+    // which say so.
     if let Ok(true) | Err(_) = path.try_exists() {
         return from_file();
     }

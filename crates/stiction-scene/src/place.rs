@@ -106,7 +106,8 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    /// The same, of a value that disagrees with what stands under a key at the top, such as the scheme.
+    /// The same, of a value that disagrees with what stands under a key at the top, such as the
+    /// scheme.
     pub(crate) fn against(self, key: &'static str) -> Self {
         Self { against: Some(key), ..self }
     }

@@ -1,7 +1,7 @@
 //! From the tree of a scene to its types, by serde.
 //!
-//! The deserialiser knows what it was asked for and where it is, so that its errors are a kind of mistake with its place, and not a
-//! sentence of serde. The sentences are made here, from the kind.
+//! The deserialiser knows what it was asked for and where it is, so that its errors are a kind of
+//! mistake with its place, and not a sentence of serde. The sentences are made here, from the kind.
 
 use std::borrow::Cow;
 use std::fmt;

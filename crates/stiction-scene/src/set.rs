@@ -10,9 +10,9 @@ const CHOICES: [&str; 2] = ["scheme", "method"];
 
 /// A change of one value of a scene.
 ///
-/// The path is made of keys; an element of a list of tables is addressed by its `name`, or by its number from 0:
-/// `body.rod.velocity`, `material.0.friction`. Tables that are missing are added; keys that do not exist are found when the
-/// scene is read.
+/// The path is made of keys; an element of a list of tables is addressed by its `name`, or by its
+/// number from 0: `body.rod.velocity`, `material.0.friction`. Tables that are missing are added;
+/// keys that do not exist are found when the scene is read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Edit {
     given: String,
@@ -21,7 +21,8 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// An edit that an option asks for; `given` is the option with its value, for messages, and the path has dots between its keys.
+    /// An edit that an option asks for; `given` is the option with its value, for messages, and the
+    /// path has dots between its keys.
     pub fn option(given: impl Into<String>, path: &str, value: impl Into<toml::Value>) -> Self {
         Self { given: given.into(), path: path.split('.').map(str::to_owned).collect(), value: value.into() }
     }

@@ -1,4 +1,5 @@
-//! How often a thread has parsed, read, built and printed a scene, so that a test can hold a run to once each.
+//! How often a thread has parsed, read, built and printed a scene, so that a test can hold a run to
+//! once each.
 
 use std::cell::Cell;
 

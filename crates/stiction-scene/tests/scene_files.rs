@@ -433,6 +433,22 @@ fn unknown_keys_get_a_suggestion() {
         "did you mean `stewart-trinkle`? (the choices are `stewart-trinkle`, `moreau-midpoint`, `trapezoidal`, `event-driven` and `implicit-ncp`)",
     );
     assert_error_after(PLANE, "[method]", "29:1: `method` names no choices", "name one");
+    assert_error(
+        PLANE,
+        "[run]",
+        "method = \"cone\"\n[run]",
+        "6:10: `method` is the name `cone` alone, and `cone` is a table of settings",
+        "write a table, which may be empty: `method = { cone = {} }`",
+    );
+    // Keys of the top that stand after a table.
+    assert_error(
+        PLANE,
+        "gravity = [0.0, -9.81]\n\n[run]",
+        "[run]\ngravity = [0.0, -9.81]",
+        "5:1: unknown key `gravity` in `run`",
+        "`gravity` belongs to the top of the scene: write it before the first table; the keys here are `step`, `end`, \
+         `start`, `deepest-overlap` and `consistent-start`",
+    );
 }
 
 #[test]
@@ -1505,6 +1521,16 @@ fn overrides_change_the_scene_and_are_blamed_for_their_mistakes() {
             .starts_with("--set body.rot.mass=1: `body` has no element named `rot` | did you mean `rod`?")
     );
 
+    // What is right in the file and contradicts an override is the mistake of the override.
+    let text = changed(PLANE, "friction = 0.6", "friction = 0.6\nrestitution = 0.5");
+    let text = format!("{text}[scheme.moreau-midpoint]\n");
+    parse(&text, "x.toml").unwrap();
+    let error = parse_with(&text, "x.toml", &["scheme.implicit-ncp={}".to_owned()]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "--set scheme.implicit-ncp={}: `restitution` is 0.5, but the impacts of the scheme `implicit-ncp` are inelastic"
+    );
+
     // A mistake of the file stays at its line in the file, whatever was added above it.
     let text = changed(PLANE, "mass = 1.0", "mass = -1.0");
     let error = parse_with(&text, "x.toml", &["title=hello".to_owned(), "run.start=0.1".to_owned()]).unwrap_err();
@@ -1524,6 +1550,24 @@ fn changed_scenes_are_checked_again() {
     scene.bodies[1].mass = Some(f64::NAN);
     let error = scene.simulation().err().expect("nan is no mass").to_string();
     assert_eq!(error, "scene `test`: `body[1].mass`: body `rod`, `mass` is nan");
+    // By the rules of scene files, and from there on as well.
+    let refused = |change: fn(&mut Scene)| {
+        let mut scene = parse(PLANE, "x.toml").unwrap().into_scene();
+        change(&mut scene);
+        let error = scene.check().unwrap_err();
+        format!("{error} | {}", error.remedy())
+    };
+    assert_eq!(
+        refused(|scene| scene.bodies[1].mass = Some(-1.0)),
+        "scene `test`: `body[1].mass`: the mass is -1.0 kg | give a positive number"
+    );
+    assert_eq!(
+        refused(|scene| scene.materials[0].restitution = 0.5).split(" | ").next(),
+        Some(
+            "scene `test`: `material[0].restitution`: `restitution` is 0.5, but the impacts of the scheme \
+             `stewart-trinkle` are inelastic"
+        )
+    );
 }
 
 #[test]
