@@ -5,9 +5,10 @@ use std::f64::consts::TAU;
 use glamx::{DMat3, DVec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stiction_dynamics::FrictionShape;
 
 use crate::error::{
-    PartError, check_ends, check_finite, check_not_negative, check_positive, check_right_angle, check_unit,
+    PartError, check_ends, check_finite, check_not_negative, check_positive, check_right_angle, check_static, check_unit,
 };
 use crate::multibody::prescribed_pose;
 use crate::pose::Pose;
@@ -200,8 +201,12 @@ pub struct DryFriction {
     pub is_rotational: bool,
     /// Largest force in N, or torque in N m.
     pub bound: f64,
+    /// The bound while it sticks, not below `bound`, which is then that of sliding; none where it is the same.
+    pub static_bound: Option<f64>,
     /// Factors on the bound along the axes: an ellipse of friction. Ones for a circle.
     pub semi_axes: [f64; 2],
+    /// What friction may be for a bound of one, in units of the semi-axes.
+    pub shape: FrictionShape,
     /// A constant force along the one axis, on top of friction, in N or N m. Friction with the bounds $f$ against forward sliding and $b$ against sliding
     /// back has the bound $(f + b) / 2$ and the bias $(b - f) / 2$.
     pub bias: f64,
@@ -217,6 +222,7 @@ impl DryFriction {
         let unit = if self.is_rotational { "N m" } else { "N" };
         check_not_negative("bound", "the bound", self.bound - self.bias, unit)?;
         check_not_negative("bound-backwards", "the bound backwards", self.bound + self.bias, unit)?;
+        check_static("static-bound", "bound", self.bound, self.static_bound, unit)?;
         let most = if self.is_rotational { 1 } else { 2 };
         if self.axes.is_empty() || self.axes.len() > most {
             let remedy = if self.is_rotational { "give the one axis of the rotation" } else { "give one or two" };

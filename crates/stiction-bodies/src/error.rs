@@ -127,6 +127,25 @@ pub(crate) fn check_not_negative(key: &'static str, what: &str, value: f64, unit
     Err(PartError::new(key, format!("{what} is {value:?} {unit}"), "give zero or a positive number"))
 }
 
+/// Refuses a bound of what sticks that is below that of what slides; `sliding` is the key of that one.
+pub(crate) fn check_static(
+    key: &'static str,
+    sliding: &str,
+    kinetic: f64,
+    held: Option<f64>,
+    unit: &str,
+) -> Result<(), PartError> {
+    let Some(held) = held else { return Ok(()) };
+    check_not_negative(key, "the static bound", held, unit)?;
+    if held >= kinetic && kinetic > 0.0 {
+        return Ok(());
+    }
+    let message =
+        format!("the static bound is {held:?} {unit}, and that of sliding, `{sliding}`, is {kinetic:?} {unit}");
+    let remedy = format!("give a positive `{sliding}`, and a static bound not below it, or leave the key out");
+    Err(PartError::new(key, message, remedy))
+}
+
 /// Refuses numbers that are not finite.
 pub(crate) fn check_finite(key: &'static str, what: &str, values: &[f64]) -> Result<(), PartError> {
     match values.iter().find(|value| !value.is_finite()) {

@@ -22,7 +22,7 @@ use stiction_dynamics::Restitution;
 use stiction_solve::PortableMath as _;
 
 use crate::body::Body;
-use crate::error::{PartError, check_ends, check_finite, check_not_negative, check_positive};
+use crate::error::{PartError, check_ends, check_finite, check_not_negative, check_positive, check_static};
 use crate::pose::Pose;
 use crate::shape::Dimension;
 
@@ -317,6 +317,8 @@ pub struct BodyJoint {
     pub limits: JointLimits,
     /// Largest friction along the free coordinate, in N or N m, whatever the load.
     pub friction: f64,
+    /// The same while it sticks, not below `friction`, which is then that of sliding; none where it is the same.
+    pub static_friction: Option<f64>,
     /// What drives the free coordinate by force.
     pub motor: Option<JointMotor>,
     /// The law that the free coordinate follows.
@@ -351,6 +353,7 @@ impl BodyJoint {
             zero_angle: angle(Some(first)) - angle(second),
             limits: JointLimits::default(),
             friction: 0.0,
+            static_friction: None,
             motor: None,
             drive: None,
             can_collide: false,
@@ -432,6 +435,7 @@ impl BodyJoint {
         let (unit, effort_unit) = if is_angle { ("rad", "N m") } else { ("m", "N") };
         self.limits.check(unit, is_angle && dimension == Dimension::Space)?;
         check_not_negative("friction", "the friction", self.friction, effort_unit)?;
+        check_static("static-friction", "friction", self.friction, self.static_friction, effort_unit)?;
         if let Some(JointMotor { effort, from, until }) = self.motor {
             check_finite("motor", "the motor", &[effort, from])?;
             if until.is_nan() || until <= from {
@@ -456,6 +460,7 @@ impl BodyJoint {
         let efforts = [
             ("limits", self.limits.are_given()),
             ("friction", self.friction != 0.0),
+            ("static-friction", self.static_friction.is_some()),
             ("motor", self.motor.is_some()),
             ("drive", self.drive.is_some()),
         ];

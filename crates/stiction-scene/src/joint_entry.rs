@@ -115,6 +115,10 @@ pub struct AxisJointEntry {
     /// Largest friction along the coordinate, whatever the load, in N m for an angle and in N for a displacement; not negative.
     #[schemars(range(min = 0.0))]
     pub friction: Option<f64>,
+    /// The same while it sticks, not below `friction`, which is then that of sliding and positive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub static_friction: Option<f64>,
     /// A force or torque along the coordinate.
     pub motor: Option<MotorEntry>,
     /// A law that the coordinate follows.
@@ -169,6 +173,10 @@ pub struct DistanceEntry {
     /// Largest friction along the distance, whatever the load, in N; not negative.
     #[schemars(range(min = 0.0))]
     pub friction: Option<f64>,
+    /// The same while it sticks, not below `friction`, which is then that of sliding and positive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub static_friction: Option<f64>,
     /// A force along the distance; a positive one pushes apart.
     pub motor: Option<MotorEntry>,
     /// A law that the distance follows.

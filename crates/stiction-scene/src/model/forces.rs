@@ -2,8 +2,10 @@
 
 use stiction_bodies::glamx::DVec3;
 use stiction_bodies::{AppliedForce, Body, Clutch, DryFriction};
+use stiction_dynamics::FrictionShape;
 
 use super::Reader;
+use super::materials::friction_shape;
 use super::names::{plain_name, unique};
 use super::values::not_negative;
 use crate::place::{Fault, Place};
@@ -72,7 +74,7 @@ impl Reader<'_> {
             }
         };
         let against = entry.against.as_ref().map(|name| self.body(place.key("against"), name)).transpose()?;
-        let element = DryFriction {
+        let mut element = DryFriction {
             name: entry.name.clone(),
             body: self.body(place.key("body"), &entry.body)?,
             against,
@@ -80,10 +82,20 @@ impl Reader<'_> {
             axes,
             is_rotational: entry.rotational,
             bound,
+            static_bound: entry.static_bound,
             semi_axes,
+            shape: FrictionShape::Ball,
             bias,
         };
+        let given = [
+            ("bound-backwards", entry.bound_backwards.is_some()),
+            ("semi-axes", entry.semi_axes.is_some()),
+            ("static-bound", entry.static_bound.is_some()),
+        ];
+        refuse_two_of(&place, &[given[0], given[2]])?;
         element.check(self.dimension, bodies).map_err(|error| place.part_fault(error))?;
+        let lists = [&entry.friction_directions, &entry.friction_half_spaces];
+        element.shape = friction_shape(self.scene, &place, ("axis", element.axes.len()), lists, &given[..2])?;
         Ok(element)
     }
 
@@ -134,6 +146,35 @@ impl Reader<'_> {
         let example = if key == "axes" { format!("[{example}]") } else { example.to_owned() };
         place.fault(format!("{what} `{name}` has no `{key}`"), format!("give {help}, as in `{key} = {example}`"))
     }
+}
+
+/// Refuses two keys of which each says what friction may be.
+pub(super) fn refuse_two_of(place: &Place, keys: &[(&'static str, bool)]) -> Result<(), Fault> {
+    let mut given = keys.iter().filter(|(_, is_given)| *is_given);
+    let (Some(&(first, _)), Some(&(second, _))) = (given.next(), given.next()) else { return Ok(()) };
+    let message = format!("both `{first}` and `{second}` are given, and friction has one set and one pair of bounds");
+    Err(place.key(second).key_fault(message, "keep one of them; `friction-directions` may have any shape"))
+}
+
+/// The bound of what sticks, which is not below that of what slides.
+pub(super) fn static_bound(
+    place: Place,
+    key: &str,
+    kinetic: f64,
+    held: Option<f64>,
+    unit: &str,
+) -> Result<Option<f64>, Fault> {
+    let Some(held) = held else { return Ok(None) };
+    not_negative(place.clone(), "the static bound", held, unit)?;
+    if held < kinetic || kinetic == 0.0 {
+        let message =
+            format!("the static bound is {held:?} {unit}, and that of sliding, `{key}`, is {kinetic:?} {unit}");
+        return Err(place.fault(
+            message,
+            format!("give a positive `{key}`, and a static bound not below it, or leave the key out"),
+        ));
+    }
+    Ok(Some(held))
 }
 
 /// The bound and the bias of friction with these bounds against sliding forwards and backwards.

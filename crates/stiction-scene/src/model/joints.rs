@@ -33,13 +33,23 @@ struct Given<'a> {
     frames: &'a Option<Vec<FrameEntry>>,
     limits: &'a Option<LimitsEntry>,
     friction: Option<f64>,
+    static_friction: Option<f64>,
     motor: &'a Option<MotorEntry>,
     drive: &'a Option<DriveEntry>,
 }
 
 impl Default for Given<'_> {
     fn default() -> Self {
-        Self { anchor: &None, axis: &None, frames: &None, limits: &None, friction: None, motor: &None, drive: &None }
+        Self {
+            anchor: &None,
+            axis: &None,
+            frames: &None,
+            limits: &None,
+            friction: None,
+            static_friction: None,
+            motor: &None,
+            drive: &None,
+        }
     }
 }
 
@@ -246,9 +256,10 @@ impl Reader<'_> {
                 return Err(place.fault(message, help));
             }
         };
-        let DistanceEntry { limits, friction, motor, drive, .. } = entry;
-        let given = Given { limits, friction: *friction, motor, drive, ..Default::default() };
-        let is_free = limits.is_some() || friction.is_some() || motor.is_some() || drive.is_some();
+        let &DistanceEntry { ref limits, friction, static_friction, ref motor, ref drive, .. } = entry;
+        let given = Given { limits, friction, static_friction, motor, drive, ..Default::default() };
+        let has_friction = friction.is_some() || static_friction.is_some();
+        let is_free = limits.is_some() || has_friction || motor.is_some() || drive.is_some();
         let apart = (points[0] - points[1]).length();
         if entry.length.is_none() && !is_free && apart == 0.0 {
             let message = format!("the two points of joint `{}` coincide", subject.entry.name);
@@ -377,6 +388,7 @@ impl Reader<'_> {
             joint.limits = self.limits(place.key("limits"), limits)?;
         }
         joint.friction = given.friction.unwrap_or(0.0);
+        joint.static_friction = given.static_friction;
         if let Some(motor) = given.motor {
             let is_angle = subject.kind.coordinate() == Some(CoordinateKind::Angle);
             joint.motor = Some(self.motor(place.key("motor"), motor, is_angle)?);
@@ -434,8 +446,9 @@ impl Reader<'_> {
 }
 
 fn given_by_axis(entry: &AxisJointEntry) -> Given<'_> {
-    let AxisJointEntry { anchor, axis, frames, limits, friction, motor, drive } = entry;
-    Given { anchor, axis, frames, limits, friction: *friction, motor, drive }
+    let AxisJointEntry { anchor, axis, frames, limits, motor, drive, .. } = entry;
+    let (friction, static_friction) = (entry.friction, entry.static_friction);
+    Given { anchor, axis, frames, limits, friction, static_friction, motor, drive }
 }
 
 fn both_places(place: &Place, key: &'static str) -> Fault {
