@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use stiction_dynamics::FrictionShape;
 
 use crate::error::{
-    PartError, check_ends, check_finite, check_not_negative, check_positive, check_right_angle, check_static, check_unit,
+    PartError, check_ends, check_finite, check_not_negative, check_positive, check_right_angle, check_static,
+    check_unit,
 };
 use crate::multibody::prescribed_pose;
 use crate::pose::Pose;

@@ -284,8 +284,7 @@ fn a_pre_stressed_spring_gives_way_beyond_its_preload() {
             let head = format!(
                 "format = 1\nname = \"one-way\"\nrun = {{ step = {h}, end = {h} }}\nscheme.stewart-trinkle.linearization = \"{place}\"\n{rest}"
             );
-            let mut simulation =
-                parse(&head, "one-way.toml").unwrap_or_else(|error| panic!("{error:?}")).simulation();
+            let mut simulation = parse(&head, "one-way.toml").unwrap_or_else(|error| panic!("{error:?}")).simulation();
             let state = simulation.run().unwrap();
             assert!(state.q[0].abs() < 1e-15, "rows from the {place}: {state:?}");
             close(state.v[0], 1.0 - 64e-4, place);
