@@ -101,7 +101,7 @@ fn the_scene_of_the_woodpecker_is_the_system_of_the_code() {
     }
     assert!(found.linear_friction().is_empty() && found.linear_joints().is_empty());
     let start = loaded.start();
-    assert_eq!(start, Woodpecker::start());
+    assert_eq!(*start, Woodpecker::start());
 }
 
 #[test]
@@ -255,7 +255,11 @@ fn the_linter_looks_at_gaps_joints_and_the_range_of_painleve() {
     let said = |finding: &Finding| format!("{}: {}", finding.place, finding.message);
     assert_eq!(findings(&[]), []);
     let deep = findings(&["system.contact.stop.gap=-1.25"]);
-    assert!(said(&deep[0]).starts_with("x.toml:19:7: contact `stop` is closed by 2.500e-1 m too much"), "{deep:?}");
+    assert!(
+        said(&deep[0])
+            .starts_with("--set system.contact.stop.gap=-1.25: contact `stop` is closed by 2.500e-1 m too much"),
+        "{deep:?}"
+    );
     assert_eq!(deep[0].severity, Severity::Note);
     let deep = findings(&["system.contact.stop.gap=-1.25", "scheme={stewart-trinkle={}}"]);
     assert_eq!(deep[0].severity, Severity::Warning);

@@ -45,18 +45,7 @@ impl Reader<'_> {
             [Attachment { body: first, point: points[0] }, Attachment { body: second, point: points[1] }];
         let at_start = |end: Attachment| self.pose_at_start(end.body, bodies).transform_point(end.point);
         let d = at_start(first) - at_start(second);
-        let rest_length = match (entry.rest_length, axis) {
-            (Some(length), _) => length,
-            (None, Some(axis)) => axis.dot(d),
-            (None, None) if d.length() < COINCIDENCE => {
-                let message =
-                    format!("the points of spring `{}` coincide at the start, and give it no rest length", entry.name);
-                return Err(
-                    place.fault(message, "give `rest-length`; with 0.0 the spring draws the two points together")
-                );
-            }
-            (None, None) => d.length(),
-        };
+        let rest_length = entry.rest_length.unwrap_or_else(|| axis.map_or(d.length(), |axis| axis.dot(d)));
         if entry.preload > 0.0 {
             refuse_two_way_scheme(self.scene, &place.key("preload"), &format!("pre-stressed spring `{}`", entry.name))?;
         }
@@ -71,6 +60,12 @@ impl Reader<'_> {
             preload: entry.preload,
         };
         spring.check(self.dimension, bodies).map_err(|error| place.part_fault(error))?;
+        if entry.rest_length.is_none() && axis.is_none() && d.length() < COINCIDENCE {
+            let message =
+                format!("the points of spring `{}` coincide at the start, and give it no rest length", entry.name);
+            let help = "give `rest-length`; with 0.0 the spring draws the two points together";
+            return Err(place.fault(message, help));
+        }
         Ok(spring)
     }
 
