@@ -12,8 +12,8 @@ use stiction_study::converge::{
 };
 use stiction_study::figure::check_extension;
 
+use crate::choice::Choice;
 use crate::failure::{Failure, UNSOLVED};
-use crate::run::scheme_override;
 
 /// Step sizes relative to that of the scene when none are given: six halvings.
 const DEFAULT_STEPS: [f64; 7] = [8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.125];
@@ -61,7 +61,7 @@ pub struct ConvergeArguments {
 /// Runs the command.
 pub fn converge(arguments: &ConvergeArguments) -> Result<ExitCode, Failure> {
     let named = |option: &str, scheme: &str| {
-        let (path, value) = scheme_override(option, scheme)?;
+        let (path, value) = Choice::Scheme.read(option, scheme)?;
         Ok::<_, Failure>(SchemeChoice { name: scheme.to_owned(), setting: format!("{path}={value}") })
     };
     let mut overrides: Vec<String> = arguments.end.iter().map(|end| format!("run.end={end:e}")).collect();

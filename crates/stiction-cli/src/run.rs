@@ -17,6 +17,7 @@ use stiction_scene::run::{FinishedRun, Progress, expected_size};
 use stiction_scene::scene_error::SceneError;
 use stiction_scene::summary::{Outcome, Summary};
 
+use crate::choice::Choice;
 use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure, INPUT_OUTPUT, INTERRUPTED, UNSOLVED};
 
 /// A run whose tables may become larger than this says so before it begins, in bytes.
@@ -36,13 +37,9 @@ const SHOWN_EVENTS: usize = 12;
 pub struct RunArguments {
     /// A scene file, or the name of a built-in scene
     scene: String,
-    /// Time-stepping scheme: stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point, moreau-midpoint,
-    /// moreau-midpoint:THETA, trapezoidal, trapezoidal:paper, event-driven, implicit-ncp
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", help = Choice::Scheme.help())]
     scheme: Option<String>,
-    /// Contact method: cone, pyramid, pyramid:K with K friction directions, planar-relay, spatial-relay, spatial-relay:K with K
-    /// friction directions, phantom-inertia, phantom-inertia:K with K lines, alternating
-    #[arg(long, value_name = "M")]
+    #[arg(long, value_name = "M", help = Choice::Method.help())]
     method: Option<String>,
     /// Step size, in seconds
     #[arg(long, value_name = "H", allow_negative_numbers = true)]
@@ -158,57 +155,19 @@ struct OptionOverride {
     text: String,
 }
 
-/// A scheme as an option of the command line names it, as path and value of an override of the scene.
-pub(crate) fn scheme_override(option: &str, scheme: &str) -> Result<(String, String), Failure> {
-    Ok(match scheme.split_once(':').unwrap_or((scheme, "")) {
-        (name @ ("stewart-trinkle" | "moreau-midpoint" | "trapezoidal" | "event-driven" | "implicit-ncp"), "") => {
-            (format!("scheme.{name}"), "{}".to_owned())
-        }
-        ("trapezoidal", "paper") => ("scheme.trapezoidal.paper".to_owned(), "true".to_owned()),
-        ("stewart-trinkle", version) => ("scheme.stewart-trinkle.version".to_owned(), format!("{version:?}")),
-        ("moreau-midpoint", theta) if theta.parse::<f64>().is_ok() => {
-            ("scheme.moreau-midpoint.theta".to_owned(), theta.to_owned())
-        }
-        _ => {
-            let known = "stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point, moreau-midpoint, \
-                             moreau-midpoint:THETA, trapezoidal, trapezoidal:paper, event-driven, implicit-ncp";
-            return Err(Failure::new(BAD_INPUT, format!("{option} {scheme}: there is only {known}")));
-        }
-    })
-}
-
 fn option_overrides(arguments: &RunArguments) -> Result<Vec<OptionOverride>, Failure> {
     let mut overrides = Vec::new();
     let option = |name: &str, value: &dyn std::fmt::Display, path: &str, toml: &str| OptionOverride {
         given: format!("--{name} {value}"),
         text: format!("{path}={toml}"),
     };
-    // A name alone keeps the settings that the scene gives it, and replaces another choice by the defaults of this one.
-    if let Some(scheme) = &arguments.scheme {
-        let (path, value) = scheme_override("--scheme", scheme)?;
-        overrides.push(option("scheme", scheme, &path, &value));
-    }
-    if let Some(method) = &arguments.method {
-        let (path, value) = match method.split_once(':').unwrap_or((method, "")) {
-            (
-                name @ ("cone" | "pyramid" | "planar-relay" | "spatial-relay" | "phantom-inertia" | "alternating"),
-                "",
-            ) => (format!("method.{name}"), "{}".to_owned()),
-            (name @ ("pyramid" | "spatial-relay"), count) if count.parse::<u32>().is_ok() => {
-                (format!("method.{name}.directions"), count.to_owned())
-            }
-            ("phantom-inertia", count) if count.parse::<u32>().is_ok() => {
-                ("method.phantom-inertia.lines".to_owned(), count.to_owned())
-            }
-            _ => {
-                let message = format!(
-                    "--method {method}: there is only cone, pyramid, pyramid:K with K directions, planar-relay, \
-                     spatial-relay, spatial-relay:K with K directions, phantom-inertia, phantom-inertia:K with K lines, alternating"
-                );
-                return Err(Failure::new(BAD_INPUT, message));
-            }
-        };
-        overrides.push(option("method", method, &path, &value));
+    for (choice, name, given) in
+        [(Choice::Scheme, "scheme", &arguments.scheme), (Choice::Method, "method", &arguments.method)]
+    {
+        if let Some(given) = given {
+            let (path, value) = choice.read(&format!("--{name}"), given)?;
+            overrides.push(option(name, given, &path, &value));
+        }
     }
     // TOML writes `nan` where Rust writes `NaN`.
     let number = |value: f64| format!("{value:?}").to_lowercase();

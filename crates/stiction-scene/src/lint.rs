@@ -7,12 +7,11 @@ use stiction_bodies::glamx::{DQuat, DVec3};
 use stiction_bodies::shape::combined_mass_properties;
 use stiction_bodies::{Body, BodyKind, Dimension, Multibody, PlacedShape, Shape};
 use stiction_dynamics::{
-    ContactId, ContactImpulse, Inertia, LinearSystem, MechanicalSystem, Pointedness, Row, State, TotalCone,
+    ContactId, ContactImpulse, Inertia, LinearSystem, MechanicalSystem, Overlap, Pointedness, Row, State, TotalCone,
 };
 
 use crate::load::{Loaded, SceneSystem};
 use crate::model::{Collisions, MET_AT_START, extent, joint_place, row_unit, worst_rows};
-use crate::scene::SchemeSettings;
 use crate::scene_error::{Place, SceneError, line_and_column, span_of};
 
 /// Shapes that overlap by less than this at the start, in metres, touch. Too large: real overlaps pass. Too small: rounding
@@ -330,14 +329,10 @@ impl Linter<'_, Multibody> {
 
     /// Schemes on the level of positions end an overlap within a step, by as fast a motion as that takes. The others let it be.
     fn what_becomes_of_overlap(&self, ended: &str, kept: &str) -> String {
-        match &self.loaded.scene.scheme {
-            SchemeSettings::StewartTrinkle(_) | SchemeSettings::ImplicitNcp(_) => format!("the first step {ended}"),
-            SchemeSettings::Trapezoidal(settings) if settings.overlap_recovery > 0.0 => {
-                format!("the scheme {ended} with the rate `overlap-recovery`")
-            }
-            SchemeSettings::Trapezoidal(_) | SchemeSettings::MoreauMidpoint(_) | SchemeSettings::EventDriven(_) => {
-                format!("the scheme {kept}")
-            }
+        match self.loaded.scene.scheme.facts().overlap {
+            Overlap::Ended => format!("the first step {ended}"),
+            Overlap::Fading(rate) => format!("the scheme {ended} with the rate `{rate}`"),
+            Overlap::Kept => format!("the scheme {kept}"),
         }
     }
 
@@ -454,19 +449,16 @@ impl Linter<'_, LinearSystem> {
                 continue;
             }
             let what = format!("contact `{}` is closed by {:.3e} m too much at the start", contact.name, -gap);
-            let (severity, message) = match self.loaded.scene.scheme {
-                SchemeSettings::MoreauMidpoint(_) => (
-                    Severity::Note,
-                    format!("{what}; the scheme `moreau-midpoint` takes it as closed and leaves it so"),
-                ),
-                SchemeSettings::EventDriven(_) => {
-                    (Severity::Note, format!("{what}; the scheme `event-driven` takes it as closed and leaves it so"))
+            let scheme = self.loaded.scene.scheme.facts();
+            let pushed = |how: &str| format!("{what}: change its `gap` or the position; the {how}");
+            let (severity, message) = match scheme.overlap {
+                Overlap::Ended => (Severity::Warning, pushed("first step pushes it open")),
+                Overlap::Fading(rate) => {
+                    (Severity::Warning, pushed(&format!("scheme pushes it open with the rate `{rate}`")))
                 }
-                SchemeSettings::StewartTrinkle(_) | SchemeSettings::Trapezoidal(_) | SchemeSettings::ImplicitNcp(_) => {
-                    (
-                        Severity::Warning,
-                        format!("{what}: change its `gap` or the position; the first step pushes it open"),
-                    )
+                Overlap::Kept => {
+                    let name = scheme.named.name;
+                    (Severity::Note, format!("{what}; the scheme `{name}` takes it as closed and leaves it so"))
                 }
             };
             self.add(severity, Place::top("system").key("contact").index(index).key("gap"), message);

@@ -4,17 +4,14 @@ use std::io::Read as _;
 use std::path::Path;
 
 use stiction_bodies::Multibody;
-use stiction_dynamics::{
-    ContactSolver, EventDriven, ImplicitNcp, LinearSystem, MechanicalSystem, MoreauMidpoint, Scheme, Simulation, State,
-    StewartTrinkle, TimeGrid, Trapezoidal, consistent_start,
-};
+use stiction_dynamics::{ContactSolver, LinearSystem, MechanicalSystem, Simulation, State, TimeGrid, consistent_start};
 use toml::de::{DeInteger, DeTable, DeValue};
 
 use crate::builtin;
 use crate::model::{
     BESIDE_SYSTEM, body_fault, check_no_bodies, check_overlaps, check_start, linear_system, model, resolve,
 };
-use crate::scene::{FORMAT, Scene, SchemeSettings};
+use crate::scene::{FORMAT, Scene};
 use crate::scene_error::{Fault, Place, SceneError, TextError, describe, most_similar, search, suggest};
 use crate::set::apply_overrides;
 
@@ -179,15 +176,8 @@ impl Scene {
             SceneSystem::Matrices(system) => system,
         };
         let solver = ContactSolver::new(self.contact_method()).expect("its settings were checked");
-        let scheme: Box<dyn Scheme> = match &self.scheme {
-            SchemeSettings::StewartTrinkle(settings) => Box::new(StewartTrinkle::new(settings.clone(), solver)),
-            SchemeSettings::MoreauMidpoint(settings) => Box::new(MoreauMidpoint::new(settings.clone(), solver)),
-            SchemeSettings::Trapezoidal(settings) => Box::new(Trapezoidal::new(settings.clone(), solver)),
-            SchemeSettings::EventDriven(settings) => Box::new(EventDriven::new(settings.clone(), solver)),
-            SchemeSettings::ImplicitNcp(settings) => Box::new(ImplicitNcp::new(settings.clone(), solver)),
-        };
         let grid = TimeGrid { start: self.run.start, end: self.run.end, step: self.run.step };
-        Ok(Simulation::new(system, scheme, state, grid))
+        Ok(Simulation::new(system, self.scheme.build(solver), state, grid))
     }
 
     /// The system of the scene and its state at the start.

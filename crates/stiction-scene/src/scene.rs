@@ -10,10 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stiction_bodies::{CombinationRule, Dimension, ForceAxes, Torsion};
-use stiction_dynamics::{
-    ContactMethod, EventDrivenSettings, ExactConeSettings, ImpactLaw, ImplicitNcpSettings, MoreauMidpointSettings,
-    PhantomContact, PyramidSettings, Rule, StewartTrinkleSettings, TrapezoidalSettings,
-};
+use stiction_dynamics::{ContactMethod, ExactConeSettings, ImpactLaw, PhantomContact, PyramidSettings, SchemeSettings};
 
 use crate::system_entry::SystemEntry;
 
@@ -120,54 +117,6 @@ pub struct RunSettings {
     /// Whether velocities at the start that contacts or joints do not allow are changed as an inelastic impact would. \[GS05\] (33) with Δt = 0
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub consistent_start: bool,
-}
-
-/// The time-stepping scheme and its settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub enum SchemeSettings {
-    /// Positions satisfy the constraints at the end of the step; impacts are inelastic. \[ST96\]
-    StewartTrinkle(StewartTrinkleSettings),
-    /// Contacts on the velocity level, impacts with restitution. \[GS05\]
-    MoreauMidpoint(MoreauMidpointSettings),
-    /// Order two, stiff springs and dampers, located collisions with restitution. \[PAGT\]
-    Trapezoidal(TrapezoidalSettings),
-    /// Smooth phases to rounding, located events: the reference for systems with few of them.
-    EventDriven(EventDrivenSettings),
-    /// Everything at the end of the step, as one nonlinear problem; impacts are inelastic. \[TTP01\]
-    ImplicitNcp(ImplicitNcpSettings),
-}
-
-impl SchemeSettings {
-    /// The name of the scheme, where its impacts give nothing back.
-    pub fn inelastic_name(&self) -> Option<&'static str> {
-        match self {
-            Self::StewartTrinkle(_) => Some("stewart-trinkle"),
-            Self::ImplicitNcp(_) => Some("implicit-ncp"),
-            Self::MoreauMidpoint(_) | Self::Trapezoidal(_) | Self::EventDriven(_) => None,
-        }
-    }
-
-    /// The name of the scheme, where it treats neither clutches nor pre-stressed springs.
-    pub fn two_way_name(&self) -> Option<&'static str> {
-        match self {
-            Self::Trapezoidal(_) => Some("trapezoidal"),
-            Self::EventDriven(_) => Some("event-driven"),
-            Self::StewartTrinkle(settings) if settings.rule == Rule::Trapezoidal => {
-                Some("stewart-trinkle` with `rule = \"trapezoidal\"")
-            }
-            Self::ImplicitNcp(settings) if settings.rule == Rule::Trapezoidal => {
-                Some("implicit-ncp` with `rule = \"trapezoidal\"")
-            }
-            Self::StewartTrinkle(_) | Self::MoreauMidpoint(_) | Self::ImplicitNcp(_) => None,
-        }
-    }
-}
-
-impl Default for SchemeSettings {
-    fn default() -> Self {
-        Self::StewartTrinkle(StewartTrinkleSettings::default())
-    }
 }
 
 /// What is recorded.

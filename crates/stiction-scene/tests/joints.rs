@@ -248,7 +248,7 @@ fn mistakes_are_found_at_their_place() {
         SPACE,
         &hinge("limits = { lower = -1.0, upper = 1.0, restitution = 0.5 }"),
         "23:104: `restitution` is 0.5, but the impacts of the scheme `stewart-trinkle` are inelastic",
-        "choose a scheme with restitution, `[scheme.moreau-midpoint]`, or leave the key out",
+        "choose a scheme with restitution, `moreau-midpoint`, `trapezoidal` or `event-driven`, or leave the key out",
     );
     assert_refused(
         PLANE,

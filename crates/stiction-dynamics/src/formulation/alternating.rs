@@ -23,11 +23,13 @@ use serde::{Deserialize, Serialize};
 use stiction_solve::SolveStatus;
 
 use super::exact_cone::{ExactCone, ExactConeSettings};
+use super::{Formulation, FrictionSets, MethodFacts, MethodSettings};
 use crate::contact::Tangents;
 use crate::judge::{Judge, own_set, solved_limit};
+use crate::setting::{Named, SettingError, at_least_one, positive};
 use crate::{
     ContactCondition, ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionCondition, FrictionShape,
-    Row,
+    Row, StatedProblem,
 };
 
 /// Rounds after which a residual that has not halved is given up. A factor of 0.99 halves it in 69.
@@ -48,6 +50,56 @@ pub struct AlternatingSettings {
 impl Default for AlternatingSettings {
     fn default() -> Self {
         Self { tolerance: 1e-13, iteration_limit: 2000, warm_start: true }
+    }
+}
+
+impl MethodSettings for AlternatingSettings {
+    fn facts(&self) -> MethodFacts {
+        MethodFacts {
+            named: Named {
+                name: "alternating",
+                summary: "Normal and tangential problems in turn, with exact friction sets: for comparison, as it need not converge. [GS05]",
+                suffixes: &[],
+            },
+            sets: FrictionSets::Round,
+            is_exact: true,
+        }
+    }
+
+    fn check(&self, _: usize) -> Result<(), SettingError> {
+        positive("tolerance", "the tolerance", self.tolerance, "(relative)")?;
+        at_least_one("iteration-limit", "rounds", self.iteration_limit)
+    }
+
+    fn build(&self) -> Result<Box<dyn Formulation>, ContactError> {
+        Ok(Box::new(Alternating::new(self.clone())?))
+    }
+}
+
+impl Formulation for Alternating {
+    fn check_set(&self, contact: &ContactCondition) -> Result<(), ContactError> {
+        let what = || format!("contact {:?}", contact.id);
+        match contact.friction_shape {
+            FrictionShape::Convex(_) => Err(ContactError::ConvexSet { what: what(), user: "the method `alternating`" }),
+            FrictionShape::Polytope(_) => Err(ContactError::Polytope { what: what() }),
+            FrictionShape::Ball | FrictionShape::DiscAndInterval => Ok(()),
+        }
+    }
+
+    fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
+        self.solve(problem, solution)
+    }
+
+    fn forget(&mut self) -> bool {
+        self.forget()
+    }
+
+    fn state(&self, problem: &ContactProblem) -> Result<StatedProblem, ContactError> {
+        Ok(StatedProblem::Cone(self.methods[0].cone_problem(problem)))
+    }
+
+    fn duplicate(&self) -> Box<dyn Formulation> {
+        Box::new(self.clone())
     }
 }
 

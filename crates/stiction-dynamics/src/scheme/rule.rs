@@ -37,6 +37,13 @@ pub enum Rule {
     Trapezoidal,
 }
 
+impl Rule {
+    /// The setting by which a scheme treats less than by Euler's rule: the trapezoidal one mirrors forces that act one way.
+    pub(super) fn restriction(self) -> Option<&'static str> {
+        (self == Self::Trapezoidal).then_some("rule = \"trapezoidal\"")
+    }
+}
+
 /// Sliding slower than this, in m/s, is none. Too large: slow sliding keeps the law of what sticks. Too small: rounding slides.
 const STILL_SPEED: f64 = 1e-9;
 

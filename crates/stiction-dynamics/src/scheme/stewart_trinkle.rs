@@ -28,10 +28,11 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{History, Rule};
 use super::{
-    FullStep, Scheme, Step, StepKind, check_finite, energy_defect, refuse_one_way_elements, solve_problem,
-    state_free_motion, step_by_attempts,
+    FullStep, Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, energy_defect,
+    refuse_one_way_elements, solve_problem, state_free_motion, step_by_attempts,
 };
 use crate::joint_projection::JointProjection;
+use crate::setting::{Named, SettingError, Suffix, at_least_one, not_negative, positive};
 use crate::static_friction::step_with_static_friction;
 use crate::{
     Contact, ContactCondition, ContactId, ContactSolver, ForceCause, FrictionCondition, Inertia, Joint, JointCondition,
@@ -110,6 +111,56 @@ impl Default for StewartTrinkleSettings {
             linearization_limit: 30,
             activation_gap: None,
         }
+    }
+}
+
+impl OwnFacts for StewartTrinkleSettings {
+    fn facts(&self) -> SchemeFacts {
+        SchemeFacts {
+            named: Named {
+                name: "stewart-trinkle",
+                summary: "Positions satisfy the constraints at the end of the step; impacts are inelastic. [ST96]",
+                suffixes: &[
+                    Suffix::Word { word: "linear", key: "version", value: "\"linear\"" },
+                    Suffix::Word { word: "fixed-point", key: "version", value: "\"fixed-point\"" },
+                ],
+            },
+            restricted_by: self.rule.restriction(),
+            impacts: Impacts::Inelastic,
+            one_way: self.rule == Rule::Euler,
+            polygons: true,
+            stiff_forces: false,
+            overlap: Overlap::Ended,
+        }
+    }
+
+    fn check(&self) -> Result<(), SettingError> {
+        positive("position-tolerance", "the position tolerance", self.position_tolerance, "m")?;
+        if let Some(gap) = self.activation_gap {
+            not_negative("activation-gap", "the gap of activation", gap, "m")?;
+            if self.linearization == Linearization::Mean {
+                let message = "with `activation-gap`, contacts are linearised at the start of a step, not at its mean";
+                let remedy = "leave out `linearization`, or the `activation-gap`";
+                return Err(SettingError::new("linearization", message, remedy));
+            }
+            if self.rule == Rule::Trapezoidal {
+                let message = "the trapezoidal rule and `activation-gap` contradict each other: one takes contacts in the \
+                               middle of a step, the other at its start";
+                let remedy = "leave out `activation-gap`, or write rule = \"euler\"";
+                return Err(SettingError::new("rule", message, remedy));
+            }
+        }
+        if self.rule == Rule::Trapezoidal && self.linearization != Linearization::End {
+            let message =
+                "the trapezoidal rule linearises in the middle of a step, and `linearization` has no say in it";
+            let remedy = "leave out `linearization`, or write rule = \"euler\"";
+            return Err(SettingError::new("linearization", message, remedy));
+        }
+        at_least_one("linearization-limit", "linearisations", self.linearization_limit)
+    }
+
+    fn build(&self, solver: ContactSolver) -> Box<dyn Scheme> {
+        Box::new(StewartTrinkle::new(self.clone(), solver))
     }
 }
 

@@ -11,6 +11,7 @@ use stiction_dynamics::{MechanicalSystem, Restitution};
 use stiction_solve::PortableMath as _;
 
 use super::Reader;
+use super::materials::refuse_restitution;
 use super::names::{plain_name, unique};
 use super::values::{from_zero_to_one, not_negative, positive};
 use crate::joint_entry::{AxisJointEntry, DistanceEntry, DriveEntry, FrameEntry, JointEntry, LimitsEntry, MotorEntry};
@@ -515,13 +516,8 @@ impl Reader<'_> {
             }
         }
         let restitution = from_zero_to_one(place.key("restitution"), "the restitution", entry.restitution)?;
-        if restitution > 0.0
-            && let Some(scheme) = self.scene.scheme.inelastic_name()
-        {
-            let message =
-                format!("`restitution` is {restitution:?}, but the impacts of the scheme `{scheme}` are inelastic");
-            let help = "choose a scheme with restitution, `[scheme.moreau-midpoint]`, or leave the key out";
-            return Err(place.key("restitution").fault(message, help));
+        if restitution > 0.0 {
+            refuse_restitution(&self.scene.scheme.facts(), &place, "restitution", restitution, "leave the key out")?;
         }
         let restitution = Restitution { normal: restitution, ..Default::default() };
         Ok(JointLimits { lower: entry.lower, upper: entry.upper, restitution })

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 
 use stiction_bodies::glamx::DVec3;
 use stiction_bodies::{Dimension, Grain, Material, MaterialTable, Surface, Torsion};
-use stiction_dynamics::{ContactMethod, FrictionLaw, ImpactLaw, PhantomContact, Restitution, check_independence};
+use stiction_dynamics::{
+    ContactMethod, FrictionLaw, FrictionSets, ImpactLaw, Impacts, PhantomContact, Restitution, SchemeFacts,
+    SchemeSettings, check_independence,
+};
 
 use super::Reader;
 use super::names::{two, unique};
 use super::values::{from_zero_to_one, not_negative};
-use crate::scene::{PairEntry, Scene, SchemeSettings};
+use crate::scene::{PairEntry, Scene};
 use crate::scene_error::{Fault, Place, quoted};
 
 impl Reader<'_> {
@@ -95,9 +98,12 @@ impl Reader<'_> {
             let message = format!("{what} belongs to contacts in space, and this scene is in the plane");
             return Err(place.fault(message, "leave the key out"));
         }
-        if let ContactMethod::PhantomInertia(_) = self.scene.contact_method() {
-            let message = format!("the method `phantom-inertia` treats Coulomb's circle only, and not {what}");
-            return Err(place.fault(message, "choose `[method.cone]` or `[method.pyramid]`, or leave the key out"));
+        let method = self.scene.contact_method().facts();
+        if method.sets <= FrictionSets::Circle {
+            let message = format!("the method `{}` treats Coulomb's circle only, and not {what}", method.named.name);
+            let help =
+                format!("choose the method {}, or leave the key out", ContactMethod::named_with(FrictionSets::Round));
+            return Err(place.fault(message, help));
         }
         Ok(())
     }
@@ -161,10 +167,14 @@ impl Reader<'_> {
         };
         let place = place.key(key);
         self.check_set(&place, "a polytope of friction")?;
-        let method = self.scene.contact_method();
-        if let ContactMethod::Cone(_) | ContactMethod::Alternating(_) | ContactMethod::SpatialRelay(_) = method {
-            let message = format!("the method `{}` treats round friction sets, and not polytopes", method.name());
-            return Err(place.fault(message, "choose `[method.pyramid]`, which takes them as they are"));
+        let method = self.scene.contact_method().facts();
+        if method.sets < FrictionSets::Polytopes {
+            let message = format!("the method `{}` treats round friction sets, and not polytopes", method.named.name);
+            let help = format!(
+                "choose the method {}, which takes them as they are",
+                ContactMethod::named_with(FrictionSets::Polytopes)
+            );
+            return Err(place.fault(message, help));
         }
         if pair.torsion_radius > 0.0 || pair.friction_axes.is_some() {
             let message = format!("`{key}` say all about friction, beside its coefficient");
@@ -197,13 +207,14 @@ impl Reader<'_> {
         if radius > 0.0 {
             self.check_set(&place, "torsional friction")?;
         }
-        let is_relay = matches!(self.scene.contact_method(), ContactMethod::SpatialRelay(_));
-        if radius > 0.0 && torsion == Torsion::Coupled && is_relay {
-            let message =
-                "an ellipsoid of sliding and drilling is no sum of relays, which the method `spatial-relay` needs";
-            return Err(
-                place.fault(message, "write `torsion = \"separate\"`, or choose `[method.cone]` or `[method.pyramid]`")
+        let method = self.scene.contact_method().facts();
+        if radius > 0.0 && torsion == Torsion::Coupled && method.sets < FrictionSets::Round {
+            let message = format!(
+                "an ellipsoid of sliding and drilling is no sum of relays, which the method `{}` needs",
+                method.named.name
             );
+            let others = ContactMethod::named_with(FrictionSets::Round);
+            return Err(place.fault(message, format!("write `torsion = \"separate\"`, or choose the method {others}")));
         }
         Ok(radius)
     }
@@ -233,8 +244,26 @@ pub(super) fn checked_phantom(
     Ok(own)
 }
 
+/// Refuses restitution where the impacts of the scheme are inelastic.
+pub(super) fn refuse_restitution(
+    scheme: &SchemeFacts,
+    place: &Place,
+    key: &'static str,
+    value: f64,
+    otherwise: &str,
+) -> Result<(), Fault> {
+    if scheme.impacts > Impacts::Inelastic {
+        return Ok(());
+    }
+    let name = scheme.named.name;
+    let message = format!("`{key}` is {value:?}, but the impacts of the scheme `{name}` are inelastic");
+    let others = SchemeSettings::named_with(|other| other.impacts > Impacts::Inelastic);
+    Err(place.key(key).fault(message, format!("choose a scheme with restitution, {others}, or {otherwise}")))
+}
+
 /// Friction and the two restitutions of a material, a pair or a contact, checked.
 pub(super) fn checked_surface(scheme: &SchemeSettings, place: &Place, surface: Surface) -> Result<Surface, Fault> {
+    let scheme = scheme.facts();
     not_negative(place.key("friction"), "the coefficient of friction", surface.friction, "")?;
     if let Some(mu) = surface.static_friction {
         let place = place.key("static-friction");
@@ -252,10 +281,10 @@ pub(super) fn checked_surface(scheme: &SchemeSettings, place: &Place, surface: S
     }
     let Restitution { law, normal, tangential } = surface.restitution;
     if law == ImpactLaw::Poisson {
-        if let SchemeSettings::MoreauMidpoint(_) = scheme {
-            let message = "the scheme `moreau-midpoint` knows Newton's impact law only";
-            let help =
-                "choose `impact-law = \"newton\"`, or the scheme `[scheme.trapezoidal]` or `[scheme.event-driven]`";
+        if scheme.impacts == Impacts::Newton {
+            let message = format!("the scheme `{}` knows Newton's impact law only", scheme.named.name);
+            let others = SchemeSettings::named_with(|other| other.impacts == Impacts::NewtonAndPoisson);
+            let help = format!("choose `impact-law = \"newton\"`, or the scheme {others}");
             return Err(place.key("impact-law").fault(message, help));
         }
         if tangential > 0.0 {
@@ -266,13 +295,8 @@ pub(super) fn checked_surface(scheme: &SchemeSettings, place: &Place, surface: S
     }
     for (key, value) in [("restitution", normal), ("tangential-restitution", tangential)] {
         from_zero_to_one(place.key(key), &format!("the coefficient of {}", key.replace('-', " ")), value)?;
-        if value > 0.0
-            && let Some(name) = scheme.inelastic_name()
-        {
-            let message = format!("`{key}` is {value:?}, but the impacts of the scheme `{name}` are inelastic");
-            let help = "choose a scheme with restitution, `[scheme.moreau-midpoint]`, `[scheme.trapezoidal]` or \
-                        `[scheme.event-driven]`, or set it to 0";
-            return Err(place.key(key).fault(message, help));
+        if value > 0.0 {
+            refuse_restitution(&scheme, &place, key, value, "set it to 0")?;
         }
     }
     Ok(surface)

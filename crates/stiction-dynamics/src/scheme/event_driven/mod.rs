@@ -37,7 +37,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::collision::{Collision, ImpactOrder};
-use super::{Scheme, Step, StepKind};
+use super::{Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind};
+use crate::setting::{Named, SettingError, at_least_one, positive};
 use crate::{
     Contact, ContactId, ContactProblem, ContactSolution, ContactSolver, Joint, MechanicalSystem, State, StepError,
 };
@@ -85,6 +86,37 @@ impl Default for EventDrivenSettings {
             restitution_friction: false,
             event_limit: 100_000,
         }
+    }
+}
+
+impl OwnFacts for EventDrivenSettings {
+    fn facts(&self) -> SchemeFacts {
+        SchemeFacts {
+            named: Named {
+                name: "event-driven",
+                summary: "Smooth phases to rounding, located events: the reference for systems with few of them.",
+                suffixes: &[],
+            },
+            restricted_by: None,
+            impacts: Impacts::NewtonAndPoisson,
+            one_way: false,
+            polygons: false,
+            stiff_forces: false,
+            overlap: Overlap::Kept,
+        }
+    }
+
+    fn check(&self) -> Result<(), SettingError> {
+        positive("tolerance", "the tolerance", self.tolerance, "(relative)")?;
+        positive("event-tolerance", "the event tolerance", self.event_tolerance, "s")?;
+        positive("gap-tolerance", "the gap tolerance", self.gap_tolerance, "m")?;
+        positive("closing-speed", "the closing speed", self.closing_speed, "m/s")?;
+        positive("still-speed", "the still speed", self.still_speed, "m/s")?;
+        at_least_one("event-limit", "events", self.event_limit)
+    }
+
+    fn build(&self, solver: ContactSolver) -> Box<dyn Scheme> {
+        Box::new(EventDriven::new(self.clone(), solver))
     }
 }
 

@@ -166,7 +166,7 @@ impl EventDriven {
         for contact in resting.iter().filter(|contact| contact.friction.mu() > 0.0) {
             let count = contact.tangents.len();
             let is_round = contact.friction.shape().is_round_in_the_plane();
-            let remedy = match (is_round, count > 1 && !self.solver.is_round()) {
+            let remedy = match (is_round, count > 1 && !self.solver.is_exact()) {
                 (false, _) => "choose a time-stepping scheme",
                 (true, true) => "choose that method",
                 (true, false) => continue,

@@ -27,13 +27,18 @@ use stiction_solve::{NewtonReport, NewtonSettings, NonsmoothEquations, Semismoot
 use self::equations::{Block, Point, StepEquations, Workspace, turn_back, turn_forward};
 use self::prediction::Prediction;
 use super::rule::{History, Rule};
-use super::{Scheme, Step, StepKind, check_finite, energy_defect, refuse_one_way_elements, step_by_attempts};
+use super::{
+    Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, energy_defect,
+    refuse_one_way_elements, step_by_attempts,
+};
 use crate::joint_projection::JointProjection;
 use crate::judge::{Judge, own_set, solved_limit};
+use crate::setting::{Named, SettingError, at_least_one};
 use crate::static_friction::step_with_static_friction;
 use crate::{
     Contact, ContactCondition, ContactId, ContactImpulse, ContactProblem, ContactSolver, ForceCause, FrictionCondition,
-    FrictionShape, Inertia, JointCondition, MechanicalSystem, Passage, Restraint, Row, State, StepError, Way,
+    FrictionShape, Inertia, JointCondition, MechanicalSystem, Passage, PhantomContact, Restraint, Row, State,
+    StepError, Way,
 };
 
 /// Settings of the implicit scheme.
@@ -67,11 +72,35 @@ impl Default for ImplicitNcpSettings {
     }
 }
 
-impl ImplicitNcpSettings {
-    /// The first tolerance that is not a positive number, with its key.
-    pub fn first_unusable(&self) -> Option<(&'static str, f64)> {
-        let tolerances = [("tolerance", self.tolerance), ("residual-tolerance", self.residual_tolerance)];
-        tolerances.into_iter().find(|(_, value)| !(*value > 0.0 && value.is_finite()))
+impl OwnFacts for ImplicitNcpSettings {
+    fn facts(&self) -> SchemeFacts {
+        SchemeFacts {
+            named: Named {
+                name: "implicit-ncp",
+                summary: "Everything at the end of the step, as one nonlinear problem; impacts are inelastic. [TTP01]",
+                suffixes: &[],
+            },
+            restricted_by: self.rule.restriction(),
+            impacts: Impacts::Inelastic,
+            one_way: self.rule == Rule::Euler,
+            polygons: true,
+            stiff_forces: true,
+            overlap: Overlap::Ended,
+        }
+    }
+
+    fn check(&self) -> Result<(), SettingError> {
+        for (key, value) in [("tolerance", self.tolerance), ("residual-tolerance", self.residual_tolerance)] {
+            if !(value > 0.0 && value.is_finite()) {
+                let message = format!("`{key}` is {value:?}");
+                return Err(SettingError::new(key, message, "give a positive number, such as 1e-12"));
+            }
+        }
+        at_least_one("iteration-limit", "iterations", self.iteration_limit)
+    }
+
+    fn build(&self, solver: ContactSolver) -> Box<dyn Scheme> {
+        Box::new(ImplicitNcp::new(self.clone(), solver))
     }
 }
 
@@ -188,7 +217,7 @@ impl ImplicitNcp {
                 mu,
                 bound: 0.0,
                 axes,
-                shape: self.solver.contact_set(tangent_count, &contact.friction.shape(), contact.phantom),
+                shape: self.solver.friction_set(tangent_count, &contact.friction.shape(), contact.phantom),
                 kept_rate,
                 kept_slip: [0.0; 3],
                 first,
@@ -210,7 +239,7 @@ impl ImplicitNcp {
                 mu: 0.0,
                 bound: h * element.bound,
                 axes: [1.0; 3],
-                shape: self.solver.friction_set(tangent_count, &FrictionShape::Ball).clone(),
+                shape: self.solver.friction_set(tangent_count, &FrictionShape::Ball, PhantomContact::default()),
                 kept_rate: 0.0,
                 kept_slip: if self.reach == 1.0 { [0.0; 3] } else { self.history.kept_slip(element.id, v) },
                 first,

@@ -50,8 +50,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::collision::{Collision, ImpactOrder};
-use super::{Scheme, Step, StepKind, check_finite, energy_defect, refuse_one_way_elements};
+use super::{
+    Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, energy_defect,
+    refuse_one_way_elements,
+};
 use crate::joint_projection::JointProjection;
+use crate::setting::{Named, SettingError, Suffix, at_least_one, positive};
 use crate::static_friction::step_with_static_friction;
 use crate::{
     Contact, ContactId, ContactSolver, ForceJacobians, FrictionElement, Inertia, Joint, MechanicalSystem, State,
@@ -190,6 +194,42 @@ const MANY_IMPACTS: usize = 5 * ACCUMULATION;
 
 /// Times that the gap grows so, at most. Too large: bodies that are apart collide. Too small: impacts that accumulate take long.
 const MOST_DECADES: usize = 4;
+
+impl OwnFacts for TrapezoidalSettings {
+    fn facts(&self) -> SchemeFacts {
+        SchemeFacts {
+            named: Named {
+                name: "trapezoidal",
+                summary: "Order two, stiff springs and dampers, located collisions with restitution. [PAGT]",
+                suffixes: &[Suffix::Word { word: "paper", key: "paper", value: "true" }],
+            },
+            restricted_by: None,
+            impacts: Impacts::NewtonAndPoisson,
+            one_way: false,
+            polygons: true,
+            stiff_forces: true,
+            overlap: if self.overlap_recovery > 0.0 { Overlap::Fading("overlap-recovery") } else { Overlap::Kept },
+        }
+    }
+
+    fn check(&self) -> Result<(), SettingError> {
+        if self.rule == TrapezoidalRule::Classical && !self.iterate {
+            let message = "the classical rule weighs forces with the inertia at the end of the step, which one linear problem \
+                           does not know";
+            let remedy = "write `iterate = true` beside it, or leave `rule` out";
+            return Err(SettingError::new("rule", message, remedy));
+        }
+        positive("gap-tolerance", "the gap tolerance", self.gap_tolerance, "m")?;
+        positive("rest-speed", "the rest speed", self.rest_speed, "m/s")?;
+        positive("still-speed", "the still speed", self.still_speed, "m/s")?;
+        positive("iteration-tolerance", "the iteration tolerance", self.iteration_tolerance, "(relative)")?;
+        at_least_one("iteration-limit", "iterations", self.iteration_limit)
+    }
+
+    fn build(&self, solver: ContactSolver) -> Box<dyn Scheme> {
+        Box::new(Trapezoidal::new(self.clone(), solver))
+    }
+}
 
 /// The linearly implicit trapezoidal scheme.
 #[derive(Clone, Debug)]
