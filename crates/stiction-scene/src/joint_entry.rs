@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stiction_bodies::JointKind;
 
 /// A joint between two bodies, or between a body and the world. Exactly one of the type keys is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,6 +43,34 @@ pub struct JointEntry {
     pub collide: bool,
 }
 
+impl JointEntry {
+    /// All types of joints, each with what is given of it.
+    pub(crate) fn types(&self) -> [(JointKind, Option<Given<'_>>); 8] {
+        [
+            (JointKind::Fixed, self.fixed.as_ref().map(PointJointEntry::given)),
+            (JointKind::Ball, self.ball.as_ref().map(PointJointEntry::given)),
+            (JointKind::Revolute, self.revolute.as_ref().map(AxisJointEntry::given)),
+            (JointKind::Prismatic, self.prismatic.as_ref().map(AxisJointEntry::given)),
+            (JointKind::Cylindrical, self.cylindrical.as_ref().map(AxisJointEntry::given)),
+            (JointKind::Universal, self.universal.as_ref().map(UniversalEntry::given)),
+            (JointKind::Planar, self.planar.as_ref().map(PlanarEntry::given)),
+            (JointKind::Distance { length: None }, self.distance.as_ref().map(DistanceEntry::given)),
+        ]
+    }
+}
+
+/// What types of joints have in common: where they are, and what acts along the free coordinate.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Given<'a> {
+    pub anchor: Option<&'a [f64]>,
+    pub axis: Option<&'a [f64]>,
+    pub frames: Option<&'a [FrameEntry]>,
+    pub limits: Option<&'a LimitsEntry>,
+    pub friction: Option<f64>,
+    pub motor: Option<&'a MotorEntry>,
+    pub drive: Option<&'a DriveEntry>,
+}
+
 /// Where a joint holds a point. Either `anchor` or `frames`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -54,6 +83,12 @@ pub struct PointJointEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 2))]
     pub frames: Option<Vec<FrameEntry>>,
+}
+
+impl PointJointEntry {
+    fn given(&self) -> Given<'_> {
+        Given { anchor: self.anchor.as_deref(), frames: self.frames.as_deref(), ..Given::default() }
+    }
 }
 
 /// The frame of a joint on a body, in body coordinates; on the world, in world coordinates.
@@ -107,6 +142,20 @@ pub struct AxisJointEntry {
     pub drive: Option<DriveEntry>,
 }
 
+impl AxisJointEntry {
+    fn given(&self) -> Given<'_> {
+        Given {
+            anchor: self.anchor.as_deref(),
+            axis: self.axis.as_deref(),
+            frames: self.frames.as_deref(),
+            limits: self.limits.as_ref(),
+            friction: self.friction,
+            motor: self.motor.as_ref(),
+            drive: self.drive.as_ref(),
+        }
+    }
+}
+
 /// A joint of Cardan. Either `anchor` and `axes`, or `frames` with an axis each.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -125,6 +174,12 @@ pub struct UniversalEntry {
     pub frames: Option<Vec<FrameEntry>>,
 }
 
+impl UniversalEntry {
+    fn given(&self) -> Given<'_> {
+        Given { anchor: self.anchor.as_deref(), frames: self.frames.as_deref(), ..Given::default() }
+    }
+}
+
 /// A plane of the first body on one of the second. Either `anchor` and `axis`, or `frames`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -141,6 +196,13 @@ pub struct PlanarEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 2))]
     pub frames: Option<Vec<FrameEntry>>,
+}
+
+impl PlanarEntry {
+    fn given(&self) -> Given<'_> {
+        let (anchor, axis) = (self.anchor.as_deref(), self.axis.as_deref());
+        Given { anchor, axis, frames: self.frames.as_deref(), ..Given::default() }
+    }
 }
 
 /// The distance of a point of the first body from one of the second. Either `anchors` or `frames`. It is held, unless limits, friction, a
@@ -172,6 +234,19 @@ pub struct DistanceEntry {
     /// A law that the distance follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drive: Option<DriveEntry>,
+}
+
+impl DistanceEntry {
+    fn given(&self) -> Given<'_> {
+        Given {
+            frames: self.frames.as_deref(),
+            limits: self.limits.as_ref(),
+            friction: self.friction,
+            motor: self.motor.as_ref(),
+            drive: self.drive.as_ref(),
+            ..Given::default()
+        }
+    }
 }
 
 /// Stops of a coordinate, without friction. At least one of the two is given.

@@ -14,7 +14,7 @@ use super::Reader;
 use super::materials::refuse_restitution;
 use super::names::{plain_name, unique};
 use super::values::{from_zero_to_one, not_negative, positive};
-use crate::joint_entry::{AxisJointEntry, DistanceEntry, DriveEntry, FrameEntry, JointEntry, LimitsEntry, MotorEntry};
+use crate::joint_entry::{DistanceEntry, FrameEntry, Given, JointEntry, LimitsEntry, MotorEntry};
 use crate::scene::Scene;
 use crate::scene_error::{Fault, Place, quoted};
 
@@ -24,21 +24,6 @@ pub(crate) const MET_AT_START: f64 = 1e-9;
 
 /// Two axes are at right angles when their product is at most this.
 const ORTHOGONAL_TOLERANCE: f64 = 1e-9;
-
-/// The keys that stand for the type of a joint.
-const TYPES: [&str; 8] = ["fixed", "ball", "revolute", "prismatic", "cylindrical", "universal", "planar", "distance"];
-
-/// Where and how a joint is given, whatever its type.
-#[derive(Default)]
-struct Given<'a> {
-    anchor: Option<&'a [f64]>,
-    axis: Option<&'a [f64]>,
-    frames: Option<&'a [FrameEntry]>,
-    limits: Option<&'a LimitsEntry>,
-    friction: Option<f64>,
-    motor: Option<&'a MotorEntry>,
-    drive: Option<&'a DriveEntry>,
-}
 
 /// A joint that is being read.
 struct Subject<'a> {
@@ -72,37 +57,12 @@ impl Reader<'_> {
             return Err(place.key("name").fault(message, "give it another name: columns are named after both"));
         }
         let ends = self.joint_ends(&place, entry)?;
-        let (word, kind) = self.joint_kind(&place, entry)?;
-        let subject = Subject { place: place.key(word), entry, kind, bodies, ends };
-        let nothing = Given::default();
-        let mut joint = match word {
-            "distance" => self.distance(&subject, entry.distance.as_ref().expect("it is given")),
-            "universal" => {
-                let universal = entry.universal.as_ref().expect("it is given");
-                self.universal(&subject, &universal.anchor, &universal.axes, &universal.frames)
-            }
-            "planar" => {
-                let planar = entry.planar.as_ref().expect("it is given");
-                let given = Given {
-                    anchor: planar.anchor.as_deref(),
-                    axis: planar.axis.as_deref(),
-                    frames: planar.frames.as_deref(),
-                    ..nothing
-                };
-                self.plain(&subject, &given)
-            }
-            _ => {
-                let point = entry.fixed.as_ref().or(entry.ball.as_ref());
-                let axis = entry.revolute.as_ref().or(entry.prismatic.as_ref()).or(entry.cylindrical.as_ref());
-                let given = match (point, axis) {
-                    (Some(point), _) => {
-                        Given { anchor: point.anchor.as_deref(), frames: point.frames.as_deref(), ..nothing }
-                    }
-                    (None, Some(axis)) => given_by_axis(axis),
-                    (None, None) => nothing,
-                };
-                self.plain(&subject, &given)
-            }
+        let (kind, given) = self.joint_kind(&place, entry)?;
+        let subject = Subject { place: place.key(kind.word()), entry, kind, bodies, ends };
+        let mut joint = match (&entry.distance, &entry.universal) {
+            (Some(distance), _) => self.distance(&subject, distance, &given),
+            (_, Some(universal)) => self.universal(&subject, &universal.axes, &given),
+            _ => self.plain(&subject, &given),
         }?;
         joint.can_collide = entry.collide;
         Ok(joint)
@@ -142,47 +102,30 @@ impl Reader<'_> {
         Ok((first, second))
     }
 
-    /// The one type key that is given.
-    fn joint_kind(&self, place: &Place, entry: &JointEntry) -> Result<(&'static str, JointKind), Fault> {
-        let given = [
-            entry.fixed.is_some(),
-            entry.ball.is_some(),
-            entry.revolute.is_some(),
-            entry.prismatic.is_some(),
-            entry.cylindrical.is_some(),
-            entry.universal.is_some(),
-            entry.planar.is_some(),
-            entry.distance.is_some(),
-        ];
-        let kinds = [
-            JointKind::Fixed,
-            JointKind::Ball,
-            JointKind::Revolute,
-            JointKind::Prismatic,
-            JointKind::Cylindrical,
-            JointKind::Universal,
-            JointKind::Planar,
-            JointKind::Distance { length: None },
-        ];
-        let found: Vec<usize> = (0..TYPES.len()).filter(|&i| given[i]).collect();
-        let exists = |i: &usize| kinds[*i].exists_in(self.dimension);
+    /// The one type that is given.
+    fn joint_kind<'a>(&self, place: &Place, entry: &'a JointEntry) -> Result<(JointKind, Given<'a>), Fault> {
+        let types = entry.types();
+        let exists = |kind: JointKind| kind.exists_in(self.dimension);
+        let found: Vec<_> = types.iter().filter_map(|&(kind, given)| given.map(|given| (kind, given))).collect();
         match found[..] {
-            [i] if exists(&i) => Ok((TYPES[i], kinds[i])),
-            [i] => {
-                let help = match kinds[i] {
+            [(kind, given)] if exists(kind) => Ok((kind, given)),
+            [(kind, _)] => {
+                let help = match kind {
                     JointKind::Ball => "in the plane write `revolute`, which is a pin there",
                     _ => "in the plane there are `fixed`, `revolute`, `prismatic` and `distance`",
                 };
-                Err(place.key(TYPES[i]).key_fault(format!("`{}` is for scenes in space", TYPES[i]), help))
+                Err(place.key(kind.word()).key_fault(format!("`{}` is for scenes in space", kind.word()), help))
             }
             [] => {
-                let here: Vec<&str> = (0..TYPES.len()).filter(exists).map(|i| TYPES[i]).collect();
+                let here: Vec<&str> =
+                    types.iter().map(|(kind, _)| *kind).filter(|kind| exists(*kind)).map(JointKind::word).collect();
                 let message = format!("joint `{}` has no type", entry.name);
                 Err(place.fault(message, format!("give one of {}", quoted(&here))))
             }
-            [first, second, ..] => {
-                let message = format!("joint `{}` is both `{}` and `{}`", entry.name, TYPES[first], TYPES[second]);
-                Err(place.key(TYPES[second]).key_fault(message, "keep one; a joint for each if both are meant"))
+            [(first, _), (second, _), ..] => {
+                let (first, second) = (first.word(), second.word());
+                let message = format!("joint `{}` is both `{first}` and `{second}`", entry.name);
+                Err(place.key(second).key_fault(message, "keep one; a joint for each if both are meant"))
             }
         }
     }
@@ -236,15 +179,14 @@ impl Reader<'_> {
     fn universal(
         &self,
         subject: &Subject<'_>,
-        anchor: &Option<Vec<f64>>,
         axes: &Option<Vec<Vec<f64>>>,
-        frames: &Option<Vec<FrameEntry>>,
+        given: &Given<'_>,
     ) -> Result<BodyJoint, Fault> {
         let place = &subject.place;
-        let (anchor, axes) = match (anchor, axes, frames) {
+        let (anchor, axes) = match (given.anchor, axes, given.frames) {
             (None, None, Some(frames)) => return self.joint_by_frames(subject, frames, true),
             (Some(anchor), Some(axes), None) => (anchor, axes),
-            (_, _, Some(_)) => return Err(both_places(place, if anchor.is_some() { "anchor" } else { "axes" })),
+            (_, _, Some(_)) => return Err(both_places(place, if given.anchor.is_some() { "anchor" } else { "axes" })),
             (_, _, None) => {
                 let message = format!("joint `{}` needs an `anchor` and two `axes`", subject.entry.name);
                 let help = "give both in world coordinates at the start, as in \
@@ -269,9 +211,9 @@ impl Reader<'_> {
         Ok(BodyJoint::new(&subject.entry.name, subject.kind, subject.bodies, subject.ends, start, frame))
     }
 
-    fn distance(&self, subject: &Subject<'_>, entry: &DistanceEntry) -> Result<BodyJoint, Fault> {
+    fn distance(&self, subject: &Subject<'_>, entry: &DistanceEntry, given: &Given<'_>) -> Result<BodyJoint, Fault> {
         let (place, start) = (&subject.place, self.scene.run.start);
-        let points = match (&entry.anchors, &entry.frames) {
+        let points = match (&entry.anchors, given.frames) {
             (Some(_), Some(_)) => return Err(both_places(place, "anchors")),
             (Some(anchors), None) => {
                 let place = place.key("anchors");
@@ -302,13 +244,6 @@ impl Reader<'_> {
                 return Err(place.fault(message, help));
             }
         };
-        let given = Given {
-            limits: entry.limits.as_ref(),
-            friction: entry.friction,
-            motor: entry.motor.as_ref(),
-            drive: entry.drive.as_ref(),
-            ..Default::default()
-        };
         let free_by = [
             ("limits", given.limits.is_some()),
             ("friction", given.friction.is_some()),
@@ -336,7 +271,7 @@ impl Reader<'_> {
         let kind = JointKind::Distance { length };
         let mut joint = BodyJoint::new(&subject.entry.name, kind, subject.bodies, subject.ends, start, frame);
         joint.frames[1] = JointFrame::new(points[1], DVec3::Z).seen_from(&subject.pose(1, start));
-        self.read_efforts(&Subject { place: subject.place.clone(), kind, ..*subject }, &given, &mut joint)?;
+        self.read_efforts(&Subject { place: subject.place.clone(), kind, ..*subject }, given, &mut joint)?;
         Ok(joint)
     }
 
@@ -541,18 +476,6 @@ impl Reader<'_> {
             return Err(place.key("until").fault(message, "give an `until` that is later than `from`"));
         }
         Ok(JointMotor { effort, from, until })
-    }
-}
-
-fn given_by_axis(entry: &AxisJointEntry) -> Given<'_> {
-    Given {
-        anchor: entry.anchor.as_deref(),
-        axis: entry.axis.as_deref(),
-        frames: entry.frames.as_deref(),
-        limits: entry.limits.as_ref(),
-        friction: entry.friction,
-        motor: entry.motor.as_ref(),
-        drive: entry.drive.as_ref(),
     }
 }
 
