@@ -143,16 +143,28 @@ impl Choice<'_> {
     }
 }
 
-impl MechanicalSystem for Choice<'_> {
-    fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
-        self.system.contacts(t, q, horizon, out);
-        for contact in out.iter_mut().filter(|contact| contact.static_mu.is_some()) {
+impl Choice<'_> {
+    /// Chooses between the two coefficients of contacts.
+    fn choose(&self, contacts: &mut [Contact]) {
+        for contact in contacts.iter_mut().filter(|contact| contact.static_mu.is_some()) {
             contact.sticks = match self.find(contact.id) {
                 Some(known) => known.sticks,
                 // Rows turn within a step, so that what sticks may slide by those of another place: the last step knows better.
                 None => self.resting.contains(&contact.id) || speed(&contact.slip(self.v)) <= STILL_SPEED,
             };
         }
+    }
+}
+
+impl MechanicalSystem for Choice<'_> {
+    fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
+        self.system.contacts(t, q, horizon, out);
+        self.choose(out);
+    }
+
+    fn contacts_of(&self, t: f64, q: &[f64], ids: &[ContactId], out: &mut Vec<Contact>) {
+        self.system.contacts_of(t, q, ids, out);
+        self.choose(out);
     }
 
     fn has_static_friction(&self) -> bool {

@@ -58,6 +58,7 @@ pub struct Recorder {
     event_buffer: Vec<Event>,
     values: Vec<f64>,
     row: Vec<f64>,
+    ids: Vec<ContactId>,
     at_end: Vec<Contact>,
     names: BTreeMap<ContactId, ContactNames>,
 }
@@ -135,6 +136,7 @@ impl Recorder {
             event_buffer: Vec::new(),
             values: Vec::new(),
             row: Vec::new(),
+            ids: Vec::new(),
             at_end: Vec::new(),
             names: BTreeMap::new(),
         };
@@ -207,13 +209,12 @@ impl Recorder {
 
     fn write_contacts(&mut self, simulation: &Simulation, modes: &[ContactMode]) -> Result<(), TableError> {
         let (step, system) = (simulation.last_step(), simulation.system());
-        // The true gaps at the end of the step; where a contact is not found there, its linearised gap stands in.
+        // The true gaps at the end of the step; where a contact does not exist there, its linearised gap stands in.
         let linear = |i: usize| step.h * step.problem.contacts[i].normal_rate(&step.state.v);
-        let farthest = (0..step.contacts.len()).fold(0.0f64, |far, i| far.max(linear(i).abs()));
+        self.ids.clear();
+        self.ids.extend(step.contacts.iter().map(|contact| contact.id));
         self.at_end.clear();
-        if !step.contacts.is_empty() {
-            system.contacts(step.state.t, &step.state.q, 2.0 * farthest + step.h * step.h, &mut self.at_end);
-        }
+        system.contacts_of(step.state.t, &step.state.q, &self.ids, &mut self.at_end);
         for (i, contact) in step.contacts.iter().enumerate() {
             let impulse = &step.solution.contacts[i];
             let gap =

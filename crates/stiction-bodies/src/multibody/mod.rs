@@ -137,6 +137,10 @@ impl MechanicalSystem for Multibody {
         }
     }
 
+    fn contacts_of(&self, t: f64, q: &[f64], ids: &[ContactId], out: &mut Vec<Contact>) {
+        self.find_contacts_of(t, q, ids, out);
+    }
+
     fn contact_size(&self, id: ContactId) -> Option<f64> {
         self.size_of_contact(id)
     }

@@ -348,6 +348,14 @@ fn rows_are_the_gradients_of_the_gaps() {
             };
             let contacts = contacts_at(&vec![0.0; n], 0.0);
             assert!(!contacts.is_empty());
+            // An id leads back to its contact alone.
+            let mut all = Vec::new();
+            system.contacts(0.0, &state.q, f64::INFINITY, &mut all);
+            for contact in &all {
+                let mut found = Vec::new();
+                system.contacts_of(0.0, &state.q, &[contact.id], &mut found);
+                assert_eq!(found, std::slice::from_ref(contact));
+            }
             for (number, contact) in contacts.iter().enumerate() {
                 for i in 0..n {
                     let mut direction = vec![0.0; n];

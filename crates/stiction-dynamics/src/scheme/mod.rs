@@ -211,6 +211,22 @@ pub struct Sample {
 }
 
 /// One step: the new state, and all that led to it.
+///
+/// What a scheme has to fill, so that the audit, the events and the recording understand its step:
+///
+/// | fields | who | what they are for |
+/// |---|---|---|
+/// | `kind`, `h`, `state` | every scheme | where the step ends |
+/// | `contacts`, `friction`, `joints`, `problem`, `solution` | every scheme, in one order | the laws; momentum and works by the rows of the first three |
+/// | `linearized_at`, `linearized_time` | every scheme | $M$ and rows are those of this place |
+/// | `force`, `force_at`, `force_time` | every scheme | the impulse $h k$, and its parts by cause |
+/// | `report` | every scheme: each solve, and its energy defect | certificate and summary |
+/// | `force_parts` | schemes whose force is not that of one place and the velocity before the step | works by cause |
+/// | `averages_mass` | schemes whose $M$ is the mean of both ends | momentum |
+/// | `restitution` | impacts that give impulses back beside the solution | momentum and works |
+/// | `samples` | schemes that know forces on the way | integrals in place of impulses |
+///
+/// The last four are empty when a step begins; a scheme that does not have them leaves them so.
 #[derive(Clone, Debug, Default)]
 pub struct Step {
     /// What the step is.

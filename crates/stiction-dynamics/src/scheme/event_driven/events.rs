@@ -278,11 +278,12 @@ impl EventDriven {
         (mut low, mut high): (f64, f64),
         accuracy: f64,
     ) -> f64 {
+        let closed: Vec<_> = self.modes.contacts.iter().filter(|mode| mode.is_closed).map(|mode| mode.id).collect();
         while high - low > accuracy {
             let middle = 0.5 * (low + high);
             self.probe(system, middle);
             self.near.clear();
-            system.contacts(t + middle * h, &self.probe_q, f64::INFINITY, &mut self.near);
+            system.contacts_of(t + middle * h, &self.probe_q, &closed, &mut self.near);
             if self.keeps_names() { low = middle } else { high = middle }
         }
         high
@@ -303,8 +304,8 @@ impl EventDriven {
             scheme.probe(system, share);
             let v = &scheme.probe[scheme.probe.len() - n..];
             scheme.near.clear();
-            system.contacts(t + share * h, &scheme.probe_q, f64::INFINITY, &mut scheme.near);
-            let contact = scheme.near.iter().find(|contact| contact.id == id);
+            system.contacts_of(t + share * h, &scheme.probe_q, &[id], &mut scheme.near);
+            let contact = scheme.near.first();
             contact.map_or((f64::INFINITY, 0.0), |contact| (contact.gap, contact.normal.dot(v) + contact.normal_drift))
         };
         let Some(start) = start else {

@@ -23,10 +23,6 @@ const NO_DIRECTION: f64 = 1e-15;
 /// Newton steps of a projection, at most; the first leaves the square of a tiny error.
 const PROJECTION_STEPS: usize = 4;
 
-/// How often the search for a contact is widened before everything is asked for, and by which factor.
-const WIDENINGS: usize = 3;
-const WIDENING: f64 = 1e3;
-
 /// Why there is no acceleration.
 #[derive(Debug)]
 pub(super) enum Fault {
@@ -94,6 +90,7 @@ pub(super) struct Motion {
     pub force_scale: f64,
     /// The largest acceleration without contacts, friction and joints, or of their rows, in m/s².
     pub acceleration_scale: f64,
+    ids: Vec<ContactId>,
     found: Vec<Contact>,
     held: Vec<Held>,
     solver: DependentRows,
@@ -334,18 +331,14 @@ impl Motion {
         self.contacts.clear();
         self.names.clear();
         if !modes.contacts.is_empty() {
-            let mut horizon = modes.contacts.iter().fold(1e-6f64, |far, contact| far.max(2.0 * contact.gap));
-            for widening in 0..=WIDENINGS {
-                if widening == WIDENINGS {
-                    horizon = f64::INFINITY;
-                }
+            self.ids.clear();
+            self.ids.extend(modes.contacts.iter().map(|mode| mode.id));
+            self.found.clear();
+            system.contacts_of(t, q, &self.ids, &mut self.found);
+            if self.found.len() < self.ids.len() {
+                // Some have another name there.
                 self.found.clear();
-                system.contacts(t, q, horizon, &mut self.found);
-                let is_found = |id: ContactId| self.found.iter().any(|contact| contact.id == id);
-                if modes.contacts.iter().all(|mode| is_found(mode.id)) {
-                    break;
-                }
-                horizon *= WIDENING;
+                system.contacts(t, q, f64::INFINITY, &mut self.found);
             }
             for mode in &modes.contacts {
                 match modes.find(mode, &self.found) {

@@ -154,10 +154,10 @@ impl EventDriven {
         self.near.clear();
         system.contacts(state.t, &state.q, tolerance, &mut self.near);
         if wanted.iter().any(|id| !self.near.iter().any(|contact| contact.id == *id)) {
+            let ids: Vec<_> = self.near.iter().map(|contact| contact.id).chain(wanted).collect();
             self.near.clear();
-            system.contacts(state.t, &state.q, f64::INFINITY, &mut self.near);
+            system.contacts_of(state.t, &state.q, &ids, &mut self.near);
         }
-        self.near.retain(|contact| contact.gap <= tolerance || wanted.contains(&contact.id));
     }
 
     /// Refuses clutches, polytopes and sets of users, and methods with other sets than the cone, but in the plane.
