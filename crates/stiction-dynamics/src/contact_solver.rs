@@ -4,7 +4,7 @@ use stiction_solve::cone::GlobalConeProblem;
 use stiction_solve::{Lcp, LemkeSettings};
 
 use crate::contact::Tangents;
-use crate::formulation::{ContactMethod, Formulation};
+use crate::formulation::{ContactMethod, Formulation, StatedSet};
 use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, PhantomContact};
 
 /// A contact problem in the form in which its method solves it, to be saved.
@@ -54,8 +54,27 @@ impl ContactSolver {
     /// Refuses a problem that is malformed, or has friction sets that the method cannot describe.
     fn check(&self, problem: &ContactProblem) -> Result<(), ContactError> {
         problem.check()?;
-        let mut rubbing = problem.contacts.iter().filter(|contact| contact.mu > 0.0 || contact.extra_bound > 0.0);
-        rubbing.try_for_each(|contact| self.workspace.check_set(contact))
+        for contact in problem.contacts.iter().filter(|contact| contact.mu > 0.0 || contact.extra_bound > 0.0) {
+            let set = StatedSet {
+                has_normal: true,
+                tangent_count: contact.tangents.len(),
+                axes: contact.friction_axes,
+                shape: &contact.friction_shape,
+                phantom: contact.phantom,
+            };
+            self.workspace.check_set(&|| format!("contact {:?}", contact.id), set)?;
+        }
+        for element in &problem.friction {
+            let set = StatedSet {
+                has_normal: false,
+                tangent_count: element.tangents.len(),
+                axes: [1.0; 3],
+                shape: &element.friction_shape,
+                phantom: PhantomContact::default(),
+            };
+            self.workspace.check_set(&|| format!("friction element {}", element.id), set)?;
+        }
+        Ok(())
     }
 
     /// Forgets the last solution, so that the next problem is solved without a start. Whether there was one.
@@ -75,7 +94,7 @@ impl ContactSolver {
     ) -> Result<bool, ContactError> {
         let is_line = |tangents: &Tangents| tangents.len() <= 1;
         let is_planar = problem.contacts.iter().all(|contact| is_line(&contact.tangents) && contact.is_round())
-            && problem.friction.iter().all(|element| is_line(&element.tangents));
+            && problem.friction.iter().all(|element| is_line(&element.tangents) && element.is_round());
         if !is_planar {
             return Ok(false);
         }

@@ -67,6 +67,7 @@ pub(crate) struct Given<'a> {
     pub frames: Option<&'a [FrameEntry]>,
     pub limits: Option<&'a LimitsEntry>,
     pub friction: Option<f64>,
+    pub static_friction: Option<f64>,
     pub motor: Option<&'a MotorEntry>,
     pub drive: Option<&'a DriveEntry>,
 }
@@ -134,6 +135,10 @@ pub struct AxisJointEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub friction: Option<f64>,
+    /// The same while it sticks, not below `friction`, which is then that of sliding and positive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub static_friction: Option<f64>,
     /// A force or torque along the coordinate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub motor: Option<MotorEntry>,
@@ -150,6 +155,7 @@ impl AxisJointEntry {
             frames: self.frames.as_deref(),
             limits: self.limits.as_ref(),
             friction: self.friction,
+            static_friction: self.static_friction,
             motor: self.motor.as_ref(),
             drive: self.drive.as_ref(),
         }
@@ -228,6 +234,10 @@ pub struct DistanceEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub friction: Option<f64>,
+    /// The same while it sticks, not below `friction`, which is then that of sliding and positive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub static_friction: Option<f64>,
     /// A force along the distance; a positive one pushes apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub motor: Option<MotorEntry>,
@@ -242,6 +252,7 @@ impl DistanceEntry {
             frames: self.frames.as_deref(),
             limits: self.limits.as_ref(),
             friction: self.friction,
+            static_friction: self.static_friction,
             motor: self.motor.as_ref(),
             drive: self.drive.as_ref(),
             ..Given::default()

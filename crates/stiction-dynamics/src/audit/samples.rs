@@ -14,8 +14,7 @@ use super::{Audit, EnergyByCause, Scales, StepAudit, dot, excess_over_kinetic, l
 use crate::events::STILL_SPEED;
 use crate::static_friction::speed;
 use crate::{
-    Contact, ContactId, ForceCause, FrictionElement, FrictionShape, Joint, MechanicalSystem, Row, RowRates, Sample,
-    State, Step,
+    Contact, ContactId, ForceCause, FrictionElement, Joint, MechanicalSystem, Row, RowRates, Sample, State, Step,
 };
 
 /// Forces below this share of what holds the momentum of the step are measured against it.
@@ -203,13 +202,18 @@ impl SampledRows {
             let (shape, slip) = (contact.friction.shape(), contact.slip(v));
             let (bound, impulse) = (h * used.mu() * normal, tangent.map(|force| h * force));
             audit.judge_friction(&contact.friction.axes(), [&shape; 2], bound, &impulse, &slip, scales);
-            let choice = (used.mu(), speed(&slip) <= STILL_SPEED);
+            let two = contact.static_mu.map(|mu| [mu, contact.friction.mu()].map(|mu| h * mu * normal));
+            let choice = (bound, speed(&slip) <= STILL_SPEED);
             let excess = h * excess_over_kinetic(contact, &shape, tangent, *normal, 0.0);
-            is_held |= audit.judge_coefficient(contact, choice, h * normal, excess, scales.impulse);
+            is_held |= audit.judge_coefficient(two, choice, excess, scales.impulse);
         }
-        for (element, force) in self.friction.iter().zip(&sample.friction) {
-            let (sets, impulse) = ([&FrictionShape::Ball; 2], force.map(|force| h * force));
-            audit.judge_friction(&[1.0; 3], sets, h * element.bound, &impulse, &element.slip(v), scales);
+        for ((element, used), force) in self.friction.iter().zip(&step.friction).zip(&sample.friction) {
+            let (impulse, slip) = (force.map(|force| h * force), element.slip(v));
+            audit.judge_friction(&[1.0; 3], [&element.shape; 2], h * used.limit(), &impulse, &slip, scales);
+            let two = element.static_bound.map(|bound| [bound, element.bound].map(|bound| h * bound));
+            let choice = (h * used.limit(), speed(&slip) <= STILL_SPEED);
+            let excess = element.shape.excess(&impulse, h * element.bound);
+            is_held |= audit.judge_coefficient(two, choice, excess, scales.impulse);
         }
         is_held
     }

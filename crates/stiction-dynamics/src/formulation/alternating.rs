@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use stiction_solve::SolveStatus;
 
 use super::exact_cone::{ExactCone, ExactConeSettings};
-use super::{Formulation, FrictionSets, MethodFacts, MethodSettings};
+use super::{Formulation, FrictionSets, MethodFacts, MethodSettings, StatedSet};
 use crate::contact::Tangents;
 use crate::judge::{Judge, own_set, solved_limit};
 use crate::setting::{Named, SettingError, at_least_one, positive};
@@ -77,12 +77,15 @@ impl MethodSettings for AlternatingSettings {
 }
 
 impl Formulation for Alternating {
-    fn check_set(&self, contact: &ContactCondition) -> Result<(), ContactError> {
-        let what = || format!("contact {:?}", contact.id);
-        match contact.friction_shape {
-            FrictionShape::Convex(_) => Err(ContactError::ConvexSet { what: what(), user: "the method `alternating`" }),
+    fn check_set(&self, what: &dyn Fn() -> String, set: StatedSet<'_>) -> Result<(), ContactError> {
+        set.refuse_of_user(what, "the method `alternating`")?;
+        match set.shape {
             FrictionShape::Polytope(_) => Err(ContactError::Polytope { what: what() }),
-            FrictionShape::Ball | FrictionShape::DiscAndInterval => Ok(()),
+            // Its two parts have bounds of their own, and the tangential problem knows one for an element.
+            FrictionShape::DiscAndInterval if !set.has_normal => {
+                Err(ContactError::NotRound { what: what(), method: "alternating" })
+            }
+            _ => Ok(()),
         }
     }
 

@@ -20,14 +20,13 @@ use stiction_solve::{SolveReport, SolveStatus};
 
 use super::convex::Convex;
 use super::rows::Rows;
-use super::{Formulation, FrictionSets, MethodFacts, MethodSettings};
+use super::{Formulation, FrictionSets, MethodFacts, MethodSettings, StatedSet};
 use crate::constrained_motion::ConstrainedMotion;
 use crate::contact::Tangents;
 use crate::judge::{FEW_CONTACTS, Judge, SOLVED, SOLVED_LARGE, own_set, solved_limit};
 use crate::setting::{Named, SettingError};
 use crate::{
-    ContactCondition, ContactError, ContactId, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Row,
-    StatedProblem,
+    ContactError, ContactId, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Row, StatedProblem,
 };
 
 /// Rows of contacts and friction up to which joints are eliminated first. Each row costs one solve with the joints, and the matrix that is left is dense.
@@ -118,9 +117,9 @@ struct ConeOrConvex {
 }
 
 impl Formulation for ConeOrConvex {
-    fn check_set(&self, contact: &ContactCondition) -> Result<(), ContactError> {
-        match contact.friction_shape {
-            FrictionShape::Polytope(_) => Err(ContactError::Polytope { what: format!("contact {:?}", contact.id) }),
+    fn check_set(&self, what: &dyn Fn() -> String, set: StatedSet<'_>) -> Result<(), ContactError> {
+        match set.shape {
+            FrictionShape::Polytope(_) => Err(ContactError::Polytope { what: what() }),
             _ => Ok(()),
         }
     }
@@ -137,11 +136,8 @@ impl Formulation for ConeOrConvex {
     }
 
     fn state(&self, problem: &ContactProblem) -> Result<StatedProblem, ContactError> {
-        match problem.contacts.iter().find(|contact| contact.has_set_of_user()) {
-            Some(contact) => {
-                let what = format!("contact {:?}", contact.id);
-                Err(ContactError::ConvexSet { what, user: "a problem file" })
-            }
+        match Convex::first(problem) {
+            Some(what) => Err(ContactError::ConvexSet { what, user: "a problem file" }),
             None => Ok(StatedProblem::Cone(self.cone.cone_problem(problem))),
         }
     }

@@ -21,9 +21,7 @@ use serde::{Deserialize, Serialize};
 use stiction_solve::LemkeSettings;
 
 use crate::setting::{Named, SettingError, describe_choices, either};
-use crate::{
-    ContactCondition, ContactError, ContactProblem, ContactSolution, FrictionShape, PhantomContact, StatedProblem,
-};
+use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, PhantomContact, StatedProblem};
 
 /// How a contact problem is solved: friction approximation and method together, because not every product of them works.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -186,10 +184,37 @@ trait MethodSettings {
     fn build(&self) -> Result<Box<dyn Formulation>, ContactError>;
 }
 
+/// The friction set of a contact or a friction element.
+#[derive(Clone, Copy)]
+pub(crate) struct StatedSet<'a> {
+    /// Whether it is that of a contact, which a normal impulse loads.
+    pub has_normal: bool,
+    pub tangent_count: usize,
+    pub axes: [f64; 3],
+    /// In units of the semi-axes.
+    pub shape: &'a FrictionShape,
+    pub phantom: PhantomContact,
+}
+
+impl StatedSet<'_> {
+    /// Whether it is a ball.
+    fn is_round(&self) -> bool {
+        self.axes == [1.0; 3] && *self.shape == FrictionShape::Ball
+    }
+
+    /// Refuses a set of a user, for a method that needs corners or circles.
+    fn refuse_of_user(&self, what: &dyn Fn() -> String, user: &'static str) -> Result<(), ContactError> {
+        match self.shape {
+            FrictionShape::Convex(_) => Err(ContactError::ConvexSet { what: what(), user }),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A contact method at work: what [`ContactSolver`](crate::ContactSolver) asks of it.
 pub(crate) trait Formulation: Debug + Send + Sync {
-    /// Refuses a contact whose friction set the method cannot describe.
-    fn check_set(&self, contact: &ContactCondition) -> Result<(), ContactError>;
+    /// Refuses a friction set that the method cannot describe; `what` says whose it is.
+    fn check_set(&self, what: &dyn Fn() -> String, set: StatedSet<'_>) -> Result<(), ContactError>;
 
     /// The friction set with which the method replaces a shape, for this many tangent rows, in units of the semi-axes. `phantom` is what a
     /// contact has of its own.

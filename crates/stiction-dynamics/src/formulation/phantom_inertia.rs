@@ -60,7 +60,7 @@ use stiction_solve::{DenseLu, Lcp, LcpSolution, Lemke, LemkeSettings, ProblemErr
 use super::basis_memory::{BasisMemory, Places};
 use super::pyramid::MOST_DIRECTIONS;
 use super::rows::check_tangents;
-use super::{Formulation, FrictionSets, MethodFacts, MethodSettings};
+use super::{Formulation, FrictionSets, MethodFacts, MethodSettings, StatedSet};
 use crate::judge::{Judge, solved_limit};
 use crate::setting::{Named, SettingError, Suffix};
 use crate::{
@@ -184,17 +184,13 @@ impl MethodSettings for PhantomInertiaSettings {
 }
 
 impl Formulation for PhantomInertia {
-    fn check_set(&self, contact: &ContactCondition) -> Result<(), ContactError> {
-        if let FrictionShape::Convex(_) = contact.friction_shape {
-            let what = format!("contact {:?}", contact.id);
-            return Err(ContactError::ConvexSet { what, user: "the method `phantom-inertia`" });
-        }
-        let (count, shape) = (contact.tangents.len(), &contact.friction_shape);
-        let is_own = || contact.friction_axes == [1.0; 3] && self.is_own(count, shape, contact.phantom);
-        if contact.is_round() || is_own() {
+    fn check_set(&self, what: &dyn Fn() -> String, set: StatedSet<'_>) -> Result<(), ContactError> {
+        set.refuse_of_user(what, "the method `phantom-inertia`")?;
+        let is_own = || set.axes == [1.0; 3] && self.is_own(set.tangent_count, set.shape, set.phantom);
+        if set.is_round() || is_own() {
             return Ok(());
         }
-        Err(ContactError::NotRound { what: format!("contact {:?}", contact.id), method: "phantom-inertia" })
+        Err(ContactError::NotRound { what: what(), method: "phantom-inertia" })
     }
 
     fn friction_set(&self, tangent_count: usize, shape: &FrictionShape, phantom: PhantomContact) -> FrictionShape {

@@ -56,13 +56,12 @@ use stiction_solve::{Lcp, LcpSolution, Lemke, LemkeSettings, SolveStatus};
 use super::basis_memory::{BasisMemory, Places};
 use super::rows::Rows;
 use super::spatial_relay::Lines;
-use super::{Formulation, FrictionSets, MethodFacts, MethodSettings};
+use super::{Formulation, FrictionSets, MethodFacts, MethodSettings, StatedSet};
 use crate::contact::Tangents;
 use crate::judge::{Judge, solved_limit};
 use crate::setting::Named;
 use crate::{
-    ContactCondition, ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, PhantomContact,
-    Row, StatedProblem,
+    ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, PhantomContact, Row, StatedProblem,
 };
 
 /// Choices of tangents that are tried, at most: as given, all reversed, against the free slip, along it, and then mixed ones.
@@ -110,22 +109,15 @@ impl MethodSettings for PlanarRelaySettings {
 }
 
 impl Formulation for PlanarRelay {
-    fn check_set(&self, contact: &ContactCondition) -> Result<(), ContactError> {
+    fn check_set(&self, what: &dyn Fn() -> String, set: StatedSet<'_>) -> Result<(), ContactError> {
         let (method, user, is_treated) = match &self.lines {
             Some(lines) => {
-                let spans = lines.can_span(contact.tangents.len(), &contact.friction_shape);
-                ("spatial-relay", "the method `spatial-relay`", spans)
+                ("spatial-relay", "the method `spatial-relay`", lines.can_span(set.tangent_count, set.shape))
             }
-            None => ("planar-relay", "the method `planar-relay`", contact.is_round()),
+            None => ("planar-relay", "the method `planar-relay`", set.is_round()),
         };
-        let what = || format!("contact {:?}", contact.id);
-        if let FrictionShape::Convex(_) = contact.friction_shape {
-            return Err(ContactError::ConvexSet { what: what(), user });
-        }
-        if !is_treated {
-            return Err(ContactError::NotRound { what: what(), method });
-        }
-        Ok(())
+        set.refuse_of_user(what, user)?;
+        if is_treated { Ok(()) } else { Err(ContactError::NotRound { what: what(), method }) }
     }
 
     fn friction_set(&self, tangent_count: usize, shape: &FrictionShape, _: PhantomContact) -> FrictionShape {

@@ -33,7 +33,7 @@ use super::{
 };
 use crate::joint_projection::JointProjection;
 use crate::setting::{Named, SettingError, Suffix, at_least_one, not_negative, positive};
-use crate::static_friction::step_with_static_friction;
+use crate::static_friction::{Rubbing, step_with_static_friction};
 use crate::{
     Contact, ContactCondition, ContactId, ContactSolver, ForceCause, FrictionCondition, Inertia, Joint, JointCondition,
     MechanicalSystem, Passage, Restraint, State, StepError, Way,
@@ -172,7 +172,7 @@ pub struct StewartTrinkle {
     projection: JointProjection,
     full_step: FullStep,
     /// Contacts with two coefficients of friction that stuck in the last step.
-    resting: Vec<ContactId>,
+    resting: Vec<Rubbing>,
     /// Contacts that touched at the end of the last step, sorted.
     touching: Vec<ContactId>,
     /// How far apart those contacts may be at the next prediction, in metres.
@@ -489,7 +489,8 @@ impl StewartTrinkle {
         system.friction_elements(plan.t_hat, &self.q_hat, &mut out.friction);
         let friction = &mut out.problem.friction;
         friction.clear();
-        friction.extend(out.friction.iter().map(|element| FrictionCondition::after(element, h, &self.v_hat)));
+        friction
+            .extend(out.friction.iter().map(|element| FrictionCondition::after(element, h, plan.ahead, &self.v_hat)));
         if plan.is_mean {
             let who = "stewart-trinkle by the trapezoidal rule";
             refuse_one_way_elements(state.t, who, &self.candidates, &out.friction)?;

@@ -11,6 +11,7 @@ use stiction_dynamics::{MechanicalSystem, Restitution};
 use stiction_solve::PortableMath as _;
 
 use super::Reader;
+use super::forces::static_bound;
 use super::materials::refuse_restitution;
 use super::names::{plain_name, unique};
 use super::values::{from_zero_to_one, not_negative, positive};
@@ -247,6 +248,7 @@ impl Reader<'_> {
         let free_by = [
             ("limits", given.limits.is_some()),
             ("friction", given.friction.is_some()),
+            ("static-friction", given.static_friction.is_some()),
             ("motor", given.motor.is_some()),
             ("drive", given.drive.is_some()),
         ];
@@ -393,6 +395,9 @@ impl Reader<'_> {
         if let Some(friction) = given.friction {
             joint.friction = not_negative(place.key("friction"), "the friction", friction, effort_unit)?;
         }
+        let place_held = place.key("static-friction");
+        joint.static_friction =
+            static_bound(place_held, "friction", joint.friction, given.static_friction, effort_unit)?;
         if let Some(motor) = given.motor {
             joint.motor = Some(self.motor(place.key("motor"), motor, is_angle)?);
         }

@@ -34,11 +34,10 @@ use super::{
 use crate::joint_projection::JointProjection;
 use crate::judge::{Judge, own_set, solved_limit};
 use crate::setting::{Named, SettingError, at_least_one};
-use crate::static_friction::step_with_static_friction;
+use crate::static_friction::{Rubbing, step_with_static_friction};
 use crate::{
     Contact, ContactCondition, ContactId, ContactImpulse, ContactProblem, ContactSolver, ForceCause, FrictionCondition,
-    FrictionShape, Inertia, JointCondition, MechanicalSystem, Passage, PhantomContact, Restraint, Row, State,
-    StepError, Way,
+    Inertia, JointCondition, MechanicalSystem, Passage, PhantomContact, Restraint, Row, State, StepError, Way,
 };
 
 /// Settings of the implicit scheme.
@@ -142,7 +141,7 @@ pub struct ImplicitNcp {
     /// The last run of Newton's method.
     report: NewtonReport,
     /// Contacts with two coefficients of friction that stuck in the last step.
-    resting: Vec<ContactId>,
+    resting: Vec<Rubbing>,
     // Workspace of a step.
     workspace: Workspace,
     point: Point,
@@ -237,9 +236,9 @@ impl ImplicitNcp {
                 reference: Contact::default(),
                 tangent_count,
                 mu: 0.0,
-                bound: h * element.bound,
+                bound: h * element.limit(),
                 axes: [1.0; 3],
-                shape: self.solver.friction_set(tangent_count, &FrictionShape::Ball, PhantomContact::default()),
+                shape: self.solver.friction_set(tangent_count, &element.shape, PhantomContact::default()),
                 kept_rate: 0.0,
                 kept_slip: if self.reach == 1.0 { [0.0; 3] } else { self.history.kept_slip(element.id, v) },
                 first,
