@@ -2,7 +2,7 @@
 
 use stiction_dynamics::Audit;
 use stiction_scene::load;
-use stiction_scene::scene::SchemeSettings;
+use stiction_dynamics::SchemeSettings;
 use stiction_study::converge::{
     ConvergeError, Convergence, EventDrivenLimits, Plan, ReferenceChoice, ReferenceKind, SchemeChoice, converge,
 };
