@@ -1,8 +1,8 @@
 //! Convergence of the schemes on built-in scenes: order, numerical energy, and what a comparison refuses.
 
 use stiction_dynamics::Audit;
-use stiction_scene::load;
 use stiction_dynamics::SchemeSettings;
+use stiction_scene::load;
 use stiction_study::converge::{
     ConvergeError, Convergence, EventDrivenLimits, Plan, ReferenceChoice, ReferenceKind, SchemeChoice, converge,
 };
