@@ -50,42 +50,30 @@ fn seal(digest: Sha256, footer: &[u8]) -> [u8; SEAL_LENGTH] {
 /// Key of the units in the metadata of a file: a JSON object from names of columns to units.
 pub const UNITS_KEY: &str = "stiction.units";
 
-/// What a column holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ColumnKind {
-    /// 64-bit floating-point numbers; NaN where a value is not known.
-    Real,
-    /// 64-bit signed integers.
-    Integer,
-    /// UTF-8 strings.
-    Text,
-}
-
-/// Name, kind and unit of one column.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A column that is to be written: its name, its unit, and its rows that are not in the file yet.
+#[derive(Clone, Debug, PartialEq)]
 pub struct ColumnSpec {
     /// Name of the column; a dot has no special meaning (`rod.x`).
-    pub name: String,
-    /// What the column holds.
-    pub kind: ColumnKind,
+    name: String,
     /// Unit of its numbers, `m/s`; `1` for numbers without one, empty for texts and where it is not known.
-    pub unit: String,
+    unit: String,
+    rows: Column,
 }
 
 impl ColumnSpec {
-    /// A column of real numbers in this unit.
+    /// A column of real numbers in this unit: `m/s`, `1` for numbers without one, empty where it is not known.
     pub fn real(name: impl Into<String>, unit: impl Into<String>) -> Self {
-        Self { name: name.into(), kind: ColumnKind::Real, unit: unit.into() }
+        Self { name: name.into(), unit: unit.into(), rows: Column::Real(Vec::new()) }
     }
 
     /// A column of integers, which count something.
     pub fn integer(name: impl Into<String>) -> Self {
-        Self { name: name.into(), kind: ColumnKind::Integer, unit: "1".into() }
+        Self { name: name.into(), unit: "1".into(), rows: Column::Integer(Vec::new()) }
     }
 
     /// A column of texts.
     pub fn text(name: impl Into<String>) -> Self {
-        Self { name: name.into(), kind: ColumnKind::Text, unit: String::new() }
+        Self { name: name.into(), unit: String::new(), rows: Column::Text(Vec::new()) }
     }
 }
 
@@ -115,32 +103,12 @@ impl<'a> From<&'a str> for Value<'a> {
 /// The values of one column, first row first.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// Real numbers.
+    /// 64-bit floating-point numbers; NaN where a value is not known.
     Real(Vec<f64>),
-    /// Integers.
+    /// 64-bit signed integers.
     Integer(Vec<i64>),
-    /// Texts.
+    /// UTF-8 strings.
     Text(Vec<String>),
-}
-
-impl Column {
-    /// A column without values.
-    fn empty(kind: ColumnKind) -> Self {
-        match kind {
-            ColumnKind::Real => Column::Real(Vec::new()),
-            ColumnKind::Integer => Column::Integer(Vec::new()),
-            ColumnKind::Text => Column::Text(Vec::new()),
-        }
-    }
-
-    /// Number of values.
-    fn len(&self) -> usize {
-        match self {
-            Column::Real(values) => values.len(),
-            Column::Integer(values) => values.len(),
-            Column::Text(values) => values.len(),
-        }
-    }
 }
 
 /// Why a table could not be written or read.

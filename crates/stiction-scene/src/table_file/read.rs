@@ -12,7 +12,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use sha2::{Digest, Sha256};
 
-use super::{Column, ColumnKind, MAGIC, SEAL_LENGTH, SEAL_MARK, TableError, UNITS_KEY, seal};
+use super::{Column, MAGIC, SEAL_LENGTH, SEAL_MARK, TableError, UNITS_KEY, seal};
 use crate::scene_error::most_similar;
 
 /// Columns that an error names in place of one that is missing, at most.
@@ -78,7 +78,7 @@ impl Table {
     pub fn real(&self, name: &str) -> Result<&[f64], TableError> {
         match self.column(name) {
             Some(Column::Real(values)) => Ok(values),
-            other => Err(self.unusable(name, ColumnKind::Real, other)),
+            other => Err(self.unusable(name, "real numbers", other)),
         }
     }
 
@@ -89,7 +89,7 @@ impl Table {
     pub fn integer(&self, name: &str) -> Result<&[i64], TableError> {
         match self.column(name) {
             Some(Column::Integer(values)) => Ok(values),
-            other => Err(self.unusable(name, ColumnKind::Integer, other)),
+            other => Err(self.unusable(name, "integers", other)),
         }
     }
 
@@ -100,14 +100,14 @@ impl Table {
     pub fn text(&self, name: &str) -> Result<&[String], TableError> {
         match self.column(name) {
             Some(Column::Text(values)) => Ok(values),
-            other => Err(self.unusable(name, ColumnKind::Text, other)),
+            other => Err(self.unusable(name, "texts", other)),
         }
     }
 
-    fn unusable(&self, name: &str, wanted: ColumnKind, found: Option<&Column>) -> TableError {
+    fn unusable(&self, name: &str, wanted: &str, found: Option<&Column>) -> TableError {
         let names = || self.names.iter().map(String::as_str);
         let reason = match (found, most_similar(name, names())) {
-            (Some(_), _) => format!("has a column `{name}`, but it is not of the kind {wanted:?}"),
+            (Some(_), _) => format!("has a column `{name}`, but not one of {wanted}"),
             (None, Some(similar)) => format!("has no column `{name}`; did you mean `{similar}`?"),
             (None, None) => {
                 let first: Vec<_> = names().take(NAMED_COLUMNS).map(|name| format!("`{name}`")).collect();
@@ -160,12 +160,10 @@ fn decode(bytes: Bytes) -> Result<Table, ParquetError> {
     let names = fields.iter().map(|field| field.name().to_owned()).collect();
     let mut columns: Vec<Column> = fields
         .iter()
-        .map(|field| {
-            Column::empty(match field.physical_type() {
-                PhysicalType::DOUBLE => ColumnKind::Real,
-                PhysicalType::INT64 => ColumnKind::Integer,
-                _ => ColumnKind::Text,
-            })
+        .map(|field| match field.physical_type() {
+            PhysicalType::DOUBLE => Column::Real(Vec::new()),
+            PhysicalType::INT64 => Column::Integer(Vec::new()),
+            _ => Column::Text(Vec::new()),
         })
         .collect();
     for number in 0..reader.num_row_groups() {

@@ -1,7 +1,6 @@
 //! Writing: row groups one after the other, each with a footer that the next one overwrites.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -15,24 +14,19 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, SchemaDescriptor, Type};
 use sha2::{Digest, Sha256};
 
-use super::{Column, ColumnKind, ColumnSpec, TableError, UNITS_KEY, Value, seal};
+use super::{Column, ColumnSpec, TableError, UNITS_KEY, Value, seal};
 
 /// Where the bytes of a table go: a file, or in the tests a small disk that fills up.
 pub(super) trait Sink: Send {
-    /// Writes all bytes at `offset` from the start, or fails with any part of them written.
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
-    /// Cuts off whatever follows the first `length` bytes.
-    fn truncate(&mut self, length: u64) -> io::Result<()>;
+    /// Writes all bytes at `offset` from the start, where the file ends with them, or fails with any part of them written.
+    fn end_with(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 }
 
 impl Sink for File {
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+    fn end_with(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.seek(SeekFrom::Start(offset))?;
-        self.write_all(bytes)
-    }
-
-    fn truncate(&mut self, length: u64) -> io::Result<()> {
-        self.set_len(length)
+        self.write_all(bytes)?;
+        self.set_len(offset + bytes.len() as u64)
     }
 }
 
@@ -55,9 +49,9 @@ pub struct TableWriter {
     file: PathBuf,
     sink: Box<dyn Sink>,
     columns: Vec<ColumnSpec>,
+    /// Rows that the columns hold.
+    row_count: usize,
     rows_per_group: usize,
-    /// The rows that are not in the file yet.
-    rows: Vec<Column>,
     /// Encodes row groups in memory. It counts the bytes that were taken out of it, which gives the offsets in the file.
     encoder: SerializedFileWriter<Vec<u8>>,
     schema: Arc<SchemaDescriptor>,
@@ -65,13 +59,6 @@ pub struct TableWriter {
     marks: Vec<Mark>,
     /// Why writing stopped.
     failure: Option<Arc<io::Error>>,
-    is_closed: bool,
-}
-
-impl fmt::Debug for TableWriter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TableWriter").field("file", &self.file).field("columns", &self.columns).finish_non_exhaustive()
-    }
 }
 
 impl TableWriter {
@@ -109,20 +96,18 @@ impl TableWriter {
         let mut writer = Self {
             file: path.to_owned(),
             sink,
-            rows: columns.iter().map(|spec| Column::empty(spec.kind)).collect(),
             columns,
+            row_count: 0,
             rows_per_group,
             encoder: encoder.expect("memory can be written to"),
             schema,
             marks: Vec::new(),
             failure: None,
-            is_closed: false,
         };
-        if let Err(cause) = writer.write_encoded(Mark { length: 0, rows: 0, digest: Sha256::new() }) {
-            writer.is_closed = true; // there is no table to save
-            return Err(writer.write_error(&Arc::new(cause)));
+        match writer.write_encoded(Mark { length: 0, rows: 0, digest: Sha256::new() }) {
+            Ok(()) => Ok(writer),
+            Err(cause) => Err(writer.write_error(&Arc::new(cause))),
         }
-        Ok(writer)
     }
 
     /// Appends one row, given from the first column to the last:
@@ -152,23 +137,25 @@ impl TableWriter {
         }
         let (count, given) = (self.columns.len(), row.len());
         assert!(given == count, "a row of {count} columns was given {given} values");
-        for (spec, value) in self.columns.iter().zip(row) {
-            let fits = match value {
-                Value::Real(_) => spec.kind == ColumnKind::Real,
-                Value::Integer(_) => spec.kind == ColumnKind::Integer,
-                Value::Text(_) => spec.kind == ColumnKind::Text,
-            };
-            assert!(fits, "column `{}` is {:?}, and was given {value:?}", spec.name, spec.kind);
+        for (ColumnSpec { name, rows, .. }, value) in self.columns.iter().zip(row) {
+            let fits = matches!(
+                (rows, value),
+                (Column::Real(_), Value::Real(_))
+                    | (Column::Integer(_), Value::Integer(_))
+                    | (Column::Text(_), Value::Text(_))
+            );
+            assert!(fits, "column `{name}` was given {value:?}");
         }
-        for (column, value) in self.rows.iter_mut().zip(row) {
-            match (column, value) {
-                (Column::Real(values), Value::Real(value)) => values.push(*value),
-                (Column::Integer(values), Value::Integer(value)) => values.push(*value),
-                (Column::Text(values), Value::Text(value)) => values.push((*value).to_owned()),
+        for (column, value) in self.columns.iter_mut().zip(row) {
+            match (&mut column.rows, value) {
+                (Column::Real(rows), Value::Real(value)) => rows.push(*value),
+                (Column::Integer(rows), Value::Integer(value)) => rows.push(*value),
+                (Column::Text(rows), Value::Text(value)) => rows.push((*value).to_owned()),
                 _ => unreachable!("the kinds have been compared"),
             }
         }
-        if self.rows[0].len() == self.rows_per_group {
+        self.row_count += 1;
+        if self.row_count == self.rows_per_group {
             self.write_group();
         }
         self.failure.as_ref().map_or(Ok(()), |cause| Err(self.write_error(cause)))
@@ -187,28 +174,34 @@ impl TableWriter {
         TableError::Io { file: self.file.clone(), action: "write", cause: cause.clone() }
     }
 
-    /// Writes the rows as a row group after the last one, and keeps what goes wrong, and the rows, for the end.
+    /// Writes the rows as a row group after the last one, or keeps what goes wrong, and their number, for the end.
     fn write_group(&mut self) {
         let mark = self.marks.last().expect("the start is marked").clone();
-        let rows = mark.rows + self.rows[0].len() as u64;
+        let rows = mark.rows + self.row_count as u64;
         match self.encode_rows().and_then(|()| self.write_encoded(Mark { rows, ..mark })) {
-            Ok(()) => self.rows.iter_mut().zip(&self.columns).for_each(|(rows, spec)| *rows = Column::empty(spec.kind)),
+            Ok(()) => self.row_count = 0,
             Err(cause) => self.failure = Some(Arc::new(cause)),
         }
     }
 
     fn encode_rows(&mut self) -> io::Result<()> {
         let mut group = self.encoder.next_row_group()?;
-        for column in &self.rows {
+        for column in &mut self.columns {
             let mut writer = group.next_column()?.expect("the schema has a column for every one of ours");
-            match column {
-                Column::Real(values) => writer.typed::<DoubleType>().write_batch(values, None, None)?,
-                Column::Integer(values) => writer.typed::<Int64Type>().write_batch(values, None, None)?,
-                Column::Text(values) => {
-                    let texts: Vec<ByteArray> = values.iter().map(|text| text.as_str().into()).collect();
-                    writer.typed::<ByteArrayType>().write_batch(&texts, None, None)?
+            match &mut column.rows {
+                Column::Real(rows) => {
+                    writer.typed::<DoubleType>().write_batch(rows, None, None)?;
+                    rows.clear();
                 }
-            };
+                Column::Integer(rows) => {
+                    writer.typed::<Int64Type>().write_batch(rows, None, None)?;
+                    rows.clear();
+                }
+                Column::Text(rows) => {
+                    let texts: Vec<ByteArray> = rows.drain(..).map(|text| text.into_bytes().into()).collect();
+                    writer.typed::<ByteArrayType>().write_batch(&texts, None, None)?;
+                }
+            }
             writer.close()?;
         }
         group.close()?;
@@ -224,7 +217,7 @@ impl TableWriter {
         mark.length += bytes.len() as u64;
         mark.digest.update(&bytes);
         bytes.extend(self.end(self.marks.len(), &mark)?);
-        self.sink.write_at(start, &bytes)?;
+        self.sink.end_with(start, &bytes)?;
         self.marks.push(mark);
         Ok(())
     }
@@ -249,31 +242,26 @@ impl TableWriter {
     }
 
     /// Writes the last rows. After a failure, now or before, puts the end back over what the failed row group left; a file
-    /// system that needs new space even for that is given the space of row groups, from the last one on.
+    /// system that needs new space even for that is given the space of row groups, from the last one on. A second call has
+    /// nothing to do.
     fn finish(&mut self) -> Result<u64, TableError> {
-        self.is_closed = true;
-        if self.failure.is_none() && self.rows[0].len() > 0 {
+        if self.failure.is_none() && self.row_count > 0 {
             self.write_group();
         }
-        let appended = |mark: &Mark| mark.rows + self.rows[0].len() as u64;
-        let appended = self.marks.last().map_or(0, appended);
+        let appended = self.marks.last().map_or(0, |mark| mark.rows) + std::mem::take(&mut self.row_count) as u64;
         let Some(cause) = self.failure.take() else { return Ok(appended) };
         loop {
             let mark = self.marks.last().expect("the start is marked");
-            let restored = self.end(self.marks.len() - 1, mark).and_then(|end| {
-                self.sink.write_at(mark.length, &end)?;
-                self.sink.truncate(mark.length + end.len() as u64)
-            });
-            let (file, rows_kept) = (self.file.clone(), mark.rows);
-            match restored {
+            let end = self.end(self.marks.len() - 1, mark);
+            match end.and_then(|end| self.sink.end_with(mark.length, &end)) {
                 Ok(()) => {
-                    let rows_lost = appended - rows_kept;
+                    let (file, rows_kept, rows_lost) = (self.file.clone(), mark.rows, appended - mark.rows);
                     return Err(TableError::Incomplete { file, rows_kept, rows_lost, cause });
                 }
                 Err(cause) if self.marks.len() == 1 => return Err(self.write_error(&Arc::new(cause))),
                 Err(_) => {
                     self.marks.pop();
-                    let _ = self.sink.truncate(self.marks[self.marks.len() - 1].length);
+                    let _ = self.sink.end_with(self.marks[self.marks.len() - 1].length, &[]);
                 }
             }
         }
@@ -282,20 +270,18 @@ impl TableWriter {
 
 impl Drop for TableWriter {
     fn drop(&mut self) {
-        if !self.is_closed {
-            // There is nobody left to tell; `close` is the way that reports.
-            let _ = self.finish();
-        }
+        // There is nobody left to tell; `close` is the way that reports.
+        let _ = self.finish();
     }
 }
 
 /// The columns in the words of the Parquet format.
 fn schema_of(columns: &[ColumnSpec]) -> SchemaDescriptor {
     let field = |spec: &ColumnSpec| {
-        let (physical, logical) = match spec.kind {
-            ColumnKind::Real => (PhysicalType::DOUBLE, None),
-            ColumnKind::Integer => (PhysicalType::INT64, None),
-            ColumnKind::Text => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
+        let (physical, logical) = match spec.rows {
+            Column::Real(_) => (PhysicalType::DOUBLE, None),
+            Column::Integer(_) => (PhysicalType::INT64, None),
+            Column::Text(_) => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
         };
         let field = Type::primitive_type_builder(&spec.name, physical).with_repetition(Repetition::REQUIRED);
         Arc::new(field.with_logical_type(logical).build().expect("a required column of these types is valid"))
@@ -313,7 +299,7 @@ fn properties_of(columns: &[ColumnSpec]) -> WriterProperties {
         .set_dictionary_enabled(true)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true);
-    for spec in columns.iter().filter(|spec| spec.kind == ColumnKind::Real) {
+    for spec in columns.iter().filter(|spec| matches!(spec.rows, Column::Real(_))) {
         // A path of one part, however many dots the name has.
         let path = ColumnPath::new(vec![spec.name.clone()]);
         properties = properties
