@@ -184,7 +184,7 @@ fn gap_and_sliding_are_those_at_the_end_of_the_step() {
         let mut most = 0.0f64;
         for (row, step) in steps.into_iter().enumerate() {
             let at = step + 1; // the first state is the start
-            let side = if names[row].ends_with("#0") { -1.0 } else { 1.0 };
+            let side = if names[row].ends_with("#0") { 1.0 } else { -1.0 };
             let lever = side * 0.25 * angle[at].sin() - 0.05;
             assert!((gap[row] - (y[at] + lever)).abs() < 1e-12, "{scheme} {} {}", gap[row], y[at] + lever);
             let sliding = vx[at] - w[at] * lever;
