@@ -438,7 +438,9 @@ fn all_available_columns_can_be_drawn() {
     let folder = TempDir::new().unwrap();
     let run = run_scene(&folder, "rod", &["run.end=0.45"]);
     let columns = available_columns(&run).unwrap();
-    for expected in ["t", "rod.x", "rod.w", "residual", "iterations", "rod/table#1.f_n", "work_friction", "rod/table#1.gap"] {
+    for expected in
+        ["t", "rod.x", "rod.w", "residual", "iterations", "rod/table#1.f_n", "work_friction", "rod/table#1.gap"]
+    {
         assert!(columns.iter().any(|column| column == expected), "{expected} is not in {columns:?}");
     }
     assert!(!columns.iter().any(|column| column.ends_with(".mode") || column.ends_with(".t")), "{columns:?}");
