@@ -15,7 +15,7 @@ use stiction_scene::lint::{Severity, lint};
 use stiction_scene::load::{Loaded, load};
 use stiction_scene::run::{FinishedRun, Progress, expected_size};
 use stiction_scene::scene_error::SceneError;
-use stiction_scene::summary::{Outcome, Summary};
+use stiction_scene::summary::{Origin, Outcome, Summary};
 
 use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure, INPUT_OUTPUT, INTERRUPTED, UNSOLVED};
 
@@ -67,8 +67,11 @@ pub struct RunArguments {
 /// Runs the command.
 pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     let loaded = load_scene(arguments)?;
+    let mut origin = Origin { commit: env!("STICTION_COMMIT").to_owned(), warnings: Vec::new() };
     for finding in lint(&loaded)?.iter().filter(|finding| finding.severity == Severity::Warning) {
-        complain!("{}warning:{} {}: {}", YELLOW.render(), YELLOW.render_reset(), finding.place, finding.message);
+        let warning = format!("{}: {}", finding.place, finding.message);
+        complain!("{}warning:{} {warning}", YELLOW.render(), YELLOW.render_reset());
+        origin.warnings.push(warning);
     }
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&loaded.scene.name));
     announce_size(&loaded)?;
@@ -88,7 +91,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
         show(&bar, progress, began);
         if interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let finished = stiction_scene::run::run(&loaded, &out, &mut observer);
+    let finished = stiction_scene::run::run(&loaded, &out, &origin, &mut observer);
     bar.finish_and_clear();
     let finished = finished?;
     if let Some(kept) = &finished.kept {

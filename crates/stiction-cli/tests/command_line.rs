@@ -160,6 +160,12 @@ fn problems_are_solved_or_said_not_to_be() {
     assert!((answer["z"][1].as_f64().expect("a number") - 7.0 / 3.0).abs() < 1e-14);
     assert_eq!(answer["status"], "solved");
     expect(&stiction(dir.path(), &["solve", "set", "--method", "all"]), 0, &["lemke", "enumerate"]);
+    // A folder is searched to its ground.
+    write("deep/er/by/one", &matrix("1 1 1\n1 1 2\n"), &offset("1 1\n-1\n"));
+    write("deep/two", &matrix("1 1 1\n1 1 2\n"), &offset("1 1\n-1\n"));
+    let answers = json(&stiction(dir.path(), &["solve", "deep", "--json"]));
+    let problems: Vec<_> = answers.as_array().expect("an array").iter().map(|answer| &answer["problem"]).collect();
+    assert_eq!(problems, ["deep/er/by/one", "deep/two"]);
     // w = -z - 1 has no solution, and that is proved; no vector is given.
     write("set/none", &matrix("1 1 1\n1 1 -1\n"), &offset("1 1\n-1\n"));
     let output = stiction(dir.path(), &["solve", "set/none", "--json"]);

@@ -5,9 +5,9 @@ use std::f64::consts::TAU;
 
 use stiction_bodies::glamx::{DQuat, DVec3};
 use stiction_bodies::shape::combined_mass_properties;
-use stiction_bodies::{Body, BodyKind, Dimension, Multibody, PlacedShape, Shape};
+use stiction_bodies::{Body, BodyKind, Dimension, Multibody, Oscillation, PlacedShape, Shape};
 use stiction_dynamics::{
-    ContactId, ContactImpulse, Inertia, LinearSystem, MechanicalSystem, Pointedness, Row, State, TotalCone,
+    ContactId, ContactImpulse, Inertia, LinearSystem, MechanicalSystem, Pointedness, Row, Rule, State, TotalCone,
 };
 
 use crate::load::{Loaded, SceneSystem};
@@ -33,6 +33,12 @@ const MILLIMETRE_GRAVITY: std::ops::Range<f64> = 2000.0..20000.0;
 
 /// Speeds above this, in m/s, are rarely meant.
 const HIGHEST_SPEED: f64 = 1e4;
+
+/// Bodies of this size, in metres, are rarely meant: of two millimetres typed as metres, or of a thousand.
+const LARGEST_BODY: f64 = 50.0;
+
+/// Steps in the period of an oscillation or of a spring, at least: with fewer the motion is not followed.
+const STEPS_PER_PERIOD: f64 = 8.0;
 
 /// A body that turns by more than this in one step, in radians, is not resolved.
 const LARGEST_TURN: f64 = 1.0;
@@ -83,8 +89,10 @@ pub fn lint(loaded: &Loaded) -> Result<Vec<Finding>, SceneError> {
             }
             linter.free_bodies();
             linter.gravity();
+            linter.sizes();
             linter.densities();
             linter.speeds();
+            linter.periods();
             linter.falls(&start);
             linter.overlaps(&start);
             linter.joints(&start);
@@ -202,7 +210,16 @@ impl Linter<'_, Multibody> {
     }
 
     fn gravity(&mut self) {
-        let size = self.system.model().gravity.length();
+        let (gravity, dimension) = (self.system.model().gravity, self.system.model().dimension);
+        let (up, axis) = match dimension {
+            Dimension::Plane => (gravity.y, "y"),
+            Dimension::Space => (gravity.z, "z"),
+        };
+        let size = gravity.length();
+        if up > 0.5 * size {
+            let message = format!("gravity pulls upwards, along +{axis}: is its sign right? Downwards is `-{up:?}`");
+            self.add(Severity::Warning, Place::top("gravity"), message);
+        }
         let unit = match size {
             _ if CENTIMETRE_GRAVITY.contains(&size) => "centimetres",
             _ if MILLIMETRE_GRAVITY.contains(&size) => "millimetres",
@@ -210,6 +227,68 @@ impl Linter<'_, Multibody> {
         };
         let message = format!("gravity is {size:?} m/s²: is it in {unit}? All lengths of a scene are in metres");
         self.add(Severity::Warning, Place::top("gravity"), message);
+    }
+
+    fn sizes(&mut self) {
+        for (index, body) in self.system.model().bodies.iter().enumerate() {
+            let Some(size) = body.shapes.iter().map(|shape| 2.0 * extent(&shape.placed.shape)).max_by(f64::total_cmp)
+            else {
+                continue;
+            };
+            if size > LARGEST_BODY && body.kind.is_free() {
+                let message = format!(
+                    "body `{}` is {size:.3e} m across: is it in millimetres? All lengths of a scene are in metres",
+                    body.name
+                );
+                self.add(Severity::Warning, Place::top("body").index(index).key("shape"), message);
+            }
+        }
+    }
+
+    /// Oscillations that the steps do not resolve, and springs that make schemes with explicit forces unstable.
+    fn periods(&mut self) {
+        let h = self.loaded.scene.run.step;
+        let model = self.system.model();
+        for (index, body) in model.bodies.iter().enumerate() {
+            let BodyKind::Prescribed(motion) = &body.kind else { continue };
+            let highest = motion.oscillations.iter().map(|o| o.frequency).fold(0.0, f64::max);
+            if h * highest * STEPS_PER_PERIOD > 1.0 {
+                let message = format!(
+                    "body `{}` oscillates with a period of {:.3e} s, of which the step of {h:?} s is {:.0} %: take a step below {:.1e} s",
+                    body.name,
+                    1.0 / highest,
+                    1e2 * h * highest,
+                    1.0 / (STEPS_PER_PERIOD * highest)
+                );
+                self.add(Severity::Warning, Place::top("body").index(index).key("motion").key("oscillation"), message);
+            }
+        }
+        // A spring of the rate ω² = k/m and the damping δ/m, by schemes with explicit forces in the middle of the step, is stable for
+        // h² k/m + p h δ/m < c.
+        let (p, c) = match &self.loaded.scene.scheme {
+            SchemeSettings::StewartTrinkle(settings) if settings.rule != Rule::Trapezoidal => (1.0, 2.0),
+            SchemeSettings::StewartTrinkle(_) => (2.0, 4.0),
+            SchemeSettings::MoreauMidpoint(settings) if !settings.implicit => (2.0, 4.0),
+            _ => return,
+        };
+        for (index, spring) in model.springs.iter().enumerate() {
+            // Turning of the bodies adds to this: what is found is not stable, what is not found may be unstable all the same.
+            let inverse_mass = |body: Option<usize>| match body.map(|body| &model.bodies[body].kind) {
+                Some(BodyKind::Rigid { mass, .. } | BodyKind::Point { mass }) => 1.0 / mass,
+                _ => 0.0,
+            };
+            let inverse_mass = inverse_mass(spring.first.body) + inverse_mass(spring.second.body);
+            let (stiff, damped) = (spring.stiffness * inverse_mass, p * spring.damping * inverse_mass);
+            if h * h * stiff + h * damped > c {
+                let limit = 2.0 * c / (damped + (damped * damped + 4.0 * c * stiff).sqrt());
+                let message = format!(
+                    "spring `{}` is too stiff for a step of {h:?} s with a scheme that takes forces at the velocity before it: the motion \
+                     grows without bound; take a step below {limit:.1e} s, or the scheme `trapezoidal`",
+                    spring.name
+                );
+                self.add(Severity::Warning, Place::top("spring").index(index), message);
+            }
+        }
     }
 
     fn densities(&mut self) {
@@ -246,7 +325,8 @@ impl Linter<'_, Multibody> {
                     (body.velocity.length(), body.angular_velocity.length())
                 }
                 BodyKind::Prescribed(motion) => {
-                    let swing = motion.oscillation.map_or(0.0, |o| o.amplitude.length() * TAU * o.frequency);
+                    let speed = |o: &Oscillation| o.amplitude.length() * TAU * o.frequency;
+                    let swing: f64 = motion.oscillations.iter().map(speed).sum();
                     (motion.velocity.length() + swing, motion.angular_velocity.length())
                 }
             };

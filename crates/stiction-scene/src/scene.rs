@@ -7,7 +7,8 @@
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{SeqAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stiction_bodies::{CombinationRule, Dimension, ForceAxes, Torsion};
 use stiction_dynamics::{
@@ -517,7 +518,7 @@ pub struct BoxEntry {
     pub size: Vec<f64>,
 }
 
-/// A prescribed motion: constant velocity and rotation, an oscillation, and a surface that runs, added up.
+/// A prescribed motion: constant velocity and rotation, oscillations, and a surface that runs, added up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MotionEntry {
@@ -532,9 +533,10 @@ pub struct MotionEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub surface_velocity: Option<Vec<f64>>,
-    /// Oscillation of the origin.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub oscillation: Option<OscillationEntry>,
+    /// Oscillations of the origin, added up: a table, or a list of tables.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_several", serialize_with = "as_written")]
+    #[schemars(schema_with = "one_or_several_schema")]
+    pub oscillation: Vec<OscillationEntry>,
 }
 
 /// The displacement amplitude · sin(2π frequency t + phase).
@@ -550,6 +552,38 @@ pub struct OscillationEntry {
     /// Phase in radians.
     #[serde(default)]
     pub phase: f64,
+}
+
+/// Reads a table, or a list of tables.
+fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<OscillationEntry>, D::Error> {
+    // As for `Nested`: an error keeps its place.
+    struct OneOrSeveral;
+    impl<'de> Visitor<'de> for OneOrSeveral {
+        type Value = Vec<OscillationEntry>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a table or a list of tables")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Self::Value, A::Error> {
+            OscillationEntry::deserialize(MapAccessDeserializer::new(table)).map(|entry| vec![entry])
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(list))
+        }
+    }
+    deserializer.deserialize_any(OneOrSeveral)
+}
+
+/// Writes one as a table, and several as a list.
+fn as_written<S: Serializer>(entries: &[OscillationEntry], serializer: S) -> Result<S::Ok, S::Error> {
+    match entries {
+        [entry] => entry.serialize(serializer),
+        entries => entries.serialize(serializer),
+    }
+}
+
+fn one_or_several_schema(generator: &mut SchemaGenerator) -> Schema {
+    let entry = generator.subschema_for::<OscillationEntry>();
+    json_schema!({ "oneOf": [entry, { "type": "array", "items": entry }] })
 }
 
 /// A force and a torque on a body during an interval of time.

@@ -319,9 +319,12 @@ fn a_run_records_joints() {
     let text =
         joined(PLANE, "bodies = [\"rod\"]\nprismatic = { anchor = [0, 0], axis = [1, 0], motor = { force = 3.0 } }");
     let folder = std::env::temp_dir().join(format!("stiction-joints-{}", std::process::id()));
-    let run = stiction_scene::run::run(&loaded(&text), &folder, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
+    let run = stiction_scene::run::run(&loaded(&text), &folder, &Default::default(), &mut |_| {
+        std::ops::ControlFlow::Continue(())
+    })
+    .unwrap();
     let table = Table::read(run.folder.join(file::JOINTS)).unwrap();
-    assert_eq!(table.names(), ["t", "h", "joint", "value", "impulse"]);
+    assert_eq!(table.names(), ["t", "h", "joint", "value", "impulse", "force"]);
     assert_eq!(table.text("joint").unwrap()[..2], ["j.side", "j.twist"]);
     std::fs::remove_dir_all(&run.folder).unwrap();
     // 3 N on 1 kg for 0.1 s: 0.015 m, less h/2 of the last velocity for the scheme.

@@ -219,6 +219,14 @@ impl MechanicalSystem for Multibody {
         }
     }
 
+    // In the order of `friction_elements`: dry friction, joints, springs.
+    fn friction_name(&self, id: u32) -> String {
+        let MultibodyModel { dry_friction, joints, springs, .. } = &self.model;
+        let names = dry_friction.iter().map(|element| &element.name).chain(joints.iter().map(|joint| &joint.name));
+        let mut names = names.chain(springs.iter().map(|spring| &spring.name));
+        names.nth(id as usize).cloned().unwrap_or_default()
+    }
+
     fn body_names(&self, id: ContactId) -> (String, String) {
         if let Some(joint) = self.joint_of_stop(id) {
             return self.bodies_of_joint(joint);

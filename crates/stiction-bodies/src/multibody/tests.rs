@@ -80,7 +80,10 @@ fn rows_and_drift_are_the_rates_of_the_gaps() {
     let motion = Motion {
         velocity: DVec3::new(0.2, 0.1, -0.3),
         angular_velocity: DVec3::new(0.3, -0.7, 0.2),
-        oscillation: Some(Oscillation { amplitude: DVec3::new(0.01, 0.0, 0.02), frequency: 3.0, phase: 0.4 }),
+        oscillations: vec![
+            Oscillation { amplitude: DVec3::new(0.01, 0.0, 0.02), frequency: 3.0, phase: 0.4 },
+            Oscillation { amplitude: DVec3::new(0.02, 0.01, 0.0), frequency: 3.0, phase: 1.9 },
+        ],
         surface_velocity: DVec3::ZERO,
     };
     let mut second = body("b", BodyKind::Prescribed(motion), SPHERE);
