@@ -282,7 +282,7 @@ fn missing_friction_and_bad_numbers_are_named() {
         .materials
         .push(Material { name: "rubber".into(), surface: Surface { friction: 0.9, ..Default::default() } });
     let error = Multibody::new(table.clone()).unwrap_err().to_string();
-    assert!(error.contains("`rubber` and `steel`"), "{error}");
+    assert!(error.contains("`ball` of `rubber` can touch body `floor` of `steel`"), "{error}");
     table.materials.rule = Some(CombinationRule::Mean);
     assert!(Multibody::new(table).is_ok());
 

@@ -13,8 +13,9 @@ use super::Reader;
 use super::forces::refuse_two_of;
 use super::names::{two, unique};
 use super::values::{from_zero_to_one, not_negative};
+use crate::place::{Fault, Place};
 use crate::scene::{PairEntry, Scene, SchemeSettings};
-use crate::scene_error::{Fault, Place, quoted};
+use crate::scene_error::quoted;
 
 impl Reader<'_> {
     pub(super) fn materials(&self) -> Result<MaterialTable, Fault> {
@@ -97,11 +98,12 @@ impl Reader<'_> {
     fn check_set(&self, place: &Place, what: &str) -> Result<(), Fault> {
         if self.scene.dimension != Some(Dimension::Space) {
             let message = format!("{what} belongs to contacts in space, and this scene is in the plane");
-            return Err(place.fault(message, "leave the key out"));
+            return Err(place.fault(message, "leave the key out").against("dimension"));
         }
         if let ContactMethod::PhantomInertia(_) = self.scene.contact_method() {
             let message = format!("the method `phantom-inertia` treats Coulomb's circle only, and not {what}");
-            return Err(place.fault(message, "choose `[method.cone]` or `[method.pyramid]`, or leave the key out"));
+            let help = "choose `[method.cone]` or `[method.pyramid]`, or leave the key out";
+            return Err(place.fault(message, help).against("method"));
         }
         Ok(())
     }
@@ -161,7 +163,8 @@ impl Reader<'_> {
         let method = self.scene.contact_method();
         if let ContactMethod::Cone(_) | ContactMethod::Alternating(_) | ContactMethod::SpatialRelay(_) = method {
             let message = format!("the method `{}` treats round friction sets, and not polytopes", method.name());
-            return Err(place.fault(message, "choose `[method.pyramid]`, which takes them as they are"));
+            let help = "choose `[method.pyramid]`, which takes them as they are";
+            return Err(place.fault(message, help).against("method"));
         }
         if pair.torsion_radius > 0.0 || pair.friction_axes.is_some() {
             let message = format!("`{key}` say all about friction, beside its coefficient");
@@ -182,7 +185,8 @@ impl Reader<'_> {
         not_negative(place.clone(), "the radius of torsional friction", radius, "m")?;
         if radius > 0.0 && self.scene.dimension != Some(Dimension::Space) {
             let message = "there is no drilling friction in the plane";
-            return Err(place.fault(message, "leave the key out, or give a `joint` its `friction`"));
+            let help = "leave the key out, or give a `joint` its `friction`";
+            return Err(place.fault(message, help).against("dimension"));
         }
         if radius > 0.0 {
             self.check_set(&place, "torsional friction")?;
@@ -191,9 +195,8 @@ impl Reader<'_> {
         if radius > 0.0 && torsion == Torsion::Coupled && is_relay {
             let message =
                 "an ellipsoid of sliding and drilling is no sum of relays, which the method `spatial-relay` needs";
-            return Err(
-                place.fault(message, "write `torsion = \"separate\"`, or choose `[method.cone]` or `[method.pyramid]`")
-            );
+            let help = "write `torsion = \"separate\"`, or choose `[method.cone]` or `[method.pyramid]`";
+            return Err(place.fault(message, help).against("method"));
         }
         Ok(radius)
     }
@@ -242,7 +245,8 @@ pub(super) fn friction_shape(
     let place = place.key(key);
     if let SchemeSettings::EventDriven(_) = scene.scheme {
         let message = "the scheme `event-driven` follows round friction sets, and no polytopes";
-        return Err(place.fault(message, "choose a time-stepping scheme, such as `[scheme.trapezoidal]`"));
+        let help = "choose a time-stepping scheme, such as `[scheme.trapezoidal]`";
+        return Err(place.fault(message, help).against("scheme"));
     }
     let method = scene.contact_method();
     if !matches!(method, ContactMethod::Pyramid(_)) {
@@ -269,7 +273,8 @@ pub(super) fn checked_phantom(
     let place = place.key("phantom-inertia");
     let ContactMethod::PhantomInertia(settings) = scene.contact_method() else {
         let message = "`phantom-inertia` of a contact is for the method of that name, and this scene has another one";
-        return Err(place.fault(message, "choose `[method.phantom-inertia]`, or leave the key out"));
+        let help = "choose `[method.phantom-inertia]`, or leave the key out";
+        return Err(place.fault(message, help).against("method"));
     };
     if own.lines.is_some() && tangent_count < 2 {
         let message = "`lines` belong to contacts with two tangents, and this one has a single line";
@@ -305,7 +310,7 @@ pub(super) fn checked_surface(scheme: &SchemeSettings, place: &Place, surface: S
             let message = "the scheme `moreau-midpoint` knows Newton's impact law only";
             let help =
                 "choose `impact-law = \"newton\"`, or the scheme `[scheme.trapezoidal]` or `[scheme.event-driven]`";
-            return Err(place.key("impact-law").fault(message, help));
+            return Err(place.key("impact-law").fault(message, help).against("scheme"));
         }
         if tangential > 0.0 {
             let message = format!("`tangential-restitution` is {tangential:?}, but Poisson's law has none");
@@ -321,7 +326,7 @@ pub(super) fn checked_surface(scheme: &SchemeSettings, place: &Place, surface: S
             let message = format!("`{key}` is {value:?}, but the impacts of the scheme `{name}` are inelastic");
             let help = "choose a scheme with restitution, `[scheme.moreau-midpoint]`, `[scheme.trapezoidal]` or \
                         `[scheme.event-driven]`, or set it to 0";
-            return Err(place.key(key).fault(message, help));
+            return Err(place.key(key).fault(message, help).against("scheme"));
         }
     }
     Ok(surface)
