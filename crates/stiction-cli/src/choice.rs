@@ -1,6 +1,7 @@
 //! Schemes and contact methods as options of the command line name them: `stewart-trinkle:fixed-point`, `pyramid:16`.
 
 use stiction_dynamics::{ContactMethod, Named, SchemeSettings};
+use stiction_scene::Edit;
 use stiction_scene::scene_error::most_similar;
 
 use crate::failure::{BAD_INPUT, Failure};
@@ -43,17 +44,17 @@ impl Choice {
         format!("{what}: {}", self.forms())
     }
 
-    /// What was given to an option, as path and value of an override of the scene. A name alone keeps the settings that the scene gives it, and replaces
-    /// another choice by the defaults of this one.
-    pub(crate) fn read(self, option: &str, given: &str) -> Result<(String, String), Failure> {
+    /// The edit of a scene that an option stands for. A name alone means the default settings.
+    pub(crate) fn edit(self, option: &str, given: &str) -> Result<Edit, Failure> {
         let (table, known) = (self.table(), self.known());
         let (name, suffix) = given.split_once(':').unwrap_or((given, ""));
+        let as_given = format!("{option} {given}");
         if let Some(choice) = known.iter().find(|choice| choice.name == name) {
             if suffix.is_empty() {
-                return Ok((format!("{table}.{name}"), "{}".to_owned()));
+                return Ok(Edit::defaults(as_given, &format!("{table}.{name}")));
             }
             if let Some((key, value)) = choice.setting(suffix) {
-                return Ok((format!("{table}.{name}.{key}"), value));
+                return Ok(Edit::set(&format!("{table}.{name}.{key}={value}"))?.given_as(as_given));
             }
         }
         let similar = most_similar(name, known.iter().map(|choice| choice.name)).filter(|similar| *similar != name);

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use stiction_scene::write_atomically;
 use stiction_study::reproduce::{EXPERIMENTS, Effort, Experiment, Reproduction, Row, report};
 
 use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure};
@@ -84,10 +85,8 @@ fn write_report(folder: &Path, results: &[(&Experiment, Reproduction)]) -> Resul
         }
     }
     let path = folder.join("report.html");
-    let unfinished = folder.join(".report.html.part");
-    let written =
-        std::fs::write(&unfinished, report::html(results)?).and_then(|()| std::fs::rename(&unfinished, &path));
-    written.map_err(|error| Failure::io("write", &path, &error))?;
+    let page = report::html(results)?;
+    write_atomically(&path, page.as_bytes()).map_err(|error| Failure::io("write", &path, &error))?;
     say!("report  {}", path.display());
     Ok(())
 }

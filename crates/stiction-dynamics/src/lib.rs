@@ -59,7 +59,7 @@ pub use contact_problem::{
 pub use contact_solver::{ContactSolver, StatedProblem};
 pub use convex_set::{ConvexSet, ConvexSetError, SharedSet};
 pub use error::{ContactError, StepError};
-pub use events::{ContactMode, Event, ModeTracker};
+pub use events::{ContactMode, Event, ModeTracker, friction_mode};
 pub use existence::{Existence, RestCondition};
 pub use force_jacobians::{ForceJacobians, JacobianEntry, JacobianKind};
 pub use formulation::alternating::{Alternating, AlternatingSettings};

@@ -282,6 +282,9 @@ impl MechanicalSystem for Choice<'_> {
     fn contact_name(&self, id: ContactId) -> String {
         self.system.contact_name(id)
     }
+    fn friction_name(&self, id: u32) -> String {
+        self.system.friction_name(id)
+    }
     fn body_names(&self, id: ContactId) -> (String, String) {
         self.system.body_names(id)
     }

@@ -191,6 +191,11 @@ pub trait MechanicalSystem: Send + Sync {
         format!("contact {}-{}-{}", id.first, id.second, id.feature)
     }
 
+    /// Name of a friction element for recordings.
+    fn friction_name(&self, id: u32) -> String {
+        format!("friction {id}")
+    }
+
     /// Names of the two bodies of a contact for recordings.
     fn body_names(&self, id: ContactId) -> (String, String) {
         (id.first.to_string(), id.second.to_string())

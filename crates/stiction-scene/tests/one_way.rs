@@ -16,7 +16,7 @@ fn run(scheme: &str, h: f64, end: f64, rest: &str) -> (Simulation, Audit) {
     let text =
         format!("format = 1\nname = \"one-way\"\nrun = {{ step = {h}, end = {end} }}\nscheme.{scheme} = {{}}\n{rest}");
     let mut simulation =
-        parse(&text, "one-way.toml").unwrap_or_else(|error| panic!("{error:?}")).scene.build().unwrap();
+        parse(&text, "one-way.toml").unwrap_or_else(|error| panic!("{error:?}")).scene().simulation().unwrap();
     let mut audit = Audit::default();
     while !simulation.is_finished() {
         simulation.step().unwrap();
@@ -146,7 +146,7 @@ fn what_dry_friction_stopped_stands_by_the_trapezoidal_rule_too() {
              [system]\ncoordinates = [\"x\"]\nmass = [[1.0]]\nforce = [0.0]\nstart = {{ velocity = [2.0] }}\n\
              [[system.dry-friction]]\nname = \"pad\"\ntangents = [[1.0]]\nbound = 1.0\n"
         );
-        let mut simulation = parse(&text, "stop.toml").unwrap_or_else(|error| panic!("{error:?}")).build().unwrap();
+        let mut simulation = parse(&text, "stop.toml").unwrap_or_else(|error| panic!("{error:?}")).simulation();
         simulation.run().unwrap();
         let state = simulation.state();
         assert!(state.v[0].abs() < 1e-12 && (state.q[0] - 2.0).abs() < 0.03, "{scheme}: {state:?}");
@@ -284,8 +284,7 @@ fn a_pre_stressed_spring_gives_way_beyond_its_preload() {
             let head = format!(
                 "format = 1\nname = \"one-way\"\nrun = {{ step = {h}, end = {h} }}\nscheme.stewart-trinkle.linearization = \"{place}\"\n{rest}"
             );
-            let mut simulation =
-                parse(&head, "one-way.toml").unwrap_or_else(|error| panic!("{error:?}")).build().unwrap();
+            let mut simulation = parse(&head, "one-way.toml").unwrap_or_else(|error| panic!("{error:?}")).simulation();
             let state = simulation.run().unwrap();
             assert!(state.q[0].abs() < 1e-15, "rows from the {place}: {state:?}");
             close(state.v[0], 1.0 - 64e-4, place);
@@ -323,12 +322,13 @@ fn velocities_at_the_start_are_made_consistent() {
                 [[body]]\nname = \"block\"\nmass = 1.0\nkind = \"point\"\nvelocity = [2.0, -1.0]\nmaterial = \"steel\"\nshape = [{ disc = { radius = 0.0 } }]\n";
     let text =
         format!("format = 1\nname = \"start\"\nrun.step = 0.1\nrun.end = 1.0\nscheme.moreau-midpoint = {{}}\n{ball}");
-    let simulation = parse(&text, "start.toml").unwrap_or_else(|error| panic!("{error:?}")).scene.build().unwrap();
+    let simulation =
+        parse(&text, "start.toml").unwrap_or_else(|error| panic!("{error:?}")).scene().simulation().unwrap();
     close(simulation.state().v[0], 1.5, "sliding");
     close(simulation.state().v[1], 0.0, "falling");
     // Without the option they stay as they are given.
     let text = text.replace("run.consistent-start = true\n", "");
-    let simulation = parse(&text, "start.toml").unwrap().scene.build().unwrap();
+    let simulation = parse(&text, "start.toml").unwrap().scene().simulation().unwrap();
     assert_eq!(simulation.state().v, [2.0, -1.0]);
 }
 

@@ -4,7 +4,7 @@ use stiction_scene::{load, parse};
 
 fn run(scene: &str, overrides: &[&str]) -> stiction_dynamics::Simulation {
     let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
-    let mut simulation = load(scene, &overrides).unwrap().build().unwrap();
+    let mut simulation = load(scene, &overrides).unwrap().simulation();
     simulation.run().unwrap();
     simulation
 }
@@ -13,7 +13,7 @@ fn run(scene: &str, overrides: &[&str]) -> stiction_dynamics::Simulation {
 fn bouncing_ball_is_at_rest_when_its_bounces_are_over() {
     for (e, rest) in [("0.8", 4.063713), ("0.5", 1.354571)] {
         let overrides = [format!("material.rubber.restitution={e}"), "run.step=1e-4".to_owned()];
-        let mut simulation = load("bouncing-ball", &overrides).unwrap().build().unwrap();
+        let mut simulation = load("bouncing-ball", &overrides).unwrap().simulation();
         let mut last_move = 0.0;
         let mut apex = 0.0f64;
         simulation
@@ -228,7 +228,7 @@ fn lines_and_phantom_inertia_of_contacts_are_read_and_checked() {
         parse(&text, "x.toml")
     };
     let end = |method: &str, own: &str| {
-        let mut simulation = system(method, own).unwrap().build().unwrap();
+        let mut simulation = system(method, own).unwrap().simulation();
         simulation.run().unwrap().v.clone()
     };
     // Case A of four lines, as an acceleration over 0.2 s; two lines hold it.
@@ -248,7 +248,7 @@ fn impacts_that_accumulate_are_over_in_time() {
     let mut longest = 0;
     let mut impacts = 0;
     let mut simulation =
-        load("four-balls", &["scheme={trapezoidal={}}".into(), "run.end=0.65".into()]).unwrap().build().unwrap();
+        load("four-balls", &["scheme={trapezoidal={}}".into(), "run.end=0.65".into()]).unwrap().simulation();
     let mut steps = 0;
     while !simulation.is_finished() {
         simulation.step().unwrap();
@@ -293,7 +293,7 @@ fn scenes_with_joints_and_contacts_run_with_rows_from_the_start_and_the_mean() {
                     format!("scheme={{stewart-trinkle={{version={version:?},linearization={linearization:?}}}}}"),
                     "run.end=0.02".to_owned(),
                 ];
-                let mut simulation = load(scene, &overrides).unwrap().build().unwrap();
+                let mut simulation = load(scene, &overrides).unwrap().simulation();
                 let mut audit = stiction_dynamics::Audit::default();
                 let observe = |s: &stiction_dynamics::Simulation| {
                     audit.observe(s.system(), s.before(), s.last_step());
@@ -316,7 +316,7 @@ fn equal_coefficients_of_friction_are_one() {
         for scheme in ["stewart-trinkle", "moreau-midpoint", "trapezoidal", "implicit-ncp"] {
             let base = vec![format!("run.end={end}"), format!("scheme={{{scheme}={{}}}}")];
             let Ok(loaded) = load(scene, &base) else { continue };
-            let mut text: toml::Table = loaded.scene.to_toml().parse().unwrap();
+            let mut text: toml::Table = loaded.scene().to_toml().parse().unwrap();
             let rough = |key: &str, table: &mut toml::Table| {
                 for entry in table.get_mut(key).and_then(toml::Value::as_array_mut).into_iter().flatten() {
                     let entry = entry.as_table_mut().unwrap();
@@ -333,9 +333,8 @@ fn equal_coefficients_of_friction_are_one() {
             }
             let written = toml::to_string(&text).unwrap();
             assert!(written.contains("static-friction"), "{scene}");
-            let both = parse(&written, "both.toml").unwrap().build();
-            let Ok(mut one) = loaded.build() else { continue };
-            let mut both = both.unwrap();
+            let mut both = parse(&written, "both.toml").unwrap().simulation();
+            let mut one = loaded.simulation();
             one.run().unwrap();
             both.run().unwrap();
             assert_eq!(one.state(), both.state(), "{scene} by {scheme}");
@@ -361,7 +360,7 @@ fn static_friction_of_bodies_holds_and_lets_go() {
     };
     for scheme in ["stewart-trinkle", "moreau-midpoint", "trapezoidal", "implicit-ncp", "event-driven"] {
         for (speed, expected) in [(0.0, 0.0), (0.2, 0.2 + 0.5 * 9.81 * 0.1 / 1.25f64.sqrt())] {
-            let mut simulation = scene(scheme, speed).unwrap().build().unwrap();
+            let mut simulation = scene(scheme, speed).unwrap().simulation();
             let found = simulation.run().unwrap().v[0];
             assert!((found - expected).abs() < 1e-9, "{scheme}: {found} and not {expected}");
         }

@@ -39,7 +39,7 @@ pub fn attack(soak: &mut Soak, number: u64) -> Result<(), String> {
     let methods: Vec<&str> = std::iter::once("").chain(ContactMethod::all().iter().map(ContactMethod::name)).collect();
     let (scheme, method) = (schemes[random.below(schemes.len())], methods[random.below(methods.len())]);
     let loaded = load(scene, &[]).map_err(|error| error.to_string())?;
-    let run = &loaded.scene.run;
+    let run = &loaded.scene().run;
     let step = format!("{:e}", STEPS[random.below(4)] * run.step);
     let end = format!("{:e}", (run.start + LENGTH * run.step).min(run.end));
     let mut arguments = vec!["run", scene, "--scheme", scheme, "--step", &step, "--end", &end, "--out", "run"];
@@ -88,8 +88,7 @@ pub fn attack(soak: &mut Soak, number: u64) -> Result<(), String> {
 
 /// The smallest bounding ball of a shape that moves, in m.
 fn smallest_radius(loaded: &stiction_scene::load::Loaded) -> Option<f64> {
-    let (multibody, _) = loaded.build_multibody().ok()?;
-    let bodies = multibody.model().bodies.iter();
+    let bodies = loaded.system().bodies()?.model().bodies.iter();
     let radii = bodies.flat_map(|body| &body.shapes).map(|shape| shape.placed.shape.bounding_radius());
     radii.filter(|radius| *radius > 0.0 && radius.is_finite()).min_by(f64::total_cmp)
 }

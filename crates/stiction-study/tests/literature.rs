@@ -13,7 +13,7 @@ fn assert_close(value: f64, expected: f64, tolerance: f64, reason: &str) {
 }
 
 fn simulation(scene: &str, overrides: &[String]) -> Simulation {
-    load(scene, overrides).unwrap().build().unwrap()
+    load(scene, overrides).unwrap().simulation()
 }
 
 /// A box on a horizontal floor under a tilted gravity: downhill is the direction x, along the first friction direction.
@@ -50,7 +50,7 @@ box = {{ size = [0.4, 0.4, 0.1] }}
         9.81 * angle.sin(),
         -9.81 * angle.cos(),
     );
-    parse(&text, "tilted.toml").unwrap().build().unwrap()
+    parse(&text, "tilted.toml").unwrap().simulation()
 }
 
 /// Figures of each experiment of the papers, so that none is lost unseen.

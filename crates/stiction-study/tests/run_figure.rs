@@ -15,7 +15,7 @@ fn run_scene(folder: &TempDir, name: &str, overrides: &[&str]) -> PathBuf {
     let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
     let loaded = load::load(name, &overrides).expect("a built-in scene loads");
     let out = folder.path().join(name);
-    run::run(&loaded, &out, &mut |_| ControlFlow::Continue(())).expect("the run is written");
+    run::run(&loaded, &out, &Default::default(), &mut |_| ControlFlow::Continue(())).expect("the run is written");
     out
 }
 
@@ -99,8 +99,8 @@ fn the_rod_has_the_panels_of_the_paper() {
 /// Runs a scene that is given as text.
 fn run_text(folder: &TempDir, text: &str) -> PathBuf {
     let loaded = load::parse(text, "scene.toml").expect("the scene is well formed");
-    let out = folder.path().join(&loaded.scene.name);
-    run::run(&loaded, &out, &mut |_| ControlFlow::Continue(())).expect("the run is written");
+    let out = folder.path().join(&loaded.scene().name);
+    run::run(&loaded, &out, &Default::default(), &mut |_| ControlFlow::Continue(())).expect("the run is written");
     out
 }
 
@@ -365,7 +365,7 @@ start = { velocity = [1.0, 0.0, 0.0, 0.0] }
 "#;
     let loaded = load::parse(scene, "chain.toml").unwrap();
     let out = folder.path().join("chain");
-    run::run(&loaded, &out, &mut |_| ControlFlow::Continue(())).unwrap();
+    run::run(&loaded, &out, &Default::default(), &mut |_| ControlFlow::Continue(())).unwrap();
     let figure = default_figure(&out).unwrap();
     let expected = ["Coordinates", "Velocities", "Coordinate phi", "Velocity of phi", "Energy", "Certificate"];
     assert_eq!(titles(&figure), expected);
@@ -438,7 +438,9 @@ fn all_available_columns_can_be_drawn() {
     let folder = TempDir::new().unwrap();
     let run = run_scene(&folder, "rod", &["run.end=0.45"]);
     let columns = available_columns(&run).unwrap();
-    for expected in ["t", "rod.x", "rod.w", "residual", "pivots", "work_friction", "rod/table#1.gap"] {
+    for expected in
+        ["t", "rod.x", "rod.w", "residual", "iterations", "rod/table#1.f_n", "work_friction", "rod/table#1.gap"]
+    {
         assert!(columns.iter().any(|column| column == expected), "{expected} is not in {columns:?}");
     }
     assert!(!columns.iter().any(|column| column.ends_with(".mode") || column.ends_with(".t")), "{columns:?}");

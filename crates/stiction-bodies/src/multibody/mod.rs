@@ -23,8 +23,6 @@ mod spring_tests;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Mutex;
-
 use stiction_dynamics::{
     Contact, ContactId, ForceCause, ForceJacobians, FrictionElement, Inertia, JacobianKind, Joint, MechanicalSystem,
     Passage, RowRates, State, Way,
@@ -33,7 +31,7 @@ use stiction_dynamics::{
 use crate::error::BodyError;
 use crate::joint::JointRow;
 
-use contacts::{Part, Search};
+use contacts::{Part, SearchMemory};
 use coordinates::Coordinates;
 use model::Exclusions;
 
@@ -42,7 +40,7 @@ pub(crate) use coordinates::prescribed_pose;
 pub use model::MultibodyModel;
 
 /// A system of bodies.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Multibody {
     model: MultibodyModel,
     coordinates: Coordinates,
@@ -54,8 +52,7 @@ pub struct Multibody {
     start: Option<(Vec<f64>, Vec<f64>)>,
     /// What the rows of each joint hold.
     joint_rows: Vec<Vec<JointRow>>,
-    /// Memory of the contact search; a lock because the system is shared, uncontended in a simulation.
-    search: Mutex<Search>,
+    search: SearchMemory,
 }
 
 impl Multibody {
@@ -77,7 +74,7 @@ impl Multibody {
             exclusions,
             start: None,
             joint_rows: model.joints.iter().map(|joint| joint.kind.rows(model.dimension)).map(kinds).collect(),
-            search: Mutex::default(),
+            search: SearchMemory::default(),
             model,
         };
         system.thinnest = system.thinnest_part();
@@ -88,6 +85,11 @@ impl Multibody {
     /// [`assemble`](Self::assemble).
     pub fn set_start(&mut self, state: &State) {
         self.start = Some((state.q.clone(), state.v.clone()));
+    }
+
+    /// Whether two bodies, by number, collide where they meet.
+    pub fn may_collide(&self, a: usize, b: usize) -> bool {
+        self.model.may_collide(&self.exclusions, a, b)
     }
 
     /// What the system consists of.
@@ -221,6 +223,14 @@ impl MechanicalSystem for Multibody {
             Some(joint) => self.name_of_stop(joint, id.feature),
             None => self.name_of_contact(id),
         }
+    }
+
+    // In the order of `friction_elements`: dry friction, joints, springs.
+    fn friction_name(&self, id: u32) -> String {
+        let MultibodyModel { dry_friction, joints, springs, .. } = &self.model;
+        let names = dry_friction.iter().map(|element| &element.name).chain(joints.iter().map(|joint| &joint.name));
+        let mut names = names.chain(springs.iter().map(|spring| &spring.name));
+        names.nth(id as usize).cloned().unwrap_or_default()
     }
 
     fn body_names(&self, id: ContactId) -> (String, String) {

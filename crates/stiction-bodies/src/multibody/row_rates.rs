@@ -74,9 +74,9 @@ impl Multibody {
     pub(super) fn twist(&self, body: usize, (t, q, v): (f64, &[f64], &[f64])) -> Twist {
         let (velocity, spin) = self.velocity_at(body, t, q, v);
         let acceleration = match &self.model.bodies[body].kind {
-            BodyKind::Prescribed(motion) => motion.oscillation.as_ref().map_or(DVec3::ZERO, |o| {
+            BodyKind::Prescribed(motion) => motion.oscillations.iter().fold(DVec3::ZERO, |sum, o| {
                 let frequency = TAU * o.frequency;
-                o.amplitude * (-frequency * frequency * (frequency * t + o.phase).portable_sin())
+                sum + o.amplitude * (-frequency * frequency * (frequency * t + o.phase).portable_sin())
             }),
             _ => DVec3::ZERO,
         };

@@ -80,7 +80,10 @@ fn rows_and_drift_are_the_rates_of_the_gaps() {
     let motion = Motion {
         velocity: DVec3::new(0.2, 0.1, -0.3),
         angular_velocity: DVec3::new(0.3, -0.7, 0.2),
-        oscillation: Some(Oscillation { amplitude: DVec3::new(0.01, 0.0, 0.02), frequency: 3.0, phase: 0.4 }),
+        oscillations: vec![
+            Oscillation { amplitude: DVec3::new(0.01, 0.0, 0.02), frequency: 3.0, phase: 0.4 },
+            Oscillation { amplitude: DVec3::new(0.02, 0.01, 0.0), frequency: 3.0, phase: 1.9 },
+        ],
         surface_velocity: DVec3::ZERO,
     };
     let mut second = body("b", BodyKind::Prescribed(motion), SPHERE);
@@ -279,7 +282,7 @@ fn missing_friction_and_bad_numbers_are_named() {
         .materials
         .push(Material { name: "rubber".into(), surface: Surface { friction: 0.9, ..Default::default() } });
     let error = Multibody::new(table.clone()).unwrap_err().to_string();
-    assert!(error.contains("`rubber` and `steel`"), "{error}");
+    assert!(error.contains("`ball` of `rubber` can touch body `floor` of `steel`"), "{error}");
     table.materials.rule = Some(CombinationRule::Mean);
     assert!(Multibody::new(table).is_ok());
 

@@ -14,8 +14,9 @@ use super::Reader;
 use super::forces::refuse_two_of;
 use super::names::{two, unique};
 use super::values::{from_zero_to_one, not_negative};
+use crate::place::{Fault, Place};
 use crate::scene::{PairEntry, Scene};
-use crate::scene_error::{Fault, Place, quoted};
+use crate::scene_error::quoted;
 
 impl Reader<'_> {
     pub(super) fn materials(&self) -> Result<MaterialTable, Fault> {
@@ -98,14 +99,14 @@ impl Reader<'_> {
     fn check_set(&self, place: &Place, what: &str) -> Result<(), Fault> {
         if self.scene.dimension != Some(Dimension::Space) {
             let message = format!("{what} belongs to contacts in space, and this scene is in the plane");
-            return Err(place.fault(message, "leave the key out"));
+            return Err(place.fault(message, "leave the key out").against("dimension"));
         }
         let method = self.scene.contact_method().facts();
         if method.sets <= FrictionSets::Circle {
             let message = format!("the method `{}` treats Coulomb's circle only, and not {what}", method.named.name);
-            let help =
-                format!("choose the method {}, or leave the key out", ContactMethod::named_with(FrictionSets::Round));
-            return Err(place.fault(message, help));
+            let others = ContactMethod::named_with(FrictionSets::Round);
+            let help = format!("choose the method {others}, or leave the key out");
+            return Err(place.fault(message, help).against("method"));
         }
         Ok(())
     }
@@ -182,19 +183,20 @@ impl Reader<'_> {
         not_negative(place.clone(), "the radius of torsional friction", radius, "m")?;
         if radius > 0.0 && self.scene.dimension != Some(Dimension::Space) {
             let message = "there is no drilling friction in the plane";
-            return Err(place.fault(message, "leave the key out, or give a `joint` its `friction`"));
+            let help = "leave the key out, or give a `joint` its `friction`";
+            return Err(place.fault(message, help).against("dimension"));
         }
         if radius > 0.0 {
             self.check_set(&place, "torsional friction")?;
         }
         let method = self.scene.contact_method().facts();
         if radius > 0.0 && torsion == Torsion::Coupled && method.sets < FrictionSets::Round {
-            let message = format!(
-                "an ellipsoid of sliding and drilling is no sum of relays, which the method `{}` needs",
-                method.named.name
-            );
+            let name = method.named.name;
+            let message =
+                format!("an ellipsoid of sliding and drilling is no sum of relays, which the method `{name}` needs");
             let others = ContactMethod::named_with(FrictionSets::Round);
-            return Err(place.fault(message, format!("write `torsion = \"separate\"`, or choose the method {others}")));
+            let help = format!("write `torsion = \"separate\"`, or choose the method {others}");
+            return Err(place.fault(message, help).against("method"));
         }
         Ok(radius)
     }
@@ -236,7 +238,7 @@ fn refuse_polytope(scene: &Scene, place: &Place) -> Result<(), Fault> {
     }
     let message = format!("the method `{}` treats round friction sets, and not polytopes", method.named.name);
     let others = ContactMethod::named_with(FrictionSets::Polytopes);
-    Err(place.fault(message, format!("choose the method {others}, which takes them as they are")))
+    Err(place.fault(message, format!("choose the method {others}, which takes them as they are")).against("method"))
 }
 
 /// The friction set of friction without a load, over so many axes or tangents, beside keys that say the same in another way.
@@ -255,7 +257,8 @@ pub(super) fn friction_shape(
     let scheme = scene.scheme.facts();
     if !scheme.polygons {
         let message = format!("the scheme `{}` follows round friction sets, and no polytopes", scheme.named.name);
-        return Err(place.fault(message, "choose a time-stepping scheme, such as `[scheme.trapezoidal]`"));
+        let help = "choose a time-stepping scheme, such as `[scheme.trapezoidal]`";
+        return Err(place.fault(message, help).against("scheme"));
     }
     refuse_polytope(scene, &place)?;
     let vectors = vectors(&place, key, rows, (count, &format!("give one number for each {row}: {count}")))?;
@@ -278,7 +281,8 @@ pub(super) fn checked_phantom(
     let place = place.key("phantom-inertia");
     let ContactMethod::PhantomInertia(settings) = scene.contact_method() else {
         let message = "`phantom-inertia` of a contact is for the method of that name, and this scene has another one";
-        return Err(place.fault(message, "choose `[method.phantom-inertia]`, or leave the key out"));
+        let help = "choose `[method.phantom-inertia]`, or leave the key out";
+        return Err(place.fault(message, help).against("method"));
     };
     if own.lines.is_some() && tangent_count < 2 {
         let message = "`lines` belong to contacts with two tangents, and this one has a single line";
@@ -305,7 +309,10 @@ pub(super) fn refuse_restitution(
     let name = scheme.named.name;
     let message = format!("`{key}` is {value:?}, but the impacts of the scheme `{name}` are inelastic");
     let others = SchemeSettings::named_with(|other| other.impacts > Impacts::Inelastic);
-    Err(place.key(key).fault(message, format!("choose a scheme with restitution, {others}, or {otherwise}")))
+    Err(place
+        .key(key)
+        .fault(message, format!("choose a scheme with restitution, {others}, or {otherwise}"))
+        .against("scheme"))
 }
 
 /// Friction and the two restitutions of a material, a pair or a contact, checked.
@@ -332,7 +339,7 @@ pub(super) fn checked_surface(scheme: &SchemeSettings, place: &Place, surface: S
             let message = format!("the scheme `{}` knows Newton's impact law only", scheme.named.name);
             let others = SchemeSettings::named_with(|other| other.impacts == Impacts::NewtonAndPoisson);
             let help = format!("choose `impact-law = \"newton\"`, or the scheme {others}");
-            return Err(place.key("impact-law").fault(message, help));
+            return Err(place.key("impact-law").fault(message, help).against("scheme"));
         }
         if tangential > 0.0 {
             let message = format!("`tangential-restitution` is {tangential:?}, but Poisson's law has none");
@@ -343,7 +350,7 @@ pub(super) fn checked_surface(scheme: &SchemeSettings, place: &Place, surface: S
     for (key, value) in [("restitution", normal), ("tangential-restitution", tangential)] {
         from_zero_to_one(place.key(key), &format!("the coefficient of {}", key.replace('-', " ")), value)?;
         if value > 0.0 {
-            refuse_restitution(&scheme, &place, key, value, "set it to 0")?;
+            refuse_restitution(&scheme, place, key, value, "set it to 0")?;
         }
     }
     Ok(surface)

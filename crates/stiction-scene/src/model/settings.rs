@@ -6,8 +6,8 @@ use stiction_dynamics::{ContactMethod, FrictionSets, SettingError};
 use super::Reader;
 use super::names::plain_name;
 use super::values::positive;
+use crate::place::{Fault, Place};
 use crate::scene::Scene;
-use crate::scene_error::{Fault, Place};
 
 /// Most steps of a run: at the hundred thousand a second of a small system, four months.
 const MOST_STEPS: f64 = 1e12;

@@ -11,8 +11,8 @@ use super::forces::{refuse_two_of, refuse_two_way_scheme, static_bound, two_boun
 use super::materials::{checked_phantom, checked_surface, friction_shape};
 use super::names::{plain_name, unique_at};
 use super::values::{not_negative, positive};
+use crate::place::{Fault, Place};
 use crate::scene::Scene;
-use crate::scene_error::{Fault, Place};
 use crate::system_entry::{SystemClutch, SystemContact, SystemEntry, SystemFriction, SystemJoint, SystemSpring};
 
 /// Keys at the top of a scene that go with `[system]`; all others are about bodies.
@@ -216,7 +216,7 @@ impl SystemReader<'_> {
                 "{what} has friction along two tangents, and the method `planar-relay` treats friction along one"
             );
             let help = "choose `[method.pyramid]` or `[method.phantom-inertia]`, which treat both, or give one tangent";
-            return Err(tangents.fault(message, help));
+            return Err(tangents.fault(message, help).against("method"));
         }
         let drift = drift.clone().unwrap_or_else(|| vec![0.0; rows.len()]);
         if drift.len() != rows.len() {

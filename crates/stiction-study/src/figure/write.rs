@@ -3,10 +3,10 @@
 //! The picture is drawn as SVG with text, read back with the embedded fonts, and from there either written as SVG whose
 //! text consists of outlines, or rendered to pixels.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::path::Path;
 
 use resvg::{tiny_skia, usvg};
+use stiction_scene::write_atomically;
 
 use super::{Figure, FigureError, canvas, draw};
 
@@ -64,13 +64,7 @@ impl Figure {
             Format::Svg => self.to_svg()?.into_bytes(),
             Format::Png => self.to_png()?,
         };
-        let unfinished = unfinished_name(path);
-        let written = std::fs::write(&unfinished, bytes).and_then(|()| std::fs::rename(&unfinished, path));
-        written.map_err(|source| {
-            // The error to report is the one above; what is left behind is removed as far as possible.
-            let _ = std::fs::remove_file(&unfinished);
-            FigureError::Io { path: path.to_path_buf(), source }
-        })
+        write_atomically(path, &bytes).map_err(|source| FigureError::Io { path: path.to_path_buf(), source })
     }
 
     fn tree(&self) -> Result<usvg::Tree, FigureError> {
@@ -94,12 +88,4 @@ fn format_of(path: &Path) -> Result<Format, FigureError> {
 /// [`FigureError::UnsupportedFormat`] when the extension is neither `svg` nor `png`.
 pub fn check_extension(path: impl AsRef<Path>) -> Result<(), FigureError> {
     format_of(path.as_ref()).map(|_| ())
-}
-
-/// A name beside the target that no other writer uses.
-fn unfinished_name(path: &Path) -> PathBuf {
-    static COUNT: AtomicUsize = AtomicUsize::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}-{count}.part", std::process::id()))
 }

@@ -49,7 +49,7 @@ fn run(scheme: &str, end: f64, rest: &str) -> Result<(Simulation, Verdict), Repr
         "format = 1\nname = \"element\"\nrun = {{ step = {H:?}, end = {end:?} }}\nscheme.{scheme} = {{}}\n{rest}"
     );
     let loaded = stiction_scene::parse(&text, "element.toml").map_err(Box::new)?;
-    let (mut simulation, auditor) = of_scene(&loaded)?;
+    let (mut simulation, auditor) = of_scene(&loaded);
     let (verdict, _) = auditor.run(&mut simulation, |_, _| {})?;
     Ok((simulation, verdict))
 }

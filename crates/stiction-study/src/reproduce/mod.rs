@@ -351,12 +351,12 @@ impl Rows {
 
 /// A built-in scene with some settings changed: its simulation, and its audit.
 fn scene(name: &str, overrides: &[String]) -> Result<(Simulation, Auditor), ReproduceError> {
-    of_scene(&load(name, overrides).map_err(Box::new)?)
+    Ok(of_scene(&load(name, overrides).map_err(Box::new)?))
 }
 
 /// The simulation of a scene, and its audit.
-fn of_scene(loaded: &Loaded) -> Result<(Simulation, Auditor), ReproduceError> {
-    Ok((loaded.build().map_err(Box::new)?, Auditor::default()))
+fn of_scene(loaded: &Loaded) -> (Simulation, Auditor) {
+    (loaded.simulation(), Auditor::default())
 }
 
 /// Order of convergence: slope of the least-squares line through (log h, log error).
@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn a_number_of_a_run_that_is_not_certified_is_not_met() {
-        let mut simulation = stiction_scene::load::load("rod", &[]).unwrap().build().unwrap();
+        let mut simulation = stiction_scene::load::load("rod", &[]).unwrap().simulation();
         let (verdict, _) = Auditor::default().run(&mut simulation, |_, _| {}).unwrap();
         let mut rows = Rows::new("rod", "ST96");
         rows.fed_by(&verdict);

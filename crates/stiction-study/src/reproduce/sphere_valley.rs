@@ -124,7 +124,7 @@ fn scene(method: &Method, h: f64, end: f64) -> Result<Loaded, ReproduceError> {
 }
 
 fn run(method: &Method, h: f64, end: f64) -> Result<(Vec<Sample>, Verdict), ReproduceError> {
-    let (mut simulation, auditor) = of_scene(&scene(method, h, end)?)?;
+    let (mut simulation, auditor) = of_scene(&scene(method, h, end)?);
     let mut samples = Vec::new();
     let observe = |simulation: &Simulation, _: &StepAudit| {
         samples.push(sample(simulation.system(), simulation.last_step()));
@@ -162,17 +162,17 @@ const NOISE: f64 = 1e-6;
 
 /// The LCP method with the paper's directions, whose right-hand sides are off: every step begins with velocities that are off by up to this, from a fixed seed.
 fn run_with_noise(noise: f64, h: f64, end: f64) -> Result<(Vec<Sample>, Verdict), ReproduceError> {
-    let (system, mut state) =
-        scene(&Method::Directions { entry: None }, h, end)?.build_multibody().map_err(Box::new)?;
+    let loaded = scene(&Method::Directions { entry: None }, h, end)?;
+    let (system, mut state) = (loaded.system().mechanics(), loaded.start().clone());
     let solver = ContactSolver::new(ContactMethod::Pyramid(PyramidSettings::default()))?;
     let mut scheme = StewartTrinkle::new(StewartTrinkleSettings::default(), solver);
     let (mut auditor, mut random) = (Auditor::default(), Generator::new(2001));
     let (mut step, mut samples) = (Step::default(), Vec::new());
     for _ in 0..(end / h).round() as usize {
         state.v.iter_mut().for_each(|v| *v += noise * random.uniform(-1.0, 1.0));
-        scheme.step(&system, &state, h, &mut step).map_err(Box::new)?;
-        auditor.observe_step(&system, &state, &step);
-        samples.push(sample(&system, &step));
+        scheme.step(system, &state, h, &mut step).map_err(Box::new)?;
+        auditor.observe_step(system, &state, &step);
+        samples.push(sample(system, &step));
         state.clone_from(&step.state);
     }
     Ok((samples, auditor.verdict()))

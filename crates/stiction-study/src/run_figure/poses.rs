@@ -508,7 +508,9 @@ fn standing(system: &Multibody, view: View, t: f64, moving: &Panel) -> Vec<Outli
         }
         let is_standing = match &body.kind {
             BodyKind::Prescribed(motion) => {
-                motion.velocity == DVec3::ZERO && motion.angular_velocity == DVec3::ZERO && motion.oscillation.is_none()
+                motion.velocity == DVec3::ZERO
+                    && motion.angular_velocity == DVec3::ZERO
+                    && motion.oscillations.is_empty()
             }
             _ => true,
         };
