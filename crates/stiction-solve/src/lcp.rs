@@ -270,10 +270,16 @@ impl Scaling {
     #[inline(always)]
     fn equilibrate(&mut self, entries: &[f64], n: usize, workspace: &mut Vec<f64>) {
         let Self { rows, columns, .. } = self;
-        for factors in [&mut *rows, &mut *columns] {
-            factors.clear();
-            factors.resize(n, 1.0);
-        }
+        // Unknowns without an entry on the diagonal, as slips are, have the unit of the rates of the others. With the mean of the diagonal made one, the passes begin at the same
+        // numbers in any units of impulses and rates.
+        let diagonal = |i: usize| entries[i * n + i].abs();
+        let (sum, count) =
+            (0..n).map(diagonal).filter(|&x| x > 0.0).fold((0.0, 0.0), |(sum, count), x| (sum + x, count + 1.0));
+        let unit = if sum > 0.0 && f64::is_finite(sum) { nearest_power_of_two(sum / count) } else { 1.0 };
+        rows.clear();
+        rows.extend((0..n).map(|i| if diagonal(i) > 0.0 { 1.0 } else { unit }));
+        columns.clear();
+        columns.extend((0..n).map(|i| if diagonal(i) > 0.0 { 1.0 / unit } else { 1.0 }));
         workspace.clear();
         workspace.resize(2 * n, 0.0);
         let (row_largest, column_largest) = workspace.split_at_mut(n);
@@ -329,11 +335,24 @@ fn larger(a: &[f64; LANES], b: &[f64; LANES]) -> [f64; LANES] {
     std::array::from_fn(|lane| if b[lane] > a[lane] { b[lane] } else { a[lane] })
 }
 
+/// How near to the middle between two powers of two a number is halfway, on the logarithmic scale.
+const HALFWAY: f64 = 1e-9;
+
 /// The power of two nearest to a positive number, on the logarithmic scale; subnormal and huge values are held back so
 /// that the factor and its inverse stay finite.
 pub(crate) fn nearest_power_of_two(value: f64) -> f64 {
-    let exponent = value.portable_log2().round().clamp(-500.0, 500.0);
+    // Halfway between two of them the smaller one, also where rounding of the logarithm would say otherwise: a number and its double differ by exactly two.
+    let exponent = (value.portable_log2() - (0.5 + HALFWAY)).ceil().clamp(-500.0, 500.0);
     exponent.portable_exp2()
+}
+
+/// A power of two within a factor of two of the root of a positive number, from its exponent alone; one where there is none. Four times the number has exactly twice the root.
+pub(crate) fn root_power_of_two(value: f64) -> f64 {
+    if !value.is_normal() {
+        return 1.0;
+    }
+    let exponent = (value.to_bits() >> 52 & 0x7ff) as i64 - 1023;
+    f64::from_bits((((exponent >> 1) + 1023) as u64) << 52)
 }
 
 /// Checks the shape of a matrix.
