@@ -318,8 +318,9 @@ fn a_gallery_is_written_in_every_format() {
         for attribute in [format!("viewBox=\"0 0 {width} {height}\""), format!(" width=\"{width}\"")] {
             assert_eq!(opening.matches(&attribute).count(), 1, "{name}: {opening}");
         }
-        let path_count = text.matches("<path").count();
-        assert!(path_count > 40, "{name}: only {path_count} paths");
+        // Letters alone have tens of curves each.
+        let curve_count = text.matches(['L', 'Q', 'C']).count();
+        assert!(curve_count > 1000, "{name}: only {curve_count} lines and curves");
 
         let picture = Pixmap::load_png(&png).unwrap();
         assert_eq!((picture.width(), picture.height()), (figure.size.0 * PNG_SCALE, figure.size.1 * PNG_SCALE));
@@ -366,12 +367,12 @@ fn a_pdf_has_its_text_as_text_with_the_letters_it_needs() {
     // The letters of the title in the table beside the bold font, and not those that do not occur.
     assert!(text.contains("> <0041>") && text.contains("> <03BC>") && !text.contains("> <0051>"), "A and μ, but no Q");
     // Two fonts of 200 kB would not fit.
-    assert!((20_000..120_000).contains(&pdf.len()), "{} bytes", pdf.len());
+    assert!((5_000..120_000).contains(&pdf.len()), "{} bytes", pdf.len());
 }
 
 #[test]
 fn texts_that_cover_each_other_are_found() {
-    assert_eq!(gallery().draw().unwrap().text_collisions(), []);
+    assert!(gallery().draw().unwrap().text_collisions().is_empty());
     let ticks = Panel {
         y_names: Some(vec![(0.5, "one".into()), (0.51, "two".into())]),
         y_range: Some((0.0, 1.0)),
