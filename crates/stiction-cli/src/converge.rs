@@ -51,7 +51,7 @@ pub struct ConvergeArguments {
     /// Change any value of the scene, for example --set material.steel.friction=0.3
     #[arg(long = "set", value_name = "PATH=VALUE")]
     overrides: Vec<String>,
-    /// Figure, PNG or SVG [default: runs/converge-NAME.png]
+    /// Figure, PNG, SVG or PDF [default: runs/converge-NAME.png]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print the numbers as one JSON document, and draw nothing unless --out is given

@@ -79,13 +79,14 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<ExitCode, Failure> {
 /// Writes the page, and each figure as a file of its own.
 fn write_report(folder: &Path, results: &[(&Experiment, Reproduction)]) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| Failure::io("make", folder, &error))?;
-    for named in results.iter().flat_map(|(_, result)| &result.figures) {
+    let drawings = report::drawings(results)?;
+    for (name, drawing) in &drawings {
         for ending in ["png", "svg"] {
-            named.figure.write(folder.join(format!("{}.{ending}", named.name)))?;
+            drawing.write(folder.join(format!("{name}.{ending}")))?;
         }
     }
     let path = folder.join("report.html");
-    let page = report::html(results)?;
+    let page = report::html(results, &drawings);
     write_atomically(&path, page.as_bytes()).map_err(|error| Failure::io("write", &path, &error))?;
     say!("report  {}", path.display());
     Ok(())

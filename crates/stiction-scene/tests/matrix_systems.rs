@@ -101,7 +101,7 @@ fn the_scene_of_the_woodpecker_is_the_system_of_the_code() {
     }
     assert!(found.linear_friction().is_empty() && found.linear_joints().is_empty());
     let start = loaded.start();
-    assert_eq!(start, Woodpecker::start());
+    assert_eq!(*start, Woodpecker::start());
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use stiction_bodies::BodyKind;
-use stiction_dynamics::{Contact, MechanicalSystem};
+use stiction_dynamics::Contact;
 use stiction_scene::{Loaded, Scene, SceneError, builtin, load, parse, parse_with, template};
 
 /// A scene in the plane that is correct. Line numbers in the tests below are those of this text.
@@ -226,7 +226,7 @@ lemke = { residual-tolerance = 1e-11 }
         let scene = parse(&text, "x.toml").unwrap_or_else(|error| panic!("{error}")).into_scene();
         let copy = scene.to_toml();
         let again = parse(&copy, "copy.toml").unwrap_or_else(|error| panic!("{error}\n{copy}"));
-        assert_eq!(again.scene(), scene, "{copy}");
+        assert_eq!(again.scene(), &scene, "{copy}");
         assert_eq!(again.scene().to_toml(), copy);
         assert_eq!(scene.check().unwrap().start(), again.start());
     }

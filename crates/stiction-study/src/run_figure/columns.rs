@@ -6,7 +6,7 @@ use stiction_scene::system_entry::CoordinateUnit;
 
 use super::curves::{FLOOR, mark_impacts};
 use super::run_data::RunData;
-use super::{RunFigureError, steady_range};
+use super::{RunFigureError, Selection, steady_range};
 use crate::figure::{Figure, Panel, Series};
 
 /// Names that resemble the wanted one at least this much are offered.
@@ -153,7 +153,7 @@ struct Group<'a> {
 /// # Errors
 /// [`RunFigureError`] when the folder is not that of a run, or one of its tables is missing, cut off or damaged.
 pub fn available_columns(run: &Path) -> Result<Vec<String>, RunFigureError> {
-    names(&RunData::read(run)?)
+    names(&RunData::read(run, &Selection::default())?.0)
 }
 
 fn names(data: &RunData) -> Result<Vec<String>, RunFigureError> {
@@ -183,8 +183,13 @@ fn names(data: &RunData) -> Result<Vec<String>, RunFigureError> {
 /// # Errors
 /// [`RunFigureError`] when the folder is not that of a run, a table is missing, cut off or damaged, no column is named,
 /// or one does not exist.
-pub fn column_figure(run: &Path, columns: &[String], against: &str) -> Result<Figure, RunFigureError> {
-    let data = RunData::read(run)?;
+pub fn column_figure(
+    run: &Path,
+    selection: &Selection,
+    columns: &[String],
+    against: &str,
+) -> Result<Figure, RunFigureError> {
+    let (data, _) = RunData::read(run, selection)?;
     if columns.is_empty() {
         return Err(RunFigureError::NoColumns { run: run.to_owned() });
     }
