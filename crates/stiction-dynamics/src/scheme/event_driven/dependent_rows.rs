@@ -1,14 +1,15 @@
 //! Linear equations whose rows may depend on each other: the solution of least norm.
 //!
-//! $A x = b$ by Householder's $Q R$ factorisation with exchanges of columns, $A P = Q \begin{pmatrix} R_{11} & R_{12} \\\\ 0 & 0 \end{pmatrix}$, and reflections from the right that
-//! take $R_{12}$ away (\[GV13\] 5.5). Four contacts under one block, or the joints of a spatial linkage, have forces that are not unique; what they do
-//! to the motion is.
+//! $A x = b$ by Householder's $Q R$ factorisation with exchanges of columns,
+//! $A P = Q \begin{pmatrix} R_{11} & R_{12} \\\\ 0 & 0 \end{pmatrix}$, and reflections from the
+//! right that take $R_{12}$ away (\[GV13\] 5.5). Four contacts under one block, or the joints of a
+//! spatial linkage, have forces that are not unique; what they do to the motion is.
 //!
-//! The rank is judged once, where a phase begins. Away from the configurations that joints allow, their rows are independent by just as
-//! much as they are off, which must not count.
+//! The rank is judged once, where a phase begins. Away from the configurations that joints allow,
+//! their rows are independent by just as much as they are off, which must not count.
 
-/// What is left of a column, relative to the largest, when it depends on those before. Too large: mechanisms near a dead centre get loose. Too
-/// small: rounding counts as a row.
+/// What is left of a column, relative to the largest, when it depends on those before. Too large:
+/// mechanisms near a dead centre get loose. Too small: rounding counts as a row.
 const DEPENDENT: f64 = 1e-8;
 
 /// Memory of the factorisation.
@@ -43,8 +44,8 @@ impl DependentRows {
         self.matrix[column * self.size + row]
     }
 
-    /// Replaces `b` by the solution of least norm. The rank is `rank`, or found when that is none. Returns it; what is left of an equation that depends on
-    /// others is not looked at.
+    /// Replaces `b` by the solution of least norm. The rank is `rank`, or found when that is none.
+    /// Returns it; what is left of an equation that depends on others is not looked at.
     pub fn solve(&mut self, rank: Option<usize>, b: &mut [f64]) -> usize {
         let n = self.size;
         self.order.clear();
@@ -170,7 +171,8 @@ mod tests {
 
     #[test]
     fn dependent_rows_share_evenly() {
-        // The Delassus matrix of four legs under a table that carries 4: each carries one. Rows (1, ±1, ±1).
+        // The Delassus matrix of four legs under a table that carries 4: each carries one. Rows (1,
+        // ±1, ±1).
         let legs = [[1.0, 1.0, 1.0], [1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [1.0, -1.0, -1.0]];
         let dot = |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let matrix: Vec<[f64; 4]> = legs.iter().map(|a| legs.map(|b| dot(*a, b))).collect();
