@@ -47,7 +47,6 @@
 
 mod choice;
 mod collocation;
-mod dependent_rows;
 mod events;
 mod modes;
 mod motion;

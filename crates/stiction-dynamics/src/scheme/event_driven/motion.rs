@@ -20,15 +20,23 @@
 
 use std::ops::Range;
 
-use super::dependent_rows::DependentRows;
 use super::modes::{Forces, Modes, Part, Sliding, norm};
 use crate::constrained_motion::mobility;
 use crate::contact::Tangents;
 use crate::{Contact, FrictionElement, Inertia, Joint, MechanicalSystem, Row, RowRates, StepError};
+use stiction_solve::LeastSquares;
+use stiction_solve::least_squares::Rank;
 
 /// A sliding velocity up to this share of the largest velocity has no direction of its own. Too
 /// large: slow sliding keeps an old direction. Too small: friction points where rounding does.
 const NO_DIRECTION: f64 = 1e-15;
+
+/// What is left of a row, relative to the largest, when it depends on those before. Too large:
+/// mechanisms near a dead centre get loose. Too small: rounding counts as a row.
+///
+/// The rank is judged once, where a phase begins. Away from the configurations that joints allow, their
+/// rows are independent by just as much as they are off, which must not count.
+const DEPENDENT: Rank = Rank::Above(1e-8);
 
 /// Newton steps of a projection, at most; the first leaves the square of a tiny error.
 const PROJECTION_STEPS: usize = 4;
@@ -89,7 +97,7 @@ pub(super) struct Motion {
     scales: Vec<f64>,
     /// $M^{-1} B^T$ column by column.
     columns: Vec<f64>,
-    solver: DependentRows,
+    solver: LeastSquares,
     right: Vec<f64>,
     load: Vec<f64>,
     found: Vec<Contact>,
@@ -155,9 +163,10 @@ impl Motion {
         };
         let near: Vec<f64> = self.held.iter().zip(&self.scales).map(begun).collect();
         for (r, right) in self.right.iter_mut().enumerate() {
-            *right -= near.iter().enumerate().map(|(k, near)| self.solver.get(r, k) * near).sum::<f64>();
+            *right -= near.iter().enumerate().map(|(k, near)| self.solver.entry(r, k) * near).sum::<f64>();
         }
-        let rank = self.solver.solve(modes.rank, &mut self.right);
+        let rank = modes.rank.map_or(DEPENDENT, Rank::Known);
+        let rank = self.solver.solve(rank, &mut self.right);
 
         self.forces.joints.clear();
         self.forces.joints.resize(self.joints.len(), 0.0);
@@ -410,13 +419,13 @@ impl Motion {
             }
             self.inertia.solve_in_place(column);
         }
-        self.solver.begin(count);
-        for r in 0..count {
-            for k in 0..count {
-                let entry = rows[r].dot(&self.columns[k * n..(k + 1) * n]);
-                self.solver.set(r, k, entry / (self.scales[r] * self.scales[k]));
+        let (columns, scales) = (&self.columns, &self.scales);
+        self.solver.fill(count, |k, out| {
+            let column = &columns[k * n..(k + 1) * n];
+            for (r, entry) in out.iter_mut().enumerate() {
+                *entry = rows[r].dot(column) / (scales[r] * scales[k]);
             }
-        }
+        });
     }
 
     /// Writes into `load` the least change, in the metric of the mass matrix, that takes back the
@@ -425,7 +434,7 @@ impl Motion {
         let n = self.inertia.size();
         self.condense(false);
         self.right.iter_mut().zip(&self.scales).for_each(|(right, scale)| *right /= -scale);
-        self.solver.solve(None, &mut self.right);
+        self.solver.solve(DEPENDENT, &mut self.right);
         self.load.clear();
         self.load.resize(n, 0.0);
         for (k, scale) in self.scales.iter().enumerate() {
