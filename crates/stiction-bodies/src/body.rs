@@ -5,6 +5,7 @@ use std::f64::consts::TAU;
 use glamx::{DMat3, DVec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stiction_dynamics::FrictionShape;
 
 use crate::multibody::prescribed_pose;
 use crate::pose::Pose;
@@ -165,8 +166,12 @@ pub struct DryFriction {
     pub is_rotational: bool,
     /// Largest force in N, or torque in N m.
     pub bound: f64,
+    /// The bound while it sticks, not below `bound`, which is then that of sliding; none where it is the same.
+    pub static_bound: Option<f64>,
     /// Factors on the bound along the axes: an ellipse of friction. Ones for a circle.
     pub semi_axes: [f64; 2],
+    /// What friction may be for a bound of one, in units of the semi-axes.
+    pub shape: FrictionShape,
     /// A constant force along the one axis, on top of friction, in N or N m. Friction with the bounds $f$ against forward sliding and $b$ against sliding
     /// back has the bound $(f + b) / 2$ and the bias $(b - f) / 2$.
     pub bias: f64,

@@ -273,6 +273,8 @@ pub struct BodyJoint {
     pub limits: JointLimits,
     /// Largest friction along the free coordinate, in N or N m, whatever the load.
     pub friction: f64,
+    /// The same while it sticks, not below `friction`, which is then that of sliding; none where it is the same.
+    pub static_friction: Option<f64>,
     /// What drives the free coordinate by force.
     pub motor: Option<JointMotor>,
     /// The law that the free coordinate follows.
@@ -307,6 +309,7 @@ impl BodyJoint {
             zero_angle: angle(Some(first)) - angle(second),
             limits: JointLimits::default(),
             friction: 0.0,
+            static_friction: None,
             motor: None,
             drive: None,
             can_collide: false,
@@ -416,6 +419,12 @@ impl BodyJoint {
         }
         if !(self.friction >= 0.0 && self.friction.is_finite()) {
             return value_error("friction", self.friction, "it must be finite and not negative");
+        }
+        if let Some(held) = self.static_friction
+            && !(self.friction > 0.0 && held >= self.friction && held.is_finite())
+        {
+            let remedy = "it must be finite and not below `friction`, which is that of sliding and positive";
+            return value_error("static_friction", held, remedy);
         }
         if let Some(motor) = self.motor
             && !motor.effort.is_finite()

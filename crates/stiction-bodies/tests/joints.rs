@@ -208,7 +208,9 @@ fn friction_of_joints_and_dry_friction_have_their_own_numbers() {
             axes: vec![DVec3::X],
             is_rotational: false,
             bound: 1.0,
+            static_bound: None,
             semi_axes: [1.0; 2],
+            shape: Default::default(),
             bias: 0.0,
         });
     }

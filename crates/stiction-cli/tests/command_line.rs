@@ -189,7 +189,7 @@ fn an_answer_does_not_take_the_place_of_its_problem() {
         assert_eq!(std::fs::read(dir.path().join(out)).expect("a file"), before);
     }
     expect(&stiction(dir.path(), &["solve", "p", "--out", "p/z.json"]), 0, &["solved"]);
-    let case = concat!(env!("CARGO_MANIFEST_DIR"), "/../stiction-solve/tests/cases/cone-one-contact-not-solved.hdf5");
+    let case = concat!(env!("CARGO_MANIFEST_DIR"), "/../../problems/fc3d/singular-one-contact.hdf5");
     std::fs::copy(case, dir.path().join("c.hdf5")).expect("a copy");
     let before = std::fs::read(dir.path().join("c.hdf5")).expect("a file");
     expect(&stiction(dir.path(), &["solve", "c.hdf5", "--out", "./c.hdf5"]), 2, &["the problem itself"]);
@@ -199,20 +199,20 @@ fn an_answer_does_not_take_the_place_of_its_problem() {
 #[test]
 fn false_answers_to_problem_files_are_not_given() {
     let dir = folder();
-    let cases = concat!(env!("CARGO_MANIFEST_DIR"), "/../stiction-solve/tests/cases");
+    let cases = concat!(env!("CARGO_MANIFEST_DIR"), "/../../problems");
     let status = |name: &str, tolerance: &str| {
         let output = stiction(dir.path(), &["solve", &format!("{cases}/{name}"), "--tol", tolerance, "--json"]);
         let answer = json(&output)[0].clone();
         (answer["status"].as_str().expect("a word").to_owned(), answer["err_q"].as_f64().unwrap_or(f64::INFINITY))
     };
     // The friction law was off by a thousandth: what is called solved is so in its own units.
-    let (word, err_q) = status("lcp-false-solved-24", "1e-10");
+    let (word, err_q) = status("lcp/heavy-bodies-24", "1e-10");
     assert!(word != "solved" || err_q <= 1e-8, "{word} {err_q}");
     // Positive definite matrices have a solution, at any tolerance.
-    for (name, tolerance) in [("lcp-false-no-solution-3", "1e-10"), ("lcp-tight-tolerance-2", "1e-17")] {
+    for (name, tolerance) in [("lcp/ill-conditioned-3", "1e-10"), ("lcp/tight-tolerance-2", "1e-17")] {
         assert_eq!(status(name, tolerance).0, "solved", "{name}");
     }
-    for name in ["cone-known-solution-not-solved-mu10-8", "cone-known-solution-not-solved-wedge-12"] {
+    for name in ["fc3d/known-mu10-8", "fc3d/known-wedge-12"] {
         for tolerance in ["1e-4", "1e-6", "1e-8"] {
             assert_eq!(status(&format!("{name}.hdf5"), tolerance).0, "solved", "{name} {tolerance}");
         }

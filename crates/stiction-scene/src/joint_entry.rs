@@ -99,6 +99,10 @@ pub struct AxisJointEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub friction: Option<f64>,
+    /// The same while it sticks, not below `friction`, which is then that of sliding and positive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub static_friction: Option<f64>,
     /// A force or torque along the coordinate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub motor: Option<MotorEntry>,
@@ -166,6 +170,10 @@ pub struct DistanceEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub friction: Option<f64>,
+    /// The same while it sticks, not below `friction`, which is then that of sliding and positive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub static_friction: Option<f64>,
     /// A force along the distance; a positive one pushes apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub motor: Option<MotorEntry>,

@@ -610,10 +610,20 @@ pub struct DryFrictionEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub bound_backwards: Option<f64>,
+    /// The bound while it sticks, not below `bound`, which is then that of sliding and positive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub static_bound: Option<f64>,
     /// Factors on the bound along the two axes, positive: an ellipse of friction; a circle when it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 2))]
     pub semi_axes: Option<Vec<f64>>,
+    /// Friction is a sum of these directions, with weights that are not negative and sum to the bound at most: one number per axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub friction_directions: Option<Vec<Vec<f64>>>,
+    /// Friction is bounded by these rows: each one times friction along the axes is the bound at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub friction_half_spaces: Option<Vec<Vec<f64>>>,
 }
 
 /// A sprag clutch or ratchet: a body moves or turns forwards only, whatever force that takes. \[GS05\] (2) on velocity level

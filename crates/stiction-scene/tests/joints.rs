@@ -192,7 +192,7 @@ fn mistakes_are_found_at_their_place() {
         PLANE,
         &format!("{world}revolute = {{ anchor = [0, 0], speed = 1 }}"),
         "19:31: unknown key `speed` in joint `j`, `revolute`",
-        "the keys here are `anchor`, `axis`, `frames`, `limits`, `friction`, `motor` and `drive`",
+        "the keys here are `anchor`, `axis`, `frames`, `limits`, `friction`, `static-friction`, `motor` and `drive`",
     );
     let both = "bodies = [\"a\", \"b\"]\n";
     assert_refused(

@@ -1699,7 +1699,7 @@ fn schema_and_reference_page_know_every_key() {
                 surface-velocity oscillation amplitude frequency phase shape half-plane half-space disc sphere capsule box \
                 ring cavity cylinder tube ellipse ellipsoid semi-axes \
                 closing-time \
-                normal offset radius length size force torque point axes from until dry-friction against rotational bound bound-backwards clutch pre-stressed-spring preload \
+                normal offset radius length size force torque point axes from until dry-friction against rotational bound bound-backwards static-bound clutch pre-stressed-spring preload \
                 ignore bodies groups system coordinates units damping stiffness gap normal-drift tangents tangent-drift \
                 joint value row drift \
                 assemble fixed ball revolute prismatic cylindrical universal planar distance collide \

@@ -383,3 +383,30 @@ fn static_friction_of_bodies_holds_and_lets_go() {
     let error = parse(text, "x.toml").unwrap_err();
     assert!(format!("{error} {error:?}").contains("a contact without friction has no static friction"), "{error:?}");
 }
+
+#[test]
+fn a_step_that_static_friction_leaves_undecided_is_counted_and_told() {
+    // A block of 20 N stands between two slabs, which press its sides with 30 N in all and are torn upwards by 60 N. With the static coefficient they carry 18 N of it, and the 2 N left on
+    // the floor do not hold it against a push of 2 N: everything slides. With the kinetic one they carry 12 N, and the floor holds: what broke away sticks. The next step rests on that.
+    for scheme in ["stewart-trinkle", "moreau-midpoint", "trapezoidal", "implicit-ncp"] {
+        let text = format!(
+            "format = 1\nname = \"slabs\"\nrun = {{ step = 0.01, end = 0.1 }}\nscheme.{scheme} = {{}}\n[system]\n\
+             coordinates = [\"x_slabs\", \"z_slabs\", \"y\", \"z\"]\nforce = [-30.0, 60.0, 2.0, -20.0]\n\
+             mass = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0], [0.0, 0.0, 0.0, 2.0]]\n\
+             [[system.contact]]\nname = \"sides\"\ngap = 0.0\nnormal = [1.0, 0.0, 0.0, 0.0]\ntangents = [[0.0, 1.0, 0.0, -1.0]]\n\
+             friction = 0.4\nstatic-friction = 0.6\n\
+             [[system.contact]]\nname = \"floor\"\ngap = 0.0\nnormal = [0.0, 0.0, 0.0, 1.0]\ntangents = [[0.0, 0.0, 1.0, 0.0]]\n\
+             friction = 0.4\nstatic-friction = 0.6\n"
+        );
+        let home = tempfile::tempdir().unwrap();
+        let mut observer = |_: &stiction_scene::run::Progress| std::ops::ControlFlow::Continue(());
+        let finished =
+            stiction_scene::run::run(&parse(&text, "slabs.toml").unwrap(), &home.path().join("run"), &mut observer)
+                .unwrap();
+        let certificate = &finished.summary.certificate;
+        assert_eq!((certificate.undecided_steps, certificate.held_steps), (1, 0), "{scheme}: {certificate:?}");
+        assert!(certificate.met, "{scheme}: {certificate:?}");
+        let written = std::fs::read_to_string(finished.folder.join("summary.json")).unwrap();
+        assert!(written.contains("\"undecided_steps\": 1"), "{written}");
+    }
+}

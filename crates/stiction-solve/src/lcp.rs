@@ -1,6 +1,7 @@
 //! The linear complementarity problem $0 \le z \perp M z + q \ge 0$, checked when it is made, with its scale.
 
-use crate::PortableMath as _;
+use std::f64::consts::SQRT_2;
+
 use faer::{Mat, MatRef};
 
 use crate::active_inverse::{LANES, add_multiple};
@@ -331,9 +332,14 @@ fn larger(a: &[f64; LANES], b: &[f64; LANES]) -> [f64; LANES] {
 
 /// The power of two nearest to a positive number, on the logarithmic scale; subnormal and huge values are held back so
 /// that the factor and its inverse stay finite.
+#[inline]
 pub(crate) fn nearest_power_of_two(value: f64) -> f64 {
-    let exponent = value.portable_log2().round().clamp(-500.0, 500.0);
-    exponent.portable_exp2()
+    const EXPONENT: u32 = f64::MANTISSA_DIGITS - 1;
+    const BIAS: u64 = f64::MAX_EXP as u64 - 1;
+    // What the fraction of √2 lacks to two, added to the bits, carries into the exponent from √2 times a power of two on.
+    const LACK: u64 = (1 << EXPONENT) - (SQRT_2.to_bits() - (BIAS << EXPONENT));
+    let exponent = (value.to_bits() + LACK) >> EXPONENT;
+    f64::from_bits(exponent.clamp(BIAS - 500, BIAS + 500) << EXPONENT)
 }
 
 /// Checks the shape of a matrix.
@@ -389,6 +395,20 @@ mod tests {
     use super::*;
     use crate::SolveStatus;
     use faer::mat;
+
+    #[test]
+    fn the_nearest_power_of_two_is_that_of_the_logarithm() {
+        for (value, nearest) in
+            [(1.0, 1.0), (1.4, 1.0), (1.5, 2.0), (3.0, 4.0), (0.7, 0.5), (0.71, 1.0), (2.9e9, 2f64.powi(31))]
+        {
+            assert_eq!(nearest_power_of_two(value), nearest, "{value}");
+        }
+        // Held back at both ends.
+        for value in [0.0, 5e-324, 1e-310] {
+            assert_eq!(nearest_power_of_two(value), 2f64.powi(-500), "{value}");
+        }
+        assert_eq!(nearest_power_of_two(1e308), 2f64.powi(500));
+    }
 
     #[test]
     fn a_malformed_problem_is_refused_with_the_value_that_is_wrong() {

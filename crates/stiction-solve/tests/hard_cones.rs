@@ -1,4 +1,4 @@
-//! Friction problems that were once answered wrongly, not at all, or for ever; the files are in `cases/`.
+//! Friction problems that were once answered wrongly, not at all, or for ever; the files are in `problems/`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ mod families;
 use families::known::Known;
 
 fn local_case(name: &str) -> LocalConeProblem {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(name);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../problems/fc3d").join(name);
     match fclib::read(&file).unwrap().problem {
         FclibProblem::Local(problem) => problem,
         FclibProblem::Global(_) => panic!("{name} is a local problem"),
@@ -30,7 +30,7 @@ fn solve_local(problem: &LocalConeProblem, settings: &ConeSettings) -> ConeSolut
 #[test]
 fn numbers_beyond_all_bounds_do_not_keep_a_solve_from_ending() {
     // Proximal points compared infinities for ever.
-    for name in ["cone-hang-W1e300.hdf5", "cone-hang-indefinite-12.hdf5"] {
+    for name in ["huge-matrix.hdf5", "indefinite-12.hdf5"] {
         let solution = solve_local(&local_case(name), &ConeSettings::default());
         let is_finite = solution.report.errors.scaled.is_finite();
         assert!(is_finite || !solution.report.is_solved(), "{name}: {:?}", solution.report);
@@ -45,7 +45,7 @@ fn of_a_file(tolerance: f64) -> ConeSettings {
 #[test]
 fn huge_and_tiny_numbers_are_solved_in_units_of_their_own() {
     // q ~ 1e160, whose square is infinite, was answered with zero; W ~ 1e300 was not answered at all.
-    for name in ["cone-false-solved-overflow-4.hdf5", "cone-hang-W1e300.hdf5"] {
+    for name in ["overflow-4.hdf5", "huge-matrix.hdf5"] {
         let problem = local_case(name);
         let solution = solve_local(&problem, &of_a_file(1e-8));
         let judgement = judge_local(&problem, &solution.impulses);
@@ -67,7 +67,7 @@ fn huge_and_tiny_numbers_are_solved_in_units_of_their_own() {
 #[test]
 fn tangents_that_move_nothing_slide() {
     // W = diag(3.67, 0, 0): u_T = q_T whatever r is, and friction is at its bound against it.
-    let problem = local_case("cone-one-contact-not-solved.hdf5");
+    let problem = local_case("singular-one-contact.hdf5");
     let solution = solve_local(&problem, &of_a_file(1e-10));
     assert!(solution.report.is_solved(), "{:?}", solution.report);
     let (r, q) = (&solution.impulses, problem.offset());
@@ -120,7 +120,7 @@ fn a_larger_tolerance_is_met_where_a_smaller_one_is() {
 #[test]
 fn balls_that_wedge_each_other_are_solved_to_the_last_digits() {
     // A step of 56 balls in a silo. Contacts that stick contradict each other by 1e-9: one has to slide by that, far from the forces that Newton's method comes to.
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/cone-silo-step.hdf5");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../problems/gfc3d/silo-step.hdf5");
     let FclibProblem::Global(problem) = fclib::read(&file).unwrap().problem else { panic!("it has bodies") };
     let mut solver = ConeSolver::default();
     let solution = solver.solve_global(&problem, &of_a_file(1e-12), None).unwrap();

@@ -1,4 +1,4 @@
-//! LCPs that were once answered wrongly; the files are in `cases/`.
+//! LCPs that were once answered wrongly; the files are in `problems/lcp/`.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use families::Random;
 use families::known::Known;
 
 fn case(name: &str) -> Lcp {
-    read_lcp(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(name)).unwrap()
+    read_lcp(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../problems/lcp").join(name)).unwrap()
 }
 
 /// $\min(z, M z + q)$ in the units of the problem, summed by hand.
@@ -25,7 +25,7 @@ fn largest_violation(lcp: &Lcp, z: &[f64]) -> f64 {
 #[test]
 fn what_is_wrong_in_its_own_units_is_not_accepted() {
     // Heavy bodies in SI units: the residual in the scale of the problem is 1e-12, the friction law is off by a thousandth of q.
-    let lcp = case("lcp-false-solved-24");
+    let lcp = case("heavy-bodies-24");
     let solution = lcp.solve(&LemkeSettings::default());
     let violation = largest_violation(&lcp, &solution.z);
     let judgement = judge_lcp(&lcp, &solution.z);
@@ -49,7 +49,7 @@ fn what_is_wrong_in_its_own_units_is_not_accepted() {
 #[test]
 fn no_solution_is_never_said_of_a_positive_definite_problem() {
     // Such a problem has exactly one solution. Of condition 1e7 and with a tolerance below rounding enumeration missed it.
-    for (name, tolerance) in [("lcp-false-no-solution-3", 1e-10), ("lcp-tight-tolerance-2", 1e-17)] {
+    for (name, tolerance) in [("ill-conditioned-3", 1e-10), ("tight-tolerance-2", 1e-17)] {
         let lcp = case(name);
         let settings = LemkeSettings { residual_tolerance: tolerance, ..Default::default() };
         let found = enumerate(&lcp, &settings).unwrap();

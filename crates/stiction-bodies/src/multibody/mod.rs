@@ -170,6 +170,8 @@ impl MechanicalSystem for Multibody {
 
     fn has_static_friction(&self) -> bool {
         self.model.materials.has_static_friction()
+            || self.model.dry_friction.iter().any(|element| element.static_bound.is_some())
+            || self.model.joints.iter().any(|joint| joint.static_friction.is_some())
     }
 
     fn displace(&self, _t: f64, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {

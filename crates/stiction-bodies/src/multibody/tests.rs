@@ -199,7 +199,9 @@ fn points_forces_and_dry_friction_in_the_plane() {
         axes: vec![DVec3::X, DVec3::Y],
         is_rotational: false,
         bound: 2.0,
+        static_bound: None,
         semi_axes: [1.0; 2],
+        shape: Default::default(),
         bias: 0.0,
     });
     let (simulation, audit) = simulate(model, 1e-3, 2.0);

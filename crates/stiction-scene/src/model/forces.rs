@@ -5,6 +5,7 @@ use stiction_bodies::{AppliedForce, Clutch, Dimension, DryFriction};
 use stiction_solve::PortableMath as _;
 
 use super::Reader;
+use super::materials::friction_shape;
 use super::names::{plain_name, unique};
 use super::values::{not_negative, positive};
 use crate::scene::{ClutchEntry, DryFrictionEntry, ForceEntry, KindName, Scene};
@@ -64,7 +65,44 @@ impl Reader<'_> {
     }
 
     fn dry_friction_element(&self, index: usize, entry: &DryFrictionEntry) -> Result<DryFriction, Fault> {
-        self.held_line(&Place::top("dry-friction").index(index), ["dry friction", "axes"], entry)
+        let place = &Place::top("dry-friction").index(index);
+        let unit = if entry.rotational { "N m" } else { "N" };
+        not_negative(place.key("bound"), "the bound", entry.bound, unit)?;
+        let line = LineEntry {
+            name: &entry.name,
+            body: &entry.body,
+            against: entry.against.as_deref(),
+            point: &entry.point,
+            axes: entry.axes.as_deref(),
+            is_rotational: entry.rotational,
+        };
+        let HeldLine { body, against, point, axes } = self.held_line(place, ["dry friction", "axes"], &line)?;
+        let [bound, bias] = two_bounds(place, entry.bound, entry.bound_backwards, unit, axes.len())?;
+        let given = [
+            ("bound-backwards", entry.bound_backwards.is_some()),
+            ("semi-axes", entry.semi_axes.is_some()),
+            ("static-bound", entry.static_bound.is_some()),
+        ];
+        let lists = [&entry.friction_directions, &entry.friction_half_spaces];
+        let shape = friction_shape(self.scene, place, ("axis", axes.len()), lists, &given[..2])?;
+        refuse_two_of(place, &[given[0], given[2]])?;
+        let static_bound = static_bound(place.key("static-bound"), "bound", bound, entry.static_bound, unit)?;
+        let semi_axes = match entry.semi_axes.as_deref() {
+            None => [1.0; 2],
+            Some(&[first, second]) if axes.len() == 2 => {
+                for (number, value) in [first, second].into_iter().enumerate() {
+                    positive(place.key("semi-axes").index(number), "a semi-axis", value, "(a factor on the bound)")?;
+                }
+                [first, second]
+            }
+            Some(list) => {
+                let message = format!("{} semi-axes are given, and {} axes", list.len(), axes.len());
+                let help = "give two axes and a factor on `bound` for each; along one axis change `bound`";
+                return Err(place.key("semi-axes").fault(message, help));
+            }
+        };
+        let (name, is_rotational) = (entry.name.clone(), entry.rotational);
+        Ok(DryFriction { name, body, against, point, axes, is_rotational, bound, static_bound, semi_axes, shape, bias })
     }
 
     /// What friction and clutches have in common, under their names and that of the key of their axes.
@@ -72,11 +110,11 @@ impl Reader<'_> {
         &self,
         place: &Place,
         [what, key]: [&'static str; 2],
-        entry: &DryFrictionEntry,
-    ) -> Result<DryFriction, Fault> {
-        plain_name(place.key("name"), what, &entry.name)?;
-        let body = self.body(place.key("body"), &entry.body)?;
-        let against = match &entry.against {
+        entry: &LineEntry<'_>,
+    ) -> Result<HeldLine, Fault> {
+        plain_name(place.key("name"), what, entry.name)?;
+        let body = self.body(place.key("body"), entry.body)?;
+        let against = match entry.against {
             Some(name) => Some(self.body(place.key("against"), name)?),
             None => None,
         };
@@ -89,9 +127,7 @@ impl Reader<'_> {
             let message = format!("neither `{}` nor what it rubs against moves freely", entry.body);
             return Err(place.key("body").fault(message, "name a body that moves freely"));
         }
-        let unit = if entry.rotational { "N m" } else { "N" };
-        let bound = not_negative(place.key("bound"), "the bound", entry.bound, unit)?;
-        let axes = match (&entry.axes, entry.rotational, self.dimension) {
+        let axes = match (entry.axes, entry.is_rotational, self.dimension) {
             (None, true, Dimension::Plane) => vec![DVec3::Z],
             (Some(_), true, Dimension::Plane) => {
                 let message = format!("a rotation in the plane has no `{key}`: it is about z");
@@ -99,7 +135,7 @@ impl Reader<'_> {
             }
             (None, ..) => {
                 let help =
-                    if entry.rotational { "the axis of the rotation" } else { "one or two directions of sliding" };
+                    if entry.is_rotational { "the axis of the rotation" } else { "one or two directions of sliding" };
                 let example = if self.is_plane() { "[1.0, 0.0]" } else { "[1.0, 0.0, 0.0]" };
                 let example = if key == "axis" { example.to_owned() } else { format!("[{example}]") };
                 let message = format!("{} `{}` has no `{key}`", what.trim_start_matches("a "), entry.name);
@@ -125,36 +161,11 @@ impl Reader<'_> {
             let message = format!("the two axes make an angle of {angle:.6} degrees");
             return Err(place.key(key).fault(message, "give axes that are orthogonal to each other"));
         }
-        if entry.rotational && kinds.contains(&Some(KindName::Point)) {
+        if entry.is_rotational && kinds.contains(&Some(KindName::Point)) {
             let message = format!("a point does not rotate, and {what} of a rotation has no effect on it");
             return Err(place.key("rotational").fault(message, "name rigid bodies, or remove `rotational`"));
         }
-        let [bound, bias] = two_bounds(place, bound, entry.bound_backwards, unit, axes.len())?;
-        let semi_axes = match entry.semi_axes.as_deref() {
-            None => [1.0; 2],
-            Some(&[first, second]) if axes.len() == 2 => {
-                for (number, value) in [first, second].into_iter().enumerate() {
-                    positive(place.key("semi-axes").index(number), "a semi-axis", value, "(a factor on the bound)")?;
-                }
-                [first, second]
-            }
-            Some(list) => {
-                let message = format!("{} semi-axes are given, and {} axes", list.len(), axes.len());
-                let help = "give two axes and a factor on `bound` for each; along one axis change `bound`";
-                return Err(place.key("semi-axes").fault(message, help));
-            }
-        };
-        Ok(DryFriction {
-            name: entry.name.clone(),
-            body,
-            against,
-            point: self.optional_vector(place.key("point"), "point", &entry.point)?,
-            axes,
-            is_rotational: entry.rotational,
-            bound,
-            semi_axes,
-            bias,
-        })
+        Ok(HeldLine { body, against, point: self.optional_vector(place.key("point"), "point", entry.point)?, axes })
     }
 
     pub(super) fn clutches(&self) -> Result<Vec<Clutch>, Fault> {
@@ -166,22 +177,66 @@ impl Reader<'_> {
     fn clutch(&self, index: usize, entry: &ClutchEntry) -> Result<Clutch, Fault> {
         let place = Place::top("clutch").index(index);
         refuse_two_way_scheme(self.scene, &place, &format!("clutch `{}`", entry.name))?;
-        // A clutch holds on to bodies as friction along one axis does.
-        let as_friction = DryFrictionEntry {
-            name: entry.name.clone(),
-            body: entry.body.clone(),
-            against: entry.against.clone(),
-            point: entry.point.clone(),
-            axes: entry.axis.clone().map(|axis| vec![axis]),
-            rotational: entry.rotational,
-            bound: 0.0,
-            bound_backwards: None,
-            semi_axes: None,
+        let axis = entry.axis.clone().map(|axis| vec![axis]);
+        let line = LineEntry {
+            name: &entry.name,
+            body: &entry.body,
+            against: entry.against.as_deref(),
+            point: &entry.point,
+            axes: axis.as_deref(),
+            is_rotational: entry.rotational,
         };
-        let DryFriction { name, body, against, point, axes, is_rotational, .. } =
-            self.held_line(&place, ["a clutch", "axis"], &as_friction)?;
+        let HeldLine { body, against, point, axes } = self.held_line(&place, ["a clutch", "axis"], &line)?;
+        let (name, is_rotational) = (entry.name.clone(), entry.rotational);
         Ok(Clutch { name, body, against, point, axis: axes[0], is_rotational })
     }
+}
+
+/// Where something holds on to bodies along lines, as a scene says it.
+struct LineEntry<'a> {
+    name: &'a str,
+    body: &'a str,
+    against: Option<&'a str>,
+    point: &'a Option<Vec<f64>>,
+    axes: Option<&'a [Vec<f64>]>,
+    is_rotational: bool,
+}
+
+/// The same, checked.
+struct HeldLine {
+    body: usize,
+    against: Option<usize>,
+    point: DVec3,
+    axes: Vec<DVec3>,
+}
+
+/// Refuses two keys of which each says what friction may be.
+pub(super) fn refuse_two_of(place: &Place, keys: &[(&'static str, bool)]) -> Result<(), Fault> {
+    let mut given = keys.iter().filter(|(_, is_given)| *is_given);
+    let (Some(&(first, _)), Some(&(second, _))) = (given.next(), given.next()) else { return Ok(()) };
+    let message = format!("both `{first}` and `{second}` are given, and friction has one set and one pair of bounds");
+    Err(place.key(second).key_fault(message, "keep one of them; `friction-directions` may have any shape"))
+}
+
+/// The bound of what sticks, which is not below that of what slides.
+pub(super) fn static_bound(
+    place: Place,
+    key: &str,
+    kinetic: f64,
+    held: Option<f64>,
+    unit: &str,
+) -> Result<Option<f64>, Fault> {
+    let Some(held) = held else { return Ok(None) };
+    not_negative(place.clone(), "the static bound", held, unit)?;
+    if held < kinetic || kinetic == 0.0 {
+        let message =
+            format!("the static bound is {held:?} {unit}, and that of sliding, `{key}`, is {kinetic:?} {unit}");
+        return Err(place.fault(
+            message,
+            format!("give a positive `{key}`, and a static bound not below it, or leave the key out"),
+        ));
+    }
+    Ok(Some(held))
 }
 
 /// The bound and the bias of friction with these bounds against sliding forwards and backwards.

@@ -11,6 +11,7 @@ use stiction_dynamics::{MechanicalSystem, Restitution};
 use stiction_solve::PortableMath as _;
 
 use super::Reader;
+use super::forces::static_bound;
 use super::names::{plain_name, unique};
 use super::values::{from_zero_to_one, not_negative, positive};
 use crate::joint_entry::{AxisJointEntry, DistanceEntry, DriveEntry, FrameEntry, JointEntry, LimitsEntry, MotorEntry};
@@ -35,6 +36,7 @@ struct Given<'a> {
     frames: Option<&'a [FrameEntry]>,
     limits: Option<&'a LimitsEntry>,
     friction: Option<f64>,
+    static_friction: Option<f64>,
     motor: Option<&'a MotorEntry>,
     drive: Option<&'a DriveEntry>,
 }
@@ -304,6 +306,7 @@ impl Reader<'_> {
         let given = Given {
             limits: entry.limits.as_ref(),
             friction: entry.friction,
+            static_friction: entry.static_friction,
             motor: entry.motor.as_ref(),
             drive: entry.drive.as_ref(),
             ..Default::default()
@@ -311,6 +314,7 @@ impl Reader<'_> {
         let free_by = [
             ("limits", given.limits.is_some()),
             ("friction", given.friction.is_some()),
+            ("static-friction", given.static_friction.is_some()),
             ("motor", given.motor.is_some()),
             ("drive", given.drive.is_some()),
         ];
@@ -457,6 +461,9 @@ impl Reader<'_> {
         if let Some(friction) = given.friction {
             joint.friction = not_negative(place.key("friction"), "the friction", friction, effort_unit)?;
         }
+        let place_held = place.key("static-friction");
+        joint.static_friction =
+            static_bound(place_held, "friction", joint.friction, given.static_friction, effort_unit)?;
         if let Some(motor) = given.motor {
             joint.motor = Some(self.motor(place.key("motor"), motor, is_angle)?);
         }
@@ -555,6 +562,7 @@ fn given_by_axis(entry: &AxisJointEntry) -> Given<'_> {
         frames: entry.frames.as_deref(),
         limits: entry.limits.as_ref(),
         friction: entry.friction,
+        static_friction: entry.static_friction,
         motor: entry.motor.as_ref(),
         drive: entry.drive.as_ref(),
     }

@@ -7,8 +7,8 @@ use stiction_dynamics::{
 };
 
 use super::Reader;
-use super::forces::{refuse_two_way_scheme, two_bounds};
-use super::materials::{checked_phantom, checked_surface};
+use super::forces::{refuse_two_of, refuse_two_way_scheme, static_bound, two_bounds};
+use super::materials::{checked_phantom, checked_surface, friction_shape};
 use super::names::{plain_name, unique_at};
 use super::values::{not_negative, positive};
 use crate::scene::Scene;
@@ -289,7 +289,14 @@ impl SystemReader<'_> {
             let message = format!("{what} has two bounds and a drift");
             return Err(place.key("tangent-drift").fault(message, "give one of them"));
         }
-        Ok(LinearFriction { name: entry.name.clone(), tangents, tangent_drift, bound, bias, displacement: None })
+        let given =
+            [("bound-backwards", entry.bound_backwards.is_some()), ("static-bound", entry.static_bound.is_some())];
+        let lists = [&entry.friction_directions, &entry.friction_half_spaces];
+        let shape = friction_shape(self.scene, &place, ("tangent", tangents.len()), lists, &given[..1])?;
+        refuse_two_of(&place, &given)?;
+        let static_bound = static_bound(place.key("static-bound"), "bound", bound, entry.static_bound, "N")?;
+        let name = entry.name.clone();
+        Ok(LinearFriction { name, tangents, tangent_drift, bound, static_bound, shape, bias, displacement: None })
     }
 
     fn clutch(&self, index: usize, entry: &SystemClutch) -> Result<LinearContact, Fault> {

@@ -321,12 +321,12 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
     fn sweep_while_it_pays(&mut self, target: f64, is_warm: bool) -> bool {
         let first = if is_warm { self.settings.warm_sweeps } else { self.settings.first_sweeps };
         let limit = if is_warm { first } else { self.settings.sweep_limit };
-        let sweeps = gauss_seidel::sweep(self.space, self.island, target, limit, |change, rate, done| {
-            if done < first {
+        let sweeps = gauss_seidel::sweep(self.space, self.island, target, limit, |progress| {
+            if progress.count < first {
                 return true;
             }
-            let needed = (target / change).portable_ln() / rate.min(0.999_999).portable_ln();
-            done as f64 + needed < SWEEPS_PER_NEWTON
+            let needed = (target / progress.change).portable_ln() / progress.rate().min(0.999_999).portable_ln();
+            progress.count as f64 + needed < SWEEPS_PER_NEWTON
         });
         self.log(ConeMethod::GaussSeidel, sweeps, target)
     }
@@ -336,7 +336,7 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
             return false;
         }
         self.island.restore(self.space);
-        let sweeps = gauss_seidel::sweep(self.space, self.island, target, self.settings.sweep_limit, |_, _, _| true);
+        let sweeps = gauss_seidel::sweep(self.space, self.island, target, self.settings.sweep_limit, |_| true);
         self.log(ConeMethod::GaussSeidel, sweeps, target)
     }
 

@@ -9,7 +9,7 @@ use super::certificate;
 use super::chain::{Chain, ENOUGH};
 use super::contact_space::ContactSpace;
 use super::island::Island;
-use super::law::{Cone, Law};
+use super::law::{Cone, Law, LawKind};
 use super::problem::{GlobalConeProblem, LocalConeProblem};
 use super::residual::{self, ConeErrors, GlobalResidual};
 use super::settings::{ConeSettings, ConeSolution};
@@ -248,17 +248,20 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
         solution: &mut ConeSolution,
     ) {
         let size = norm(problem.offset());
-        let rows = problem.offset().len();
-        self.units = Units::new(size, problem.mean_diagonal());
-        self.load_local(problem);
+        solution.certificate.clear();
         solution.impulses.clear();
-        solution.impulses.resize(rows, 0.0);
-        let start = start.map(|start| (start, [].as_slice()));
-        self.solve_islands(settings, size, start, solution, |solution| match is_of_a_file(settings) {
+        solution.impulses.resize(problem.offset().len(), 0.0);
+        let judge = |solution: &ConeSolution| match is_of_a_file(settings) {
             true => Verdict::of_judgement(&judge_local(problem, &solution.impulses), settings),
             false => Verdict::of_errors(residual::local_errors(problem, &solution.impulses), settings),
-        });
-        solution.certificate.clear();
+        };
+        if may_rest(problem.cones(), problem.offset(), size, settings) && judge(solution).rests(solution) {
+            return;
+        }
+        self.units = Units::new(size, problem.mean_diagonal());
+        self.load_local(problem);
+        let start = start.map(|start| (start, [].as_slice()));
+        self.solve_islands(settings, size, start, solution, judge);
         if !solution.report.is_solved()
             && problem.cones().len() <= certificate::ROW_LIMIT
             && let Some(certificate) = certificate::of_local(problem)
@@ -281,9 +284,13 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
         let matrix = problem.matrix();
         self.reset_union(self.groups.len());
         for row in 0..matrix.row_count() {
+            let own = self.row_owner[row].0;
+            let mut last = own; // the columns of a group usually follow one another
             for &(column, value) in matrix.row(row) {
-                if value != 0.0 {
-                    Self::unite(&mut self.parents, self.row_owner[row].0, self.row_owner[column].0);
+                let other = self.row_owner[column].0;
+                if value != 0.0 && other != last {
+                    Self::unite(&mut self.parents, own, other);
+                    last = other;
                 }
             }
         }
@@ -342,25 +349,31 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
         residual: &mut GlobalResidual,
         solution: &mut ConeSolution,
     ) -> Result<(), ProblemError> {
-        let masses = || problem.mass().iter().filter(|(row, column, _)| row == column).map(|entry| entry.2.abs());
-        let mass_count = masses().count() as f64;
-        let mass = masses().map(|mass| mass / mass_count).sum::<f64>();
-        self.units = Units::new(residual.offset_norm(), 1.0 / mass);
-        let mean = self.load_global(problem)?;
+        let size = residual.offset_norm();
+        solution.certificate.clear();
         solution.impulses.clear();
         solution.impulses.resize(problem.contact_bias().len(), 0.0);
         solution.joints.clear();
         solution.joints.resize(problem.joint_bias().len(), 0.0);
-        self.solve_islands(settings, residual.offset_norm(), start, solution, |solution| {
+        let may_rest = solution.joints.is_empty() && may_rest(problem.cones(), residual.offset(), size, settings);
+        let mut judge = |solution: &ConeSolution, mean: f64| {
             let ConeSolution { impulses, joints, .. } = solution;
             match is_of_a_file(settings) {
                 true => Verdict::of_judgement(&residual.judgement(problem, impulses, joints, mean), settings),
                 false => Verdict::of_errors(residual.errors(problem, impulses, joints, mean), settings),
             }
-        });
+        };
+        // Without impulses both errors are the same, whatever the mean of the diagonal.
+        if !(may_rest && judge(solution, 1.0).rests(solution)) {
+            let masses = || problem.mass().iter().filter(|(row, column, _)| row == column).map(|entry| entry.2.abs());
+            let mass_count = masses().count() as f64;
+            let mass = masses().map(|mass| mass / mass_count).sum::<f64>();
+            self.units = Units::new(size, 1.0 / mass);
+            let mean = self.load_global(problem)?;
+            self.solve_islands(settings, size, start, solution, |solution| judge(solution, mean));
+        }
         solution.velocity.clear();
         solution.velocity.extend_from_slice(residual.velocity());
-        solution.certificate.clear();
         if !solution.report.is_solved()
             && problem.cones().len() + 2 * problem.joint_bias().len() <= certificate::ROW_LIMIT
             && let Some(certificate) = residual.certificate(problem)
@@ -645,6 +658,30 @@ impl Verdict {
             && judgement.err_scaled.is_within(settings.tolerance);
         Self { errors, is_accepted }
     }
+
+    /// Notes in the solution that it needs no solving, if this is the verdict on no impulses and accepts them; says whether.
+    fn rests(self, solution: &mut ConeSolution) -> bool {
+        if self.is_accepted {
+            let report = &mut solution.report;
+            (report.status, report.errors, report.islands) = (SolveStatus::Solved, self.errors, 0);
+            report.stages.clear();
+        }
+        self.is_accepted
+    }
+}
+
+/// Whether no impulses at all may solve the problem with the offsets `q`, whose norm is `size`: nothing approaches, or in a problem of a file, where the tolerance is that of
+/// its user, by no more than the tolerance; and no friction has a bound of its own.
+fn may_rest(cones: &[Cone], q: &[f64], size: f64, settings: &ConeSettings) -> bool {
+    let slack = if is_of_a_file(settings) { settings.unscaled_tolerance * size } else { 0.0 };
+    let mut row = 0;
+    cones.iter().all(|cone| {
+        let law = cone.law();
+        let normal = q[row];
+        row += cone.row_count();
+        // The natural map at r = 0 is the distance of -û from the polar cone, |u_N| / √(1 + μ²) or more.
+        law.kind == LawKind::Contact && law.bound == 0.0 && normal >= -slack * (1.0 + law.mu)
+    })
 }
 
 /// One round on an island.

@@ -5,6 +5,7 @@
 
 use stiction_solve::cone::{Cone, GlobalConeProblem};
 
+pub mod collection;
 pub mod known;
 
 pub const STEP: f64 = 0.01;

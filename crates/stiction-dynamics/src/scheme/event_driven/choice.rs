@@ -18,8 +18,8 @@ use super::phase::Phase;
 use super::switch::Switch;
 use crate::scheme::refuse_one_way_elements;
 use crate::{
-    Contact, ContactCondition, ContactProblem, ContactSolution, ContactSolver, FrictionCondition, JointCondition,
-    MechanicalSystem, State, StepError,
+    Contact, ContactCondition, ContactError, ContactProblem, ContactSolution, ContactSolver, FrictionCondition,
+    FrictionElement, FrictionShape, JointCondition, MechanicalSystem, State, StepError,
 };
 
 /// Forces and accelerations that violate a law by less than this share of the largest obey it. Too
@@ -85,6 +85,12 @@ impl<'a> Choice<'a> {
         let mut elements = Vec::new();
         system.friction_elements(state.t, &state.q, &mut elements);
         refuse_one_way_elements(state.t, "event-driven", &[], &elements)?;
+        let is_held = |element: &&FrictionElement| element.bound > 0.0 && element.shape != FrictionShape::Ball;
+        if let Some(element) = elements.iter().find(is_held) {
+            let (what, remedy) = (format!("friction element {}", element.id), "choose a time-stepping scheme");
+            let source = ContactError::NotFollowed { what, remedy };
+            return Err(StepError::Malformed { t: state.t, source });
+        }
         let parts = elements.iter().filter_map(Part::of_element);
         modes.sliding.extend(parts.map(|(part, _)| (part, Sliding::Stick)));
         motion.look(system, &modes, state.t, &state.q)?;
@@ -205,14 +211,15 @@ impl<'a> Choice<'a> {
             bias,
             rounding: 0.0,
         }));
-        // Forces and not impulses.
-        let elements = motion.elements.iter().map(|element| FrictionCondition::of(element, 1.0));
-        problem.friction.extend(
-            elements.zip(&biases).map(|(element, &tangent_bias)| FrictionCondition { tangent_bias, ..element }),
-        );
+        // What rests is proposed to go on so, with the static coefficient or bound where there are two.
+        for (site, element) in motion.elements.iter().enumerate() {
+            let element = FrictionElement { sticks: !has_sliding[site], ..element.clone() };
+            // Forces and not impulses: over one second.
+            let tangent_bias = biases[site];
+            problem.friction.push(FrictionCondition { tangent_bias, ..FrictionCondition::of(&element, 1.0) });
+        }
         for (i, contact) in motion.contacts.iter().enumerate() {
             let site = motion.elements.len() + i;
-            // What rests is proposed to go on so, with the static coefficient where there are two.
             let contact = Contact { sticks: !has_sliding[site], ..contact.clone() };
             problem.contacts.push(ContactCondition {
                 id: self.modes.contacts[i].id,

@@ -206,7 +206,7 @@ impl Motion {
                 Some(_) => {}
                 None => {
                     let element = &self.elements[slider.site];
-                    let force = d.map(|d| -element.bound * d);
+                    let force = d.map(|d| -element.limit() * d);
                     element.tangents.iter().zip(force).for_each(|(row, force)| row.add_to(force, &mut self.load));
                     self.forces.sites[slider.site].1 = force;
                 }
@@ -246,7 +246,7 @@ impl Motion {
                     (1.0 - share) * narrow * *normal
                 }
                 None => {
-                    let bound = self.elements[slider.site].bound;
+                    let bound = self.elements[slider.site].limit();
                     if friction <= (1.0 - share) * bound {
                         continue;
                     }
@@ -331,6 +331,9 @@ impl Motion {
         }
         self.elements.clear();
         system.friction_elements(t, q, &mut self.elements);
+        for element in &mut self.elements {
+            element.sticks = modes.sliding(Part::Element(element.id)) == Some(Sliding::Stick);
+        }
         self.joints.clear();
         system.joints(t, q, &mut self.joints);
         self.sliders.clear();
@@ -506,7 +509,7 @@ impl Motion {
     pub fn margin(&self, slider: &Slider) -> f64 {
         let bound = match self.contact_of(slider) {
             Some(contact) => contact.mu() * self.forces.sites[slider.site].0,
-            None => self.elements[slider.site].bound,
+            None => self.elements[slider.site].limit(),
         };
         bound - norm(&self.friction(slider))
     }
