@@ -262,9 +262,11 @@ impl Recorder {
         // the problem.
         let linear = |i: usize| step.h * step.problem.contacts[i].normal_rate(&step.state.v);
         let farthest = (0..step.contacts.len()).fold(0.0f64, |far, i| far.max(linear(i).abs()));
+        // How far things move in the step, and more than gaps may leave their rows by turning.
+        let reach = step.h * step.state.v.iter().fold(0.0f64, |most, v| most.max(v.abs()));
         self.at_end.clear();
         if !step.contacts.is_empty() {
-            system.contacts(step.state.t, &step.state.q, 2.0 * farthest + step.h * step.h, &mut self.at_end);
+            system.contacts(step.state.t, &step.state.q, 2.0 * farthest + reach, &mut self.at_end);
         }
         for (i, contact) in step.contacts.iter().enumerate() {
             let (gap, slip) = match self.at_end.iter().find(|other| other.id == contact.id) {
