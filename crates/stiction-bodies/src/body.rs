@@ -5,10 +5,15 @@ use std::f64::consts::TAU;
 use glamx::{DMat3, DVec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stiction_dynamics::FrictionShape;
 
+use crate::error::{
+    PartError, check_ends, check_finite, check_not_negative, check_positive, check_right_angle, check_static,
+    check_unit,
+};
 use crate::multibody::prescribed_pose;
 use crate::pose::Pose;
-use crate::shape::PlacedShape;
+use crate::shape::{Dimension, PlacedShape};
 
 /// A body. Its origin is its centre of mass.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +37,11 @@ pub struct Body {
 }
 
 impl Body {
+    /// Whether it moves without rotation.
+    pub(crate) fn is_point(&self) -> bool {
+        matches!(self.kind, BodyKind::Point { .. })
+    }
+
     /// Pose of the body at time `t` as long as it has not moved freely: at the start, or where its motion has taken it.
     pub fn pose_at(&self, t: f64) -> Pose {
         match &self.kind {
@@ -142,6 +152,33 @@ pub struct AppliedForce {
 }
 
 impl AppliedForce {
+    /// Checks it beside these bodies.
+    ///
+    /// # Errors
+    /// [`PartError`] when it acts on nothing, at no time, or on a point as on a rigid body.
+    pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), PartError> {
+        let body = &bodies[self.body];
+        if !body.kind.is_free() {
+            let message = format!("body `{}` does not move freely, and forces do not move it", body.name);
+            return Err(PartError::new("body", message, "name a body that moves freely"));
+        }
+        if self.until.is_nan() || self.from.is_nan() || self.until <= self.from {
+            let message = format!("the force ends at {:?} s and begins at {:?} s", self.until, self.from);
+            return Err(PartError::new("until", message, "give an `until` that is later than `from`"));
+        }
+        for (key, vector) in [("force", self.force), ("torque", self.torque), ("point", self.point)] {
+            check_finite(key, key, &vector.to_array())?;
+            if body.is_point() && key != "force" && vector != DVec3::ZERO {
+                let message = format!("body `{}` is a point, and has no `{key}` other than zero", body.name);
+                return Err(PartError::new(key, message, "remove it, or make the body `kind = \"rigid\"`"));
+            }
+            if dimension == Dimension::Plane && key != "torque" && vector.z != 0.0 {
+                return Err(PartError::new(key, format!("{key} does not lie in the plane"), "leave z at zero"));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether it acts at time `t`.
     pub(crate) fn is_active(&self, t: f64) -> bool {
         self.from <= t && t <= self.until
@@ -165,11 +202,58 @@ pub struct DryFriction {
     pub is_rotational: bool,
     /// Largest force in N, or torque in N m.
     pub bound: f64,
+    /// The bound while it sticks, not below `bound`, which is then that of sliding; none where it is the same.
+    pub static_bound: Option<f64>,
     /// Factors on the bound along the axes: an ellipse of friction. Ones for a circle.
     pub semi_axes: [f64; 2],
+    /// What friction may be for a bound of one, in units of the semi-axes.
+    pub shape: FrictionShape,
     /// A constant force along the one axis, on top of friction, in N or N m. Friction with the bounds $f$ against forward sliding and $b$ against sliding
     /// back has the bound $(f + b) / 2$ and the bias $(b - f) / 2$.
     pub bias: f64,
+}
+
+impl DryFriction {
+    /// Checks it beside these bodies.
+    ///
+    /// # Errors
+    /// [`PartError`] when it holds nothing, or a number or an axis has no meaning.
+    pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), PartError> {
+        check_line("friction", bodies, [Some(self.body), self.against], self.is_rotational)?;
+        let unit = if self.is_rotational { "N m" } else { "N" };
+        check_not_negative("bound", "the bound", self.bound - self.bias, unit)?;
+        check_not_negative("bound-backwards", "the bound backwards", self.bound + self.bias, unit)?;
+        check_static("static-bound", "bound", self.bound, self.static_bound, unit)?;
+        let most = if self.is_rotational { 1 } else { 2 };
+        if self.axes.is_empty() || self.axes.len() > most {
+            let remedy = if self.is_rotational { "give the one axis of the rotation" } else { "give one or two" };
+            return Err(PartError::new("axes", format!("{} axes are given", self.axes.len()), remedy));
+        }
+        for (number, axis) in self.axes.iter().enumerate() {
+            check_unit(format!("axes.{number}"), *axis, dimension)?;
+        }
+        if let [first, second] = self.axes[..] {
+            check_right_angle("axes", first, second)?;
+            if self.bias != 0.0 {
+                let message = "`bound-backwards` is given, and 2 directions of sliding";
+                return Err(PartError::new("bound-backwards", message, "give one direction, or `bound` alone"));
+            }
+        }
+        for (number, &value) in self.semi_axes.iter().enumerate() {
+            check_positive(format!("semi-axes.{number}"), "a semi-axis", value, "(a factor on the bound)")?;
+        }
+        Ok(())
+    }
+}
+
+/// Refuses ends of a line of friction or of a clutch that hold nothing.
+fn check_line(what: &str, bodies: &[Body], ends: [Option<usize>; 2], is_rotational: bool) -> Result<(), PartError> {
+    check_ends(bodies, ends, ["body", "against"])?;
+    if is_rotational && ends.into_iter().flatten().any(|body| bodies[body].is_point()) {
+        let message = format!("a point does not rotate, and {what} of a rotation has no effect on it");
+        return Err(PartError::new("rotational", message, "name rigid bodies, or remove `rotational`"));
+    }
+    Ok(())
 }
 
 /// Holds back one direction of sliding or rotation, whatever force that takes, and lets the other one pass: the primitive $\mathrm{Upr}$ of \[GS05\] (2) on
@@ -188,4 +272,15 @@ pub struct Clutch {
     pub axis: DVec3,
     /// Whether it acts on the relative rotation.
     pub is_rotational: bool,
+}
+
+impl Clutch {
+    /// Checks it beside these bodies.
+    ///
+    /// # Errors
+    /// [`PartError`] when it holds nothing, or its axis is no unit vector.
+    pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), PartError> {
+        check_line("a clutch", bodies, [Some(self.body), self.against], self.is_rotational)?;
+        check_unit("axis", self.axis, dimension)
+    }
 }

@@ -15,14 +15,14 @@
 //! | `length` | $\lvert d \rvert - L$ | force along $d$ |
 //! | `drive` | free coordinate minus its law | force along it, or moment about it |
 
-use std::f64::consts::TAU;
+use std::f64::consts::{PI, TAU};
 
 use glamx::DVec3;
 use stiction_dynamics::Restitution;
 use stiction_solve::PortableMath as _;
 
-use crate::body::{Body, BodyKind};
-use crate::error::BodyError;
+use crate::body::Body;
+use crate::error::{PartError, check_ends, check_finite, check_not_negative, check_positive, check_static};
 use crate::pose::Pose;
 use crate::shape::Dimension;
 
@@ -78,6 +78,18 @@ pub enum CoordinateKind {
 }
 
 impl JointKind {
+    /// All kinds; the length of a distance is free.
+    pub const ALL: [Self; 8] = [
+        Self::Fixed,
+        Self::Ball,
+        Self::Revolute,
+        Self::Prismatic,
+        Self::Cylindrical,
+        Self::Universal,
+        Self::Planar,
+        Self::Distance { length: None },
+    ];
+
     /// The word in scene files.
     pub fn word(self) -> &'static str {
         match self {
@@ -213,6 +225,38 @@ pub struct JointLimits {
 }
 
 impl JointLimits {
+    /// Checks the stops of a coordinate with this unit; one that is cyclic lies between -π and π.
+    fn check(&self, unit: &str, is_cyclic: bool) -> Result<(), PartError> {
+        let Self { lower, upper, restitution } = *self;
+        for (key, value) in [("limits.lower", lower), ("limits.upper", upper)] {
+            let Some(value) = value else { continue };
+            let name = &key["limits.".len()..];
+            check_finite(key, name, &[value])?;
+            if is_cyclic && value.abs() > PI {
+                let message =
+                    format!("`{name}` is {value:?} rad, but the angle of a joint in space is between -π and π");
+                return Err(PartError::new(key, message, "count the angle from another start, or use a smaller limit"));
+            }
+        }
+        match (lower, upper) {
+            (Some(lower), Some(upper)) if lower >= upper => {
+                let message =
+                    format!("the lower limit, {lower:?} {unit}, is not below the upper one, {upper:?} {unit}");
+                return Err(PartError::new("limits", message, format!("write `lower = {upper:?}, upper = {lower:?}`")));
+            }
+            (Some(_), None) | (None, Some(_)) if is_cyclic => {
+                let message = "in space an angle has both limits, or none: it does not count turns";
+                return Err(PartError::new("limits", message, "give the other limit too, between -π and π"));
+            }
+            _ => {}
+        }
+        if !(0.0..=1.0).contains(&restitution.normal) {
+            let message = format!("the restitution is {:?}", restitution.normal);
+            return Err(PartError::new("limits.restitution", message, "give a number from 0 to 1"));
+        }
+        Ok(())
+    }
+
     /// Whether there is a stop at all.
     pub fn are_given(&self) -> bool {
         self.lower.is_some() || self.upper.is_some()
@@ -273,6 +317,8 @@ pub struct BodyJoint {
     pub limits: JointLimits,
     /// Largest friction along the free coordinate, in N or N m, whatever the load.
     pub friction: f64,
+    /// The same while it sticks, not below `friction`, which is then that of sliding; none where it is the same.
+    pub static_friction: Option<f64>,
     /// What drives the free coordinate by force.
     pub motor: Option<JointMotor>,
     /// The law that the free coordinate follows.
@@ -307,6 +353,7 @@ impl BodyJoint {
             zero_angle: angle(Some(first)) - angle(second),
             limits: JointLimits::default(),
             friction: 0.0,
+            static_friction: None,
             motor: None,
             drive: None,
             can_collide: false,
@@ -320,123 +367,104 @@ impl BodyJoint {
         rows.chain(drive).map(|suffix| format!("{}.{suffix}", self.name)).collect()
     }
 
-    /// Refuses what has no meaning.
-    pub(crate) fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), BodyError> {
-        let refuse = |reason: String, remedy| Err(BodyError::Joint { joint: self.name.clone(), reason, remedy });
-        let value_error = |quantity, value, remedy| {
-            Err(BodyError::Value { what: format!("joint `{}`", self.name), quantity, value, remedy })
-        };
+    /// Checks it beside these bodies.
+    ///
+    /// # Errors
+    /// [`PartError`] when it holds nothing, or a number or an axis has no meaning.
+    pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), PartError> {
         let word = self.kind.word();
         if !self.kind.exists_in(dimension) {
-            return refuse(
-                format!("there is no {word} joint in the plane"),
-                "use `revolute` for a pin, or go to space",
-            );
+            let message = format!("there is no {word} joint in the plane");
+            return Err(PartError::new("", message, "use `revolute` for a pin, or go to space"));
         }
-        if self.second == Some(self.first) {
-            let reason = format!("it joins body `{}` to itself", bodies[self.first].name);
-            return refuse(reason, "name another body, or leave the second one out for the world");
+        check_ends(bodies, [Some(self.first), self.second], ["bodies", "bodies.1"])?;
+        for (frame, body) in self.frames.iter().zip([Some(self.first), self.second]) {
+            self.check_frame(dimension, frame, body.map(|body| &bodies[body]))?;
         }
-        let ends = [Some(self.first), self.second].map(|body| body.map(|body| &bodies[body]));
-        if !ends.iter().flatten().any(|body| body.kind.is_free()) {
-            return refuse("neither of its bodies moves freely".to_owned(), "name a body that moves freely");
+        self.check_coordinate(dimension)
+    }
+
+    /// Refuses a frame that is none, or that this body cannot carry.
+    fn check_frame(&self, dimension: Dimension, frame: &JointFrame, body: Option<&Body>) -> Result<(), PartError> {
+        let refuse = |message: String, remedy: &str| Err(PartError::new("", message, remedy));
+        let axes @ [e1, _, e3] = frame.axes();
+        let is_unit = |e: DVec3| (e.length() - 1.0).abs() <= FRAME_TOLERANCE;
+        if !(frame.point.is_finite() && axes.into_iter().all(is_unit)) {
+            let message = "the axes of its frames are not of unit length and at right angles";
+            return refuse(message.to_owned(), "give axes that are not zero and not parallel");
         }
-        for (frame, body) in self.frames.iter().zip(ends) {
-            let [e1, e2, e3] = frame.axes();
-            let is_unit = |e: DVec3| (e.length() - 1.0).abs() <= FRAME_TOLERANCE;
-            if !(frame.point.is_finite() && is_unit(e1) && is_unit(e2) && is_unit(e3)) {
-                let reason = "the axes of its frames are not of unit length and at right angles";
-                return refuse(reason.to_owned(), "give axes that are not zero and not parallel");
-            }
-            if dimension == Dimension::Plane {
-                let is_slide = self.kind == JointKind::Prismatic;
-                if frame.point.z != 0.0 || (is_slide && (e3.z != 0.0 || e1.z != 0.0)) {
-                    return refuse("its frames do not lie in the plane".to_owned(), "leave z at zero");
-                }
-            }
-            if let Some(body) = body
-                && matches!(body.kind, BodyKind::Point { .. })
-            {
-                if self.kind.holds_rotation(dimension) {
-                    let reason = format!("body `{}` is a point, and has no rotation for a {word} joint", body.name);
-                    return refuse(
-                        reason,
-                        "make the body rigid, or join it by a ball (a pin in the plane) or a distance",
-                    );
-                }
-                if self.kind == JointKind::Revolute && self.has_effort() {
-                    let reason = format!("body `{}` is a point, and has no angle to limit, brake or drive", body.name);
-                    return refuse(reason, "make the body rigid");
-                }
-                if frame.point.length() > FRAME_TOLERANCE {
-                    let away = frame.point.length();
-                    let reason = format!("body `{}` is a point, and the joint is {away:e} m beside it", body.name);
-                    return refuse(reason, "put the joint on the point, or make the body rigid");
-                }
-            }
+        let leaves_plane = self.kind == JointKind::Prismatic && (e3.z != 0.0 || e1.z != 0.0);
+        if dimension == Dimension::Plane && (frame.point.z != 0.0 || leaves_plane) {
+            return refuse("its frames do not lie in the plane".to_owned(), "leave z at zero");
         }
-        if self.has_effort() && self.kind.coordinate().is_none() {
-            let reason = format!("a {word} joint has no free coordinate for limits, friction, a motor or a drive");
-            return refuse(reason, "remove them, or leave the length of a distance free");
+        let Some(Body { name, .. }) = body.filter(|body| body.is_point()) else { return Ok(()) };
+        if self.kind.holds_rotation(dimension) {
+            let message = format!("body `{name}` is a point, and has no rotation for a {} joint", self.kind.word());
+            return refuse(message, "make the body rigid, or join it by a ball (a pin in the plane) or a distance");
         }
-        if let JointKind::Distance { length } = self.kind {
-            if let Some(value) = length
-                && !(value > 0.0 && value.is_finite())
-            {
-                return value_error("length", value, "it must be positive and finite");
-            }
-            if length.is_none() && !self.has_effort() {
-                return refuse(
-                    "it neither holds a length nor limits or drives it".to_owned(),
-                    "give a length or limits",
-                );
-            }
+        if self.kind == JointKind::Revolute && self.effort().is_some() {
+            let message = format!("body `{name}` is a point, and has no angle to limit, brake or drive");
+            return refuse(message, "make the body rigid");
         }
-        let JointLimits { lower, upper, restitution } = self.limits;
-        for value in [lower, upper].into_iter().flatten() {
-            if !value.is_finite() {
-                return value_error("limit", value, "it must be finite");
+        let away = frame.point.length();
+        if away > FRAME_TOLERANCE {
+            let message = format!("body `{name}` is a point, and the joint is {away:e} m beside it");
+            return refuse(message, "put the joint on the point, or make the body rigid");
+        }
+        Ok(())
+    }
+
+    /// Refuses what acts along a coordinate that is not free, or along none.
+    fn check_coordinate(&self, dimension: Dimension) -> Result<(), PartError> {
+        if let Some(key) = self.effort().filter(|_| self.kind.coordinate().is_none()) {
+            let message = match self.kind {
+                JointKind::Distance { .. } => format!("a `length` is held, so that `{key}` has no effect"),
+                _ => format!("a {} joint has no free coordinate for `{key}`", self.kind.word()),
+            };
+            return Err(PartError::new(key, message, "keep one of the two"));
+        }
+        match self.kind {
+            JointKind::Distance { length: Some(length) } => check_positive("length", "the length", length, "m")?,
+            JointKind::Distance { length: None } if self.effort().is_none() => {
+                let message = "it neither holds a length nor limits or drives it";
+                return Err(PartError::new("", message, "give a length or limits"));
             }
-            let is_angle_in_space = self.kind == JointKind::Revolute && dimension == Dimension::Space;
-            if is_angle_in_space && value.abs() > std::f64::consts::PI {
-                return value_error("limit", value, "in space the angle of a joint is between -π and π");
-            }
-            if is_angle_in_space && (lower.is_none() || upper.is_none()) {
-                return refuse("in space an angle has both limits, or none".to_owned(), "give the other limit too");
+            _ => {}
+        }
+        let is_angle = self.kind.coordinate() == Some(CoordinateKind::Angle);
+        let (unit, effort_unit) = if is_angle { ("rad", "N m") } else { ("m", "N") };
+        self.limits.check(unit, is_angle && dimension == Dimension::Space)?;
+        check_not_negative("friction", "the friction", self.friction, effort_unit)?;
+        check_static("static-friction", "friction", self.friction, self.static_friction, effort_unit)?;
+        if let Some(JointMotor { effort, from, until }) = self.motor {
+            check_finite("motor", "the motor", &[effort, from])?;
+            if until.is_nan() || until <= from {
+                let message = format!("the motor ends at {until:?} s and begins at {from:?} s");
+                return Err(PartError::new("motor.until", message, "give an `until` that is later than `from`"));
             }
         }
-        if let (Some(lower), Some(upper)) = (lower, upper)
-            && lower >= upper
-        {
-            let reason = format!("its lower limit, {lower:?}, is not below its upper one, {upper:?}");
-            return refuse(reason, "exchange them");
-        }
-        if !(0.0..=1.0).contains(&restitution.normal) {
-            return value_error("restitution", restitution.normal, "it is a number from 0 to 1");
-        }
-        if !(self.friction >= 0.0 && self.friction.is_finite()) {
-            return value_error("friction", self.friction, "it must be finite and not negative");
-        }
-        if let Some(motor) = self.motor
-            && !motor.effort.is_finite()
-        {
-            return value_error("motor", motor.effort, "it must be finite");
-        }
-        if let Some(drive) = self.drive {
-            let numbers = [drive.offset, drive.rate, drive.amplitude, drive.frequency, drive.phase];
-            if let Some(&value) = numbers.iter().find(|value| !value.is_finite()) {
-                return value_error("drive", value, "it must be finite");
-            }
-            if self.motor.is_some() || self.limits.are_given() {
-                let reason = "it is driven, so that a motor or limits have no effect";
-                return refuse(reason.to_owned(), "keep the drive, or the motor and the limits");
+        let Some(drive) = self.drive else { return Ok(()) };
+        check_finite("drive", "the drive", &[drive.offset, drive.rate, drive.amplitude, drive.phase])?;
+        check_not_negative("drive.oscillation.frequency", "the frequency", drive.frequency, "Hz")?;
+        for (key, is_given) in [("motor", self.motor.is_some()), ("limits", self.limits.are_given())] {
+            if is_given {
+                let message = format!("it is driven, so that `{key}` has no effect");
+                return Err(PartError::new(key, message, format!("remove `{key}` or `drive`")));
             }
         }
         Ok(())
     }
 
-    fn has_effort(&self) -> bool {
-        self.limits.are_given() || self.friction != 0.0 || self.motor.is_some() || self.drive.is_some()
+    /// What acts along the coordinate, by its key.
+    fn effort(&self) -> Option<&'static str> {
+        let efforts = [
+            ("limits", self.limits.are_given()),
+            ("friction", self.friction != 0.0),
+            ("static-friction", self.static_friction.is_some()),
+            ("motor", self.motor.is_some()),
+            ("drive", self.drive.is_some()),
+        ];
+        efforts.into_iter().find(|(_, is_given)| *is_given).map(|(key, _)| key)
     }
 }
 

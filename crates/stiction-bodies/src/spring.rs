@@ -12,7 +12,8 @@
 use glamx::{DMat3, DQuat, DVec3};
 use stiction_solve::PortableMath as _;
 
-use crate::body::Body;
+use crate::body::{Body, BodyKind};
+use crate::error::{PartError, check_ends, check_not_negative, check_unit};
 use crate::shape::Dimension;
 
 /// A spring and damper between two points.
@@ -34,6 +35,57 @@ pub struct Spring {
     pub axis: Option<DVec3>,
     /// Force that must be overcome before it gives way, in N: $-F \mathrm{Sgn}(\varphi)$ beside the others, \[GS05\] (3) on displacement level.
     pub preload: f64,
+}
+
+impl Spring {
+    /// Checks it beside these bodies.
+    ///
+    /// # Errors
+    /// [`PartError`] when it holds nothing, or a number, a point or an axis has no meaning.
+    pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), PartError> {
+        let ends = [self.first.body, self.second.body];
+        check_ends(bodies, ends, ["bodies", "bodies.1"])?;
+        check_strength([self.stiffness, self.damping], ["N/m", "N s/m"])?;
+        for (number, Attachment { body, point }) in [self.first, self.second].into_iter().enumerate() {
+            let key = format!("points.{number}");
+            if let Some(body) = body.map(|body| &bodies[body]).filter(|body| body.is_point())
+                && point != DVec3::ZERO
+            {
+                let message = format!("body `{}` is a point, and a spring holds on to it at its origin", body.name);
+                let remedy = "give zeros for this point, or make the body `kind = \"rigid\"`";
+                return Err(PartError::new(key, message, remedy));
+            }
+            if !point.is_finite() || (dimension == Dimension::Plane && point.z != 0.0) {
+                let remedy = "give finite coordinates, and 0 out of the plane";
+                return Err(PartError::new(key, format!("a point is {:?}", point.to_array()), remedy));
+            }
+        }
+        match self.axis {
+            Some(axis) => check_unit("axis", axis, dimension)?,
+            None => check_not_negative("rest-length", "the rest length", self.rest_length, "m")?,
+        }
+        check_not_negative("preload", "the preload", self.preload, "N")?;
+        let is_driven =
+            |end: &Option<usize>| end.is_some_and(|body| matches!(bodies[body].kind, BodyKind::Prescribed(_)));
+        if let Some(number) = ends.iter().position(is_driven).filter(|_| self.preload > 0.0) {
+            let name = ends[number].map_or("", |body| &bodies[body].name);
+            let message = format!("body `{name}` is prescribed, and a pre-stressed spring holds on to none");
+            let remedy = "name another body, or remove `preload`";
+            return Err(PartError::new(format!("bodies.{number}"), message, remedy));
+        }
+        Ok(())
+    }
+}
+
+/// Refuses stiffness and damping that are negative, or both zero.
+fn check_strength([stiffness, damping]: [f64; 2], units: [&str; 2]) -> Result<(), PartError> {
+    check_not_negative("stiffness", "the stiffness", stiffness, units[0])?;
+    check_not_negative("damping", "the damping", damping, units[1])?;
+    if stiffness == 0.0 && damping == 0.0 {
+        let message = "neither stiffness nor damping is given";
+        return Err(PartError::new("", message, "give `stiffness`, `damping` or both"));
+    }
+    Ok(())
 }
 
 /// Where an end of a spring is attached.
@@ -70,6 +122,24 @@ pub struct TorsionSpring {
 }
 
 impl TorsionSpring {
+    /// Checks it beside these bodies.
+    ///
+    /// # Errors
+    /// [`PartError`] when it holds nothing, or a number or the axis has no meaning.
+    pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), PartError> {
+        let ends = [Some(self.first), self.second];
+        check_ends(bodies, ends, ["bodies", "bodies.1"])?;
+        for (number, body) in ends.into_iter().flatten().enumerate() {
+            if bodies[body].is_point() {
+                let message = format!("body `{}` is a point, which does not rotate", bodies[body].name);
+                let remedy = "name a rigid body, or make this one `kind = \"rigid\"`";
+                return Err(PartError::new(format!("bodies.{number}"), message, remedy));
+            }
+        }
+        check_strength([self.stiffness, self.damping], ["N m/rad", "N m s/rad"])?;
+        check_unit("axis", self.axis, dimension)
+    }
+
     /// The angle at the start, with bodies of these poses at time `t`, in radians; zero where there is none.
     pub fn angle_at_start(&self, dimension: Dimension, bodies: &[Body], t: f64) -> f64 {
         match dimension {

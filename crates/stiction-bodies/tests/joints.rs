@@ -208,7 +208,9 @@ fn friction_of_joints_and_dry_friction_have_their_own_numbers() {
             axes: vec![DVec3::X],
             is_rotational: false,
             bound: 1.0,
+            static_bound: None,
             semi_axes: [1.0; 2],
+            shape: Default::default(),
             bias: 0.0,
         });
     }
@@ -281,17 +283,23 @@ fn what_has_no_meaning_is_refused() {
     let in_space = |change: &dyn Fn(&mut BodyJoint)| refused(Dimension::Space, &|model| change(&mut model.joints[0]));
     assert_eq!(
         in_space(&|j| j.second = Some(0)),
-        "joint `j`: it joins body `a` to itself; name another body, or leave the second one out for the world"
+        "joint `j`: `a` is at both ends; name another body, or leave the second one out for the world"
     );
     assert_eq!(
         in_space(&|j| (j.first, j.second) = (2, None)),
-        "joint `j`: neither of its bodies moves freely; name a body that moves freely"
+        "joint `j`: neither `ground` nor the world moves freely; name a body that moves freely"
     );
     assert!(in_space(&|j| j.second = Some(1)).contains("body `point` is a point, and has no rotation for a revolute"));
     assert!(in_space(&|j| j.frames[0].axis = DVec3::ZERO).contains("not of unit length"));
     let limits = |lower, upper| JointLimits { lower, upper, ..Default::default() };
-    assert!(in_space(&|j| j.limits = limits(Some(1.0), Some(-1.0))).contains("1.0, is not below its upper one, -1.0"));
-    assert!(in_space(&|j| j.limits = limits(Some(-4.0), Some(1.0))).contains("limit is -4; in space"));
+    assert!(
+        in_space(&|j| j.limits = limits(Some(1.0), Some(-1.0)))
+            .contains("1.0 rad, is not below the upper one, -1.0 rad")
+    );
+    assert!(
+        in_space(&|j| j.limits = limits(Some(-4.0), Some(1.0)))
+            .contains("`lower` is -4.0 rad, but the angle of a joint in space")
+    );
     assert!(in_space(&|j| j.limits = limits(None, Some(1.0))).contains("both limits"));
     assert!(in_space(&|j| j.friction = -1.0).contains("friction is -1"));
     assert!(in_space(&|j| j.kind = JointKind::Distance { length: Some(0.0) }).contains("length is 0"));

@@ -271,7 +271,9 @@ fn dry_friction_and_clutches_have_the_rates_of_differences() {
                 axes,
                 is_rotational: false,
                 bound: 1.0,
+                static_bound: None,
                 semi_axes: [1.5, 0.5],
+                shape: Default::default(),
                 bias: 0.0,
             };
             let bearing =

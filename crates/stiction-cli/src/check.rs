@@ -11,7 +11,7 @@ use crate::failure::{CHECK_FAILED, Failure};
 /// Arguments of `check`.
 #[derive(Args)]
 pub struct CheckArguments {
-    /// A scene file, or the name of a built-in scene
+    /// A scene file, `-` for standard input, or the name of a built-in scene
     scene: String,
     /// Change any value of the scene first
     #[arg(long = "set", value_name = "PATH=VALUE")]
@@ -24,7 +24,8 @@ pub struct CheckArguments {
 /// Runs the command. Warnings are findings and give exit code 1; notes do not.
 pub fn check(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let loaded = load(&arguments.scene, &arguments.overrides)?;
-    let findings = lint(&loaded)?;
+    let findings = lint(&loaded);
+    let scene = loaded.scene();
     let has_warning = findings.iter().any(|finding| finding.severity == Severity::Warning);
     let word = |severity| match severity {
         Severity::Note => "note",
@@ -42,8 +43,8 @@ pub fn check(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
             })
             .collect();
         let document = serde_json::json!({
-            "scene": loaded.scene.name,
-            "warnings": loaded.warnings,
+            "scene": scene.name,
+            "warnings": loaded.warnings(),
             "findings": findings,
             "ok": !has_warning,
         });
@@ -52,8 +53,7 @@ pub fn check(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         for finding in &findings {
             say!("{}: {}: {}", finding.place, word(finding.severity), finding.message);
         }
-        let simulation = loaded.build()?;
-        let what = match (&loaded.scene.system, loaded.scene.bodies.len()) {
+        let what = match (&scene.system, scene.bodies.len()) {
             (Some(system), _) if system.contacts.len() == 1 => "a system with 1 contact".to_owned(),
             (Some(system), _) => format!("a system with {} contacts", system.contacts.len()),
             (None, 1) => "1 body".to_owned(),
@@ -61,10 +61,10 @@ pub fn check(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         };
         say!(
             "{}: {what}, {} degrees of freedom, {} steps of {} s{}",
-            loaded.scene.name,
-            simulation.system().velocity_count(),
-            simulation.grid().step_count(),
-            simulation.grid().step,
+            scene.name,
+            loaded.system().mechanics().velocity_count(),
+            loaded.grid().step_count(),
+            scene.run.step,
             if has_warning { "" } else { ": nothing wrong" },
         );
     }

@@ -6,14 +6,15 @@ use std::process::ExitCode;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use stiction_scene::load::load;
+use stiction_scene::load::open;
+use stiction_scene::set::Edit;
 use stiction_study::converge::{
     Convergence, EventDrivenLimits, Plan, ReferenceChoice, SchemeChoice, converge as compare,
 };
 use stiction_study::figure::check_extension;
 
 use crate::failure::{Failure, UNSOLVED};
-use crate::run::scheme_override;
+use crate::run::scheme_edit;
 
 /// Step sizes relative to that of the scene when none are given: six halvings.
 const DEFAULT_STEPS: [f64; 7] = [8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.125];
@@ -24,7 +25,7 @@ const LEAST_ORDER: f64 = 0.3;
 /// Arguments of `converge`.
 #[derive(Args)]
 pub struct ConvergeArguments {
-    /// A scene file, or the name of a built-in scene
+    /// A scene file, `-` for standard input, or the name of a built-in scene
     scene: String,
     /// Step sizes, in seconds [default: from 8 times to 1/8 of the scene's]
     #[arg(long, value_name = "H,…", value_delimiter = ',')]
@@ -61,19 +62,20 @@ pub struct ConvergeArguments {
 /// Runs the command.
 pub fn converge(arguments: &ConvergeArguments) -> Result<ExitCode, Failure> {
     let named = |option: &str, scheme: &str| {
-        let (path, value) = scheme_override(option, scheme)?;
-        Ok::<_, Failure>(SchemeChoice { name: scheme.to_owned(), setting: format!("{path}={value}") })
+        Ok::<_, Failure>(SchemeChoice { name: scheme.to_owned(), edit: scheme_edit(option, scheme)? })
     };
-    let mut overrides: Vec<String> = arguments.end.iter().map(|end| format!("run.end={end:e}")).collect();
-    overrides.extend_from_slice(&arguments.overrides);
-    let scene = load(&arguments.scene, &overrides)?.scene;
+    let end = arguments.end.map(|end| Ok(Edit::option(format!("--end {end}"), "run.end", end)));
+    let sets = arguments.overrides.iter().map(|text| Edit::set(text));
+    let edits = end.into_iter().chain(sets).collect::<Result<Vec<_>, _>>()?;
+    let document = open(&arguments.scene)?;
+    let scene = document.clone().load(edits.clone())?.into_scene();
     let steps = match arguments.steps.as_slice() {
         [] => DEFAULT_STEPS.map(|factor| factor * scene.run.step).to_vec(),
         steps => steps.to_vec(),
     };
     let plan = Plan {
-        scene: arguments.scene.clone(),
-        overrides,
+        scene: document,
+        edits,
         schemes: arguments.schemes.iter().map(|scheme| named("--schemes", scheme)).collect::<Result<_, _>>()?,
         steps,
         reference: match (arguments.reference.as_str(), arguments.reference_step) {

@@ -120,7 +120,6 @@ impl From<TableError> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Scene(error) => (*error).into(),
             RunError::Folder(error) => error.into(),
             RunError::Table(error) => error.into(),
             RunError::Column { .. } => Self::new(BAD_INPUT, error),

@@ -12,9 +12,9 @@ use anstyle::{AnsiColor, Style};
 use clap::Args;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use stiction_scene::lint::{Severity, lint};
-use stiction_scene::load::{Loaded, load};
+use stiction_scene::load::{Loaded, open};
 use stiction_scene::run::{FinishedRun, Progress, expected_size};
-use stiction_scene::scene_error::SceneError;
+use stiction_scene::set::Edit;
 use stiction_scene::summary::{Origin, Outcome, Summary};
 
 use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure, INPUT_OUTPUT, INTERRUPTED, UNSOLVED};
@@ -34,7 +34,7 @@ const SHOWN_EVENTS: usize = 12;
 /// Arguments of `run`.
 #[derive(Args)]
 pub struct RunArguments {
-    /// A scene file, or the name of a built-in scene
+    /// A scene file, `-` for standard input, or the name of a built-in scene
     scene: String,
     /// Time-stepping scheme: stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point, moreau-midpoint,
     /// moreau-midpoint:THETA, trapezoidal, trapezoidal:paper, event-driven, implicit-ncp
@@ -68,13 +68,13 @@ pub struct RunArguments {
 pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     let loaded = load_scene(arguments)?;
     let mut origin = Origin { commit: env!("STICTION_COMMIT").to_owned(), warnings: Vec::new() };
-    for finding in lint(&loaded)?.iter().filter(|finding| finding.severity == Severity::Warning) {
+    for finding in lint(&loaded).iter().filter(|finding| finding.severity == Severity::Warning) {
         let warning = format!("{}: {}", finding.place, finding.message);
         complain!("{}warning:{} {warning}", YELLOW.render(), YELLOW.render_reset());
         origin.warnings.push(warning);
     }
-    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&loaded.scene.name));
-    announce_size(&loaded)?;
+    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&loaded.scene().name));
+    announce_size(&loaded);
 
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&interrupted);
@@ -126,103 +126,74 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
 
 /// Loads the scene with the options of the command line in it.
 fn load_scene(arguments: &RunArguments) -> Result<Loaded, Failure> {
-    let options = option_overrides(arguments)?;
-    for (option, is_given, key) in
-        [("--step", arguments.step.is_some(), "step"), ("--end", arguments.end.is_some(), "end")]
-    {
-        let is_set = |text: &&String| {
-            let path: String =
-                text.split('=').next().unwrap_or_default().chars().filter(|c| !" \"'".contains(*c)).collect();
-            path == "run" || path.strip_prefix("run.") == Some(key)
-        };
-        if let Some(text) = arguments.overrides.iter().find(is_set).filter(|_| is_given) {
-            return Err(Failure::new(
-                BAD_INPUT,
-                format!("{option} and --set {text} say the same thing: give one of them"),
-            ));
-        }
-    }
-    let texts: Vec<String> = options.iter().map(|option| &option.text).chain(&arguments.overrides).cloned().collect();
-    load(&arguments.scene, &texts).map_err(|error| match &error {
-        // The user wrote the option, and not the override that it stands for.
-        SceneError::Override { text, message, .. } => match options.iter().find(|option| option.text == *text) {
-            Some(option) => Failure::new(BAD_INPUT, format!("{}: {message}\n  help: {}", option.given, error.remedy())),
-            None => error.into(),
-        },
-        _ => error.into(),
-    })
-}
-
-/// An option of the command line as an override of the scene.
-struct OptionOverride {
-    /// The option as it was given.
-    given: String,
-    /// The override.
-    text: String,
-}
-
-/// A scheme as an option of the command line names it, as path and value of an override of the scene.
-pub(crate) fn scheme_override(option: &str, scheme: &str) -> Result<(String, String), Failure> {
-    Ok(match scheme.split_once(':').unwrap_or((scheme, "")) {
-        (name @ ("stewart-trinkle" | "moreau-midpoint" | "trapezoidal" | "event-driven" | "implicit-ncp"), "") => {
-            (format!("scheme.{name}"), "{}".to_owned())
-        }
-        ("trapezoidal", "paper") => ("scheme.trapezoidal.paper".to_owned(), "true".to_owned()),
-        ("stewart-trinkle", version) => ("scheme.stewart-trinkle.version".to_owned(), format!("{version:?}")),
-        ("moreau-midpoint", theta) if theta.parse::<f64>().is_ok() => {
-            ("scheme.moreau-midpoint.theta".to_owned(), theta.to_owned())
-        }
-        _ => {
-            let known = "stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point, moreau-midpoint, \
-                             moreau-midpoint:THETA, trapezoidal, trapezoidal:paper, event-driven, implicit-ncp";
-            return Err(Failure::new(BAD_INPUT, format!("{option} {scheme}: there is only {known}")));
-        }
-    })
-}
-
-fn option_overrides(arguments: &RunArguments) -> Result<Vec<OptionOverride>, Failure> {
-    let mut overrides = Vec::new();
-    let option = |name: &str, value: &dyn std::fmt::Display, path: &str, toml: &str| OptionOverride {
-        given: format!("--{name} {value}"),
-        text: format!("{path}={toml}"),
-    };
-    // A name alone keeps the settings that the scene gives it, and replaces another choice by the defaults of this one.
+    let mut edits = Vec::new();
     if let Some(scheme) = &arguments.scheme {
-        let (path, value) = scheme_override("--scheme", scheme)?;
-        overrides.push(option("scheme", scheme, &path, &value));
+        edits.push(scheme_edit("--scheme", scheme)?);
     }
     if let Some(method) = &arguments.method {
-        let (path, value) = match method.split_once(':').unwrap_or((method, "")) {
-            (
-                name @ ("cone" | "pyramid" | "planar-relay" | "spatial-relay" | "phantom-inertia" | "alternating"),
-                "",
-            ) => (format!("method.{name}"), "{}".to_owned()),
-            (name @ ("pyramid" | "spatial-relay"), count) if count.parse::<u32>().is_ok() => {
-                (format!("method.{name}.directions"), count.to_owned())
-            }
-            ("phantom-inertia", count) if count.parse::<u32>().is_ok() => {
-                ("method.phantom-inertia.lines".to_owned(), count.to_owned())
-            }
-            _ => {
-                let message = format!(
-                    "--method {method}: there is only cone, pyramid, pyramid:K with K directions, planar-relay, \
-                     spatial-relay, spatial-relay:K with K directions, phantom-inertia, phantom-inertia:K with K lines, alternating"
-                );
-                return Err(Failure::new(BAD_INPUT, message));
-            }
-        };
-        overrides.push(option("method", method, &path, &value));
+        edits.push(method_edit(method)?);
     }
-    // TOML writes `nan` where Rust writes `NaN`.
-    let number = |value: f64| format!("{value:?}").to_lowercase();
-    overrides.extend(arguments.step.map(|step| option("step", &step, "run.step", &number(step))));
-    overrides.extend(arguments.end.map(|end| option("end", &end, "run.end", &number(end))));
-    Ok(overrides)
+    edits.extend(arguments.step.map(|step| Edit::option(format!("--step {step}"), "run.step", step)));
+    edits.extend(arguments.end.map(|end| Edit::option(format!("--end {end}"), "run.end", end)));
+    let sets: Vec<Edit> = arguments.overrides.iter().map(|text| Edit::set(text)).collect::<Result<_, _>>()?;
+    for (option, key) in [(arguments.step.map(|_| "--step"), "step"), (arguments.end.map(|_| "--end"), "end")] {
+        let is_same = |edit: &&Edit| *edit.path() == ["run"] || *edit.path() == ["run", key];
+        if let (Some(option), Some(edit)) = (option, sets.iter().find(is_same)) {
+            let message = format!("{option} and {} say the same thing: give one of them", edit.given());
+            return Err(Failure::new(BAD_INPUT, message));
+        }
+    }
+    edits.extend(sets);
+    Ok(open(&arguments.scene)?.load(edits)?)
 }
 
-fn announce_size(loaded: &Loaded) -> Result<(), Failure> {
-    let simulation = loaded.build()?;
-    let steps = simulation.grid().step_count();
+/// The edit by which an option of the command line chooses a scheme: a name alone means its default settings.
+pub(crate) fn scheme_edit(option: &str, scheme: &str) -> Result<Edit, Failure> {
+    let given = format!("{option} {scheme}");
+    match scheme.split_once(':').unwrap_or((scheme, "")) {
+        (name @ ("stewart-trinkle" | "moreau-midpoint" | "trapezoidal" | "event-driven" | "implicit-ncp"), "") => {
+            return Ok(Edit::defaults(given, &format!("scheme.{name}")));
+        }
+        ("trapezoidal", "paper") => return Ok(Edit::option(given, "scheme.trapezoidal.paper", true)),
+        ("stewart-trinkle", version) => return Ok(Edit::option(given, "scheme.stewart-trinkle.version", version)),
+        ("moreau-midpoint", theta) => {
+            if let Ok(theta) = theta.parse::<f64>() {
+                return Ok(Edit::option(given, "scheme.moreau-midpoint.theta", theta));
+            }
+        }
+        _ => {}
+    }
+    let known = "stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point, moreau-midpoint, \
+                 moreau-midpoint:THETA, trapezoidal, trapezoidal:paper, event-driven, implicit-ncp";
+    Err(Failure::new(BAD_INPUT, format!("{given}: there is only {known}")))
+}
+
+/// The same for a contact method.
+fn method_edit(method: &str) -> Result<Edit, Failure> {
+    let given = format!("--method {method}");
+    let (name, count) = method.split_once(':').unwrap_or((method, ""));
+    match (name, count.parse::<u32>()) {
+        ("cone" | "pyramid" | "planar-relay" | "spatial-relay" | "phantom-inertia" | "alternating", _)
+            if count.is_empty() =>
+        {
+            Ok(Edit::defaults(given, &format!("method.{name}")))
+        }
+        ("pyramid" | "spatial-relay", Ok(count)) => {
+            Ok(Edit::option(given, &format!("method.{name}.directions"), i64::from(count)))
+        }
+        ("phantom-inertia", Ok(count)) => Ok(Edit::option(given, "method.phantom-inertia.lines", i64::from(count))),
+        _ => {
+            let message = format!(
+                "{given}: there is only cone, pyramid, pyramid:K with K directions, planar-relay, \
+                 spatial-relay, spatial-relay:K with K directions, phantom-inertia, phantom-inertia:K with K lines, alternating"
+            );
+            Err(Failure::new(BAD_INPUT, message))
+        }
+    }
+}
+
+fn announce_size(loaded: &Loaded) {
+    let steps = loaded.grid().step_count();
     if steps > MANY_STEPS {
         let hours = steps as f64 / TYPICAL_RATE / 3600.0;
         complain!(
@@ -230,11 +201,10 @@ fn announce_size(loaded: &Loaded) -> Result<(), Failure> {
             steps = steps as f64
         );
     }
-    let size = expected_size(loaded, &simulation);
+    let size = expected_size(loaded);
     if size > LARGE_RUN {
         complain!("note: the tables of this run may reach {}; `record.interval` thins them", HumanBytes(size));
     }
-    Ok(())
 }
 
 fn progress_bar() -> ProgressBar {
@@ -363,5 +333,35 @@ fn print_events(summary: &Summary, verbose: bool) {
     }
     if summary.event_count > shown {
         say!("  … and {} more in events.parquet", summary.event_count - shown);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use stiction_scene::tally::{Task, done};
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        run: RunArguments,
+    }
+
+    #[test]
+    fn a_run_with_options_parses_reads_builds_and_prints_its_scene_once() {
+        let home = tempfile::tempdir().unwrap();
+        let out = home.path().join("run");
+        let options = "stiction rod --step 0.005 --end 0.05 --scheme stewart-trinkle:fixed-point --method pyramid:16 \
+                       --set material.steel.friction=0.3 --out";
+        let line = Line::parse_from(options.split_whitespace().chain(out.to_str()));
+        const TASKS: [Task; 4] = [Task::Parse, Task::Read, Task::Build, Task::Print];
+        let before = TASKS.map(done);
+        let Ok(code) = run(&line.run) else { panic!("it runs") };
+        assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::SUCCESS));
+        let after = TASKS.map(done);
+        assert_eq!([0, 1, 2, 3].map(|task| after[task] - before[task]), [1; 4]);
+        assert!(out.join("scene.toml").is_file());
     }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{PRESS, expect, folder, json, stiction};
+use common::{PRESS, command, expect, folder, json, stiction, text};
 
 #[test]
 fn a_run_leaves_a_whole_folder_and_a_certificate() {
@@ -28,6 +28,26 @@ fn the_same_scene_gives_the_same_digest() {
     };
     assert_eq!(digest("a", &[]), digest("b", &[]));
     assert_ne!(digest("a", &[]), digest("c", &["--step", "0.002"]), "another step is another run");
+}
+
+#[test]
+fn a_scene_is_read_from_standard_input() {
+    use std::io::Write;
+    use std::process::Stdio;
+    let dir = folder();
+    let scene = stiction(dir.path(), &["scenes", "rod"]).stdout;
+    let piped = |text: &[u8], arguments: &[&str]| {
+        let mut command = command(dir.path(), arguments);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(text).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let output = piped(&scene, &["run", "-", "--end", "0.05", "--json", "--out", "piped"]);
+    expect(&output, 0, &[]);
+    let named = stiction(dir.path(), &["run", "rod", "--end", "0.05", "--json", "--out", "named"]);
+    assert_eq!(json(&output)["digest"], json(&named)["digest"]);
+    let wrong = text(&scene).replace("friction = ", "friction = -");
+    expect(&piped(wrong.as_bytes(), &["check", "-"]), 2, &["standard input:", "the coefficient of friction is -"]);
 }
 
 #[test]

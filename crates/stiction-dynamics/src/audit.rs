@@ -269,16 +269,22 @@ impl Audit {
             let (axes, set) = (&condition.friction_axes, &condition.friction_shape);
             let law = contact.friction.shape();
             audit.judge_friction(axes, [set, &law], bound, &impulse.tangent, &slip, impulse_scale, energy_scale);
-            let used = (condition.mu, sticks_in(step, condition));
+            let two = contact.static_mu.map(|mu| [mu, contact.friction.mu()].map(|mu| mu * impulse.normal));
+            let used = (condition.mu * impulse.normal, sticks_in(step, &condition.tangents, slip));
             let excess = excess_over_kinetic(contact, set, &impulse.tangent, impulse.normal, condition.extra_bound);
-            is_held |= audit.judge_coefficient(contact, used, impulse.normal, excess, impulse_scale);
+            is_held |= audit.judge_coefficient(two, used, excess, impulse_scale);
+        }
+        let elements = step.problem.friction.iter().zip(&step.friction);
+        for ((condition, element), impulse) in elements.zip(&step.solution.friction) {
+            let slip = condition.slip(motion);
+            let sets = [&condition.friction_shape, &element.shape];
+            audit.judge_friction(&[1.0; 3], sets, condition.bound, impulse, &slip, impulse_scale, energy_scale);
+            let two = element.static_bound.map(|bound| [bound, element.bound].map(|bound| step.h * bound));
+            let used = (condition.bound, sticks_in(step, &condition.tangents, slip));
+            let excess = condition.friction_shape.excess(impulse, step.h * element.bound);
+            is_held |= audit.judge_coefficient(two, used, excess, impulse_scale);
         }
         self.held_count += usize::from(is_held);
-        for (condition, impulse) in step.problem.friction.iter().zip(&step.solution.friction) {
-            let slip = condition.slip(motion);
-            let sets = [&condition.friction_shape, &FrictionShape::Ball];
-            audit.judge_friction(&[1.0; 3], sets, condition.bound, impulse, &slip, impulse_scale, energy_scale);
-        }
 
         self.conclude(system, before, step, audit)
     }
@@ -431,18 +437,17 @@ impl StepAudit {
         self.roundness_defect = self.roundness_defect.max(relative(round, energy_scale));
     }
 
-    /// Judges which of two coefficients of friction was used, and for what: the static one is for what sticks. Whether the contact is held by more than kinetic friction.
+    /// Judges which of two bounds was used, the static or the kinetic one, and for what: the static one is for what sticks. Whether it is held by more than kinetic friction.
     fn judge_coefficient(
         &mut self,
-        contact: &Contact,
-        (mu, sticks): (f64, bool),
-        normal: f64,
+        two: Option<[f64; 2]>,
+        (bound, sticks): (f64, bool),
         excess: f64,
         impulse_scale: f64,
     ) -> bool {
-        let Some(static_mu) = contact.static_mu else { return false };
-        let most = if sticks { static_mu } else { contact.friction.mu() };
-        let beyond = ((mu - most) * normal).max(0.0);
+        let Some([static_bound, kinetic]) = two else { return false };
+        let most = if sticks { static_bound } else { kinetic };
+        let beyond = (bound - most).max(0.0);
         self.cone_violation = self.cone_violation.max(relative(beyond, impulse_scale));
         sticks && excess > HELD * impulse_scale
     }

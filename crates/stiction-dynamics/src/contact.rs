@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use crate::{FrictionLaw, PhantomContact, Row};
+use crate::{FrictionLaw, FrictionShape, PhantomContact, Row};
 
 /// Tangent rows of a contact: one in the plane, two in space, three with torsion.
 pub type Tangents = SmallVec<[Row; 2]>;
@@ -128,18 +128,30 @@ pub struct ContactFrame {
 pub struct FrictionElement {
     /// Identity, the same from step to step.
     pub id: u32,
-    /// The rows $T$: sliding velocity $T v$ + `tangent_drift`. One or two.
+    /// The rows $T$: sliding velocity $T v$ + `tangent_drift`. One to three.
     pub tangents: Tangents,
     /// Part of the sliding velocity that does not come from $v$, in m/s (rad/s for a rotation).
     pub tangent_drift: [f64; 3],
-    /// Largest friction force, in N (N m for a rotation).
+    /// Largest friction force, in N (N m for a rotation); of two bounds that of sliding.
     pub bound: f64,
+    /// The bound while it sticks, not below `bound`; none where it is the same. A system whose elements have it says so by
+    /// [`has_static_friction`](crate::MechanicalSystem::has_static_friction).
+    pub static_bound: Option<f64>,
+    /// Whether the static bound holds: chosen by the scheme, see [`static_friction`](crate::static_friction).
+    pub sticks: bool,
+    /// What friction along the rows may be for a bound of one: a ball, or any other convex set (\[ST96\] §3.5, remark).
+    pub shape: FrictionShape,
     /// The displacement $x$ of a pre-stressed spring, which has the rate $T v$ + drift: the force is then $-\mathrm{bound} \cdot \mathrm{Sgn}(x)$, the relay of
     /// \[GS05\] (3) on displacement level, and has the potential $\mathrm{bound} \cdot \lvert x \rvert$. None for friction, the relay on velocity level.
     pub displacement: Option<f64>,
 }
 
 impl FrictionElement {
+    /// The bound that holds: the static one where that was chosen.
+    pub fn limit(&self) -> f64 {
+        self.static_bound.filter(|_| self.sticks).unwrap_or(self.bound)
+    }
+
     /// Sliding velocity $T v$ + drift.
     pub fn slip(&self, v: &[f64]) -> [f64; 3] {
         slip(&self.tangents, &self.tangent_drift, v)

@@ -153,6 +153,22 @@ impl ContactProblem {
         for (i, joint) in self.joints.iter().enumerate() {
             check_row(&|| format!("joint row {i}"), &joint.row)?;
         }
+        let check_shape = |what: &dyn Fn() -> String, shape: &FrictionShape, count: usize| {
+            let reason = match shape {
+                FrictionShape::Convex(set) if set.reaches_beyond(count) => {
+                    format!("the friction set of {} has more directions than its {count} tangent rows", what())
+                }
+                FrictionShape::Polytope(polytope) => {
+                    let mut corners = polytope.corners().iter();
+                    match corners.position(|corner| corner.iter().skip(count).any(|d| *d != 0.0)) {
+                        Some(i) => format!("direction {i} of {} is not along its {count} tangent rows", what()),
+                        None => return Ok(()),
+                    }
+                }
+                _ => return Ok(()),
+            };
+            Err(ContactError::Directions(reason))
+        };
         for contact in &self.contacts {
             let name = || format!("contact {:?}", contact.id);
             check_row(&name, &contact.normal)?;
@@ -162,27 +178,13 @@ impl ContactProblem {
                 check_coefficient(&name, "semi-axis of friction", axis)?;
             }
             check_coefficient(&name, "load-independent friction bound", contact.extra_bound)?;
-            if let FrictionShape::Convex(set) = &contact.friction_shape
-                && set.reaches_beyond(contact.tangents.len())
-            {
-                let (what, count) = (name(), contact.tangents.len());
-                let reason = format!("the friction set of {what} has more directions than its {count} tangent rows");
-                return Err(ContactError::Directions(reason));
-            }
-            if let FrictionShape::Polytope(polytope) = &contact.friction_shape {
-                let count = contact.tangents.len();
-                let mut corners = polytope.corners().iter().enumerate();
-                if let Some((i, _)) = corners.find(|(_, corner)| corner.iter().skip(count).any(|d| *d != 0.0)) {
-                    let what = name();
-                    let reason = format!("direction {i} of {what} is not along its {count} tangent rows");
-                    return Err(ContactError::Directions(reason));
-                }
-            }
+            check_shape(&name, &contact.friction_shape, contact.tangents.len())?;
         }
         for element in &self.friction {
             let name = || format!("friction element {}", element.id);
             element.tangents.iter().try_for_each(|row| check_row(&name, row))?;
             check_coefficient(&name, "friction bound", element.bound)?;
+            check_shape(&name, &element.friction_shape, element.tangents.len())?;
         }
         Ok(())
     }
@@ -232,11 +234,6 @@ impl ContactCondition {
         self.friction_axes == [1.0; 3] && self.friction_shape == FrictionShape::Ball
     }
 
-    /// Whether its friction set is one of a user.
-    pub fn has_set_of_user(&self) -> bool {
-        matches!(self.friction_shape, FrictionShape::Convex(_))
-    }
-
     /// Rate $n u + b_n$ at which the condition stands for this motion.
     pub fn normal_rate(&self, motion: &[f64]) -> f64 {
         self.normal.dot(motion) + self.normal_bias
@@ -255,18 +252,24 @@ impl FrictionCondition {
             id: element.id,
             tangents: element.tangents.clone(),
             tangent_bias: element.tangent_drift,
-            bound: h * element.bound,
-            friction_shape: FrictionShape::Ball,
+            bound: h * element.limit(),
+            friction_shape: element.shape.clone(),
         }
     }
 
-    /// The same, where a displacement $x$ counts as it will be after this time: $x / h + T (u - \hat v)$, if it was taken where the velocity $\hat v$ leads.
-    pub fn after(element: &FrictionElement, h: f64, v_hat: &[f64]) -> Self {
+    /// The same, where a displacement $x$ counts as it will be after this time: $x / h + T (u - \theta \hat v)$, if it was taken where the velocity $\hat v$ leads in the share
+    /// $\theta$ of it.
+    pub fn after(element: &FrictionElement, h: f64, share: f64, v_hat: &[f64]) -> Self {
         let mut condition = Self::of(element, h);
         if let Some(x) = element.displacement {
-            condition.tangent_bias[0] = x / h - element.tangents[0].dot(v_hat);
+            condition.tangent_bias[0] = x / h - share * element.tangents[0].dot(v_hat);
         }
         condition
+    }
+
+    /// Whether its friction set is a ball.
+    pub fn is_round(&self) -> bool {
+        self.friction_shape == FrictionShape::Ball
     }
 
     /// Sliding velocity $T u + b_t$ for this motion.
@@ -315,11 +318,14 @@ mod tests {
     #[test]
     fn the_bound_of_a_friction_element_is_an_impulse() {
         let tangents = [row(&[1.0, 0.0])].into_iter().collect();
-        let element =
-            FrictionElement { id: 3, tangents, tangent_drift: [0.25, 0.0, 0.0], bound: 40.0, displacement: None };
+        let (tangent_drift, static_bound) = ([0.25, 0.0, 0.0], Some(50.0));
+        let mut element =
+            FrictionElement { id: 3, tangents, tangent_drift, bound: 40.0, static_bound, ..Default::default() };
         let condition = FrictionCondition::of(&element, 0.01);
-        // 40 N over 0.01 s.
+        // 40 N over 0.01 s; 50 N while it sticks.
         assert_eq!((condition.id, condition.bound), (3, 0.4));
+        element.sticks = true;
+        assert_eq!(FrictionCondition::of(&element, 0.01).bound, 0.5);
         assert_eq!(condition.slip(&[2.0, 9.0]), [2.25, 0.0, 0.0]);
     }
 
@@ -339,7 +345,7 @@ mod tests {
         let polytope = |corner: [f64; 3]| FrictionLaw::directions(0.5, &[[1.0, 0.0, 0.0], corner]).unwrap().shape();
         let far = || row(&[0.0, 0.0, 0.0, 1.0]);
         type Spoil<'a> = &'a dyn Fn(&mut ContactProblem);
-        let cases: [(&str, Spoil); 11] = [
+        let cases: [(&str, Spoil); 13] = [
             ("the mass matrix", &|problem| problem.free_motion.push(0.0)),
             ("joint row 0", &|problem| problem.joints[0].row = far()),
             ("contact", &|problem| problem.contacts[0].normal = far()),
@@ -351,6 +357,8 @@ mod tests {
             ("not along its 1 tangent rows", &|problem| problem.contacts[0].friction_shape = polytope([0.0, 0.0, 1.0])),
             ("friction element 4", &|problem| problem.friction[0].tangents[0] = far()),
             ("friction bound is -3", &|problem| problem.friction[0].bound = -3.0),
+            ("direction 1 of friction", &|problem| problem.friction[0].friction_shape = polytope([0.0, 1.0, 0.0])),
+            ("along its 1 tangent rows", &|problem| problem.friction[0].friction_shape = polytope([0.0, 0.0, 1.0])),
         ];
         for (name, spoil) in cases {
             let mut problem = sound();

@@ -164,7 +164,7 @@ impl ContactSolver {
     ) -> Result<bool, ContactError> {
         let is_line = |tangents: &Tangents| tangents.len() <= 1;
         let is_planar = problem.contacts.iter().all(|contact| is_line(&contact.tangents) && contact.is_round())
-            && problem.friction.iter().all(|element| is_line(&element.tangents));
+            && problem.friction.iter().all(|element| is_line(&element.tangents) && element.is_round());
         if !is_planar {
             return Ok(false);
         }
@@ -200,41 +200,59 @@ impl ContactSolver {
     fn check_friction(&self, problem: &ContactProblem) -> Result<(), ContactError> {
         for contact in problem.contacts.iter().filter(|contact| contact.mu > 0.0 || contact.extra_bound > 0.0) {
             let what = || format!("contact {:?}", contact.id);
-            let is_round = contact.is_round();
-            let user = match &self.method {
-                Method::Pyramid(_) => "the method `pyramid`",
-                Method::PlanarRelay(_) => "the method `planar-relay`",
-                Method::SpatialRelay(_) => "the method `spatial-relay`",
-                Method::PhantomInertia(_) => "the method `phantom-inertia`",
-                Method::Alternating(_) => "the method `alternating`",
-                Method::Cone(..) => "",
-            };
-            match (&self.method, &contact.friction_shape) {
-                (Method::Cone(..), FrictionShape::Polytope(_)) => return Err(ContactError::Polytope { what: what() }),
-                (Method::Cone(..), _) => {}
-                (_, FrictionShape::Convex(_)) => return Err(ContactError::ConvexSet { what: what(), user }),
-                (Method::Pyramid(_), _) => {}
-                (Method::Alternating(_), FrictionShape::Polytope(_)) => {
-                    return Err(ContactError::Polytope { what: what() });
-                }
-                (Method::Alternating(_), _) => {}
-                (Method::SpatialRelay(method), shape) if !method.can_span(contact.tangents.len(), shape) => {
-                    return Err(ContactError::NotRound { what: what(), method: "spatial-relay" });
-                }
-                (Method::PlanarRelay(_), _) if !is_round => {
-                    return Err(ContactError::NotRound { what: what(), method: "planar-relay" });
-                }
-                (Method::PhantomInertia(method), shape)
-                    if !(is_round
-                        || contact.friction_axes == [1.0; 3]
-                            && method.is_own(contact.tangents.len(), shape, contact.phantom)) =>
-                {
-                    return Err(ContactError::NotRound { what: what(), method: "phantom-inertia" });
-                }
-                (Method::PlanarRelay(_) | Method::SpatialRelay(_) | Method::PhantomInertia(_), _) => {}
+            let (count, axes, shape) = (contact.tangents.len(), contact.friction_axes, &contact.friction_shape);
+            self.check_set(&what, count, (axes, shape), contact.phantom)?;
+        }
+        for element in &problem.friction {
+            let what = || format!("friction element {}", element.id);
+            // Its two parts have bounds of their own, and the tangential problem knows one for an element.
+            if matches!(self.method, Method::Alternating(_)) && element.friction_shape == FrictionShape::DiscAndInterval
+            {
+                return Err(ContactError::NotRound { what: what(), method: "alternating" });
             }
+            let set = ([1.0; 3], &element.friction_shape);
+            self.check_set(&what, element.tangents.len(), set, PhantomContact::default())?;
         }
         Ok(())
+    }
+
+    /// Refuses a friction set, given by its semi-axes and in their units, that the method cannot describe.
+    fn check_set(
+        &self,
+        what: &dyn Fn() -> String,
+        tangent_count: usize,
+        (axes, shape): ([f64; 3], &FrictionShape),
+        phantom: PhantomContact,
+    ) -> Result<(), ContactError> {
+        let has_circle = axes == [1.0; 3];
+        let is_round = has_circle && *shape == FrictionShape::Ball;
+        let user = match &self.method {
+            Method::Pyramid(_) => "the method `pyramid`",
+            Method::PlanarRelay(_) => "the method `planar-relay`",
+            Method::SpatialRelay(_) => "the method `spatial-relay`",
+            Method::PhantomInertia(_) => "the method `phantom-inertia`",
+            Method::Alternating(_) => "the method `alternating`",
+            Method::Cone(..) => "",
+        };
+        let not_round = |method| Err(ContactError::NotRound { what: what(), method });
+        match (&self.method, shape) {
+            (Method::Cone(..), FrictionShape::Polytope(_)) => Err(ContactError::Polytope { what: what() }),
+            (Method::Cone(..), _) => Ok(()),
+            (_, FrictionShape::Convex(_)) => Err(ContactError::ConvexSet { what: what(), user }),
+            (Method::Pyramid(_), _) => Ok(()),
+            (Method::Alternating(_), FrictionShape::Polytope(_)) => Err(ContactError::Polytope { what: what() }),
+            (Method::Alternating(_), _) => Ok(()),
+            (Method::SpatialRelay(method), shape) if !method.can_span(tangent_count, shape) => {
+                not_round("spatial-relay")
+            }
+            (Method::PlanarRelay(_), _) if !is_round => not_round("planar-relay"),
+            (Method::PhantomInertia(method), shape)
+                if !(is_round || has_circle && method.is_own(tangent_count, shape, phantom)) =>
+            {
+                not_round("phantom-inertia")
+            }
+            (Method::PlanarRelay(_) | Method::SpatialRelay(_) | Method::PhantomInertia(_), _) => Ok(()),
+        }
     }
 
     /// The problem as the method states it, to be saved and solved elsewhere.
@@ -250,11 +268,8 @@ impl ContactSolver {
                 StatedProblem::Lcp(method.clone().lcp(problem)?)
             }
             Method::PhantomInertia(method) => StatedProblem::Lcp(method.clone().lcp(problem)?),
-            Method::Cone(method, _) => match problem.contacts.iter().find(|contact| contact.has_set_of_user()) {
-                Some(contact) => {
-                    let what = format!("contact {:?}", contact.id);
-                    return Err(ContactError::ConvexSet { what, user: "a problem file" });
-                }
+            Method::Cone(method, _) => match Convex::first(problem) {
+                Some(what) => return Err(ContactError::ConvexSet { what, user: "a problem file" }),
                 None => StatedProblem::Cone(method.cone_problem(problem)),
             },
             Method::Alternating(_) => {

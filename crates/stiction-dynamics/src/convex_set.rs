@@ -26,7 +26,7 @@
 //! # Ok::<(), stiction_dynamics::ConvexSetError>(())
 //! ```
 //!
-//! Contacts with such a set are solved by the method `cone`, in `stewart-trinkle`, `moreau-midpoint`, `trapezoidal` and `implicit-ncp`; the methods that need corners or circles, and
+//! Contacts, and friction elements by their [`shape`](crate::FrictionElement::shape), with such a set are solved by the method `cone`, in `stewart-trinkle`, `moreau-midpoint`, `trapezoidal` and `implicit-ncp`; the methods that need corners or circles, and
 //! `event-driven`, refuse them. A scene file cannot hold a set of a user: there, sets are given by semi-axes, directions or half-spaces.
 
 use std::fmt;
@@ -210,4 +210,67 @@ fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
 
 fn length(x: &[f64; 3]) -> f64 {
     dot(x, x).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disc of radius 0.7 around (0.3, 0.1): not its own reflection, so that a sign shows.
+    #[derive(Debug)]
+    struct OffCentre;
+
+    const CENTRE: [f64; 3] = [0.3, 0.1, 0.0];
+
+    impl ConvexSet for OffCentre {
+        fn farthest(&self, d: &[f64; 3]) -> [f64; 3] {
+            let length = d[0].hypot(d[1]);
+            let share = if length > 0.0 { 0.7 / length } else { 0.0 };
+            [CENTRE[0] + share * d[0], CENTRE[1] + share * d[1], 0.0]
+        }
+        fn nearest(&self, x: &[f64; 3]) -> [f64; 3] {
+            let away = [x[0] - CENTRE[0], x[1] - CENTRE[1]];
+            let distance = away[0].hypot(away[1]);
+            let share = if distance > 0.7 { 0.7 / distance } else { 1.0 };
+            [CENTRE[0] + share * away[0], CENTRE[1] + share * away[1], 0.0]
+        }
+    }
+
+    #[test]
+    fn a_set_that_is_not_its_own_reflection() {
+        let set = SharedSet::new(Arc::new(OffCentre)).unwrap();
+        // Against sliding along +x friction is along -x: the set reaches 0.7 - 0.3 there, and 0.7 + 0.3 the other way.
+        assert!((set.support(&[2.0, 0.0, 0.0]) - 0.8).abs() < 1e-15);
+        assert!((set.support(&[-2.0, 0.0, 0.0]) - 2.0).abs() < 1e-15);
+        assert!((set.against(&[1.0, 0.0, 0.0])[0] + 0.4).abs() < 1e-15);
+        // Twice the set: the disc of radius 1.4 around (0.6, 0.2).
+        let nearest = set.nearest(&[-3.4, 0.2, 0.5], 2.0);
+        assert!((nearest[0] + 0.8).abs() < 1e-14 && (nearest[1] - 0.2).abs() < 1e-14, "{nearest:?}");
+        assert!((set.excess(&[-3.4, 0.2, 0.0], 2.0) - 2.6).abs() < 1e-14);
+        assert_eq!(set.nearest(&[1.0, 1.0, 0.0], 0.0), [0.0; 3]);
+    }
+
+    #[test]
+    fn the_projection_has_the_derivatives_that_it_names() {
+        let set = SharedSet::new(Arc::new(OffCentre)).unwrap();
+        for (x, b) in [([1.7, -0.9, 0.0], 1.3), ([-2.0, 0.4, 0.0], 0.6), ([0.1, 0.1, 0.0], 1.0)] {
+            let (point, by_point, by_bound) = set.project(&x, b);
+            assert_eq!(point, set.nearest(&x, b));
+            let step = 1e-5;
+            let [ahead, behind] = [step, -step].map(|step| set.nearest(&x, b + step));
+            for i in 0..3 {
+                let difference = (ahead[i] - behind[i]) / (2.0 * step);
+                assert!((by_bound[i] - difference).abs() < 1e-8, "{by_bound:?} at {x:?}, {b}");
+                for k in 0..3 {
+                    let moved = [step, -step].map(|step| {
+                        let mut moved = x;
+                        moved[k] += step;
+                        set.nearest(&moved, b)[i]
+                    });
+                    let difference = (moved[0] - moved[1]) / (2.0 * step);
+                    assert!((by_point[i][k] - difference).abs() < 1e-8, "{by_point:?} at {x:?}, {b}");
+                }
+            }
+        }
+    }
 }

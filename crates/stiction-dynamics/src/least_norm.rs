@@ -133,7 +133,7 @@ fn pronounce(
             None => {}
         }
     }
-    let two = stated.friction.iter_mut().filter(|element| element.tangents.len() == 2);
+    let two = stated.friction.iter_mut().filter(|element| element.tangents.len() == 2 && element.is_round());
     two.for_each(|element| element.friction_shape = polygon.clone());
     let limit = solved_limit(problem.contacts.len()).min(settings.residual_tolerance);
     Judge::default().pronounce(&stated, Some(&force_rows), &own_set, limit, &mut judged);

@@ -9,8 +9,8 @@
 use faer::{Mat, Side};
 
 use crate::{
-    Contact, ContactId, ForceCause, ForceJacobians, FrictionElement, FrictionLaw, Inertia, JacobianEntry, JacobianKind,
-    Joint, MechanicalSystem, PhantomContact, Restitution, Restraint, Row, RowRates, State,
+    Contact, ContactId, ForceCause, ForceJacobians, FrictionElement, FrictionLaw, FrictionShape, Inertia,
+    JacobianEntry, JacobianKind, Joint, MechanicalSystem, PhantomContact, Restitution, Restraint, Row, RowRates, State,
 };
 
 /// Entries of $K - K^T$ up to this, relative to the largest of $K$, are rounding.
@@ -95,8 +95,12 @@ pub struct LinearFriction {
     pub tangents: Vec<Vec<f64>>,
     /// Part of the sliding velocity that does not come from $v$, one per row; empty for none.
     pub tangent_drift: Vec<f64>,
-    /// Largest friction force.
+    /// Largest friction force; of two bounds that of sliding.
     pub bound: f64,
+    /// The bound while it sticks, not below the other one; none where it is the same.
+    pub static_bound: Option<f64>,
+    /// What friction along the rows may be for a bound of one.
+    pub shape: FrictionShape,
     /// A constant force along the one row, on top of friction: with it, friction against the two directions has different bounds.
     pub bias: f64,
     /// Displacement at $q = 0$ of a pre-stressed spring, whose rate is the row; none for friction.
@@ -241,6 +245,13 @@ impl LinearSystem {
             check_range(&what("the bound"), element.bound, f64::INFINITY)?;
             check_finite(&what("the bias"), element.bias)?;
             check_finite(&what("the displacement"), element.displacement.unwrap_or(0.0))?;
+            if let Some(bound) = element.static_bound {
+                check_range(&what("the static bound"), bound, f64::INFINITY)?;
+                if bound < element.bound || element.bound == 0.0 {
+                    let remedy = "give at least the bound, which is that of sliding and positive";
+                    return Err(LinearSystemError::Value { what: what("the static bound"), value: bound, remedy });
+                }
+            }
             let is_sided = element.bias != 0.0 || element.displacement.is_some();
             if is_sided && (element.tangents.len() != 1 || !element.tangent_drift.iter().all(|drift| *drift == 0.0)) {
                 let (what, found) = (format!("friction element `{}`", element.name), element.tangents.len());
@@ -413,6 +424,7 @@ impl MechanicalSystem for LinearSystem {
 
     fn has_static_friction(&self) -> bool {
         self.contacts.iter().any(|contact| contact.static_mu.is_some())
+            || self.friction.iter().any(|element| element.static_bound.is_some())
     }
 
     fn friction_elements(&self, _t: f64, q: &[f64], out: &mut Vec<FrictionElement>) {
@@ -421,6 +433,9 @@ impl MechanicalSystem for LinearSystem {
             tangents: element.tangents.iter().map(|row| Row::from_dense(row)).collect(),
             tangent_drift: drift(&element.tangent_drift),
             bound: element.bound,
+            static_bound: element.static_bound,
+            sticks: false,
+            shape: element.shape.clone(),
             displacement: element.displacement(q),
         }));
     }

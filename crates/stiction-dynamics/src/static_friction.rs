@@ -1,4 +1,4 @@
-//! Two coefficients of friction: $\mu_s$ while a contact sticks, $\mu_k \le \mu_s$ while it slides.
+//! Two coefficients of friction: $\mu_s$ while a contact sticks, $\mu_k \le \mu_s$ while it slides. Of friction without a load, two bounds.
 //!
 //! \[PKF\] keeps them apart: the cone confines the friction of what rests, and what slides has a friction that is known. Within a time step a contact may do
 //! both, so that its coefficient is part of what is to be found. A step is **consistent** when every contact either sticks, with friction within $\mu_s \lambda_n$, or slides,
@@ -23,11 +23,13 @@
 //! is consistent, and undecided: the problem with $\mu_s$ has a second solution, or others broke away with it. It is counted too.
 //!
 //! Impacts that a scheme makes as steps of their own have $\mu_k$ in the event-driven scheme, which follows modes and has no choice to make.
+//!
+//! Friction elements, whose friction no load changes, have two bounds in place of two coefficients, and all of this holds for them as it stands.
 
 use crate::events::STILL_SPEED;
 use crate::{
-    Contact, ContactCondition, ContactId, ForceCause, ForceJacobians, FrictionElement, Inertia, JacobianKind, Joint,
-    MechanicalSystem, Passage, Row, RowRates, State, Step, StepError, Way,
+    Contact, ContactId, ForceCause, ForceJacobians, FrictionElement, Inertia, JacobianKind, Joint, MechanicalSystem,
+    Passage, Row, RowRates, State, Step, StepError, Way,
 };
 
 /// Sliding up to this share of what the motion without contacts would give its row is none: it is what solvers leave. Too large: slow sliding holds. Too small: what
@@ -41,15 +43,18 @@ const STILL_SHARE: f64 = 1e-9;
 /// Those of `step`, and [`StepError::StaticFriction`] when a system has contacts with two coefficients and does not say so.
 pub(crate) fn step_with_static_friction<S: Clone>(
     scheme: &mut S,
-    resting: &mut Vec<ContactId>,
+    resting: &mut Vec<Rubbing>,
     (system, state): (&dyn MechanicalSystem, &State),
     out: &mut Step,
     mut step: impl FnMut(&mut S, &dyn MechanicalSystem, &mut Step) -> Result<(), StepError>,
 ) -> Result<(), StepError> {
     if !system.has_static_friction() {
         step(scheme, system, out)?;
-        return match out.contacts.iter().find(|contact| contact.static_mu.is_some()) {
-            Some(contact) => Err(StepError::StaticFriction { t: state.t, contact: system.contact_name(contact.id) }),
+        let contact = out.contacts.iter().find(|contact| contact.static_mu.is_some());
+        let element = || out.friction.iter().find(|element| element.static_bound.is_some());
+        let contact = contact.map(|contact| system.contact_name(contact.id));
+        return match contact.or_else(|| element().map(|element| format!("friction element {}", element.id))) {
+            Some(contact) => Err(StepError::StaticFriction { t: state.t, contact }),
             None => Ok(()),
         };
     }
@@ -66,71 +71,116 @@ pub(crate) fn step_with_static_friction<S: Clone>(
     if out.h > 0.0 {
         resting.clear();
     }
-    for (contact, condition) in out.contacts.iter().zip(&out.problem.contacts) {
-        let sticks = contact.static_mu.is_some() && sticks_in(out, condition);
-        let broke_away = known.iter().any(|known| known.id == contact.id && known.broke_away);
-        out.report.undecided_friction += usize::from(sticks && broke_away);
-        resting.retain(|id| *id != contact.id);
-        if sticks {
-            resting.push(contact.id);
+    let mut undecided = 0;
+    for made in two_valued(out, &state.v) {
+        let broke_away = known.iter().any(|known| known.id == made.id && known.broke_away);
+        undecided += usize::from(made.sticks && broke_away);
+        resting.retain(|id| *id != made.id);
+        if made.sticks {
+            resting.push(made.id);
         }
     }
+    out.report.undecided_friction += undecided;
     Ok(())
 }
 
-/// Whether a contact sticks in the solution of a step.
-pub(crate) fn sticks_in(step: &Step, condition: &ContactCondition) -> bool {
+/// A contact or a friction element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rubbing {
+    Contact(ContactId),
+    Element(u32),
+}
+
+/// What a step made of something with two coefficients or bounds.
+struct Made {
+    id: Rubbing,
+    /// Whether it had the static one.
+    was_static: bool,
+    /// Whether it sticks.
+    sticks: bool,
+    /// Whether it slides against the velocity at the start.
+    turns: bool,
+}
+
+/// All that has two coefficients or bounds, in a step that began with the velocity `v`.
+fn two_valued<'a>(step: &'a Step, v: &'a [f64]) -> impl Iterator<Item = Made> + 'a {
+    let motion = &step.solution.motion;
+    let turns = |start: [f64; 3], end: [f64; 3]| start.iter().zip(end).map(|(a, b)| a * b).sum::<f64>() < 0.0;
+    let contacts = step.contacts.iter().zip(&step.problem.contacts);
+    let contacts = contacts.filter(|(contact, _)| contact.static_mu.is_some()).map(move |(contact, condition)| Made {
+        id: Rubbing::Contact(contact.id),
+        was_static: contact.sticks,
+        sticks: sticks_in(step, &condition.tangents, condition.slip(motion)),
+        turns: turns(contact.slip(v), condition.slip(motion)),
+    });
+    let elements = step.friction.iter().zip(&step.problem.friction);
+    let elements =
+        elements.filter(|(element, _)| element.static_bound.is_some()).map(move |(element, condition)| Made {
+            id: Rubbing::Element(element.id),
+            was_static: element.sticks,
+            sticks: sticks_in(step, &condition.tangents, condition.slip(motion)),
+            turns: turns(element.slip(v), condition.slip(motion)),
+        });
+    contacts.chain(elements)
+}
+
+/// Whether what slides so along these rows sticks in the solution of a step.
+pub(crate) fn sticks_in(step: &Step, tangents: &[Row], slip: [f64; 3]) -> bool {
     let (motion, free) = (&step.solution.motion, &step.problem.free_motion);
     let term = |&(k, value): &(usize, f64)| (value * motion[k]).abs().max((value * free[k]).abs());
     let terms = |row: &Row| row.entries().iter().map(term).sum::<f64>();
-    let nothing = STILL_SHARE * condition.tangents.iter().map(terms).fold(0.0, f64::max);
-    speed(&condition.slip(motion)) <= STILL_SPEED.max(nothing)
+    let nothing = STILL_SHARE * tangents.iter().map(terms).fold(0.0, f64::max);
+    speed(&slip) <= STILL_SPEED.max(nothing)
 }
 
 pub(crate) fn speed(slip: &[f64; 3]) -> f64 {
     slip.iter().map(|part| part * part).sum::<f64>().sqrt()
 }
 
-/// What is known of the coefficient of a contact within a step.
+/// What is known of a coefficient or bound within a step.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    id: ContactId,
+    id: Rubbing,
     sticks: bool,
     /// Whether it slid with the static coefficient.
     broke_away: bool,
 }
 
-/// A system whose contacts have the coefficients that were chosen for them.
+/// A system whose contacts and friction elements have the coefficients and bounds that were chosen for them.
 ///
 /// Every method of [`MechanicalSystem`] is handed on.
 struct Choice<'a> {
     system: &'a dyn MechanicalSystem,
     /// Velocity at the start of the step.
     v: &'a [f64],
-    /// Contacts that stuck in the last step.
-    resting: &'a [ContactId],
+    /// What stuck in the last step.
+    resting: &'a [Rubbing],
     /// What was changed.
     known: Vec<Known>,
 }
 
 impl Choice<'_> {
-    fn find(&self, id: ContactId) -> Option<&Known> {
+    fn find(&self, id: Rubbing) -> Option<&Known> {
         self.known.iter().find(|known| known.id == id)
+    }
+
+    /// Whether the static coefficient is to hold for something that slides so at the start.
+    fn sticks(&self, id: Rubbing, slip: [f64; 3]) -> bool {
+        match self.find(id) {
+            Some(known) => known.sticks,
+            // Rows turn within a step, so that what sticks may slide by those of another place: the last step knows better.
+            None => self.resting.contains(&id) || speed(&slip) <= STILL_SPEED,
+        }
     }
 
     /// Changes the coefficients that a step contradicts; whether there were any.
     fn revise(&mut self, step: &Step) -> bool {
         let mut changes = Vec::new();
-        for (contact, condition) in step.contacts.iter().zip(&step.problem.contacts) {
-            if contact.static_mu.is_none() || sticks_in(step, condition) {
-                continue;
-            }
-            let (start, end) = (contact.slip(self.v), condition.slip(&step.solution.motion));
-            let turns = start.iter().zip(end).map(|(a, b)| a * b).sum::<f64>() < 0.0;
-            if contact.sticks {
-                changes.push(Known { id: contact.id, sticks: false, broke_away: true });
-            } else if turns && self.find(contact.id).is_none() {
-                changes.push(Known { id: contact.id, sticks: true, broke_away: false });
+        for Made { id, was_static, turns, .. } in two_valued(step, self.v).filter(|made| !made.sticks) {
+            if was_static {
+                changes.push(Known { id, sticks: false, broke_away: true });
+            } else if turns && self.find(id).is_none() {
+                changes.push(Known { id, sticks: true, broke_away: false });
             }
         }
         for change in &changes {
@@ -147,11 +197,14 @@ impl MechanicalSystem for Choice<'_> {
     fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
         self.system.contacts(t, q, horizon, out);
         for contact in out.iter_mut().filter(|contact| contact.static_mu.is_some()) {
-            contact.sticks = match self.find(contact.id) {
-                Some(known) => known.sticks,
-                // Rows turn within a step, so that what sticks may slide by those of another place: the last step knows better.
-                None => self.resting.contains(&contact.id) || speed(&contact.slip(self.v)) <= STILL_SPEED,
-            };
+            contact.sticks = self.sticks(Rubbing::Contact(contact.id), contact.slip(self.v));
+        }
+    }
+
+    fn friction_elements(&self, t: f64, q: &[f64], out: &mut Vec<FrictionElement>) {
+        self.system.friction_elements(t, q, out);
+        for element in out.iter_mut().filter(|element| element.static_bound.is_some()) {
+            element.sticks = self.sticks(Rubbing::Element(element.id), element.slip(self.v));
         }
     }
 
@@ -175,9 +228,6 @@ impl MechanicalSystem for Choice<'_> {
     }
     fn passage(&self, way: Way, from: (f64, &[f64]), to: (f64, &[f64])) -> Option<Passage> {
         self.system.passage(way, from, to)
-    }
-    fn friction_elements(&self, t: f64, q: &[f64], out: &mut Vec<FrictionElement>) {
-        self.system.friction_elements(t, q, out);
     }
     fn joints(&self, t: f64, q: &[f64], out: &mut Vec<Joint>) {
         self.system.joints(t, q, out);
@@ -233,7 +283,7 @@ impl MechanicalSystem for Choice<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ContactImpulse, FrictionLaw};
+    use crate::{ContactCondition, ContactImpulse, FrictionLaw};
 
     /// A point on a line that touches, with two coefficients.
     struct Point;
@@ -263,7 +313,7 @@ mod tests {
 
     /// Steps from a velocity with a scheme that counts its steps and whose sliding velocity depends on the coefficient; the coefficients in the order in which they were
     /// tried, and how often it was undecided.
-    fn choose(v: f64, resting: &mut Vec<ContactId>, slip_with: impl Fn(f64) -> f64) -> (Vec<f64>, usize, u32) {
+    fn choose(v: f64, resting: &mut Vec<Rubbing>, slip_with: impl Fn(f64) -> f64) -> (Vec<f64>, usize, u32) {
         let (mut scheme, mut out, mut tried) = (0u32, Step::default(), Vec::new());
         let state = State::new(0.0, vec![0.0], vec![v]);
         step_with_static_friction(&mut scheme, resting, (&Point, &state), &mut out, |steps, system, out| {
@@ -285,8 +335,24 @@ mod tests {
     }
 
     #[test]
+    fn every_method_of_a_system_is_handed_on() {
+        // A method with a default would be answered by the default, and nobody would see it.
+        let names = |text: &str| -> std::collections::BTreeSet<String> {
+            let lines = text.lines().filter_map(|line| line.strip_prefix("    fn "));
+            lines.map(|line| line.split(['(', '<']).next().unwrap_or_default().to_owned()).collect()
+        };
+        let part = |text: &'static str, from: &str| -> &'static str {
+            let start = text.find(from).expect("it stands there");
+            &text[start..start + text[start..].find("\n}").expect("it ends")]
+        };
+        let asked = names(part(include_str!("system.rs"), "pub trait MechanicalSystem"));
+        let handed = names(part(include_str!("static_friction.rs"), "impl MechanicalSystem for Choice"));
+        assert!(asked.len() > 15 && asked == handed, "{:?}", asked.symmetric_difference(&handed));
+    }
+
+    #[test]
     fn the_coefficient_follows_what_the_contact_does() {
-        let id = ContactId::default();
+        let id = Rubbing::Contact(ContactId::default());
         // It rests and goes on to rest; it breaks away; it slides on; it stops by the kinetic coefficient.
         assert_eq!(choose(0.0, &mut Vec::new(), |_| 0.0), (vec![0.6], 0, 1));
         assert_eq!(choose(0.0, &mut Vec::new(), |_| 0.5), (vec![0.6, 0.4], 0, 1));

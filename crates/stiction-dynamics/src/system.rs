@@ -46,7 +46,7 @@ pub enum Way {
 ///
 /// A pendulum of three formulas and a pile of a thousand bodies alike. All quantities in SI units; forces and rows are taken in
 /// the coordinates of $v$.
-// A method that is added here is handed on in static_friction.rs, too.
+// A method that is added here is handed on in static_friction.rs, too; a test there sees to it.
 pub trait MechanicalSystem: Send + Sync {
     /// Number of velocity coordinates.
     fn velocity_count(&self) -> usize;
@@ -70,7 +70,7 @@ pub trait MechanicalSystem: Send + Sync {
     /// Appends all contacts whose gap at $(t, q)$ is at most `horizon` (in metres) to `out`, which comes empty.
     fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>);
 
-    /// Whether contacts may have two coefficients of friction, [`Contact::static_mu`].
+    /// Whether contacts may have two coefficients of friction, [`Contact::static_mu`], or friction elements two bounds, [`FrictionElement::static_bound`].
     fn has_static_friction(&self) -> bool {
         false
     }

@@ -1,6 +1,10 @@
 //! Friction sets of a user, [TTP01] §2 (iii)′ and (iv)′, against closed forms in every scheme that treats them, and refused by name in those that do not.
 
+mod capsule;
+
 use std::sync::Arc;
+
+use capsule::{Capsule, dot};
 
 use stiction_dynamics::families::Generator;
 use stiction_dynamics::{
@@ -12,45 +16,6 @@ use stiction_dynamics::{
 };
 
 const G: f64 = 9.81;
-
-/// All points up to `radius` from the segment between ± `half` along a unit vector: a stadium in the plane, a capsule in space.
-#[derive(Debug)]
-struct Capsule {
-    axis: [f64; 3],
-    half: f64,
-    radius: f64,
-    /// Whether it is flat: no torsion.
-    is_flat: bool,
-}
-
-fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-impl Capsule {
-    fn flat(&self, x: &[f64; 3]) -> [f64; 3] {
-        if self.is_flat { [x[0], x[1], 0.0] } else { *x }
-    }
-}
-
-impl ConvexSet for Capsule {
-    fn farthest(&self, d: &[f64; 3]) -> [f64; 3] {
-        let d = self.flat(d);
-        let (length, along) = (dot(&d, &d).sqrt(), dot(&d, &self.axis).signum());
-        if length == 0.0 {
-            return [0.0; 3];
-        }
-        std::array::from_fn(|k| along * self.half * self.axis[k] + self.radius * d[k] / length)
-    }
-    fn nearest(&self, x: &[f64; 3]) -> [f64; 3] {
-        let x = self.flat(x);
-        let along = dot(&x, &self.axis).clamp(-self.half, self.half);
-        let away: [f64; 3] = std::array::from_fn(|k| x[k] - along * self.axis[k]);
-        let distance = dot(&away, &away).sqrt();
-        let share = if distance > self.radius { self.radius / distance } else { 1.0 };
-        std::array::from_fn(|k| along * self.axis[k] + share * away[k])
-    }
-}
 
 fn stadium() -> Capsule {
     Capsule { axis: [0.8, 0.6, 0.0], half: 0.5, radius: 0.7, is_flat: true }

@@ -325,3 +325,35 @@ fn a_system_that_does_not_say_so_is_refused() {
     });
     assert!(system.unwrap_err().to_string().contains("give at least the coefficient of friction"));
 }
+
+#[test]
+fn impacts_have_the_static_coefficient_in_steps_and_the_kinetic_one_by_events() {
+    // A body that is hit off its centre: M = [[2, 1], [1, 2]], falling with 1 m/s. To stick it needs half of the normal impulse, between the two coefficients. Time-stepping schemes
+    // choose the static one for what does not slide before, and it sticks; the event-driven one makes impacts with the kinetic one, c = 1.875 and Δv_x = (0.8 - 1) c / 3.
+    let system = || {
+        LinearSystem::new(LinearSystemData {
+            coordinates: vec!["x".into(), "y".into()],
+            mass: vec![vec![2.0, 1.0], vec![1.0, 2.0]],
+            contacts: vec![LinearContact {
+                name: "ground".into(),
+                normal: vec![0.0, 1.0],
+                tangents: vec![vec![1.0, 0.0]],
+                mu: KINETIC,
+                static_mu: Some(STATIC),
+                ..Default::default()
+            }],
+            ..Default::default()
+        })
+        .unwrap()
+    };
+    for (name, _, scheme) in schemes(&cone()) {
+        let (end, _) = run(system(), scheme, (vec![0.0; 2], vec![0.0, -1.0]), (0.01, 0.05), |_| {});
+        let expected = if name == "event-driven" { -0.125 } else { 0.0 };
+        assert!((end.v[0] - expected).abs() < 1e-9 && end.v[1].abs() < 1e-9, "{name}: {end:?}");
+    }
+    // What slides before goes on with the kinetic one in all of them: 0.5 m/s lose 0.4 of the 1 m/s, where the static one would take all.
+    for (name, _, scheme) in schemes(&cone()) {
+        let (end, _) = run(block(&[0.0, 0.0], 0.0, 0.0), scheme, (vec![0.0; 2], vec![0.5, -1.0]), (0.01, 0.05), |_| {});
+        assert!((end.v[0] - 0.1).abs() < 1e-9 && end.v[1].abs() < 1e-9, "{name}: {end:?}");
+    }
+}

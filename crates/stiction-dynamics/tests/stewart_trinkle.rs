@@ -2,8 +2,8 @@
 //! set; contacts chosen at the start.
 
 use stiction_dynamics::{
-    Contact, ContactId, ContactMethod, ContactSolver, Inertia, LagrangianSystem, Linearization, MechanicalSystem, Row,
-    Scheme, Simulation, State, Step, StewartTrinkle, StewartTrinkleSettings, TimeGrid, Version,
+    Contact, ContactId, ContactMethod, ContactSolver, Inertia, Joint, LagrangianSystem, Linearization,
+    MechanicalSystem, Row, Scheme, Simulation, State, Step, StewartTrinkle, StewartTrinkleSettings, TimeGrid, Version,
 };
 
 /// The linearisations, each with its share of the step.
@@ -175,6 +175,41 @@ fn driven_walls_and_joints_are_met_wherever_rows_are_taken() {
                 let rail = (state.q[1] - state.q[0].sin()).abs();
                 let allowed = if version == Version::Linear { h * h } else { 1e-11 };
                 assert!(!has_rail || rail < allowed, "{version:?} {linearization:?}: {rail:e}");
+            }
+        }
+    }
+}
+
+/// A slide that a drive moves by 0.3 m/s.
+struct Slide;
+
+impl MechanicalSystem for Slide {
+    fn velocity_count(&self) -> usize {
+        1
+    }
+    fn mass_matrix(&self, _t: f64, _q: &[f64], out: &mut Inertia) {
+        out.set_diagonal(&[1.0]);
+    }
+    fn force(&self, _t: f64, _q: &[f64], _v: &[f64], k: &mut [f64]) {
+        k.fill(0.0);
+    }
+    fn contacts(&self, _t: f64, _q: &[f64], _horizon: f64, _out: &mut Vec<Contact>) {}
+    fn joints(&self, t: f64, q: &[f64], out: &mut Vec<Joint>) {
+        out.push(Joint { value: q[0] - 0.3 * t, row: Row::from_dense(&[1.0]), drift: -0.3 });
+    }
+}
+
+#[test]
+fn a_drive_takes_along_what_has_another_velocity_wherever_its_row_is_taken() {
+    for (linearization, _) in PLACES {
+        for version in VERSIONS {
+            for speed in [0.0, -1.0, 0.3] {
+                let settings = StewartTrinkleSettings { version, linearization, ..Default::default() };
+                let mut out = Step::default();
+                let start = State::new(0.0, vec![0.0], vec![speed]);
+                scheme(settings).step(&Slide, &start, 0.02, &mut out).unwrap();
+                let (q, v) = (out.state.q[0], out.state.v[0]);
+                assert!((v - 0.3).abs() < 1e-13 && (q - 0.006).abs() < 1e-15, "{version:?} {linearization:?}: {q} {v}");
             }
         }
     }

@@ -158,8 +158,8 @@ mod tests {
     fn titles_and_names_are_those_of_the_files() {
         for scene in all() {
             let loaded = parse(scene.text, scene.name).unwrap();
-            assert_eq!(loaded.scene.name, scene.name);
-            assert_eq!(loaded.scene.title.as_deref(), Some(scene.title));
+            assert_eq!(loaded.scene().name, scene.name);
+            assert_eq!(loaded.scene().title.as_deref(), Some(scene.title));
             assert!(scene.text.starts_with("# "), "{} says what there is to see", scene.name);
         }
     }
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn the_template_takes_any_name() {
         for (name, expected) in [("my-scene", "my-scene"), ("a b/c", "a-b-c"), ("", "scene")] {
-            assert_eq!(parse(&template(name), "new.toml").unwrap().scene.name, expected);
+            assert_eq!(parse(&template(name), "new.toml").unwrap().scene().name, expected);
         }
     }
 }

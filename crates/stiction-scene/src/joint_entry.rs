@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stiction_bodies::JointKind;
 
 /// A joint between two bodies, or between a body and the world. Exactly one of the type keys is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -14,63 +15,83 @@ pub struct JointEntry {
     #[schemars(length(min = 1, max = 2))]
     pub bodies: Vec<String>,
     /// Holds everything: a weld.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed: Option<PointJointEntry>,
     /// Space only: holds a point.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ball: Option<PointJointEntry>,
     /// Holds a point and an axis: a hinge; in the plane a pin.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revolute: Option<AxisJointEntry>,
     /// Leaves the displacement along an axis free: a slide.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prismatic: Option<AxisJointEntry>,
     /// Space only: slides along an axis and turns about it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cylindrical: Option<AxisJointEntry>,
     /// Space only: holds a point, and an axis of each body at right angles to the other.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub universal: Option<UniversalEntry>,
     /// Space only: a plane on a plane.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planar: Option<PlanarEntry>,
     /// Holds or limits the distance of two points.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distance: Option<DistanceEntry>,
     /// Whether the shapes of the two bodies collide with each other.
     #[serde(default)]
     pub collide: bool,
 }
 
+/// The table under the type of a joint.
+pub(crate) enum JointTable<'a> {
+    Point(&'a PointJointEntry),
+    Axis(&'a AxisJointEntry),
+    Universal(&'a UniversalEntry),
+    Planar(&'a PlanarEntry),
+    Distance(&'a DistanceEntry),
+}
+
+impl JointEntry {
+    /// The types that are given; one, where nothing is wrong.
+    pub(crate) fn types(&self) -> impl Iterator<Item = (JointKind, JointTable<'_>)> {
+        fn given<'a, E>(
+            kind: JointKind,
+            entry: &'a Option<E>,
+            table: fn(&'a E) -> JointTable<'a>,
+        ) -> Option<(JointKind, JointTable<'a>)> {
+            entry.as_ref().map(|entry| (kind, table(entry)))
+        }
+        let all = [
+            given(JointKind::Fixed, &self.fixed, JointTable::Point),
+            given(JointKind::Ball, &self.ball, JointTable::Point),
+            given(JointKind::Revolute, &self.revolute, JointTable::Axis),
+            given(JointKind::Prismatic, &self.prismatic, JointTable::Axis),
+            given(JointKind::Cylindrical, &self.cylindrical, JointTable::Axis),
+            given(JointKind::Universal, &self.universal, JointTable::Universal),
+            given(JointKind::Planar, &self.planar, JointTable::Planar),
+            given(JointKind::Distance { length: None }, &self.distance, JointTable::Distance),
+        ];
+        all.into_iter().flatten()
+    }
+}
+
 /// Where a joint holds a point. Either `anchor` or `frames`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PointJointEntry {
     /// The point in world coordinates at the start, in metres.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub anchor: Option<Vec<f64>>,
     /// The frames of the first and the second body.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 2))]
     pub frames: Option<Vec<FrameEntry>>,
 }
 
 /// The frame of a joint on a body, in body coordinates; on the world, in world coordinates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FrameEntry {
     /// The point, in metres; the origin when it is not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub point: Option<Vec<f64>>,
     /// The axis, of any length but zero.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub axis: Option<Vec<f64>>,
     /// A direction that is not that of the axis: the angle of the joint is the one between the two of these. When neither frame
     /// gives it, the angle is zero at the start.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub zero: Option<Vec<f64>>,
 }
@@ -78,67 +99,58 @@ pub struct FrameEntry {
 /// A joint with an axis and a free coordinate, the angle of `revolute`, the displacement of `prismatic` and `cylindrical`. Either `anchor` and
 /// `axis`, or `frames`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AxisJointEntry {
     /// A point of the axis in world coordinates at the start, in metres.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub anchor: Option<Vec<f64>>,
     /// The axis in world axes at the start, of any length but zero. Not given for `revolute` in the plane.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub axis: Option<Vec<f64>>,
     /// The frames of the first and the second body.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 2))]
     pub frames: Option<Vec<FrameEntry>>,
     /// Stops.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<LimitsEntry>,
     /// Largest friction along the coordinate, whatever the load, in N m for an angle and in N for a displacement; not negative.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub friction: Option<f64>,
-    /// A force or torque along the coordinate.
+    /// The same while it sticks, not below `friction`, which is then that of sliding and positive.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub static_friction: Option<f64>,
+    /// A force or torque along the coordinate.
     pub motor: Option<MotorEntry>,
     /// A law that the coordinate follows.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub drive: Option<DriveEntry>,
 }
 
 /// A joint of Cardan. Either `anchor` and `axes`, or `frames` with an axis each.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct UniversalEntry {
     /// The point in world coordinates at the start, in metres.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 3, max = 3))]
     pub anchor: Option<Vec<f64>>,
     /// The axis on the first and the one on the second body, in world axes at the start, at right angles.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 2))]
     pub axes: Option<Vec<Vec<f64>>>,
     /// The frames of the first and the second body.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 2))]
     pub frames: Option<Vec<FrameEntry>>,
 }
 
 /// A plane of the first body on one of the second. Either `anchor` and `axis`, or `frames`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PlanarEntry {
     /// A point of the plane in world coordinates at the start, in metres.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 3, max = 3))]
     pub anchor: Option<Vec<f64>>,
     /// The normal of the plane in world axes at the start, of any length but zero.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 3, max = 3))]
     pub axis: Option<Vec<f64>>,
     /// The frames of the first and the second body.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 2))]
     pub frames: Option<Vec<FrameEntry>>,
 }
@@ -146,79 +158,68 @@ pub struct PlanarEntry {
 /// The distance of a point of the first body from one of the second. Either `anchors` or `frames`. It is held, unless limits, friction, a
 /// motor or a drive is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DistanceEntry {
     /// The two points in world coordinates at the start, in metres.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 2))]
     pub anchors: Option<Vec<Vec<f64>>>,
     /// The frames of the first and the second body, which have points only.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 2))]
     pub frames: Option<Vec<FrameEntry>>,
     /// The distance that is held, in metres; the one at the start when it is not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<f64>,
     /// Stops: an upper one makes it a rope.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<LimitsEntry>,
     /// Largest friction along the distance, whatever the load, in N; not negative.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub friction: Option<f64>,
-    /// A force along the distance; a positive one pushes apart.
+    /// The same while it sticks, not below `friction`, which is then that of sliding and positive.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub static_friction: Option<f64>,
+    /// A force along the distance; a positive one pushes apart.
     pub motor: Option<MotorEntry>,
     /// A law that the distance follows.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub drive: Option<DriveEntry>,
 }
 
 /// Stops of a coordinate, without friction. At least one of the two is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LimitsEntry {
     /// Smallest value, in metres or radians.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub lower: Option<f64>,
     /// Largest value, in metres or radians.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub upper: Option<f64>,
     /// Share of the velocity that an impact on a stop gives back, from 0 to 1.
+    #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub restitution: f64,
 }
 
 /// A constant effort along a coordinate during an interval of time, with its opposite on the second body.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MotorEntry {
     /// Torque in N m, for an angle.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub torque: Option<f64>,
     /// Force in N, for a displacement or a distance.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub force: Option<f64>,
     /// When it begins, in seconds; the start of the run when it is not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<f64>,
     /// When it ends, in seconds; never when it is not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<f64>,
 }
 
 /// The law offset + rate · t + amplitude · sin(2π frequency t + phase) of a coordinate. At least one part is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DriveEntry {
     /// Value at time 0 without the oscillation, in metres or radians; 0 when it is not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<f64>,
     /// Constant rate in m/s or rad/s; 0 when it is not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// Oscillation.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub oscillation: Option<DriveOscillationEntry>,
 }
 

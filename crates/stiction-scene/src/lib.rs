@@ -5,10 +5,13 @@
 
 mod atomic_write;
 pub mod builtin;
+pub mod document;
 pub mod joint_entry;
 pub mod lint;
 pub mod load;
 mod model;
+mod place;
+mod read;
 pub mod record;
 pub mod run;
 pub mod run_folder;
@@ -18,11 +21,13 @@ pub mod set;
 pub mod summary;
 pub mod system_entry;
 pub mod table_file;
+pub mod tally;
 
 pub use atomic_write::write_atomically;
 pub use builtin::{BuiltinScene, template};
+pub use document::Document;
 pub use lint::{Finding, Severity, lint};
-pub use load::{Loaded, SceneSource, SceneSystem, load, parse, parse_with};
+pub use load::{Loaded, SceneSystem, load, open, parse, parse_with};
 pub use scene::Scene;
 pub use scene_error::{SceneError, TextError};
-pub use set::apply_overrides;
+pub use set::Edit;

@@ -11,9 +11,9 @@ use stiction_dynamics::{
 };
 
 use crate::load::{Loaded, SceneSystem};
-use crate::model::{Collisions, MET_AT_START, extent, joint_place, row_unit, worst_rows};
+use crate::model::{MET_AT_START, extent, joint_place, row_unit, worst_rows};
+use crate::place::Place;
 use crate::scene::SchemeSettings;
-use crate::scene_error::{Place, SceneError, line_and_column, span_of};
 
 /// Shapes that overlap by less than this at the start, in metres, touch. Too large: real overlaps pass. Too small: rounding
 /// of poses is reported.
@@ -71,20 +71,17 @@ pub struct Finding {
     pub severity: Severity,
     /// What was found, and what to do about it.
     pub message: String,
-    /// Where in the file, `scenes/rod.toml:12:3`; overrides that add lines to the text are counted.
+    /// Where it was written: in the file, `scenes/rod.toml:12:3`, or in an option of the command line.
     pub place: String,
 }
 
 /// Everything that looks wrong in a scene, in the order of the file.
-///
-/// # Errors
-/// [`SceneError`] when the scene was changed after it was loaded and can no longer be built.
-pub fn lint(loaded: &Loaded) -> Result<Vec<Finding>, SceneError> {
-    let (system, start) = loaded.build_system()?;
-    let mut findings = match &system {
+pub fn lint(loaded: &Loaded) -> Vec<Finding> {
+    let (scene, start) = (loaded.scene(), loaded.start());
+    let mut findings = match loaded.system() {
         SceneSystem::Bodies(bodies) => {
             let mut linter = Linter { loaded, system: &**bodies, findings: Vec::new() };
-            for warning in &loaded.warnings {
+            for warning in loaded.warnings() {
                 linter.add(Severity::Warning, Place::default(), warning.clone());
             }
             linter.free_bodies();
@@ -93,11 +90,11 @@ pub fn lint(loaded: &Loaded) -> Result<Vec<Finding>, SceneError> {
             linter.densities();
             linter.speeds();
             linter.periods();
-            linter.falls(&start);
-            linter.overlaps(&start);
-            linter.joints(&start);
+            linter.falls(start);
+            linter.overlaps(start);
+            linter.joints(start);
             linter.painleve();
-            linter.wedges(&start, |system, id| {
+            linter.wedges(start, |system, id| {
                 if let Some(joint) = system.joint_of_stop(id) {
                     return joint_place(system, joint).key("limits");
                 }
@@ -109,14 +106,14 @@ pub fn lint(loaded: &Loaded) -> Result<Vec<Finding>, SceneError> {
         }
         SceneSystem::Matrices(system) => {
             let mut linter = Linter { loaded, system: &**system, findings: Vec::new() };
-            linter.gaps(&start);
-            linter.joints(&start);
+            linter.gaps(start);
+            linter.joints(start);
             linter.painleve();
-            linter.wedges(&start, |_, id| Place::top("system").key("contact").index(id.feature as usize));
+            linter.wedges(start, |_, id| Place::top("system").key("contact").index(id.feature as usize));
             linter.findings
         }
     };
-    let (run, mut linter) = (&loaded.scene.run, Linter { loaded, system: &(), findings: Vec::new() });
+    let (run, mut linter) = (&scene.run, Linter { loaded, system: &(), findings: Vec::new() });
     if run.step > run.end - run.start && run.end > run.start {
         let message = format!(
             "the step of {:?} s is longer than the run of {:?} s, which is made in one step: give a smaller one",
@@ -127,22 +124,19 @@ pub fn lint(loaded: &Loaded) -> Result<Vec<Finding>, SceneError> {
     }
     findings.append(&mut linter.findings);
     findings.sort_by_key(|(offset, _)| *offset);
-    Ok(findings.into_iter().map(|(_, finding)| finding).collect())
+    findings.into_iter().map(|(_, finding)| finding).collect()
 }
 
 struct Linter<'a, S> {
     loaded: &'a Loaded,
     system: &'a S,
-    /// With the byte of the file that it is about.
+    /// With the byte of the file that it is about, or the number of the edit after all of them.
     findings: Vec<(usize, Finding)>,
 }
 
 impl<S> Linter<'_, S> {
     fn add(&mut self, severity: Severity, place: Place, message: String) {
-        let source = &self.loaded.source;
-        let offset = span_of(&source.text, &place, false).start;
-        let (line, column) = line_and_column(&source.text, offset);
-        let place = format!("{}:{line}:{column}", source.file_name);
+        let (offset, place) = self.loaded.document().show(&place);
         self.findings.push((offset, Finding { severity, message, place }));
     }
 }
@@ -247,7 +241,7 @@ impl Linter<'_, Multibody> {
 
     /// Oscillations that the steps do not resolve, and springs that make schemes with explicit forces unstable.
     fn periods(&mut self) {
-        let h = self.loaded.scene.run.step;
+        let h = self.loaded.scene().run.step;
         let model = self.system.model();
         for (index, body) in model.bodies.iter().enumerate() {
             let BodyKind::Prescribed(motion) = &body.kind else { continue };
@@ -265,7 +259,7 @@ impl Linter<'_, Multibody> {
         }
         // A spring of the rate ω² = k/m and the damping δ/m, by schemes with explicit forces in the middle of the step, is stable for
         // h² k/m + p h δ/m < c.
-        let (p, c) = match &self.loaded.scene.scheme {
+        let (p, c) = match &self.loaded.scene().scheme {
             SchemeSettings::StewartTrinkle(settings) if settings.rule != Rule::Trapezoidal => (1.0, 2.0),
             SchemeSettings::StewartTrinkle(_) => (2.0, 4.0),
             SchemeSettings::MoreauMidpoint(settings) if !settings.implicit => (2.0, 4.0),
@@ -306,7 +300,7 @@ impl Linter<'_, Multibody> {
             if range.contains(&density) {
                 continue;
             }
-            let is_given = self.loaded.scene.bodies[index].density.is_some();
+            let is_given = self.loaded.scene().bodies[index].density.is_some();
             let key = if is_given { "density" } else { "mass" };
             let message = format!(
                 "body `{}` has a density of {density:.3e} {unit}: check the units of its {key} and its shapes, kg and m",
@@ -317,7 +311,7 @@ impl Linter<'_, Multibody> {
     }
 
     fn speeds(&mut self) {
-        let h = self.loaded.scene.run.step;
+        let h = self.loaded.scene().run.step;
         for (index, body) in self.system.model().bodies.iter().enumerate() {
             let (speed, spin) = match &body.kind {
                 BodyKind::Static => continue,
@@ -369,21 +363,20 @@ impl Linter<'_, Multibody> {
     /// Bodies that fall on others faster than they start: they may move by more than their own size in a step when they arrive.
     fn falls(&mut self, start: &State) {
         let model = self.system.model();
-        let (h, gravity) = (self.loaded.scene.run.step, model.gravity.length());
+        let (h, gravity) = (self.loaded.scene().run.step, model.gravity.length());
         if gravity == 0.0 {
             return;
         }
         let up = -model.gravity / gravity;
-        let time = self.loaded.scene.run.end - start.t;
+        let time = self.loaded.scene().run.end - start.t;
         let height = |body: usize| self.system.pose(body, start.t, &start.q).position.dot(up);
-        let collisions = Collisions::new(model);
         for (index, body) in model.bodies.iter().enumerate().filter(|(_, body)| body.kind.is_free()) {
             let Some(size) = size(body) else { continue };
             let speed = body.velocity.length();
             if speed * h > size {
                 continue; // said already
             }
-            let others = (0..model.bodies.len()).filter(|&other| collisions.are_possible(index, other));
+            let others = (0..model.bodies.len()).filter(|&other| self.system.may_collide(index, other));
             // Half-spaces are not passed through, however fast.
             let is_solid = |shape: &Shape| !matches!(shape, Shape::HalfSpace { .. }) && !shape.is_hole();
             let others =
@@ -410,7 +403,7 @@ impl Linter<'_, Multibody> {
 
     /// Schemes on the level of positions end an overlap within a step, by as fast a motion as that takes. The others let it be.
     fn what_becomes_of_overlap(&self, ended: &str, kept: &str) -> String {
-        match &self.loaded.scene.scheme {
+        match &self.loaded.scene().scheme {
             SchemeSettings::StewartTrinkle(_) | SchemeSettings::ImplicitNcp(_) => format!("the first step {ended}"),
             SchemeSettings::Trapezoidal(settings) if settings.overlap_recovery > 0.0 => {
                 format!("the scheme {ended} with the rate `overlap-recovery`")
@@ -489,13 +482,12 @@ impl Linter<'_, Multibody> {
         if model.dimension != Dimension::Plane {
             return;
         }
-        let collisions = Collisions::new(model);
         let mut notes = Vec::new();
         for (a, body) in model.bodies.iter().enumerate() {
             let BodyKind::Rigid { mass, inertia } = body.kind else { continue };
             let ratio = inertia.z_axis.z / mass;
             for (b, ground) in model.bodies.iter().enumerate() {
-                if !collisions.are_possible(a, b) {
+                if !self.system.may_collide(a, b) {
                     continue;
                 }
                 // The pair of shapes that is furthest above its limit stands for all.
@@ -534,7 +526,7 @@ impl Linter<'_, LinearSystem> {
                 continue;
             }
             let what = format!("contact `{}` is closed by {:.3e} m too much at the start", contact.name, -gap);
-            let (severity, message) = match self.loaded.scene.scheme {
+            let (severity, message) = match self.loaded.scene().scheme {
                 SchemeSettings::MoreauMidpoint(_) => (
                     Severity::Note,
                     format!("{what}; the scheme `moreau-midpoint` takes it as closed and leaves it so"),
@@ -648,7 +640,7 @@ mod tests {
 
     fn findings(text: &str, overrides: &[&str]) -> Vec<Finding> {
         let overrides: Vec<String> = overrides.iter().map(|text| text.to_string()).collect();
-        lint(&parse_with(text, "x.toml", &overrides).unwrap()).unwrap()
+        lint(&parse_with(text, "x.toml", &overrides).unwrap())
     }
 
     #[test]
@@ -718,19 +710,16 @@ mod tests {
         };
         let line = |key: &str| rod.lines().position(|line| line.starts_with(key)).unwrap() + 1;
         let gravity = warnings(&["gravity=[0, -981.0]"]);
-        assert_eq!(
-            gravity,
-            [format!(
-                "x.toml:{}:11: gravity is 981.0 m/s²: is it in centimetres? All lengths of a scene are in metres",
-                line("gravity")
-            )]
-        );
+        let expected = "gravity is 981.0 m/s²: is it in centimetres? All lengths of a scene are in metres";
+        assert_eq!(gravity, [format!("--set gravity=[0, -981.0]: {expected}")]);
+        let in_file = lint(&parse(&rod.replace("-9.81", "-981.0"), "x.toml").unwrap());
+        assert_eq!((&*in_file[0].place, &*in_file[0].message), (&*format!("x.toml:{}:11", line("gravity")), expected));
         // Half of 0.5 m at 30 degrees is 0.125 m below the centre, the surface 0.05 m more: 0.075 m too deep.
         let overlap = warnings(&["body.rod.position=[0.0, 0.1]"]);
         assert_eq!(overlap.len(), 1);
         let expected =
-            format!("x.toml:{}:12: bodies `rod` and `table` overlap by 7.500e-2 m at the start", line("position"));
-        assert!(overlap[0].starts_with(&expected), "{overlap:?}");
+            "--set body.rod.position=[0.0, 0.1]: bodies `rod` and `table` overlap by 7.500e-2 m at the start";
+        assert!(overlap[0].starts_with(expected), "{overlap:?}");
         let heavy = warnings(&["body.rod.mass=1e9"]);
         assert!(heavy[0].contains("`rod` has a density of 1.7") && heavy[0].contains("kg/m²"), "{heavy:?}");
         let fast = warnings(&["body.rod.velocity=[1e5, 0]"]);
@@ -757,7 +746,7 @@ mod tests {
     fn scenes_in_which_nothing_moves_are_warnings() {
         let rod = builtin::all()[0].text;
         for end in [rod.find("[[body]]").unwrap(), rod.rfind("[[body]]").unwrap()] {
-            let findings = lint(&parse(&rod[..end], "x.toml").unwrap()).unwrap();
+            let findings = lint(&parse(&rod[..end], "x.toml").unwrap());
             assert_eq!(findings.len(), 1);
             assert!(findings[0].message.starts_with("no body of the scene is free to move"), "{findings:?}");
         }
@@ -766,7 +755,7 @@ mod tests {
     #[test]
     fn normalised_quaternions_are_warnings() {
         let text = builtin::all()[2].text.replace("0.9737074591027911", "0.97371");
-        let findings = lint(&parse(&text, "x.toml").unwrap()).unwrap();
+        let findings = lint(&parse(&text, "x.toml").unwrap());
         assert!(findings[0].message.contains("it was normalised to"), "{findings:?}");
     }
 }

@@ -14,7 +14,7 @@ use crate::load::Loaded;
 use crate::record::{RecordPlan, Recorder, file};
 use crate::run_folder::{RunFolder, RunFolderError};
 use crate::scene::Scene;
-use crate::scene_error::{SceneError, most_similar};
+use crate::scene_error::most_similar;
 use crate::summary::{
     Certificate, EventSummary, Iterations, Origin, Outcome, StateDigest, Summary, date_of, energy_by_cause, sha256,
 };
@@ -52,9 +52,6 @@ pub struct Progress {
 /// A run that could not begin, or whose folder could not take its name.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The scene cannot be built.
-    #[error(transparent)]
-    Scene(#[from] Box<SceneError>),
     /// The run folder cannot be made or finished.
     #[error(transparent)]
     Folder(#[from] RunFolderError),
@@ -87,11 +84,12 @@ pub struct FinishedRun {
 }
 
 /// Size that the tables of a run may reach, in bytes, before compression and without contacts.
-pub fn expected_size(loaded: &Loaded, simulation: &Simulation) -> u64 {
-    let rows = simulation.grid().step_count() / loaded.scene.record.interval.max(1) + 1;
-    let joint_rows = simulation.system().joint_names().len() as u64;
+pub fn expected_size(loaded: &Loaded) -> u64 {
+    let rows = loaded.grid().step_count() / loaded.scene().record.interval.max(1) + 1;
+    let system = loaded.system().mechanics();
+    let joint_rows = system.joint_names().len() as u64;
     // The time of the states, the certificate, and the numbers of a row of a joint.
-    let columns = simulation.system().column_names().len() as u64 + 1 + 35 + 5 * joint_rows;
+    let columns = system.column_names().len() as u64 + 1 + 35 + 5 * joint_rows;
     rows.saturating_mul(columns).saturating_mul(8)
 }
 
@@ -108,11 +106,12 @@ pub fn run(
     origin: &Origin,
     observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<FinishedRun, RunError> {
-    let mut simulation = loaded.build().map_err(Box::new)?;
+    let scene = loaded.scene();
+    let mut simulation = loaded.simulation();
     let plan = record_plan(loaded, &simulation)?;
     let folder = RunFolder::create(out)?;
     let (began, date) = (Instant::now(), SystemTime::now());
-    let scene_text = loaded.scene.to_toml();
+    let scene_text = scene.to_toml();
     let mut recorder = match begin_recording((&scene_text, origin), &folder, plan, &simulation) {
         Ok(recorder) => recorder,
         Err(error) => {
@@ -168,7 +167,7 @@ pub fn run(
     // The problem of a step that was not solved goes into the folder, so that it can be replayed.
     let mut failed_problem = None;
     if let Some(StepError::Unsolved { problem, .. }) = &failure {
-        match save_problem(&folder, simulation.scheme().contact_solver(), problem, &loaded.scene.name) {
+        match save_problem(&folder, simulation.scheme().contact_solver(), problem, &scene.name) {
             Ok(name) => failed_problem = Some(name),
             Err(error) => message = message.map(|message| format!("{message}; its problem is not saved: {error}")),
         }
@@ -177,7 +176,7 @@ pub fn run(
     let mut values = Vec::new();
     simulation.system().record(state, &mut values);
     let mut certificate = Certificate::new(&audit);
-    certificate.note_tolerance(loaded.scene.contact_method().residual_tolerance(most_contacts));
+    certificate.note_tolerance(scene.contact_method().residual_tolerance(most_contacts));
     if let Some((t, contact)) = audit.first_passage {
         let (first, second) = simulation.system().body_names(contact);
         certificate.notes.push(format!(
@@ -190,13 +189,13 @@ pub fn run(
         commit: origin.commit.clone(),
         date: date_of(date),
         platform: format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
-        scene: loaded.scene.name.clone(),
+        scene: scene.name.clone(),
         scene_sha256: sha256(scene_text.as_bytes()),
         warnings: origin.warnings.clone(),
         outcome,
         message,
-        scheme: json(serde_json::to_value(&loaded.scene.scheme)),
-        method: json(serde_json::to_value(loaded.scene.contact_method())),
+        scheme: json(serde_json::to_value(&scene.scheme)),
+        method: json(serde_json::to_value(scene.contact_method())),
         step: simulation.grid().step,
         start: simulation.grid().start,
         end: state.t,
@@ -294,12 +293,13 @@ fn record_plan(loaded: &Loaded, simulation: &Simulation) -> Result<RecordPlan, R
         let position = names.iter().position(|other| other == name);
         position.ok_or_else(|| RunError::Column { name: name.clone(), suggestion })
     };
-    let positions: Vec<usize> = match &loaded.scene.record.columns {
+    let positions: Vec<usize> = match &loaded.scene().record.columns {
         None => (0..names.len()).collect(),
         Some(wanted) => wanted.iter().map(position).collect::<Result<_, _>>()?,
     };
-    let columns = positions.into_iter().map(|column| (column, unit_of_state(&loaded.scene, &names[column]).to_owned()));
-    Ok(RecordPlan { interval: loaded.scene.record.interval.max(1), columns: columns.collect() })
+    let columns =
+        positions.into_iter().map(|column| (column, unit_of_state(loaded.scene(), &names[column]).to_owned()));
+    Ok(RecordPlan { interval: loaded.scene().record.interval.max(1), columns: columns.collect() })
 }
 
 /// Unit of a column of the states: of a system of matrices as its scene says, of bodies and joints by the end of its name.

@@ -17,6 +17,7 @@ use stiction_dynamics::{
 };
 
 use crate::system_entry::SystemEntry;
+use crate::tally::{Task, count};
 
 pub use crate::joint_entry::JointEntry;
 
@@ -38,16 +39,12 @@ pub struct Scene {
     /// Name, made of letters, digits, `-` and `_`; the run folder takes it.
     pub name: String,
     /// What the scene is, in one line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// What there is to see, and where it comes from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Whether the bodies move in the plane or in space; not given beside `system`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dimension: Option<Dimension>,
     /// Acceleration of gravity in m/s²: two numbers in the plane, three in space; not given beside `system`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub gravity: Option<Vec<f64>>,
     /// Whether bodies that do not meet the joints at the start are moved, as little as possible, until they do.
@@ -59,13 +56,11 @@ pub struct Scene {
     #[serde(default)]
     pub scheme: SchemeSettings,
     /// How the contact problem of a step is solved: left out, the exact cone in space and the pyramid in the plane and for matrices.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<ContactMethod>,
     /// What is recorded.
     #[serde(default)]
     pub record: RecordSettings,
     /// A system given by matrices, in place of bodies.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<SystemEntry>,
     /// Rules for all contacts.
     #[serde(default, skip_serializing_if = "ContactSettings::is_empty")]
@@ -115,7 +110,6 @@ pub struct RunSettings {
     #[serde(default)]
     pub start: f64,
     /// Deepest overlap of two bodies at the start that is let pass, in metres; if it is not given, half the size of the smaller one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub deepest_overlap: Option<f64>,
     /// Whether velocities at the start that contacts or joints do not allow are changed as an inelastic impact would. \[GS05\] (33) with Δt = 0
@@ -180,7 +174,6 @@ pub struct RecordSettings {
     #[schemars(range(min = 1))]
     pub interval: u64,
     /// Which columns of the states, such as `rod.x`; all of them when it is not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub columns: Option<Vec<String>>,
 }
 
@@ -192,11 +185,10 @@ impl Default for RecordSettings {
 
 /// Rules for all contacts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ContactSettings {
     /// How friction and restitution of two different materials follow from theirs. When it is not given, every such pair that can
     /// touch needs an entry in the table of pairs.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub combine: Option<CombinationRule>,
 }
 
@@ -217,7 +209,6 @@ pub struct MaterialEntry {
     #[schemars(range(min = 0.0))]
     pub friction: f64,
     /// Coefficient of friction while a contact sticks, not below `friction`, which is then that of sliding.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub static_friction: Option<f64>,
     /// Share that an impact against itself gives back in normal direction, from 0 to 1.
@@ -239,7 +230,6 @@ pub struct MaterialEntry {
     #[serde(default, skip_serializing_if = "is_coupled")]
     pub torsion: Torsion,
     /// Lines and phantom inertia of these contacts, for the method `phantom-inertia`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phantom_inertia: Option<PhantomContact>,
 }
 
@@ -262,7 +252,6 @@ pub struct PairEntry {
     #[schemars(range(min = 0.0))]
     pub friction: f64,
     /// Coefficient of friction while a contact sticks, not below `friction`, which is then that of sliding.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub static_friction: Option<f64>,
     /// Share that an impact gives back in normal direction, from 0 to 1.
@@ -284,20 +273,15 @@ pub struct PairEntry {
     #[serde(default, skip_serializing_if = "is_coupled")]
     pub torsion: Torsion,
     /// Direction of the first tangent, fixed in the body of one of the two materials.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grain: Option<GrainEntry>,
     /// Factors on the friction along the grain and across it, positive; they need a grain.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 2))]
     pub friction_axes: Option<Vec<f64>>,
     /// Friction is a sum of these directions, with weights that are not negative and sum to the bound at most: along the two tangents, and about the normal in m.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub friction_directions: Option<Vec<Vec<f64>>>,
     /// Friction is bounded by these rows: each one times friction along the two tangents and about the normal is the bound at most.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub friction_half_spaces: Option<Vec<Vec<f64>>>,
     /// Lines and phantom inertia of these contacts, for the method `phantom-inertia`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phantom_inertia: Option<PhantomContact>,
 }
 
@@ -354,44 +338,33 @@ pub struct BodyEntry {
     #[serde(default)]
     pub kind: KindName,
     /// Material of those of its shapes that name none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub material: Option<String>,
     /// Origin in metres, at the start (at time 0 when the motion is prescribed): two numbers in the plane, three in space.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub position: Option<Vec<f64>>,
     /// Plane only: angle in radians, anticlockwise from the x axis.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub angle: Option<f64>,
     /// Plane only: the angle in degrees instead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub angle_degrees: Option<f64>,
     /// Space only: unit quaternion w, x, y, z from body to world axes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 4, max = 4))]
     pub orientation: Option<Vec<f64>>,
     /// Velocity of the origin at the start in m/s, world axes. Only for bodies that move freely.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub velocity: Option<Vec<f64>>,
     /// Angular velocity at the start in rad/s: a number in the plane, three in world axes in space. Only for rigid bodies.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub angular_velocity: Option<Rotation>,
     /// Mass in kg, positive. Only for bodies that move freely.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mass: Option<f64>,
     /// Inertia about the origin in kg m², body axes: a number in the plane; in space three numbers on the diagonal, or
     /// three rows of three. When it is not given, it follows from the shapes, filled evenly. Only for rigid bodies.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inertia: Option<InertiaEntry>,
     /// Density in kg/m³ (kg/m² in the plane) in place of mass and inertia, which then follow from the shapes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub density: Option<f64>,
     /// Collision group.
     #[serde(default = "default_group")]
     pub group: String,
     /// The motion of a prescribed body.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub motion: Option<MotionEntry>,
     /// Shapes that collide.
     #[serde(default, rename = "shape", skip_serializing_if = "Vec::is_empty")]
@@ -404,60 +377,44 @@ fn default_group() -> String {
 
 /// A shape of a body. Exactly one of the shape keys is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ShapeEntry {
     /// Plane only: everything below a line.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub half_plane: Option<HalfSpaceEntry>,
     /// Space only: everything below a plane.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub half_space: Option<HalfSpaceEntry>,
     /// Plane only: a disc.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub disc: Option<RoundEntry>,
     /// Space only: a ball.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sphere: Option<RoundEntry>,
     /// Plane only: everything outside of a circle.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ring: Option<BoreEntry>,
     /// Space only: everything outside of a ball.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cavity: Option<BoreEntry>,
     /// Space only: a cylinder without ends around the shape's x axis.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cylinder: Option<BoreEntry>,
     /// Space only: everything outside of such a cylinder.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tube: Option<BoreEntry>,
     /// Plane only: an ellipse with axes along the shape's axes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ellipse: Option<EllipsoidEntry>,
     /// Space only: an ellipsoid with axes along the shape's axes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ellipsoid: Option<EllipsoidEntry>,
     /// All points within the radius of a segment on the shape's x axis.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub capsule: Option<CapsuleEntry>,
     /// A rectangle or a box with edges along the shape's axes.
-    #[serde(rename = "box", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "box")]
     pub cuboid: Option<BoxEntry>,
     /// Origin of the shape in body coordinates, in metres.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub position: Option<Vec<f64>>,
     /// Plane only: angle of the shape on the body in radians.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub angle: Option<f64>,
     /// Plane only: the angle in degrees instead.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub angle_degrees: Option<f64>,
     /// Space only: unit quaternion w, x, y, z from shape to body axes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 4, max = 4))]
     pub orientation: Option<Vec<f64>>,
     /// Material; the body's when it is not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub material: Option<String>,
 }
 
@@ -520,21 +477,23 @@ pub struct BoxEntry {
 
 /// A prescribed motion: constant velocity and rotation, oscillations, and a surface that runs, added up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MotionEntry {
     /// Velocity of the origin in m/s, world axes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub velocity: Option<Vec<f64>>,
     /// Angular velocity about the origin in rad/s: a number in the plane, three in world axes in space.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub angular_velocity: Option<Rotation>,
     /// Velocity of the surface while the body stays in m/s, world axes: a belt.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub surface_velocity: Option<Vec<f64>>,
     /// Oscillations of the origin, added up: a table, or a list of tables.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_several", serialize_with = "as_written")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "one_or_several",
+        serialize_with = "as_written"
+    )]
     #[schemars(schema_with = "one_or_several_schema")]
     pub oscillation: Vec<OscillationEntry>,
 }
@@ -593,24 +552,19 @@ pub struct ForceEntry {
     /// Name of the body, which moves freely.
     pub body: String,
     /// Force in N.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub force: Option<Vec<f64>>,
     /// Torque in N m: a number in the plane, three in space.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub torque: Option<Rotation>,
     /// Point of attack in body coordinates, in metres; the origin when it is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub point: Option<Vec<f64>>,
     /// Axes of force and torque.
     #[serde(default)]
     pub axes: ForceAxes,
     /// When it begins, in seconds; the start of the run when it is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<f64>,
     /// When it ends, in seconds; never when it is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<f64>,
 }
 
@@ -623,15 +577,12 @@ pub struct DryFrictionEntry {
     /// Name of the body.
     pub body: String,
     /// Name of the body it rubs against; the world when it is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
     /// Point in coordinates of the first body, in metres; its origin when it is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub point: Option<Vec<f64>>,
     /// Directions of sliding: one or two orthogonal unit vectors, world axes. Of a rotation in space: its one axis; of a
     /// rotation in the plane: not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 2))]
     pub axes: Option<Vec<Vec<f64>>>,
     /// Whether it brakes the rotation instead of the sliding.
@@ -641,13 +592,21 @@ pub struct DryFrictionEntry {
     #[schemars(range(min = 0.0))]
     pub bound: f64,
     /// The same against sliding backwards along the one axis; `bound` when it is not given. \[GS05\] (4)
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub bound_backwards: Option<f64>,
-    /// Factors on the bound along the two axes, positive: an ellipse of friction; a circle when it is not given.
+    /// The bound while it sticks, not below `bound`, which is then that of sliding and positive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub static_bound: Option<f64>,
+    /// Factors on the bound along the two axes, positive: an ellipse of friction; a circle when it is not given.
     #[schemars(length(min = 2, max = 2))]
     pub semi_axes: Option<Vec<f64>>,
+    /// Friction is a sum of these directions, with weights that are not negative and sum to the bound at most: one number per axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub friction_directions: Option<Vec<Vec<f64>>>,
+    /// Friction is bounded by these rows: each one times friction along the axes is the bound at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub friction_half_spaces: Option<Vec<Vec<f64>>>,
 }
 
 /// A sprag clutch or ratchet: a body moves or turns forwards only, whatever force that takes. \[GS05\] (2) on velocity level
@@ -659,14 +618,11 @@ pub struct ClutchEntry {
     /// Name of the body.
     pub body: String,
     /// Name of the body relative to which it moves; the world when it is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
     /// Point in coordinates of the first body, in metres; its origin when it is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub point: Option<Vec<f64>>,
     /// Forwards: a unit vector in world axes, the axis of the rotation if it is one; of a rotation in the plane not given: it is counter-clockwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub axis: Option<Vec<f64>>,
     /// Whether it acts on the rotation instead of the sliding.
@@ -684,7 +640,6 @@ pub struct SpringEntry {
     #[schemars(length(min = 1, max = 2))]
     pub bodies: Vec<String>,
     /// The two points, each in coordinates of its body or of the world, in metres; the origins when it is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 2))]
     pub points: Option<Vec<Vec<f64>>>,
     /// Stiffness in N/m, not negative.
@@ -696,10 +651,8 @@ pub struct SpringEntry {
     #[schemars(range(min = 0.0))]
     pub damping: f64,
     /// Rest length in metres, not negative unless there is an axis; the length at the start when it is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest_length: Option<f64>,
     /// Unit vector in world axes: the length is then that of the way from the second point to the first along it, with its sign.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 3))]
     pub axis: Option<Vec<f64>>,
     /// Force in N that must be overcome before the spring leaves its rest length, not negative. \[GS05\] (3) on displacement level
@@ -718,7 +671,6 @@ pub struct TorsionSpringEntry {
     #[schemars(length(min = 1, max = 2))]
     pub bodies: Vec<String>,
     /// Space only: unit vector in axes of the first body, with which it turns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 3, max = 3))]
     pub axis: Option<Vec<f64>>,
     /// Stiffness in N m/rad, not negative.
@@ -730,20 +682,17 @@ pub struct TorsionSpringEntry {
     #[schemars(range(min = 0.0))]
     pub damping: f64,
     /// Angle of the first body relative to the second at which there is no torque, in radians; that at the start when it is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest_angle: Option<f64>,
 }
 
 /// Two bodies, or two groups of bodies, that do not collide with each other. Exactly one of the keys is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct IgnoreEntry {
     /// Names of two bodies.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 2))]
     pub bodies: Option<Vec<String>>,
     /// Names of two groups; the same one twice for bodies of one group.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 2))]
     pub groups: Option<Vec<String>>,
 }
@@ -914,6 +863,7 @@ impl Scene {
     /// # Panics
     /// Never for a scene that was loaded; when a record interval does not fit TOML's signed integers.
     pub fn to_toml(&self) -> String {
+        count(Task::Print);
         let text = toml::to_string(self).expect("every scene has a form in TOML");
         let mut document: toml_edit::DocumentMut = text.parse().expect("what was written reads back");
         shorten_numbers(document.as_table_mut());

@@ -1,12 +1,10 @@
 //! Errors of scene files: where in the text, what is wrong, and what to do about it.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::path::PathBuf;
 
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use thiserror::Error;
-use toml::de::{DeTable, DeValue};
 
 /// A suggestion needs at least this similarity (Jaro-Winkler, between 0 and 1). Too large: typing errors get no
 /// suggestion. Too small: unrelated names are suggested.
@@ -19,12 +17,23 @@ pub enum SceneError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Text(Box<TextError>),
-    /// A mistake in an override, `--set path=value`.
-    #[error("--set {text}: {message}")]
-    Override {
-        /// The override as it was given.
-        text: String,
+    /// A mistake in an edit: `--set path=value`, or another option of the command line.
+    #[error("{given}: {message}")]
+    Edit {
+        /// The edit as it was given.
+        given: String,
         /// What is wrong.
+        message: String,
+        /// What to do.
+        #[help]
+        help: String,
+    },
+    /// A mistake in a scene that was made in a program.
+    #[error("scene `{scene}`: {message}")]
+    Value {
+        /// Name of the scene.
+        scene: String,
+        /// Where it is, as in `body[1].mass`, and what is wrong.
         message: String,
         /// What to do.
         #[help]
@@ -54,14 +63,6 @@ impl SceneError {
     /// Whether the machine is the cause, and not what the user wrote. A file that is no text was read well.
     pub fn is_io(&self) -> bool {
         matches!(self, Self::Read { cause, .. } if cause.kind() != std::io::ErrorKind::InvalidData)
-    }
-
-    /// What is wrong, without the place.
-    pub(crate) fn message(&self) -> String {
-        match self {
-            Self::Text(error) => error.message.clone(),
-            other => other.to_string(),
-        }
     }
 
     /// What to do.
@@ -142,163 +143,6 @@ pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
 }
 
-/// One step down into a scene: a key of a table or an element of a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    Key(Cow<'static, str>),
-    Index(usize),
-}
-
-/// Where in a scene: `body[2].mass`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place(Vec<Part>);
-
-impl Place {
-    /// A key at the top.
-    pub(crate) fn top(key: &'static str) -> Self {
-        Self::default().key(key)
-    }
-
-    /// A key of the table at this place.
-    pub(crate) fn key(&self, key: impl Into<Cow<'static, str>>) -> Self {
-        let mut parts = self.0.clone();
-        parts.push(Part::Key(key.into()));
-        Self(parts)
-    }
-
-    /// An element of the list at this place.
-    pub(crate) fn index(&self, index: usize) -> Self {
-        let mut parts = self.0.clone();
-        parts.push(Part::Index(index));
-        Self(parts)
-    }
-
-    /// The table or list that this place is in.
-    pub(crate) fn parent(&self) -> Self {
-        Self(self.0[..self.0.len().saturating_sub(1)].to_vec())
-    }
-
-    /// Whether this place is a key at the top or something inside of it.
-    pub(crate) fn is_inside(&self, key: &str) -> bool {
-        matches!(self.0.first(), Some(Part::Key(first)) if first == key)
-    }
-
-    /// The fault that is at this place.
-    pub(crate) fn fault(&self, message: impl Into<String>, help: impl Into<String>) -> Fault {
-        Fault { place: self.clone(), is_on_key: false, message: message.into(), help: help.into() }
-    }
-
-    /// The fault that is the presence of the key of this place.
-    pub(crate) fn key_fault(&self, message: impl Into<String>, help: impl Into<String>) -> Fault {
-        Fault { place: self.clone(), is_on_key: true, message: message.into(), help: help.into() }
-    }
-}
-
-/// A mistake and its place in the scene, before it is known where in the text that is.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Fault {
-    pub(crate) place: Place,
-    pub(crate) is_on_key: bool,
-    pub(crate) message: String,
-    pub(crate) help: String,
-}
-
-impl Fault {
-    /// The error with the place found in the text.
-    pub(crate) fn locate(self, file: &str, text: &str) -> SceneError {
-        let span = span_of(text, &self.place, self.is_on_key);
-        SceneError::Text(Box::new(TextError::new(file, text, span, self.message, self.help)))
-    }
-}
-
-/// The bytes of a place, as far down as the text goes: for a key that is missing, the header of its table.
-pub(crate) fn span_of(text: &str, place: &Place, is_on_key: bool) -> Range<usize> {
-    let Ok(document) = DeTable::parse(text) else { return 0..0 };
-    let root = DeValue::Table(document.into_inner());
-    let (mut value, mut span) = (&root, 0..0);
-    for (depth, part) in place.0.iter().enumerate() {
-        let wants_key = is_on_key && depth + 1 == place.0.len();
-        match (part, value) {
-            (Part::Key(key), DeValue::Table(table)) => {
-                let Some((found, inner)) = table.iter().find(|(found, _)| found.get_ref() == key) else { break };
-                span = if wants_key { found.span() } else { inner.span() };
-                value = inner.get_ref();
-            }
-            (Part::Index(index), DeValue::Array(list)) => {
-                let Some(inner) = list.get(*index) else { break };
-                span = inner.span();
-                value = inner.get_ref();
-            }
-            _ => break,
-        }
-    }
-    span
-}
-
-/// Calls `visit` with every value of a document, its place, and the span of its key if it has one; stops at the first
-/// answer.
-pub(crate) fn search<T>(
-    table: &DeTable<'_>,
-    place: &Place,
-    visit: &mut impl FnMut(&Place, Option<Range<usize>>, Range<usize>, &DeValue<'_>) -> Option<T>,
-) -> Option<T> {
-    fn descend<T>(
-        value: &DeValue<'_>,
-        place: &Place,
-        visit: &mut impl FnMut(&Place, Option<Range<usize>>, Range<usize>, &DeValue<'_>) -> Option<T>,
-    ) -> Option<T> {
-        match value {
-            DeValue::Table(table) => search(table, place, visit),
-            DeValue::Array(list) => list.iter().enumerate().find_map(|(index, inner)| {
-                let place = place.index(index);
-                let answer = visit(&place, None, inner.span(), inner.get_ref());
-                answer.or_else(|| descend(inner.get_ref(), &place, visit))
-            }),
-            _ => None,
-        }
-    }
-    // In the order of the file, which the table does not keep.
-    let mut entries: Vec<_> = table.iter().collect();
-    entries.sort_by_key(|(key, _)| key.span().start);
-    entries.into_iter().find_map(|(key, inner)| {
-        let place = place.key(key.get_ref().clone().into_owned());
-        let answer = visit(&place, Some(key.span()), inner.span(), inner.get_ref());
-        answer.or_else(|| descend(inner.get_ref(), &place, visit))
-    })
-}
-
-/// A place in words: `` body `rod`, shape 1 ``. Elements without a name are counted from 1.
-pub(crate) fn describe(root: &DeTable<'_>, place: &Place) -> String {
-    let mut words: Vec<String> = Vec::new();
-    let mut table = Some(root);
-    let mut list = None;
-    for part in &place.0 {
-        match part {
-            Part::Key(key) => {
-                words.push(format!("`{key}`"));
-                let value = table.and_then(|table| table.iter().find(|(found, _)| found.get_ref() == key));
-                let value = value.map(|(_, value)| value.get_ref());
-                table = value.and_then(|value| value.as_table());
-                list = value.and_then(|value| value.as_array());
-            }
-            Part::Index(index) => {
-                table = list.and_then(|list| list.get(*index)).and_then(|value| value.get_ref().as_table());
-                list = None;
-                let name = table.and_then(|table| table.iter().find(|(key, _)| key.get_ref() == "name"));
-                let name = name.and_then(|(_, value)| value.get_ref().as_str());
-                if let Some(word) = words.last_mut() {
-                    let key = word.trim_matches('`').to_owned();
-                    *word = match name {
-                        Some(name) => format!("{key} `{name}`"),
-                        None => format!("{key} {}", index + 1),
-                    };
-                }
-            }
-        }
-    }
-    if words.is_empty() { "the scene".to_owned() } else { words.join(", ") }
-}
-
 /// The candidate that is most like a name that was not found, if any is.
 pub(crate) fn most_similar<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
@@ -337,35 +181,6 @@ pub(crate) fn quoted(names: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const TEXT: &str = "a = 1\n[[body]]\nname = \"é\"\nx = { \"é\" = 2, y = [1, 2] }\n[[body]]\n";
-
-    fn at(place: &Place, is_on_key: bool) -> (usize, usize) {
-        line_and_column(TEXT, span_of(TEXT, place, is_on_key).start)
-    }
-
-    #[test]
-    fn places_are_found_in_the_text() {
-        let body = Place::top("body");
-        assert_eq!(at(&Place::top("a"), false), (1, 5));
-        assert_eq!(at(&Place::top("a"), true), (1, 1));
-        assert_eq!(at(&body.index(1), false), (5, 1));
-        assert_eq!(at(&body.index(0).key("x").key("y").index(1), false), (4, 24));
-        assert_eq!(at(&body.index(0).key("x").key("y"), true), (4, 16));
-        // What is missing is looked for at the header of its table.
-        assert_eq!(at(&body.index(1).key("mass"), false), (5, 1));
-        assert_eq!(at(&Place::top("gravity"), false), (1, 1));
-    }
-
-    #[test]
-    fn places_have_words() {
-        let document = DeTable::parse(TEXT).unwrap();
-        let body = Place::top("body");
-        let words = |place: &Place| describe(document.get_ref(), place);
-        assert_eq!(words(&Place::default()), "the scene");
-        assert_eq!(words(&body.index(0).key("x")), "body `é`, `x`");
-        assert_eq!(words(&body.index(1)), "body 2");
-    }
 
     #[test]
     fn similar_names_are_suggested() {

@@ -13,18 +13,14 @@ pub struct SystemEntry {
     #[schemars(length(min = 1))]
     pub coordinates: Vec<String>,
     /// Units of the coordinates, for pictures.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub units: Option<Vec<CoordinateUnit>>,
     /// Mass matrix M, row by row: symmetric and positive definite.
     pub mass: Vec<Vec<f64>>,
     /// Damping matrix C, row by row; zero when it is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damping: Option<Vec<Vec<f64>>>,
     /// Stiffness matrix K, row by row; zero when it is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stiffness: Option<Vec<Vec<f64>>>,
     /// Constant force f; zero when it is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub force: Option<Vec<f64>>,
     /// The state at the start.
     #[serde(default)]
@@ -59,13 +55,11 @@ pub enum CoordinateUnit {
 
 /// The state of a system at the start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SystemStart {
     /// The coordinates q; zeros when it is not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<Vec<f64>>,
     /// The velocities v; zeros when it is not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub velocity: Option<Vec<f64>>,
 }
 
@@ -88,7 +82,6 @@ pub struct SystemContact {
     pub tangents: Vec<Vec<f64>>,
     /// Part of the sliding velocity that does not come from the coordinates in m/s, one number per tangent; zeros when it is
     /// not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2))]
     pub tangent_drift: Option<Vec<f64>>,
     /// Coefficient of friction, not negative.
@@ -96,7 +89,6 @@ pub struct SystemContact {
     #[schemars(range(min = 0.0))]
     pub friction: f64,
     /// Coefficient of friction while a contact sticks, not below `friction`, which is then that of sliding.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub static_friction: Option<f64>,
     /// Share that an impact gives back in normal direction, from 0 to 1.
@@ -111,7 +103,6 @@ pub struct SystemContact {
     #[schemars(range(min = 0.0, max = 1.0))]
     pub tangential_restitution: f64,
     /// Lines and phantom inertia of this contact, for the method `phantom-inertia`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phantom_inertia: Option<PhantomContact>,
 }
 
@@ -126,16 +117,24 @@ pub struct SystemFriction {
     pub tangents: Vec<Vec<f64>>,
     /// Part of the sliding velocity that does not come from the coordinates, one number per tangent; zeros when it is not
     /// given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2))]
     pub tangent_drift: Option<Vec<f64>>,
     /// Largest force in N, or torque in N m; not negative.
     #[schemars(range(min = 0.0))]
     pub bound: f64,
     /// The same against sliding backwards along the one tangent; `bound` when it is not given. \[GS05\] (4)
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub bound_backwards: Option<f64>,
+    /// The bound while it sticks, not below `bound`, which is then that of sliding and positive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub static_bound: Option<f64>,
+    /// Friction is a sum of these directions, with weights that are not negative and sum to the bound at most: one number per tangent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub friction_directions: Option<Vec<Vec<f64>>>,
+    /// Friction is bounded by these rows: each one times friction along the tangents is the bound at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub friction_half_spaces: Option<Vec<Vec<f64>>>,
 }
 
 /// A sprag clutch or ratchet: `row` · v + `drift` is never negative, whatever force that takes. \[GS05\] (2) on velocity level

@@ -74,7 +74,7 @@ fn a_pendulum_beside_a_wall_is_followed_for_long() {
 /// A state behind the target, reached from one in front of it, is a passage whatever made the step.
 #[test]
 fn the_audit_sees_bodies_that_pass_through_each_other() {
-    let simulation = parse_with(BULLET, "bullet.toml", &[]).unwrap().build().unwrap();
+    let simulation = parse_with(BULLET, "bullet.toml", &[]).unwrap().simulation();
     let (system, before) = (simulation.system(), simulation.state());
     let n = system.velocity_count();
     let passages = |place: [f64; 2]| {
@@ -160,7 +160,7 @@ fn a_bush_hangs_on_its_shaft() {
         assert!((summary.final_columns["bushing.z"] + 0.01).abs() < 1e-4, "{scheme}: {:?}", summary.final_columns);
     }
     let cavity = BUSHING.replace("tube =", "cavity =");
-    let error = parse_with(&cavity, "case.toml", &[]).and_then(|loaded| loaded.build().map(|_| ())).unwrap_err();
+    let error = parse_with(&cavity, "case.toml", &[]).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("the cylinder of body `shaft` and the cavity of body `bushing` cannot collide"), "{text}");
 }
@@ -169,9 +169,9 @@ fn a_bush_hangs_on_its_shaft() {
 #[test]
 fn parallel_capsules_stay_at_rest() {
     let loaded = parse_with(CAPSULES, "case.toml", &["run.end=3.0".to_owned()]).unwrap();
-    let mut simulation = loaded.build().unwrap();
+    let mut simulation = loaded.simulation();
     let start = simulation.state().clone();
-    let system = |state: &State| loaded.build().unwrap().system().potential_energy(state.t, &state.q).unwrap();
+    let system = |state: &State| loaded.simulation().system().potential_energy(state.t, &state.q).unwrap();
     let mut audit = Audit::default();
     let mut farthest = 0.0f64;
     let end = simulation
@@ -204,7 +204,7 @@ fn a_chain_with_joint_friction_comes_to_rest_in_every_scheme() {
         let summary = summary_of(CHAIN, &with(scheme, &[]));
         assert_eq!(summary.outcome, Outcome::Finished, "{scheme}");
         assert!(summary.certificate.met, "{scheme}: {:?}", exceeded(&summary.certificate));
-        let mut simulation = parse_with(CHAIN, "chain.toml", &with(scheme, &[])).unwrap().build().unwrap();
+        let mut simulation = parse_with(CHAIN, "chain.toml", &with(scheme, &[])).unwrap().simulation();
         simulation.run_with(|_| {}).unwrap();
         let fastest = simulation.state().v.iter().fold(0.0f64, |most, v| most.max(v.abs()));
         assert!(fastest < 1e-6, "{scheme}: still moves with {fastest} m/s");

@@ -11,7 +11,7 @@ const SPEED: f64 = 30.0;
 const PIN: f64 = 0.01;
 
 fn linkage(overrides: &[String]) -> Simulation {
-    load("four-bar-clearance", overrides).unwrap().build().unwrap()
+    load("four-bar-clearance", overrides).unwrap().simulation()
 }
 
 /// Centre of the pin, on the rocker, less centre of the hole, on the coupler.
@@ -141,7 +141,7 @@ fn without_friction_it_carries_what_the_ideal_joint_carries() {
     let joint = "[[joint]]\nname = \"C\"\nbodies = [\"coupler\", \"rocker\"]\n\
                  revolute = { frames = [{ point = [0.125, 0.0] }, { point = [0.1, 0.0] }] }\n";
     let text = format!("{text}{joint}").replace("step = 0.0001", "step = 2.5e-5");
-    let mut simulation = parse(&text, "ideal.toml").unwrap().build().unwrap();
+    let mut simulation = parse(&text, "ideal.toml").unwrap().simulation();
     let names = simulation.system().joint_names();
     let [x, y] = ["C.x", "C.y"].map(|row| names.iter().position(|name| name == row).unwrap());
     let (mut impulse, mut ideal) = ([0.0; 2], Vec::new());

@@ -6,7 +6,7 @@ use stiction_scene::{load, parse};
 
 fn run(scene: &str, overrides: &[&str], observe: impl FnMut(&Simulation)) -> Simulation {
     let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
-    let mut simulation = load(scene, &overrides).unwrap().build().unwrap();
+    let mut simulation = load(scene, &overrides).unwrap().simulation();
     simulation.run_with(observe).unwrap();
     simulation
 }
@@ -161,7 +161,7 @@ fn a_rattleback_turns_back_as_one_that_rolls() {
     let inertia = DMat3::from_cols_array(&[2.0e-4, -2.0e-5, 0.0, -2.0e-5, 16.0e-4, 0.0, 0.0, 0.0, 17.0e-4]);
     let (semi_axes, middle) = (DVec3::new(0.2, 0.03, 0.02), DVec3::new(0.0, 0.0, 0.01));
     let stone = RollingStone { mass: 1.0, inertia, semi_axes, middle };
-    let start = up(load("rattleback", &[]).unwrap().build().unwrap().state().q.as_slice());
+    let start = up(load("rattleback", &[]).unwrap().simulation().state().q.as_slice());
     let (grid, count) = (0.01, 800);
     let exact = stone.spins(start, -5.0 * start, grid, count);
     assert!(exact[0] == -5.0 && exact[count] > 3.5, "it turns back: {:?}", exact[count]);
@@ -267,7 +267,7 @@ shape = [{ sphere = { radius = 0.1 } }]
 fn drilling_ends_when_its_friction_says() {
     // The moment is μ m g e, so the spin ends at I ω/(μ m g e).
     let expected = 0.004 * 8.0 / (0.3 * 9.81 * 0.005);
-    let mut simulation = parse(DRILLING_BALL, "drill.toml").unwrap().build().unwrap();
+    let mut simulation = parse(DRILLING_BALL, "drill.toml").unwrap().simulation();
     let mut stopped = None;
     simulation
         .run_with(|s| {
@@ -280,7 +280,7 @@ fn drilling_ends_when_its_friction_says() {
     assert!(simulation.state().v.iter().all(|v| v.abs() < 1e-12), "{:?}", simulation.state().v);
     // Without a radius it spins for ever.
     let free = DRILLING_BALL.replace(", torsion-radius = 0.005", "");
-    let mut simulation = parse(&free, "free.toml").unwrap().build().unwrap();
+    let mut simulation = parse(&free, "free.toml").unwrap().simulation();
     simulation.run().unwrap();
     assert!((simulation.state().v[5] - 8.0).abs() < 1e-12);
 }

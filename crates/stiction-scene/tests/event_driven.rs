@@ -47,7 +47,7 @@ fn observe(simulation: &mut Simulation) -> Result<Record, StepError> {
 fn run(scene: &str, overrides: &[&str]) -> Record {
     let mut all = vec!["scheme={event-driven={}}".to_owned()];
     all.extend(overrides.iter().map(|&text| text.to_owned()));
-    observe(&mut load(scene, &all).unwrap().build().unwrap()).unwrap()
+    observe(&mut load(scene, &all).unwrap().simulation()).unwrap()
 }
 
 #[track_caller]
@@ -207,7 +207,7 @@ fn the_rod_of_painleve_is_stopped_by_a_shock() {
     assert_eq!((rod.events[1].from, rod.events[1].to), (ContactMode::Shock, ContactMode::Stick));
     // The end stops: the angular momentum about it, m v sin θ, goes on with the moment of inertia 4/3 m.
     let theta = 2f64.atan();
-    let mut first = load("painleve-rod", &["scheme={event-driven={}}".to_owned()]).unwrap().build().unwrap();
+    let mut first = load("painleve-rod", &["scheme={event-driven={}}".to_owned()]).unwrap().simulation();
     first.step().unwrap();
     assert_close(first.state().v[2], 0.75 * theta.sin(), 1e-10, "spin after the shock");
     // Then it turns freely about the end: ½ (4/3) ω² + g sin θ stays.
@@ -292,7 +292,7 @@ fn a_hinged_bar_keeps_the_period_of_a_pendulum() {
         .replace("HINGE", "revolute = { anchor = [0.0, 0.0, 0.0], axis = [0.0, 0.0, 1.0] }");
     for text in [plane, space] {
         let text = text.replace("end = 3.0", &format!("end = {period:?}")).replace("step = 0.1", "step = 0.05");
-        let bar = observe(&mut parse(&text, "hinged-bar.toml").unwrap().build().unwrap()).unwrap();
+        let bar = observe(&mut parse(&text, "hinged-bar.toml").unwrap().simulation()).unwrap();
         assert_close(bar.end().q[0], 0.5, 1e-10, "x after a period");
         assert_close(bar.end().q[1], 0.0, 1e-10, "y after a period");
         assert_certified(&bar.audit);
@@ -304,7 +304,7 @@ fn a_hinged_bar_keeps_the_period_of_a_pendulum() {
 fn impulses_of_a_step_are_the_integrals_of_its_forces() {
     let (mass, mu, g) = (1.0, 0.5, 9.81);
     let overrides = ["scheme={event-driven={}}", "method={cone={}}", "run.step=0.05", "run.end=1.0"];
-    let mut block = load("sliding-block", &overrides.map(str::to_owned)).unwrap().build().unwrap();
+    let mut block = load("sliding-block", &overrides.map(str::to_owned)).unwrap().simulation();
     block
         .run_with(|s| {
             let step = s.last_step();
@@ -332,7 +332,7 @@ fn impulses_of_a_step_are_the_integrals_of_its_forces() {
         .replace("HINGE", "revolute = { anchor = [0.0, 0.0] }")
         .replace("end = 3.0", &format!("end = {period:?}"))
         .replace("step = 0.1", "step = 0.05");
-    let mut bar = parse(&bar, "hinged-bar.toml").unwrap().build().unwrap();
+    let mut bar = parse(&bar, "hinged-bar.toml").unwrap().simulation();
     let mut momentum = vec![0.0; 3];
     bar.run_with(|s| {
         let step = s.last_step();
@@ -350,7 +350,7 @@ fn rates_of_rows_agree_with_differences() {
     // Its pins start in the middle of their holes, where a normal has no rate.
     let is_compared = |name: &str| name != "four-bar-clearance";
     for scene in stiction_scene::builtin::all().iter().filter(|scene| is_compared(scene.name)) {
-        let simulation = load(scene.name, &[]).unwrap().build().unwrap();
+        let simulation = load(scene.name, &[]).unwrap().simulation();
         let (system, start) = (simulation.system(), simulation.state());
         let n = system.velocity_count();
         for trial in 0..4 {
@@ -416,7 +416,7 @@ fn an_instant_without_an_end_names_its_contacts_and_keys_that_exist() {
     let cases = [("event-limit=3", "more than 3 events"), ("closing-speed=1e-300", "time stands still")];
     for (setting, reason) in cases {
         let overrides = [format!("scheme={{event-driven={{{setting}}}}}"), "run.step=1.0".to_owned()];
-        let error = observe(&mut load("bouncing-ball", &overrides).unwrap().build().unwrap()).err().unwrap();
+        let error = observe(&mut load("bouncing-ball", &overrides).unwrap().simulation()).err().unwrap();
         assert!(matches!(error, StepError::Instant { .. }), "{error:?}");
         let text = error.to_string();
         assert!(text.contains(reason) && text.contains("ball/floor#0"), "{text}");

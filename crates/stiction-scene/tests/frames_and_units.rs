@@ -65,7 +65,7 @@ fn end(throw: &Throw, scheme: &str, writing: &Writing) -> [DVec3; 3] {
          scheme = {{ {scheme} = {{ {tolerances} }} }}\nmaterial = [{{ name = \"wood\", friction = {:?} }}]\n{bodies}",
         throw.name, throw.step, throw.friction
     );
-    let mut simulation = parse(&text, "thrown.toml").unwrap_or_else(|error| panic!("{error}\n{text}")).build().unwrap();
+    let mut simulation = parse(&text, "thrown.toml").unwrap_or_else(|error| panic!("{error}\n{text}")).simulation();
     simulation.run().unwrap();
     let (mut values, names) = (Vec::new(), simulation.system().column_names());
     simulation.system().record(simulation.state(), &mut values);

@@ -46,7 +46,7 @@ fn built_in(name: &str, warm_start: bool) -> Simulation {
     let inelastic = REFUSED.iter().find(|(refused, _)| *refused == name).map_or(&[][..], |(_, overrides)| *overrides);
     let mut overrides: Vec<String> = inelastic.iter().map(|&text| text.to_owned()).collect();
     overrides.push(format!("scheme={{implicit-ncp={{warm-start={warm_start}}}}}"));
-    load(name, &overrides).unwrap_or_else(|error| panic!("{name}: {error}")).build().unwrap()
+    load(name, &overrides).unwrap_or_else(|error| panic!("{name}: {error}")).simulation()
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn thrown_bodies_never_defeat_a_step() {
             let what = format!("case {case}, {method}");
             let scene = thrown::scene(case, "implicit-ncp = {}", method, [0.002, 0.0005, 0.01][case as usize % 3]);
             let loaded = parse(&scene, "thrown.toml").unwrap_or_else(|error| panic!("{what}: {error}"));
-            let audit = run(&what, &mut loaded.build().unwrap());
+            let audit = run(&what, &mut loaded.simulation());
             assert_laws(&what, &audit);
             step_count += audit.step_count;
             iteration_count += audit.iteration_count;

@@ -39,7 +39,7 @@ fn pulled(scheme: &str, mu: f64, step: f64) -> (Simulation, Audit) {
     let text = DRAWER
         .replace("friction = 0.4", &format!("friction = {mu:?}"))
         .replace("step = 0.001", &format!("step = {step:?}"));
-    let mut simulation = parse(&format!("{text}[scheme.{scheme}]\n"), "drawer.toml").unwrap().build().unwrap();
+    let mut simulation = parse(&format!("{text}[scheme.{scheme}]\n"), "drawer.toml").unwrap().simulation();
     let mut audit = Audit::default();
     let run = simulation.run_with(|s| {
         audit.observe(s.system(), s.before(), s.last_step());

@@ -72,7 +72,7 @@ shape = [{ box = { size = [0.04, 0.02] } }]
 
 fn warnings(text: &str, overrides: &[&str]) -> Vec<String> {
     let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
-    let findings = lint(&parse_with(text, "x.toml", &overrides).unwrap()).unwrap();
+    let findings = lint(&parse_with(text, "x.toml", &overrides).unwrap());
     findings.into_iter().filter(|it| it.severity == Severity::Warning).map(|it| it.message).collect()
 }
 
@@ -112,9 +112,9 @@ fn steps_that_make_a_spring_unstable_are_found_where_they_do() {
         for (factor, is_stable) in [(0.97, true), (1.03, false)] {
             let overrides = [format!("scheme={{{scheme}}}"), format!("run.step={}", factor * limit)];
             let loaded = parse_with(SPRING, "x.toml", &overrides).unwrap();
-            let found = lint(&loaded).unwrap();
+            let found = lint(&loaded);
             assert_eq!(found.is_empty(), is_stable, "{scheme} {factor}: {found:?}");
-            let mut simulation = loaded.build().unwrap();
+            let mut simulation = loaded.simulation();
             while !simulation.is_finished() && simulation.state().q[0].abs() < 1e6 {
                 simulation.step().unwrap();
             }
@@ -143,7 +143,7 @@ fn two_oscillations_make_an_ellipse() {
     // x = 1 mm sin(2π 50 t), y = 0.2 mm sin(2π 50 t + 90°), along any axis.
     let list = "[{ amplitude = [0.001, 0.0], frequency = 50 }, { amplitude = [0.0, 0.0002], frequency = 50, phase = 1.5707963267948966 }]";
     let loaded = parse(&TRACK.replace("MOTION", list), "x.toml").unwrap();
-    let (bodies, start) = loaded.build_multibody().unwrap();
+    let (bodies, start) = (loaded.system().bodies().expect("it has bodies"), loaded.start());
     for t in [0.0, 0.0012, 0.007, 0.0191] {
         let position = bodies.pose(0, t, &start.q).position;
         let (x, y) = (position.x / 0.001, position.y / 0.0002);
@@ -151,11 +151,12 @@ fn two_oscillations_make_an_ellipse() {
     }
     // It is written as it was, and reads back.
     for written in [list, "{ amplitude = [0.001, 0.0], frequency = 50.0, phase = 0.25 }"] {
-        let scene = parse(&TRACK.replace("MOTION", written), "x.toml").unwrap().scene;
+        let scene = parse(&TRACK.replace("MOTION", written), "x.toml").unwrap().into_scene();
         let again =
             parse(&scene.to_toml(), "again.toml").unwrap_or_else(|error| panic!("{error}\n{}", scene.to_toml()));
-        assert_eq!(again.scene, scene, "{}", scene.to_toml());
-        let BodyKind::Prescribed(motion) = &again.build_multibody().unwrap().0.model().bodies[0].kind.clone() else {
+        assert_eq!(again.scene(), &scene, "{}", scene.to_toml());
+        let BodyKind::Prescribed(motion) = &again.system().bodies().expect("it has bodies").model().bodies[0].kind
+        else {
             panic!("it is prescribed")
         };
         assert_eq!(motion.oscillations.len(), if written == list { 2 } else { 1 });
@@ -167,7 +168,7 @@ fn two_oscillations_make_an_ellipse() {
     let error = parse(&TRACK.replace("MOTION", "3"), "x.toml").unwrap_err();
     assert!(error.to_string().starts_with("x.toml:12:26: "), "{error}");
     // A part on it is carried along: by the law of friction it slides forwards on the whole.
-    let mut simulation = loaded.build().unwrap();
+    let mut simulation = loaded.simulation();
     while !simulation.is_finished() {
         simulation.step().unwrap();
     }

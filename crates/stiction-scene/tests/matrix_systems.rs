@@ -56,8 +56,8 @@ fn assert_error(from: &str, to: &str, display: &str, help: &str) {
 }
 
 fn matrices(loaded: &Loaded) -> LinearSystem {
-    match loaded.build_system().unwrap().0 {
-        SceneSystem::Matrices(system) => *system,
+    match loaded.system() {
+        SceneSystem::Matrices(system) => (**system).clone(),
         SceneSystem::Bodies(_) => panic!("bodies"),
     }
 }
@@ -100,8 +100,8 @@ fn the_scene_of_the_woodpecker_is_the_system_of_the_code() {
         assert_eq!(bare(contact), bare(expected));
     }
     assert!(found.linear_friction().is_empty() && found.linear_joints().is_empty());
-    let (_, start) = loaded.build_system().unwrap();
-    assert_eq!(start, Woodpecker::start());
+    let start = loaded.start();
+    assert_eq!(*start, Woodpecker::start());
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn the_scene_of_the_woodpecker_passes_through_the_reference_states() {
         (0.05, [-0.004407467745, -0.1036, -0.392981586347, 0.0, 0.0, 14.667583730228]),
         (0.1, [-0.007094524535, 0.022166321270, 0.008792454468, -0.071520694709, -4.636980467935, -5.804023655487]),
     ] {
-        let mut simulation = load("woodpecker", &[format!("run.end={t}")]).unwrap().build().unwrap();
+        let mut simulation = load("woodpecker", &[format!("run.end={t}")]).unwrap().simulation();
         let state = simulation.run().unwrap();
         for (found, expected) in state.q.iter().chain(&state.v).zip(expected) {
             assert!((found - expected).abs() <= 1e-9, "at {t} s: {found}, and not {expected}");
@@ -124,7 +124,7 @@ fn the_scene_of_the_woodpecker_passes_through_the_reference_states() {
 fn every_method_gives_the_same_woodpecker() {
     let states = ["{pyramid={}}", "{planar-relay={}}", "{phantom-inertia={}}"].map(|method| {
         let overrides = [format!("method={method}"), "run.end=0.1".to_owned()];
-        let mut simulation = load("woodpecker", &overrides).unwrap().build().unwrap();
+        let mut simulation = load("woodpecker", &overrides).unwrap().simulation();
         simulation.run().unwrap().clone()
     });
     for other in &states[1..] {
@@ -139,7 +139,7 @@ fn carts_on_a_rod_push_the_braked_one() {
     // 1.5 m/s, and from there on (6 N - 1 N)/4 kg: 2.75 m/s at 2 s, after another 1.5 + 1.25/2 m.
     for scheme in ["{moreau-midpoint={}}", "{stewart-trinkle={}}"] {
         let loaded = parse_with(CARTS, "x.toml", &[format!("scheme={scheme}")]).unwrap();
-        let mut simulation = loaded.build().unwrap();
+        let mut simulation = loaded.simulation();
         let (mut audit, mut before) = (Audit::default(), [0.0; 3]);
         simulation
             .run_with(|s| {
@@ -168,7 +168,7 @@ fn carts_on_a_rod_push_the_braked_one() {
 fn a_drift_drives_a_joint() {
     // The rod grows by 0.1 m/s: the carts come apart at that rate, and their common centre does not notice.
     let overrides = ["system.joint.rod.drift=-0.1", "system.force=[0, 0, 0]", "run.end=0.5"].map(str::to_owned);
-    let mut simulation = parse_with(CARTS, "x.toml", &overrides).unwrap().build().unwrap();
+    let mut simulation = parse_with(CARTS, "x.toml", &overrides).unwrap().simulation();
     let state = simulation.run().unwrap();
     assert!((state.q[1] - state.q[0] - 0.55).abs() < 1e-12, "{state:?}");
     assert!(
@@ -182,9 +182,9 @@ fn the_resolved_copy_reads_back_and_has_every_default() {
     let with_tangent =
         changed(CARTS, "1.0]\n\n[[system.dry", "1.0]\ntangents = [[1.0, 0.0, 0.0]]\nfriction = 1e-7\n\n[[system.dry");
     for text in [CARTS, &with_tangent] {
-        let scene = parse(text, "x.toml").unwrap().scene;
+        let scene = parse(text, "x.toml").unwrap().into_scene();
         let copy = scene.to_toml();
-        let again = parse(&copy, "copy.toml").unwrap_or_else(|error| panic!("{error}\n{copy}")).scene;
+        let again = parse(&copy, "copy.toml").unwrap_or_else(|error| panic!("{error}\n{copy}")).into_scene();
         assert_eq!(again, scene, "{copy}");
         assert_eq!(again.to_toml(), copy);
         for line in [
@@ -200,11 +200,9 @@ fn the_resolved_copy_reads_back_and_has_every_default() {
         }
         assert!(!copy.contains("gravity") && !copy.contains("[contact]"), "{copy}");
     }
-    let scene = parse(&with_tangent, "x.toml").unwrap().scene;
+    let scene = parse(&with_tangent, "x.toml").unwrap().into_scene();
     assert!(scene.to_toml().contains("friction = 1e-7\n"), "{}", scene.to_toml());
-    // What has no bodies says so.
-    let error = scene.build_multibody().unwrap_err();
-    assert!(error.to_string().ends_with("the scene has no bodies: its system is given by matrices"), "{error}");
+    assert!(scene.check().unwrap().system().bodies().is_none());
 }
 
 #[test]
@@ -213,7 +211,7 @@ fn overrides_reach_into_the_system() {
     let loaded = parse_with(CARTS, "x.toml", &overrides.map(str::to_owned)).unwrap();
     let system = matrices(&loaded);
     assert_eq!((system.mass()[(1, 1)], system.linear_friction()[0].bound), (5.0, 3.0));
-    assert_eq!(loaded.build_system().unwrap().1.v, [1.0, 1.0, 0.0]);
+    assert_eq!(loaded.start().v, [1.0, 1.0, 0.0]);
     let blamed = |text: &str| {
         let error = parse_with(CARTS, "x.toml", &[text.to_owned()]).unwrap_err();
         format!("{error} | {}", error.remedy())
@@ -256,7 +254,7 @@ fn a_run_records_coordinates_by_name_and_contacts_without_a_place() {
 fn the_linter_looks_at_gaps_joints_and_the_range_of_painleve() {
     let findings = |overrides: &[&str]| -> Vec<Finding> {
         let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
-        lint(&parse_with(CARTS, "x.toml", &overrides).unwrap()).unwrap()
+        lint(&parse_with(CARTS, "x.toml", &overrides).unwrap())
     };
     let said = |finding: &Finding| format!("{}: {}", finding.place, finding.message);
     assert_eq!(findings(&[]), []);
@@ -545,7 +543,7 @@ fn tangents_and_the_methods_that_treat_them() {
         // The others do.
         for method in ["{pyramid={}}", "{phantom-inertia={}}"] {
             let overrides = [format!("method={method}"), "run.end=0.01".to_owned()];
-            parse_with(text, "x.toml", &overrides).unwrap().build().unwrap().run().unwrap();
+            parse_with(text, "x.toml", &overrides).unwrap().simulation().run().unwrap();
         }
     }
     // Without friction, tangents do not matter.

@@ -16,7 +16,7 @@ fn run(scheme: &str, h: f64, end: f64, rest: &str) -> (Simulation, Audit) {
     let text =
         format!("format = 1\nname = \"one-way\"\nrun = {{ step = {h}, end = {end} }}\nscheme.{scheme} = {{}}\n{rest}");
     let mut simulation =
-        parse(&text, "one-way.toml").unwrap_or_else(|error| panic!("{error:?}")).scene.build().unwrap();
+        parse(&text, "one-way.toml").unwrap_or_else(|error| panic!("{error:?}")).scene().simulation().unwrap();
     let mut audit = Audit::default();
     while !simulation.is_finished() {
         simulation.step().unwrap();
@@ -50,6 +50,11 @@ fn a_clutch_lets_one_direction_pass_and_holds_the_other() {
         close(state.v[0], 0.0, scheme);
         close(simulation.last_step().solution.contacts[0].normal / h, 4.0, scheme);
         assert_balanced(&audit, scheme);
+        // On a belt that runs backwards with 1 m/s it is held by the belt, and goes on with that: after 0.75 s.
+        let belt = system.replace("row = [1.0]", "row = [1.0]\ndrift = -1.0").replace("[2.0]", "[4.0]");
+        let (moved, _) = run(scheme, h, 2.0, &belt);
+        close(moved.state().v[0], 1.0, scheme);
+        close(moved.last_step().solution.contacts[0].normal / h, 4.0, scheme);
         // Without the clutch it would be back long since.
         let free = system.split("[[system").next().unwrap();
         assert!(run(scheme, h, 2.0, free).0.state().q[0] < -3.0);
@@ -141,7 +146,7 @@ fn what_dry_friction_stopped_stands_by_the_trapezoidal_rule_too() {
              [system]\ncoordinates = [\"x\"]\nmass = [[1.0]]\nforce = [0.0]\nstart = {{ velocity = [2.0] }}\n\
              [[system.dry-friction]]\nname = \"pad\"\ntangents = [[1.0]]\nbound = 1.0\n"
         );
-        let mut simulation = parse(&text, "stop.toml").unwrap_or_else(|error| panic!("{error:?}")).build().unwrap();
+        let mut simulation = parse(&text, "stop.toml").unwrap_or_else(|error| panic!("{error:?}")).simulation();
         simulation.run().unwrap();
         let state = simulation.state();
         assert!(state.v[0].abs() < 1e-12 && (state.q[0] - 2.0).abs() < 0.03, "{scheme}: {state:?}");
@@ -162,6 +167,69 @@ fn friction_that_no_load_changes_may_be_an_ellipse() {
             let (simulation, _) = run(scheme, 1.0 / 64.0, 1.0, &scene);
             for k in 0..2 {
                 close(simulation.state().v[k], expected[k], &format!("{scheme} under {force:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn friction_that_no_load_changes_may_be_a_polytope() {
+    // The diamond with the corners (±1, 0) and (0, ±2) N: under (2, 2) N it holds the point (0.4, 1.2) of its side, and 1 kg goes with (1.6, 0.8) m/s². A triangle holds 1 N to
+    // the left and half of that to the right.
+    let diamond = "friction-half-spaces = [[1, 0.5], [1, -0.5], [-1, 0.5], [-1, -0.5]]";
+    let triangle = "friction-directions = [[1, 0], [-0.5, 0.5], [-0.5, -1]]";
+    for scheme in ALL_SCHEMES.into_iter().filter(|scheme| *scheme != "event-driven") {
+        for (set, force, expected) in [
+            (diamond, [2.0, 2.0], [1.6, 0.8]),
+            (diamond, [0.49, 1.0], [0.0, 0.0]),
+            (triangle, [-3.0, 0.0], [-2.0, 0.0]),
+            (triangle, [3.0, 0.0], [2.5, 0.0]),
+        ] {
+            let [x, y] = force;
+            let bodies = format!(
+                "method.pyramid = {{}}\ndimension = \"space\"\ngravity = [0.0, 0.0, 0.0]\n[[body]]\nname = \"puck\"\nkind = \"point\"\nmass = 1.0\n\
+                 [[force]]\nbody = \"puck\"\nforce = [{x}, {y}, 0.0]\n\
+                 [[dry-friction]]\nname = \"felt\"\nbody = \"puck\"\naxes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]\nbound = 1.0\n{set}\n"
+            );
+            let system = format!(
+                "method.pyramid = {{}}\n[system]\ncoordinates = [\"x\", \"y\"]\nmass = [[1.0, 0.0], [0.0, 1.0]]\nforce = [{x}, {y}]\n\
+                 [[system.dry-friction]]\nname = \"felt\"\ntangents = [[1.0, 0.0], [0.0, 1.0]]\nbound = 1.0\n{set}\n"
+            );
+            for scene in [bodies, system] {
+                let (simulation, _) = run(scheme, 1.0 / 64.0, 1.0, &scene);
+                for k in 0..2 {
+                    close(simulation.state().v[k], expected[k], &format!("{scheme} under {force:?}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn friction_that_no_load_changes_may_hold_more_than_it_brakes() {
+    // 1 kg, 2 N of friction and 3 N while it sticks: 2.5 N do not move it, and drive it with 0.5 m/s² once it moves; 4 N tear it away.
+    for scheme in ALL_SCHEMES {
+        for (force, start, expected) in [(2.5, 0.0, 0.0), (2.5, 0.2, 0.7), (4.0, 0.0, 2.0)] {
+            let system = format!(
+                "[system]\ncoordinates = [\"x\"]\nmass = [[1.0]]\nforce = [{force}]\nstart = {{ velocity = [{start}] }}\n\
+                 [[system.dry-friction]]\nname = \"pad\"\ntangents = [[1.0]]\nbound = 2.0\nstatic-bound = 3.0\n"
+            );
+            let sledge = format!(
+                "dimension = \"plane\"\ngravity = [0.0, 0.0]\n[[body]]\nname = \"sledge\"\nkind = \"point\"\nmass = 1.0\nvelocity = [{start}, 0.0]\n\
+                 [[force]]\nbody = \"sledge\"\nforce = [{force}, 0.0]\n\
+                 [[dry-friction]]\nname = \"pad\"\nbody = \"sledge\"\naxes = [[1.0, 0.0]]\nbound = 2.0\nstatic-bound = 3.0\n"
+            );
+            // The same of a joint: a slide on the world.
+            let slide = format!(
+                "dimension = \"plane\"\ngravity = [0.0, 0.0]\n[[body]]\nname = \"slide\"\nmass = 1.0\ninertia = 1.0\nvelocity = [{start}, 0.0]\n\
+                 [[force]]\nbody = \"slide\"\nforce = [{force}, 0.0]\n\
+                 [[joint]]\nname = \"rail\"\nbodies = [\"slide\"]\nprismatic = {{ anchor = [0.0, 0.0], axis = [1.0, 0.0], friction = 2.0, static-friction = 3.0 }}\n"
+            );
+            for scene in [system, sledge, slide] {
+                let (simulation, audit) = run(scheme, 1.0 / 64.0, 1.0, &scene);
+                close(simulation.state().v[0], expected, &format!("{scheme} under {force} N from {start} m/s"));
+                let held = force < 3.0 && start == 0.0;
+                assert_eq!(audit.held_count > 0, held, "{scheme} under {force} N from {start} m/s");
             }
         }
     }
@@ -198,6 +266,29 @@ fn a_pre_stressed_spring_gives_way_beyond_its_preload() {
             let (simulation, _) = run(scheme, h, h, &system(0.0, "start = { position = [2e-4] }"));
             assert!(simulation.state().q[0].abs() < 1e-15, "{scheme}: {:?}", simulation.state());
         }
+        // There in the middle of the next one: x/2 and -x/h after the first step, and nothing after the second.
+        if scheme == "moreau-midpoint" {
+            for (steps, place, speed) in [(1.0, 1e-4, -2e-4 / h), (2.0, 0.0, 0.0)] {
+                let (simulation, _) = run(scheme, h, steps * h, &system(0.0, "start = { position = [2e-4] }"));
+                let state = simulation.state();
+                assert!((state.q[0] - place).abs() + (state.v[0] - speed).abs() < 1e-14, "{steps}: {state:?}");
+            }
+        }
+        // It may be unstrained elsewhere.
+        let elsewhere = system(0.0, "start = { position = [-0.2998] }").replace("preload", "value = 0.3\npreload");
+        let (simulation, _) = run(scheme, h, 2.0 * h, &elsewhere);
+        assert!((simulation.state().q[0] + 0.3).abs() < 1e-14, "{scheme}: {:?}", simulation.state());
+        // So it is wherever the rows are taken: from 1e-4 m before zero, 1 m/s less 64e-4 lead there.
+        for place in ["start", "mean", "end"] {
+            let rest = system(0.0, &format!("start = {{ position = [{:?}], velocity = [1.0] }}", 1e-4 - h));
+            let head = format!(
+                "format = 1\nname = \"one-way\"\nrun = {{ step = {h}, end = {h} }}\nscheme.stewart-trinkle.linearization = \"{place}\"\n{rest}"
+            );
+            let mut simulation = parse(&head, "one-way.toml").unwrap_or_else(|error| panic!("{error:?}")).simulation();
+            let state = simulation.run().unwrap();
+            assert!(state.q[0].abs() < 1e-15, "rows from the {place}: {state:?}");
+            close(state.v[0], 1.0 - 64e-4, place);
+        }
         // With dry friction of 0.5 N it comes to rest, where the spring is not strained: after 1, 0.6, 0.36 ... of the way.
         let rest = "start = { position = [1.0] }\ndry-friction = [{ name = \"pad\", tangents = [[1.0]], bound = 0.5 }]";
         let (simulation, _) = run(scheme, h, 12.0, &system(0.0, rest));
@@ -231,12 +322,13 @@ fn velocities_at_the_start_are_made_consistent() {
                 [[body]]\nname = \"block\"\nmass = 1.0\nkind = \"point\"\nvelocity = [2.0, -1.0]\nmaterial = \"steel\"\nshape = [{ disc = { radius = 0.0 } }]\n";
     let text =
         format!("format = 1\nname = \"start\"\nrun.step = 0.1\nrun.end = 1.0\nscheme.moreau-midpoint = {{}}\n{ball}");
-    let simulation = parse(&text, "start.toml").unwrap_or_else(|error| panic!("{error:?}")).scene.build().unwrap();
+    let simulation =
+        parse(&text, "start.toml").unwrap_or_else(|error| panic!("{error:?}")).scene().simulation().unwrap();
     close(simulation.state().v[0], 1.5, "sliding");
     close(simulation.state().v[1], 0.0, "falling");
     // Without the option they stay as they are given.
     let text = text.replace("run.consistent-start = true\n", "");
-    let simulation = parse(&text, "start.toml").unwrap().scene.build().unwrap();
+    let simulation = parse(&text, "start.toml").unwrap().scene().simulation().unwrap();
     assert_eq!(simulation.state().v, [2.0, -1.0]);
 }
 
@@ -245,6 +337,8 @@ fn what_cannot_be_is_refused_by_name() {
     let system = "[system]\ncoordinates = [\"x\", \"y\"]\nmass = [[1.0, 0.0], [0.0, 1.0]]\n";
     let plane = "dimension = \"plane\"\ngravity = [0.0, 0.0]\n[[body]]\nname = \"a\"\nmass = 1.0\ninertia = 1.0\n[[body]]\nname = \"p\"\nkind = \"point\"\nmass = 1.0\nposition = [3.0, 0.0]\n";
     let friction = "[[dry-friction]]\nname = \"f\"\nbody = \"a\"\n";
+    let two = "axes = [[1.0, 0.0], [0.0, 1.0]]\nbound = 1.0\n";
+    let pad = "[[system.dry-friction]]\nname = \"d\"\ntangents = [[1.0, 0.0]]\nbound = 1.0\n";
     let cases = [
         (
             "trapezoidal",
@@ -314,6 +408,68 @@ fn what_cannot_be_is_refused_by_name() {
             "stewart-trinkle",
             format!("{plane}{friction}axes = [[1.0, 0.0], [0.0, 1.0]]\nbound = 1.0\nsemi-axes = [1.0, 0.0]\n"),
             "a semi-axis is 0.0",
+        ),
+        (
+            "event-driven",
+            format!("{plane}{friction}{two}friction-directions = [[1, 0], [-1, 0]]\n"),
+            "follows round friction sets, and no polytopes",
+        ),
+        (
+            "stewart-trinkle = {}\nmethod.cone",
+            format!("{plane}{friction}{two}friction-directions = [[1, 0], [-1, 0]]\n"),
+            "the method `cone` treats round friction sets",
+        ),
+        (
+            "stewart-trinkle = {}\nmethod.planar-relay",
+            format!("{system}{pad}friction-half-spaces = [[1], [-2]]\n"),
+            "the method `planar-relay` treats round friction sets",
+        ),
+        (
+            "stewart-trinkle",
+            format!("{plane}{friction}{two}friction-directions = [[1, 0, 0]]\n"),
+            "row 0 of `friction-directions` has 3 numbers",
+        ),
+        ("stewart-trinkle", format!("{system}{pad}friction-half-spaces = [[1]]\n"), "do not bound the friction"),
+        (
+            "stewart-trinkle",
+            format!("{plane}{friction}{two}friction-directions = [[1, 0]]\nfriction-half-spaces = [[1, 0]]\n"),
+            "both `friction-directions` and `friction-half-spaces` are given",
+        ),
+        (
+            "stewart-trinkle",
+            format!("{plane}{friction}{two}friction-directions = [[1, 0]]\nsemi-axes = [1.0, 2.0]\n"),
+            "both `friction-directions` and `semi-axes` are given",
+        ),
+        (
+            "stewart-trinkle",
+            format!("{system}{pad}friction-directions = [[1]]\nbound-backwards = 2.0\n"),
+            "both `friction-directions` and `bound-backwards` are given",
+        ),
+        (
+            "stewart-trinkle",
+            format!("{system}{pad}static-bound = 2.0\nbound-backwards = 2.0\n"),
+            "both `bound-backwards` and `static-bound` are given",
+        ),
+        ("stewart-trinkle", format!("{system}{pad}static-bound = 0.5\n"), "the static bound is 0.5 N"),
+        ("stewart-trinkle", format!("{system}{pad}static-bound = -0.5\n"), "the static bound is -0.5 N"),
+        (
+            "stewart-trinkle",
+            format!("{plane}{friction}rotational = true\nbound = 0.0\nstatic-bound = 1.0\n"),
+            "give a positive `bound`",
+        ),
+        (
+            "stewart-trinkle",
+            format!(
+                "{plane}[[joint]]\nname = \"j\"\nbodies = [\"a\"]\nrevolute = {{ anchor = [0.0, 0.0], static-friction = 1.0 }}\n"
+            ),
+            "give a positive `friction`",
+        ),
+        (
+            "stewart-trinkle",
+            format!(
+                "{plane}[[joint]]\nname = \"j\"\nbodies = [\"a\"]\nrevolute = {{ anchor = [0.0, 0.0], friction = 2.0, static-friction = 1.0 }}\n"
+            ),
+            "the static bound is 1.0 N m",
         ),
     ];
     for (scheme, rest, expected) in cases {

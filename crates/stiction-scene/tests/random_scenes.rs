@@ -24,7 +24,7 @@ fn throw(method: &str, residual: f64) {
             let scheme = format!("stewart-trinkle = {{ version = \"{version}\" }}");
             let scene = thrown::scene(case, &scheme, method, [0.001, 0.002, 0.005, 0.01][case as usize % 4]);
             let loaded = parse(&scene, "thrown.toml").unwrap_or_else(|error| panic!("{case}: {error}"));
-            let mut simulation = loaded.build().unwrap();
+            let mut simulation = loaded.simulation();
             let mut audit = Audit::default();
             simulation
                 .run_with(|s| {

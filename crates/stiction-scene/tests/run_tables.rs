@@ -102,11 +102,11 @@ fn every_column_is_documented_with_its_unit() {
         }
         let (states, page) =
             (Table::read(folder.path().join("run").join(file::STATES)).unwrap(), documented(file::STATES));
-        let coordinates = loaded.scene.system.as_ref().map_or(&[][..], |system| &system.coordinates);
+        let coordinates = loaded.scene().system.as_ref().map_or(&[][..], |system| &system.coordinates);
         for column in states.names() {
             let unit = states.unit(column).unwrap();
             let (owner, ending) = column.split_once('.').unwrap_or(("", column));
-            let is_joint = loaded.scene.joints.iter().any(|joint| joint.name == owner);
+            let is_joint = loaded.scene().joints.iter().any(|joint| joint.name == owner);
             let pattern = match column {
                 _ if coordinates.contains(column) => "COORDINATE".to_owned(),
                 _ if column.starts_with("v_") => "v_COORDINATE".to_owned(),

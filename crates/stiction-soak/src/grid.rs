@@ -37,7 +37,7 @@ pub fn attack(soak: &mut Soak, number: u64) -> Result<(), String> {
     let scene = all[random.below(all.len())].name;
     let (scheme, method) = (SCHEMES[random.below(5)], METHODS[random.below(METHODS.len())]);
     let loaded = load(scene, &[]).map_err(|error| error.to_string())?;
-    let run = &loaded.scene.run;
+    let run = &loaded.scene().run;
     let step = format!("{:e}", STEPS[random.below(4)] * run.step);
     let end = format!("{:e}", (run.start + LENGTH * run.step).min(run.end));
     let mut arguments = vec!["run", scene, "--scheme", scheme, "--step", &step, "--end", &end, "--out", "run"];
@@ -86,8 +86,7 @@ pub fn attack(soak: &mut Soak, number: u64) -> Result<(), String> {
 
 /// The smallest bounding ball of a shape that moves, in m.
 fn smallest_radius(loaded: &stiction_scene::load::Loaded) -> Option<f64> {
-    let (multibody, _) = loaded.build_multibody().ok()?;
-    let bodies = multibody.model().bodies.iter();
+    let bodies = loaded.system().bodies()?.model().bodies.iter();
     let radii = bodies.flat_map(|body| &body.shapes).map(|shape| shape.placed.shape.bounding_radius());
     radii.filter(|radius| *radius > 0.0 && radius.is_finite()).min_by(f64::total_cmp)
 }

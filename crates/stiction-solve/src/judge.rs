@@ -71,33 +71,34 @@ impl Judgement {
 pub fn judge_lcp(lcp: &Lcp, z: &[f64]) -> Judgement {
     let n = lcp.size();
     assert_eq!(z.len(), n, "the point has {} entries, the LCP {n}", z.len());
-    let (mut w, mut sizes) = (lcp.offset().to_vec(), lcp.offset().iter().map(|q| q.abs()).collect::<Vec<f64>>());
+    // The slack of each row, and the size of what it sums.
+    let mut rows: Vec<[f64; 2]> = lcp.offset().iter().map(|&q| [q, q.abs()]).collect();
     let mut terms = 1;
     for j in (0..n).filter(|&j| z[j] != 0.0) {
         terms += 1;
-        for (i, entry) in lcp.column(j).iter().enumerate() {
-            w[i] += entry * z[j];
-            sizes[i] += (entry * z[j]).abs();
+        for ([w, size], entry) in rows.iter_mut().zip(lcp.column(j)) {
+            *w += entry * z[j];
+            *size += (entry * z[j]).abs();
         }
     }
     let unit = f64::EPSILON * f64::from(terms);
     let scale = inverse_or_one(norm(lcp.offset()));
     let scaling = lcp.scaling();
-    let (mut errors, mut roundings) = (Vec::with_capacity(n), Vec::with_capacity(n));
+    let (mut errors, mut roundings) = (Norm::default(), Norm::default());
     let (mut worst, mut worst_rounding) = (0.0f64, 0.0f64);
-    for i in 0..n {
-        if !(z[i].is_finite() && w[i].is_finite()) {
+    for (i, &[w, size]) in rows.iter().enumerate() {
+        if !(z[i].is_finite() && w.is_finite()) {
             return Judgement { err_q: Measure::new(f64::NAN, 0.0), err_scaled: Measure::new(f64::NAN, 0.0) };
         }
         // Where the unknown is the smaller one for certain, the rounding of the slack does not matter.
         let rounding = |z: f64, w: f64, size: f64| if w > z + unit * size { 0.0 } else { unit * size };
-        errors.push(scale * z[i].min(w[i]));
-        roundings.push(scale * rounding(z[i], w[i], sizes[i]));
+        errors.add(scale * z[i].min(w));
+        roundings.add(scale * rounding(z[i], w, size));
         let (column, row) = (1.0 / scaling.columns[i] / scaling.offset, scaling.rows[i] / scaling.offset);
-        worst = worst.max((z[i] * column).min(w[i] * row).abs());
-        worst_rounding = worst_rounding.max(rounding(z[i] * column, w[i] * row, sizes[i] * row));
+        worst = worst.max((z[i] * column).min(w * row).abs());
+        worst_rounding = worst_rounding.max(rounding(z[i] * column, w * row, size * row));
     }
-    Judgement { err_q: Measure::new(norm(&errors), norm(&roundings)), err_scaled: Measure::new(worst, worst_rounding) }
+    Judgement { err_q: errors.measure(&roundings), err_scaled: Measure::new(worst, worst_rounding) }
 }
 
 /// Judges the impulses `r` of a local friction problem.
@@ -107,15 +108,18 @@ pub fn judge_lcp(lcp: &Lcp, z: &[f64]) -> Judgement {
 pub fn judge_local(problem: &LocalConeProblem, r: &[f64]) -> Judgement {
     let (matrix, q) = (problem.matrix(), problem.offset());
     assert_eq!(r.len(), q.len(), "{} impulses for {} rows", r.len(), q.len());
+    // Without impulses W does not matter, and the rates are q.
+    let is_zero = r.iter().all(|&r| r == 0.0);
     let (mut rates, mut roundings) = (Vec::with_capacity(r.len()), Vec::with_capacity(r.len()));
     for row in 0..q.len() {
         let (mut rate, mut size) = (q[row], q[row].abs());
-        for &(column, value) in matrix.row(row) {
+        let entries = if is_zero { &[] } else { matrix.row(row) };
+        for &(column, value) in entries {
             rate += value * r[column];
             size += (value * r[column]).abs();
         }
         rates.push(rate);
-        roundings.push(f64::EPSILON * (1.0 + matrix.row(row).len() as f64) * size);
+        roundings.push(f64::EPSILON * (1.0 + entries.len() as f64) * size);
     }
     let none = Rates { values: &[], roundings: &[] };
     judge_cones(
@@ -148,7 +152,7 @@ pub(crate) fn judge_cones(
     let mean = if mean > 0.0 && mean.is_finite() { mean } else { 1.0 };
     // F / ρ, with everything divided by the norm of q before it is squared: r ρ⁻¹ - P(r ρ⁻¹ - û).
     let measure = |inverse_rho: f64| {
-        let (mut errors, mut roundings) = (Vec::with_capacity(r.len()), Vec::with_capacity(cones.len()));
+        let (mut errors, mut roundings) = (Norm::default(), Norm::default());
         let mut row = 0;
         for cone in cones {
             let (mut impulse, mut rate, mut rounding) = ([0.0; LARGEST_CONE], [0.0; LARGEST_CONE], [0.0; LARGEST_CONE]);
@@ -160,17 +164,50 @@ pub(crate) fn judge_cones(
             row += cone.row_count();
             let law = cone.law();
             let law = Law { bound: scale * inverse_rho * law.bound, ..law };
-            errors.extend_from_slice(&law.natural_map(&impulse, &rate, 1.0));
+            law.natural_map(&impulse, &rate, 1.0).iter().for_each(|&error| errors.add(error));
             // The projection does not enlarge distances; û has the tangents once more, times μ.
-            let shifted = |x: &[f64; LARGEST_CONE]| norm(x) + law.mu * tangent_norm(x);
-            let sizes = norm(&impulse) + shifted(&rate) + law.bound;
-            roundings.push(shifted(&rounding) + PROJECTION_ROUNDING * sizes);
+            let length = |x: &[f64; LARGEST_CONE]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let shifted = |x: &[f64; LARGEST_CONE]| length(x) + law.mu * tangent_norm(x);
+            let sizes = length(&impulse) + shifted(&rate) + law.bound;
+            roundings.add(shifted(&rounding) + PROJECTION_ROUNDING * sizes);
         }
-        errors.extend(joints.values.iter().map(|rate| scale * rate));
-        roundings.extend(joints.roundings.iter().map(|rounding| scale * rounding));
-        Measure::new(norm(&errors), norm(&roundings))
+        joints.values.iter().for_each(|rate| errors.add(scale * rate));
+        joints.roundings.iter().for_each(|rounding| roundings.add(scale * rounding));
+        errors.measure(&roundings)
     };
-    Judgement { err_q: measure(1.0), err_scaled: measure(mean) }
+    let err_q = measure(1.0);
+    // Without impulses, and bounds that do not depend on them, both errors are the same: K is a cone.
+    let is_at_rest =
+        joints.values.is_empty() && r.iter().all(|&r| r == 0.0) && cones.iter().all(|cone| cone.law().bound == 0.0);
+    Judgement { err_q, err_scaled: if is_at_rest { err_q } else { measure(mean) } }
+}
+
+/// A Euclidean norm that is added up entry by entry, without overflow on the way.
+#[derive(Clone, Copy, Default)]
+struct Norm {
+    largest: f64,
+    /// The sum of the squares, each divided by that of the largest entry.
+    sum: f64,
+}
+
+impl Norm {
+    #[inline(always)]
+    fn add(&mut self, entry: f64) {
+        let size = entry.abs();
+        if size > self.largest {
+            self.sum *= (self.largest / size) * (self.largest / size);
+            self.sum += 1.0;
+            self.largest = size;
+        } else if size != 0.0 {
+            self.sum += (size / self.largest) * (size / self.largest);
+        }
+    }
+
+    /// The error of this norm, with a bound on its rounding.
+    fn measure(&self, rounding: &Self) -> Measure {
+        let value = |norm: &Self| norm.largest * norm.sum.sqrt();
+        Measure::new(value(self), value(rounding))
+    }
 }
 
 /// What is zero gives no scale.

@@ -1,6 +1,7 @@
 //! The linear complementarity problem $0 \le z \perp M z + q \ge 0$, checked when it is made, with its scale.
 
-use crate::PortableMath as _;
+use std::f64::consts::SQRT_2;
+
 use faer::{Mat, MatRef};
 
 use crate::active_inverse::{LANES, add_multiple};
@@ -270,10 +271,16 @@ impl Scaling {
     #[inline(always)]
     fn equilibrate(&mut self, entries: &[f64], n: usize, workspace: &mut Vec<f64>) {
         let Self { rows, columns, .. } = self;
-        for factors in [&mut *rows, &mut *columns] {
-            factors.clear();
-            factors.resize(n, 1.0);
-        }
+        // Unknowns without an entry on the diagonal, as slips are, have the unit of the rates of the others. With the mean of the diagonal made one, the passes begin at the same
+        // numbers in any units of impulses and rates.
+        let diagonal = |i: usize| entries[i * n + i].abs();
+        let (sum, count) =
+            (0..n).map(diagonal).filter(|&x| x > 0.0).fold((0.0, 0.0), |(sum, count), x| (sum + x, count + 1.0));
+        let unit = if sum > 0.0 && f64::is_finite(sum) { nearest_power_of_two(sum / count) } else { 1.0 };
+        rows.clear();
+        rows.extend((0..n).map(|i| if diagonal(i) > 0.0 { 1.0 } else { unit }));
+        columns.clear();
+        columns.extend((0..n).map(|i| if diagonal(i) > 0.0 { 1.0 / unit } else { 1.0 }));
         workspace.clear();
         workspace.resize(2 * n, 0.0);
         let (row_largest, column_largest) = workspace.split_at_mut(n);
@@ -331,9 +338,23 @@ fn larger(a: &[f64; LANES], b: &[f64; LANES]) -> [f64; LANES] {
 
 /// The power of two nearest to a positive number, on the logarithmic scale; subnormal and huge values are held back so
 /// that the factor and its inverse stay finite.
+#[inline]
 pub(crate) fn nearest_power_of_two(value: f64) -> f64 {
-    let exponent = value.portable_log2().round().clamp(-500.0, 500.0);
-    exponent.portable_exp2()
+    const EXPONENT: u32 = f64::MANTISSA_DIGITS - 1;
+    const BIAS: u64 = f64::MAX_EXP as u64 - 1;
+    // What the fraction of √2 lacks to two, added to the bits, carries into the exponent from √2 times a power of two on.
+    const LACK: u64 = (1 << EXPONENT) - (SQRT_2.to_bits() - (BIAS << EXPONENT));
+    let exponent = (value.to_bits() + LACK) >> EXPONENT;
+    f64::from_bits(exponent.clamp(BIAS - 500, BIAS + 500) << EXPONENT)
+}
+
+/// A power of two within a factor of two of the root of a positive number, from its exponent alone; one where there is none. Four times the number has exactly twice the root.
+pub(crate) fn root_power_of_two(value: f64) -> f64 {
+    if !value.is_normal() {
+        return 1.0;
+    }
+    let exponent = (value.to_bits() >> 52 & 0x7ff) as i64 - 1023;
+    f64::from_bits((((exponent >> 1) + 1023) as u64) << 52)
 }
 
 /// Checks the shape of a matrix.
@@ -389,6 +410,20 @@ mod tests {
     use super::*;
     use crate::SolveStatus;
     use faer::mat;
+
+    #[test]
+    fn the_nearest_power_of_two_is_that_of_the_logarithm() {
+        for (value, nearest) in
+            [(1.0, 1.0), (1.4, 1.0), (1.5, 2.0), (3.0, 4.0), (0.7, 0.5), (0.71, 1.0), (2.9e9, 2f64.powi(31))]
+        {
+            assert_eq!(nearest_power_of_two(value), nearest, "{value}");
+        }
+        // Held back at both ends.
+        for value in [0.0, 5e-324, 1e-310] {
+            assert_eq!(nearest_power_of_two(value), 2f64.powi(-500), "{value}");
+        }
+        assert_eq!(nearest_power_of_two(1e308), 2f64.powi(500));
+    }
 
     #[test]
     fn a_malformed_problem_is_refused_with_the_value_that_is_wrong() {

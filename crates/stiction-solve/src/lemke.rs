@@ -127,17 +127,21 @@ impl Lemke {
         start: &[bool],
         solution: &mut LcpSolution,
     ) {
+        self.solve_from(0, problem, settings, start, solution);
+    }
+
+    /// The same with another covering vector for the first cold path: where there are many solutions, it may lead to another one.
+    pub(crate) fn solve_from<P: LemkeProblem>(
+        &mut self,
+        first_path: usize,
+        problem: &P,
+        settings: &LemkeSettings,
+        start: &[bool],
+        solution: &mut LcpSolution,
+    ) {
         let n = problem.unknown_count();
         assert!(start.is_empty() || start.len() == n, "a start of {} unknowns for an LCP of {n}", start.len());
-        self.n = n;
-        self.work = Work::new(settings.work_limit);
-        self.basis.clear();
-        self.basis.resize(n, false);
-        solution.z.clear();
-        solution.w.clear();
-        solution.certificate.clear();
-        solution.report =
-            SolveReport { status: SolveStatus::Breakdown, residual: f64::INFINITY, iterations: 0, size: n };
+        self.reset(n, settings, solution);
 
         // Without impulses nothing is violated: the answer, and the only one that needs no solving.
         if (0..n).all(|i| problem.scaled_offset(i) >= 0.0) {
@@ -154,13 +158,43 @@ impl Lemke {
                 return;
             }
         }
-        for path in 0..settings.paths.max(1) {
+        for path in first_path..first_path + settings.paths.max(1) {
             self.start.clear();
             self.start.resize(n, false);
             if self.follow_and_repair(problem, &Plan::of_path(path, settings), solution) {
                 return;
             }
         }
+    }
+
+    /// Looks whether the unknowns whose slack is negative without them are the basis of a solution, and says so. That is a single linear system, and of use where problems are
+    /// nearly diagonal, or have no path from nothing, as bimatrix games with the covering vector of ones.
+    pub fn guess<P: LemkeProblem>(
+        &mut self,
+        problem: &P,
+        settings: &LemkeSettings,
+        solution: &mut LcpSolution,
+    ) -> bool {
+        let n = problem.unknown_count();
+        self.reset(n, settings, solution);
+        self.start.clear();
+        self.start.extend((0..n).map(|i| problem.scaled_offset(i) < 0.0));
+        let plan = Plan::of_path(0, &LemkeSettings { pivots_per_unknown: 0, ..settings.clone() });
+        self.attempt(problem, &plan, solution);
+        self.is_done(problem, &plan, solution)
+    }
+
+    /// Begins the solve of a problem of n unknowns.
+    fn reset(&mut self, n: usize, settings: &LemkeSettings, solution: &mut LcpSolution) {
+        self.n = n;
+        self.work = Work::new(settings.work_limit);
+        self.basis.clear();
+        self.basis.resize(n, false);
+        solution.z.clear();
+        solution.w.clear();
+        solution.certificate.clear();
+        solution.report =
+            SolveReport { status: SolveStatus::Breakdown, residual: f64::INFINITY, iterations: 0, size: n };
     }
 
     /// As [`solve`](Self::solve), and where that does not end in a solution or a proof and the problem is small, tries all bases.
@@ -268,6 +302,9 @@ impl Lemke {
         let feasible = -FEASIBLE * largest(&self.value).max(1.0);
         if self.value[..n].iter().all(|&value| value >= feasible) {
             return (PathEnd::Complementary, 0);
+        }
+        if plan.settings.pivots_per_unknown == 0 {
+            return (PathEnd::Limit, 0); // no more than the start was asked for
         }
         // z0 enters, and all basic unknowns grow with it at the rates of the covering vector. The last of those that are most
         // negative leaves, as the lexicographic order asks for.
@@ -803,6 +840,22 @@ mod tests {
         assert_eq!(solution.report.status, SolveStatus::Solved);
         assert!(solution.z.iter().zip([0.0, 1.5, 1.0]).all(|(z, expected)| (z - expected).abs() < 1e-15));
         assert_eq!(lemke.basis(), [false, true, true]);
+    }
+
+    #[test]
+    fn a_guess_is_taken_where_it_is_a_solution_and_nowhere_else() {
+        let (mut lemke, mut solution) = (Lemke::default(), LcpSolution::default());
+        let mut guess = |matrix: Mat<f64>, offset: Vec<f64>| {
+            let lcp = Lcp::new(matrix, offset).unwrap();
+            lemke.guess(&lcp, &LemkeSettings::default(), &mut solution).then(|| solution.z.clone())
+        };
+        assert_eq!(guess(mat![[2.0, 0.0], [0.0, 4.0]], vec![-2.0, 1.0]), Some(vec![1.0, 0.0]));
+        assert_eq!(guess(mat![[2.0, 0.0], [0.0, 4.0]], vec![2.0, 1.0]), Some(vec![0.0, 0.0]));
+        // A bimatrix game: every path from nothing ends in a ray at once.
+        assert_eq!(guess(mat![[0.0, 2.0], [4.0, 0.0]], vec![-1.0, -1.0]), Some(vec![0.25, 0.5]));
+        // z1 = 1 makes w2 = 1 - 2 negative; and a block of zeros is no basis.
+        assert_eq!(guess(mat![[1.0, 0.0], [-2.0, 1.0]], vec![-1.0, 1.0]), None);
+        assert_eq!(guess(mat![[0.0, 1.0], [1.0, 1.0]], vec![-1.0, 1.0]), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 
-use stiction_dynamics::{Audit, Simulation, StepAudit, StepError};
+use stiction_dynamics::{Audit, MechanicalSystem, Simulation, State, Step, StepAudit, StepError};
 use stiction_scene::summary::Certificate;
 use stiction_solve::{SolveReport, SolveStatus};
 
@@ -22,8 +22,12 @@ pub(crate) struct Auditor {
 impl Auditor {
     /// Examines the last step.
     pub(crate) fn observe(&mut self, simulation: &Simulation) -> StepAudit {
-        let (before, step) = (simulation.before(), simulation.last_step());
-        self.audit.observe(simulation.system(), before, step)
+        self.observe_step(simulation.system(), simulation.before(), simulation.last_step())
+    }
+
+    /// Examines a step from a state.
+    pub(crate) fn observe_step(&mut self, system: &dyn MechanicalSystem, before: &State, step: &Step) -> StepAudit {
+        self.audit.observe(system, before, step)
     }
 
     /// Sums and extremes so far.

@@ -1,13 +1,13 @@
 //! Methods compared on one LCP: status, errors and time, side by side.
 
-use std::time::Instant;
-
 use serde::Serialize;
 use stiction_solve::lcp_refine::refine;
 use stiction_solve::work::is_interrupted;
 use stiction_solve::{
     Judgement, Lcp, LcpSolution, Lemke, LemkeSettings, LemkeTableau, SolveStatus, enumerate, judge_lcp,
 };
+
+use crate::bench::timing::Stopwatch;
 
 /// A solve shorter than this is repeated, in seconds; the best time counts.
 const WORTH_TIMING: f64 = 0.05;
@@ -27,7 +27,7 @@ pub enum LcpMethod {
     Tableau,
     /// All complementary bases; at most 20 unknowns.
     Enumerate,
-    /// Lemke's method, and enumeration where it fails and the problem is small.
+    /// A guess at the basis, Lemke's method where it is wrong, and enumeration where that fails too and the problem is small.
     Automatic,
 }
 
@@ -73,7 +73,7 @@ pub struct LcpAnswer {
     pub err_scaled: f64,
     /// What rounding alone may make of $e_q$ and $e_s$.
     pub rounding: [f64; 2],
-    /// Best time of the solve alone, in seconds.
+    /// Best time of the solve alone, in seconds, scaling included. Each repeat begins from nothing in the memory of the last one.
     pub time_s: f64,
     /// Number of solutions, where all were looked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,31 +83,69 @@ pub struct LcpAnswer {
     pub certificate: Option<Vec<f64>>,
 }
 
-/// What a method returns.
+/// The memory of a method, which is reused from solve to solve, with what it found last.
 #[derive(Default)]
-struct Outcome {
-    solution: LcpSolution,
+struct Solver {
+    lemke: Lemke,
+    /// The point that is judged best, and the one of the last target.
+    best: LcpSolution,
+    trial: LcpSolution,
     solution_count: Option<usize>,
 }
 
-/// Runs a method; none where it does not take problems of this size.
-fn run(lcp: &Lcp, method: LcpMethod, settings: &LemkeSettings) -> Option<Outcome> {
-    let mut outcome = Outcome::default();
-    match method {
-        LcpMethod::Lemke => Lemke::default().solve(lcp, settings, &[], &mut outcome.solution),
-        LcpMethod::Automatic => Lemke::default().solve_or_enumerate(lcp, settings, &[], &mut outcome.solution),
-        LcpMethod::Tableau => outcome.solution = LemkeTableau::default().solve(lcp, settings),
-        LcpMethod::Enumerate => {
-            let found = enumerate(lcp, settings)?;
-            outcome.solution_count = Some(found.solutions.len());
-            outcome.solution.report.status = match (found.solutions.is_empty(), found.undecided) {
-                (true, 0) => SolveStatus::NoSolution,
-                _ => SolveStatus::Inaccurate,
-            };
-            outcome.solution.z = found.solutions.into_iter().next().unwrap_or_else(|| vec![0.0; lcp.size()]);
+impl Solver {
+    /// Solves a problem to the satisfaction of the judge, if that can be; leaves the best point. None where the method does not
+    /// take problems of this size.
+    fn solve(&mut self, lcp: &Lcp, method: LcpMethod, settings: &LemkeSettings) -> Option<Judgement> {
+        let tolerance = settings.residual_tolerance;
+        let mut best: Option<Judgement> = None;
+        for factor in TARGETS {
+            let settings = LemkeSettings { residual_tolerance: factor * tolerance, ..settings.clone() };
+            self.run(lcp, method, &settings)?;
+            let mut judgement = judge_lcp(lcp, &self.trial.z);
+            if !judgement.accepts(tolerance)
+                && let Some(refined) = refine(lcp, &self.trial.z)
+            {
+                let again = judge_lcp(lcp, &refined);
+                if again.accepts(tolerance) || again.err_q.value < judgement.err_q.value {
+                    (self.trial.z, judgement) = (refined, again);
+                }
+            }
+            let is_decided = judgement.accepts(tolerance) || self.trial.report.status == SolveStatus::NoSolution;
+            if is_decided || best.is_none_or(|best| judgement.err_q.value < best.err_q.value) {
+                std::mem::swap(&mut self.best, &mut self.trial);
+                best = Some(judgement);
+            }
+            if is_decided || is_interrupted() {
+                break;
+            }
         }
+        best
     }
-    Some(outcome)
+
+    /// Runs a method; none where it does not take problems of this size.
+    fn run(&mut self, lcp: &Lcp, method: LcpMethod, settings: &LemkeSettings) -> Option<()> {
+        match method {
+            LcpMethod::Lemke => self.lemke.solve(lcp, settings, &[], &mut self.trial),
+            LcpMethod::Automatic => {
+                if !self.lemke.guess(lcp, settings, &mut self.trial) {
+                    self.lemke.solve_or_enumerate(lcp, settings, &[], &mut self.trial);
+                }
+            }
+            LcpMethod::Tableau => self.trial = LemkeTableau::default().solve(lcp, settings),
+            LcpMethod::Enumerate => {
+                let found = enumerate(lcp, settings)?;
+                self.solution_count = Some(found.solutions.len());
+                self.trial = LcpSolution::default();
+                self.trial.report.status = match (found.solutions.is_empty(), found.undecided) {
+                    (true, 0) => SolveStatus::NoSolution,
+                    _ => SolveStatus::Inaccurate,
+                };
+                self.trial.z = found.solutions.into_iter().next().unwrap_or_else(|| vec![0.0; lcp.size()]);
+            }
+        }
+        Some(())
+    }
 }
 
 /// Solves a problem with one method; none where the method does not take problems of this size.
@@ -125,41 +163,24 @@ pub fn solve_lcp_repeatedly(
     let tolerance = settings.residual_tolerance;
     let mut best = f64::INFINITY;
     let mut answer = None;
-    for _ in 0..repeats {
-        let matrix = (0..lcp.size()).flat_map(|j| lcp.column(j)).copied().collect();
-        let offset = lcp.offset().to_vec();
-        let began = Instant::now();
+    let (mut solver, mut stated) = (Solver::default(), Lcp::default());
+    for _ in 0..repeats.max(1) {
+        let (mut matrix, mut offset) = stated.take_data();
+        matrix.clear();
+        (0..lcp.size()).for_each(|j| matrix.extend_from_slice(lcp.column(j)));
+        offset.clear();
+        offset.extend_from_slice(lcp.offset());
+        let stopwatch = Stopwatch::start();
         // The problem is stated anew, because the scaling that this includes is part of the work.
-        let lcp = Lcp::from_columns(matrix, offset).ok()?;
-        let mut found: Option<(Outcome, Judgement)> = None;
-        for factor in TARGETS {
-            let settings = LemkeSettings { residual_tolerance: factor * tolerance, ..settings.clone() };
-            let mut outcome = run(&lcp, method, &settings)?;
-            let mut judgement = judge_lcp(&lcp, &outcome.solution.z);
-            if !judgement.accepts(tolerance)
-                && let Some(refined) = refine(&lcp, &outcome.solution.z)
-            {
-                let again = judge_lcp(&lcp, &refined);
-                if again.accepts(tolerance) || again.err_q.value < judgement.err_q.value {
-                    (outcome.solution.z, judgement) = (refined, again);
-                }
-            }
-            let is_decided = judgement.accepts(tolerance) || outcome.solution.report.status == SolveStatus::NoSolution;
-            if is_decided || found.as_ref().is_none_or(|found| judgement.err_q.value < found.1.err_q.value) {
-                found = Some((outcome, judgement));
-            }
-            if is_decided || is_interrupted() {
-                break;
-            }
-        }
-        let time = began.elapsed().as_secs_f64();
+        stated.state(matrix, offset).ok()?;
+        answer = Some(solver.solve(&stated, method, settings)?);
+        let time = stopwatch.seconds();
         best = best.min(time);
-        answer = found;
         if time > WORTH_TIMING || is_interrupted() {
             break;
         }
     }
-    let (Outcome { solution, solution_count }, judgement) = answer?;
+    let (judgement, Solver { best: solution, solution_count, .. }) = (answer?, solver);
     let is_solved = judgement.accepts(tolerance);
     Some(LcpAnswer {
         status: status_name(&judgement, tolerance, solution.report.status),

@@ -1,16 +1,20 @@
 //! Convergence of the schemes on built-in scenes: order, numerical energy, and what a comparison refuses.
 
 use stiction_dynamics::Audit;
-use stiction_scene::load;
 use stiction_scene::scene::SchemeSettings;
+use stiction_scene::{Edit, load, open};
 use stiction_study::converge::{
     ConvergeError, Convergence, EventDrivenLimits, Plan, ReferenceChoice, ReferenceKind, SchemeChoice, converge,
 };
 
+fn set(text: &str) -> Edit {
+    Edit::set(text).unwrap()
+}
+
 fn plan(scene: &str, end: f64, coarsest: f64, schemes: &[&str]) -> Plan {
     Plan {
-        scene: scene.to_owned(),
-        overrides: vec![format!("run.end={end}")],
+        scene: open(scene).unwrap(),
+        edits: vec![Edit::option("an end", "run.end", end)],
         schemes: schemes.iter().map(|scheme| SchemeChoice::named(scheme)).collect(),
         // Six halvings.
         steps: (0..7).map(|power| coarsest * 0.5f64.powi(power)).collect(),
@@ -29,7 +33,7 @@ fn the_event_driven_reference_of_the_double_pendulum_is_the_one_of_40_digits() {
     // E of Table 10.1 of [PAGT] for h = 2⁻⁵ … 2⁻¹¹: the distance of the plain scheme from an independent solution in the four coordinates
     // together. The largest of the four is between half of it and all of it; a reference that is wrong by 3e-7 m fails at the last step.
     let distances = [2.38220e-3, 6.13727e-4, 1.54449e-4, 3.94525e-5, 1.00658e-5, 2.41592e-6, 6.15741e-7];
-    let plain = SchemeChoice { name: "plain".into(), setting: "scheme.trapezoidal.paper=true".into() };
+    let plain = SchemeChoice { name: "plain".into(), edit: set("scheme.trapezoidal.paper=true") };
     let mut plan = plan("double-pendulum", 2.5, 0.03125, &["trapezoidal"]);
     plan.schemes.push(plain);
     let result = compare(&plan);
@@ -116,7 +120,7 @@ fn a_motion_with_too_many_events_or_too_much_work_is_compared_with_a_fine_run() 
 fn where_the_trapezoidal_scheme_is_refused_too_the_first_scheme_that_is_not_gives_the_fine_run() {
     let schemes = ["event-driven", "moreau-midpoint", "stewart-trinkle"];
     let mut plan = Plan { reference: ReferenceChoice::Fine, ..plan("free-top", 1.0, 0.1, &schemes) };
-    plan.overrides.push("scheme.trapezoidal.iteration-limit=0".into());
+    plan.edits.push(set("scheme.trapezoidal.iteration-limit=0"));
     let reference = compare(&plan).reference;
     assert_eq!((reference.kind, reference.scheme.as_str()), (ReferenceKind::Fine, "moreau-midpoint"));
     let [passed_over] = reference.passed_over.as_slice() else { panic!("{reference:?}") };
@@ -129,7 +133,7 @@ fn where_the_trapezoidal_scheme_is_refused_too_the_first_scheme_that_is_not_give
 #[test]
 fn a_run_that_fails_is_reported_and_the_others_go_on() {
     // One event in a step is not enough for the collisions from 0.5 s on.
-    let hasty = SchemeChoice { name: "hasty".into(), setting: "scheme.event-driven.event-limit=1".into() };
+    let hasty = SchemeChoice { name: "hasty".into(), edit: set("scheme.event-driven.event-limit=1") };
     let mut plan = plan("double-pendulum", 1.0, 0.03125, &["trapezoidal"]);
     plan.schemes.insert(0, hasty);
     let result = compare(&plan);
@@ -149,21 +153,21 @@ fn settings_of_a_scheme_stay_with_it() {
         result.runs.iter().map(|run| run.error).collect()
     };
     let mut paper = plan.clone();
-    paper.overrides.push("scheme.trapezoidal.paper=true".into());
+    paper.edits.push(set("scheme.trapezoidal.paper=true"));
     assert_ne!(errors(&paper), errors(&plan), "the setting reaches the runs of its scheme");
     let mut other = plan.clone();
-    other.overrides.push("scheme.moreau-midpoint.theta=0.7".into());
-    other.overrides.push("'scheme' . \"stewart-trinkle\".version=linear".into());
+    other.edits.push(set("scheme.moreau-midpoint.theta=0.7"));
+    other.edits.push(set("'scheme' . \"stewart-trinkle\".version=linear"));
     assert_eq!(errors(&other), errors(&plan), "and no others");
     let mut looser = plan.clone();
-    looser.overrides.push("scheme.event-driven.tolerance=1e-9".into());
+    looser.edits.push(set("scheme.event-driven.tolerance=1e-9"));
     assert_eq!(compare(&looser).reference.tolerance, Some(1e-9));
     // One for all would compare a scheme with itself, and a step for all would show no order.
     let mut all = plan.clone();
-    all.overrides.push("scheme={ trapezoidal = {} }".into());
+    all.edits.push(set("scheme={ trapezoidal = {} }"));
     assert!(matches!(converge(&all, &mut |_| {}), Err(ConvergeError::Plan(_))));
     let mut step = plan.clone();
-    step.overrides.push("run.step=0.01".into());
+    step.edits.push(set("run.step=0.01"));
     assert_eq!(errors(&step), errors(&plan));
 }
 
@@ -227,16 +231,16 @@ fn what_a_scheme_adds_to_the_energy_shrinks_at_its_order_on_every_scene() {
     for scene in stiction_scene::builtin::all() {
         let name = scene.name;
         let base = load(name, &[]).unwrap();
-        let (step, end) = (base.scene.run.step, base.scene.run.end.min(1.0));
+        let (step, end) = (base.scene().run.step, base.scene().run.end.min(1.0));
         // The position-level scheme is of order one, the others of order two.
-        let is_first_order = matches!(base.scene.scheme, SchemeSettings::StewartTrinkle(_));
+        let is_first_order = matches!(base.scene().scheme, SchemeSettings::StewartTrinkle(_));
         let order = if is_first_order { 1.0 } else { 2.0 };
         let halvings = 3;
         let mut scale = 0.0f64;
         let energies: Vec<f64> = (0..=halvings)
             .map(|power| {
                 let overrides = [format!("run.step={}", step * 0.5f64.powi(power)), format!("run.end={end}")];
-                let mut simulation = load(name, &overrides).unwrap().build().unwrap();
+                let mut simulation = load(name, &overrides).unwrap().simulation();
                 let mut audit = Audit::default();
                 simulation
                     .run_with(|s| {

@@ -1,6 +1,7 @@
 //! The orders of the trapezoidal scheme on scenes with friction and impacts: the fitted slope of the error against the event-driven reference,
 //! over at least five halvings. \[PAGT\] promises two; 1.8 allows for the place of an event within its step, which moves from grid to grid.
 
+use stiction_scene::{Edit, open};
 use stiction_study::converge::{
     Convergence, EventDrivenLimits, Plan, ReferenceChoice, ReferenceKind, SchemeChoice, converge,
 };
@@ -11,8 +12,8 @@ const ORDER: f64 = 1.8;
 /// Compares the trapezoidal scheme, with default settings, with the reference over six halvings from the coarsest step.
 fn compare(scene: &str, coarsest: f64, overrides: &[&str]) -> Convergence {
     let plan = Plan {
-        scene: scene.to_owned(),
-        overrides: overrides.iter().map(|text| (*text).to_owned()).collect(),
+        scene: open(scene).unwrap(),
+        edits: overrides.iter().map(|text| Edit::set(text).unwrap()).collect(),
         schemes: vec![SchemeChoice::named("trapezoidal")],
         steps: (0..7).map(|power| coarsest * 0.5f64.powi(power)).collect(),
         reference: ReferenceChoice::Automatic,

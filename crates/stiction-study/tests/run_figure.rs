@@ -99,7 +99,7 @@ fn the_rod_has_the_panels_of_the_paper() {
 /// Runs a scene that is given as text.
 fn run_text(folder: &TempDir, text: &str) -> PathBuf {
     let loaded = load::parse(text, "scene.toml").expect("the scene is well formed");
-    let out = folder.path().join(&loaded.scene.name);
+    let out = folder.path().join(&loaded.scene().name);
     run::run(&loaded, &out, &Default::default(), &mut |_| ControlFlow::Continue(())).expect("the run is written");
     out
 }

@@ -12,7 +12,7 @@
 //! ```
 //! use stiction::scene::load::load;
 //!
-//! let mut rod = load("rod", &["run.end=0.1".to_string()])?.build()?;
+//! let mut rod = load("rod", &["run.end=0.1".to_string()])?.simulation();
 //! let state = rod.run()?;
 //! assert!(state.q[1] < 1.0, "it falls");
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -5,7 +5,7 @@ use stiction::scene::load::load;
 /// Allocations of `count` steps after `warm_up` steps.
 fn allocations(scene: &str, overrides: &[&str], warm_up: u64, count: u64) -> u64 {
     let overrides: Vec<String> = overrides.iter().chain(&["run.end=1e3"]).map(|&text| text.to_owned()).collect();
-    let mut simulation = load(scene, &overrides).unwrap().build().unwrap();
+    let mut simulation = load(scene, &overrides).unwrap().simulation();
     (0..warm_up).for_each(|_| simulation.step().unwrap());
     let mut problem_size = 0;
     let counted = allocation_counter::measure(|| {

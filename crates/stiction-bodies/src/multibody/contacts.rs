@@ -1,5 +1,7 @@
 //! The contact search: near pairs, their gaps, and the rows of each contact.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use glamx::DVec3;
 use stiction_dynamics::{Contact, ContactFrame, ContactId, FrictionLaw, Row};
 
@@ -42,6 +44,23 @@ impl Part {
     }
 }
 
+/// Memory of the contact search; a lock because the system is shared, uncontended in a simulation. A copy of the system begins
+/// without it.
+#[derive(Debug, Default)]
+pub(super) struct SearchMemory(Mutex<Search>);
+
+impl SearchMemory {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Search> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Clone for SearchMemory {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
 /// What the search keeps from call to call.
 #[derive(Debug, Default)]
 pub(super) struct Search {
@@ -60,7 +79,7 @@ impl Multibody {
 
     /// Appends the contacts whose gap is at most `horizon`, in the order of the scene.
     pub(super) fn find_contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
-        let mut guard = self.search.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut guard = self.search.lock();
         let Search { broad_phase, poses, pairs, touches, .. } = &mut *guard;
         poses.clear();
         poses.extend((0..self.model.bodies.len()).map(|body| self.pose(body, t, q)));

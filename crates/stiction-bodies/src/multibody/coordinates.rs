@@ -74,7 +74,7 @@ impl SpinAxes {
 }
 
 /// The coordinates of all bodies.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Coordinates {
     /// One for each body.
     pub(super) layout: Vec<Layout>,

@@ -83,7 +83,9 @@ impl Multibody {
                 tangents,
                 tangent_drift,
                 bound: element.bound,
-                displacement: None,
+                static_bound: element.static_bound,
+                shape: element.shape.clone(),
+                ..Default::default()
             });
         }
     }

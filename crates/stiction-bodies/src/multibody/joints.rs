@@ -204,7 +204,8 @@ impl Multibody {
                 tangents: Tangents::from_iter([coordinate.row]),
                 tangent_drift: [coordinate.drift, 0.0, 0.0],
                 bound: joint.friction,
-                displacement: None,
+                static_bound: joint.static_friction,
+                ..Default::default()
             });
         }
     }

@@ -23,8 +23,6 @@ mod spring_tests;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Mutex;
-
 use stiction_dynamics::{
     Contact, ContactId, ForceCause, ForceJacobians, FrictionElement, Inertia, JacobianKind, Joint, MechanicalSystem,
     Passage, RowRates, State, Way,
@@ -33,7 +31,7 @@ use stiction_dynamics::{
 use crate::error::BodyError;
 use crate::joint::JointRow;
 
-use contacts::{Part, Search};
+use contacts::{Part, SearchMemory};
 use coordinates::Coordinates;
 use model::Exclusions;
 
@@ -42,7 +40,7 @@ pub(crate) use coordinates::prescribed_pose;
 pub use model::MultibodyModel;
 
 /// A system of bodies.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Multibody {
     model: MultibodyModel,
     coordinates: Coordinates,
@@ -54,8 +52,7 @@ pub struct Multibody {
     start: Option<(Vec<f64>, Vec<f64>)>,
     /// What the rows of each joint hold.
     joint_rows: Vec<Vec<JointRow>>,
-    /// Memory of the contact search; a lock because the system is shared, uncontended in a simulation.
-    search: Mutex<Search>,
+    search: SearchMemory,
 }
 
 impl Multibody {
@@ -77,7 +74,7 @@ impl Multibody {
             exclusions,
             start: None,
             joint_rows: model.joints.iter().map(|joint| joint.kind.rows(model.dimension)).map(kinds).collect(),
-            search: Mutex::default(),
+            search: SearchMemory::default(),
             model,
         };
         system.thinnest = system.thinnest_part();
@@ -88,6 +85,11 @@ impl Multibody {
     /// [`assemble`](Self::assemble).
     pub fn set_start(&mut self, state: &State) {
         self.start = Some((state.q.clone(), state.v.clone()));
+    }
+
+    /// Whether two bodies, by number, collide where they meet.
+    pub fn may_collide(&self, a: usize, b: usize) -> bool {
+        self.model.may_collide(&self.exclusions, a, b)
     }
 
     /// What the system consists of.
@@ -170,6 +172,8 @@ impl MechanicalSystem for Multibody {
 
     fn has_static_friction(&self) -> bool {
         self.model.materials.has_static_friction()
+            || self.model.dry_friction.iter().any(|element| element.static_bound.is_some())
+            || self.model.joints.iter().any(|joint| joint.static_friction.is_some())
     }
 
     fn displace(&self, _t: f64, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use glamx::{DMat3, DVec3};
 
-use crate::body::{AppliedForce, Body, BodyKind, Clutch, DryFriction};
+use crate::body::{AppliedForce, Body, BodyKind, BodyShape, Clutch, DryFriction};
 use crate::collide;
-use crate::error::BodyError;
+use crate::error::{BodyError, PartError};
 use crate::joint::BodyJoint;
 use crate::material::MaterialTable;
 use crate::shape::Dimension;
@@ -48,7 +48,7 @@ pub struct MultibodyModel {
 }
 
 /// Bodies and groups that do not collide, as pairs with the smaller number first.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Exclusions {
     bodies: BTreeSet<(usize, usize)>,
     groups: BTreeSet<(usize, usize)>,
@@ -87,40 +87,74 @@ impl MultibodyModel {
         }
         self.check_pairs(exclusions)?;
         self.check_materials()?;
-        self.check_forces()?;
-        self.check_dry_friction()?;
-        self.check_springs()?;
-        self.joints.iter().try_for_each(|joint| joint.check(self.dimension, &self.bodies))
+        let (dimension, bodies) = (self.dimension, &self.bodies[..]);
+        let named = |kind: &str, name: &str, result: Result<(), PartError>| {
+            result.map_err(|source| BodyError::Part { what: format!("{kind} `{name}`"), source })
+        };
+        for (number, force) in self.forces.iter().enumerate() {
+            named("force", &number.to_string(), force.check(dimension, bodies))?;
+        }
+        for element in &self.dry_friction {
+            named("dry friction", &element.name, element.check(dimension, bodies))?;
+        }
+        for clutch in &self.clutches {
+            named("clutch", &clutch.name, clutch.check(dimension, bodies))?;
+        }
+        for spring in &self.springs {
+            named("spring", &spring.name, spring.check(dimension, bodies))?;
+        }
+        for spring in &self.torsion_springs {
+            named("torsion spring", &spring.name, spring.check(dimension, bodies))?;
+        }
+        for joint in &self.joints {
+            named("joint", &joint.name, joint.check(dimension, bodies))?;
+        }
+        Ok(())
     }
 
     /// Refuses pairs that may meet without a collision test or without friction.
     fn check_pairs(&self, exclusions: &Exclusions) -> Result<(), BodyError> {
-        for (a, first_body) in self.bodies.iter().enumerate() {
-            for first in &first_body.shapes {
-                for (b, second_body) in self.bodies.iter().enumerate().skip(a + 1) {
-                    if !self.may_collide(exclusions, a, b) {
-                        continue;
-                    }
-                    for second in &second_body.shapes {
-                        let (first_shape, second_shape) = (&first.placed.shape, &second.placed.shape);
-                        if !collide::is_supported(first_shape, second_shape) {
-                            return Err(BodyError::UnsupportedPair {
-                                first_body: first_body.name.clone(),
-                                first_shape: first_shape.name(self.dimension),
-                                second_body: second_body.name.clone(),
-                                second_shape: second_shape.name(self.dimension),
-                            });
-                        }
-                        if self.materials.friction(first.material, second.material).is_none() {
-                            let name = |material: usize| self.materials.materials[material].name.clone();
-                            return Err(BodyError::NoFriction {
-                                first_material: name(first.material),
-                                second_material: name(second.material),
-                            });
-                        }
+        for (b, second) in self.bodies.iter().enumerate() {
+            for (a, first) in self.bodies[..b].iter().enumerate() {
+                if !self.may_collide(exclusions, a, b) {
+                    continue;
+                }
+                for first_shape in &first.shapes {
+                    for (shape, second_shape) in second.shapes.iter().enumerate() {
+                        self.check_pair([first, second], [first_shape, second_shape])
+                            .map_err(|source| BodyError::Pair { body: b, shape, source })?;
                     }
                 }
             }
+        }
+        Ok(())
+    }
+
+    fn check_pair(&self, bodies: [&Body; 2], shapes: [&BodyShape; 2]) -> Result<(), PartError> {
+        let [first, second] = bodies.map(|body| &body.name);
+        if !collide::is_supported(&shapes[0].placed.shape, &shapes[1].placed.shape) {
+            let names = shapes.map(|shape| shape.placed.shape.name(self.dimension));
+            let message = format!(
+                "the {} of body `{first}` and the {} of body `{second}` cannot collide yet",
+                names[0], names[1]
+            );
+            let remedy = format!(
+                "use other shapes (the reference of the scene format lists those that collide), or let the two pass through each \
+                 other: `[[ignore]]` with `bodies = [\"{first}\", \"{second}\"]`"
+            );
+            return Err(PartError::new("", message, remedy));
+        }
+        let materials = shapes.map(|shape| shape.material);
+        if self.materials.friction(materials[0], materials[1]).is_none() {
+            let [m, n] = materials.map(|material| &self.materials.materials[material].name);
+            let message = format!(
+                "body `{first}` of `{m}` can touch body `{second}` of `{n}`, and no friction is given for these materials"
+            );
+            let remedy = format!(
+                "add `[[pair]]` with `materials = [\"{m}\", \"{n}\"]` and `friction`, or choose a rule for all pairs: \
+                 `[contact]` with `combine = \"geometric-mean\"`"
+            );
+            return Err(PartError::new("", message, remedy));
         }
         Ok(())
     }
@@ -142,71 +176,6 @@ impl MultibodyModel {
                     let remedy = "a coefficient of restitution is a number from 0 to 1";
                     return Err(BodyError::Value { what, quantity: "restitution", value, remedy });
                 }
-            }
-        }
-        Ok(())
-    }
-
-    fn check_forces(&self) -> Result<(), BodyError> {
-        for (number, force) in self.forces.iter().enumerate() {
-            let what = || format!("force {number}");
-            let body = &self.bodies[force.body];
-            let target = |reason| Err(BodyError::Target { what: what(), body: body.name.clone(), reason });
-            if !body.kind.is_free() {
-                return target("does not move freely, so that forces have no effect on it");
-            }
-            let is_point = matches!(body.kind, BodyKind::Point { .. });
-            if is_point && (force.torque != DVec3::ZERO || force.point != DVec3::ZERO) {
-                return target("is a point, which feels neither torques nor forces beside it");
-            }
-            for (quantity, vector) in [("force", force.force), ("torque", force.torque), ("point", force.point)] {
-                if let Some(value) = vector.to_array().into_iter().find(|value| !value.is_finite()) {
-                    return Err(BodyError::Value { what: what(), quantity, value, remedy: "it must be finite" });
-                }
-            }
-            if self.dimension == Dimension::Plane && (force.force.z != 0.0 || force.point.z != 0.0) {
-                let (quantity, value) = ("force out of the plane", force.force.z);
-                return Err(BodyError::Value { what: what(), quantity, value, remedy: "it must lie in the plane" });
-            }
-        }
-        Ok(())
-    }
-
-    fn check_dry_friction(&self) -> Result<(), BodyError> {
-        for element in &self.dry_friction {
-            let what = || format!("dry friction `{}`", element.name);
-            if !(element.bound >= 0.0 && element.bound.is_finite()) {
-                let (quantity, value, remedy) = ("bound", element.bound, "it must be finite and not negative");
-                return Err(BodyError::Value { what: what(), quantity, value, remedy });
-            }
-            let body = &self.bodies[element.body];
-            let other_is_free = element.against.is_some_and(|other| self.bodies[other].kind.is_free());
-            if !body.kind.is_free() && !other_is_free {
-                let reason = "does not move freely, and neither does what it slides on";
-                return Err(BodyError::Target { what: what(), body: body.name.clone(), reason });
-            }
-            if element.axes.is_empty() || element.axes.len() > 2 || (element.is_rotational && element.axes.len() > 1) {
-                let (quantity, value) = ("number of axes", element.axes.len() as f64);
-                let remedy = "give one or two axes of sliding, or the one axis of a rotation";
-                return Err(BodyError::Value { what: what(), quantity, value, remedy });
-            }
-            for value in element.semi_axes {
-                if !(value > 0.0 && value.is_finite()) {
-                    let (quantity, remedy) = ("semi-axis", "it must be finite and positive");
-                    return Err(BodyError::Value { what: what(), quantity, value, remedy });
-                }
-            }
-            if !element.bias.is_finite() || (element.bias != 0.0 && element.axes.len() > 1) {
-                let (quantity, value, remedy) = ("bias", element.bias, "it must be finite, and along one axis");
-                return Err(BodyError::Value { what: what(), quantity, value, remedy });
-            }
-        }
-        for clutch in &self.clutches {
-            let is_free = |body: usize| self.bodies[body].kind.is_free();
-            if !is_free(clutch.body) && !clutch.against.is_some_and(is_free) {
-                let reason = "does not move freely, and neither does what it moves against";
-                let (what, body) = (format!("clutch `{}`", clutch.name), self.bodies[clutch.body].name.clone());
-                return Err(BodyError::Target { what, body, reason });
             }
         }
         Ok(())

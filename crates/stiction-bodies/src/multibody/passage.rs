@@ -46,7 +46,7 @@ pub(super) struct Travel {
 impl Multibody {
     /// The first pair that passes through on the way.
     pub(super) fn find_passage(&self, way: Way, from: (f64, &[f64]), to: (f64, &[f64])) -> Option<Passage> {
-        let mut guard = self.search.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut guard = self.search.lock();
         let Search { broad_phase, poses, end_poses, travels, pairs, touches } = &mut *guard;
         for (poses, (t, q)) in [(&mut *poses, from), (&mut *end_poses, to)] {
             poses.clear();

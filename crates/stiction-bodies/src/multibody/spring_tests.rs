@@ -423,13 +423,13 @@ fn springs_that_cannot_be_are_refused() {
         change(&mut model);
         Multibody::new(model).unwrap_err().to_string()
     };
-    assert!(refuse(|m| m.springs[0].stiffness = -1.0).contains("spring `s0`: stiffness is -1"));
-    assert!(refuse(|m| m.springs[0].damping = f64::NAN).contains("spring `s0`: damping is NaN"));
+    assert!(refuse(|m| m.springs[0].stiffness = -1.0).contains("spring `s0`: the stiffness is -1"));
+    assert!(refuse(|m| m.springs[0].damping = f64::NAN).contains("spring `s0`: the damping is NaN"));
     assert!(refuse(|m| m.springs[0].rest_length = -1.0).contains("rest length is -1"));
-    assert!(refuse(|m| m.springs[2].axis = Some(DVec3::ZERO)).contains("length of the axis is 0"));
+    assert!(refuse(|m| m.springs[2].axis = Some(DVec3::ZERO)).contains("the axis has length 0"));
     assert!(refuse(|m| m.springs[1].second.point = DVec3::X).contains("`b2` is a point"));
     assert!(refuse(|m| m.springs[0].second.body = Some(0)).contains("`b0` is at both ends"));
-    assert!(refuse(|m| m.springs[4].first.body = None).contains("`b4` does not move freely"));
+    assert!(refuse(|m| m.springs[4].first.body = None).contains("nor `b4` moves freely"));
     assert!(refuse(|m| m.torsion_springs[1].second = Some(2)).contains("`b2` is a point, which does not rotate"));
-    assert!(refuse(|m| m.torsion_springs[1].axis = DVec3::ONE).contains("length of the axis is 1.7"));
+    assert!(refuse(|m| m.torsion_springs[1].axis = DVec3::ONE).contains("the axis has length 1.7"));
 }

@@ -6,19 +6,14 @@
 use glamx::{DMat3, DQuat, DVec3};
 use stiction_dynamics::{ForceCause, ForceJacobians, FrictionElement, JacobianKind, Row};
 
-use super::{Multibody, MultibodyModel};
+use super::Multibody;
 use crate::body::BodyKind;
-use crate::error::BodyError;
 use crate::pose::Pose;
 use crate::shape::Dimension;
 use crate::spring::{Attachment, Pull, Spring, TorsionSpring, Twist, within_half_a_turn};
 
 /// Signs with which a torque or the negative pull of a spring acts on its two ends.
 const SIGNS: [f64; 2] = [1.0, -1.0];
-
-/// Largest accepted difference from one of the length of an axis. Too large: stiffnesses are off by twice this share. Too
-/// small: axes written with few digits are refused.
-const UNIT_TOLERANCE: f64 = 1e-9;
 
 /// An end of a spring in the world.
 #[derive(Clone, Copy)]
@@ -309,77 +304,4 @@ struct Turn {
     gradient: DVec3,
     twist: Option<Twist>,
     ends: [End; 2],
-}
-
-impl MultibodyModel {
-    pub(super) fn check_springs(&self) -> Result<(), BodyError> {
-        let value = |what: String, quantity, value, remedy| Err(BodyError::Value { what, quantity, value, remedy });
-        let not_negative = |what: &str, quantity, number: f64| {
-            let remedy = "it must be finite and not negative";
-            if number >= 0.0 && number.is_finite() { Ok(()) } else { value(what.to_owned(), quantity, number, remedy) }
-        };
-        let unit = |what: &str, axis: DVec3| {
-            let length = axis.length();
-            let is_unit = (length - 1.0).abs() <= UNIT_TOLERANCE;
-            if is_unit { Ok(()) } else { value(what.to_owned(), "length of the axis", length, "it must be 1") }
-        };
-        let is_free = |body: Option<usize>| body.is_some_and(|body| self.bodies[body].kind.is_free());
-        let target = |what: &str, body: Option<usize>, reason| {
-            let body = body.map_or_else(String::new, |body| self.bodies[body].name.clone());
-            Err(BodyError::Target { what: what.to_owned(), body, reason })
-        };
-        let ends = |what: &str, first: Option<usize>, second: Option<usize>| {
-            if !is_free(first) && !is_free(second) {
-                return target(what, first.or(second), "does not move freely, and neither does the other end");
-            }
-            if first == second { target(what, first, "is at both ends") } else { Ok(()) }
-        };
-        let is_point =
-            |body: Option<usize>| body.is_some_and(|body| matches!(self.bodies[body].kind, BodyKind::Point { .. }));
-        for spring in &self.springs {
-            let what = format!("spring `{}`", spring.name);
-            ends(&what, spring.first.body, spring.second.body)?;
-            not_negative(&what, "stiffness", spring.stiffness)?;
-            not_negative(&what, "damping", spring.damping)?;
-            not_negative(&what, "preload", spring.preload)?;
-            let is_driven = |body: Option<usize>| {
-                body.is_some_and(|body| matches!(self.bodies[body].kind, BodyKind::Prescribed(_)))
-            };
-            let driven = [spring.first.body, spring.second.body].into_iter().find(|body| is_driven(*body));
-            if let (true, Some(body)) = (spring.preload > 0.0, driven) {
-                return target(
-                    &what,
-                    body,
-                    "has a prescribed motion, and a pre-stressed spring holds on to bodies without one",
-                );
-            }
-            match spring.axis {
-                Some(axis) => unit(&what, axis)?,
-                None => not_negative(&what, "rest length", spring.rest_length)?,
-            }
-            for Attachment { body, point } in [spring.first, spring.second] {
-                if is_point(body) && point != DVec3::ZERO {
-                    return target(&what, body, "is a point, and has no other point to hold on to");
-                }
-                let out_of_plane = if self.dimension == Dimension::Plane { point.z } else { 0.0 };
-                if !point.is_finite() || out_of_plane != 0.0 {
-                    let (quantity, remedy) = ("coordinate of a point", "it must be finite, and 0 out of the plane");
-                    return value(what, quantity, if point.is_finite() { point.z } else { f64::NAN }, remedy);
-                }
-            }
-        }
-        for spring in &self.torsion_springs {
-            let what = format!("torsion spring `{}`", spring.name);
-            ends(&what, Some(spring.first), spring.second)?;
-            not_negative(&what, "stiffness", spring.stiffness)?;
-            not_negative(&what, "damping", spring.damping)?;
-            unit(&what, spring.axis)?;
-            for body in [Some(spring.first), spring.second] {
-                if is_point(body) {
-                    return target(&what, body, "is a point, which does not rotate");
-                }
-            }
-        }
-        Ok(())
-    }
 }

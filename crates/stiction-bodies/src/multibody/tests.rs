@@ -202,7 +202,9 @@ fn points_forces_and_dry_friction_in_the_plane() {
         axes: vec![DVec3::X, DVec3::Y],
         is_rotational: false,
         bound: 2.0,
+        static_bound: None,
         semi_axes: [1.0; 2],
+        shape: Default::default(),
         bias: 0.0,
     });
     let (simulation, audit) = simulate(model, 1e-3, 2.0);
@@ -280,7 +282,7 @@ fn missing_friction_and_bad_numbers_are_named() {
         .materials
         .push(Material { name: "rubber".into(), surface: Surface { friction: 0.9, ..Default::default() } });
     let error = Multibody::new(table.clone()).unwrap_err().to_string();
-    assert!(error.contains("`rubber` and `steel`"), "{error}");
+    assert!(error.contains("`ball` of `rubber` can touch body `floor` of `steel`"), "{error}");
     table.materials.rule = Some(CombinationRule::Mean);
     assert!(Multibody::new(table).is_ok());
 

@@ -12,9 +12,7 @@
 use super::{Audit, StepAudit, dot, excess_over_kinetic, largest, relative};
 use crate::events::STILL_SPEED;
 use crate::static_friction::speed;
-use crate::{
-    Contact, ContactId, ForceCause, FrictionElement, FrictionShape, Joint, MechanicalSystem, Row, RowRates, State, Step,
-};
+use crate::{Contact, ContactId, ForceCause, FrictionElement, Joint, MechanicalSystem, Row, RowRates, State, Step};
 
 /// Forces below this share of what holds the momentum of the step are measured against it.
 const ROUNDING_SHARE: f64 = 1e-4;
@@ -141,20 +139,19 @@ impl Audit {
                     impulse_scale,
                     energy_scale,
                 );
-                let choice = (used.mu(), speed(&contact.slip(&state.v)) <= STILL_SPEED);
+                let two = contact.static_mu.map(|mu| [mu, contact.friction.mu()].map(|mu| h * mu * normal));
+                let choice = (h * used.mu() * normal, speed(&contact.slip(&state.v)) <= STILL_SPEED);
                 let excess = h * excess_over_kinetic(contact, &shape, tangent, *normal, 0.0);
-                is_held |= audit.judge_coefficient(contact, choice, h * normal, excess, impulse_scale);
+                is_held |= audit.judge_coefficient(two, choice, excess, impulse_scale);
             }
-            for (element, force) in rows.friction.iter().zip(&sample.friction) {
-                audit.judge_friction(
-                    &[1.0; 3],
-                    [&FrictionShape::Ball; 2],
-                    h * element.bound,
-                    &force.map(|force| h * force),
-                    &element.slip(&state.v),
-                    impulse_scale,
-                    energy_scale,
-                );
+            for ((element, used), force) in rows.friction.iter().zip(&step.friction).zip(&sample.friction) {
+                let (impulse, slip) = (force.map(|force| h * force), element.slip(&state.v));
+                let sets = [&element.shape; 2];
+                audit.judge_friction(&[1.0; 3], sets, h * used.limit(), &impulse, &slip, impulse_scale, energy_scale);
+                let two = element.static_bound.map(|bound| [bound, element.bound].map(|bound| h * bound));
+                let choice = (h * used.limit(), speed(&slip) <= STILL_SPEED);
+                let excess = element.shape.excess(&impulse, h * element.bound);
+                is_held |= audit.judge_coefficient(two, choice, excess, impulse_scale);
             }
             // A light body between strong forces has an acceleration that is the difference of much larger ones, and no better than their rounding.
             self.force.clear();

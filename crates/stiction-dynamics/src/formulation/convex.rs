@@ -1,4 +1,4 @@
-//! Contacts with any convex friction set, by Newton's method on the natural map.
+//! Contacts and friction elements with any convex friction set, by Newton's method on the natural map.
 //!
 //! \[TTP01\] §2, (iii)′ and (iv)′, for sets of which only support and projection are known. Unknowns are $u$, then for every contact $c_n$ and its friction in units of the semi-axes, the
 //! friction of elements, the impulses of joints:
@@ -20,9 +20,7 @@ use crate::constrained_motion::mobility;
 use crate::contact::Tangents;
 use crate::judge::{Judge, own_set, solved_limit};
 use crate::natural_map::{Friction, Law};
-use crate::{
-    ContactCondition, ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Polytope, Row,
-};
+use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Polytope, Row};
 
 /// Newton's method ends at this residual, relative to the momentum of the problem.
 const TOLERANCE: f64 = 1e-15;
@@ -66,29 +64,45 @@ impl Convex {
         Ok(Self { newton: SemismoothNewton::default(), pyramid, judge: Judge::default(), z: Vec::new() })
     }
 
-    /// Whether a problem has a set of a user.
+    /// Whether a problem has a set of a user, or a friction element whose torsion has a bound of its own.
     pub fn is_for(problem: &ContactProblem) -> bool {
-        problem.contacts.iter().any(ContactCondition::has_set_of_user)
+        Self::first(problem).is_some()
+    }
+
+    /// The first contact or friction element with such a set.
+    pub fn first(problem: &ContactProblem) -> Option<String> {
+        let is_own = |shape: &FrictionShape| matches!(shape, FrictionShape::Convex(_));
+        let contact = problem.contacts.iter().find(|contact| is_own(&contact.friction_shape));
+        let other = |shape: &FrictionShape| is_own(shape) || *shape == FrictionShape::DiscAndInterval;
+        let element = || problem.friction.iter().find(|element| other(&element.friction_shape));
+        let contact = contact.map(|contact| format!("contact {:?}", contact.id));
+        contact.or_else(|| element().map(|element| format!("friction element {}", element.id)))
     }
 
     /// Solves a contact problem whose inertia is factored; the report in `solution` says how well.
     pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
         let mut inner = problem.clone();
+        // Sets of contacts, then those of elements; which of them a user brought.
+        let contacts = problem.contacts.iter().map(|contact| (&contact.friction_shape, contact.tangents.len()));
+        let elements = problem.friction.iter().map(|element| (&element.friction_shape, element.tangents.len()));
+        let sets: Vec<_> = contacts.chain(elements).collect();
         let mut corners: Vec<Vec<[f64; 3]>> = Vec::new();
-        for contact in &problem.contacts {
-            corners.push(match &contact.friction_shape {
-                FrictionShape::Convex(set) => set.corners(contact.tangents.len()),
+        for (shape, tangent_count) in &sets {
+            corners.push(match shape {
+                FrictionShape::Convex(set) => set.corners(*tangent_count),
                 _ => Vec::new(),
             });
         }
         let mut best: Option<ContactSolution> = None;
         let mut iterations = 0;
         for _ in 0..STARTS {
-            for (contact, corners) in inner.contacts.iter_mut().zip(&corners) {
+            let contacts = inner.contacts.iter_mut().map(|contact| &mut contact.friction_shape);
+            let elements = inner.friction.iter_mut().map(|element| &mut element.friction_shape);
+            for (shape, corners) in contacts.chain(elements).zip(&corners) {
                 if !corners.is_empty() {
                     let polytope = Polytope::from_corners(corners.clone());
                     let polytope = polytope.map_err(|error| ContactError::Directions(error.to_string()))?;
-                    contact.friction_shape = FrictionShape::Polytope(Arc::new(polytope));
+                    *shape = FrictionShape::Polytope(Arc::new(polytope));
                 }
             }
             self.pyramid.solve(&inner, solution)?;
@@ -104,10 +118,13 @@ impl Convex {
             }
             // The corners that the sliding of the pyramid asks for.
             let mut has_grown = false;
-            for (contact, corners) in problem.contacts.iter().zip(&mut corners) {
-                if let FrictionShape::Convex(set) = &contact.friction_shape {
-                    let slip = contact.slip(&start.motion);
-                    let slip = std::array::from_fn(|k| contact.friction_axes[k] * slip[k]);
+            let contacts = problem.contacts.iter().map(|contact| {
+                let slip = contact.slip(&start.motion);
+                std::array::from_fn(|k| contact.friction_axes[k] * slip[k])
+            });
+            let slips = contacts.chain(problem.friction.iter().map(|element| element.slip(&start.motion)));
+            for (((shape, _), slip), corners) in sets.iter().zip(slips).zip(&mut corners) {
+                if let FrictionShape::Convex(set) = shape {
                     let corner = set.against(&slip);
                     if slip != [0.0; 3] && corner != [0.0; 3] && !corners.contains(&corner) {
                         corners.push(corner);

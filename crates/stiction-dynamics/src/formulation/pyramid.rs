@@ -27,7 +27,7 @@ use stiction_solve::{ContactLcp, FrictionGroup, Lcp, LcpSolution, Lemke, LemkePr
 use super::basis_memory::BasisMemory;
 use super::rows::{Rows, check_tangents};
 use crate::judge::{Judge, solved_limit};
-use crate::{ContactCondition, ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Polytope};
+use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Polytope};
 
 /// Number of friction directions in space when nothing else is said: the octagon of \[ST96\].
 const DEFAULT_DIRECTIONS: usize = 8;
@@ -291,11 +291,16 @@ impl Pyramid {
         matches!(self.sets[0].get(), Some(FrictionShape::Polytope(own)) if Arc::ptr_eq(own, polytope))
     }
 
-    /// Appends the directions of a contact that are not those of all others; none where they are.
-    fn own_directions(&self, contact: &ContactCondition, out: &mut Vec<[f64; 3]>) -> Option<Range<usize>> {
-        let (axes, count, first) = (contact.friction_axes, contact.tangents.len(), out.len());
+    /// Appends the directions of a friction set over this many tangent rows that are not those of all others; none where they are.
+    fn own_directions(
+        &self,
+        count: usize,
+        (axes, shape): ([f64; 3], &FrictionShape),
+        out: &mut Vec<[f64; 3]>,
+    ) -> Option<Range<usize>> {
+        let first = out.len();
         let scaled = |d: [f64; 3]| std::array::from_fn(|k| axes[k] * d[k]);
-        match &contact.friction_shape {
+        match shape {
             FrictionShape::Polytope(polytope) if self.is_own(polytope) && axes == [1.0; 3] => return None,
             FrictionShape::Polytope(polytope) => out.extend(polytope.corners().iter().map(|&d| scaled(d))),
             shape if count == 3 => out.extend(self.solid_corners(shape).map(scaled)),
@@ -350,18 +355,23 @@ impl Pyramid {
                 }
                 self.rows.push_all(&contact.tangents, &contact.tangent_bias);
                 group.tangent_count = contact.tangents.len();
-                let own = self.own_directions(contact, &mut data.directions);
+                let set = (contact.friction_axes, &contact.friction_shape);
+                let own = self.own_directions(group.tangent_count, set, &mut data.directions);
                 group.directions = own.unwrap_or_else(|| self.corner_range(group.tangent_count));
                 (group.mu, group.bound) = (contact.mu, contact.extra_bound);
             }
             data.groups.push(group);
         }
         for element in &problem.friction {
-            check_tangents(&element.tangents, || format!("friction element {}", element.id))?;
+            let tangent_count = element.tangents.len();
+            if tangent_count != 3 {
+                check_tangents(&element.tangents, || format!("friction element {}", element.id))?;
+            }
             let tangent = self.rows.count();
             self.rows.push_all(&element.tangents, &element.tangent_bias);
-            let tangent_count = element.tangents.len();
-            let directions = self.corner_range(tangent_count);
+            let set = ([1.0; 3], &element.friction_shape);
+            let own = self.own_directions(tangent_count, set, &mut data.directions);
+            let directions = own.unwrap_or_else(|| self.corner_range(tangent_count));
             data.groups.push(FrictionGroup {
                 normal: None,
                 tangent,

@@ -33,10 +33,10 @@ use super::{
 };
 use crate::force_jacobians::add_product;
 use crate::joint_projection::JointProjection;
-use crate::static_friction::step_with_static_friction;
+use crate::static_friction::{Rubbing, step_with_static_friction};
 use crate::{
-    Contact, ContactCondition, ContactId, ContactSolver, ForceCause, ForceJacobians, FrictionCondition, Inertia,
-    JacobianKind, Joint, JointCondition, MechanicalSystem, Passage, State, StepError, Way,
+    Contact, ContactCondition, ContactSolver, ForceCause, ForceJacobians, FrictionCondition, Inertia, JacobianKind,
+    Joint, JointCondition, MechanicalSystem, Passage, State, StepError, Way,
 };
 
 /// A contact that closes within a step and overlaps by more than this share of the smaller body is stated where it closes, up to half of this: nothing would take
@@ -99,7 +99,7 @@ pub struct MoreauMidpoint {
     projection: JointProjection,
     full_step: FullStep,
     /// Contacts with two coefficients of friction that stuck in the last step.
-    resting: Vec<ContactId>,
+    resting: Vec<Rubbing>,
     // Workspace of a step.
     q_middle: Vec<f64>,
     q_end: Vec<f64>,

@@ -32,7 +32,7 @@ use super::{
     state_free_motion, step_by_attempts,
 };
 use crate::joint_projection::JointProjection;
-use crate::static_friction::step_with_static_friction;
+use crate::static_friction::{Rubbing, step_with_static_friction};
 use crate::{
     Contact, ContactCondition, ContactId, ContactSolver, ForceCause, FrictionCondition, Inertia, Joint, JointCondition,
     MechanicalSystem, Passage, Restraint, State, StepError, Way,
@@ -124,7 +124,7 @@ pub struct StewartTrinkle {
     projection: JointProjection,
     full_step: FullStep,
     /// Contacts with two coefficients of friction that stuck in the last step.
-    resting: Vec<ContactId>,
+    resting: Vec<Rubbing>,
     /// Contacts that touched at the end of the last step, sorted.
     touching: Vec<ContactId>,
     /// How far apart those contacts may be at the next prediction, in metres.
@@ -391,7 +391,7 @@ impl StewartTrinkle {
             // [ST96] (30): bounds are impulses.
             out.problem
                 .friction
-                .extend(out.friction.iter().map(|element| FrictionCondition::after(element, h, &self.v_hat)));
+                .extend(out.friction.iter().map(|element| FrictionCondition::after(element, h, ahead, &self.v_hat)));
             if is_mean {
                 refuse_one_way_elements(
                     state.t,

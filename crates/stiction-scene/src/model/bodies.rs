@@ -5,8 +5,8 @@ use stiction_bodies::{Body, BodyKind, BodyShape, Motion, Oscillation};
 use super::Reader;
 use super::names::{plain_name, unique};
 use super::values::not_negative;
+use crate::place::{Fault, Place};
 use crate::scene::{BodyEntry, KindName, MotionEntry, OscillationEntry};
-use crate::scene_error::{Fault, Place};
 
 impl Reader<'_> {
     pub(super) fn bodies(&mut self, group_names: &[String]) -> Result<Vec<Body>, Fault> {

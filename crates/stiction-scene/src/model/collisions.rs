@@ -1,12 +1,9 @@
-//! Which bodies may collide, and whether every such pair has a collision test and a coefficient of friction.
-
-use std::collections::BTreeSet;
-
-use stiction_bodies::{Body, MultibodyModel, collide};
+//! Bodies and groups that do not collide.
 
 use super::Reader;
 use super::names::two;
-use crate::scene_error::{Fault, Place, suggest};
+use crate::place::{Fault, Place};
+use crate::scene_error::suggest;
 
 /// Numbers of bodies and groups that do not collide.
 #[derive(Default)]
@@ -52,74 +49,4 @@ impl Reader<'_> {
         }
         Ok(ignored)
     }
-}
-
-/// Which bodies of a model may collide at all.
-pub(crate) struct Collisions<'a> {
-    bodies: &'a [Body],
-    /// Ignored bodies and groups, smaller number first.
-    pairs: BTreeSet<(usize, usize)>,
-    groups: BTreeSet<(usize, usize)>,
-}
-
-impl<'a> Collisions<'a> {
-    pub(crate) fn new(model: &'a MultibodyModel) -> Self {
-        let ordered = |list: &[(usize, usize)]| list.iter().map(|&(a, b)| (a.min(b), a.max(b))).collect();
-        let mut pairs: BTreeSet<(usize, usize)> = ordered(&model.ignored_pairs);
-        pairs.extend(ordered(&model.jointed_pairs()));
-        Self { bodies: &model.bodies, pairs, groups: ordered(&model.ignored_groups) }
-    }
-
-    pub(crate) fn are_possible(&self, a: usize, b: usize) -> bool {
-        let (first, second) = (&self.bodies[a], &self.bodies[b]);
-        a != b
-            && (first.kind.is_free() || second.kind.is_free())
-            && !self.pairs.contains(&(a.min(b), a.max(b)))
-            && !self.groups.contains(&(first.group.min(second.group), first.group.max(second.group)))
-    }
-}
-
-/// Refuses pairs of shapes that can touch without a collision test or without a coefficient of friction.
-pub(super) fn check_pairs(model: &MultibodyModel) -> Result<(), Fault> {
-    let collisions = Collisions::new(model);
-    let place = |body: usize, shape: usize| Place::top("body").index(body).key("shape").index(shape);
-    for (b, second) in model.bodies.iter().enumerate() {
-        for (a, first) in model.bodies[..b].iter().enumerate() {
-            if !collisions.are_possible(a, b) {
-                continue;
-            }
-            for first_shape in &first.shapes {
-                for (number, second_shape) in second.shapes.iter().enumerate() {
-                    let shapes = [first_shape, second_shape];
-                    if !collide::is_supported(&shapes[0].placed.shape, &shapes[1].placed.shape) {
-                        let names = shapes.map(|shape| shape.placed.shape.name(model.dimension));
-                        let message = format!(
-                            "the {} of body `{}` and the {} of body `{}` cannot collide yet",
-                            names[0], first.name, names[1], second.name
-                        );
-                        let help = format!(
-                            "use other shapes (the reference of the scene format lists those that collide), or let the two pass \
-                             through each other: `[[ignore]]` with `bodies = [\"{}\", \"{}\"]`",
-                            first.name, second.name
-                        );
-                        return Err(place(b, number).fault(message, help));
-                    }
-                    let [m, n] = shapes.map(|shape| shape.material);
-                    if model.materials.friction(m, n).is_none() {
-                        let [m, n] = [m, n].map(|material| &model.materials.materials[material].name);
-                        let message = format!(
-                            "body `{}` of `{m}` can touch body `{}` of `{n}`, and no friction is given for these materials",
-                            first.name, second.name
-                        );
-                        let help = format!(
-                            "add `[[pair]]` with `materials = [\"{m}\", \"{n}\"]` and `friction`, or choose a rule for all \
-                             pairs: `[contact]` with `combine = \"geometric-mean\"`"
-                        );
-                        return Err(place(b, number).fault(message, help));
-                    }
-                }
-            }
-        }
-    }
-    Ok(())
 }

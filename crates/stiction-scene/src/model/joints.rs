@@ -1,21 +1,23 @@
 //! Joints, and whether the bodies meet them at the start.
 
-use std::f64::consts::{PI, TAU};
+use std::f64::consts::TAU;
 
 use stiction_bodies::glamx::DVec3;
 use stiction_bodies::{
-    Body, BodyJoint, CoordinateKind, Dimension, JointDrive, JointFrame, JointKind, JointLimits, JointMotor, Multibody,
-    Pose,
+    Body, BodyJoint, CoordinateKind, JointDrive, JointFrame, JointKind, JointLimits, JointMotor, Multibody, Pose,
 };
 use stiction_dynamics::{MechanicalSystem, Restitution};
 use stiction_solve::PortableMath as _;
 
 use super::Reader;
 use super::names::{plain_name, unique};
-use super::values::{from_zero_to_one, not_negative, positive};
-use crate::joint_entry::{AxisJointEntry, DistanceEntry, DriveEntry, FrameEntry, JointEntry, LimitsEntry, MotorEntry};
+use crate::joint_entry::{
+    AxisJointEntry, DistanceEntry, DriveEntry, DriveOscillationEntry, FrameEntry, JointEntry, JointTable, LimitsEntry,
+    MotorEntry, PlanarEntry, PointJointEntry, UniversalEntry,
+};
+use crate::place::{Fault, Place};
 use crate::scene::Scene;
-use crate::scene_error::{Fault, Place, quoted};
+use crate::scene_error::quoted;
 
 /// Joints whose values and rates at the start are at most this, in metres, radians and their rates, are met. Too large: the first step
 /// jerks. Too small: places written with ten digits are refused.
@@ -24,19 +26,31 @@ pub(crate) const MET_AT_START: f64 = 1e-9;
 /// Two axes are at right angles when their product is at most this.
 const ORTHOGONAL_TOLERANCE: f64 = 1e-9;
 
-/// The keys that stand for the type of a joint.
-const TYPES: [&str; 8] = ["fixed", "ball", "revolute", "prismatic", "cylindrical", "universal", "planar", "distance"];
-
 /// Where and how a joint is given, whatever its type.
-#[derive(Default)]
 struct Given<'a> {
-    anchor: Option<&'a [f64]>,
-    axis: Option<&'a [f64]>,
-    frames: Option<&'a [FrameEntry]>,
-    limits: Option<&'a LimitsEntry>,
+    anchor: &'a Option<Vec<f64>>,
+    axis: &'a Option<Vec<f64>>,
+    frames: &'a Option<Vec<FrameEntry>>,
+    limits: &'a Option<LimitsEntry>,
     friction: Option<f64>,
-    motor: Option<&'a MotorEntry>,
-    drive: Option<&'a DriveEntry>,
+    static_friction: Option<f64>,
+    motor: &'a Option<MotorEntry>,
+    drive: &'a Option<DriveEntry>,
+}
+
+impl Default for Given<'_> {
+    fn default() -> Self {
+        Self {
+            anchor: &None,
+            axis: &None,
+            frames: &None,
+            limits: &None,
+            friction: None,
+            static_friction: None,
+            motor: &None,
+            drive: &None,
+        }
+    }
 }
 
 /// A joint that is being read.
@@ -71,39 +85,24 @@ impl Reader<'_> {
             return Err(place.key("name").fault(message, "give it another name: columns are named after both"));
         }
         let ends = self.joint_ends(&place, entry)?;
-        let (word, kind) = self.joint_kind(&place, entry)?;
-        let subject = Subject { place: place.key(word), entry, kind, bodies, ends };
-        let nothing = Given::default();
-        let mut joint = match word {
-            "distance" => self.distance(&subject, entry.distance.as_ref().expect("it is given")),
-            "universal" => {
-                let universal = entry.universal.as_ref().expect("it is given");
-                self.universal(&subject, &universal.anchor, &universal.axes, &universal.frames)
+        let (kind, table) = self.joint_kind(&place, entry)?;
+        let subject = Subject { place: place.key(kind.word()), entry, kind, bodies, ends };
+        let mut joint = match table {
+            JointTable::Distance(entry) => self.distance(&subject, entry),
+            JointTable::Universal(entry) => self.universal(&subject, entry),
+            JointTable::Planar(PlanarEntry { anchor, axis, frames }) => {
+                self.plain(&subject, &Given { anchor, axis, frames, ..Given::default() })
             }
-            "planar" => {
-                let planar = entry.planar.as_ref().expect("it is given");
-                let given = Given {
-                    anchor: planar.anchor.as_deref(),
-                    axis: planar.axis.as_deref(),
-                    frames: planar.frames.as_deref(),
-                    ..nothing
-                };
-                self.plain(&subject, &given)
+            JointTable::Point(PointJointEntry { anchor, frames }) => {
+                self.plain(&subject, &Given { anchor, frames, ..Given::default() })
             }
-            _ => {
-                let point = entry.fixed.as_ref().or(entry.ball.as_ref());
-                let axis = entry.revolute.as_ref().or(entry.prismatic.as_ref()).or(entry.cylindrical.as_ref());
-                let given = match (point, axis) {
-                    (Some(point), _) => {
-                        Given { anchor: point.anchor.as_deref(), frames: point.frames.as_deref(), ..nothing }
-                    }
-                    (None, Some(axis)) => given_by_axis(axis),
-                    (None, None) => nothing,
-                };
-                self.plain(&subject, &given)
-            }
+            JointTable::Axis(entry) => self.plain(&subject, &given_by_axis(entry)),
         }?;
         joint.can_collide = entry.collide;
+        joint.check(self.dimension, bodies).map_err(|error| {
+            // The ends stand beside the type, everything else below it.
+            if error.key.starts_with("bodies") { place.part_fault(error) } else { subject.place.part_fault(error) }
+        })?;
         Ok(joint)
     }
 
@@ -115,75 +114,36 @@ impl Reader<'_> {
             return Err(place.fault(message, "name two bodies, or one for a joint on the world"));
         }
         let first = self.body(place.index(0), &entry.bodies[0])?;
-        let second = match entry.bodies.get(1) {
-            Some(name) => Some(self.body(place.index(1), name)?),
-            None => None,
-        };
-        if second == Some(first) {
-            let message = format!("joint `{}` joins body `{}` to itself", entry.name, entry.bodies[0]);
-            return Err(place.fault(message, "name two bodies, or one for a joint on the world"));
-        }
-        let is_free = |body: usize| self.scene.bodies[body].kind.is_free();
-        if !is_free(first) && !second.is_some_and(is_free) {
-            let names: Vec<&str> = entry.bodies.iter().map(String::as_str).collect();
-            let message = match second {
-                Some(_) => {
-                    format!("neither of {} moves freely, so that joint `{}` holds nothing", quoted(&names), entry.name)
-                }
-                None => format!(
-                    "body {} does not move freely, so that joint `{}` holds nothing",
-                    quoted(&names),
-                    entry.name
-                ),
-            };
-            return Err(place.fault(message, "name a body that moves freely"));
-        }
+        let second = entry.bodies.get(1).map(|name| self.body(place.index(1), name)).transpose()?;
         Ok((first, second))
     }
 
-    /// The one type key that is given.
-    fn joint_kind(&self, place: &Place, entry: &JointEntry) -> Result<(&'static str, JointKind), Fault> {
-        let given = [
-            entry.fixed.is_some(),
-            entry.ball.is_some(),
-            entry.revolute.is_some(),
-            entry.prismatic.is_some(),
-            entry.cylindrical.is_some(),
-            entry.universal.is_some(),
-            entry.planar.is_some(),
-            entry.distance.is_some(),
-        ];
-        let kinds = [
-            JointKind::Fixed,
-            JointKind::Ball,
-            JointKind::Revolute,
-            JointKind::Prismatic,
-            JointKind::Cylindrical,
-            JointKind::Universal,
-            JointKind::Planar,
-            JointKind::Distance { length: None },
-        ];
-        let found: Vec<usize> = (0..TYPES.len()).filter(|&i| given[i]).collect();
-        let exists = |i: &usize| kinds[*i].exists_in(self.dimension);
-        match found[..] {
-            [i] if exists(&i) => Ok((TYPES[i], kinds[i])),
-            [i] => {
-                let help = match kinds[i] {
-                    JointKind::Ball => "in the plane write `revolute`, which is a pin there",
-                    _ => "in the plane there are `fixed`, `revolute`, `prismatic` and `distance`",
-                };
-                Err(place.key(TYPES[i]).key_fault(format!("`{}` is for scenes in space", TYPES[i]), help))
-            }
-            [] => {
-                let here: Vec<&str> = (0..TYPES.len()).filter(exists).map(|i| TYPES[i]).collect();
-                let message = format!("joint `{}` has no type", entry.name);
-                Err(place.fault(message, format!("give one of {}", quoted(&here))))
-            }
-            [first, second, ..] => {
-                let message = format!("joint `{}` is both `{}` and `{}`", entry.name, TYPES[first], TYPES[second]);
-                Err(place.key(TYPES[second]).key_fault(message, "keep one; a joint for each if both are meant"))
-            }
+    /// The one type that is given, with its table.
+    fn joint_kind<'a>(&self, place: &Place, entry: &'a JointEntry) -> Result<(JointKind, JointTable<'a>), Fault> {
+        let mut given = entry.types();
+        let Some(first) = given.next() else {
+            let here = JointKind::ALL.into_iter().filter(|kind| kind.exists_in(self.dimension));
+            let here: Vec<&str> = here.map(JointKind::word).collect();
+            let message = format!("joint `{}` has no type", entry.name);
+            return Err(place.fault(message, format!("give one of {}", quoted(&here))));
+        };
+        let word = first.0.word();
+        if let Some((second, _)) = given.next() {
+            let message = format!("joint `{}` is both `{word}` and `{}`", entry.name, second.word());
+            let help = "keep one; a joint for each if both are meant";
+            return Err(place.key(second.word()).key_fault(message, help));
         }
+        if !first.0.exists_in(self.dimension) {
+            let help = match first.0 {
+                JointKind::Ball => "in the plane write `revolute`, which is a pin there",
+                _ => "in the plane there are `fixed`, `revolute`, `prismatic` and `distance`",
+            };
+            return Err(place
+                .key(word)
+                .key_fault(format!("`{word}` is for scenes in space"), help)
+                .against("dimension"));
+        }
+        Ok(first)
     }
 
     /// Every type but `universal` and `distance`.
@@ -232,14 +192,9 @@ impl Reader<'_> {
         Ok(joint)
     }
 
-    fn universal(
-        &self,
-        subject: &Subject<'_>,
-        anchor: &Option<Vec<f64>>,
-        axes: &Option<Vec<Vec<f64>>>,
-        frames: &Option<Vec<FrameEntry>>,
-    ) -> Result<BodyJoint, Fault> {
+    fn universal(&self, subject: &Subject<'_>, entry: &UniversalEntry) -> Result<BodyJoint, Fault> {
         let place = &subject.place;
+        let UniversalEntry { anchor, axes, frames } = entry;
         let (anchor, axes) = match (anchor, axes, frames) {
             (None, None, Some(frames)) => return self.joint_by_frames(subject, frames, true),
             (Some(anchor), Some(axes), None) => (anchor, axes),
@@ -301,41 +256,21 @@ impl Reader<'_> {
                 return Err(place.fault(message, help));
             }
         };
-        let given = Given {
-            limits: entry.limits.as_ref(),
-            friction: entry.friction,
-            motor: entry.motor.as_ref(),
-            drive: entry.drive.as_ref(),
-            ..Default::default()
-        };
-        let free_by = [
-            ("limits", given.limits.is_some()),
-            ("friction", given.friction.is_some()),
-            ("motor", given.motor.is_some()),
-            ("drive", given.drive.is_some()),
-        ];
-        let free_by = free_by.into_iter().find(|(_, is_given)| *is_given).map(|(key, _)| key);
-        let length = match (entry.length, free_by) {
-            (Some(_), Some(key)) => {
-                let message = format!("a `length` is held, so that `{key}` has no effect");
-                return Err(place.key(key).key_fault(message, "keep one of the two"));
-            }
-            (None, Some(_)) => None,
-            (Some(length), None) => Some(positive(place.key("length"), "the length", length, "m")?),
-            (None, None) => {
-                let length = (points[0] - points[1]).length();
-                if length == 0.0 {
-                    let message = format!("the two points of joint `{}` coincide", subject.entry.name);
-                    return Err(place.fault(message, "give points apart, or use `ball` (`revolute` in the plane)"));
-                }
-                Some(length)
-            }
-        };
+        let &DistanceEntry { ref limits, friction, static_friction, ref motor, ref drive, .. } = entry;
+        let given = Given { limits, friction, static_friction, motor, drive, ..Default::default() };
+        let has_friction = friction.is_some() || static_friction.is_some();
+        let is_free = limits.is_some() || has_friction || motor.is_some() || drive.is_some();
+        let apart = (points[0] - points[1]).length();
+        if entry.length.is_none() && !is_free && apart == 0.0 {
+            let message = format!("the two points of joint `{}` coincide", subject.entry.name);
+            return Err(place.fault(message, "give points apart, or use `ball` (`revolute` in the plane)"));
+        }
+        let length = entry.length.or((!is_free).then_some(apart));
         let frame = JointFrame::new(points[0], DVec3::Z);
         let kind = JointKind::Distance { length };
         let mut joint = BodyJoint::new(&subject.entry.name, kind, subject.bodies, subject.ends, start, frame);
         joint.frames[1] = JointFrame::new(points[1], DVec3::Z).seen_from(&subject.pose(1, start));
-        self.read_efforts(&Subject { place: subject.place.clone(), kind, ..*subject }, &given, &mut joint)?;
+        self.read_efforts(subject, &given, &mut joint)?;
         Ok(joint)
     }
 
@@ -448,83 +383,50 @@ impl Reader<'_> {
 
     /// Limits, friction, motor and drive.
     fn read_efforts(&self, subject: &Subject<'_>, given: &Given<'_>, joint: &mut BodyJoint) -> Result<(), Fault> {
-        let (place, kind) = (&subject.place, subject.kind);
-        let is_angle = kind.coordinate() == Some(CoordinateKind::Angle);
-        let (unit, effort_unit) = if is_angle { ("rad", "N m") } else { ("m", "N") };
+        let place = &subject.place;
         if let Some(limits) = given.limits {
-            joint.limits = self.limits(place.key("limits"), limits, unit, is_angle)?;
+            joint.limits = self.limits(place.key("limits"), limits)?;
         }
-        if let Some(friction) = given.friction {
-            joint.friction = not_negative(place.key("friction"), "the friction", friction, effort_unit)?;
-        }
+        joint.friction = given.friction.unwrap_or(0.0);
+        joint.static_friction = given.static_friction;
         if let Some(motor) = given.motor {
+            let is_angle = subject.kind.coordinate() == Some(CoordinateKind::Angle);
             joint.motor = Some(self.motor(place.key("motor"), motor, is_angle)?);
         }
         if let Some(drive) = given.drive {
-            let place = place.key("drive");
             if drive.offset.is_none() && drive.rate.is_none() && drive.oscillation.is_none() {
                 let message = format!("joint `{}` is driven, but has no law", subject.entry.name);
-                return Err(place.fault(message, "give `rate`, `oscillation`, `offset`, or several of them"));
-            }
-            for (key, is_given) in [("motor", given.motor.is_some()), ("limits", given.limits.is_some())] {
-                if is_given {
-                    let message = format!("joint `{}` is driven, so that `{key}` has no effect", subject.entry.name);
-                    return Err(subject.place.key(key).key_fault(message, format!("remove `{key}` or `drive`")));
-                }
+                let help = "give `rate`, `oscillation`, `offset`, or several of them";
+                return Err(place.key("drive").fault(message, help));
             }
             let mut law = JointDrive {
                 offset: drive.offset.unwrap_or(0.0),
                 rate: drive.rate.unwrap_or(0.0),
                 ..Default::default()
             };
-            if let Some(oscillation) = &drive.oscillation {
-                let place = place.key("oscillation").key("frequency");
-                law.frequency = not_negative(place, "the frequency", oscillation.frequency, "Hz")?;
-                (law.amplitude, law.phase) = (oscillation.amplitude, oscillation.phase);
+            if let Some(DriveOscillationEntry { amplitude, frequency, phase }) = drive.oscillation {
+                (law.amplitude, law.frequency, law.phase) = (amplitude, frequency, phase);
             }
             joint.drive = Some(law);
         }
         Ok(())
     }
 
-    fn limits(&self, place: Place, entry: &LimitsEntry, unit: &str, is_angle: bool) -> Result<JointLimits, Fault> {
-        let cyclic = is_angle && self.dimension == Dimension::Space;
-        match (entry.lower, entry.upper) {
-            (None, None) => return Err(place.fault("neither limit is given", "give `lower`, `upper` or both")),
-            (Some(lower), Some(upper)) if lower >= upper => {
-                let message =
-                    format!("the lower limit, {lower:?} {unit}, is not below the upper one, {upper:?} {unit}");
-                return Err(place.fault(message, format!("write `lower = {upper:?}, upper = {lower:?}`")));
-            }
-            (Some(_), None) | (None, Some(_)) if cyclic => {
-                let message = "in space an angle has both limits, or none: it does not count turns";
-                return Err(place.fault(message, "give the other limit too, between -π and π"));
-            }
-            _ => {}
+    fn limits(&self, place: Place, entry: &LimitsEntry) -> Result<JointLimits, Fault> {
+        let LimitsEntry { lower, upper, restitution } = *entry;
+        if lower.is_none() && upper.is_none() {
+            return Err(place.fault("neither limit is given", "give `lower`, `upper` or both"));
         }
-        for (key, value) in [("lower", entry.lower), ("upper", entry.upper)] {
-            if let Some(value) = value
-                && cyclic
-                && value.abs() > PI
-            {
-                let message =
-                    format!("`{key}` is {value:?} rad, but the angle of a joint in space is between -π and π");
-                return Err(place
-                    .key(key)
-                    .fault(message, "count the angle from another start, or use a smaller limit"));
-            }
-        }
-        let restitution = from_zero_to_one(place.key("restitution"), "the restitution", entry.restitution)?;
         if restitution > 0.0
             && let Some(scheme) = self.scene.scheme.inelastic_name()
         {
             let message =
                 format!("`restitution` is {restitution:?}, but the impacts of the scheme `{scheme}` are inelastic");
             let help = "choose a scheme with restitution, `[scheme.moreau-midpoint]`, or leave the key out";
-            return Err(place.key("restitution").fault(message, help));
+            return Err(place.key("restitution").fault(message, help).against("scheme"));
         }
         let restitution = Restitution { normal: restitution, ..Default::default() };
-        Ok(JointLimits { lower: entry.lower, upper: entry.upper, restitution })
+        Ok(JointLimits { lower, upper, restitution })
     }
 
     fn motor(&self, place: Place, entry: &MotorEntry, is_angle: bool) -> Result<JointMotor, Fault> {
@@ -539,25 +441,14 @@ impl Reader<'_> {
             return Err(place.fault(format!("the motor has no `{wanted}`"), format!("give `{wanted}`")));
         };
         let from = entry.from.unwrap_or(self.scene.run.start);
-        let until = entry.until.unwrap_or(f64::INFINITY);
-        if until <= from {
-            let message = format!("the motor ends at {until:?} s and begins at {from:?} s");
-            return Err(place.key("until").fault(message, "give an `until` that is later than `from`"));
-        }
-        Ok(JointMotor { effort, from, until })
+        Ok(JointMotor { effort, from, until: entry.until.unwrap_or(f64::INFINITY) })
     }
 }
 
 fn given_by_axis(entry: &AxisJointEntry) -> Given<'_> {
-    Given {
-        anchor: entry.anchor.as_deref(),
-        axis: entry.axis.as_deref(),
-        frames: entry.frames.as_deref(),
-        limits: entry.limits.as_ref(),
-        friction: entry.friction,
-        motor: entry.motor.as_ref(),
-        drive: entry.drive.as_ref(),
-    }
+    let AxisJointEntry { anchor, axis, frames, limits, motor, drive, .. } = entry;
+    let (friction, static_friction) = (entry.friction, entry.static_friction);
+    Given { anchor, axis, frames, limits, friction, static_friction, motor, drive }
 }
 
 fn both_places(place: &Place, key: &'static str) -> Fault {

@@ -8,8 +8,8 @@ use stiction_solve::PortableMath as _;
 use super::Reader;
 use super::shapes::extent;
 use super::values::{list, positive};
+use crate::place::{Fault, Place};
 use crate::scene::{BodyEntry, InertiaEntry, KindName};
-use crate::scene_error::{Fault, Place};
 
 /// How far the centre of mass of shapes may be from the origin of their body, relative to the size of the body.
 const CENTRE_TOLERANCE: f64 = 1e-9;

@@ -1,16 +1,21 @@
 //! Materials, and friction and restitution of their pairs.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use stiction_bodies::glamx::DVec3;
 use stiction_bodies::{Dimension, Grain, Material, MaterialTable, Surface, Torsion};
-use stiction_dynamics::{ContactMethod, FrictionLaw, ImpactLaw, PhantomContact, Restitution, check_independence};
+use stiction_dynamics::{
+    ContactMethod, FrictionLaw, FrictionShape, ImpactLaw, PhantomContact, Polytope, Restitution, check_independence,
+};
 
 use super::Reader;
+use super::forces::refuse_two_of;
 use super::names::{two, unique};
 use super::values::{from_zero_to_one, not_negative};
+use crate::place::{Fault, Place};
 use crate::scene::{PairEntry, Scene, SchemeSettings};
-use crate::scene_error::{Fault, Place, quoted};
+use crate::scene_error::quoted;
 
 impl Reader<'_> {
     pub(super) fn materials(&self) -> Result<MaterialTable, Fault> {
@@ -93,11 +98,12 @@ impl Reader<'_> {
     fn check_set(&self, place: &Place, what: &str) -> Result<(), Fault> {
         if self.scene.dimension != Some(Dimension::Space) {
             let message = format!("{what} belongs to contacts in space, and this scene is in the plane");
-            return Err(place.fault(message, "leave the key out"));
+            return Err(place.fault(message, "leave the key out").against("dimension"));
         }
         if let ContactMethod::PhantomInertia(_) = self.scene.contact_method() {
             let message = format!("the method `phantom-inertia` treats Coulomb's circle only, and not {what}");
-            return Err(place.fault(message, "choose `[method.cone]` or `[method.pyramid]`, or leave the key out"));
+            let help = "choose `[method.cone]` or `[method.pyramid]`, or leave the key out";
+            return Err(place.fault(message, help).against("method"));
         }
         Ok(())
     }
@@ -150,35 +156,22 @@ impl Reader<'_> {
 
     /// The polytope of a pair, checked.
     fn polytope(&self, place: &Place, pair: &PairEntry) -> Result<Option<FrictionLaw>, Fault> {
-        let (key, rows) = match (&pair.friction_directions, &pair.friction_half_spaces) {
-            (None, None) => return Ok(None),
-            (Some(_), Some(_)) => {
-                let message = "a pair has both `friction-directions` and `friction-half-spaces`";
-                return Err(place.key("friction-half-spaces").fault(message, "leave one of them out"));
-            }
-            (Some(rows), None) => ("friction-directions", rows),
-            (None, Some(rows)) => ("friction-half-spaces", rows),
-        };
+        let lists = [&pair.friction_directions, &pair.friction_half_spaces];
+        let Some((key, rows)) = given_list(place, lists)? else { return Ok(None) };
         let place = place.key(key);
         self.check_set(&place, "a polytope of friction")?;
         let method = self.scene.contact_method();
         if let ContactMethod::Cone(_) | ContactMethod::Alternating(_) | ContactMethod::SpatialRelay(_) = method {
             let message = format!("the method `{}` treats round friction sets, and not polytopes", method.name());
-            return Err(place.fault(message, "choose `[method.pyramid]`, which takes them as they are"));
+            let help = "choose `[method.pyramid]`, which takes them as they are";
+            return Err(place.fault(message, help).against("method"));
         }
         if pair.torsion_radius > 0.0 || pair.friction_axes.is_some() {
             let message = format!("`{key}` say all about friction, beside its coefficient");
             return Err(place.fault(message, "leave out `torsion-radius` and `friction-axes`"));
         }
-        let mut vectors = Vec::new();
-        for (index, row) in rows.iter().enumerate() {
-            let [t, o, r] = row[..] else {
-                let message = format!("row {index} of `{key}` has {} numbers", row.len());
-                let help = "give three: along the two tangents, and about the normal in m";
-                return Err(place.index(index).fault(message, help));
-            };
-            vectors.push([t, o, r]);
-        }
+        let help = "give three: along the two tangents, and about the normal in m";
+        let vectors = vectors(&place, key, rows, (3, help))?;
         let law = match key {
             "friction-directions" => FrictionLaw::directions(pair.friction, &vectors),
             _ => FrictionLaw::half_spaces(pair.friction, &vectors, 3),
@@ -192,7 +185,8 @@ impl Reader<'_> {
         not_negative(place.clone(), "the radius of torsional friction", radius, "m")?;
         if radius > 0.0 && self.scene.dimension != Some(Dimension::Space) {
             let message = "there is no drilling friction in the plane";
-            return Err(place.fault(message, "leave the key out, or give a `joint` its `friction`"));
+            let help = "leave the key out, or give a `joint` its `friction`";
+            return Err(place.fault(message, help).against("dimension"));
         }
         if radius > 0.0 {
             self.check_set(&place, "torsional friction")?;
@@ -201,12 +195,71 @@ impl Reader<'_> {
         if radius > 0.0 && torsion == Torsion::Coupled && is_relay {
             let message =
                 "an ellipsoid of sliding and drilling is no sum of relays, which the method `spatial-relay` needs";
-            return Err(
-                place.fault(message, "write `torsion = \"separate\"`, or choose `[method.cone]` or `[method.pyramid]`")
-            );
+            let help = "write `torsion = \"separate\"`, or choose `[method.cone]` or `[method.pyramid]`";
+            return Err(place.fault(message, help).against("method"));
         }
         Ok(radius)
     }
+}
+
+/// The list of friction directions or of half-spaces, whichever is given, with its key.
+fn given_list<'a>(
+    place: &Place,
+    [directions, half_spaces]: [&'a Option<Vec<Vec<f64>>>; 2],
+) -> Result<Option<(&'static str, &'a [Vec<f64>])>, Fault> {
+    match (directions, half_spaces) {
+        (None, None) => Ok(None),
+        (Some(_), Some(_)) => {
+            let message = "both `friction-directions` and `friction-half-spaces` are given";
+            Err(place.key("friction-half-spaces").fault(message, "leave one of them out"))
+        }
+        (Some(rows), None) => Ok(Some(("friction-directions", rows))),
+        (None, Some(rows)) => Ok(Some(("friction-half-spaces", rows))),
+    }
+}
+
+/// Rows of so many numbers, filled up with zeros.
+fn vectors(place: &Place, key: &str, rows: &[Vec<f64>], (count, help): (usize, &str)) -> Result<Vec<[f64; 3]>, Fault> {
+    let read = |(index, row): (usize, &Vec<f64>)| {
+        if row.len() == count {
+            return Ok(std::array::from_fn(|k| row.get(k).copied().unwrap_or(0.0)));
+        }
+        let message = format!("row {index} of `{key}` has {} numbers", row.len());
+        Err(place.index(index).fault(message, help.to_owned()))
+    };
+    rows.iter().enumerate().map(read).collect()
+}
+
+/// The friction set of friction without a load, over so many axes or tangents, beside keys that say the same in another way.
+pub(super) fn friction_shape(
+    scene: &Scene,
+    place: &Place,
+    (row, count): (&str, usize),
+    lists: [&Option<Vec<Vec<f64>>>; 2],
+    others: &[(&'static str, bool)],
+) -> Result<FrictionShape, Fault> {
+    let Some((key, rows)) = given_list(place, lists)? else { return Ok(FrictionShape::Ball) };
+    for other in others {
+        refuse_two_of(place, &[(key, true), *other])?;
+    }
+    let place = place.key(key);
+    if let SchemeSettings::EventDriven(_) = scene.scheme {
+        let message = "the scheme `event-driven` follows round friction sets, and no polytopes";
+        let help = "choose a time-stepping scheme, such as `[scheme.trapezoidal]`";
+        return Err(place.fault(message, help).against("scheme"));
+    }
+    let method = scene.contact_method();
+    if !matches!(method, ContactMethod::Pyramid(_)) {
+        let message = format!("the method `{}` treats round friction sets, and not polytopes", method.name());
+        return Err(place.fault(message, "choose `[method.pyramid]`, which takes them as they are"));
+    }
+    let vectors = vectors(&place, key, rows, (count, &format!("give one number for each {row}: {count}")))?;
+    let polytope = match key {
+        "friction-directions" => Polytope::from_corners(vectors),
+        _ => Polytope::from_half_spaces(&vectors, count),
+    };
+    let polytope = polytope.map_err(|error| place.fault(error.to_string(), "change the list"))?;
+    Ok(FrictionShape::Polytope(Arc::new(polytope)))
 }
 
 /// Lines and phantom inertia of a material, a pair or a contact with this many tangents, checked.
@@ -220,7 +273,8 @@ pub(super) fn checked_phantom(
     let place = place.key("phantom-inertia");
     let ContactMethod::PhantomInertia(settings) = scene.contact_method() else {
         let message = "`phantom-inertia` of a contact is for the method of that name, and this scene has another one";
-        return Err(place.fault(message, "choose `[method.phantom-inertia]`, or leave the key out"));
+        let help = "choose `[method.phantom-inertia]`, or leave the key out";
+        return Err(place.fault(message, help).against("method"));
     };
     if own.lines.is_some() && tangent_count < 2 {
         let message = "`lines` belong to contacts with two tangents, and this one has a single line";
@@ -256,7 +310,7 @@ pub(super) fn checked_surface(scheme: &SchemeSettings, place: &Place, surface: S
             let message = "the scheme `moreau-midpoint` knows Newton's impact law only";
             let help =
                 "choose `impact-law = \"newton\"`, or the scheme `[scheme.trapezoidal]` or `[scheme.event-driven]`";
-            return Err(place.key("impact-law").fault(message, help));
+            return Err(place.key("impact-law").fault(message, help).against("scheme"));
         }
         if tangential > 0.0 {
             let message = format!("`tangential-restitution` is {tangential:?}, but Poisson's law has none");
@@ -272,7 +326,7 @@ pub(super) fn checked_surface(scheme: &SchemeSettings, place: &Place, surface: S
             let message = format!("`{key}` is {value:?}, but the impacts of the scheme `{name}` are inelastic");
             let help = "choose a scheme with restitution, `[scheme.moreau-midpoint]`, `[scheme.trapezoidal]` or \
                         `[scheme.event-driven]`, or set it to 0";
-            return Err(place.key(key).fault(message, help));
+            return Err(place.key(key).fault(message, help).against("scheme"));
         }
     }
     Ok(surface)

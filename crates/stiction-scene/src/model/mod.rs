@@ -20,11 +20,10 @@ mod values;
 
 use stiction_bodies::{BodyError, Dimension, MultibodyModel};
 
-use crate::load::missing_key_help;
+use crate::place::{Fault, Place};
+use crate::read::missing_key_help;
 use crate::scene::Scene;
-use crate::scene_error::{Fault, Place};
 
-pub(crate) use collisions::Collisions;
 pub(crate) use defaults::resolve;
 pub(crate) use joints::{MET_AT_START, check_start, joint_place, row_unit, worst_rows};
 pub(crate) use names::is_plain_name;
@@ -32,7 +31,7 @@ pub(crate) use overlap::check_overlaps;
 pub(crate) use shapes::extent;
 pub(crate) use system::{BESIDE_SYSTEM, check_no_bodies, linear_system};
 
-use collisions::{Ignored, check_pairs};
+use collisions::Ignored;
 
 /// The model of a scene, and remarks on what was changed on the way.
 pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<MultibodyModel, Fault> {
@@ -47,14 +46,14 @@ pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<Multibo
     let materials = reader.materials()?;
     let group_names = reader.group_names();
     let bodies = reader.bodies(&group_names)?;
-    let forces = reader.forces()?;
-    let dry_friction = reader.dry_friction()?;
-    let clutches = reader.clutches()?;
+    let forces = reader.forces(&bodies)?;
+    let dry_friction = reader.dry_friction(&bodies)?;
+    let clutches = reader.clutches(&bodies)?;
     let joints = reader.joints(&bodies)?;
     let springs = reader.springs(&bodies)?;
     let torsion_springs = reader.torsion_springs(&bodies)?;
     let Ignored { pairs: ignored_pairs, groups: ignored_groups } = reader.ignored(&group_names)?;
-    let model = MultibodyModel {
+    Ok(MultibodyModel {
         dimension,
         gravity,
         bodies,
@@ -68,30 +67,23 @@ pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<Multibo
         ignored_pairs,
         ignored_groups,
         group_names,
-    };
-    check_pairs(&model)?;
-    Ok(model)
+    })
 }
 
-/// A fault for a mistake that the model found although the scene passed all checks here.
-pub(crate) fn body_fault(scene: &Scene, error: &BodyError) -> Fault {
-    if let BodyError::Joint { joint, reason, remedy } = error {
-        let index = scene.joints.iter().position(|entry| entry.name == *joint).unwrap_or(0);
-        return Place::top("joint").index(index).fault(format!("joint `{joint}`: {reason}"), *remedy);
-    }
-    let name = match error {
-        BodyError::Mass { body, .. }
-        | BodyError::Inertia { body }
-        | BodyError::Shape { body, .. }
-        | BodyError::InfiniteShape { body, .. }
-        | BodyError::Target { body, .. }
-        | BodyError::UnsupportedPair { first_body: body, .. } => Some(body),
-        BodyError::NoFriction { .. } | BodyError::Value { .. } | BodyError::Joint { .. } => None,
+/// The fault of a mistake that only the whole model shows.
+pub(crate) fn body_fault(scene: &Scene, error: BodyError) -> Fault {
+    let body = |name: &String| scene.bodies.iter().position(|body| body.name == *name);
+    let number = match &error {
+        BodyError::Mass { body: name, .. }
+        | BodyError::Inertia { body: name }
+        | BodyError::Shape { body: name, .. }
+        | BodyError::InfiniteShape { body: name, .. } => body(name),
+        BodyError::Value { .. } | BodyError::Part { .. } => None,
+        BodyError::Pair { body, shape, source } => {
+            return Place::top("body").index(*body).key("shape").index(*shape).part_fault(source.clone());
+        }
     };
-    let place = match scene.bodies.iter().position(|body| Some(&body.name) == name) {
-        Some(index) => Place::top("body").index(index),
-        None => Place::default(),
-    };
+    let place = number.map_or_else(Place::default, |index| Place::top("body").index(index));
     place.fault(error.to_string(), "change the value that the message names")
 }
 

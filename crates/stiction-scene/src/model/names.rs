@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Reader;
-use crate::scene_error::{Fault, Place, suggest};
+use crate::place::{Fault, Place};
+use crate::scene_error::suggest;
 
 /// Whether a name can stand in column names and file names.
 pub(crate) fn is_plain_name(name: &str) -> bool {

@@ -4,8 +4,8 @@ use stiction_bodies::{Body, Multibody};
 use stiction_dynamics::{Contact, MechanicalSystem, Restraint, State};
 
 use super::extent;
+use crate::place::{Fault, Place};
 use crate::scene::Scene;
-use crate::scene_error::{Fault, Place};
 
 /// Refuses a start at which bodies overlap deeply. What a scheme makes of it is no motion of these bodies: most push them apart within a
 /// step, with the depth over the step as speed, and every law holds in that step.

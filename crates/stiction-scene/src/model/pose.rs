@@ -6,7 +6,7 @@ use stiction_solve::PortableMath as _;
 
 use super::Reader;
 use super::values::{UNIT_TOLERANCE, list};
-use crate::scene_error::{Fault, Place};
+use crate::place::{Fault, Place};
 
 /// Quaternions that differ from length one by up to this are normalised, with a warning; beyond, they are a mistake.
 const NORMALISED_UP_TO: f64 = 1e-3;

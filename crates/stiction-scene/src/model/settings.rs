@@ -7,8 +7,8 @@ use stiction_solve::LemkeSettings;
 use super::Reader;
 use super::names::plain_name;
 use super::values::{from_zero_to_one, not_negative, positive};
+use crate::place::{Fault, Place};
 use crate::scene::{Scene, SchemeSettings};
-use crate::scene_error::{Fault, Place};
 
 /// Most steps of a run: at the hundred thousand a second of a small system, four months.
 const MOST_STEPS: f64 = 1e12;

@@ -4,8 +4,9 @@ use stiction_bodies::{BodyShape, Dimension, PlacedShape, Shape};
 
 use super::Reader;
 use super::values::{not_negative, positive};
+use crate::place::{Fault, Place};
 use crate::scene::{BodyEntry, BoreEntry, ShapeEntry};
-use crate::scene_error::{Fault, Place, quoted};
+use crate::scene_error::quoted;
 
 /// Contacts number the shapes of a body with twelve bits.
 const MOST_SHAPES: usize = 4095;

@@ -6,9 +6,8 @@ use stiction_bodies::{Attachment, Body, Pose, Spring, TorsionSpring};
 use super::Reader;
 use super::forces::refuse_two_way_scheme;
 use super::names::{plain_name, unique};
-use super::values::not_negative;
-use crate::scene::{KindName, SpringEntry, TorsionSpringEntry};
-use crate::scene_error::{Fault, Place};
+use crate::place::{Fault, Place};
+use crate::scene::{SpringEntry, TorsionSpringEntry};
 
 /// Points that are closer than this at the start, in metres, coincide: their distance is rounding, and no rest length. Too
 /// large: short springs need a rest length in the file. Too small: rounding makes a rest length.
@@ -26,7 +25,6 @@ impl Reader<'_> {
         let place = Place::top("spring").index(index);
         plain_name(place.key("name"), "a spring", &entry.name)?;
         let [first, second] = self.spring_ends(&place, &entry.bodies)?;
-        self.check_strength(&place, "spring", &entry.name, entry.stiffness, entry.damping, ["N/m", "N s/m"])?;
         let points = match entry.points.as_deref() {
             None => [DVec3::ZERO; 2],
             Some([a, b]) => {
@@ -39,18 +37,8 @@ impl Reader<'_> {
                 return Err(place.key("points").fault(message, help));
             }
         };
-        for (number, (body, point)) in [first, second].into_iter().zip(points).enumerate() {
-            if let Some(body) = body.map(|body| &self.scene.bodies[body])
-                && body.kind == KindName::Point
-                && point != DVec3::ZERO
-            {
-                let message = format!("body `{}` is a point, and a spring holds on to it at its origin", body.name);
-                let help = "give zeros for this point, or make the body `kind = \"rigid\"`";
-                return Err(place.key("points").index(number).fault(message, help));
-            }
-        }
         let axis = match &entry.axis {
-            Some(axis) => Some(self.unit_vector(place.key("axis"), "the axis", axis)?),
+            Some(axis) => Some(self.vector(place.key("axis"), "the axis", axis)?),
             None => None,
         };
         let [first, second] =
@@ -58,8 +46,7 @@ impl Reader<'_> {
         let at_start = |end: Attachment| self.pose_at_start(end.body, bodies).transform_point(end.point);
         let d = at_start(first) - at_start(second);
         let rest_length = match (entry.rest_length, axis) {
-            (Some(length), None) => not_negative(place.key("rest-length"), "the rest length", length, "m")?,
-            (Some(length), Some(_)) => length,
+            (Some(length), _) => length,
             (None, Some(axis)) => axis.dot(d),
             (None, None) if d.length() < COINCIDENCE => {
                 let message =
@@ -70,23 +57,10 @@ impl Reader<'_> {
             }
             (None, None) => d.length(),
         };
-        not_negative(place.key("preload"), "the preload", entry.preload, "N")?;
         if entry.preload > 0.0 {
             refuse_two_way_scheme(self.scene, &place.key("preload"), &format!("pre-stressed spring `{}`", entry.name))?;
-            for (number, body) in [first.body, second.body].into_iter().enumerate() {
-                if let Some(body) =
-                    body.map(|body| &self.scene.bodies[body]).filter(|body| body.kind == KindName::Prescribed)
-                {
-                    let message =
-                        format!("body `{}` is prescribed, and a pre-stressed spring holds on to none", body.name);
-                    return Err(place
-                        .key("bodies")
-                        .index(number)
-                        .fault(message, "name another body, or remove `preload`"));
-                }
-            }
         }
-        Ok(Spring {
+        let spring = Spring {
             name: entry.name.clone(),
             first,
             second,
@@ -95,7 +69,9 @@ impl Reader<'_> {
             rest_length,
             axis,
             preload: entry.preload,
-        })
+        };
+        spring.check(self.dimension, bodies).map_err(|error| place.part_fault(error))?;
+        Ok(spring)
     }
 
     /// The torsion springs; `bodies` tell where they start.
@@ -115,19 +91,9 @@ impl Reader<'_> {
         plain_name(place.key("name"), "a torsion spring", &entry.name)?;
         let [first, second] = self.spring_ends(&place, &entry.bodies)?;
         let first = first.expect("the first body is named");
-        for (number, body) in [Some(first), second].into_iter().flatten().enumerate() {
-            let body = &self.scene.bodies[body];
-            if body.kind == KindName::Point {
-                let message = format!("body `{}` is a point, which does not rotate", body.name);
-                let help = "name a rigid body, or make this one `kind = \"rigid\"`";
-                return Err(place.key("bodies").index(number).fault(message, help));
-            }
-        }
-        let units = ["N m/rad", "N m s/rad"];
-        self.check_strength(&place, "torsion spring", &entry.name, entry.stiffness, entry.damping, units)?;
         let axis = match (&entry.axis, self.is_plane()) {
             (None, true) => DVec3::Z,
-            (Some(axis), false) => self.unit_vector(place.key("axis"), "the axis", axis)?,
+            (Some(axis), false) => self.vector(place.key("axis"), "the axis", axis)?,
             (Some(_), true) => {
                 let message = "a torsion spring in the plane has no `axis`: it is about z";
                 return Err(place.key("axis").key_fault(message, "remove `axis`"));
@@ -147,6 +113,7 @@ impl Reader<'_> {
             damping: entry.damping,
             rest_angle: 0.0,
         };
+        spring.check(self.dimension, bodies).map_err(|error| place.part_fault(error))?;
         spring.rest_angle = match entry.rest_angle {
             Some(angle) => angle,
             None => spring.angle_at_start(self.dimension, bodies, self.scene.run.start),
@@ -158,7 +125,7 @@ impl Reader<'_> {
         body.map_or(Pose::IDENTITY, |body| bodies[body].pose_at(self.scene.run.start))
     }
 
-    /// The two bodies of a spring, one of which moves freely; none for the world.
+    /// The two bodies of a spring; none for the world.
     fn spring_ends(&self, place: &Place, names: &[String]) -> Result<[Option<usize>; 2], Fault> {
         let place = place.key("bodies");
         let (first, second) = match names {
@@ -169,37 +136,8 @@ impl Reader<'_> {
                 return Err(place.fault(message, "name the two bodies, or one that is joined to the world"));
             }
         };
-        let first_body = self.body(place.index(0), first)?;
-        let second_body = second.map(|name| self.body(place.index(1), name)).transpose()?;
-        if second_body == Some(first_body) {
-            let message = format!("body `{first}` is at both ends");
-            return Err(place.index(1).fault(message, "name another body, or only this one to join it to the world"));
-        }
-        let is_free = |body: usize| self.scene.bodies[body].kind.is_free();
-        if !is_free(first_body) && !second_body.is_some_and(is_free) {
-            let other = second.map_or_else(|| "the world".to_owned(), |name| format!("`{name}`"));
-            let message = format!("neither `{first}` nor {other} moves freely");
-            return Err(place.fault(message, "name a body that moves freely"));
-        }
-        Ok([Some(first_body), second_body])
-    }
-
-    /// Stiffness and damping: not negative, and not both zero.
-    fn check_strength(
-        &self,
-        place: &Place,
-        what: &str,
-        name: &str,
-        stiffness: f64,
-        damping: f64,
-        [stiffness_unit, damping_unit]: [&str; 2],
-    ) -> Result<(), Fault> {
-        not_negative(place.key("stiffness"), "the stiffness", stiffness, stiffness_unit)?;
-        not_negative(place.key("damping"), "the damping", damping, damping_unit)?;
-        if stiffness == 0.0 && damping == 0.0 {
-            let message = format!("{what} `{name}` has neither stiffness nor damping");
-            return Err(place.fault(message, "give `stiffness`, `damping` or both"));
-        }
-        Ok(())
+        let first = self.body(place.index(0), first)?;
+        let second = second.map(|name| self.body(place.index(1), name)).transpose()?;
+        Ok([Some(first), second])
     }
 }

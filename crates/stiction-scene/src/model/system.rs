@@ -7,12 +7,12 @@ use stiction_dynamics::{
 };
 
 use super::Reader;
-use super::forces::{refuse_two_way_scheme, two_bounds};
-use super::materials::{checked_phantom, checked_surface};
+use super::forces::{refuse_two_of, refuse_two_way_scheme, static_bound, two_bounds};
+use super::materials::{checked_phantom, checked_surface, friction_shape};
 use super::names::{plain_name, unique_at};
 use super::values::{not_negative, positive};
+use crate::place::{Fault, Place};
 use crate::scene::Scene;
-use crate::scene_error::{Fault, Place};
 use crate::system_entry::{SystemClutch, SystemContact, SystemEntry, SystemFriction, SystemJoint, SystemSpring};
 
 /// Keys at the top of a scene that go with `[system]`; all others are about bodies.
@@ -216,7 +216,7 @@ impl SystemReader<'_> {
                 "{what} has friction along two tangents, and the method `planar-relay` treats friction along one"
             );
             let help = "choose `[method.pyramid]` or `[method.phantom-inertia]`, which treat both, or give one tangent";
-            return Err(tangents.fault(message, help));
+            return Err(tangents.fault(message, help).against("method"));
         }
         let drift = drift.clone().unwrap_or_else(|| vec![0.0; rows.len()]);
         if drift.len() != rows.len() {
@@ -289,7 +289,14 @@ impl SystemReader<'_> {
             let message = format!("{what} has two bounds and a drift");
             return Err(place.key("tangent-drift").fault(message, "give one of them"));
         }
-        Ok(LinearFriction { name: entry.name.clone(), tangents, tangent_drift, bound, bias, displacement: None })
+        let given =
+            [("bound-backwards", entry.bound_backwards.is_some()), ("static-bound", entry.static_bound.is_some())];
+        let lists = [&entry.friction_directions, &entry.friction_half_spaces];
+        let shape = friction_shape(self.scene, &place, ("tangent", tangents.len()), lists, &given[..1])?;
+        refuse_two_of(&place, &given)?;
+        let static_bound = static_bound(place.key("static-bound"), "bound", bound, entry.static_bound, "N")?;
+        let name = entry.name.clone();
+        Ok(LinearFriction { name, tangents, tangent_drift, bound, static_bound, shape, bias, displacement: None })
     }
 
     fn clutch(&self, index: usize, entry: &SystemClutch) -> Result<LinearContact, Fault> {

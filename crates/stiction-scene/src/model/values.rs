@@ -4,8 +4,8 @@ use stiction_bodies::Dimension;
 use stiction_bodies::glamx::DVec3;
 
 use super::Reader;
+use crate::place::{Fault, Place};
 use crate::scene::Rotation;
-use crate::scene_error::{Fault, Place};
 
 /// Unit vectors and quaternions may differ from length one by this. Too large: gaps are off by this fraction. Too small:
 /// vectors written with few digits are refused.
@@ -56,7 +56,7 @@ impl Reader<'_> {
                 let count = values.len();
                 let plural = if count == 1 { "" } else { "s" };
                 let message = format!("{what} has {count} number{plural}, but {here} it has {wanted}");
-                Err(place.fault(message, format!("write {wanted}, or change `dimension`")))
+                Err(place.fault(message, format!("write {wanted}, or change `dimension`")).against("dimension"))
             }
         }
     }

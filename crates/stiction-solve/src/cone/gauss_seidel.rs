@@ -10,14 +10,33 @@ use crate::PortableMath as _;
 /// Sweeps between two looks at the residual.
 const BATCH: usize = 5;
 
-/// Sweeps until the residual is below `target`, `limit` sweeps are done, or `may_go_on` says no. It is given the change of a sweep as
-/// a rate, the factor by which it falls with each sweep, and the number of sweeps so far. Returns that number.
+/// How far sweeps have come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    /// Sweeps so far.
+    pub count: usize,
+    /// The change of the last sweep, as a rate.
+    pub change: f64,
+    /// The change at the end of the batch before, and the sweeps since then.
+    last: f64,
+    batch: usize,
+}
+
+impl Progress {
+    /// The factor by which the change falls with each sweep.
+    pub fn rate(&self) -> f64 {
+        let is_known = self.last.is_finite() && self.last > 0.0;
+        if is_known { (self.change / self.last).portable_powf(1.0 / self.batch as f64) } else { 0.5 }
+    }
+}
+
+/// Sweeps until the residual is below `target`, `limit` sweeps are done, or `may_go_on` says no. Returns their number.
 pub(crate) fn sweep<const D: usize>(
     space: &mut impl Space<D>,
     island: &mut Island<D>,
     target: f64,
     limit: usize,
-    mut may_go_on: impl FnMut(f64, f64, usize) -> bool,
+    mut may_go_on: impl FnMut(&Progress) -> bool,
 ) -> usize {
     let mut count = 0;
     let mut last = f64::INFINITY;
@@ -35,10 +54,10 @@ pub(crate) fn sweep<const D: usize>(
         }
         count += done;
         island.work.spend(done as u64 * space.sweep_work());
-        let rate = if last.is_finite() && last > 0.0 { (change / last).portable_powf(1.0 / done as f64) } else { 0.5 };
+        let progress = Progress { count, change, last, batch: done };
         last = change;
         // The change is a lower estimate of the error: look at the residual only when it may be small enough.
-        if change <= target || count >= limit || !may_go_on(change, rate, count) {
+        if change <= target || count >= limit || !may_go_on(&progress) {
             let residual = island.measure(space);
             if residual <= target || change == 0.0 || change > target {
                 break;

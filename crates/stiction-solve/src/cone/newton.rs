@@ -86,7 +86,7 @@ pub(crate) fn run<const D: usize>(
             island.project(space);
             epsilon = (3.0 * epsilon).min(1.0);
             if space.can_sweep() {
-                gauss_seidel::sweep(space, island, target, RECOVERY_SWEEPS, |_, _, _| true);
+                gauss_seidel::sweep(space, island, target, RECOVERY_SWEEPS, |_| true);
             } else {
                 island.measure(space);
             }

@@ -235,14 +235,12 @@ impl<const D: usize> OneContact<D> {
             let x = x.map(|x| -x);
             let (length, bound) = (tangent_norm(&x), bound_at(&x));
             best = x;
-            if length == 0.0 {
+            // φ |x|, and below φ' |x|: so there is one division less on the way to the next α.
+            let excess = bound - length;
+            if length == 0.0 || excess.abs() <= ROOT_ROUNDING * length || is_last {
                 break;
             }
-            let phi = bound / length - 1.0;
-            if phi.abs() <= ROOT_ROUNDING || is_last {
-                break;
-            }
-            if phi < 0.0 {
+            if excess < 0.0 {
                 low = a;
             } else {
                 high = a;
@@ -255,11 +253,11 @@ impl<const D: usize> OneContact<D> {
                         own -= c[k] * y[k];
                         projected -= x[k] * y[k];
                     }
-                    (own - bound * projected / (length * length)) / length
+                    own - bound / (length * length) * projected
                 }
                 None => 0.0,
             };
-            let mut next = a - phi / slope;
+            let mut next = a - excess / slope;
             if !(next > low && next < high) {
                 next = if high.is_finite() { 0.5 * (low + high) } else { 4.0 * (a + scale) };
             }

@@ -88,7 +88,7 @@ pub(crate) fn run<const D: usize>(
             alpha = (alpha * GROWTH).min(LARGEST_ALPHA);
             island.restore(space);
             if space.can_sweep() {
-                gauss_seidel::sweep(space, island, target, RECOVERY_SWEEPS, |_, _, _| true);
+                gauss_seidel::sweep(space, island, target, RECOVERY_SWEEPS, |_| true);
                 island.project(space);
             }
         } else if inner_steps <= FEW_STEPS {

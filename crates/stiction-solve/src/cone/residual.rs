@@ -135,6 +135,11 @@ impl GlobalResidual {
         sum / rows.row_count() as f64
     }
 
+    /// $q$ of the contacts and then of the joints of the problem that was prepared.
+    pub fn offset(&self) -> &[f64] {
+        &self.offset
+    }
+
     /// $\lVert q \rVert$ of the problem that was prepared.
     pub fn offset_norm(&self) -> f64 {
         self.offset_norm

@@ -94,7 +94,7 @@ pub struct ConeReport {
     pub status: SolveStatus,
     /// The errors of the returned point.
     pub errors: ConeErrors,
-    /// Number of islands.
+    /// Number of islands; zero where no impulses solve the problem, which is seen before they are looked for.
     pub islands: usize,
     /// All stages, in the order in which they were run.
     pub stages: Vec<ConeStage>,

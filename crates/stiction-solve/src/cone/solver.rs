@@ -9,13 +9,13 @@ use super::certificate;
 use super::chain::{Chain, ENOUGH};
 use super::contact_space::ContactSpace;
 use super::island::Island;
-use super::law::{Cone, Law};
+use super::law::{Cone, Law, LawKind};
 use super::problem::{GlobalConeProblem, LocalConeProblem};
 use super::residual::{self, ConeErrors, GlobalResidual};
 use super::settings::{ConeSettings, ConeSolution};
 use super::space::Space;
 use crate::judge::{Judgement, judge_local, norm};
-use crate::lcp::nearest_power_of_two;
+use crate::lcp::{nearest_power_of_two, root_power_of_two};
 use crate::work::is_interrupted;
 use crate::{ProblemError, SolveStatus, Work};
 
@@ -153,9 +153,13 @@ struct Engine<const D: usize, const B: usize, const P: usize> {
     touched: Vec<u32>,
     touched_before: Vec<u32>,
     units: Units,
+    /// The unit of each coordinate of a global problem: what a column of $H$ is multiplied by.
+    coordinate_units: Vec<f64>,
 }
 
 /// The units in which a problem is solved, powers of two: rates are multiplied by one factor and $W$ by another, so that both are about one and nothing overflows.
+///
+/// Both follow from $q$ and $W$ alone. So a problem in other units whose ratios are powers of two is the same problem here, to the last bit, and takes the same way.
 #[derive(Clone, Copy, Debug)]
 struct Units {
     rate: f64,
@@ -248,17 +252,20 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
         solution: &mut ConeSolution,
     ) {
         let size = norm(problem.offset());
-        let rows = problem.offset().len();
-        self.units = Units::new(size, problem.mean_diagonal());
-        self.load_local(problem);
+        solution.certificate.clear();
         solution.impulses.clear();
-        solution.impulses.resize(rows, 0.0);
-        let start = start.map(|start| (start, [].as_slice()));
-        self.solve_islands(settings, size, start, solution, |solution| match is_of_a_file(settings) {
+        solution.impulses.resize(problem.offset().len(), 0.0);
+        let judge = |solution: &ConeSolution| match is_of_a_file(settings) {
             true => Verdict::of_judgement(&judge_local(problem, &solution.impulses), settings),
             false => Verdict::of_errors(residual::local_errors(problem, &solution.impulses), settings),
-        });
-        solution.certificate.clear();
+        };
+        if may_rest(problem.cones(), problem.offset(), size, settings) && judge(solution).rests(solution) {
+            return;
+        }
+        self.units = Units::new(size, problem.mean_diagonal());
+        self.load_local(problem);
+        let start = start.map(|start| (start, [].as_slice()));
+        self.solve_islands(settings, size, start, solution, judge);
         if !solution.report.is_solved()
             && problem.cones().len() <= certificate::ROW_LIMIT
             && let Some(certificate) = certificate::of_local(problem)
@@ -281,9 +288,13 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
         let matrix = problem.matrix();
         self.reset_union(self.groups.len());
         for row in 0..matrix.row_count() {
+            let own = self.row_owner[row].0;
+            let mut last = own; // the columns of a group usually follow one another
             for &(column, value) in matrix.row(row) {
-                if value != 0.0 {
-                    Self::unite(&mut self.parents, self.row_owner[row].0, self.row_owner[column].0);
+                let other = self.row_owner[column].0;
+                if value != 0.0 && other != last {
+                    Self::unite(&mut self.parents, own, other);
+                    last = other;
                 }
             }
         }
@@ -342,25 +353,28 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
         residual: &mut GlobalResidual,
         solution: &mut ConeSolution,
     ) -> Result<(), ProblemError> {
-        let masses = || problem.mass().iter().filter(|(row, column, _)| row == column).map(|entry| entry.2.abs());
-        let mass_count = masses().count() as f64;
-        let mass = masses().map(|mass| mass / mass_count).sum::<f64>();
-        self.units = Units::new(residual.offset_norm(), 1.0 / mass);
-        let mean = self.load_global(problem)?;
+        let size = residual.offset_norm();
+        solution.certificate.clear();
         solution.impulses.clear();
         solution.impulses.resize(problem.contact_bias().len(), 0.0);
         solution.joints.clear();
         solution.joints.resize(problem.joint_bias().len(), 0.0);
-        self.solve_islands(settings, residual.offset_norm(), start, solution, |solution| {
+        let may_rest = solution.joints.is_empty() && may_rest(problem.cones(), residual.offset(), size, settings);
+        let mut judge = |solution: &ConeSolution, mean: f64| {
             let ConeSolution { impulses, joints, .. } = solution;
             match is_of_a_file(settings) {
                 true => Verdict::of_judgement(&residual.judgement(problem, impulses, joints, mean), settings),
                 false => Verdict::of_errors(residual.errors(problem, impulses, joints, mean), settings),
             }
-        });
+        };
+        // Without impulses both errors are the same, whatever the mean of the diagonal.
+        if !(may_rest && judge(solution, 1.0).rests(solution)) {
+            self.choose_units(problem, size);
+            let mean = self.load_global(problem)?;
+            self.solve_islands(settings, size, start, solution, |solution| judge(solution, mean));
+        }
         solution.velocity.clear();
         solution.velocity.extend_from_slice(residual.velocity());
-        solution.certificate.clear();
         if !solution.report.is_solved()
             && problem.cones().len() + 2 * problem.joint_bias().len() <= certificate::ROW_LIMIT
             && let Some(certificate) = residual.certificate(problem)
@@ -369,6 +383,25 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
             solution.certificate = certificate;
         }
         Ok(())
+    }
+
+    /// The units of a global problem.
+    ///
+    /// That of $W$ is what its diagonal would be on average if $M$ had nothing beside its own: a mobility in any coordinates, where a mean of masses and moments of inertia would
+    /// change with the unit of length. Then each coordinate gets the unit in which its entry of $M$ is about one, so that lengths and angles compare.
+    fn choose_units(&mut self, problem: &GlobalConeProblem, rate: f64) {
+        let masses = &mut self.coordinate_units;
+        masses.clear();
+        masses.resize(problem.coordinate_count(), 0.0);
+        problem.mass().iter().filter(|(row, column, _)| row == column).for_each(|entry| masses[entry.0] += entry.2);
+        let rows = if problem.cones().is_empty() { problem.joints() } else { problem.contacts() };
+        let has_mass = |entry: &&(usize, f64)| masses[entry.0] != 0.0;
+        let mobility = |&(k, value): &(usize, f64)| value * (value / masses[k].abs());
+        let of_row = |row: usize| rows.row(row).iter().filter(has_mass).map(mobility).sum::<f64>();
+        let sum: f64 = (0..rows.row_count()).map(of_row).sum();
+        self.units = Units::new(rate, sum / rows.row_count() as f64);
+        let matrix = self.units.matrix;
+        masses.iter_mut().for_each(|mass| *mass = 1.0 / root_power_of_two(mass.abs() / matrix));
     }
 
     /// Loads all islands; returns the mean of the diagonal of W over the rows of contacts.
@@ -459,7 +492,8 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
                 continue;
             }
             let island = body_island(&mut self.parents, &self.island_of_root, body);
-            let (space, value) = (&mut self.slots[island].body_space, value / self.units.matrix);
+            let units = self.coordinate_units[row] * self.coordinate_units[column];
+            let (space, value) = (&mut self.slots[island].body_space, value / self.units.matrix * units);
             if body == other {
                 space.mass_mut(local as usize)[row % B][column % B] += value;
             } else {
@@ -474,7 +508,10 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
             let (space, local) = (&mut self.slots[island].body_space, self.local_body[body] as usize);
             for k in 0..B {
                 match problem.force().get(body * B + k) {
-                    Some(&force) => space.force_mut(local)[k] = self.units.impulse() * force,
+                    Some(&force) => {
+                        let unit = self.coordinate_units[body * B + k];
+                        space.force_mut(local)[k] = self.units.impulse() * force * unit;
+                    }
                     // The last block may be larger than what is left.
                     None => space.mass_mut(local)[k][k] = 1.0,
                 }
@@ -496,7 +533,8 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
                 for (k, (row_slot, axis)) in slots_of(group).enumerate() {
                     for &(column, value) in rows.row(group.first_row + k) {
                         if value != 0.0 {
-                            space.push_entry(row_slot, self.local_body[column / B] as usize, column % B, axis * value);
+                            let value = axis * value * self.coordinate_units[column];
+                            space.push_entry(row_slot, self.local_body[column / B] as usize, column % B, value);
                         }
                     }
                 }
@@ -566,13 +604,14 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
             self.set_start(if beginning == 0 { start } else { None });
             let is_warm = beginning == 0 && start.is_some();
             let mut target = factor * first_target;
+            let enough = factor * ENOUGH * tolerance * scale;
             let mut worst = f64::INFINITY;
             for round in 0..ROUNDS {
                 for (number, slot) in self.slots[..self.island_count].iter_mut().enumerate() {
                     slot.island.work = work;
                     let stages = &mut solution.report.stages;
                     let IslandSlot { body_space, contact_space, island, .. } = slot;
-                    let enough = if round == 0 { factor * ENOUGH * tolerance * scale } else { target };
+                    let enough = if round == 0 { enough } else { target };
                     let plan = Plan { round, target, is_promising: worst * TARGET_FACTOR <= target, is_warm };
                     if slot.is_condensed {
                         run(Chain { space: contact_space, island, settings, stages, number, scale, enough }, &plan);
@@ -596,8 +635,7 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
                 target = TARGET_FACTOR * target.min(reached);
             }
             // A new beginning with a smaller target is of use where the methods were content with what the judge does not accept.
-            let is_content =
-                self.slots[..self.island_count].iter().all(|slot| slot.island.best_residual <= factor * first_target);
+            let is_content = self.slots[..self.island_count].iter().all(|slot| slot.island.best_residual <= enough);
             if verdict.is_accepted || work.is_spent() || !is_of_a_file(settings) || !is_content {
                 break;
             }
@@ -645,6 +683,30 @@ impl Verdict {
             && judgement.err_scaled.is_within(settings.tolerance);
         Self { errors, is_accepted }
     }
+
+    /// Notes in the solution that it needs no solving, if this is the verdict on no impulses and accepts them; says whether.
+    fn rests(self, solution: &mut ConeSolution) -> bool {
+        if self.is_accepted {
+            let report = &mut solution.report;
+            (report.status, report.errors, report.islands) = (SolveStatus::Solved, self.errors, 0);
+            report.stages.clear();
+        }
+        self.is_accepted
+    }
+}
+
+/// Whether no impulses at all may solve the problem with the offsets `q`, whose norm is `size`: nothing approaches, or in a problem of a file, where the tolerance is that of
+/// its user, by no more than the tolerance; and no friction has a bound of its own.
+fn may_rest(cones: &[Cone], q: &[f64], size: f64, settings: &ConeSettings) -> bool {
+    let slack = if is_of_a_file(settings) { settings.unscaled_tolerance * size } else { 0.0 };
+    let mut row = 0;
+    cones.iter().all(|cone| {
+        let law = cone.law();
+        let normal = q[row];
+        row += cone.row_count();
+        // The natural map at r = 0 is the distance of -û from the polar cone, |u_N| / √(1 + μ²) or more.
+        law.kind == LawKind::Contact && law.bound == 0.0 && normal >= -slack * (1.0 + law.mu)
+    })
 }
 
 /// One round on an island.

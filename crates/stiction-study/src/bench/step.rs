@@ -50,7 +50,7 @@ pub fn measure(mut progress: impl FnMut(usize, usize)) -> Result<Vec<StepRow>, S
         let mut runs = 0;
         while runs < RUNS || processor_time() - first < LONG_ENOUGH {
             runs += 1;
-            let mut simulation = loaded.build()?;
+            let mut simulation = loaded.simulation();
             let began = processor_time();
             while !simulation.is_finished() {
                 simulation.step().expect("a built-in scene runs to its end");
@@ -59,7 +59,7 @@ pub fn measure(mut progress: impl FnMut(usize, usize)) -> Result<Vec<StepRow>, S
             row.per_step = row.per_step.min(spent / simulation.steps_done() as f64);
         }
         // Once more for the counts, which would be part of the time.
-        let mut simulation = loaded.build()?;
+        let mut simulation = loaded.simulation();
         let mut solves = 0;
         while !simulation.is_finished() {
             simulation.step().expect("a built-in scene runs to its end");

@@ -1,6 +1,6 @@
 //! Processor time of this thread, and a kernel to compare machines by.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A measurement repeats its work until a batch takes this long.
 const BATCH: Duration = Duration::from_millis(10);
@@ -37,6 +37,27 @@ fn clock(id: rustix::time::ClockId) -> Duration {
 fn wall_clock() -> Duration {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
     START.get_or_init(std::time::Instant::now).elapsed()
+}
+
+/// A stopwatch for work that may be shorter than the call that asks for processor time, on a machine that may be busy.
+pub struct Stopwatch {
+    processor: Duration,
+    clock: Instant,
+}
+
+impl Stopwatch {
+    /// Starts.
+    pub fn start() -> Self {
+        let processor = processor_time();
+        Self { processor, clock: Instant::now() }
+    }
+
+    /// The smaller one of the time on the clock, which counts what other programs do, and the processor time, which counts the
+    /// calls of this stopwatch; in seconds.
+    pub fn seconds(&self) -> f64 {
+        let clock = self.clock.elapsed();
+        clock.min(processor_time() - self.processor).as_secs_f64()
+    }
 }
 
 /// Seconds that one run of `work` takes: the best mean of a few batches.

@@ -9,7 +9,9 @@ mod trace;
 
 use serde::Serialize;
 use stiction_dynamics::StepError;
+use stiction_scene::Document;
 use stiction_scene::scene_error::SceneError;
+use stiction_scene::set::Edit;
 use thiserror::Error;
 
 use crate::certified::Auditor;
@@ -29,40 +31,40 @@ const ENERGY_ROUNDING: f64 = 1e-12;
 const NEAR_FLOOR: f64 = 1e3;
 
 /// A scheme, and how to choose it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SchemeChoice {
     /// Its name, to show.
     pub name: String,
-    /// The override of the scene that chooses it, as `path=value`.
-    pub setting: String,
+    /// The edit of the scene that chooses it.
+    pub edit: Edit,
 }
 
 impl SchemeChoice {
     /// The scheme of this name, with default settings.
     pub fn named(name: &str) -> Self {
-        Self { name: name.to_owned(), setting: format!("scheme.{name}={{}}") }
+        Self { name: name.to_owned(), edit: Edit::defaults(format!("the scheme {name}"), &format!("scheme.{name}")) }
     }
 
-    /// Why it cannot treat a scene; the override that chose it was not written by the user.
+    /// Why it cannot treat a scene, without the edit that chose it: the scheme is named beside the reason.
     fn refusal(&self, error: &SceneError) -> String {
         match error {
-            SceneError::Override { text, message, .. } if *text == self.setting => message.clone(),
+            SceneError::Edit { given, message, .. } if given == self.edit.given() => message.clone(),
             error => error.to_string(),
         }
     }
 
     fn is_event_driven(&self) -> bool {
-        scheme_of(&self.setting) == Some("event-driven")
+        scheme_of(&self.edit) == Some("event-driven")
     }
 }
 
 /// What is compared.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// A scene file, or the name of a built-in scene.
-    pub scene: String,
-    /// Overrides of the scene, as `path=value`. Settings of a scheme go to the runs of that scheme alone.
-    pub overrides: Vec<String>,
+    /// The scene.
+    pub scene: Document,
+    /// Edits of the scene. Settings of a scheme go to the runs of that scheme alone.
+    pub edits: Vec<Edit>,
     /// Schemes.
     pub schemes: Vec<SchemeChoice>,
     /// Step sizes, in seconds.
@@ -174,7 +176,8 @@ pub fn converge(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Convergen
     let (coarsest, finest) = check(plan)?;
     let (reference, exact) = reference::find(plan, (coarsest, finest), progress)?;
     let floor = FLOOR_MARGIN * reference.error_floor.unwrap_or(f64::EPSILON * exact.largest_coordinate());
-    let mut convergence = Convergence { scene: plan.scene.clone(), reference, runs: Vec::new(), schemes: Vec::new() };
+    let mut convergence =
+        Convergence { scene: plan.scene.title().to_owned(), reference, runs: Vec::new(), schemes: Vec::new() };
     for scheme in &plan.schemes {
         let mut summary = SchemeSummary { scheme: scheme.name.clone(), ..Default::default() };
         let (mut errors, mut energies, mut energy_floor) = (Vec::new(), Vec::new(), 0.0f64);
@@ -232,9 +235,10 @@ fn check(plan: &Plan) -> Result<(f64, f64), ConvergeError> {
     if plan.steps.len() < 2 || coarsest == finest {
         return refuse("give at least two different steps".to_owned());
     }
-    if let Some(text) = plan.overrides.iter().find(|text| scheme_of(text) == Some("")) {
+    if let Some(edit) = plan.edits.iter().find(|edit| scheme_of(edit) == Some("")) {
         return refuse(format!(
-            "`{text}` chooses one scheme for all runs: name schemes by `--schemes` and `--reference`"
+            "`{}` chooses one scheme for all runs: name schemes by `--schemes` and `--reference`",
+            edit.given()
         ));
     }
     if let (ReferenceChoice::Scheme(scheme), Some(step)) = (&plan.reference, plan.reference_step)

@@ -202,7 +202,7 @@ fn event_driven(
     progress: &mut dyn FnMut(&str),
 ) -> Result<(Reference, Trace), ConvergeError> {
     progress(&format!("reference: {}", scheme.name));
-    let mut loaded = load_scene(plan, scheme, coarsest)?;
+    let loaded = load_scene(plan, scheme, coarsest)?;
     let run = |loaded: &Loaded, auditor: Option<&mut Auditor>| {
         Trace::run(loaded, scheme, coarsest, auditor, &mut |simulation, trace| {
             let Some(limits) = limits else { return Ok(()) };
@@ -218,13 +218,14 @@ fn event_driven(
     let mut auditor = Auditor::default();
     let trace = run(&loaded, Some(&mut auditor))?;
     progress(&format!("reference: {}, its own error", scheme.name));
-    let SchemeSettings::EventDriven(settings) = &mut loaded.scene.scheme else {
+    let mut scene = loaded.into_scene();
+    let SchemeSettings::EventDriven(settings) = &mut scene.scheme else {
         unreachable!("the scene was loaded with this scheme")
     };
     let tolerance = settings.tolerance;
     settings.tolerance *= LOOSER;
     settings.event_tolerance *= LOOSER;
-    let looser = run(&loaded, None).ok();
+    let looser = scene.check().ok().and_then(|loaded| run(&loaded, None).ok());
     let reference = Reference {
         kind: ReferenceKind::EventDriven,
         scheme: scheme.name.clone(),

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use stiction_dynamics::Simulation;
-use stiction_scene::load::{Loaded, load};
+use stiction_scene::load::Loaded;
 use stiction_scene::scene_error::SceneError;
+use stiction_scene::set::Edit;
 
 use super::{ConvergeError, Plan, SchemeChoice};
 use crate::bench::timing::processor_time;
@@ -33,19 +34,19 @@ pub(super) struct Trace {
 ///
 /// Settings of a scheme that the user gives belong to that scheme: another one must not be replaced by it.
 pub(super) fn load_scene(plan: &Plan, scheme: &SchemeChoice, step: f64) -> Result<Loaded, Box<SceneError>> {
-    let of_other_schemes =
-        |text: &String| scheme_of(text).is_some_and(|given| Some(given) != scheme_of(&scheme.setting));
-    let mut overrides = vec![scheme.setting.clone()];
-    overrides.extend(plan.overrides.iter().filter(|text| !of_other_schemes(text)).cloned());
-    overrides.push(format!("run.step={step:e}"));
-    load(&plan.scene, &overrides).map_err(Box::new)
+    let is_of_other_scheme = |edit: &Edit| scheme_of(edit).is_some_and(|given| Some(given) != scheme_of(&scheme.edit));
+    let mut edits = vec![scheme.edit.clone()];
+    edits.extend(plan.edits.iter().filter(|edit| !is_of_other_scheme(edit)).cloned());
+    edits.push(Edit::option(format!("a step of {step:e} s"), "run.step", step));
+    plan.scene.clone().load(edits).map_err(Box::new)
 }
 
-/// The scheme that an override `path=value` belongs to; empty when it sets the whole table of schemes.
-pub(super) fn scheme_of(text: &str) -> Option<&str> {
-    let path = text.split('=').next().unwrap_or(text);
-    let mut keys = path.split('.').map(|key| key.trim().trim_matches(['"', '\'']));
-    (keys.next() == Some("scheme")).then(|| keys.next().unwrap_or(""))
+/// The scheme that an edit belongs to; empty when it sets the whole table of schemes.
+pub(super) fn scheme_of(edit: &Edit) -> Option<&str> {
+    match edit.path() {
+        [table, rest @ ..] if table == "scheme" => Some(rest.first().map_or("", String::as_str)),
+        _ => None,
+    }
 }
 
 impl Trace {
@@ -57,7 +58,7 @@ impl Trace {
         mut auditor: Option<&mut Auditor>,
         goes_on: &mut dyn FnMut(&Simulation, &Trace) -> Result<(), ConvergeError>,
     ) -> Result<Self, ConvergeError> {
-        let mut simulation = loaded.build().map_err(Box::new)?;
+        let mut simulation = loaded.simulation();
         let (start, end, step) = (simulation.grid().start, simulation.grid().end, simulation.grid().step);
         let mut trace = Trace::default();
         while !simulation.is_finished() {

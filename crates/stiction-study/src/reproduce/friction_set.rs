@@ -46,9 +46,9 @@ impl FrictionSet {
 
     /// The set of the first contact of a scene.
     pub(super) fn of_scene(scene: &str, overrides: &[String], normal_force: f64) -> Result<Self, ReproduceError> {
-        let simulation = load(scene, overrides).map_err(Box::new)?.build().map_err(Box::new)?;
+        let loaded = load(scene, overrides).map_err(Box::new)?;
         let mut contacts = Vec::new();
-        simulation.system().contacts(simulation.state().t, &simulation.state().q, f64::INFINITY, &mut contacts);
+        loaded.system().mechanics().contacts(loaded.start().t, &loaded.start().q, f64::INFINITY, &mut contacts);
         let law = contacts.first().map_or(FrictionLaw::None, |contact| contact.friction.clone());
         Ok(Self::new(&law, normal_force))
     }

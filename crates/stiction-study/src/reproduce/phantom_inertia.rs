@@ -245,7 +245,7 @@ fn breakaways(speed: f64, end: f64) -> Result<(Vec<f64>, usize, Verdict), Reprod
          normal = [0.0, 1.0]\ntangents = [[1.0, 0.0]]\ntangent-drift = [{:?}]\nfriction = {mu:?}\nstatic-friction = {static_mu:?}\n",
         -speed
     );
-    let (mut simulation, auditor) = of_scene(&stiction_scene::parse(&text, "belt.toml").map_err(Box::new)?)?;
+    let (mut simulation, auditor) = of_scene(&stiction_scene::parse(&text, "belt.toml").map_err(Box::new)?);
     let (mut times, mut was_stuck) = (Vec::new(), true);
     let (verdict, audit) = auditor.run(&mut simulation, |simulation, _| {
         let is_stuck = (simulation.state().v[0] - speed).abs() < 1e-9;

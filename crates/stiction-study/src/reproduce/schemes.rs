@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use stiction_scene::builtin;
+use stiction_scene::{Edit, builtin};
 
 use super::{Effort, NamedFigure, ReproduceError, Reproduction, Row, Rows};
 use crate::converge::{
@@ -117,17 +117,18 @@ fn special(scene: &str) -> Option<&'static Special> {
 /// Compares all schemes on one scene.
 fn compare(scene: &str, effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<Convergence, ReproduceError> {
     let special = special(scene);
-    let mut overrides: Vec<String> =
-        special.map_or_else(Vec::new, |special| special.overrides.iter().map(|text| (*text).to_owned()).collect());
+    let of_special = special.map_or(&[][..], |special| special.overrides).iter();
+    let mut edits: Vec<Edit> = of_special.map(|text| Edit::set(text)).collect::<Result<_, _>>().map_err(Box::new)?;
     if let Some(end) = special.and_then(|special| special.end) {
-        overrides.push(format!("run.end={end:?}"));
+        edits.push(Edit::option("an earlier end", "run.end", end));
     }
-    let own = stiction_scene::load::load(scene, &[]).map_err(Box::new)?.scene.run.step;
+    let document = stiction_scene::open(scene).map_err(Box::new)?;
+    let own = document.clone().load(Vec::new()).map_err(Box::new)?.scene().run.step;
     let coarsest = special.and_then(|special| special.coarsest).unwrap_or(8.0 * own);
     let halvings = if effort == Effort::Full { HALVINGS } else { QUICK_HALVINGS };
     let plan = Plan {
-        scene: scene.to_owned(),
-        overrides,
+        scene: document,
+        edits,
         schemes: SCHEMES.iter().map(|(name, ..)| SchemeChoice::named(name)).collect(),
         steps: (0..=halvings).map(|k| coarsest * 0.5f64.powi(k)).collect(),
         reference: ReferenceChoice::Automatic,

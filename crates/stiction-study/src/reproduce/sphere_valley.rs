@@ -3,13 +3,18 @@
 //! The implicit scheme against the values of an independent implementation at h = 0.1 and against an event-driven reference; the LCP method with the paper's 20
 //! directions, once with both contacts always in, and once with the rule by which the paper lets them in.
 
-use stiction_dynamics::{Simulation, StepAudit};
+use stiction_dynamics::families::Generator;
+use stiction_dynamics::{
+    ContactMethod, ContactSolver, MechanicalSystem, PyramidSettings, Scheme, Simulation, Step, StepAudit,
+    StewartTrinkle, StewartTrinkleSettings,
+};
 use stiction_scene::builtin;
-use stiction_scene::load::parse;
-use stiction_scene::scene_error::SceneError;
+use stiction_scene::load::{Loaded, parse};
 
 use super::sphere_spin::figure_3;
-use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, fitted_order, of_scene, torsion};
+use super::{
+    Auditor, Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, fitted_order, of_scene, torsion,
+};
 use crate::figure::{Colour, Figure, Legend, Panel, Series, SeriesKind};
 
 const REMARKS: &[&str] = &[
@@ -20,7 +25,8 @@ const REMARKS: &[&str] = &[
      so the rule of the paper is another one, which it does not tell. The Figures 14 to 16 are drawn here with both contacts always in.",
     "The paper limits its comparison to Euler's rule. Both methods by the trapezoidal rule have order two while the contacts stay as they are.",
     "With 20 directions the LCP method does not converge to the round friction set: the differences of Figures 14 and 15 remain however small the step.",
-    "The chatter of the torsional moment at h = 0.0004 (Figure 16) does not appear with an accurate LCP.",
+    "The chatter of the torsional moment at h = 0.0004 (Figure 16) does not appear with an accurate LCP. Errors of 1e-6 in the right-hand sides bring it, and let it grow as the step \
+     shrinks, which is what the paper saw: an impulse that is off by the same is a force that is off by that over h.",
 ];
 
 /// The states of the event-driven reference: t, then x, z, vx, vz and the angular velocity.
@@ -44,6 +50,9 @@ const BOUNCE: f64 = 1e-2;
 
 /// A moment that turns around by more than this from one step to the next chatters, in N m.
 const CHATTER: f64 = 1e-4;
+
+/// Until then both contacts hold, in seconds.
+const CHATTER_END: f64 = 2.5;
 
 /// Forces of the two contacts at the start: normal, along the seam, across it, moment about the normal.
 const FORCES: [[f64; 4]; 2] =
@@ -88,7 +97,8 @@ enum Method {
     Trapezoidal(&'static str),
 }
 
-fn run(method: &Method, h: f64, end: f64) -> Result<(Vec<Sample>, Verdict), ReproduceError> {
+/// The scene with a method, a step and an end.
+fn scene(method: &Method, h: f64, end: f64) -> Result<Loaded, ReproduceError> {
     let builtin = builtin::all().iter().find(|scene| scene.name == "sphere-valley").expect("a built-in scene");
     let mut text = builtin.text.replace("step = 0.01\nend = 4.0", &format!("step = {h:?}\nend = {end:?}"));
     text = match method {
@@ -110,36 +120,70 @@ fn run(method: &Method, h: f64, end: f64) -> Result<(Vec<Sample>, Verdict), Repr
                 .replace("name = \"ball\"\nmaterial = \"steel\"", "name = \"ball\"\nmaterial = \"ball\"")
         }
     };
-    let failed = |error: SceneError| ReproduceError::from(Box::new(error));
-    let (mut simulation, auditor) = of_scene(&parse(&text, "sphere-valley.toml").map_err(failed)?)?;
+    Ok(parse(&text, "sphere-valley.toml").map_err(Box::new)?)
+}
+
+fn run(method: &Method, h: f64, end: f64) -> Result<(Vec<Sample>, Verdict), ReproduceError> {
+    let (mut simulation, auditor) = of_scene(&scene(method, h, end)?);
     let mut samples = Vec::new();
-    let mut nearby = Vec::new();
     let observe = |simulation: &Simulation, _: &StepAudit| {
-        let step = simulation.last_step();
-        let mut sample = Sample {
-            t: step.state.t,
-            q: step.state.q.clone(),
-            v: step.state.v.clone(),
-            forces: [[0.0; 4]; 2],
-            slip: 0.0,
-            gaps: [f64::INFINITY; 2],
-            iterations: step.report.solves.iter().map(|solve| solve.iterations).sum(),
-        };
-        for (contact, impulse) in step.contacts.iter().zip(&step.solution.contacts) {
-            let number = place(contact.id.second);
-            let [t, o, r] = impulse.tangent;
-            sample.forces[number] = [impulse.normal, t, o, r].map(|c| c / step.h);
-            if number == 1 && impulse.normal > 0.0 {
-                sample.slip = contact.slip(&step.state.v).iter().fold(0.0, |slip, s| slip.max(s.abs()));
-            }
-        }
-        nearby.clear();
-        simulation.system().contacts(step.state.t, &step.state.q, f64::INFINITY, &mut nearby);
-        nearby.iter().for_each(|contact| sample.gaps[place(contact.id.second)] = contact.gap);
-        samples.push(sample);
+        samples.push(sample(simulation.system(), simulation.last_step()));
     };
     let (verdict, _) = auditor.run(&mut simulation, observe)?;
     Ok((samples, verdict))
+}
+
+fn sample(system: &dyn MechanicalSystem, step: &Step) -> Sample {
+    let mut sample = Sample {
+        t: step.state.t,
+        q: step.state.q.clone(),
+        v: step.state.v.clone(),
+        forces: [[0.0; 4]; 2],
+        slip: 0.0,
+        gaps: [f64::INFINITY; 2],
+        iterations: step.report.solves.iter().map(|solve| solve.iterations).sum(),
+    };
+    for (contact, impulse) in step.contacts.iter().zip(&step.solution.contacts) {
+        let number = place(contact.id.second);
+        let [t, o, r] = impulse.tangent;
+        sample.forces[number] = [impulse.normal, t, o, r].map(|c| c / step.h);
+        if number == 1 && impulse.normal > 0.0 {
+            sample.slip = contact.slip(&step.state.v).iter().fold(0.0, |slip, s| slip.max(s.abs()));
+        }
+    }
+    let mut nearby = Vec::new();
+    system.contacts(step.state.t, &step.state.q, f64::INFINITY, &mut nearby);
+    nearby.iter().for_each(|contact| sample.gaps[place(contact.id.second)] = contact.gap);
+    sample
+}
+
+/// Error of the velocities with which the LCPs of a noisy run are stated, and so of their right-hand sides, in m/s and rad/s.
+const NOISE: f64 = 1e-6;
+
+/// The LCP method with the paper's directions, whose right-hand sides are off: every step begins with velocities that are off by up to this, from a fixed seed.
+fn run_with_noise(noise: f64, h: f64, end: f64) -> Result<(Vec<Sample>, Verdict), ReproduceError> {
+    let loaded = scene(&Method::Directions { entry: None }, h, end)?;
+    let (system, mut state) = (loaded.system().mechanics(), loaded.start().clone());
+    let solver = ContactSolver::new(ContactMethod::Pyramid(PyramidSettings::default()))?;
+    let mut scheme = StewartTrinkle::new(StewartTrinkleSettings::default(), solver);
+    let (mut auditor, mut random) = (Auditor::default(), Generator::new(2001));
+    let (mut step, mut samples) = (Step::default(), Vec::new());
+    for _ in 0..(end / h).round() as usize {
+        state.v.iter_mut().for_each(|v| *v += noise * random.uniform(-1.0, 1.0));
+        scheme.step(system, &state, h, &mut step).map_err(Box::new)?;
+        auditor.observe_step(system, &state, &step);
+        samples.push(sample(system, &step));
+        state.clone_from(&step.state);
+    }
+    Ok((samples, auditor.verdict()))
+}
+
+/// Steps in which the moment at the second contact turns around, beside a smooth curve, while both contacts hold.
+fn chatter(samples: &[Sample]) -> usize {
+    let moment: Vec<f64> = samples.iter().filter(|s| s.t > 0.1 && s.t < CHATTER_END).map(|s| s.forces[1][3]).collect();
+    let is_turn =
+        |m: &[f64]| (m[1] - m[0]) * (m[2] - m[1]) < 0.0 && (m[2] - m[1]).abs().min((m[1] - m[0]).abs()) > CHATTER;
+    moment.windows(3).filter(|window| is_turn(window)).count()
 }
 
 /// The sphere of radius 10 is the first body of the scene, that of radius 9 the second.
@@ -289,18 +333,28 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
     // 0.16 to 0.29, by how the directions lie: that is what a polyhedron in place of the ellipsoid costs, and not an error of the step.
     let quantity = format!("LCP, h = {finest_step}: distance from the exact friction set at t = 3, m");
     rows.add_between(quantity, (0.16, 0.29), error_at_3(&finest));
-    // Chatter: how often the moment turns around, beside a smooth curve, while both contacts hold.
-    let moment: Vec<f64> = finest.iter().filter(|s| s.t > 0.1 && s.t < 2.5).map(|s| s.forces[1][3]).collect();
-    let is_turn =
-        |m: &[f64]| (m[1] - m[0]) * (m[2] - m[1]) < 0.0 && (m[2] - m[1]).abs().min((m[1] - m[0]).abs()) > CHATTER;
-    let turns = moment.windows(3).filter(|window| is_turn(window)).count();
-    let quantity = format!("LCP, h = {finest_step}: steps in which the moment chatters, before t = 2.5");
-    rows.add(quantity, None, Some(0.0), turns as f64, 0.0);
-    figures.push(fine_figure(&lcp, &fine, fine_step, &finest, finest_step));
+    let quantity = format!("LCP, h = {finest_step}: steps in which the moment chatters, before t = {CHATTER_END}");
+    rows.add(quantity, None, Some(0.0), chatter(&finest) as f64, 0.0);
+    progress("the LCP method with errors of 1e-6");
+    let noisy = add_noise(&mut rows)?;
+    figures.push(fine_figure(&lcp, &fine, fine_step, &finest, &noisy, finest_step));
     rows.fed_by(&coarse_verdict);
     let per_step = coarse.iter().map(|sample| sample.iterations).sum::<usize>() as f64 / coarse.len() as f64;
     rows.add_between("NCP, h = 0.1: iterations of Newton's method per step", (2.0, 4.0), per_step);
     Ok(rows.into_reproduction(figures, REMARKS))
+}
+
+/// Figure 16 by errors: the right-hand sides of the LCPs are off by 1e-6, in the two smallest steps of the paper. The run at the smaller one.
+fn add_noise(rows: &mut Rows) -> Result<Vec<Sample>, ReproduceError> {
+    let mut noisy = Vec::new();
+    for (h, expected) in [(0.0012, (0.38, 0.42)), (0.0004, (0.54, 0.59))] {
+        let (samples, verdict) = run_with_noise(NOISE, h, CHATTER_END)?;
+        rows.fed_by(&verdict);
+        let quantity = format!("LCP with errors of 1e-6, h = {h}: share of steps in which the moment chatters");
+        rows.add_between(quantity, expected, chatter(&samples) as f64 / samples.len() as f64);
+        noisy = samples;
+    }
+    Ok(noisy)
 }
 
 /// The paper's sweep: every step a third of the last. In the paper the velocities are rough from t = 2 on at h = 0.1, contact is lost at 3.6, and the bouncing is over at 0.0012, after
@@ -472,7 +526,14 @@ fn coarse_figure(ruled: &[Sample], always: &[Sample], ncp: &[Sample]) -> NamedFi
     NamedFigure { name: "sphere-valley", figure }
 }
 
-fn fine_figure(lcp: &[Sample], ncp: &[Sample], h: f64, finest: &[Sample], finest_step: f64) -> NamedFigure {
+fn fine_figure(
+    lcp: &[Sample],
+    ncp: &[Sample],
+    h: f64,
+    finest: &[Sample],
+    noisy: &[Sample],
+    finest_step: f64,
+) -> NamedFigure {
     let compare = |title: &str, unit: &str, names: &[(&str, Colour)], value: &dyn Fn(&Sample, usize) -> f64| {
         let mut series = Vec::new();
         for (samples, method, kind) in [(lcp, "LCP", SeriesKind::Line), (ncp, "NCP", SeriesKind::Dashed)] {
@@ -503,25 +564,28 @@ fn fine_figure(lcp: &[Sample], ncp: &[Sample], h: f64, finest: &[Sample], finest
     });
     let names = [("vx", blue), ("vz", green), ("ωy", Colour::INK)];
     let motion = compare("Figure 15: velocities", "m/s, rad/s", &names, &|sample, k| sample.v[[0, 2, 4][k]]);
-    let moment = Panel {
-        title: format!("Figure 16: the moment at contact 2 by the LCP method, h = {finest_step}: no chatter"),
+    let moment = |title: String, samples: &[Sample]| Panel {
+        title,
         x_label: "time, s".into(),
         x_range: Some((0.0, END)),
         y_label: "N m".into(),
         series: vec![Series {
-            points: finest.iter().map(|sample| (sample.t, sample.forces[1][3])).collect(),
+            points: samples.iter().map(|sample| (sample.t, sample.forces[1][3])).collect(),
             colour: Some(green),
             ..Default::default()
         }],
         ..Default::default()
     };
+    let title = format!("Figure 16: the moment at contact 2 by the LCP method, h = {finest_step}");
+    let smooth = moment(format!("{title}: no chatter"), finest);
+    let rough = moment(format!("{title}, with errors of 1e-6 m/s in every LCP"), noisy);
     let figure = Figure {
         title: format!("A ball between two spheres, h = {h}"),
         subtitle: "Trinkle, Tzitzouris and Pang 2001, Figures 14 to 16: 20 directions beside the exact friction set"
             .into(),
-        panels: vec![forces, motion, moment],
+        panels: vec![forces, motion, smooth, rough],
         columns: 1,
-        size: (1000, 1350),
+        size: (1000, 1750),
         ..Default::default()
     };
     NamedFigure { name: "sphere-valley-fine", figure }

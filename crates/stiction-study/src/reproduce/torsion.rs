@@ -11,7 +11,7 @@ const STILL: f64 = 1e-12;
 
 /// The instant at which a scene starts. Its contacts must touch, and their rows must not turn, as where nothing moves, or only about a normal.
 fn start_of(scene: &str) -> Result<Instant, ReproduceError> {
-    let simulation = load(scene, &[]).map_err(Box::new)?.build().map_err(Box::new)?;
+    let simulation = load(scene, &[]).map_err(Box::new)?.simulation();
     let (system, state) = (simulation.system(), simulation.state());
     let mut instant = Instant { force: vec![0.0; state.v.len()], ..Default::default() };
     system.mass_matrix(state.t, &state.q, &mut instant.inertia);

@@ -8,6 +8,7 @@ use stiction_dynamics::{
     ContactMethod, ContactSolver, ImpactLaw, MechanicalSystem, Restitution, Simulation, State, StepAudit, StepKind,
     TimeGrid, Trapezoidal, TrapezoidalSettings,
 };
+use stiction_scene::Edit;
 
 use super::{Auditor, Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, event_driven, fitted_order};
 use crate::converge::{EventDrivenLimits, Plan, ReferenceChoice, SchemeChoice, converge};
@@ -437,10 +438,11 @@ pub(super) fn carts_damper(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<
 
 /// After an impact with the stiffest damper: the scheme approaches the motion by default, and does not in its plain form.
 fn add_ringing(rows: &mut Rows, progress: &mut dyn FnMut(&str)) -> Result<(), ReproduceError> {
-    let plain = SchemeChoice { name: "plain".to_owned(), setting: "scheme.trapezoidal={ paper = true }".to_owned() };
+    let edit = Edit::option("the plain scheme", "scheme.trapezoidal.paper", true);
+    let plain = SchemeChoice { name: "plain".to_owned(), edit };
     let plan = Plan {
-        scene: "carts-damper".to_owned(),
-        overrides: vec!["system.damping=[[1e6, -1e6], [-1e6, 1e6]]".to_owned()],
+        scene: stiction_scene::open("carts-damper").map_err(Box::new)?,
+        edits: vec![Edit::set("system.damping=[[1e6, -1e6], [-1e6, 1e6]]").map_err(Box::new)?],
         schemes: vec![SchemeChoice::named("trapezoidal"), plain],
         steps: (0..6).map(|k| CART_STEP * 0.5f64.powi(k)).collect(),
         reference: ReferenceChoice::Scheme(SchemeChoice::named("event-driven")),

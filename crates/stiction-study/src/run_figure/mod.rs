@@ -49,14 +49,15 @@ const ROW_HEIGHT: f64 = 265.0;
 /// [`RunFigureError`] when the folder is not that of a run, or one of its files is missing, cut off or damaged.
 pub fn default_figure(run: &Path) -> Result<Figure, RunFigureError> {
     let data = RunData::read(run)?;
-    let (scene, system) = data.scene()?;
+    let loaded = data.scene()?;
+    let scene = loaded.scene();
     if data.times()?.is_empty() {
         return Err(RunFigureError::Empty { run: run.to_owned() });
     }
 
     let mut rows: Vec<(f64, [Option<Panel>; 2])> = Vec::new();
     // Whether friction has directions to choose, and the energy that counts as some.
-    let (is_spatial, energy_scale) = match &system {
+    let (is_spatial, energy_scale) = match loaded.system() {
         SceneSystem::Bodies(bodies) => {
             let (model, tracks) = (bodies.model(), data.tracks(bodies)?);
             match model.dimension {
@@ -100,7 +101,7 @@ pub fn default_figure(run: &Path) -> Result<Figure, RunFigureError> {
     panels.extend(spare);
     let height = HEADING_HEIGHT + ROW_HEIGHT * row_weights.iter().sum::<f64>();
     Ok(Figure {
-        title: scene.title.unwrap_or(scene.name),
+        title: scene.title.as_ref().unwrap_or(&scene.name).clone(),
         subtitle: data.subtitle(is_spatial),
         panels,
         columns: 2,

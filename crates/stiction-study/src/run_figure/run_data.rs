@@ -8,10 +8,9 @@ use stiction_bodies::glamx::{DQuat, DVec3};
 use stiction_bodies::{BodyKind, CoordinateKind, Dimension, Multibody, Pose};
 use stiction_scene::record::file;
 use stiction_scene::run_folder::{SUMMARY_FILE, is_run_folder};
-use stiction_scene::scene::Scene;
 use stiction_scene::system_entry::CoordinateUnit;
 use stiction_scene::table_file::{Column, Table, TableError};
-use stiction_scene::{Loaded, SceneSystem, load};
+use stiction_scene::{Loaded, load};
 
 use super::{RunFigureError, brief};
 
@@ -110,7 +109,7 @@ impl RunData {
         // Columns are drawn without a scene, too.
         let loaded = read_scene(run).ok();
         let angular_stops = loaded.as_ref().map_or_else(BTreeSet::new, angular_stops);
-        let units = loaded.and_then(|loaded| loaded.scene.system).map_or_else(BTreeMap::new, |system| {
+        let units = loaded.and_then(|loaded| loaded.into_scene().system).map_or_else(BTreeMap::new, |system| {
             system.coordinates.into_iter().zip(system.units.unwrap_or_default()).collect()
         });
         Ok(Self {
@@ -126,11 +125,8 @@ impl RunData {
     }
 
     /// The scene that ran and its system.
-    pub(super) fn scene(&self) -> Result<(Scene, SceneSystem), RunFigureError> {
-        let loaded = read_scene(&self.run)?;
-        let wrong = |reason: String| RunFigureError::Scene { run: self.run.clone(), reason };
-        let (system, _) = loaded.build_system().map_err(|e| wrong(e.to_string()))?;
-        Ok((loaded.scene, system))
+    pub(super) fn scene(&self) -> Result<Loaded, RunFigureError> {
+        read_scene(&self.run)
     }
 
     /// Name of the scene.
@@ -410,7 +406,7 @@ impl RunData {
 
 /// The limits of hinges and the clutches of rotations, by their names as contacts.
 fn angular_stops(loaded: &Loaded) -> BTreeSet<String> {
-    let Ok((SceneSystem::Bodies(bodies), _)) = loaded.build_system() else { return BTreeSet::new() };
+    let Some(bodies) = loaded.system().bodies() else { return BTreeSet::new() };
     let hinges = bodies.model().joints.iter().filter(|joint| joint.kind.coordinate() == Some(CoordinateKind::Angle));
     let stops = hinges.flat_map(|joint| ["lower", "upper"].map(|stop| format!("{}.{stop}", joint.name)));
     let clutches = bodies.model().clutches.iter().filter(|clutch| clutch.is_rotational);

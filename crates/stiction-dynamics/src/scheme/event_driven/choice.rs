@@ -5,7 +5,10 @@ use super::modes::{ContactMode, Forces, Modes, Part, Sliding, dot, norm};
 use super::motion::{Fault, Slider, largest};
 use super::{EventDriven, Excluded};
 use crate::scheme::refuse_one_way_elements;
-use crate::{Contact, ContactCondition, FrictionCondition, JointCondition, MechanicalSystem, State, StepError};
+use crate::{
+    Contact, ContactCondition, ContactError, ContactId, FrictionCondition, FrictionElement, FrictionShape,
+    JointCondition, MechanicalSystem, State, StepError,
+};
 
 /// Forces and accelerations that violate a law by less than this share of the largest obey it.
 const OBEYED: f64 = 1e-9;
@@ -108,6 +111,12 @@ impl EventDriven {
         let mut elements = Vec::new();
         system.friction_elements(state.t, &state.q, &mut elements);
         refuse_one_way_elements(state.t, "event-driven", &[], &elements).map_err(Fault::Step)?;
+        let is_held = |element: &&FrictionElement| element.bound > 0.0 && element.shape != FrictionShape::Ball;
+        if let Some(element) = elements.iter().find(is_held) {
+            let (what, remedy) = (format!("friction element {}", element.id), "choose a time-stepping scheme");
+            let source = ContactError::NotFollowed { what, remedy };
+            return Err(Fault::Step(StepError::Malformed { t: state.t, source }));
+        }
         let parts = elements.iter().filter_map(Part::of_element);
         modes.sliding.extend(parts.map(|(part, _)| (part, Sliding::Stick)));
         self.motion.look(system, &modes, state.t, &state.q)?;
@@ -264,24 +273,24 @@ impl EventDriven {
         problem.contacts.clear();
         let contacts = motion.contacts.iter().zip(&motion.rates.normals).zip(contact_biases);
         // What rests is proposed to go on so, with the static coefficient where there are two.
-        let slides = |contact: &Contact| {
+        let slides = |is_own: &dyn Fn(Part) -> bool| {
             let mut sliders = instant.sliders.iter().zip(&instant.slides);
-            sliders.any(|(slider, slides)| slider.part.contact() == Some(contact.id) && slides.is_some())
+            sliders.any(|(slider, slides)| is_own(slider.part) && slides.is_some())
         };
+        let contact_sticks = |id: ContactId| !slides(&|part| part.contact() == Some(id));
+        let element_sticks = |id: u32| !slides(&|part| part == Part::Element(id));
         problem.contacts.extend(contacts.map(|((contact, &normal_bias), tangent_bias)| ContactCondition {
             normal_bias,
             tangent_bias,
-            ..ContactCondition::of(&Contact { sticks: !slides(contact), ..contact.clone() })
+            ..ContactCondition::of(&Contact { sticks: contact_sticks(contact.id), ..contact.clone() })
         }));
         problem.friction.clear();
         // Forces and not impulses.
         let elements = motion.elements.iter().zip(element_biases);
-        problem.friction.extend(
-            elements.map(|(element, tangent_bias)| FrictionCondition {
-                tangent_bias,
-                ..FrictionCondition::of(element, 1.0)
-            }),
-        );
+        problem.friction.extend(elements.map(|(element, tangent_bias)| FrictionCondition {
+            tangent_bias,
+            ..FrictionCondition::of(&FrictionElement { sticks: element_sticks(element.id), ..element.clone() }, 1.0)
+        }));
         let solved = self.solver.solve(&self.problem, &mut self.solution);
         solved.map_err(|source| StepError::Malformed { t: state.t, source })?;
         if !self.solution.report.is_solved() {

@@ -149,7 +149,7 @@ impl Motion {
                 Owner::Contact(_) => {}
                 Owner::Element(i) => {
                     let element = &self.elements[i];
-                    let force = d.map(|d| -element.bound * d);
+                    let force = d.map(|d| -element.limit() * d);
                     element.tangents.iter().zip(force).for_each(|(row, force)| row.add_to(force, &mut self.load));
                     self.element_forces[i] = force;
                 }
@@ -245,7 +245,7 @@ impl Motion {
             let friction = norm(&self.friction(slider));
             let (mu, bound) = match slider.owner {
                 Owner::Contact(i) => (self.contacts[i].mu(), forces.contacts[i].0),
-                Owner::Element(i) => (0.0, self.elements[i].bound),
+                Owner::Element(i) => (0.0, self.elements[i].limit()),
             };
             // The nearest point of the narrowed cone |t| ≤ μ n, or interval.
             let narrow = (1.0 - share) * mu;
@@ -363,6 +363,9 @@ impl Motion {
         }
         self.elements.clear();
         system.friction_elements(t, q, &mut self.elements);
+        for element in &mut self.elements {
+            element.sticks = modes.sliding(Part::Element(element.id)) == Some(Sliding::Stick);
+        }
         self.joints.clear();
         system.joints(t, q, &mut self.joints);
         self.sliders.clear();
@@ -492,7 +495,7 @@ impl Motion {
     pub fn margin(&self, slider: &Slider) -> f64 {
         let bound = match slider.owner {
             Owner::Contact(i) => self.contacts[i].mu() * self.contact_forces[i].0,
-            Owner::Element(i) => self.elements[i].bound,
+            Owner::Element(i) => self.elements[i].limit(),
         };
         bound - norm(&self.friction(slider))
     }

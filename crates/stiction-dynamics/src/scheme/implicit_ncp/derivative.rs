@@ -8,6 +8,9 @@
 //! d(\text{momentum}) &= (M - h k_v) w + h \textstyle\sum_k \left( (\partial_k M)(u - v^l) - h\, \partial_k k - \partial_k (n c_n + T^T c_t + \nu^T c_j) \right) (D w)_k.
 //! \end{aligned} $$
 //!
+//! What is restrained on the other level has its own terms: the rate of a clutch is no gap, $d(n u + b) = n w + h \sum_k \partial_k (n u + b) (D w)_k$, and the displacement $x$ of a
+//! pre-stressed spring is no rate, $d(x / h) = T D w$.
+//!
 //! The large terms are exact: they are rows, inertia and forces that the system gives. The changes of rows and inertia are central differences, and their
 //! rounding comes with the factor $h$. So a matrix that should be singular is so up to rounding.
 //!
@@ -19,7 +22,7 @@ use stiction_solve::PortableMath as _;
 
 use super::equations::{Point, StepEquations, turn_forward};
 use crate::natural_map::Law;
-use crate::{Contact, ForceJacobians, Inertia, JacobianKind, Row};
+use crate::{Contact, ForceJacobians, Inertia, JacobianKind, Restraint, Row};
 
 /// How far coordinates are moved for differences, in metres or radians: the cube root of the rounding unit.
 const DIFFERENCE: f64 = 6e-6;
@@ -40,8 +43,9 @@ pub(super) struct DerivativeMemory {
     end_motion: Vec<f64>,
     /// Change of the momentum along every coordinate, column after column.
     momentum: Vec<f64>,
-    /// Change of the sliding of every block along every coordinate.
+    /// Change of the sliding of every block along every coordinate, and of the rate of every clutch.
     slips: Vec<[f64; 3]>,
+    rates: Vec<f64>,
 }
 
 /// Which coordinates are moved together.
@@ -175,6 +179,8 @@ impl StepEquations<'_> {
         memory.momentum.resize(n * n, 0.0);
         memory.slips.clear();
         memory.slips.resize(n * self.blocks.len(), [0.0; 3]);
+        memory.rates.clear();
+        memory.rates.resize(n * self.blocks.len(), 0.0);
         memory.forces.clear();
         self.system.force_jacobians(JacobianKind::Exact, self.t_new, &point.q, u, &mut memory.forces);
         for entry in &memory.forces.by_configuration {
@@ -184,7 +190,7 @@ impl StepEquations<'_> {
 
         memory.groups.find(n, point);
         let first_joint = self.first_joint();
-        let DerivativeMemory { ahead, behind, groups, direction, momentum, slips, .. } = memory;
+        let DerivativeMemory { ahead, behind, groups, direction, momentum, slips, rates, .. } = memory;
         for group in 0..groups.count {
             (0..n).for_each(|k| direction[k] = f64::from(groups.group_of[k] == group));
             self.evaluate_rows(point, direction, DIFFERENCE, ahead);
@@ -198,9 +204,16 @@ impl StepEquations<'_> {
                         moved.contacts[i].normal.add_to(-factor * normal, column);
                     }
                     self.add_friction(i, moved, &y, -factor, column);
-                    let slip = self.slip(i, moved, u);
-                    let change = &mut slips[k * self.blocks.len() + i];
-                    change.iter_mut().zip(slip).for_each(|(change, slip)| *change += factor * slip);
+                    let place = k * self.blocks.len() + i;
+                    if self.is_clutch(i, point) {
+                        let contact = &moved.contacts[i];
+                        rates[place] += factor * (contact.normal.dot(u) + contact.normal_drift);
+                    }
+                    // A displacement is the same at every velocity that leads to this configuration.
+                    if !self.is_displacement(i, point) {
+                        let slip = self.slip(i, moved, u);
+                        slips[place].iter_mut().zip(slip).for_each(|(change, slip)| *change += factor * slip);
+                    }
                 }
             }
             for (j, (a, b)) in ahead.joints.iter().zip(&behind.joints).enumerate() {
@@ -283,18 +296,22 @@ impl StepEquations<'_> {
             out[(entry.row, entry.column)] -= h * entry.value;
         }
         let first_joint = self.first_joint();
-        let (mut sparse, mut slips) = (Vec::new(), vec![[0.0; 3]; count]);
+        let (mut sparse, mut slips, mut rates) = (Vec::new(), vec![[0.0; 3]; count], vec![0.0; count]);
         let (end_contacts, end_joints) = self.end(point);
         let motions = memory.motion.chunks_exact(n).zip(memory.end_motion.chunks_exact(n));
         for (j, (motion, end_motion)) in motions.enumerate() {
             sparse.clear();
             sparse.extend(motion.iter().copied().enumerate().filter(|(_, d)| *d != 0.0));
             slips.fill([0.0; 3]);
+            rates.fill(0.0);
             for &(k, d) in &sparse {
                 let changes = &memory.momentum[k * n..(k + 1) * n];
                 changes.iter().enumerate().for_each(|(i, change)| out[(i, j)] += h * d * change);
                 for (slip, change) in slips.iter_mut().zip(&memory.slips[k * count..(k + 1) * count]) {
                     slip.iter_mut().zip(change).for_each(|(slip, change)| *slip += h * d * change);
+                }
+                for (rate, change) in rates.iter_mut().zip(&memory.rates[k * count..(k + 1) * count]) {
+                    *rate += h * d * change;
                 }
             }
             // One unit of the unknown.
@@ -302,11 +319,18 @@ impl StepEquations<'_> {
             (0..n).for_each(|i| out[(i, j)] *= unit / (self.mass_roots[i] * self.scale));
             for (i, block) in self.blocks.iter().enumerate() {
                 let law = &laws[i];
-                let direct = self.entries_of_slip(i, point, j);
+                let direct = match self.is_displacement(i, point) {
+                    true => [block.axes[0] * self.tangents(i, point).0[0].dot(motion), 0.0, 0.0],
+                    false => self.entries_of_slip(i, point, j),
+                };
                 let slip: [f64; 3] = std::array::from_fn(|k| unit * (direct[k] + slips[i][k]));
                 let mut gap = 0.0;
                 if block.id.is_some() {
-                    gap = unit * end_contacts[i].normal.dot(end_motion);
+                    let normal = &end_contacts[i].normal;
+                    gap = match self.is_clutch(i, point) {
+                        true => unit * (entry(normal, j) + rates[i]),
+                        false => unit * normal.dot(end_motion),
+                    };
                     out[(block.first, j)] = law.normal[2] * gap / self.unit(block.rho[0]);
                 }
                 for k in 0..block.tangent_count {
@@ -326,11 +350,25 @@ impl StepEquations<'_> {
         let (tangents, turn) = self.tangents(block, point);
         let mut slip = [0.0; 3];
         for (slip, row) in slip.iter_mut().zip(tangents) {
-            *slip = row.entries().iter().filter(|entry| entry.0 == coordinate).map(|entry| entry.1).sum();
+            *slip = entry(row, coordinate);
         }
         let turned = turn_forward(turn, &slip);
         std::array::from_fn(|k| self.blocks[block].axes[k] * turned[k])
     }
+
+    fn is_clutch(&self, block: usize, point: &Point) -> bool {
+        self.blocks[block].id.is_some() && point.contacts[block].restraint == Restraint::Rate
+    }
+
+    fn is_displacement(&self, block: usize, point: &Point) -> bool {
+        let element = block.checked_sub(point.contacts.len()).and_then(|element| point.elements.get(element));
+        element.is_some_and(|element| element.displacement.is_some())
+    }
+}
+
+/// The entry of a row for a coordinate.
+fn entry(row: &Row, coordinate: usize) -> f64 {
+    row.entries().iter().filter(|entry| entry.0 == coordinate).map(|entry| entry.1).sum()
 }
 
 #[cfg(test)]
@@ -406,34 +444,52 @@ mod tests {
         }
     }
 
-    /// A top whose axis $x$ must not point below the horizon, and rubs there: turns are coordinates.
-    struct LeaningTop(FreeTop);
+    /// A top whose axis $x$ must not point below the horizon, and rubs there: turns are coordinates. Or, on the other levels, it must not sink, and a pre-stressed spring
+    /// pulls it to the horizon.
+    struct LeaningTop {
+        top: FreeTop,
+        is_one_way: bool,
+    }
 
     impl MechanicalSystem for LeaningTop {
         fn velocity_count(&self) -> usize {
             3
         }
         fn mass_matrix(&self, t: f64, q: &[f64], out: &mut Inertia) {
-            self.0.mass_matrix(t, q, out);
+            self.top.mass_matrix(t, q, out);
         }
         fn force(&self, t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {
-            self.0.force(t, q, v, k);
+            self.top.force(t, q, v, k);
         }
         fn displace(&self, t: f64, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
-            self.0.displace(t, q, v, h, out);
+            self.top.displace(t, q, v, h, out);
+        }
+        fn friction_elements(&self, t: f64, q: &[f64], out: &mut Vec<FrictionElement>) {
+            if self.is_one_way {
+                let mut contacts = Vec::new();
+                self.contacts(t, q, 0.0, &mut contacts);
+                let tangents = [contacts.remove(0).normal].into_iter().collect();
+                out.push(FrictionElement { tangents, displacement: Some(height(q)[0]), ..Default::default() });
+            }
         }
         fn contacts(&self, _t: f64, q: &[f64], _horizon: f64, out: &mut Vec<Contact>) {
-            // The vertical in body axes; the height of the axis x is its first component, with the rate ω · (x × vertical).
-            let [s, x, y, z] = [q[0], q[1], q[2], q[3]];
-            let up = [2.0 * (x * z - s * y), 2.0 * (y * z + s * x), 1.0 - 2.0 * (x * x + y * y)];
+            let up = height(q);
             out.push(Contact {
-                gap: up[0],
+                gap: if self.is_one_way { 0.0 } else { up[0] },
+                restraint: if self.is_one_way { Restraint::Rate } else { Restraint::Gap },
+                normal_drift: if self.is_one_way { 0.3 * up[1] } else { 0.0 },
                 normal: Row::from_dense(&[0.0, -up[2], up[1]]),
                 tangents: [Row::from_dense(&up)].into_iter().collect(),
                 friction: FrictionLaw::Coulomb { mu: 0.4 },
                 ..Default::default()
             });
         }
+    }
+
+    /// The vertical in body axes; the height of the axis x is its first component, with the rate ω · (x × vertical).
+    fn height(q: &[f64]) -> [f64; 3] {
+        let [s, x, y, z] = [q[0], q[1], q[2], q[3]];
+        [2.0 * (x * z - s * y), 2.0 * (y * z + s * x), 1.0 - 2.0 * (x * x + y * y)]
     }
 
     /// The largest difference between the derivative and central differences of the equations.
@@ -453,7 +509,12 @@ mod tests {
         let ids = contacts.iter().map(|contact| Some(contact.id)).chain(elements.iter().map(|_| None));
         for (i, id) in ids.enumerate() {
             let reference = contacts.get(i).cloned().unwrap_or_default();
-            let bound = if id.is_some() { 0.0 } else { 0.7 };
+            // Friction slides, and a spring is held.
+            let bound = match i.checked_sub(contacts.len()).map(|element| elements[element].displacement) {
+                None => 0.0,
+                Some(None) => 0.7,
+                Some(Some(_)) => 30.0,
+            };
             let mu = if id.is_some() { 0.4 } else { 0.0 };
             let block = Block {
                 id,
@@ -521,10 +582,13 @@ mod tests {
     #[test]
     fn it_is_that_of_the_equations() {
         let pendulum = DoublePendulum { gravity: 9.8, wall: None };
+        let top = |is_one_way| LeaningTop { top: FreeTop::default(), is_one_way };
         for (name, error) in [
             ("rod", error(&Rod::default(), &[0.1, 0.3, 0.7], &[1.0, -2.0, 4.0], 0.1)),
             ("top", error(&FreeTop::default(), &[0.8, 0.6, 0.0, 0.0], &[1.0, -2.0, 4.0], 0.1)),
-            ("leaning top", error(&LeaningTop(FreeTop::default()), &[0.8, 0.6, 0.0, 0.0], &[1.0, -2.0, 4.0], 0.1)),
+            ("leaning top", error(&top(false), &[0.8, 0.6, 0.0, 0.0], &[1.0, -2.0, 4.0], 0.1)),
+            // Clutches and springs know Euler's rule only.
+            ("one-way top", error_by(1.0, &top(true), &[0.8, 0.6, 0.0, 0.0], &[1.0, -2.0, 4.0], 0.1)),
             ("pendulum", error(&pendulum, &[0.8, -0.6, 1.6, -1.2], &[3.0, 4.0, -1.0, 0.5], 0.1)),
             ("points", error(&PolarPoints(2), &[1.5, 0.2, 1.1, 0.9], &[0.4, -1.0, 0.7, 2.0], 0.1)),
         ] {

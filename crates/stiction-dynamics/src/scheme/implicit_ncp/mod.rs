@@ -30,10 +30,10 @@ use super::rule::{History, Rule};
 use super::{Scheme, Step, StepKind, check_finite, energy_defect, refuse_one_way_elements, step_by_attempts};
 use crate::joint_projection::JointProjection;
 use crate::judge::{Judge, own_set, solved_limit};
-use crate::static_friction::step_with_static_friction;
+use crate::static_friction::{Rubbing, step_with_static_friction};
 use crate::{
     Contact, ContactCondition, ContactId, ContactImpulse, ContactProblem, ContactSolver, ForceCause, FrictionCondition,
-    FrictionShape, Inertia, JointCondition, MechanicalSystem, Passage, Restraint, Row, State, StepError, Way,
+    Inertia, JointCondition, MechanicalSystem, Passage, Restraint, Row, State, StepError, Way,
 };
 
 /// Settings of the implicit scheme.
@@ -113,7 +113,7 @@ pub struct ImplicitNcp {
     /// The last run of Newton's method.
     report: NewtonReport,
     /// Contacts with two coefficients of friction that stuck in the last step.
-    resting: Vec<ContactId>,
+    resting: Vec<Rubbing>,
     // Workspace of a step.
     workspace: Workspace,
     point: Point,
@@ -208,9 +208,9 @@ impl ImplicitNcp {
                 reference: Contact::default(),
                 tangent_count,
                 mu: 0.0,
-                bound: h * element.bound,
+                bound: h * element.limit(),
                 axes: [1.0; 3],
-                shape: self.solver.friction_set(tangent_count, &FrictionShape::Ball).clone(),
+                shape: self.solver.friction_set(tangent_count, &element.shape).clone(),
                 kept_rate: 0.0,
                 kept_slip: if self.reach == 1.0 { [0.0; 3] } else { self.history.kept_slip(element.id, v) },
                 first,

@@ -78,8 +78,9 @@ impl Trapezoidal {
             let slips = [slip_of(&self.start, v), c.slip(u), slip_of(&self.end, v_new)];
             (Element::Contact(c.id), slips.map(|slip| std::array::from_fn(|a| c.friction_axes[a] * slip[a])))
         });
-        let elements = out.problem.friction.iter().filter(|element| element.bound > 0.0);
-        let elements = elements.map(|e| {
+        let elements = out.problem.friction.iter().zip(&out.friction);
+        let elements = elements.filter(|(e, element)| e.bound > 0.0 && element.shape == FrictionShape::Ball);
+        let elements = elements.map(|(e, _)| {
             let slip_of = |elements: &[FrictionElement], v: &[f64]| {
                 elements.iter().find(|element| element.id == e.id).map_or_else(|| e.slip(v), |element| element.slip(v))
             };

@@ -52,7 +52,7 @@ use serde::{Deserialize, Serialize};
 use super::collision::{Collision, ImpactOrder};
 use super::{Scheme, Step, StepKind, check_finite, energy_defect, refuse_one_way_elements};
 use crate::joint_projection::JointProjection;
-use crate::static_friction::step_with_static_friction;
+use crate::static_friction::{Rubbing, step_with_static_friction};
 use crate::{
     Contact, ContactId, ContactSolver, ForceJacobians, FrictionElement, Inertia, Joint, MechanicalSystem, State,
     StepError, Way,
@@ -214,7 +214,7 @@ pub struct Trapezoidal {
     /// Gaps of contacts that are taken as closed where they are, since they overlapped when they were found; by contact.
     overlaps: Vec<(ContactId, f64)>,
     /// Contacts with two coefficients of friction that stuck in the last step.
-    resting: Vec<ContactId>,
+    resting: Vec<Rubbing>,
     /// Whether contacts wedge each other, so that nothing slides and what they take back had no solution.
     is_wedged: bool,
     /// Limit of the steps that follow a jump, in seconds.

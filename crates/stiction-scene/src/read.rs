@@ -1,0 +1,416 @@
+//! From the tree of a scene to its types, by serde.
+//!
+//! The deserialiser knows what it was asked for and where it is, so that its errors are a kind of
+//! mistake with its place, and not a sentence of serde. The sentences are made here, from the kind.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::value::BorrowedStrDeserializer;
+use serde::de::{
+    self, Deserialize, DeserializeSeed, Deserializer, EnumAccess, Expected, MapAccess, SeqAccess, Unexpected,
+    VariantAccess, Visitor,
+};
+use serde::forward_to_deserialize_any;
+
+use crate::document::{Document, Entry, Node, Value};
+use crate::model::BESIDE_SYSTEM;
+use crate::place::{Fault, Part, Place};
+use crate::scene::Scene;
+use crate::scene_error::{most_similar, quoted, suggest};
+use crate::tally::{Task, count};
+
+/// Reads the scene of a document.
+pub(crate) fn read(document: &Document) -> Result<Scene, Fault> {
+    count(Task::Read);
+    Scene::deserialize(&document.root).map_err(|mistake| mistake.fault(document))
+}
+
+/// A value that does not fit the type that is to be read from it.
+#[derive(Debug)]
+pub(crate) struct Mistake {
+    kind: Kind,
+    is_on_key: bool,
+    /// The way to it, from the inside.
+    path: Vec<Part>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Kind {
+    UnknownKey { key: String, known: &'static [&'static str] },
+    MissingKey(&'static str),
+    UnknownChoice { word: String, known: &'static [&'static str] },
+    Choices(usize),
+    NoTable(String),
+    Type { found: String, wanted: String },
+    Other(String),
+}
+
+impl From<Kind> for Mistake {
+    fn from(kind: Kind) -> Self {
+        Self { kind, is_on_key: false, path: Vec::new() }
+    }
+}
+
+impl Mistake {
+    fn wanted(node: &Node, wanted: impl Into<String>) -> Self {
+        Kind::Type { found: node.value.words(), wanted: wanted.into() }.into()
+    }
+
+    fn inside(mut self, part: Part) -> Self {
+        self.path.push(part);
+        self
+    }
+
+    /// The same, of the key itself.
+    fn on_key(self, key: &str) -> Self {
+        Self { is_on_key: true, ..self }.inside(Part::Key(Cow::Owned(key.to_owned())))
+    }
+
+    fn fault(self, document: &Document) -> Fault {
+        let Self { kind, is_on_key, path } = self;
+        let place = Place::from_inside(path);
+        let (parent, what) = (place.parent(), document.describe(&place));
+        let owner = document.describe(&parent);
+        let (message, help) = match kind {
+            Kind::UnknownKey { key, known } => {
+                (format!("unknown key `{key}` in {owner}"), unknown_key_help(&key, known, &parent))
+            }
+            Kind::MissingKey(key) => (format!("`{key}` is missing in {what}"), missing_key_help(key)),
+            Kind::UnknownChoice { word, known } => {
+                let what = if is_on_key { owner } else { what };
+                (format!("{what} cannot be `{word}`"), suggest(&word, "choices", known.iter().copied()))
+            }
+            Kind::Choices(count) => {
+                let number = if count == 0 { "no" } else { "several" };
+                (format!("{what} names {number} choices"), "name one".to_owned())
+            }
+            Kind::NoTable(word) => {
+                let help = format!("write a table, which may be empty: `{place} = {{ {word} = {{}} }}`");
+                (format!("{what} is the name `{word}` alone, and `{word}` is a table of settings"), help)
+            }
+            Kind::Type { found, wanted } => {
+                (format!("{what} is {found}, and must be {wanted}"), format!("write {wanted}"))
+            }
+            Kind::Other(message) => (format!("{what}: {message}"), "see the reference of the scene format".to_owned()),
+        };
+        Fault { is_on_key, ..place.fault(message, help) }
+    }
+}
+
+impl Value {
+    /// What was found, in the user's words.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Self::Text(text) => format!("the text {text:?}"),
+            Self::Integer(number) => format!("the whole number {number}"),
+            Self::Float(number) => format!("the number {number:?}"),
+            Self::Boolean(value) => value.to_string(),
+            Self::Date => "a date".to_owned(),
+            Self::List(_) => "a list".to_owned(),
+            Self::Table(_) => "a table".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.kind)
+    }
+}
+
+impl std::error::Error for Mistake {}
+
+impl de::Error for Mistake {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Kind::Other(message.to_string()).into()
+    }
+
+    fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        let found = match unexpected {
+            Unexpected::Bool(value) => Value::Boolean(value).words(),
+            Unexpected::Unsigned(number) => Value::Integer(number.into()).words(),
+            Unexpected::Signed(number) => Value::Integer(number.into()).words(),
+            Unexpected::Float(number) => Value::Float(number).words(),
+            Unexpected::Str(text) => Value::Text(text.to_owned()).words(),
+            Unexpected::Seq => Value::List(Vec::new()).words(),
+            Unexpected::Map => Value::Table(Vec::new()).words(),
+            other => other.to_string(),
+        };
+        Kind::Type { found, wanted: expected.to_string() }.into()
+    }
+
+    fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
+        Kind::UnknownKey { key: key.to_owned(), known }.into()
+    }
+
+    fn missing_field(key: &'static str) -> Self {
+        Kind::MissingKey(key).into()
+    }
+
+    fn unknown_variant(word: &str, known: &'static [&'static str]) -> Self {
+        Kind::UnknownChoice { word: word.to_owned(), known }.into()
+    }
+}
+
+impl Node {
+    /// A whole number that is not negative, of at most this size.
+    fn unsigned(&self, most: u64) -> Result<u64, Mistake> {
+        match self.value {
+            Value::Integer(number) if number > i128::from(most) => {
+                Err(Mistake::wanted(self, format!("a whole number of at most {most}")))
+            }
+            Value::Integer(number) if number >= 0 => Ok(number as u64),
+            _ => Err(Mistake::wanted(self, "a whole number that is not negative")),
+        }
+    }
+}
+
+impl<'de> Deserializer<'de> for &'de Node {
+    type Error = Mistake;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        match &self.value {
+            Value::Text(text) => visitor.visit_borrowed_str(text),
+            Value::Integer(number) => match i64::try_from(*number) {
+                Ok(number) => visitor.visit_i64(number),
+                Err(_) => visitor.visit_f64(*number as f64),
+            },
+            Value::Float(number) => visitor.visit_f64(*number),
+            Value::Boolean(value) => visitor.visit_bool(*value),
+            Value::Date => Err(Mistake::wanted(self, "text, a number, a list or a table")),
+            Value::List(list) => {
+                let mut elements = Elements { list, next: 0 };
+                let value = visitor.visit_seq(&mut elements)?;
+                match list.len() - elements.next {
+                    0 => Ok(value),
+                    left => Err(Kind::Other(format!("the last {left} of {} elements are too many", list.len())).into()),
+                }
+            }
+            Value::Table(entries) => visitor.visit_map(Fields { entries, next: 0 }),
+        }
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        match self.value {
+            Value::Float(number) => visitor.visit_f64(number),
+            Value::Integer(number) => visitor.visit_f64(number as f64),
+            _ => Err(Mistake::wanted(self, "a number")),
+        }
+    }
+
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        visitor.visit_u64(self.unsigned(u64::MAX)?)
+    }
+
+    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        visitor.visit_u64(self.unsigned(u32::MAX.into())?)
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        match self.value {
+            Value::Boolean(value) => visitor.visit_bool(value),
+            _ => Err(Mistake::wanted(self, "true or false")),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        match &self.value {
+            Value::Text(text) => visitor.visit_borrowed_str(text),
+            _ => Err(Mistake::wanted(self, "text in quotes")),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        match self.value {
+            Value::List(_) => self.deserialize_any(visitor),
+            _ => Err(Mistake::wanted(self, "a list")),
+        }
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, Mistake> {
+        match &self.value {
+            Value::List(list) if list.len() == length => self.deserialize_any(visitor),
+            _ => Err(Mistake::wanted(self, format!("a list of {length} numbers"))),
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Mistake> {
+        match self.value {
+            Value::Table(_) => self.deserialize_any(visitor),
+            _ => Err(Mistake::wanted(self, "a table")),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Mistake> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        known: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Mistake> {
+        match &self.value {
+            Value::Text(word) => visitor.visit_enum(Choice { word, settings: None }),
+            Value::Table(entries) => match entries.as_slice() {
+                [entry] => visitor.visit_enum(Choice { word: &entry.key, settings: Some(&entry.node) }),
+                _ => Err(Kind::Choices(entries.len()).into()),
+            },
+            _ => Err(Mistake::wanted(self, format!("one of {}", quoted(known)))),
+        }
+    }
+
+    forward_to_deserialize_any! {
+        i8 i16 i32 i64 i128 u8 u16 u128 f32 char bytes byte_buf unit unit_struct tuple_struct map
+        identifier ignored_any
+    }
+}
+
+/// The elements of a list.
+struct Elements<'de> {
+    list: &'de [Node],
+    next: usize,
+}
+
+impl<'de> SeqAccess<'de> for &mut Elements<'de> {
+    type Error = Mistake;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Mistake> {
+        let Some(node) = self.list.get(self.next) else { return Ok(None) };
+        self.next += 1;
+        seed.deserialize(node).map(Some).map_err(|mistake| mistake.inside(Part::Index(self.next - 1)))
+    }
+}
+
+/// The keys of a table with their values.
+struct Fields<'de> {
+    entries: &'de [Entry],
+    next: usize,
+}
+
+impl<'de> MapAccess<'de> for Fields<'de> {
+    type Error = Mistake;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Mistake> {
+        let Some(Entry { key, .. }) = self.entries.get(self.next) else { return Ok(None) };
+        seed.deserialize(BorrowedStrDeserializer::new(key)).map(Some).map_err(|mistake: Mistake| mistake.on_key(key))
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Mistake> {
+        let Entry { key, node, .. } = &self.entries[self.next];
+        self.next += 1;
+        seed.deserialize(node).map_err(|mistake| mistake.inside(Part::Key(Cow::Owned(key.clone()))))
+    }
+}
+
+/// One of several: its name, and its settings if it is written as a table.
+struct Choice<'de> {
+    word: &'de str,
+    settings: Option<&'de Node>,
+}
+
+impl<'de> EnumAccess<'de> for Choice<'de> {
+    type Error = Mistake;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Mistake> {
+        let place = |mistake: Mistake| if self.settings.is_some() { mistake.on_key(self.word) } else { mistake };
+        Ok((seed.deserialize(BorrowedStrDeserializer::new(self.word)).map_err(place)?, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Choice<'de> {
+    type Error = Mistake;
+
+    fn unit_variant(self) -> Result<(), Mistake> {
+        match self.settings {
+            None => Ok(()),
+            Some(_) => {
+                Err(Kind::Type { found: "a table".to_owned(), wanted: format!("the name {:?}", self.word) }.into())
+            }
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Mistake> {
+        let node = self.settings.ok_or_else(|| Mistake::from(Kind::NoTable(self.word.to_owned())))?;
+        seed.deserialize(node).map_err(|mistake| mistake.inside(Part::Key(Cow::Owned(self.word.to_owned()))))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Mistake> {
+        Err(de::Error::custom("no choice of a scene is a list"))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], _: V) -> Result<V::Value, Mistake> {
+        Err(de::Error::custom("no choice of a scene has keys of its own"))
+    }
+}
+
+/// What to write in place of a key that is unknown.
+fn unknown_key_help(name: &str, known: &[&str], parent: &Place) -> String {
+    // The plural, or the singular, of a list of tables.
+    let plain = name.trim_end_matches('s').replace('_', "-");
+    let exact = known.iter().copied().find(|known| *known == plain);
+    let list = format!("the keys here are {}", quoted(known));
+    if let Some(exact) = exact {
+        return format!("did you mean `{exact}`? ({list})");
+    }
+    // A key that is right elsewhere is misplaced rather than misspelt.
+    let is_of_top = Scene::schema()["properties"].get(name).is_some();
+    let is_of_bodies = parent.is_inside("system") && !BESIDE_SYSTEM.contains(&name);
+    if *parent != Place::default() && is_of_top && !is_of_bodies {
+        return format!("`{name}` belongs to the top of the scene: write it before the first table; {list}");
+    }
+    if let Some(similar) = most_similar(name, known.iter().copied()) {
+        return format!("did you mean `{similar}`? ({list})");
+    }
+    list
+}
+
+/// How a missing key is written.
+pub(crate) fn missing_key_help(name: &str) -> String {
+    let line = match name {
+        "name" => "name = \"rod\"",
+        "dimension" => "dimension = \"plane\"` or `dimension = \"space\"",
+        "gravity" => {
+            return "there is no hidden gravity: write `gravity = [0.0, -9.81]` in the plane, \
+                    `gravity = [0.0, 0.0, -9.81]` in space, or zeros"
+                .to_owned();
+        }
+        "run" => "[run]` with `step` and `end` in seconds, as `step = 0.001` and `end = 1.0",
+        "step" => "step = 0.001",
+        "end" => "end = 1.0",
+        "friction" => "friction = 0.5",
+        "materials" => "materials = [\"steel\", \"wood\"]",
+        "body" => "body = \"rod\"",
+        "bodies" => "bodies = [\"rod\", \"table\"]",
+        "bound" => "bound = 10.0",
+        "normal" => "normal = [0.0, 1.0]",
+        "radius" => "radius = 0.05",
+        "length" => "length = 0.5",
+        "size" => "size = [0.2, 0.1]",
+        "amplitude" => "amplitude = [0.0, 0.001]",
+        "frequency" => "frequency = 50.0",
+        "coordinates" => "coordinates = [\"x\", \"phi\"]",
+        "mass" => "mass = [[1.0, 0.0], [0.0, 1.0]]",
+        "gap" => "gap = 0.01",
+        "row" => "row = [1.0, -1.0]",
+        "tangents" => "tangents = [[1.0, 0.0]]",
+        other => return format!("add `{other} = …`"),
+    };
+    format!("add `{line}`")
+}
