@@ -1,4 +1,4 @@
-//! Puts the commit into `--version`, where there is one.
+//! Puts the commit into `--version` and into the summaries of runs, where there is one.
 
 use std::process::Command;
 
@@ -11,5 +11,6 @@ fn main() {
         .ok()
         .filter(|output| output.status.success())
         .map_or_else(|| "no commit".to_string(), |output| String::from_utf8_lossy(&output.stdout).trim().to_string());
+    println!("cargo:rustc-env=STICTION_COMMIT={commit}");
     println!("cargo:rustc-env=STICTION_VERSION={} ({commit})", env!("CARGO_PKG_VERSION"));
 }

@@ -97,15 +97,15 @@ impl BodyKind {
     }
 }
 
-/// A prescribed motion: a constant velocity and rotation, an oscillation, and a surface that runs (a belt), added up.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// A prescribed motion: a constant velocity and rotation, oscillations, and a surface that runs (a belt), added up.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Motion {
     /// Constant velocity of the origin, world axes, in m/s.
     pub velocity: DVec3,
     /// Constant angular velocity about the origin, world axes, in rad/s.
     pub angular_velocity: DVec3,
-    /// Oscillation of the origin.
-    pub oscillation: Option<Oscillation>,
+    /// Oscillations of the origin; two of one frequency and other phases move it along an ellipse.
+    pub oscillations: Vec<Oscillation>,
     /// Velocity of the surface while the body itself stays, world axes, in m/s: a belt.
     pub surface_velocity: DVec3,
 }

@@ -59,7 +59,7 @@ fn random_joint(random: &mut Generator, dimension: Dimension, kind: JointKind, c
             body.kind = BodyKind::Prescribed(Motion {
                 velocity: vector(random),
                 angular_velocity: spin(random),
-                oscillation: Some(oscillation),
+                oscillations: vec![oscillation],
                 surface_velocity: vector(random), // moves no joint
             });
         }

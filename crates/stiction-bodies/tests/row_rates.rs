@@ -72,7 +72,10 @@ fn body(name: &str, random: &mut Generator, dimension: Dimension, shape: Option<
         body.kind = BodyKind::Prescribed(Motion {
             velocity: vector(random, dimension, 1.0),
             angular_velocity: spin(random, dimension),
-            oscillation: Some(Oscillation { amplitude: vector(random, dimension, 0.2), frequency: 0.7, phase: 0.4 }),
+            oscillations: vec![
+                Oscillation { amplitude: vector(random, dimension, 0.2), frequency: 0.7, phase: 0.4 },
+                Oscillation { amplitude: vector(random, dimension, 0.1), frequency: 0.9, phase: 1.3 },
+            ],
             surface_velocity: vector(random, dimension, 1.0),
         });
     } else {

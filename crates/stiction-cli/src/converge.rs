@@ -13,8 +13,8 @@ use stiction_study::converge::{
 };
 use stiction_study::figure::check_extension;
 
+use crate::choice::Choice;
 use crate::failure::{Failure, UNSOLVED};
-use crate::run::scheme_edit;
 
 /// Step sizes relative to that of the scene when none are given: six halvings.
 const DEFAULT_STEPS: [f64; 7] = [8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.125];
@@ -51,7 +51,7 @@ pub struct ConvergeArguments {
     /// Change any value of the scene, for example --set material.steel.friction=0.3
     #[arg(long = "set", value_name = "PATH=VALUE")]
     overrides: Vec<String>,
-    /// Figure, PNG or SVG [default: runs/converge-NAME.png]
+    /// Figure, PNG, SVG or PDF [default: runs/converge-NAME.png]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print the numbers as one JSON document, and draw nothing unless --out is given
@@ -62,7 +62,7 @@ pub struct ConvergeArguments {
 /// Runs the command.
 pub fn converge(arguments: &ConvergeArguments) -> Result<ExitCode, Failure> {
     let named = |option: &str, scheme: &str| {
-        Ok::<_, Failure>(SchemeChoice { name: scheme.to_owned(), edit: scheme_edit(option, scheme)? })
+        Ok::<_, Failure>(SchemeChoice { name: scheme.to_owned(), edit: Choice::Scheme.edit(option, scheme)? })
     };
     let end = arguments.end.map(|end| Ok(Edit::option(format!("--end {end}"), "run.end", end)));
     let sets = arguments.overrides.iter().map(|text| Edit::set(text));

@@ -23,6 +23,7 @@ macro_rules! complain {
 
 mod bench;
 mod check;
+mod choice;
 mod completions;
 mod converge;
 mod failure;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use stiction_scene::write_atomically;
 use stiction_study::reproduce::{EXPERIMENTS, Effort, Experiment, Reproduction, Row, report};
 
 use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure};
@@ -78,16 +79,15 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<ExitCode, Failure> {
 /// Writes the page, and each figure as a file of its own.
 fn write_report(folder: &Path, results: &[(&Experiment, Reproduction)]) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| Failure::io("make", folder, &error))?;
-    for named in results.iter().flat_map(|(_, result)| &result.figures) {
+    let drawings = report::drawings(results)?;
+    for (name, drawing) in &drawings {
         for ending in ["png", "svg"] {
-            named.figure.write(folder.join(format!("{}.{ending}", named.name)))?;
+            drawing.write(folder.join(format!("{name}.{ending}")))?;
         }
     }
     let path = folder.join("report.html");
-    let unfinished = folder.join(".report.html.part");
-    let written =
-        std::fs::write(&unfinished, report::html(results)?).and_then(|()| std::fs::rename(&unfinished, &path));
-    written.map_err(|error| Failure::io("write", &path, &error))?;
+    let page = report::html(results, &drawings);
+    write_atomically(&path, page.as_bytes()).map_err(|error| Failure::io("write", &path, &error))?;
     say!("report  {}", path.display());
     Ok(())
 }

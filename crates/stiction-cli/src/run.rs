@@ -15,8 +15,9 @@ use stiction_scene::lint::{Severity, lint};
 use stiction_scene::load::{Loaded, open};
 use stiction_scene::run::{FinishedRun, Progress, expected_size};
 use stiction_scene::set::Edit;
-use stiction_scene::summary::{Outcome, Summary};
+use stiction_scene::summary::{Origin, Outcome, Summary};
 
+use crate::choice::Choice;
 use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure, INPUT_OUTPUT, INTERRUPTED, UNSOLVED};
 
 /// A run whose tables may become larger than this says so before it begins, in bytes.
@@ -36,13 +37,9 @@ const SHOWN_EVENTS: usize = 12;
 pub struct RunArguments {
     /// A scene file, `-` for standard input, or the name of a built-in scene
     scene: String,
-    /// Time-stepping scheme: stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point, moreau-midpoint,
-    /// moreau-midpoint:THETA, trapezoidal, trapezoidal:paper, event-driven, implicit-ncp
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", help = Choice::Scheme.help())]
     scheme: Option<String>,
-    /// Contact method: cone, pyramid, pyramid:K with K friction directions, planar-relay, spatial-relay, spatial-relay:K with K
-    /// friction directions, phantom-inertia, phantom-inertia:K with K lines, alternating
-    #[arg(long, value_name = "M")]
+    #[arg(long, value_name = "M", help = Choice::Method.help())]
     method: Option<String>,
     /// Step size, in seconds
     #[arg(long, value_name = "H", allow_negative_numbers = true)]
@@ -67,8 +64,11 @@ pub struct RunArguments {
 /// Runs the command.
 pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     let loaded = load_scene(arguments)?;
+    let mut origin = Origin { commit: env!("STICTION_COMMIT").to_owned(), warnings: Vec::new() };
     for finding in lint(&loaded).iter().filter(|finding| finding.severity == Severity::Warning) {
-        complain!("{}warning:{} {}: {}", YELLOW.render(), YELLOW.render_reset(), finding.place, finding.message);
+        let warning = format!("{}: {}", finding.place, finding.message);
+        complain!("{}warning:{} {warning}", YELLOW.render(), YELLOW.render_reset());
+        origin.warnings.push(warning);
     }
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&loaded.scene().name));
     announce_size(&loaded);
@@ -88,7 +88,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
         show(&bar, progress, began);
         if interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let finished = stiction_scene::run::run(&loaded, &out, &mut observer);
+    let finished = stiction_scene::run::run(&loaded, &out, &origin, &mut observer);
     bar.finish_and_clear();
     let finished = finished?;
     if let Some(kept) = &finished.kept {
@@ -125,10 +125,10 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
 fn load_scene(arguments: &RunArguments) -> Result<Loaded, Failure> {
     let mut edits = Vec::new();
     if let Some(scheme) = &arguments.scheme {
-        edits.push(scheme_edit("--scheme", scheme)?);
+        edits.push(Choice::Scheme.edit("--scheme", scheme)?);
     }
     if let Some(method) = &arguments.method {
-        edits.push(method_edit(method)?);
+        edits.push(Choice::Method.edit("--method", method)?);
     }
     edits.extend(arguments.step.map(|step| Edit::option(format!("--step {step}"), "run.step", step)));
     edits.extend(arguments.end.map(|end| Edit::option(format!("--end {end}"), "run.end", end)));
@@ -142,51 +142,6 @@ fn load_scene(arguments: &RunArguments) -> Result<Loaded, Failure> {
     }
     edits.extend(sets);
     Ok(open(&arguments.scene)?.load(edits)?)
-}
-
-/// The edit by which an option of the command line chooses a scheme: a name alone means its default settings.
-pub(crate) fn scheme_edit(option: &str, scheme: &str) -> Result<Edit, Failure> {
-    let given = format!("{option} {scheme}");
-    match scheme.split_once(':').unwrap_or((scheme, "")) {
-        (name @ ("stewart-trinkle" | "moreau-midpoint" | "trapezoidal" | "event-driven" | "implicit-ncp"), "") => {
-            return Ok(Edit::defaults(given, &format!("scheme.{name}")));
-        }
-        ("trapezoidal", "paper") => return Ok(Edit::option(given, "scheme.trapezoidal.paper", true)),
-        ("stewart-trinkle", version) => return Ok(Edit::option(given, "scheme.stewart-trinkle.version", version)),
-        ("moreau-midpoint", theta) => {
-            if let Ok(theta) = theta.parse::<f64>() {
-                return Ok(Edit::option(given, "scheme.moreau-midpoint.theta", theta));
-            }
-        }
-        _ => {}
-    }
-    let known = "stewart-trinkle, stewart-trinkle:linear, stewart-trinkle:fixed-point, moreau-midpoint, \
-                 moreau-midpoint:THETA, trapezoidal, trapezoidal:paper, event-driven, implicit-ncp";
-    Err(Failure::new(BAD_INPUT, format!("{given}: there is only {known}")))
-}
-
-/// The same for a contact method.
-fn method_edit(method: &str) -> Result<Edit, Failure> {
-    let given = format!("--method {method}");
-    let (name, count) = method.split_once(':').unwrap_or((method, ""));
-    match (name, count.parse::<u32>()) {
-        ("cone" | "pyramid" | "planar-relay" | "spatial-relay" | "phantom-inertia" | "alternating", _)
-            if count.is_empty() =>
-        {
-            Ok(Edit::defaults(given, &format!("method.{name}")))
-        }
-        ("pyramid" | "spatial-relay", Ok(count)) => {
-            Ok(Edit::option(given, &format!("method.{name}.directions"), i64::from(count)))
-        }
-        ("phantom-inertia", Ok(count)) => Ok(Edit::option(given, "method.phantom-inertia.lines", i64::from(count))),
-        _ => {
-            let message = format!(
-                "{given}: there is only cone, pyramid, pyramid:K with K directions, planar-relay, \
-                 spatial-relay, spatial-relay:K with K directions, phantom-inertia, phantom-inertia:K with K lines, alternating"
-            );
-            Err(Failure::new(BAD_INPUT, message))
-        }
-    }
 }
 
 fn announce_size(loaded: &Loaded) {

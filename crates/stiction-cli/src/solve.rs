@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ValueEnum};
 use serde_json::Value;
-use stiction_scene::run_folder::write_atomically;
+use stiction_scene::write_atomically;
 use stiction_solve::fclib::{self, FclibProblem};
 use stiction_solve::problem_file::{MATRIX_FILE, read_lcp};
 use stiction_solve::work::{DEFAULT_WORK_LIMIT, watch};
@@ -24,7 +24,7 @@ const SHOWN: usize = 12;
 /// Arguments of `solve`.
 #[derive(Args)]
 pub struct SolveArguments {
-    /// An FCLIB file (.hdf5), a folder with M.mtx and q.mtx, or a folder of such files and folders
+    /// An FCLIB file (.hdf5), a folder with M.mtx and q.mtx, or a folder with such files and folders at any depth
     problem: PathBuf,
     /// Method
     #[arg(long, value_name = "M", value_enum, default_value = "automatic")]
@@ -157,7 +157,8 @@ pub fn solve(arguments: &SolveArguments) -> Result<ExitCode, Failure> {
         let is_solved = answers.iter().any(|answer| answer["status"] == "solved");
         for mut document in answers {
             if let Some(out) = &arguments.out {
-                write_atomically(out, format!("{document:#}\n").as_bytes())?;
+                write_atomically(out, format!("{document:#}\n").as_bytes())
+                    .map_err(|error| Failure::io("write", out, &error))?;
             }
             document["problem"] = path.display().to_string().into();
             documents.push(document);
@@ -285,19 +286,29 @@ fn problems(argument: &Path) -> Result<Vec<PathBuf>, Failure> {
     if is_problem(argument) {
         return Ok(vec![argument.to_owned()]);
     }
-    let entries = std::fs::read_dir(argument).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Failure::new(BAD_INPUT, format!("there is no folder `{}`", argument.display())),
-        ErrorKind::NotADirectory => {
-            let message = format!("`{}` is not a folder, and not an FCLIB file (.hdf5)", argument.display());
-            Failure::new(BAD_INPUT, message)
+    let mut found = Vec::new();
+    let mut folders = vec![argument.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Failure::new(BAD_INPUT, format!("there is no folder `{}`", folder.display())),
+            ErrorKind::NotADirectory => {
+                let message = format!("`{}` is not a folder, and not an FCLIB file (.hdf5)", folder.display());
+                Failure::new(BAD_INPUT, message)
+            }
+            _ => Failure::io("read", &folder, &error),
+        })?;
+        for path in entries.flatten().map(|entry| entry.path()) {
+            if is_problem(&path) {
+                found.push(path);
+            } else if path.is_dir() && !path.is_symlink() {
+                folders.push(path);
+            }
         }
-        _ => Failure::io("read", argument, &error),
-    })?;
-    let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| is_problem(path)).collect();
+    }
     found.sort();
     if found.is_empty() {
         let message = format!(
-            "{}: neither an FCLIB file (.hdf5), nor a folder with {MATRIX_FILE}, nor one with such files and folders",
+            "{}: neither an FCLIB file (.hdf5), nor a folder with {MATRIX_FILE}, nor one with such files or folders at any depth",
             argument.display()
         );
         return Err(Failure::new(BAD_INPUT, message));

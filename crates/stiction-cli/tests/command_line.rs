@@ -118,6 +118,15 @@ fn pictures_of_a_run() {
     let svg = std::fs::read_to_string(dir.path().join("curves.svg")).expect("a picture");
     assert!(svg.contains("<svg") && !svg.contains("<text"), "text is drawn as outlines");
     expect(&stiction(dir.path(), &["plot", "run", "rod.vz"]), 2, &["rod.vz"]);
+
+    let some = ["plot", "run", "--panels", "poses,energy", "--from", "0.3", "--to", "0.6", "--size", "800x300"];
+    expect(&stiction(dir.path(), &[&some[..], &["--out", "some.pdf"]].concat()), 0, &["some.pdf"]);
+    let pdf = std::fs::read(dir.path().join("some.pdf")).expect("a document");
+    assert!(pdf.starts_with(b"%PDF") && String::from_utf8_lossy(&pdf).contains("/MediaBox [0 0 600 225]"));
+    expect(&stiction(dir.path(), &["plot", "run", "--panels", "pose"]), 2, &["poses, velocities, coordinates"]);
+    expect(&stiction(dir.path(), &["plot", "run", "--size", "big"]), 2, &["as in 640x480"]);
+    expect(&stiction(dir.path(), &["plot", "run", "--from", "3"]), 2, &["the run goes from 0 to 1 s"]);
+    expect(&stiction(dir.path(), &["plot", "run", "--from", "1", "--to", "0"]), 2, &["is not before --to 0"]);
     expect(&stiction(dir.path(), &["plot", "run", "--out", "figure.gif"]), 2, &["gif"]);
     expect(&stiction(dir.path(), &["plot", "run", "--list"]), 0, &["rod.vx", "residual"]);
 }
@@ -180,6 +189,12 @@ fn problems_are_solved_or_said_not_to_be() {
     assert!((answer["z"][1].as_f64().expect("a number") - 7.0 / 3.0).abs() < 1e-14);
     assert_eq!(answer["status"], "solved");
     expect(&stiction(dir.path(), &["solve", "set", "--method", "all"]), 0, &["lemke", "enumerate"]);
+    // A folder is searched to its ground.
+    write("deep/er/by/one", &matrix("1 1 1\n1 1 2\n"), &offset("1 1\n-1\n"));
+    write("deep/two", &matrix("1 1 1\n1 1 2\n"), &offset("1 1\n-1\n"));
+    let answers = json(&stiction(dir.path(), &["solve", "deep", "--json"]));
+    let problems: Vec<_> = answers.as_array().expect("an array").iter().map(|answer| &answer["problem"]).collect();
+    assert_eq!(problems, ["deep/er/by/one", "deep/two"]);
     // w = -z - 1 has no solution, and that is proved; no vector is given.
     write("set/none", &matrix("1 1 1\n1 1 -1\n"), &offset("1 1\n-1\n"));
     let output = stiction(dir.path(), &["solve", "set/none", "--json"]);

@@ -899,7 +899,7 @@ fn what_cannot_work_is_said_before_the_work() {
     std::fs::write(dir.path().join("file"), "").expect("written");
     // In all cases at once: the work would take minutes.
     let began = Instant::now();
-    refuses(dir.path(), &["converge", "woodpecker", "--out", "x.pdf"], 2, &["x.pdf", ".svg"]);
+    refuses(dir.path(), &["converge", "woodpecker", "--out", "x.gif"], 2, &["x.gif", ".svg", ".pdf"]);
     refuses(dir.path(), &["reproduce", "--out", "file"], 4, &["cannot make file"]);
     refuses(dir.path(), &["run", "rod", "--step", "1e-14", "--end", "1"], 2, &["1.0e14 steps", "larger `step`"]);
     refuses(dir.path(), &["check", "/dev/zero"], 2, &["/dev/zero"]);

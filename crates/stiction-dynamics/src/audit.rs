@@ -10,11 +10,13 @@
 //! the total energy comes from the scheme's defect formula, and what remains is reported by itself as unexplained. A step that carries
 //! [samples](crate::Sample) is integrated over them instead.
 
+mod accounts;
 mod geometry;
 mod samples;
 
 use serde::Serialize;
 
+use accounts::Accounts;
 use geometry::Geometry;
 
 use crate::static_friction::sticks_in;
@@ -131,34 +133,57 @@ pub struct Audit {
 impl Audit {
     /// Examines the step that led from `before` to `step.state`.
     pub fn observe(&mut self, system: &dyn MechanicalSystem, before: &State, step: &Step) -> StepAudit {
-        let n = system.velocity_count();
-        let h = step.h;
-        let (v, v_new) = (&before.v, &step.state.v);
         let mut audit = StepAudit::default();
         self.mean.clear();
-        self.mean.extend(v.iter().zip(v_new).map(|(a, b)| 0.5 * (a + b)));
+        self.mean.extend(before.v.iter().zip(&step.state.v).map(|(a, b)| 0.5 * (a + b)));
+        let kinetic_before = self.take_energies(system, before, step, &mut audit.energy);
+        if step.samples.is_empty() {
+            let mut scales = self.take_momentum(system, before, step, kinetic_before, &mut audit.energy);
+            self.take_impulses(step, &mut scales, &mut audit);
+            self.judge_laws(step, scales, &mut audit);
+        } else {
+            self.judge_samples(system, before, step, kinetic_before, &mut audit);
+            let work = audit.energy.normal + audit.energy.friction;
+            self.judge_gain(step, work, &mut audit);
+        }
+        self.conclude(system, before, step, audit)
+    }
 
-        // Energies before and after, each with its own inertia.
+    /// Energies before and after, each with its own inertia. Returns the kinetic energy before.
+    fn take_energies(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        before: &State,
+        step: &Step,
+        energy: &mut EnergyByCause,
+    ) -> f64 {
         let kinetic_before = kinetic_energy(system, before, &mut self.inertia, &mut self.balance);
-        let energy = &mut audit.energy;
         energy.kinetic = kinetic_energy(system, &step.state, &mut self.inertia, &mut self.balance);
         let potential_before = system.potential_energy(before.t, &before.q).unwrap_or(0.0);
         energy.potential = system.potential_energy(step.state.t, &step.state.q).unwrap_or(0.0);
         energy.kinetic_change = energy.kinetic - kinetic_before;
         energy.total_change = energy.kinetic_change + energy.potential - potential_before;
         energy.numerical = step.report.energy_defect;
-        if !step.samples.is_empty() {
-            self.judge_samples(system, before, step, kinetic_before, &mut audit);
-            let work = audit.energy.normal + audit.energy.friction;
-            self.judge_gain(step, work, &mut audit);
-            return self.conclude(system, before, step, audit);
-        }
+        kinetic_before
+    }
 
-        // Momentum: M (v⁺ - v) = h k + Σ rows · impulses, and the work of every impulse.
+    /// The change of momentum less the impulse of the forces, $M (v^+ - v) - h k$, into the balance, and the works of the forces. Returns what impulses and energies are measured against.
+    fn take_momentum(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        before: &State,
+        step: &Step,
+        kinetic_before: f64,
+        energy: &mut EnergyByCause,
+    ) -> Scales {
+        let (n, h) = (system.velocity_count(), step.h);
+        let (v, v_new) = (&before.v, &step.state.v);
         self.change.clear();
         self.change.extend(v_new.iter().zip(v).map(|(a, b)| a - b));
         self.balance.clear();
         self.balance.resize(n, 0.0);
+        self.force.clear();
+        self.force.resize(n, 0.0);
         self.inertia.clear();
         system.mass_matrix(step.linearized_time, &step.linearized_at, &mut self.inertia);
         self.inertia.apply(v_new, &mut self.balance);
@@ -166,8 +191,6 @@ impl Audit {
         match step.averages_mass {
             false => self.inertia.apply(&self.change, &mut self.balance),
             true => {
-                self.force.clear();
-                self.force.resize(n, 0.0);
                 self.balance.fill(0.0);
                 for (t, q) in [(before.t, &before.q), (step.state.t, &step.state.q)] {
                     self.inertia.clear();
@@ -184,16 +207,8 @@ impl Audit {
             self.balance[i] -= h * step.force[i];
             impulse_scale = impulse_scale.max((h * step.force[i]).abs());
         }
-        self.force.clear();
-        self.force.resize(n, 0.0);
-        for (i, (cause, work)) in [
-            (ForceCause::Potential, &mut energy.potential_forces),
-            (ForceCause::Gyroscopic, &mut energy.gyroscopic),
-            (ForceCause::Applied, &mut energy.applied),
-        ]
-        .into_iter()
-        .enumerate()
-        {
+        let works = [&mut energy.potential_forces, &mut energy.gyroscopic, &mut energy.applied];
+        for (i, (cause, work)) in ForceCause::ALL.into_iter().zip(works).enumerate() {
             match step.force_parts.get(i * n..(i + 1) * n) {
                 Some(part) => self.force.copy_from_slice(part),
                 None => {
@@ -213,47 +228,43 @@ impl Audit {
         let kinetic_free = 0.5 * dot(&self.force, &step.problem.free_motion);
         let energy_scale = kinetic_before.max(energy.kinetic).max(kinetic_free);
         self.largest_energy = self.largest_energy.max(energy_scale);
+        Scales { impulse: impulse_scale, energy: energy_scale }
+    }
+
+    /// Momentum: $M (v^+ - v) = h k + \sum$ rows · impulses; and the work of every impulse.
+    fn take_impulses(&mut self, step: &Step, scales: &mut Scales, audit: &mut StepAudit) {
+        let mut accounts = Accounts {
+            balance: &mut self.balance,
+            energy: &mut audit.energy,
+            velocity: &self.mean,
+            weight: 1.0,
+            duration: 1.0,
+            largest_impulse: scales.impulse,
+        };
         for (joint, &impulse) in step.joints.iter().zip(&step.solution.joints) {
-            joint.row.add_to(-impulse, &mut self.balance);
-            energy.joints += impulse * joint.row.dot(&self.mean);
-            impulse_scale = impulse_scale.max(impulse.abs());
+            accounts.joint(joint, impulse);
         }
         for (i, (contact, impulse)) in step.contacts.iter().zip(&step.solution.contacts).enumerate() {
-            let normal = impulse.normal + step.restitution.get(i).unwrap_or(&0.0);
-            contact.normal.add_to(-normal, &mut self.balance);
-            energy.normal += normal * (contact.normal.dot(&self.mean) + contact.normal_drift);
-            energy.drive -= normal * contact.normal_drift;
-            for (a, tangent) in contact.tangents.iter().enumerate() {
-                tangent.add_to(-impulse.tangent[a], &mut self.balance);
-                energy.friction += impulse.tangent[a] * (tangent.dot(&self.mean) + contact.tangent_drift[a]);
-                energy.drive -= impulse.tangent[a] * contact.tangent_drift[a];
-            }
-            impulse_scale = impulse_scale.max(normal.abs());
+            accounts.contact(contact, impulse.normal + step.restitution.get(i).unwrap_or(&0.0), &impulse.tangent);
         }
         for (element, impulse) in step.friction.iter().zip(&step.solution.friction) {
-            for (a, tangent) in element.tangents.iter().enumerate() {
-                tangent.add_to(-impulse[a], &mut self.balance);
-                impulse_scale = impulse_scale.max(impulse[a].abs());
-                if element.displacement.is_some() {
-                    // A pre-stressed spring has a potential.
-                    energy.potential_forces += impulse[a] * tangent.dot(&self.mean);
-                    continue;
-                }
-                energy.friction += impulse[a] * (tangent.dot(&self.mean) + element.tangent_drift[a]);
-                energy.drive -= impulse[a] * element.tangent_drift[a];
-            }
+            accounts.element(element, impulse);
         }
+        scales.impulse = accounts.largest_impulse;
+
+        let energy = &mut audit.energy;
         let external = energy.normal + energy.friction + energy.drive + energy.joints + energy.applied;
         let explained = external + energy.potential_forces + energy.gyroscopic;
         energy.unexplained = energy.total_change - external - energy.numerical;
-        audit.momentum = relative(largest(&self.balance), impulse_scale);
-        audit.kinetic_balance = relative((energy.kinetic_change - explained).abs(), energy_scale);
-
+        audit.momentum = relative(largest(&self.balance), scales.impulse);
+        audit.kinetic_balance = relative((energy.kinetic_change - explained).abs(), scales.energy);
         let work = energy.normal + energy.friction;
         let work = if step.restitution.is_empty() { work.min(work_on_problem(step, &mut self.mean)) } else { work };
-        self.judge_gain(step, work, &mut audit);
+        self.judge_gain(step, work, audit);
+    }
 
-        // The laws, contact by contact, for the motion that they were stated for.
+    /// The laws, contact by contact, for the motion that they were stated for.
+    fn judge_laws(&mut self, step: &Step, scales: Scales, audit: &mut StepAudit) {
         let motion = &step.solution.motion;
         let conditions = step.problem.contacts.iter().zip(&step.contacts);
         let mut is_held = false;
@@ -263,30 +274,28 @@ impl Audit {
             let rate = condition.normal_rate(motion);
             let power = impulse.normal * (rate.abs() - condition.rounding).max(0.0);
             let pulling = (-impulse.normal).max(0.0);
-            audit.complementarity = audit.complementarity.max(relative(power.abs(), energy_scale));
-            audit.complementarity = audit.complementarity.max(relative(pulling, impulse_scale));
+            audit.complementarity = audit.complementarity.max(relative(power.abs(), scales.energy));
+            audit.complementarity = audit.complementarity.max(relative(pulling, scales.impulse));
             let slip = condition.slip(motion);
             let (axes, set) = (&condition.friction_axes, &condition.friction_shape);
             let law = contact.friction.shape();
-            audit.judge_friction(axes, [set, &law], bound, &impulse.tangent, &slip, impulse_scale, energy_scale);
+            audit.judge_friction(axes, [set, &law], bound, &impulse.tangent, &slip, scales);
             let two = contact.static_mu.map(|mu| [mu, contact.friction.mu()].map(|mu| mu * impulse.normal));
             let used = (condition.mu * impulse.normal, sticks_in(step, &condition.tangents, slip));
             let excess = excess_over_kinetic(contact, set, &impulse.tangent, impulse.normal, condition.extra_bound);
-            is_held |= audit.judge_coefficient(two, used, excess, impulse_scale);
+            is_held |= audit.judge_coefficient(two, used, excess, scales.impulse);
         }
         let elements = step.problem.friction.iter().zip(&step.friction);
         for ((condition, element), impulse) in elements.zip(&step.solution.friction) {
             let slip = condition.slip(motion);
             let sets = [&condition.friction_shape, &element.shape];
-            audit.judge_friction(&[1.0; 3], sets, condition.bound, impulse, &slip, impulse_scale, energy_scale);
+            audit.judge_friction(&[1.0; 3], sets, condition.bound, impulse, &slip, scales);
             let two = element.static_bound.map(|bound| [bound, element.bound].map(|bound| step.h * bound));
             let used = (condition.bound, sticks_in(step, &condition.tangents, slip));
             let excess = condition.friction_shape.excess(impulse, step.h * element.bound);
-            is_held |= audit.judge_coefficient(two, used, excess, impulse_scale);
+            is_held |= audit.judge_coefficient(two, used, excess, scales.impulse);
         }
         self.held_count += usize::from(is_held);
-
-        self.conclude(system, before, step, audit)
     }
 
     /// Keeps the work that contact and friction impulses add. Their laws allow none: an impact takes at least what its decompression gives back.
@@ -330,6 +339,13 @@ impl Audit {
         self.most_iterations = self.most_iterations.max(iterations);
         audit
     }
+}
+
+/// The largest impulse and the largest kinetic energy of a step, against which others are measured.
+#[derive(Clone, Copy)]
+struct Scales {
+    impulse: f64,
+    energy: f64,
 }
 
 /// How far friction is beyond the set of the kinetic coefficient; not positive within.
@@ -421,20 +437,19 @@ impl StepAudit {
         bound: f64,
         impulse: &[f64; 3],
         slip: &[f64; 3],
-        impulse_scale: f64,
-        energy_scale: f64,
+        scales: Scales,
     ) {
         let y = std::array::from_fn(|k| impulse[k] / axes[k]);
         let s = std::array::from_fn(|k| axes[k] * slip[k]);
         let excess = set.excess(&y, bound);
-        self.cone_violation = self.cone_violation.max(relative(excess.max(0.0), impulse_scale));
+        self.cone_violation = self.cone_violation.max(relative(excess.max(0.0), scales.impulse));
         // Power that the friction set allows against this sliding, minus the power that friction has.
         let dissipated = -(impulse[0] * slip[0] + impulse[1] * slip[1] + impulse[2] * slip[2]);
         let allowed = bound * set.support(&s);
         let defect = (allowed - dissipated).abs();
-        self.dissipation_defect = self.dissipation_defect.max(relative(defect, energy_scale));
+        self.dissipation_defect = self.dissipation_defect.max(relative(defect, scales.energy));
         let round = (bound * law.support(&s) - dissipated).max(0.0);
-        self.roundness_defect = self.roundness_defect.max(relative(round, energy_scale));
+        self.roundness_defect = self.roundness_defect.max(relative(round, scales.energy));
     }
 
     /// Judges which of two bounds was used, the static or the kinetic one, and for what: the static one is for what sticks. Whether it is held by more than kinetic friction.

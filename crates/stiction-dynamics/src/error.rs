@@ -3,7 +3,7 @@
 use stiction_solve::{ProblemError, SolveReport, SolveStatus};
 use thiserror::Error;
 
-use crate::{ContactId, ContactProblem, ContactSolution, MechanicalSystem, Place};
+use crate::{ContactId, ContactProblem, ContactSolution, MechanicalSystem, Place, SchemeSettings};
 
 /// Contacts that a message names, at most.
 const MOST_NAMES: usize = 4;
@@ -241,7 +241,8 @@ pub enum StepError {
     },
     /// The scheme does not treat an element of the system.
     #[error(
-        "at t = {t} s: the scheme `{scheme}` does not treat {what}; choose `stewart-trinkle`, `moreau-midpoint` or `implicit-ncp`"
+        "at t = {t} s: the scheme `{scheme}` does not treat {what}; choose {}",
+        SchemeSettings::named_with(|facts| facts.one_way)
     )]
     Element {
         /// When, in seconds.

@@ -63,6 +63,20 @@ const NO_IMPULSE: f64 = 1e-10;
 /// the rest of the approach velocity.
 const IMPACT_STEPS: usize = 2;
 
+/// What a friction element of a step does: it sticks or slips.
+pub fn friction_mode(step: &Step, element: usize) -> ContactMode {
+    // As for contacts below.
+    let slip = match step.kind {
+        StepKind::Smooth => step.problem.friction[element].slip(&step.solution.motion),
+        _ => step.friction[element].slip(&step.solution.motion),
+    };
+    if speed(&slip) > STILL_SPEED { ContactMode::Slip } else { ContactMode::Stick }
+}
+
+fn speed(slip: &[f64; 3]) -> f64 {
+    slip.iter().map(|part| part * part).sum::<f64>().sqrt()
+}
+
 /// Follows the mode of every contact.
 #[derive(Clone, Debug, Default)]
 pub struct ModeTracker {
@@ -105,7 +119,7 @@ impl ModeTracker {
                 StepKind::Smooth => condition.slip(&step.solution.motion),
                 _ => contact.slip(&step.solution.motion),
             };
-            let is_sliding = slip.iter().map(|part| part * part).sum::<f64>().sqrt() > STILL_SPEED;
+            let is_sliding = speed(&slip) > STILL_SPEED;
             let is_smooth = condition.mu == 0.0 && condition.extra_bound == 0.0;
             let is_loaded = impulse.normal > NO_IMPULSE * largest;
             let gap_at_end = step.h * condition.normal_rate(&step.solution.motion);

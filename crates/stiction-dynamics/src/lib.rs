@@ -39,6 +39,7 @@ pub mod reference;
 pub mod row;
 pub mod row_rates;
 pub mod scheme;
+pub mod setting;
 pub mod simulation;
 pub mod state;
 pub mod static_friction;
@@ -55,10 +56,10 @@ pub use contact::{
 pub use contact_problem::{
     ContactCondition, ContactImpulse, ContactProblem, ContactSolution, FrictionCondition, JointCondition,
 };
-pub use contact_solver::{ContactMethod, ContactSolver, StatedProblem};
+pub use contact_solver::{ContactSolver, StatedProblem};
 pub use convex_set::{ConvexSet, ConvexSetError, SharedSet};
 pub use error::{ContactError, StepError};
-pub use events::{ContactMode, Event, ModeTracker};
+pub use events::{ContactMode, Event, ModeTracker, friction_mode};
 pub use existence::{Existence, RestCondition};
 pub use force_jacobians::{ForceJacobians, JacobianEntry, JacobianKind};
 pub use formulation::alternating::{Alternating, AlternatingSettings};
@@ -67,6 +68,7 @@ pub use formulation::phantom_inertia::{PhantomContact, PhantomInertia, PhantomIn
 pub use formulation::planar_relay::{BoxProgram, PlanarRelay, PlanarRelaySettings};
 pub use formulation::pyramid::{Directions, Pyramid, PyramidSettings};
 pub use formulation::spatial_relay::SpatialRelaySettings;
+pub use formulation::{ContactMethod, FrictionSets, MethodFacts};
 pub use friction::{FrictionLaw, FrictionShape};
 pub use inertia::Inertia;
 pub use joint_redundancy::{JointRedundancy, joint_redundancy};
@@ -86,7 +88,8 @@ pub use scheme::moreau_midpoint::{MoreauMidpoint, MoreauMidpointSettings};
 pub use scheme::rule::Rule;
 pub use scheme::stewart_trinkle::{Linearization, StewartTrinkle, StewartTrinkleSettings, Version};
 pub use scheme::trapezoidal::{ClosingTime, Jacobians, Trapezoidal, TrapezoidalRule, TrapezoidalSettings};
-pub use scheme::{Rung, Sample, Scheme, Step, StepKind, StepReport};
+pub use scheme::{Impacts, Overlap, Rung, Sample, Scheme, SchemeFacts, SchemeSettings, Step, StepKind, StepReport};
+pub use setting::{Named, SettingError, Suffix};
 pub use simulation::{Simulation, TimeGrid};
 pub use state::State;
 pub use system::{ForceCause, MechanicalSystem, Passage, Way};

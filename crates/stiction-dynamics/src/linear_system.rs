@@ -488,6 +488,10 @@ impl MechanicalSystem for LinearSystem {
         self.contacts[id.feature as usize].name.clone()
     }
 
+    fn friction_name(&self, id: u32) -> String {
+        self.friction[id as usize].name.clone()
+    }
+
     /// Empty: there are coordinates and contacts, and no bodies.
     fn body_names(&self, _id: ContactId) -> (String, String) {
         (String::new(), String::new())

@@ -91,9 +91,8 @@ fn rates_at<S: MechanicalSystem + ?Sized>(
 ) {
     out.clear();
     let mut found = Vec::new();
-    if !contacts.is_empty() {
-        system.contacts(t, q, f64::INFINITY, &mut found);
-    }
+    let ids: Vec<_> = contacts.iter().map(|contact| contact.id).collect();
+    system.contacts_of(t, q, &ids, &mut found);
     for contact in contacts {
         match found.iter().find(|other| other.id == contact.id) {
             Some(there) => {

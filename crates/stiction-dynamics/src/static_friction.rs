@@ -173,6 +173,13 @@ impl Choice<'_> {
         }
     }
 
+    /// Chooses between the two coefficients of contacts.
+    fn choose(&self, contacts: &mut [Contact]) {
+        for contact in contacts.iter_mut().filter(|contact| contact.static_mu.is_some()) {
+            contact.sticks = self.sticks(Rubbing::Contact(contact.id), contact.slip(self.v));
+        }
+    }
+
     /// Changes the coefficients that a step contradicts; whether there were any.
     fn revise(&mut self, step: &Step) -> bool {
         let mut changes = Vec::new();
@@ -196,9 +203,12 @@ impl Choice<'_> {
 impl MechanicalSystem for Choice<'_> {
     fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
         self.system.contacts(t, q, horizon, out);
-        for contact in out.iter_mut().filter(|contact| contact.static_mu.is_some()) {
-            contact.sticks = self.sticks(Rubbing::Contact(contact.id), contact.slip(self.v));
-        }
+        self.choose(out);
+    }
+
+    fn contacts_of(&self, t: f64, q: &[f64], ids: &[ContactId], out: &mut Vec<Contact>) {
+        self.system.contacts_of(t, q, ids, out);
+        self.choose(out);
     }
 
     fn friction_elements(&self, t: f64, q: &[f64], out: &mut Vec<FrictionElement>) {
@@ -271,6 +281,9 @@ impl MechanicalSystem for Choice<'_> {
     }
     fn contact_name(&self, id: ContactId) -> String {
         self.system.contact_name(id)
+    }
+    fn friction_name(&self, id: u32) -> String {
+        self.system.friction_name(id)
     }
     fn body_names(&self, id: ContactId) -> (String, String) {
         self.system.body_names(id)

@@ -70,7 +70,18 @@ pub trait MechanicalSystem: Send + Sync {
     /// Appends all contacts whose gap at $(t, q)$ is at most `horizon` (in metres) to `out`, which comes empty.
     fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>);
 
-    /// Whether contacts may have two coefficients of friction, [`Contact::static_mu`], or friction elements two bounds, [`FrictionElement::static_bound`].
+    /// Appends the contacts with these ids at $(t, q)$, however far apart, to `out`, which comes empty: in the order of
+    /// [`contacts`](Self::contacts), and without those that do not exist there.
+    ///
+    /// By default by a search for all contacts; systems that know where an id belongs override it.
+    fn contacts_of(&self, t: f64, q: &[f64], ids: &[ContactId], out: &mut Vec<Contact>) {
+        if !ids.is_empty() {
+            self.contacts(t, q, f64::INFINITY, out);
+            out.retain(|contact| ids.contains(&contact.id));
+        }
+    }
+
+    /// Whether contacts may have two coefficients of friction, [`Contact::static_mu`].
     fn has_static_friction(&self) -> bool {
         false
     }
@@ -178,6 +189,11 @@ pub trait MechanicalSystem: Send + Sync {
     /// Name of a contact for recordings and messages.
     fn contact_name(&self, id: ContactId) -> String {
         format!("contact {}-{}-{}", id.first, id.second, id.feature)
+    }
+
+    /// Name of a friction element for recordings.
+    fn friction_name(&self, id: u32) -> String {
+        format!("friction {id}")
     }
 
     /// Names of the two bodies of a contact for recordings.

@@ -3,7 +3,8 @@
 use stiction_dynamics::families::Generator;
 use stiction_dynamics::{
     ContactCondition, ContactError, ContactId, ContactMethod, ContactProblem, ContactSolution, ContactSolver,
-    Directions, ExactConeSettings, FrictionLaw, PhantomInertiaSettings, PlanarRelaySettings, PyramidSettings, Row,
+    Directions, ExactConeSettings, FrictionLaw, PhantomContact, PhantomInertiaSettings, PlanarRelaySettings,
+    PyramidSettings, Row,
 };
 
 fn cone() -> ContactSolver {
@@ -75,7 +76,7 @@ fn solve_and_judge(solver: &mut ContactSolver, problem: &ContactProblem, name: &
         assert!(impulse.normal > -1e-10 && rate > -1e-10 && (impulse.normal * rate).abs() < 1e-10, "{name}");
         let bound = contact.mu * impulse.normal;
         let (axes, shape) = (contact.friction_axes, &contact.friction_shape);
-        let set = solver.friction_set(3, shape);
+        let set = &solver.friction_set(3, shape, PhantomContact::default());
         let scaled = std::array::from_fn(|k| impulse.tangent[k] / axes[k]);
         assert!(set.excess(&scaled, bound) < 1e-9, "{name}: {}", set.excess(&scaled, bound));
         let work: f64 = impulse.tangent.iter().zip(slip).map(|(c, s)| c * s).sum();

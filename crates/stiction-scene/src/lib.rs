@@ -3,6 +3,7 @@
 //! A scene is a TOML file ([`scene`]); [`load()`] reads it and says where a mistake stands, [`lint()`] says what looks wrong, and
 //! [`run::run`] simulates it into a run folder: states, contacts, certificates and events as tables, with a [`summary`].
 
+mod atomic_write;
 pub mod builtin;
 pub mod document;
 pub mod joint_entry;
@@ -22,6 +23,7 @@ pub mod system_entry;
 pub mod table_file;
 pub mod tally;
 
+pub use atomic_write::write_atomically;
 pub use builtin::{BuiltinScene, template};
 pub use document::Document;
 pub use lint::{Finding, Severity, lint};

@@ -5,15 +5,15 @@ use std::f64::consts::TAU;
 
 use stiction_bodies::glamx::{DQuat, DVec3};
 use stiction_bodies::shape::combined_mass_properties;
-use stiction_bodies::{Body, BodyKind, Dimension, Multibody, PlacedShape, Shape};
+use stiction_bodies::{Body, BodyKind, Dimension, Multibody, Oscillation, PlacedShape, Shape};
 use stiction_dynamics::{
-    ContactId, ContactImpulse, Inertia, LinearSystem, MechanicalSystem, Pointedness, Row, State, TotalCone,
+    ContactId, ContactImpulse, Inertia, LinearSystem, MechanicalSystem, Overlap, Pointedness, Row, Rule,
+    SchemeSettings, State, TotalCone,
 };
 
 use crate::load::{Loaded, SceneSystem};
 use crate::model::{MET_AT_START, extent, joint_place, row_unit, worst_rows};
 use crate::place::Place;
-use crate::scene::SchemeSettings;
 
 /// Shapes that overlap by less than this at the start, in metres, touch. Too large: real overlaps pass. Too small: rounding
 /// of poses is reported.
@@ -33,6 +33,12 @@ const MILLIMETRE_GRAVITY: std::ops::Range<f64> = 2000.0..20000.0;
 
 /// Speeds above this, in m/s, are rarely meant.
 const HIGHEST_SPEED: f64 = 1e4;
+
+/// Bodies of this size, in metres, are rarely meant: of two millimetres typed as metres, or of a thousand.
+const LARGEST_BODY: f64 = 50.0;
+
+/// Steps in the period of an oscillation or of a spring, at least: with fewer the motion is not followed.
+const STEPS_PER_PERIOD: f64 = 8.0;
 
 /// A body that turns by more than this in one step, in radians, is not resolved.
 const LARGEST_TURN: f64 = 1.0;
@@ -80,8 +86,10 @@ pub fn lint(loaded: &Loaded) -> Vec<Finding> {
             }
             linter.free_bodies();
             linter.gravity();
+            linter.sizes();
             linter.densities();
             linter.speeds();
+            linter.periods();
             linter.falls(start);
             linter.overlaps(start);
             linter.joints(start);
@@ -196,7 +204,16 @@ impl Linter<'_, Multibody> {
     }
 
     fn gravity(&mut self) {
-        let size = self.system.model().gravity.length();
+        let (gravity, dimension) = (self.system.model().gravity, self.system.model().dimension);
+        let (up, axis) = match dimension {
+            Dimension::Plane => (gravity.y, "y"),
+            Dimension::Space => (gravity.z, "z"),
+        };
+        let size = gravity.length();
+        if up > 0.5 * size {
+            let message = format!("gravity pulls upwards, along +{axis}: is its sign right? Downwards is `-{up:?}`");
+            self.add(Severity::Warning, Place::top("gravity"), message);
+        }
         let unit = match size {
             _ if CENTIMETRE_GRAVITY.contains(&size) => "centimetres",
             _ if MILLIMETRE_GRAVITY.contains(&size) => "millimetres",
@@ -204,6 +221,68 @@ impl Linter<'_, Multibody> {
         };
         let message = format!("gravity is {size:?} m/s²: is it in {unit}? All lengths of a scene are in metres");
         self.add(Severity::Warning, Place::top("gravity"), message);
+    }
+
+    fn sizes(&mut self) {
+        for (index, body) in self.system.model().bodies.iter().enumerate() {
+            let Some(size) = body.shapes.iter().map(|shape| 2.0 * extent(&shape.placed.shape)).max_by(f64::total_cmp)
+            else {
+                continue;
+            };
+            if size > LARGEST_BODY && body.kind.is_free() {
+                let message = format!(
+                    "body `{}` is {size:.3e} m across: is it in millimetres? All lengths of a scene are in metres",
+                    body.name
+                );
+                self.add(Severity::Warning, Place::top("body").index(index).key("shape"), message);
+            }
+        }
+    }
+
+    /// Oscillations that the steps do not resolve, and springs that make schemes with explicit forces unstable.
+    fn periods(&mut self) {
+        let h = self.loaded.scene().run.step;
+        let model = self.system.model();
+        for (index, body) in model.bodies.iter().enumerate() {
+            let BodyKind::Prescribed(motion) = &body.kind else { continue };
+            let highest = motion.oscillations.iter().map(|o| o.frequency).fold(0.0, f64::max);
+            if h * highest * STEPS_PER_PERIOD > 1.0 {
+                let message = format!(
+                    "body `{}` oscillates with a period of {:.3e} s, of which the step of {h:?} s is {:.0} %: take a step below {:.1e} s",
+                    body.name,
+                    1.0 / highest,
+                    1e2 * h * highest,
+                    1.0 / (STEPS_PER_PERIOD * highest)
+                );
+                self.add(Severity::Warning, Place::top("body").index(index).key("motion").key("oscillation"), message);
+            }
+        }
+        // A spring of the rate ω² = k/m and the damping δ/m, by schemes with explicit forces in the middle of the step, is stable for
+        // h² k/m + p h δ/m < c.
+        let (p, c) = match &self.loaded.scene().scheme {
+            SchemeSettings::StewartTrinkle(settings) if settings.rule != Rule::Trapezoidal => (1.0, 2.0),
+            SchemeSettings::StewartTrinkle(_) => (2.0, 4.0),
+            SchemeSettings::MoreauMidpoint(settings) if !settings.implicit => (2.0, 4.0),
+            _ => return,
+        };
+        for (index, spring) in model.springs.iter().enumerate() {
+            // Turning of the bodies adds to this: what is found is not stable, what is not found may be unstable all the same.
+            let inverse_mass = |body: Option<usize>| match body.map(|body| &model.bodies[body].kind) {
+                Some(BodyKind::Rigid { mass, .. } | BodyKind::Point { mass }) => 1.0 / mass,
+                _ => 0.0,
+            };
+            let inverse_mass = inverse_mass(spring.first.body) + inverse_mass(spring.second.body);
+            let (stiff, damped) = (spring.stiffness * inverse_mass, p * spring.damping * inverse_mass);
+            if h * h * stiff + h * damped > c {
+                let limit = 2.0 * c / (damped + (damped * damped + 4.0 * c * stiff).sqrt());
+                let message = format!(
+                    "spring `{}` is too stiff for a step of {h:?} s with a scheme that takes forces at the velocity before it: the motion \
+                     grows without bound; take a step below {limit:.1e} s, or the scheme `trapezoidal`",
+                    spring.name
+                );
+                self.add(Severity::Warning, Place::top("spring").index(index), message);
+            }
+        }
     }
 
     fn densities(&mut self) {
@@ -240,7 +319,8 @@ impl Linter<'_, Multibody> {
                     (body.velocity.length(), body.angular_velocity.length())
                 }
                 BodyKind::Prescribed(motion) => {
-                    let swing = motion.oscillation.map_or(0.0, |o| o.amplitude.length() * TAU * o.frequency);
+                    let speed = |o: &Oscillation| o.amplitude.length() * TAU * o.frequency;
+                    let swing: f64 = motion.oscillations.iter().map(speed).sum();
                     (motion.velocity.length() + swing, motion.angular_velocity.length())
                 }
             };
@@ -323,14 +403,10 @@ impl Linter<'_, Multibody> {
 
     /// Schemes on the level of positions end an overlap within a step, by as fast a motion as that takes. The others let it be.
     fn what_becomes_of_overlap(&self, ended: &str, kept: &str) -> String {
-        match &self.loaded.scene().scheme {
-            SchemeSettings::StewartTrinkle(_) | SchemeSettings::ImplicitNcp(_) => format!("the first step {ended}"),
-            SchemeSettings::Trapezoidal(settings) if settings.overlap_recovery > 0.0 => {
-                format!("the scheme {ended} with the rate `overlap-recovery`")
-            }
-            SchemeSettings::Trapezoidal(_) | SchemeSettings::MoreauMidpoint(_) | SchemeSettings::EventDriven(_) => {
-                format!("the scheme {kept}")
-            }
+        match self.loaded.scene().scheme.facts().overlap {
+            Overlap::Ended => format!("the first step {ended}"),
+            Overlap::Fading(rate) => format!("the scheme {ended} with the rate `{rate}`"),
+            Overlap::Kept => format!("the scheme {kept}"),
         }
     }
 
@@ -446,19 +522,16 @@ impl Linter<'_, LinearSystem> {
                 continue;
             }
             let what = format!("contact `{}` is closed by {:.3e} m too much at the start", contact.name, -gap);
-            let (severity, message) = match self.loaded.scene().scheme {
-                SchemeSettings::MoreauMidpoint(_) => (
-                    Severity::Note,
-                    format!("{what}; the scheme `moreau-midpoint` takes it as closed and leaves it so"),
-                ),
-                SchemeSettings::EventDriven(_) => {
-                    (Severity::Note, format!("{what}; the scheme `event-driven` takes it as closed and leaves it so"))
+            let scheme = self.loaded.scene().scheme.facts();
+            let pushed = |how: &str| format!("{what}: change its `gap` or the position; the {how}");
+            let (severity, message) = match scheme.overlap {
+                Overlap::Ended => (Severity::Warning, pushed("first step pushes it open")),
+                Overlap::Fading(rate) => {
+                    (Severity::Warning, pushed(&format!("scheme pushes it open with the rate `{rate}`")))
                 }
-                SchemeSettings::StewartTrinkle(_) | SchemeSettings::Trapezoidal(_) | SchemeSettings::ImplicitNcp(_) => {
-                    (
-                        Severity::Warning,
-                        format!("{what}: change its `gap` or the position; the first step pushes it open"),
-                    )
+                Overlap::Kept => {
+                    let name = scheme.named.name;
+                    (Severity::Note, format!("{what}; the scheme `{name}` takes it as closed and leaves it so"))
                 }
             };
             self.add(severity, Place::top("system").key("contact").index(index).key("gap"), message);

@@ -9,17 +9,14 @@ use std::io::Read as _;
 use std::path::Path;
 
 use stiction_bodies::Multibody;
-use stiction_dynamics::{
-    ContactSolver, EventDriven, ImplicitNcp, LinearSystem, MechanicalSystem, MoreauMidpoint, Scheme, Simulation, State,
-    StewartTrinkle, TimeGrid, Trapezoidal, consistent_start,
-};
+use stiction_dynamics::{ContactSolver, LinearSystem, MechanicalSystem, Simulation, State, TimeGrid, consistent_start};
 
 use crate::builtin;
 use crate::document::{Document, Value};
 use crate::model::{body_fault, check_no_bodies, check_overlaps, check_start, linear_system, model, resolve};
 use crate::place::{Fault, Place};
 use crate::read::read;
-use crate::scene::{Scene, SchemeSettings};
+use crate::scene::Scene;
 use crate::scene_error::{SceneError, suggest};
 use crate::set::Edit;
 use crate::tally::{Task, count};
@@ -115,14 +112,7 @@ impl Loaded {
 
     /// The simulation of the scene, at its start.
     pub fn simulation(&self) -> Simulation {
-        let solver = contact_solver(&self.scene);
-        let scheme: Box<dyn Scheme> = match &self.scene.scheme {
-            SchemeSettings::StewartTrinkle(settings) => Box::new(StewartTrinkle::new(settings.clone(), solver)),
-            SchemeSettings::MoreauMidpoint(settings) => Box::new(MoreauMidpoint::new(settings.clone(), solver)),
-            SchemeSettings::Trapezoidal(settings) => Box::new(Trapezoidal::new(settings.clone(), solver)),
-            SchemeSettings::EventDriven(settings) => Box::new(EventDriven::new(settings.clone(), solver)),
-            SchemeSettings::ImplicitNcp(settings) => Box::new(ImplicitNcp::new(settings.clone(), solver)),
-        };
+        let scheme = self.scene.scheme.build(contact_solver(&self.scene));
         let system: Box<dyn MechanicalSystem> = match &self.system {
             SceneSystem::Bodies(bodies) => bodies.clone(),
             SceneSystem::Matrices(system) => system.clone(),

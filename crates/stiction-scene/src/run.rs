@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use stiction_dynamics::{Audit, ContactProblem, ContactSolver, Event, Simulation, StatedProblem, StepError};
 use stiction_solve::fclib::{self, FclibProblem};
@@ -12,8 +12,13 @@ use thiserror::Error;
 
 use crate::load::Loaded;
 use crate::record::{RecordPlan, Recorder, file};
-use crate::run_folder::{RunFolder, RunFolderError, write_atomically};
-use crate::summary::{Certificate, EventSummary, Iterations, Outcome, StateDigest, Summary, energy_by_cause};
+use crate::run_folder::{RunFolder, RunFolderError};
+use crate::scene::Scene;
+use crate::scene_error::most_similar;
+use crate::summary::{
+    Certificate, EventSummary, Iterations, Origin, Outcome, StateDigest, Summary, date_of, energy_by_cause, sha256,
+};
+use crate::system_entry::CoordinateUnit;
 use crate::table_file::TableError;
 
 /// Events that the summary lists; all of them are in the table of events.
@@ -78,16 +83,17 @@ pub struct FinishedRun {
     pub failed_problem: Option<PathBuf>,
 }
 
-/// Size that the tables of a run may reach, in bytes, before compression.
+/// Size that the tables of a run may reach, in bytes, before compression and without contacts.
 pub fn expected_size(loaded: &Loaded) -> u64 {
     let rows = loaded.grid().step_count() / loaded.scene().record.interval.max(1) + 1;
     let system = loaded.system().mechanics();
     let joint_rows = system.joint_names().len() as u64;
-    let columns = system.column_names().len() as u64 + 1 + 31 + 4 * joint_rows;
+    // The time of the states, the certificate, and the numbers of a row of a joint.
+    let columns = system.column_names().len() as u64 + 1 + 35 + 5 * joint_rows;
     rows.saturating_mul(columns).saturating_mul(8)
 }
 
-/// Runs a scene to its end and writes its run folder. The observer sees the progress some times per second and may stop the
+/// Runs a scene to its end and writes its run folder, with its origin in the summary. The observer sees the progress some times per second and may stop the
 /// run between steps; a flag that this thread [watches](stiction_solve::work::watch) stops it inside a step too. Whatever happens, what was
 /// computed stays readable.
 ///
@@ -97,14 +103,16 @@ pub fn expected_size(loaded: &Loaded) -> u64 {
 pub fn run(
     loaded: &Loaded,
     out: &Path,
+    origin: &Origin,
     observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<FinishedRun, RunError> {
     let scene = loaded.scene();
     let mut simulation = loaded.simulation();
     let plan = record_plan(loaded, &simulation)?;
     let folder = RunFolder::create(out)?;
-    let began = Instant::now();
-    let mut recorder = match begin_recording(loaded, &folder, plan, &simulation) {
+    let (began, date) = (Instant::now(), SystemTime::now());
+    let scene_text = scene.to_toml();
+    let mut recorder = match begin_recording((&scene_text, origin), &folder, plan, &simulation) {
         Ok(recorder) => recorder,
         Err(error) => {
             let _ = folder.discard(); // what cannot be removed is known as ours, and the next run removes it
@@ -178,7 +186,12 @@ pub fn run(
     let json = |value: serde_json::Result<serde_json::Value>| value.expect("settings are plain data");
     let summary = Summary {
         stiction: env!("CARGO_PKG_VERSION").into(),
+        commit: origin.commit.clone(),
+        date: date_of(date),
+        platform: format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
         scene: scene.name.clone(),
+        scene_sha256: sha256(scene_text.as_bytes()),
+        warnings: origin.warnings.clone(),
         outcome,
         message,
         scheme: json(serde_json::to_value(&scene.scheme)),
@@ -236,25 +249,26 @@ fn save_problem(
 
 /// Writes the resolved scene and opens the tables.
 fn begin_recording(
-    loaded: &Loaded,
+    (scene, origin): (&str, &Origin),
     folder: &RunFolder,
     plan: RecordPlan,
     simulation: &Simulation,
 ) -> Result<Recorder, RunError> {
-    write_atomically(folder.path_of(file::SCENE), loaded.scene().to_toml().as_bytes())?;
-    folder.reserve(summary_room(simulation))?;
+    folder.write(file::SCENE, scene.as_bytes())?;
+    folder.reserve(summary_room(simulation, origin))?;
     Ok(Recorder::create(folder, plan, simulation)?)
 }
 
 /// Room that the summary of a run may need, in bytes.
-fn summary_room(simulation: &Simulation) -> usize {
+fn summary_room(simulation: &Simulation, origin: &Origin) -> usize {
     let names = simulation.system().column_names();
     let longest_name = names.iter().map(String::len).max().unwrap_or(0);
     // Keys, indentation and the digits of a number.
     let entry = longest_name + 64;
     let state = simulation.state();
     // An event has two names and four keys.
-    SUMMARY_ROOM + (names.len() + state.q.len() + state.v.len() + 4 * LISTED_EVENTS) * entry
+    let warnings = origin.warnings.iter().map(|warning| 2 * warning.len() + 64).sum::<usize>();
+    SUMMARY_ROOM + warnings + (names.len() + state.q.len() + state.v.len() + 4 * LISTED_EVENTS) * entry
 }
 
 fn progress(simulation: &Simulation, audit: &Audit) -> Progress {
@@ -270,24 +284,46 @@ fn progress(simulation: &Simulation, audit: &Audit) -> Progress {
 /// The columns that the scene wants, by position.
 fn record_plan(loaded: &Loaded, simulation: &Simulation) -> Result<RecordPlan, RunError> {
     let names = simulation.system().column_names();
-    let columns = match &loaded.scene().record.columns {
-        None => (0..names.len()).collect(),
-        Some(wanted) => wanted
-            .iter()
-            .map(|name| {
-                names.iter().position(|other| other == name).ok_or_else(|| {
-                    let near = names.iter().map(|other| (strsim::jaro_winkler(name, other), other));
-                    let best = near.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score > 0.7);
-                    let suggestion = match best {
-                        Some((_, other)) => format!("; did you mean `{other}`?"),
-                        None => format!("; there are {}", names.join(", ")),
-                    };
-                    RunError::Column { name: name.clone(), suggestion }
-                })
-            })
-            .collect::<Result<_, _>>()?,
+    let position = |name: &String| {
+        let similar = most_similar(name, names.iter().map(String::as_str));
+        let suggestion = match similar {
+            Some(other) => format!("; did you mean `{other}`?"),
+            None => format!("; there are {}", names.join(", ")),
+        };
+        let position = names.iter().position(|other| other == name);
+        position.ok_or_else(|| RunError::Column { name: name.clone(), suggestion })
     };
-    Ok(RecordPlan { interval: loaded.scene().record.interval.max(1), columns })
+    let positions: Vec<usize> = match &loaded.scene().record.columns {
+        None => (0..names.len()).collect(),
+        Some(wanted) => wanted.iter().map(position).collect::<Result<_, _>>()?,
+    };
+    let columns =
+        positions.into_iter().map(|column| (column, unit_of_state(loaded.scene(), &names[column]).to_owned()));
+    Ok(RecordPlan { interval: loaded.scene().record.interval.max(1), columns: columns.collect() })
+}
+
+/// Unit of a column of the states: of a system of matrices as its scene says, of bodies and joints by the end of its name.
+fn unit_of_state(scene: &Scene, name: &str) -> &'static str {
+    if let Some(system) = &scene.system {
+        let place = |name: &str| system.coordinates.iter().position(|coordinate| coordinate == name);
+        let unit = |place: usize| system.units.as_ref().and_then(|units| units.get(place).copied());
+        let velocity = name.strip_prefix("v_").and_then(place);
+        return match (place(name).and_then(unit), velocity.and_then(unit)) {
+            (Some(CoordinateUnit::Metre), _) => "m",
+            (Some(CoordinateUnit::Radian), _) => "rad",
+            (None, Some(CoordinateUnit::Metre)) => "m/s",
+            (None, Some(CoordinateUnit::Radian)) => "rad/s",
+            (None, None) => "",
+        };
+    }
+    match name.rsplit_once('.').map_or(name, |(_, ending)| ending) {
+        "x" | "y" | "z" | "displacement" | "distance" => "m",
+        "angle" => "rad",
+        "qw" | "qx" | "qy" | "qz" => "1",
+        "vx" | "vy" | "vz" => "m/s",
+        "w" | "wx" | "wy" | "wz" => "rad/s",
+        _ => "",
+    }
 }
 
 fn event_summaries(simulation: &Simulation, events: &[Event]) -> Vec<EventSummary> {

@@ -15,13 +15,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use stiction_solve::problem_file::{MATRIX_FILE, OFFSET_FILE};
 use thiserror::Error;
 
+use crate::atomic_write::with_suffix;
 use crate::record::file;
 
 /// The file that tells a finished run folder from any other.
@@ -37,18 +37,19 @@ const RESERVE_FILE: &str = ".stiction-reserve";
 /// The key of [`SUMMARY_FILE`] that holds the outcome, and its value for a run that reached its end.
 const FINISHED: (&str, &str) = ("outcome", "finished");
 
-/// Everything that a run writes into its folder. Nothing else is ever removed from one.
-const OWN_FILES: [&str; 10] = [
-    SUMMARY_FILE,
-    MARKER_FILE,
+/// Everything that a run writes into its folder. Nothing else is ever removed from one. What a folder is known by comes last.
+const OWN_FILES: [&str; 11] = [
     RESERVE_FILE,
     file::SCENE,
     file::STATES,
     file::CONTACTS,
     file::JOINTS,
+    file::FRICTION,
     file::AUDIT,
     file::EVENTS,
     file::FAILED_CONE_STEP,
+    SUMMARY_FILE,
+    MARKER_FILE,
 ];
 
 /// The one folder in a run folder, and all that a run writes there.
@@ -58,41 +59,23 @@ const OWN_FOLDER: (&str, [&str; 2]) = (file::FAILED_STEP, [MATRIX_FILE, OFFSET_F
 #[derive(Debug, Error)]
 pub enum RunFolderError {
     /// The path has no last part to name a folder by, as `/` or `..`.
-    #[error("`{}` does not name a folder to write; give one with a name, as `--out runs/rod`", path.display())]
-    NoName {
-        /// The path that was given.
-        path: PathBuf,
-    },
+    #[error("`{}` does not name a folder to write; give one with a name, as `--out runs/rod`", .0.display())]
+    NoName(PathBuf),
     /// There is a file, or a link to nowhere, where the folder would be.
-    #[error("`{}` exists and is not a folder; choose another with `--out` or remove it", path.display())]
-    NotAFolder {
-        /// What is in the way.
-        path: PathBuf,
-    },
+    #[error("`{}` exists and is not a folder; choose another with `--out` or remove it", .0.display())]
+    NotAFolder(PathBuf),
     /// The folder exists and was not made by a run.
-    #[error("`{}` exists and is not a run folder that Stiction made; choose another with `--out` or remove it", path.display())]
-    NotOurs {
-        /// The folder that is in the way.
-        path: PathBuf,
-    },
+    #[error("`{}` exists and is not a run folder that Stiction made; choose another with `--out` or remove it", .0.display())]
+    NotOurs(PathBuf),
     /// The place where the run would be written holds something that no run left behind.
-    #[error("`{}` is needed while the run is written, and Stiction did not make what is there; choose another folder with `--out` or remove it", path.display())]
-    ForeignPartial {
-        /// What is in the way.
-        path: PathBuf,
-    },
+    #[error("`{}` is needed while the run is written, and Stiction did not make what is there; choose another folder with `--out` or remove it", .0.display())]
+    ForeignPartial(PathBuf),
     /// Another process is writing the same run folder.
-    #[error("another run is writing to `{}`; wait for it or choose another folder with `--out`", path.display())]
-    Busy {
-        /// The folder the other run writes to.
-        path: PathBuf,
-    },
+    #[error("another run is writing to `{}`; wait for it or choose another folder with `--out`", .0.display())]
+    Busy(PathBuf),
     /// The folder has no summary by which it could be known as a run.
-    #[error("`{}` has no `{SUMMARY_FILE}` with the key `{VERSION_KEY}`", path.display())]
-    NoSummary {
-        /// The unfinished folder.
-        path: PathBuf,
-    },
+    #[error("`{}` has no `{SUMMARY_FILE}` with the key `{VERSION_KEY}`", .0.display())]
+    NoSummary(PathBuf),
     /// The run could not take its name. What it wrote is still there.
     #[error("the run stays in `{}`, move it before the next one: {cause}", partial.display())]
     Unfinished {
@@ -136,7 +119,6 @@ fn while_trying<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Err
 pub struct RunFolder {
     target: PathBuf,
     partial: PathBuf,
-    old: PathBuf,
     /// The open marker, locked. `None` where the file system knows no locks.
     lock: Option<File>,
 }
@@ -151,39 +133,32 @@ impl RunFolder {
     /// When the path is taken by something that Stiction did not make, is being written by another run, or cannot be written.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, RunFolderError> {
         let path = path.as_ref();
-        let Some(name) = path.file_name() else {
-            return Err(RunFolderError::NoName { path: path.to_owned() });
-        };
+        let name = path.file_name().ok_or_else(|| RunFolderError::NoName(path.to_owned()))?;
         // Without the separator that may follow the name, which would hide a link.
         let mut target = path.with_file_name(name);
         // A link to a run folder: write where it points to, and leave the link alone.
-        if fs::symlink_metadata(&target).is_ok_and(|status| status.is_symlink()) {
-            target = fs::canonicalize(&target).map_err(|_| RunFolderError::NotAFolder { path: target })?;
+        if target.is_symlink() {
+            target = fs::canonicalize(&target).map_err(|_| RunFolderError::NotAFolder(target))?;
         }
-        let partial = with_suffix(&target, ".partial");
-        let old = with_suffix(&target, ".old.partial");
-
         let is_taken = check_target(&target)?;
+        let partial = with_suffix(&target, ".partial");
         clear_leftover(&partial)?;
-        if exists(&old)? {
-            if is_taken {
-                // A process died while it replaced that run: what lies there beside the run's own files belongs to the new one.
-                if exists(&old.join(MARKER_FILE))? || is_run_folder(&old).map_err(while_trying("read", &old))? {
-                    move_foreign(&old, &target).map_err(while_trying("move files out of", &old))?;
-                }
-                clear_leftover(&old)?;
-            } else if is_run_folder(&old).map_err(while_trying("read", &old))? {
-                fs::rename(&old, &target).map_err(while_trying("rename", &old))?;
-            } else {
-                clear_leftover(&old)?;
+        // A process may have died while it replaced a run: between the two renames, or after them.
+        let old = old_of(&target);
+        if !is_taken && is_run(&old) {
+            fs::rename(&old, &target).map_err(while_trying("rename", &old))?;
+        } else {
+            if is_taken && is_ours(&old) {
+                move_foreign(&old, &target).map_err(while_trying("move files out of", &old))?;
             }
+            clear_leftover(&old)?;
         }
 
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent).map_err(while_trying("create the folder", parent))?;
         }
         fs::create_dir(&partial).map_err(|cause| match cause.kind() {
-            io::ErrorKind::AlreadyExists => RunFolderError::Busy { path: partial.clone() },
+            io::ErrorKind::AlreadyExists => RunFolderError::Busy(partial.clone()),
             _ => while_trying("create the folder", &partial)(cause),
         })?;
         let marker = partial.join(MARKER_FILE);
@@ -192,7 +167,7 @@ impl RunFolder {
             while_trying("create", &marker)(cause)
         })?;
         let lock = file.try_lock().is_ok().then_some(file);
-        Ok(Self { target, partial, old, lock })
+        Ok(Self { target, partial, lock })
     }
 
     /// Where a file of the run is to be written now, inside the unfinished folder.
@@ -229,8 +204,16 @@ impl RunFolder {
     /// # Errors
     /// [`RunFolderError::Io`] when there is not even so much room.
     pub fn reserve(&self, bytes: usize) -> Result<(), RunFolderError> {
-        let path = self.partial.join(RESERVE_FILE);
-        fs::write(&path, vec![0; bytes]).map_err(while_trying("write", &path))
+        self.write(RESERVE_FILE, &vec![0; bytes])
+    }
+
+    /// Writes a small file of the run. It need not be atomic: nobody reads the folder before it has its name.
+    ///
+    /// # Errors
+    /// [`RunFolderError::Io`] when it cannot be written.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), RunFolderError> {
+        let path = self.path_of(name);
+        fs::write(&path, bytes).map_err(while_trying("write", &path))
     }
 
     /// Writes the summary, in the room that was reserved for it.
@@ -238,9 +221,12 @@ impl RunFolder {
     /// # Errors
     /// [`RunFolderError::Unfinished`], which names the folder that holds the run.
     pub fn write_summary(&self, text: &str) -> Result<(), RunFolderError> {
-        let _ = fs::remove_file(self.partial.join(RESERVE_FILE));
-        write_atomically(self.partial.join(SUMMARY_FILE), text.as_bytes())
-            .map_err(|cause| RunFolderError::Unfinished { partial: self.partial.clone(), cause: Box::new(cause) })
+        let _ = fs::remove_file(self.path_of(RESERVE_FILE));
+        self.write(SUMMARY_FILE, text.as_bytes()).map_err(|cause| self.unfinished(cause))
+    }
+
+    fn unfinished(&self, cause: RunFolderError) -> RunFolderError {
+        RunFolderError::Unfinished { partial: self.partial.clone(), cause: Box::new(cause) }
     }
 
     /// Gives the folder its final name in place of an older run, and returns it. All files must be closed.
@@ -253,36 +239,33 @@ impl RunFolder {
     pub fn finish(mut self) -> Result<PathBuf, RunFolderError> {
         if !is_finished_run(&self.partial) {
             self.target = self.unfinished_path();
-            self.old = with_suffix(&self.target, ".old.partial");
-        }
-        match self.take_name() {
-            Ok(()) => Ok(self.target),
-            Err(cause) => Err(RunFolderError::Unfinished { partial: self.partial, cause: Box::new(cause) }),
-        }
-    }
-
-    fn take_name(&mut self) -> Result<(), RunFolderError> {
-        if !is_run_folder(&self.partial).map_err(while_trying("read", &self.partial))? {
-            return Err(RunFolderError::NoSummary { path: self.partial.clone() });
         }
         // Not everybody lets a folder be renamed that has an open file.
         self.lock = None;
+        self.take_name().map_err(|cause| self.unfinished(cause))?;
+        Ok(self.target)
+    }
+
+    fn take_name(&self) -> Result<(), RunFolderError> {
+        if !is_run(&self.partial) {
+            return Err(RunFolderError::NoSummary(self.partial.clone()));
+        }
         // Looked at again: hours may have passed.
-        let is_taken = check_target(&self.target)?;
+        let (is_taken, old) = (check_target(&self.target)?, old_of(&self.target));
         if is_taken {
-            fs::rename(&self.target, &self.old).map_err(while_trying("rename", &self.target))?;
+            fs::rename(&self.target, &old).map_err(while_trying("rename", &self.target))?;
         }
         if let Err(cause) = fs::rename(&self.partial, &self.target) {
             if is_taken {
                 // If this fails too, the old run is still whole, and `create` puts it back.
-                let _ = fs::rename(&self.old, &self.target);
+                let _ = fs::rename(&old, &self.target);
             }
             return Err(while_trying("rename", &self.partial)(cause));
         }
         // The run is in place. What cannot be tidied up here is harmless, and the next run tidies it up.
         let _ = fs::remove_file(self.target.join(MARKER_FILE));
-        if is_taken && move_foreign(&self.old, &self.target).is_ok() {
-            let _ = remove_own_folder(&self.old);
+        if is_taken && move_foreign(&old, &self.target).is_ok() {
+            let _ = remove_own_folder(&old);
         }
         Ok(())
     }
@@ -297,204 +280,117 @@ impl RunFolder {
     }
 }
 
+/// Where a run is put while another one takes its name.
+fn old_of(target: &Path) -> PathBuf {
+    with_suffix(target, ".old.partial")
+}
+
 /// Whether the path is a folder that a run of Stiction has finished: its `summary.json` has a version under `stiction`.
 ///
 /// # Errors
 /// When the summary exists and cannot be read.
 pub fn is_run_folder(path: &Path) -> io::Result<bool> {
-    let summary = read_summary(path)?;
-    Ok(summary.is_some_and(|summary| summary.get(VERSION_KEY).is_some_and(|it| it.is_string())))
+    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+    match fs::read(path.join(SUMMARY_FILE)) {
+        Ok(text) => {
+            Ok(serde_json::from_slice(&text).is_ok_and(|summary: serde_json::Value| summary[VERSION_KEY].is_string()))
+        }
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory | IsADirectory) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
-/// Whether the path holds a run that reached its end; one whose summary cannot be read is none.
+/// The same where a summary that cannot be read is none: its folder is not touched then.
+fn is_run(path: &Path) -> bool {
+    is_run_folder(path).unwrap_or(false)
+}
+
+/// Whether the path holds a run that reached its end.
 fn is_finished_run(path: &Path) -> bool {
+    let text = fs::read(path.join(SUMMARY_FILE)).unwrap_or_default();
     let (key, finished) = FINISHED;
-    let summary = read_summary(path).ok().flatten();
-    summary
-        .is_some_and(|summary| summary.get(VERSION_KEY).is_some() && summary.get(key).is_some_and(|it| it == finished))
+    is_run(path) && serde_json::from_slice(&text).is_ok_and(|summary: serde_json::Value| summary[key] == finished)
 }
 
-/// The summary of a run folder, where there is one.
-fn read_summary(path: &Path) -> io::Result<Option<serde_json::Value>> {
-    let text = match fs::read(path.join(SUMMARY_FILE)) {
-        Ok(text) => text,
-        Err(error) => {
-            return match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => Ok(None),
-                _ => Err(error),
-            };
-        }
-    };
-    Ok(serde_json::from_slice(&text).ok())
-}
-
-/// Writes a file so that its path never shows half of it: to a temporary name beside it, then renamed.
-///
-/// A link is followed, and what is not an ordinary file (`/dev/stdout`) is written to directly.
-///
-/// # Errors
-/// [`RunFolderError::Io`]; what was at the path before is then still there.
-pub fn write_atomically(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), RunFolderError> {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let given = path.as_ref();
-    let mut path = given.to_owned();
-    if let Ok(status) = fs::metadata(given) {
-        if !status.is_file() {
-            return fs::write(given, bytes).map_err(while_trying("write", given));
-        }
-        path = fs::canonicalize(given).map_err(while_trying("write", given))?;
-    }
-    if path.file_name().is_none() {
-        return Err(RunFolderError::NoName { path });
-    }
-    let (temporary, mut file) = loop {
-        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-        let suffix = format!(".{}-{number}.tmp", std::process::id());
-        let temporary = with_suffix(&path, &suffix);
-        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
-            Ok(file) => break (temporary, file),
-            // Left behind by a process that had our number.
-            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(cause) => return Err(while_trying("write", given)(cause)),
-        }
-    };
-    let written = file.write_all(bytes);
-    drop(file);
-    written.and_then(|()| fs::rename(&temporary, &path)).map_err(|cause| {
-        let _ = fs::remove_file(&temporary);
-        while_trying("write", given)(cause)
-    })
-}
-
-/// The path beside `path` whose name is longer by the suffix.
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name: OsString = path.file_name().map(OsStr::to_owned).unwrap_or_default();
-    name.push(suffix);
-    path.with_file_name(name)
-}
-
-/// Whether there is anything at the path, even a link to nowhere.
-fn exists(path: &Path) -> Result<bool, RunFolderError> {
-    match fs::symlink_metadata(path) {
-        Ok(_) => Ok(true),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),
-        // A folder above it is a file: said when that folder is to be made.
-        Err(cause) if cause.kind() == io::ErrorKind::NotADirectory => Ok(false),
-        Err(cause) => Err(while_trying("read", path)(cause)),
-    }
+/// Whether a run made the folder, and finished it or not.
+fn is_ours(path: &Path) -> bool {
+    path.join(MARKER_FILE).exists() || is_run(path)
 }
 
 /// Whether there is a run that may be replaced; an error when there is something else.
 fn check_target(target: &Path) -> Result<bool, RunFolderError> {
-    if !exists(target)? {
-        return Ok(false);
-    }
     let path = target.to_owned();
-    if !target.is_dir() {
-        Err(RunFolderError::NotAFolder { path })
-    } else if !is_run_folder(target).map_err(while_trying("read", target))? {
-        Err(RunFolderError::NotOurs { path })
-    } else {
-        Ok(true)
+    match fs::symlink_metadata(target) {
+        Err(_) => Ok(false), // what else is wrong is said when the folder is to be made
+        Ok(_) if !target.is_dir() => Err(RunFolderError::NotAFolder(path)),
+        Ok(_) if !is_run(target) => Err(RunFolderError::NotOurs(path)),
+        Ok(_) => Ok(true),
     }
 }
 
 /// Removes what an earlier run left at the path, if anything; an error when something else is there or that run still lives.
 fn clear_leftover(path: &Path) -> Result<(), RunFolderError> {
-    if !exists(path)? {
-        return Ok(());
+    let Ok(status) = fs::symlink_metadata(path) else { return Ok(()) };
+    if let Ok(marker) = OpenOptions::new().write(true).open(path.join(MARKER_FILE))
+        && let Err(TryLockError::WouldBlock) = marker.try_lock()
+    {
+        return Err(RunFolderError::Busy(path.to_owned()));
     }
-    let foreign = || RunFolderError::ForeignPartial { path: path.to_owned() };
-    let status = fs::symlink_metadata(path).map_err(while_trying("read", path))?;
+    let foreign = || RunFolderError::ForeignPartial(path.to_owned());
     if !status.is_dir() {
         return Err(foreign());
     }
-    let marker = path.join(MARKER_FILE);
-    if exists(&marker)? {
-        let file = OpenOptions::new().write(true).open(&marker).map_err(while_trying("open", &marker))?;
-        if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            return Err(RunFolderError::Busy { path: path.to_owned() });
-        }
-    } else {
-        // A run that was moved aside, or a folder that a run died in the first or last moment of.
-        let mut entries = fs::read_dir(path).map_err(while_trying("read", path))?;
-        let is_empty = entries.next().is_none();
-        if !is_empty && !is_run_folder(path).map_err(while_trying("read", path))? {
-            return Err(foreign());
-        }
-    }
-    if !foreign_names(path).map_err(while_trying("read", path))?.is_empty() {
+    let names = names_in(path).map_err(while_trying("read", path))?;
+    // A run may have died in the first moment of its folder.
+    if !(names.is_empty() || is_ours(path)) || names.iter().any(|name| !is_own(path, name)) {
         return Err(foreign());
     }
     remove_own_folder(path).map_err(while_trying("remove", path))
 }
 
-/// Removes a folder and the files of its run, the marker last: whenever the process dies, the rest is still known as ours. A folder in which there is
-/// anything else stays, with that in it.
+/// Removes the files of a run, what it is known by last, so that the rest is still known as ours whenever the process dies;
+/// then the folder. One in which there is anything else stays, with that in it.
 fn remove_own_folder(path: &Path) -> io::Result<()> {
-    let marker = path.join(MARKER_FILE);
-    // On a full disk there may be no room for a marker; then it is done without.
-    let _ = File::create(&marker);
-    for entry in fs::read_dir(path)? {
-        let entry = entry?;
-        let (name, place) = (entry.file_name(), entry.path());
-        if name == OWN_FOLDER.0 && is_own(path, &name) {
-            fs::remove_dir_all(place)?;
-        } else if name != MARKER_FILE && is_own(path, &name) {
-            fs::remove_file(place)?;
+    if is_own(path, OsStr::new(OWN_FOLDER.0)) {
+        let _ = fs::remove_dir_all(path.join(OWN_FOLDER.0)); // what is left of it is found below
+    }
+    for name in OWN_FILES {
+        match fs::remove_file(path.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
         }
     }
-    match fs::remove_file(&marker) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => fs::remove_dir(path),
-    }
+    fs::remove_dir(path)
 }
 
-/// Whether a run wrote what has this name in its folder, whole or as the temporary file that a process died with.
+/// Whether a run wrote what has this name in its folder.
 fn is_own(folder: &Path, name: &OsStr) -> bool {
+    let is_one_of = |own: &[&str], name: &OsStr| own.iter().any(|own| name == *own);
     let (own_folder, its_files) = OWN_FOLDER;
-    let is_one_of = |own: &[&str], name: &OsStr| {
-        let text = name.to_string_lossy();
-        own.iter().any(|own| text == *own || text.strip_prefix(own).is_some_and(is_temporary_suffix))
-    };
     let place = folder.join(name);
-    if name == own_folder && place.is_dir() {
-        let mut entries = fs::read_dir(place).into_iter().flatten();
-        return entries.all(|entry| entry.is_ok_and(|entry| is_one_of(&its_files, &entry.file_name())));
-    }
-    is_one_of(&OWN_FILES, name) && !place.is_dir()
-}
-
-/// Whether a name ends as those of [`write_atomically`] do: `.PROCESS-NUMBER.tmp`.
-fn is_temporary_suffix(suffix: &str) -> bool {
-    let numbers = suffix.strip_prefix('.').and_then(|rest| rest.strip_suffix(".tmp")).and_then(|it| it.split_once('-'));
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    numbers.is_some_and(|(process, number)| is_number(process) && is_number(number))
-}
-
-/// What in a run folder no run wrote.
-fn foreign_names(folder: &Path) -> io::Result<Vec<OsString>> {
-    let mut foreign = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let name = entry?.file_name();
-        if !is_own(folder, &name) {
-            foreign.push(name);
+    match place.is_dir() {
+        true => {
+            name == own_folder
+                && names_in(&place).is_ok_and(|names| names.iter().all(|name| is_one_of(&its_files, name)))
         }
+        false => is_one_of(&OWN_FILES, name),
     }
-    foreign.sort();
-    Ok(foreign)
+}
+
+/// Names of what is directly in a folder, in order.
+fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
+    let mut names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
+    names.sort();
+    Ok(names)
 }
 
 /// Moves what no run wrote into another folder of the same place, under a longer name where its own is taken.
 fn move_foreign(from: &Path, to: &Path) -> io::Result<()> {
-    for name in foreign_names(from)? {
-        let mut place = to.join(&name);
-        let mut number = 0;
-        while fs::symlink_metadata(&place).is_ok() {
-            number += 1;
-            place = with_suffix(&to.join(&name), &format!(".{number}"));
-        }
-        fs::rename(from.join(&name), place)?;
+    for name in names_in(from)?.iter().filter(|name| !is_own(from, name)) {
+        let numbers = (1..).map(|number| with_suffix(&to.join(name), &format!(".{number}")));
+        let places = std::iter::once(to.join(name)).chain(numbers);
+        let place = places.into_iter().find(|place| fs::symlink_metadata(place).is_err()).expect("numbers do not end");
+        fs::rename(from.join(name), place)?;
     }
     Ok(())
 }
@@ -507,17 +403,14 @@ mod tests {
     const INTERRUPTED: &str = r#"{"stiction": "0.1.0", "outcome": "interrupted"}"#;
 
     fn names_in(folder: &Path) -> Vec<String> {
-        let mut names: Vec<String> =
-            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
+        super::names_in(folder).unwrap().into_iter().map(|name| name.into_string().unwrap()).collect()
     }
 
     /// A finished run whose one file holds the text.
     fn finished_run(target: &Path, text: &str) {
         let run = RunFolder::create(target).unwrap();
         fs::write(run.path_of("states.parquet"), text).unwrap();
-        write_atomically(run.path_of(SUMMARY_FILE), SUMMARY.as_bytes()).unwrap();
+        run.write_summary(SUMMARY).unwrap();
         assert_eq!(run.finish().unwrap(), target);
     }
 
@@ -535,7 +428,7 @@ mod tests {
         assert_eq!(run.path_of("states.parquet"), run.partial_path().join("states.parquet"));
         assert!(!target.exists() && run.partial_path().is_dir());
         fs::write(run.path_of("states.parquet"), "new").unwrap();
-        write_atomically(run.path_of(SUMMARY_FILE), SUMMARY.as_bytes()).unwrap();
+        run.write_summary(SUMMARY).unwrap();
         assert_eq!(run.finish().unwrap(), target);
         assert_eq!(names_in(target.parent().unwrap()), ["rod"]);
         assert_eq!(names_in(&target), ["states.parquet", "summary.json"]);
@@ -553,7 +446,7 @@ mod tests {
         let run = RunFolder::create(&target).unwrap();
         fs::write(run.path_of("states.parquet"), "second").unwrap();
         assert_eq!(states_of(&target), "first");
-        write_atomically(run.path_of(SUMMARY_FILE), SUMMARY.as_bytes()).unwrap();
+        run.write_summary(SUMMARY).unwrap();
         run.finish().unwrap();
         assert_eq!(states_of(&target), "second");
         assert_eq!(names_in(home.path()), ["rod"]);
@@ -600,8 +493,15 @@ mod tests {
             fs::write(target.join(name), "mine").unwrap();
         }
         finished_run(&target, "second");
-        let kept =
-            ["failed-step", "notes.md", "states.parquet", "states.parquet.copy", "summary.json", "summary.json.bak"];
+        let kept = [
+            "failed-step",
+            "notes.md",
+            "scene.toml.12-3.tmp",
+            "states.parquet",
+            "states.parquet.copy",
+            "summary.json",
+            "summary.json.bak",
+        ];
         assert_eq!(names_in(&target), kept);
         assert_eq!(fs::read_to_string(target.join("failed-step").join("thoughts.txt")).unwrap(), "mine");
 
@@ -759,7 +659,7 @@ mod tests {
         let target = home.path().join("rod");
         let run = RunFolder::create(&target).unwrap();
         fs::write(run.path_of("states.parquet"), "new").unwrap();
-        write_atomically(run.path_of(SUMMARY_FILE), SUMMARY.as_bytes()).unwrap();
+        run.write_summary(SUMMARY).unwrap();
         fs::create_dir(&target).unwrap();
         fs::write(target.join("draft"), "mine").unwrap();
         let error = run.finish().unwrap_err();
@@ -815,21 +715,6 @@ mod tests {
         run.path_of("../rod/summary.json");
     }
 
-    #[test]
-    fn atomic_write_replaces_and_leaves_nothing_behind() {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().join("summary.json");
-        write_atomically(&path, b"first").unwrap();
-        write_atomically(&path, b"second").unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"second");
-        assert_eq!(names_in(home.path()), ["summary.json"]);
-
-        let error = write_atomically(home.path().join("none").join("x"), b"").unwrap_err();
-        assert!(error.is_io() && error.to_string().contains("none"));
-        assert!(write_atomically(home.path(), b"").unwrap_err().is_io());
-        assert_eq!(names_in(home.path()), ["summary.json"]);
-    }
-
     #[cfg(unix)]
     #[test]
     fn links_are_followed() {
@@ -841,20 +726,14 @@ mod tests {
         symlink(&target, &link).unwrap();
         let run = RunFolder::create(&link).unwrap();
         fs::write(run.path_of("states.parquet"), "second").unwrap();
-        write_atomically(run.path_of(SUMMARY_FILE), SUMMARY.as_bytes()).unwrap();
+        run.write_summary(SUMMARY).unwrap();
         assert_eq!(run.finish().unwrap(), target);
         assert_eq!(states_of(&link), "second");
         assert_eq!(names_in(&home), ["latest", "rod"]);
 
-        symlink(target.join("summary.json"), home.join("summary")).unwrap();
-        write_atomically(home.join("summary"), b"{}").unwrap();
-        assert_eq!(fs::read(target.join("summary.json")).unwrap(), b"{}");
-
         symlink(home.join("nowhere"), home.join("dangling")).unwrap();
         let error = RunFolder::create(home.join("dangling")).unwrap_err();
         assert!(matches!(error, RunFolderError::NotAFolder { .. }));
-        write_atomically("/dev/null", b"gone").unwrap();
-        assert!(!Path::new("/dev/null").is_file());
     }
 
     #[cfg(unix)]
@@ -865,7 +744,7 @@ mod tests {
         let parent = home.path().join("runs");
         let target = parent.join("rod");
         let run = RunFolder::create(&target).unwrap();
-        write_atomically(run.path_of(SUMMARY_FILE), SUMMARY.as_bytes()).unwrap();
+        run.write_summary(SUMMARY).unwrap();
         fs::set_permissions(&parent, fs::Permissions::from_mode(0o555)).unwrap();
         // An administrator may rename in spite of it; then there is nothing to test.
         let may_write = File::create(parent.join("probe")).is_ok();

@@ -7,13 +7,11 @@
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{SeqAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stiction_bodies::{CombinationRule, Dimension, ForceAxes, Torsion};
-use stiction_dynamics::{
-    ContactMethod, EventDrivenSettings, ExactConeSettings, ImpactLaw, ImplicitNcpSettings, MoreauMidpointSettings,
-    PhantomContact, PyramidSettings, Rule, StewartTrinkleSettings, TrapezoidalSettings,
-};
+use stiction_dynamics::{ContactMethod, ExactConeSettings, ImpactLaw, PhantomContact, PyramidSettings, SchemeSettings};
 
 use crate::system_entry::SystemEntry;
 use crate::tally::{Task, count};
@@ -114,54 +112,6 @@ pub struct RunSettings {
     /// Whether velocities at the start that contacts or joints do not allow are changed as an inelastic impact would. \[GS05\] (33) with Δt = 0
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub consistent_start: bool,
-}
-
-/// The time-stepping scheme and its settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub enum SchemeSettings {
-    /// Positions satisfy the constraints at the end of the step; impacts are inelastic. \[ST96\]
-    StewartTrinkle(StewartTrinkleSettings),
-    /// Contacts on the velocity level, impacts with restitution. \[GS05\]
-    MoreauMidpoint(MoreauMidpointSettings),
-    /// Order two, stiff springs and dampers, located collisions with restitution. \[PAGT\]
-    Trapezoidal(TrapezoidalSettings),
-    /// Smooth phases to rounding, located events: the reference for systems with few of them.
-    EventDriven(EventDrivenSettings),
-    /// Everything at the end of the step, as one nonlinear problem; impacts are inelastic. \[TTP01\]
-    ImplicitNcp(ImplicitNcpSettings),
-}
-
-impl SchemeSettings {
-    /// The name of the scheme, where its impacts give nothing back.
-    pub fn inelastic_name(&self) -> Option<&'static str> {
-        match self {
-            Self::StewartTrinkle(_) => Some("stewart-trinkle"),
-            Self::ImplicitNcp(_) => Some("implicit-ncp"),
-            Self::MoreauMidpoint(_) | Self::Trapezoidal(_) | Self::EventDriven(_) => None,
-        }
-    }
-
-    /// The name of the scheme, where it treats neither clutches nor pre-stressed springs.
-    pub fn two_way_name(&self) -> Option<&'static str> {
-        match self {
-            Self::Trapezoidal(_) => Some("trapezoidal"),
-            Self::EventDriven(_) => Some("event-driven"),
-            Self::StewartTrinkle(settings) if settings.rule == Rule::Trapezoidal => {
-                Some("stewart-trinkle` with `rule = \"trapezoidal\"")
-            }
-            Self::ImplicitNcp(settings) if settings.rule == Rule::Trapezoidal => {
-                Some("implicit-ncp` with `rule = \"trapezoidal\"")
-            }
-            Self::StewartTrinkle(_) | Self::MoreauMidpoint(_) | Self::ImplicitNcp(_) => None,
-        }
-    }
-}
-
-impl Default for SchemeSettings {
-    fn default() -> Self {
-        Self::StewartTrinkle(StewartTrinkleSettings::default())
-    }
 }
 
 /// What is recorded.
@@ -474,7 +424,7 @@ pub struct BoxEntry {
     pub size: Vec<f64>,
 }
 
-/// A prescribed motion: constant velocity and rotation, an oscillation, and a surface that runs, added up.
+/// A prescribed motion: constant velocity and rotation, oscillations, and a surface that runs, added up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MotionEntry {
@@ -486,8 +436,15 @@ pub struct MotionEntry {
     /// Velocity of the surface while the body stays in m/s, world axes: a belt.
     #[schemars(length(min = 2, max = 3))]
     pub surface_velocity: Option<Vec<f64>>,
-    /// Oscillation of the origin.
-    pub oscillation: Option<OscillationEntry>,
+    /// Oscillations of the origin, added up: a table, or a list of tables.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "one_or_several",
+        serialize_with = "as_written"
+    )]
+    #[schemars(schema_with = "one_or_several_schema")]
+    pub oscillation: Vec<OscillationEntry>,
 }
 
 /// The displacement amplitude · sin(2π frequency t + phase).
@@ -503,6 +460,38 @@ pub struct OscillationEntry {
     /// Phase in radians.
     #[serde(default)]
     pub phase: f64,
+}
+
+/// Reads a table, or a list of tables.
+fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<OscillationEntry>, D::Error> {
+    // As for `Nested`: an error keeps its place.
+    struct OneOrSeveral;
+    impl<'de> Visitor<'de> for OneOrSeveral {
+        type Value = Vec<OscillationEntry>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a table or a list of tables")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Self::Value, A::Error> {
+            OscillationEntry::deserialize(MapAccessDeserializer::new(table)).map(|entry| vec![entry])
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(list))
+        }
+    }
+    deserializer.deserialize_any(OneOrSeveral)
+}
+
+/// Writes one as a table, and several as a list.
+fn as_written<S: Serializer>(entries: &[OscillationEntry], serializer: S) -> Result<S::Ok, S::Error> {
+    match entries {
+        [entry] => entry.serialize(serializer),
+        entries => entries.serialize(serializer),
+    }
+}
+
+fn one_or_several_schema(generator: &mut SchemaGenerator) -> Schema {
+    let entry = generator.subschema_for::<OscillationEntry>();
+    json_schema!({ "oneOf": [entry, { "type": "array", "items": entry }] })
 }
 
 /// A force and a torque on a body during an interval of time.

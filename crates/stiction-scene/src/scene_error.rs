@@ -144,7 +144,7 @@ pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
 }
 
 /// The candidate that is most like a name that was not found, if any is.
-pub(crate) fn most_similar<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn most_similar<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()
         .map(|candidate| (strsim::jaro_winkler(&name.to_lowercase(), &candidate.to_lowercase()), candidate))

@@ -60,6 +60,12 @@ impl Edit {
         Ok(Self { given, path, value })
     }
 
+    /// The same edit, given in these words.
+    #[must_use]
+    pub fn given_as(self, given: impl Into<String>) -> Self {
+        Self { given: given.into(), ..self }
+    }
+
     /// The edit as it was given.
     pub fn given(&self) -> &str {
         &self.given

@@ -1,6 +1,7 @@
 //! The summary of a run: what ran, how it ended, and its certificate.
 
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -20,13 +21,37 @@ pub enum Outcome {
     NotWritten,
 }
 
+/// Where a run comes from, told by whoever starts it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Origin {
+    /// Commit of the source; empty where it is not known.
+    pub commit: String,
+    /// What looks wrong in the scene, a sentence each.
+    pub warnings: Vec<String>,
+}
+
 /// `summary.json` of a run folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Version of Stiction that made the folder.
     pub stiction: String,
+    /// Commit of the source, where it is known.
+    #[serde(default)]
+    pub commit: String,
+    /// When the run began, as `2026-11-18T20:45:00Z`.
+    #[serde(default)]
+    pub date: String,
+    /// Processor and operating system, as `x86_64-linux`.
+    #[serde(default)]
+    pub platform: String,
     /// Name of the scene.
     pub scene: String,
+    /// SHA-256 of `scene.toml`, the scene with all defaults.
+    #[serde(default)]
+    pub scene_sha256: String,
+    /// What looked wrong in the scene before the run.
+    #[serde(default)]
+    pub warnings: Vec<String>,
     /// How the run ended.
     pub outcome: Outcome,
     /// Why it ended there, unless it finished.
@@ -51,7 +76,7 @@ pub struct Summary {
     pub certificate: Certificate,
     /// Energy by cause over the whole run, in joules.
     pub energy: BTreeMap<String, f64>,
-    /// Number of events by kind, for example `rod/table#0: slip -> stick`.
+    /// Number of events: changes of mode of a contact.
     pub event_count: usize,
     /// The first events.
     pub events: Vec<EventSummary>,
@@ -260,6 +285,20 @@ impl StateDigest {
 
     /// The digest as hexadecimal digits.
     pub fn finish(self) -> String {
-        self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(self.hash)
     }
+}
+
+/// The SHA-256 of these bytes as hexadecimal digits.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    hexadecimal(Sha256::new_with_prefix(bytes))
+}
+
+fn hexadecimal(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Date and time of day in universal time, to the second.
+pub(crate) fn date_of(time: SystemTime) -> String {
+    chrono::DateTime::<chrono::Utc>::from(time).to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
 }

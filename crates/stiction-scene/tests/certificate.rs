@@ -18,7 +18,7 @@ const SCHEMES: [&str; 5] = ["stewart-trinkle", "moreau-midpoint", "trapezoidal",
 fn summary_of(text: &str, overrides: &[String]) -> Summary {
     let loaded = parse_with(text, "case.toml", overrides).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    run(&loaded, &folder.path().join("run"), &mut |_| ControlFlow::Continue(())).unwrap().summary
+    run(&loaded, &folder.path().join("run"), &Default::default(), &mut |_| ControlFlow::Continue(())).unwrap().summary
 }
 
 fn with(scheme: &str, overrides: &[String]) -> Vec<String> {

@@ -248,7 +248,7 @@ fn mistakes_are_found_at_their_place() {
         SPACE,
         &hinge("limits = { lower = -1.0, upper = 1.0, restitution = 0.5 }"),
         "23:104: `restitution` is 0.5, but the impacts of the scheme `stewart-trinkle` are inelastic",
-        "choose a scheme with restitution, `[scheme.moreau-midpoint]`, or leave the key out",
+        "choose a scheme with restitution, `moreau-midpoint`, `trapezoidal` or `event-driven`, or leave the key out",
     );
     assert_refused(
         PLANE,
@@ -321,9 +321,12 @@ fn a_run_records_joints() {
     let text =
         joined(PLANE, "bodies = [\"rod\"]\nprismatic = { anchor = [0, 0], axis = [1, 0], motor = { force = 3.0 } }");
     let folder = std::env::temp_dir().join(format!("stiction-joints-{}", std::process::id()));
-    let run = stiction_scene::run::run(&loaded(&text), &folder, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
+    let run = stiction_scene::run::run(&loaded(&text), &folder, &Default::default(), &mut |_| {
+        std::ops::ControlFlow::Continue(())
+    })
+    .unwrap();
     let table = Table::read(run.folder.join(file::JOINTS)).unwrap();
-    assert_eq!(table.names(), ["t", "h", "joint", "value", "impulse"]);
+    assert_eq!(table.names(), ["t", "h", "joint", "value", "impulse", "force"]);
     assert_eq!(table.text("joint").unwrap()[..2], ["j.side", "j.twist"]);
     std::fs::remove_dir_all(&run.folder).unwrap();
     // 3 N on 1 kg for 0.1 s: 0.015 m, less h/2 of the last velocity for the scheme.

@@ -228,8 +228,10 @@ fn a_run_records_coordinates_by_name_and_contacts_without_a_place() {
     let folder = tempfile::tempdir().unwrap();
     let overrides = ["run.end=1.1", "record.columns=[\"c\", \"v_a\"]"].map(str::to_owned);
     let loaded = parse_with(CARTS, "x.toml", &overrides).unwrap();
-    let run =
-        stiction_scene::run::run(&loaded, &folder.path().join("run"), &mut |_| ControlFlow::Continue(())).unwrap();
+    let run = stiction_scene::run::run(&loaded, &folder.path().join("run"), &Default::default(), &mut |_| {
+        ControlFlow::Continue(())
+    })
+    .unwrap();
     assert!(run.summary.certificate.met);
     let names: Vec<&str> = run.summary.final_columns.keys().map(String::as_str).collect();
     assert_eq!(names, ["a", "b", "c", "v_a", "v_b", "v_c"]);
@@ -242,7 +244,9 @@ fn a_run_records_coordinates_by_name_and_contacts_without_a_place() {
     assert!(contacts.real("x").unwrap().iter().all(|x| x.is_nan()) && contacts.real("gap").unwrap()[0].abs() < 1e-2);
 
     let wrong = parse_with(CARTS, "x.toml", &["record.columns=[\"v_d\"]".to_owned()]).unwrap();
-    let error = stiction_scene::run::run(&wrong, &folder.path().join("no"), &mut |_| ControlFlow::Continue(()));
+    let error = stiction_scene::run::run(&wrong, &folder.path().join("no"), &Default::default(), &mut |_| {
+        ControlFlow::Continue(())
+    });
     assert!(error.unwrap_err().to_string().contains("did you mean `v_"));
 }
 

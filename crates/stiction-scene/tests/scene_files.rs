@@ -226,7 +226,7 @@ lemke = { residual-tolerance = 1e-11 }
         let scene = parse(&text, "x.toml").unwrap_or_else(|error| panic!("{error}")).into_scene();
         let copy = scene.to_toml();
         let again = parse(&copy, "copy.toml").unwrap_or_else(|error| panic!("{error}\n{copy}"));
-        assert_eq!(*again.scene(), scene, "{copy}");
+        assert_eq!(again.scene(), &scene, "{copy}");
         assert_eq!(again.scene().to_toml(), copy);
         assert_eq!(scene.check().unwrap().start(), again.start());
     }
@@ -1426,7 +1426,7 @@ fn prescribed_motion() {
         "x.toml",
     );
     let BodyKind::Prescribed(motion) = kind_of(&loaded.unwrap(), 0) else { panic!("it is prescribed") };
-    assert_eq!((motion.surface_velocity.x, motion.oscillation.unwrap().frequency), (1.0, 50.0));
+    assert_eq!((motion.surface_velocity.x, motion.oscillations[0].frequency), (1.0, 50.0));
     let error = fails(&belt("{ oscillation = { amplitude = [0, 0.001], frequency = -50 } }"));
     assert_eq!(error.to_string(), "x.toml:17:64: the frequency is -50.0 Hz");
     let error = fails(&belt("{ velocity = [1] }"));
@@ -1843,12 +1843,14 @@ fn a_flag_that_is_watched_stops_a_run_inside_its_steps() {
     };
     let overrides = ["run.step=1e-5".to_owned()];
     let long = stiction_scene::load::load("rod", &overrides).unwrap();
-    let finished = stiction_scene::run::run(&long, &home.path().join("run"), &mut observer).unwrap();
+    let finished =
+        stiction_scene::run::run(&long, &home.path().join("run"), &Default::default(), &mut observer).unwrap();
     assert_eq!(finished.summary.outcome, stiction_scene::summary::Outcome::Interrupted);
     assert!(finished.summary.steps < 100_000 && finished.failure.is_none());
     // And from the start, where not one step is made.
     flag.store(true, Ordering::Relaxed);
-    let stopped = stiction_scene::run::run(&loaded, &home.path().join("other"), &mut observer).unwrap();
+    let stopped =
+        stiction_scene::run::run(&loaded, &home.path().join("other"), &Default::default(), &mut observer).unwrap();
     assert_eq!((stopped.summary.steps, stopped.summary.message.as_deref()), (0, Some("stopped at t = 0 s")));
     assert!(stopped.folder.join("states.parquet").is_file());
 }

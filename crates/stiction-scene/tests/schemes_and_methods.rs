@@ -399,9 +399,13 @@ fn a_step_that_static_friction_leaves_undecided_is_counted_and_told() {
         );
         let home = tempfile::tempdir().unwrap();
         let mut observer = |_: &stiction_scene::run::Progress| std::ops::ControlFlow::Continue(());
-        let finished =
-            stiction_scene::run::run(&parse(&text, "slabs.toml").unwrap(), &home.path().join("run"), &mut observer)
-                .unwrap();
+        let finished = stiction_scene::run::run(
+            &parse(&text, "slabs.toml").unwrap(),
+            &home.path().join("run"),
+            &Default::default(),
+            &mut observer,
+        )
+        .unwrap();
         let certificate = &finished.summary.certificate;
         assert_eq!((certificate.undecided_steps, certificate.held_steps), (1, 0), "{scheme}: {certificate:?}");
         assert!(certificate.met, "{scheme}: {certificate:?}");

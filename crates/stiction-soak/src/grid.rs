@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use stiction_dynamics::families::Generator;
+use stiction_dynamics::{ContactMethod, SchemeSettings};
 use stiction_scene::builtin;
 use stiction_scene::load::load;
 
@@ -11,8 +12,6 @@ use crate::run_record::RunRecord;
 use crate::scenes::fault_of;
 use crate::tally::{Fault, Soak};
 
-const SCHEMES: [&str; 5] = ["stewart-trinkle", "moreau-midpoint", "trapezoidal", "event-driven", "implicit-ncp"];
-const METHODS: [&str; 7] = ["", "cone", "pyramid", "planar-relay", "spatial-relay", "phantom-inertia", "alternating"];
 const STEPS: [f64; 4] = [4.0, 1.0, 0.5, 0.125];
 
 /// How long a run goes on before it is stopped.
@@ -35,7 +34,10 @@ pub fn attack(soak: &mut Soak, number: u64) -> Result<(), String> {
     let mut random = Generator::new(soak.seed.wrapping_mul(43).wrapping_add(number).wrapping_add(1 << 43));
     let all = builtin::all();
     let scene = all[random.below(all.len())].name;
-    let (scheme, method) = (SCHEMES[random.below(5)], METHODS[random.below(METHODS.len())]);
+    let schemes = SchemeSettings::all().map(|scheme| scheme.name());
+    // With no name, the method of the scene.
+    let methods: Vec<&str> = std::iter::once("").chain(ContactMethod::all().iter().map(ContactMethod::name)).collect();
+    let (scheme, method) = (schemes[random.below(schemes.len())], methods[random.below(methods.len())]);
     let loaded = load(scene, &[]).map_err(|error| error.to_string())?;
     let run = &loaded.scene().run;
     let step = format!("{:e}", STEPS[random.below(4)] * run.step);

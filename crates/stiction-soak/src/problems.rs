@@ -72,6 +72,11 @@ impl Outcome {
         Self::ALL.iter().find(|(_, known)| *known == name).map(|(outcome, _)| *outcome)
     }
 
+    /// Whether the solution that is known to exist, or another one, was found.
+    fn is_found(self) -> bool {
+        matches!(self, Self::Right | Self::Rounded)
+    }
+
     fn fault(self) -> Option<Fault> {
         match self {
             Self::FalseSolved => Some(Fault::FalseSolved),
@@ -187,7 +192,43 @@ impl Counts {
     }
 
     fn found(&self) -> usize {
-        self.of(Outcome::Right) + self.of(Outcome::Rounded)
+        Outcome::ALL.iter().filter(|(outcome, _)| outcome.is_found()).map(|(outcome, _)| self.of(*outcome)).sum()
+    }
+}
+
+/// Problems with a known solution and the same in other units, by whether each of the two was found.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pairs {
+    both: usize,
+    only_as_it_is: usize,
+    only_rescaled: usize,
+    neither: usize,
+}
+
+impl Pairs {
+    fn add(&mut self, as_it_is: Outcome, rescaled: Outcome) {
+        *match (as_it_is.is_found(), rescaled.is_found()) {
+            (true, true) => &mut self.both,
+            (true, false) => &mut self.only_as_it_is,
+            (false, true) => &mut self.only_rescaled,
+            (false, false) => &mut self.neither,
+        } += 1;
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            both: self.both + other.both,
+            only_as_it_is: self.only_as_it_is + other.only_as_it_is,
+            only_rescaled: self.only_rescaled + other.only_rescaled,
+            neither: self.neither + other.neither,
+        }
+    }
+
+    fn print(&self, class: &str) {
+        let Self { both, only_as_it_is, only_rescaled, neither } = *self;
+        let all = both + only_as_it_is + only_rescaled + neither;
+        let differing = 100.0 * (only_as_it_is + only_rescaled) as f64 / all.max(1) as f64;
+        println!("{class:<20} {both:>7} {only_as_it_is:>14} {only_rescaled:>14} {neither:>9} {differing:>10.3} %");
     }
 }
 
@@ -197,6 +238,10 @@ pub struct Problems {
     by_family: BTreeMap<String, Counts>,
     /// By kind, class of friction and how it was rescaled: problems of at most sixty contacts with a solution.
     targets: BTreeMap<(String, String), Counts>,
+    /// By kind and class of friction: the same problems in two units.
+    pairs: BTreeMap<String, Pairs>,
+    /// Number of the problem that was added last as it is, and what came of it.
+    last: Option<(u64, Outcome)>,
     slowest: f64,
 }
 
@@ -266,8 +311,16 @@ impl Problems {
         self.by_family.entry(case.family.clone()).or_default().add(outcome);
         if case.is_target {
             let kind = case.family.split(' ').next().unwrap_or_default();
+            let class = format!("{kind} {}", case.friction);
             let scale = case.rescaled.map_or("as it is".into(), |(name, _)| format!("{name} rescaled"));
-            self.targets.entry((format!("{kind} {}", case.friction), scale)).or_default().add(outcome);
+            self.targets.entry((class.clone(), scale)).or_default().add(outcome);
+            match (case.rescaled, self.last) {
+                (None, _) => self.last = Some((number, outcome)),
+                (Some(_), Some((of, as_it_is))) if of == number => {
+                    self.pairs.entry(class).or_default().add(as_it_is, outcome);
+                }
+                _ => {} // the worker ended between the two
+            }
         }
         let is_worth_keeping =
             outcome == Outcome::DoubtfulNoSolution || (outcome == Outcome::NotFound && case.is_target);
@@ -334,5 +387,12 @@ impl Problems {
             let share = 100.0 * counts.found() as f64 / counts.all as f64;
             println!("{class:<20} {scale:<18} {:>7} of {:>7}  {share:>8.3} %", counts.found(), counts.all);
         }
+        println!("\nthe same problem in two units: where its solution was found");
+        println!(
+            "{:<20} {:>7} {:>14} {:>14} {:>9} {:>12}",
+            "class", "both", "only as it is", "only rescaled", "neither", "differing"
+        );
+        self.pairs.iter().for_each(|(class, pairs)| pairs.print(class));
+        self.pairs.values().fold(Pairs::default(), |sum, pairs| sum.plus(*pairs)).print("all");
     }
 }

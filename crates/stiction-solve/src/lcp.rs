@@ -271,10 +271,16 @@ impl Scaling {
     #[inline(always)]
     fn equilibrate(&mut self, entries: &[f64], n: usize, workspace: &mut Vec<f64>) {
         let Self { rows, columns, .. } = self;
-        for factors in [&mut *rows, &mut *columns] {
-            factors.clear();
-            factors.resize(n, 1.0);
-        }
+        // Unknowns without an entry on the diagonal, as slips are, have the unit of the rates of the others. With the mean of the diagonal made one, the passes begin at the same
+        // numbers in any units of impulses and rates.
+        let diagonal = |i: usize| entries[i * n + i].abs();
+        let (sum, count) =
+            (0..n).map(diagonal).filter(|&x| x > 0.0).fold((0.0, 0.0), |(sum, count), x| (sum + x, count + 1.0));
+        let unit = if sum > 0.0 && f64::is_finite(sum) { nearest_power_of_two(sum / count) } else { 1.0 };
+        rows.clear();
+        rows.extend((0..n).map(|i| if diagonal(i) > 0.0 { 1.0 } else { unit }));
+        columns.clear();
+        columns.extend((0..n).map(|i| if diagonal(i) > 0.0 { 1.0 / unit } else { 1.0 }));
         workspace.clear();
         workspace.resize(2 * n, 0.0);
         let (row_largest, column_largest) = workspace.split_at_mut(n);
@@ -340,6 +346,15 @@ pub(crate) fn nearest_power_of_two(value: f64) -> f64 {
     const LACK: u64 = (1 << EXPONENT) - (SQRT_2.to_bits() - (BIAS << EXPONENT));
     let exponent = (value.to_bits() + LACK) >> EXPONENT;
     f64::from_bits(exponent.clamp(BIAS - 500, BIAS + 500) << EXPONENT)
+}
+
+/// A power of two within a factor of two of the root of a positive number, from its exponent alone; one where there is none. Four times the number has exactly twice the root.
+pub(crate) fn root_power_of_two(value: f64) -> f64 {
+    if !value.is_normal() {
+        return 1.0;
+    }
+    let exponent = (value.to_bits() >> 52 & 0x7ff) as i64 - 1023;
+    f64::from_bits((((exponent >> 1) + 1023) as u64) << 52)
 }
 
 /// Checks the shape of a matrix.

@@ -127,6 +127,18 @@ impl Lemke {
         start: &[bool],
         solution: &mut LcpSolution,
     ) {
+        self.solve_from(0, problem, settings, start, solution);
+    }
+
+    /// The same with another covering vector for the first cold path: where there are many solutions, it may lead to another one.
+    pub(crate) fn solve_from<P: LemkeProblem>(
+        &mut self,
+        first_path: usize,
+        problem: &P,
+        settings: &LemkeSettings,
+        start: &[bool],
+        solution: &mut LcpSolution,
+    ) {
         let n = problem.unknown_count();
         assert!(start.is_empty() || start.len() == n, "a start of {} unknowns for an LCP of {n}", start.len());
         self.reset(n, settings, solution);
@@ -146,7 +158,7 @@ impl Lemke {
                 return;
             }
         }
-        for path in 0..settings.paths.max(1) {
+        for path in first_path..first_path + settings.paths.max(1) {
             self.start.clear();
             self.start.resize(n, false);
             if self.follow_and_repair(problem, &Plan::of_path(path, settings), solution) {

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::PortableMath as _;
 use crate::work::DEFAULT_WORK_LIMIT;
 
 /// Settings of Lemke's method.
@@ -38,7 +39,7 @@ impl Default for LemkeSettings {
             tie_tolerance: 1e-12,
             weak_pivot: 0.05,
             pivots_per_unknown: 20,
-            paths: 12,
+            paths: 40,
             work_limit: DEFAULT_WORK_LIMIT,
         }
     }
@@ -73,11 +74,16 @@ pub(crate) const POLISH_ABOVE: f64 = 0.01;
 
 const GOLDEN_RATIO: f64 = 1.618_033_988_749_895;
 
-/// Entry `i` of covering vector number `covering`. Number 0 is all ones; the others are spread over (0.5, 1.5) by multiples of the
-/// golden ratio.
+/// The first covering vector whose entries are far apart, and the largest of them, which is one over the least.
+pub(crate) const FIRST_UNEVEN: usize = 12;
+const UNEVENNESS: f64 = 30.0;
+
+/// Entry `i` of covering vector number `covering`. Number 0 is all ones; the others are spread by multiples of the golden ratio: evenly over (0.5, 1.5), and from [`FIRST_UNEVEN`] on
+/// their logarithms over a wide range, so that the path begins at another place altogether.
 pub(crate) fn covering_entry(covering: usize, i: usize) -> f64 {
     if covering == 0 {
         return 1.0;
     }
-    0.5 + ((covering * (i + 1)) as f64 * GOLDEN_RATIO).fract()
+    let part = ((covering * (i + 1)) as f64 * GOLDEN_RATIO).fract();
+    if covering < FIRST_UNEVEN { 0.5 + part } else { UNEVENNESS.portable_powf(2.0 * part - 1.0) }
 }

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use stiction_solve::SolveStatus;
-use stiction_solve::cone::{ConeSettings, ConeSolution, ConeSolver, LocalConeProblem, SparseRows, judge_global};
+use stiction_solve::cone::{
+    Cone, ConeSettings, ConeSolution, ConeSolver, GlobalConeProblem, LocalConeProblem, SparseRows, judge_global,
+};
 use stiction_solve::fclib::{self, FclibProblem};
 use stiction_solve::judge::judge_local;
 use stiction_solve::work::watch;
@@ -118,6 +120,19 @@ fn a_larger_tolerance_is_met_where_a_smaller_one_is() {
 }
 
 #[test]
+fn a_residual_that_is_small_in_one_measure_alone_leads_to_a_new_beginning() {
+    // Heavy bodies, μ = 5: the methods stopped at 1.6e-7 without units, short of their target and below the tolerance, and the other error was 1.3e-4.
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../problems/gfc3d/loose-60-mu5-heavy.hdf5");
+    let FclibProblem::Global(problem) = fclib::read(&file).unwrap().problem else { panic!("it has bodies") };
+    for tolerance in [1e-4, 1e-5, 1e-6, 1e-7, 1e-8] {
+        let mut solver = ConeSolver::default();
+        let solution = solver.solve_global(&problem, &of_a_file(tolerance), None).unwrap();
+        let judgement = judge_global(&problem, &solution.impulses, &solution.joints).unwrap();
+        assert!(judgement.accepts(tolerance), "{tolerance:e}: {judgement:?}");
+    }
+}
+
+#[test]
 fn balls_that_wedge_each_other_are_solved_to_the_last_digits() {
     // A step of 56 balls in a silo. Contacts that stick contradict each other by 1e-9: one has to slide by that, far from the forces that Newton's method comes to.
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../problems/gfc3d/silo-step.hdf5");
@@ -161,4 +176,29 @@ fn a_solve_ends_soon_after_somebody_asks_for_it() {
     assert_eq!(solution.report.status, SolveStatus::Interrupted);
     // A single iteration takes milliseconds; the bound leaves room for a busy machine.
     assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+}
+
+#[test]
+fn rates_that_cancel_are_judged_in_all_units() {
+    // A body whose bias takes back its free rates: q = 0, and rounding has to be measured by the terms of q. By itself it is
+    // 16 ε |H v|, which in small units of length counted as an error of 1e-6.
+    for unit in [1e-6, 1.0, 1e3, 1e9] {
+        let mut problem = GlobalConeProblem::default();
+        problem.clear(3);
+        let velocity = [0.3 * unit, -0.7 * unit, 0.2 * unit];
+        for (k, v) in velocity.into_iter().enumerate() {
+            problem.push_mass(k, k, 2.0);
+            problem.force_mut()[k] = 2.0 * v;
+        }
+        let rows = [[(0, 0.6), (1, 0.8)], [(0, 0.8), (1, -0.6)], [(2, 1.0), (0, 0.0)]];
+        let bias = rows.map(|row| -row.iter().map(|&(k, value)| value * velocity[k]).sum::<f64>());
+        problem.push_contact(Cone::coulomb(0.5), rows, bias);
+        let mut solver = ConeSolver::default();
+        let solution = solver.solve_global(&problem, &of_a_file(1e-8), None).unwrap();
+        let judgement = judge_global(&problem, &solution.impulses, &solution.joints).unwrap();
+        assert!(solution.report.is_solved() && judgement.accepts(1e-8), "{unit:e}: {judgement:?}");
+        // It is a measure all the same: an impulse that does not belong there is seen.
+        let judgement = judge_global(&problem, &[1e-3 * unit, 0.0, 0.0], &[]).unwrap();
+        assert!(!judgement.accepts(1e-6), "{unit:e}: {judgement:?}");
+    }
 }

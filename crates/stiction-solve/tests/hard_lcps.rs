@@ -16,9 +16,19 @@ fn case(name: &str) -> Lcp {
     read_lcp(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../problems/lcp").join(name)).unwrap()
 }
 
-/// $\min(z, M z + q)$ in the units of the problem, summed by hand.
+/// $\min(z, M z + q)$ in the units of the problem, summed by hand, with what rounding takes from each product and each sum added at the end.
 fn largest_violation(lcp: &Lcp, z: &[f64]) -> f64 {
-    let slack = |i: usize| lcp.offset()[i] + (0..z.len()).map(|j| lcp.matrix()[(i, j)] * z[j]).sum::<f64>();
+    let slack = |i: usize| {
+        let (mut sum, mut rest) = (lcp.offset()[i], 0.0);
+        for (j, z) in z.iter().enumerate() {
+            let entry = lcp.matrix()[(i, j)];
+            let (product, next) = (entry * z, sum + entry * z);
+            let part = next - sum;
+            rest += (sum - (next - part)) + (product - part) + entry.mul_add(*z, -product);
+            sum = next;
+        }
+        sum + rest
+    };
     (0..z.len()).map(|i| z[i].min(slack(i)).abs()).fold(0.0, f64::max)
 }
 

@@ -1,7 +1,6 @@
 //! Convergence of the schemes on built-in scenes: order, numerical energy, and what a comparison refuses.
 
-use stiction_dynamics::Audit;
-use stiction_scene::scene::SchemeSettings;
+use stiction_dynamics::{Audit, SchemeSettings};
 use stiction_scene::{Edit, load, open};
 use stiction_study::converge::{
     ConvergeError, Convergence, EventDrivenLimits, Plan, ReferenceChoice, ReferenceKind, SchemeChoice, converge,
@@ -209,7 +208,7 @@ fn a_scheme_that_cannot_treat_the_scene_is_left_out_with_the_reason() {
     let refused = result.schemes[0].refused.as_deref().unwrap();
     assert!(refused.contains("the impacts of the scheme `stewart-trinkle` are inelastic"), "{refused}");
     assert!(result.schemes[1].refused.is_none() && result.runs.len() == 7);
-    assert!(result.figure().to_svg().unwrap().starts_with("<svg"));
+    assert!(result.figure().draw().unwrap().to_svg().starts_with("<svg"));
 }
 
 #[test]

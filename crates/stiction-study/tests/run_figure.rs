@@ -6,16 +6,21 @@ use std::path::{Path, PathBuf};
 
 use stiction_scene::table_file::Table;
 use stiction_scene::{builtin, load, run};
-use stiction_study::figure::{Figure, Panel, RulePosition};
-use stiction_study::run_figure::{RunFigureError, available_columns, column_figure, default_figure};
+use stiction_study::figure::{Figure, Panel, RulePosition, SeriesKind};
+use stiction_study::run_figure::{
+    PanelKind, RunFigureError, Selection, available_columns, column_figure, default_figure,
+};
 use tempfile::TempDir;
+
+/// The whole run.
+const ALL: Selection = Selection { panels: Vec::new(), from: None, to: None };
 
 /// Runs a built-in scene with some of its settings changed.
 fn run_scene(folder: &TempDir, name: &str, overrides: &[&str]) -> PathBuf {
     let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
     let loaded = load::load(name, &overrides).expect("a built-in scene loads");
     let out = folder.path().join(name);
-    run::run(&loaded, &out, &mut |_| ControlFlow::Continue(())).expect("the run is written");
+    run::run(&loaded, &out, &Default::default(), &mut |_| ControlFlow::Continue(())).expect("the run is written");
     out
 }
 
@@ -39,11 +44,23 @@ fn assert_not_empty(figure: &Figure) {
     }
 }
 
+/// Every panel shows something else than zero, and no text covers another one or leaves the page.
+fn assert_readable(figure: &Figure) {
+    assert_not_empty(figure);
+    for panel in figure.panels.iter().filter(|panel| panel.outlines.is_empty()) {
+        let largest = drawn(panel).into_iter().map(f64::abs).fold(0.0, f64::max);
+        let range = panel.y_range.map_or(0.0, |(low, high)| low.abs().max(high.abs()));
+        assert!(panel.log_y || largest > 1e-9 * range, "{}: {} shows zero", figure.title, panel.title);
+    }
+    let collisions = figure.draw().unwrap().text_collisions();
+    assert!(collisions.is_empty(), "{}: {collisions:?}", figure.title);
+}
+
 #[test]
 fn the_rod_has_the_panels_of_the_paper() {
     let folder = TempDir::new().unwrap();
     let run = run_scene(&folder, "rod", &[]);
-    let figure = default_figure(&run).unwrap();
+    let figure = default_figure(&run, &ALL).unwrap();
     let expected = [
         "Poses, darker with time",
         "Vertical velocity",
@@ -92,7 +109,7 @@ fn the_rod_has_the_panels_of_the_paper() {
     let sum = last("total") + last("lost in impacts") + last("lost to friction") + last("lost by the scheme");
     assert!((sum - first).abs() < 1e-9 * first, "{sum} is not {first}");
 
-    let svg = figure.to_svg().unwrap();
+    let svg = figure.draw().unwrap().to_svg();
     assert!(svg.len() > 10_000, "{} bytes of SVG", svg.len());
 }
 
@@ -100,7 +117,7 @@ fn the_rod_has_the_panels_of_the_paper() {
 fn run_text(folder: &TempDir, text: &str) -> PathBuf {
     let loaded = load::parse(text, "scene.toml").expect("the scene is well formed");
     let out = folder.path().join(&loaded.scene().name);
-    run::run(&loaded, &out, &mut |_| ControlFlow::Continue(())).expect("the run is written");
+    run::run(&loaded, &out, &Default::default(), &mut |_| ControlFlow::Continue(())).expect("the run is written");
     out
 }
 
@@ -134,7 +151,7 @@ fn forces_are_impulses_over_the_length_of_their_own_step() {
     let folder = TempDir::new().unwrap();
     for scheme in ["scheme.trapezoidal={}", "scheme.event-driven={}", "scheme.stewart-trinkle={}"] {
         let run = run_scene(&folder, "slide-to-roll", &[scheme]);
-        let figure = default_figure(&run).unwrap();
+        let figure = default_figure(&run, &ALL).unwrap();
         let forces = panel(&figure, "Normal force");
         let points = &forces.series[0].points;
         assert!((points[0].0, points.last().unwrap().0) == (0.0, 0.5), "the curve covers the run");
@@ -190,7 +207,7 @@ position = [0.0, 1.0]
 disc = { radius = 0.0 }
 "#,
     );
-    let figure = default_figure(&run).unwrap();
+    let figure = default_figure(&run, &ALL).unwrap();
     let forces = panel(&figure, "Normal force between impacts");
     let rest = (2.0_f64 / 9.81).sqrt() * 3.0;
     let points: Vec<_> = forces.series[0].points.iter().filter(|point| point.1.is_finite()).collect();
@@ -205,7 +222,7 @@ fn the_forces_of_a_linkage_with_play_integrate_to_its_impulses() {
     // Steps of any length: the area under the drawn curve is the sum of the impulses of all steps that have a length and are no impact.
     let folder = TempDir::new().unwrap();
     let run = run_scene(&folder, "four-bar-clearance", &["run.end=0.1"]);
-    let figure = default_figure(&run).unwrap();
+    let figure = default_figure(&run, &ALL).unwrap();
     let contacts = Table::read(run.join("contacts.parquet")).unwrap();
     let (h, impulse, mode) =
         (contacts.real("h").unwrap(), contacts.real("c_n").unwrap(), contacts.text("mode").unwrap());
@@ -236,7 +253,7 @@ fn kinetic_energy_is_called_total_only_where_it_is() {
     };
     let folder = TempDir::new().unwrap();
     let labels = |name: &str, gravity: f64| -> Vec<String> {
-        let figure = default_figure(&run_text(&folder, &scene(name, gravity))).unwrap();
+        let figure = default_figure(&run_text(&folder, &scene(name, gravity)), &ALL).unwrap();
         panel(&figure, "Energy").series.iter().map(|series| series.label.clone()).collect()
     };
     assert_eq!(labels("weightless", 0.0), ["kinetic = total"]);
@@ -267,37 +284,45 @@ bodies = ["bar"]
 revolute = { anchor = [0.0, 0.0], limits = { lower = 0.0 } }
 "#,
     );
-    let figure = default_figure(&run).unwrap();
+    let figure = default_figure(&run, &ALL).unwrap();
     let moment = panel(&figure, "Moment of limits and clutches");
     assert_eq!(moment.y_label, "moment (N m)");
     assert!(drawn(moment).iter().all(|moment| (moment - 9.81).abs() < 1e-9), "{:?}", drawn(moment));
     assert!(!titles(&figure).iter().any(|title| title.starts_with("Normal force")), "{:?}", titles(&figure));
-    let columns = column_figure(&run, &names(&["hinge.lower.c_n", "hinge.lower.gap"]), "t").unwrap();
+    let columns = column_figure(&run, &ALL, &names(&["hinge.lower.c_n", "hinge.lower.gap"]), "t").unwrap();
     let labels: Vec<&str> = columns.panels.iter().map(|panel| panel.y_label.as_str()).collect();
     assert_eq!(labels, ["hinge.lower.c_n (N m s)", "hinge.lower.gap (rad)"]);
 }
 
 #[test]
-fn every_built_in_scene_has_a_figure() {
+fn every_built_in_scene_has_a_figure_without_empty_panels_or_overlapping_labels() {
     let folder = TempDir::new().unwrap();
     for scene in builtin::all() {
         // A short run of each; the default length is for the scenes' own tests.
         let run = run_scene(&folder, scene.name, &["run.end=0.1"]);
-        let figure = default_figure(&run).unwrap();
+        let figure = default_figure(&run, &ALL).unwrap();
         assert_eq!(figure.title, scene.title);
-        assert_not_empty(&figure);
-        for title in ["Energy", "Certificate"] {
-            panel(&figure, title);
-        }
+        assert_readable(&figure);
+        // What has no panel is zero, and the heading says so.
+        let has = |title: &str| {
+            let zero = figure.subtitle.split_once("zero throughout: ").map_or("", |parts| parts.1);
+            assert!(
+                titles(&figure).iter().any(|shown| shown.starts_with(title)) || zero.contains(&title.to_lowercase()),
+                "{title}: {:?}, {}",
+                titles(&figure),
+                figure.subtitle
+            );
+        };
+        panel(&figure, "Certificate");
+        has("Energy");
         if scene.text.contains("[system]") {
-            panel(&figure, "Coordinate");
-            figure.to_png().unwrap();
+            has("Coordinate");
             continue;
         }
         panel(&figure, "Pose");
         let is_plane = scene.text.contains("dimension = \"plane\"");
-        for title in if is_plane { ["Vertical velocity", "Horizontal velocity"] } else { ["Speed", "Angular speed"] } {
-            panel(&figure, title);
+        for title in if is_plane { ["Vertical velocity", "Horizontal velocity"] } else { ["Speed", "Angular"] } {
+            has(title);
         }
         if !is_plane {
             // Two different views, and the axes are named.
@@ -305,15 +330,76 @@ fn every_built_in_scene_has_a_figure() {
             assert_ne!((&views[0].x_label, &views[0].y_label), (&views[1].x_label, &views[1].y_label));
             assert!(views[0].title.contains('–'), "{}", views[0].title);
         }
-        figure.to_png().unwrap();
     }
+}
+
+#[test]
+fn links_rods_and_pins_of_mechanisms_are_drawn() {
+    let folder = TempDir::new().unwrap();
+    // The outlines of the last of the poses, and the pins, by scene.
+    for (scene, links, grounded, moving) in
+        [("andrews", 7, 4, 6), ("bricard", 5, 2, 4), ("four-bar-clearance", 3, 2, 1), ("double-pendulum", 2, 1, 0)]
+    {
+        let run = run_scene(&folder, scene, &["run.end=0.02"]);
+        let figure = default_figure(&run, &ALL).unwrap();
+        let poses = panel(&figure, "Pose");
+        let wide =
+            poses.outlines.iter().filter_map(|outline| outline.stroke).filter(|stroke| stroke.width > 2.0).count();
+        let rods = poses.outlines.iter().filter(|outline| !outline.closed && outline.points.len() == 2).count();
+        assert!(wide == links || (scene == "double-pendulum" && rods >= links), "{scene}: {wide} links, {rods} rods");
+        let dots = |width: f64| {
+            let pins = poses.series.iter().filter(|series| series.kind == SeriesKind::Dots && series.width == width);
+            pins.map(|series| series.points.len()).sum::<usize>()
+        };
+        assert_eq!((dots(2.2), dots(1.2)), (grounded, moving), "{scene}");
+    }
+}
+
+#[test]
+fn a_single_body_in_space_shows_which_way_it_turns() {
+    let folder = TempDir::new().unwrap();
+    let run = run_scene(&folder, "rattleback", &["run.end=0.5"]);
+    let figure = default_figure(&run, &ALL).unwrap();
+    let spin = panel(&figure, "Angular velocity").series.iter().find(|series| series.label == "about z").unwrap();
+    // It starts with -5 rad/s.
+    assert_eq!(spin.points[0], (0.0, -5.0));
+    assert!(spin.points.iter().all(|point| point.1 < 0.0));
+    let poses = panel(&figure, "Poses side by side");
+    assert_eq!(poses.x_names.as_ref().unwrap().len(), 6);
+}
+
+#[test]
+fn panels_and_times_can_be_chosen() {
+    let folder = TempDir::new().unwrap();
+    let run = run_scene(&folder, "rod", &[]);
+    let chosen = Selection { panels: vec![PanelKind::Energy, PanelKind::Modes], from: Some(0.3), to: Some(0.6) };
+    let figure = default_figure(&run, &chosen).unwrap();
+    assert_eq!(titles(&figure), ["Contact modes", "Energy"]);
+    // States are 2.5 ms apart; both impacts are within.
+    let energy = panel(&figure, "Energy");
+    let total = &energy.series[0].points;
+    assert_eq!(total.len(), 121);
+    assert!((total[0].0 - 0.3).abs() < 1e-9 && (total[120].0 - 0.6).abs() < 1e-9, "{:?}", energy.x_range);
+    assert_eq!(energy.rules.len(), 2);
+    assert_energies_add_up(energy, 1e-9 * total[0].1);
+    let columns = column_figure(&run, &chosen, &names(&["rod.vy", "residual", "rod/table#1.c_n"]), "t").unwrap();
+    assert!(columns.panels.iter().all(|panel| panel.series[0].points.len() == 121));
+    // The right end touches at 0.3825 s; the values stand beside their own times.
+    let first = columns.panels[2].series[0].points.iter().find(|point| point.1 > 0.0).unwrap();
+    assert!((first.0 - 0.385).abs() < 1e-9, "{first:?}");
+
+    let fails = |selection: &Selection| default_figure(&run, selection).unwrap_err().to_string();
+    let late = fails(&Selection { from: Some(2.0), ..ALL });
+    assert!(late.contains("no states from 2 to inf s; the run goes from 0 to 1 s"), "{late}");
+    let unknown = fails(&Selection { panels: vec![PanelKind::Coordinates], ..ALL });
+    assert!(unknown.contains("has no panel coordinates; it has poses, velocities, modes"), "{unknown}");
 }
 
 #[test]
 fn a_system_of_matrices_has_curves_of_its_coordinates() {
     let folder = TempDir::new().unwrap();
     let run = run_scene(&folder, "woodpecker", &["run.end=0.2"]);
-    let figure = default_figure(&run).unwrap();
+    let figure = default_figure(&run, &ALL).unwrap();
     let expected = [
         "Coordinate y",
         "Velocity of y",
@@ -336,16 +422,16 @@ fn a_system_of_matrices_has_curves_of_its_coordinates() {
     assert!(rules.iter().any(|rule| matches!(rule.position, RulePosition::X(t) if (t - 0.08).abs() < 3e-3)));
     assert_eq!(panel(&figure, "Contact modes").y_names.as_ref().unwrap().len(), 3);
 
-    let figure = column_figure(&run, &names(&["phi_m", "phi_s", "v_phi_s", "y", "beak.c_n"]), "t").unwrap();
+    let figure = column_figure(&run, &ALL, &names(&["phi_m", "phi_s", "v_phi_s", "y", "beak.c_n"]), "t").unwrap();
     let labels: Vec<&str> = figure.panels.iter().map(|panel| panel.y_label.as_str()).collect();
     assert_eq!(labels, ["angle (rad)", "v_phi_s (rad/s)", "y (m)", "beak.c_n (N s)"]);
-    let figure = column_figure(&run, &names(&["v_phi_s"]), "phi_s").unwrap();
+    let figure = column_figure(&run, &ALL, &names(&["v_phi_s"]), "phi_s").unwrap();
     assert_eq!(figure.panels[0].x_label, "phi_s (rad)");
     // Contacts of matrices have a gap and no place.
     let columns = available_columns(&run).unwrap();
     assert!(columns.contains(&"beak.gap".to_owned()) && !columns.contains(&"beak.x".to_owned()), "{columns:?}");
-    column_figure(&run, &columns, "t").unwrap().to_svg().unwrap();
-    let error = column_figure(&run, &names(&["?"]), "t").unwrap_err().to_string();
+    column_figure(&run, &ALL, &columns, "t").unwrap().draw().unwrap().to_svg();
+    let error = column_figure(&run, &ALL, &names(&["?"]), "t").unwrap_err().to_string();
     assert!(error.contains("for every contact, as in `beak.gap`") && !error.contains("upper-sleeve"), "{error}");
 }
 
@@ -365,29 +451,25 @@ start = { velocity = [1.0, 0.0, 0.0, 0.0] }
 "#;
     let loaded = load::parse(scene, "chain.toml").unwrap();
     let out = folder.path().join("chain");
-    run::run(&loaded, &out, &mut |_| ControlFlow::Continue(())).unwrap();
-    let figure = default_figure(&out).unwrap();
-    let expected = ["Coordinates", "Velocities", "Coordinate phi", "Velocity of phi", "Energy", "Certificate"];
-    assert_eq!(titles(&figure), expected);
+    run::run(&loaded, &out, &Default::default(), &mut |_| ControlFlow::Continue(())).unwrap();
+    let figure = default_figure(&out, &ALL).unwrap();
+    assert_eq!(titles(&figure), ["Coordinates", "Velocities", "Energy", "Certificate"]);
     assert_eq!(figure.panels[0].y_label, "m");
     let labels: Vec<&str> = figure.panels[1].series.iter().map(|series| series.label.as_str()).collect();
     assert_eq!(labels, ["v_a", "v_b", "v_c"]);
-    // What does not move is drawn as zero.
-    assert_eq!(panel(&figure, "Velocity of phi").y_range, Some((-1e-3, 1e-3)));
-    figure.to_png().unwrap();
+    // What does not move has no panel.
+    assert!(figure.subtitle.ends_with("zero throughout: coordinate phi, velocity of phi"), "{}", figure.subtitle);
+    figure.draw().unwrap().to_png().unwrap();
 }
 
 #[test]
 fn rounding_does_not_fill_a_panel() {
     let folder = TempDir::new().unwrap();
     let run = run_scene(&folder, "incline", &["run.end=0.5"]);
-    let figure = default_figure(&run).unwrap();
+    let figure = default_figure(&run, &ALL).unwrap();
     // The block does not move; its velocities are rounding.
-    for title in ["Speed", "Angular speed", "Energy"] {
-        let range = panel(&figure, title).y_range.unwrap_or_else(|| panic!("{title} follows rounding"));
-        assert!(range.1 > 1e-3, "{title}: {range:?}");
-    }
-    let figure = column_figure(&run, &names(&["block.vx"]), "t").unwrap();
+    assert!(figure.subtitle.ends_with("zero throughout: speed, angular velocity, energy"), "{}", figure.subtitle);
+    let figure = column_figure(&run, &ALL, &names(&["block.vx"]), "t").unwrap();
     assert!(figure.panels[0].y_range.unwrap().1 >= 1e-3);
 }
 
@@ -395,7 +477,7 @@ fn rounding_does_not_fill_a_panel() {
 fn a_run_that_recorded_little_has_the_panels_it_can_have() {
     let folder = TempDir::new().unwrap();
     let run = run_scene(&folder, "rod", &["record.columns=[\"rod.vy\"]", "record.interval=7"]);
-    let figure = default_figure(&run).unwrap();
+    let figure = default_figure(&run, &ALL).unwrap();
     assert_not_empty(&figure);
     let titles = titles(&figure);
     assert!(titles.contains(&"Vertical velocity"), "{titles:?}");
@@ -409,7 +491,7 @@ fn columns_of_one_kind_share_a_panel() {
     let folder = TempDir::new().unwrap();
     let run = run_scene(&folder, "rod", &[]);
     let columns = names(&["rod.vx", "rod.w", "rod.vy", "residual", "rod/table#1.c_n", "kinetic", "rod.vx"]);
-    let figure = column_figure(&run, &columns, "t").unwrap();
+    let figure = column_figure(&run, &ALL, &columns, "t").unwrap();
     let labels: Vec<&str> = figure.panels.iter().map(|panel| panel.y_label.as_str()).collect();
     assert_eq!(labels, ["velocity (m/s)", "rod.w (rad/s)", "residual", "rod/table#1.c_n (N s)", "kinetic (J)"]);
     let velocities: Vec<&str> = figure.panels[0].series.iter().map(|series| series.label.as_str()).collect();
@@ -423,12 +505,12 @@ fn columns_of_one_kind_share_a_panel() {
     // Half the weight of 1 kg over a step of 0.0025 s, by symmetry.
     assert!((resting - 0.5 * 9.81 * 0.0025).abs() < 1e-6, "{resting}");
     assert_not_empty(&figure);
-    figure.to_svg().unwrap();
+    figure.draw().unwrap().to_svg();
 
-    let map = column_figure(&run, &names(&["rod.y"]), "rod.x").unwrap();
+    let map = column_figure(&run, &ALL, &names(&["rod.y"]), "rod.x").unwrap();
     assert!(map.panels[0].equal_aspect && map.panels[0].rules.is_empty());
     assert_eq!((map.panels[0].x_label.as_str(), map.panels[0].y_label.as_str()), ("rod.x (m)", "rod.y (m)"));
-    let phase = column_figure(&run, &names(&["rod.w"]), "rod.angle").unwrap();
+    let phase = column_figure(&run, &ALL, &names(&["rod.w"]), "rod.angle").unwrap();
     // The start: 30 degrees, 4 rad/s.
     assert_eq!(phase.panels[0].series[0].points[0], (30_f64.to_radians(), 4.0));
 }
@@ -438,11 +520,13 @@ fn all_available_columns_can_be_drawn() {
     let folder = TempDir::new().unwrap();
     let run = run_scene(&folder, "rod", &["run.end=0.45"]);
     let columns = available_columns(&run).unwrap();
-    for expected in ["t", "rod.x", "rod.w", "residual", "pivots", "work_friction", "rod/table#1.gap"] {
+    for expected in
+        ["t", "rod.x", "rod.w", "residual", "iterations", "rod/table#1.f_n", "work_friction", "rod/table#1.gap"]
+    {
         assert!(columns.iter().any(|column| column == expected), "{expected} is not in {columns:?}");
     }
     assert!(!columns.iter().any(|column| column.ends_with(".mode") || column.ends_with(".t")), "{columns:?}");
-    column_figure(&run, &columns, "t").unwrap().to_svg().unwrap();
+    column_figure(&run, &ALL, &columns, "t").unwrap().draw().unwrap().to_svg();
 }
 
 #[test]
@@ -450,17 +534,17 @@ fn an_unknown_column_is_an_error_with_a_suggestion() {
     let folder = TempDir::new().unwrap();
     let run = run_scene(&folder, "rod", &["run.end=0.45"]);
     let fails =
-        |columns: &[&str], against: &str| column_figure(&run, &names(columns), against).unwrap_err().to_string();
+        |columns: &[&str], against: &str| column_figure(&run, &ALL, &names(columns), against).unwrap_err().to_string();
     let error = fails(&["rod.vz"], "t");
     let expected = [run.to_str().unwrap(), "`rod.vz`", "did you mean `rod.v", "rod.angle", "residual", "c_n"];
     assert!(expected.iter().all(|part| error.contains(part)), "{error}");
     assert!(fails(&["rod/table#1.cn"], "t").contains("did you mean `rod/table#1.c_n`?"));
     assert!(fails(&["rod.x"], "rod.anlge").contains("did you mean `rod.angle`?"));
     assert!(!fails(&["?"], "t").contains("did you mean"));
-    assert!(matches!(column_figure(&run, &[], "t"), Err(RunFigureError::NoColumns { .. })));
+    assert!(matches!(column_figure(&run, &ALL, &[], "t"), Err(RunFigureError::NoColumns { .. })));
     // Texts are no numbers.
     assert!(matches!(
-        column_figure(&run, &names(&["rod/table#1.mode"]), "t"),
+        column_figure(&run, &ALL, &names(&["rod/table#1.mode"]), "t"),
         Err(RunFigureError::UnknownColumn { .. })
     ));
 }
@@ -470,8 +554,8 @@ fn a_folder_that_is_no_run_is_named_with_what_is_missing() {
     let folder = TempDir::new().unwrap();
     let all = |path: &Path| {
         [
-            default_figure(path).unwrap_err(),
-            column_figure(path, &names(&["t"]), "t").unwrap_err(),
+            default_figure(path, &ALL).unwrap_err(),
+            column_figure(path, &ALL, &names(&["t"]), "t").unwrap_err(),
             available_columns(path).unwrap_err(),
         ]
     };
@@ -494,7 +578,7 @@ fn a_folder_that_is_no_run_is_named_with_what_is_missing() {
     }
     fs::write(&states, &whole).unwrap();
     fs::remove_file(run.join("audit.parquet")).unwrap();
-    let text = default_figure(&run).unwrap_err().to_string();
+    let text = default_figure(&run, &ALL).unwrap_err().to_string();
     assert!(text.contains("audit.parquet") && text.contains(run.to_str().unwrap()), "{text}");
 }
 
@@ -503,10 +587,10 @@ fn a_scene_that_cannot_be_read_again_is_an_error() {
     let folder = TempDir::new().unwrap();
     let run = run_scene(&folder, "rod", &["run.end=0.1"]);
     fs::write(run.join("scene.toml"), "format = 1\nwhat = 2\n").unwrap();
-    let error = default_figure(&run).unwrap_err();
+    let error = default_figure(&run, &ALL).unwrap_err();
     assert!(matches!(error, RunFigureError::Scene { .. }), "{error}");
     // Columns need no scene.
-    column_figure(&run, &names(&["rod.x"]), "t").unwrap();
+    column_figure(&run, &ALL, &names(&["rod.x"]), "t").unwrap();
     fs::remove_file(run.join("scene.toml")).unwrap();
-    assert!(default_figure(&run).unwrap_err().to_string().contains("scene.toml"));
+    assert!(default_figure(&run, &ALL).unwrap_err().to_string().contains("scene.toml"));
 }

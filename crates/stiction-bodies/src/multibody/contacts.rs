@@ -69,6 +69,8 @@ pub(super) struct Search {
     pub(super) end_poses: Vec<Pose>,
     pub(super) travels: Vec<Travel>,
     pub(super) pairs: Vec<(usize, usize)>,
+    /// The contacts that are looked for, sorted.
+    wanted: Vec<ContactId>,
     pub(super) touches: Vec<Touch>,
 }
 
@@ -81,8 +83,7 @@ impl Multibody {
     pub(super) fn find_contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
         let mut guard = self.search.lock();
         let Search { broad_phase, poses, pairs, touches, .. } = &mut *guard;
-        poses.clear();
-        poses.extend((0..self.model.bodies.len()).map(|body| self.pose(body, t, q)));
+        self.take_poses(t, q, poses);
         let shape_pose = |part: &Part| self.shape(part).placed.world_pose(&poses[part.body]);
         pairs.clear();
         let spheres = self.parts.iter().map(|part| (shape_pose(part).position, part.bounding_radius));
@@ -92,26 +93,84 @@ impl Multibody {
             }
         });
         pairs.sort_unstable(); // contacts in the order of the scene, whatever the sweep found first
-        for &(a, b) in pairs.iter() {
-            let (mut first, mut second) = (&self.parts[a], &self.parts[b]);
-            // The first body of a contact is one that moves.
-            if !self.model.bodies[first.body].kind.is_free() {
-                (first, second) = (second, first);
-            }
-            touches.clear();
-            collide::collide(
-                self.model.dimension,
-                &self.shape(first).placed.shape,
-                &shape_pose(first),
-                &self.shape(second).placed.shape,
-                &shape_pose(second),
-                horizon,
-                touches,
-            );
-            for touch in touches.iter() {
-                out.push(self.contact(first, second, poses, t, touch));
-            }
+        for &pair in pairs.iter() {
+            let (first, second) = self.collide_pair(pair, poses, horizon, touches);
+            out.extend(touches.iter().map(|touch| self.contact(first, second, poses, t, touch)));
         }
+    }
+
+    /// Appends the contacts with these ids, however far apart, in the order of the scene: an id names two shapes, and no others are looked at.
+    pub(super) fn find_contacts_of(&self, t: f64, q: &[f64], ids: &[ContactId], out: &mut Vec<Contact>) {
+        if ids.is_empty() {
+            return;
+        }
+        let mut guard = self.search.lock();
+        let Search { poses, pairs, touches, wanted, .. } = &mut *guard;
+        wanted.clear();
+        wanted.extend(ids);
+        wanted.sort_unstable();
+        let is_wanted = |id: ContactId| wanted.binary_search(&id).is_ok();
+        pairs.clear();
+        pairs.extend(wanted.iter().filter_map(|id| {
+            let [first, second] = shapes_of(*id)
+                .map(|shape| self.parts.binary_search_by_key(&shape, |part| (part.body as u32, part.number)).ok());
+            let (first, second) = (first?, second?);
+            Some((first.min(second), first.max(second)))
+        }));
+        pairs.sort_unstable();
+        pairs.dedup();
+        if !pairs.is_empty() {
+            self.take_poses(t, q, poses);
+        }
+        for &pair in pairs.iter() {
+            let (first, second) = self.collide_pair(pair, poses, f64::INFINITY, touches);
+            let touches = touches.iter().filter(|touch| is_wanted(contact_id(first, second, touch.feature)));
+            out.extend(touches.map(|touch| self.contact(first, second, poses, t, touch)));
+        }
+        let others = out.len();
+        if wanted.iter().any(|id| self.joint_of_stop(*id).is_some()) {
+            self.add_stops(t, q, f64::INFINITY, out);
+        }
+        if wanted.iter().any(|id| self.clutch(*id).is_some()) {
+            self.add_clutches(t, q, out);
+        }
+        let mut number = 0;
+        out.retain(|contact| {
+            number += 1;
+            number <= others || is_wanted(contact.id)
+        });
+    }
+
+    /// The poses of all bodies.
+    fn take_poses(&self, t: f64, q: &[f64], poses: &mut Vec<Pose>) {
+        poses.clear();
+        poses.extend((0..self.model.bodies.len()).map(|body| self.pose(body, t, q)));
+    }
+
+    /// Where two parts come nearer than `horizon`, with the part first whose body moves.
+    fn collide_pair(
+        &self,
+        (a, b): (usize, usize),
+        poses: &[Pose],
+        horizon: f64,
+        touches: &mut Vec<Touch>,
+    ) -> (&Part, &Part) {
+        let (mut first, mut second) = (&self.parts[a], &self.parts[b]);
+        if !self.model.bodies[first.body].kind.is_free() {
+            (first, second) = (second, first);
+        }
+        let shape_pose = |part: &Part| self.shape(part).placed.world_pose(&poses[part.body]);
+        touches.clear();
+        collide::collide(
+            self.model.dimension,
+            &self.shape(first).placed.shape,
+            &shape_pose(first),
+            &self.shape(second).placed.shape,
+            &shape_pose(second),
+            horizon,
+            touches,
+        );
+        (first, second)
     }
 
     /// Half the least thickness of the thinner of two shapes, in metres; of a point or segment on a wall half its length, or its distance from the origin of its body.
@@ -131,8 +190,8 @@ impl Multibody {
         if self.joint_of_stop(id).is_some() || self.clutch(id).is_some() {
             return None;
         }
-        let [first, second] = [(id.first, id.feature >> 20), (id.second, (id.feature >> 8) & 0xfff)]
-            .map(|(body, shape)| &self.model.bodies[body as usize].shapes[shape as usize]);
+        let [first, second] =
+            shapes_of(id).map(|(body, shape)| &self.model.bodies[body as usize].shapes[shape as usize]);
         Some(self.pair_size(first, second))
     }
 
@@ -203,7 +262,8 @@ impl Multibody {
     /// `first/second#feature`; the numbers of the shapes are left out when both are the first of their body.
     pub(super) fn name_of_contact(&self, id: ContactId) -> String {
         let [first, second] = [id.first, id.second].map(|body| &self.model.bodies[body as usize].name);
-        let (shape_first, shape_second, feature) = (id.feature >> 20, (id.feature >> 8) & 0xfff, id.feature & 0xff);
+        let [(_, shape_first), (_, shape_second)] = shapes_of(id);
+        let feature = id.feature & 0xff;
         if shape_first == 0 && shape_second == 0 {
             format!("{first}/{second}#{feature}")
         } else {
@@ -219,6 +279,11 @@ pub(super) fn contact_id(first: &Part, second: &Part, feature: u32) -> ContactId
         second: second.body as u32,
         feature: (first.number << 20) | (second.number << 8) | feature,
     }
+}
+
+/// The bodies of a contact, each with the number of its shape.
+fn shapes_of(id: ContactId) -> [(u32, u32); 2] {
+    [(id.first, id.feature >> 20), (id.second, (id.feature >> 8) & 0xfff)]
 }
 
 fn tangent_count(dimension: Dimension) -> usize {

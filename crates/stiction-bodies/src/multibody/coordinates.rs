@@ -257,7 +257,7 @@ impl Multibody {
 
 pub(crate) fn prescribed_pose(start: &Pose, motion: &Motion, t: f64) -> Pose {
     let mut position = start.position + motion.velocity * t;
-    if let Some(o) = &motion.oscillation {
+    for o in &motion.oscillations {
         position += o.amplitude * (TAU * o.frequency * t + o.phase).portable_sin();
     }
     let orientation = if motion.angular_velocity == DVec3::ZERO {
@@ -270,7 +270,7 @@ pub(crate) fn prescribed_pose(start: &Pose, motion: &Motion, t: f64) -> Pose {
 
 pub(super) fn prescribed_velocity(motion: &Motion, t: f64) -> DVec3 {
     let mut velocity = motion.velocity;
-    if let Some(o) = &motion.oscillation {
+    for o in &motion.oscillations {
         let rate = TAU * o.frequency;
         velocity += o.amplitude * (rate * (rate * t + o.phase).portable_cos());
     }

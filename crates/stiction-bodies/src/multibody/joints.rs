@@ -1,4 +1,4 @@
-//! Joints as rows: values, exact gradients, drift; their limits, friction and motors.
+//! Joints as rows: values, exact gradients, drift and rates; their limits, friction and motors.
 //!
 //! The letters are those of [`joint`](crate::joint). Two identities give every row. The rate of $u \cdot w$ for $u$ fixed on the first and $w$ on the
 //! second body is $(\omega^a - \omega^b) \cdot (u \times w)$. The rate of $d \cdot e^b$ is the velocity of the first body at $p^a$ along $e^b$, less that
@@ -15,6 +15,7 @@ use super::coordinates::Layout;
 use crate::joint::{BodyJoint, CoordinateKind, JointKind, JointRow};
 use crate::pose::Pose;
 use crate::shape::Dimension;
+use crate::touch_rates::Twist;
 
 /// Stands in place of the first body in the identity of a contact that is a stop of a joint; the second number is then that of the joint.
 const STOP: u32 = u32::MAX;
@@ -263,5 +264,109 @@ impl Multibody {
             };
             Some((number, suffix))
         })
+    }
+}
+
+impl Multibody {
+    /// The motion of a joint.
+    pub(super) fn joint_motion<'a>(&self, joint: &'a BodyJoint, (t, q, v): (f64, &[f64], &[f64])) -> JointMotion<'a> {
+        let bodies = [Some(joint.first), joint.second];
+        let poses = bodies.map(|body| body.map_or(Pose::IDENTITY, |body| self.pose(body, t, q)));
+        let frames = [joint.frames[0].in_world(&poses[0]), joint.frames[1].in_world(&poses[1])];
+        JointMotion {
+            joint,
+            dimension: self.model.dimension,
+            twists: bodies.map(|body| body.map_or_else(Twist::default, |body| self.twist(body, (t, q, v)))),
+            points: frames.map(|frame| frame.point),
+            axes: frames.map(|frame| frame.axes()),
+        }
+    }
+
+    /// Rate of the row of the free coordinate of a joint.
+    pub(super) fn coordinate_rate(&self, joint: &BodyJoint, at: (f64, &[f64], &[f64])) -> f64 {
+        self.joint_motion(joint, at).coordinate_rate()
+    }
+}
+
+/// A joint and the motion of its bodies; the letters are those of [`joint`](crate::joint).
+pub(super) struct JointMotion<'a> {
+    joint: &'a BodyJoint,
+    dimension: Dimension,
+    twists: [Twist; 2],
+    points: [DVec3; 2],
+    axes: [[DVec3; 3]; 2],
+}
+
+impl JointMotion<'_> {
+    /// An axis of the first or second body, and its rate.
+    fn axis(&self, end: usize, i: usize) -> (DVec3, DVec3) {
+        let axis = self.axes[end][i];
+        (axis, self.twists[end].spin.cross(axis))
+    }
+
+    /// Rate of $(\omega^a - \omega^b) \cdot (x \times y)$.
+    fn rotation_rate(&self, (x, x_rate): (DVec3, DVec3), (y, y_rate): (DVec3, DVec3)) -> f64 {
+        let spin = self.twists[0].spin - self.twists[1].spin;
+        spin.dot(x_rate.cross(y) + x.cross(y_rate))
+    }
+
+    /// Rate of $e^b_i \cdot (V^a(p^a) - V^b(p^a))$.
+    fn across_rate(&self, i: usize) -> f64 {
+        let ([a, b], p) = (&self.twists, self.points[0]);
+        let (axis, axis_rate) = self.axis(1, i);
+        axis_rate.dot(a.at(p) - b.at(p)) + axis.dot(a.rate(a.at(p)) - b.rate(a.at(p)))
+    }
+
+    /// Velocity of the first point against the second, and its rate.
+    fn relative(&self) -> (DVec3, DVec3) {
+        let [a, b] = &self.twists;
+        let [u, w] = [a.at(self.points[0]), b.at(self.points[1])];
+        (u - w, a.rate(u) - b.rate(w))
+    }
+
+    fn length_rate(&self) -> f64 {
+        let d = self.points[0] - self.points[1];
+        let (rate, second_rate) = self.relative();
+        match d.try_normalize() {
+            Some(n) => {
+                let across = rate - n.dot(rate) * n;
+                n.dot(second_rate) + across.dot(rate) / d.length()
+            }
+            None => self.axes[1][0].dot(second_rate),
+        }
+    }
+
+    /// Rate of a row.
+    pub(super) fn row_rate(&self, kind: JointRow) -> f64 {
+        match kind {
+            JointRow::World(direction) => direction.dot(self.relative().1),
+            JointRow::Across(i) => self.across_rate(i),
+            JointRow::Tilt1 => self.rotation_rate(self.axis(1, 1), self.axis(0, 2)),
+            JointRow::Tilt2 => self.rotation_rate(self.axis(0, 2), self.axis(1, 0)),
+            JointRow::Twist if self.dimension == Dimension::Plane => 0.0,
+            JointRow::Twist => self.rotation_rate(self.axis(0, 0), self.axis(1, 1)),
+            JointRow::Cross => self.rotation_rate(self.axis(0, 2), self.axis(1, 2)),
+            JointRow::Length(_) => self.length_rate(),
+        }
+    }
+
+    fn coordinate_rate(&self) -> f64 {
+        match self.joint.kind {
+            JointKind::Revolute if self.dimension == Dimension::Plane => 0.0,
+            JointKind::Revolute => {
+                // (c ds - s dc)/(s² + c²), with s = e₁ᵃ·e₂ᵇ and c = e₁ᵃ·e₁ᵇ, once more.
+                let spin = self.twists[0].spin - self.twists[1].spin;
+                let (x, y, z) = (self.axis(0, 0), self.axis(1, 1), self.axis(1, 0));
+                let (s, c) = (x.0.dot(y.0), x.0.dot(z.0));
+                let (s_rate, c_rate) = (spin.dot(x.0.cross(y.0)), spin.dot(x.0.cross(z.0)));
+                let (s_second, c_second) = (self.rotation_rate(x, y), self.rotation_rate(x, z));
+                let square = s * s + c * c;
+                (c * s_second - s * c_second) / square
+                    - (c * s_rate - s * c_rate) * 2.0 * (s * s_rate + c * c_rate) / (square * square)
+            }
+            JointKind::Prismatic | JointKind::Cylindrical => self.across_rate(2),
+            JointKind::Distance { length: None } => self.length_rate(),
+            _ => 0.0,
+        }
     }
 }

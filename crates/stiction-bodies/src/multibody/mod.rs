@@ -139,6 +139,10 @@ impl MechanicalSystem for Multibody {
         }
     }
 
+    fn contacts_of(&self, t: f64, q: &[f64], ids: &[ContactId], out: &mut Vec<Contact>) {
+        self.find_contacts_of(t, q, ids, out);
+    }
+
     fn contact_size(&self, id: ContactId) -> Option<f64> {
         self.size_of_contact(id)
     }
@@ -219,6 +223,14 @@ impl MechanicalSystem for Multibody {
             Some(joint) => self.name_of_stop(joint, id.feature),
             None => self.name_of_contact(id),
         }
+    }
+
+    // In the order of `friction_elements`: dry friction, joints, springs.
+    fn friction_name(&self, id: u32) -> String {
+        let MultibodyModel { dry_friction, joints, springs, .. } = &self.model;
+        let names = dry_friction.iter().map(|element| &element.name).chain(joints.iter().map(|joint| &joint.name));
+        let mut names = names.chain(springs.iter().map(|spring| &spring.name));
+        names.nth(id as usize).cloned().unwrap_or_default()
     }
 
     fn body_names(&self, id: ContactId) -> (String, String) {

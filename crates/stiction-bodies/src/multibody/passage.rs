@@ -47,7 +47,7 @@ impl Multibody {
     /// The first pair that passes through on the way.
     pub(super) fn find_passage(&self, way: Way, from: (f64, &[f64]), to: (f64, &[f64])) -> Option<Passage> {
         let mut guard = self.search.lock();
-        let Search { broad_phase, poses, end_poses, travels, pairs, touches } = &mut *guard;
+        let Search { broad_phase, poses, end_poses, travels, pairs, touches, .. } = &mut *guard;
         for (poses, (t, q)) in [(&mut *poses, from), (&mut *end_poses, to)] {
             poses.clear();
             poses.extend((0..self.model.bodies.len()).map(|body| self.pose(body, t, q)));

@@ -31,7 +31,7 @@ fn tied(seed: u64, dimension: Dimension) -> MultibodyModel {
     let motion = Motion {
         velocity: vector(&mut random, dimension, 1.0),
         angular_velocity: DVec3::new(0.0, 0.0, 0.9),
-        oscillation: Some(Oscillation { amplitude: vector(&mut random, dimension, 0.1), frequency: 2.0, phase: 0.3 }),
+        oscillations: vec![Oscillation { amplitude: vector(&mut random, dimension, 0.1), frequency: 2.0, phase: 0.3 }],
         surface_velocity: vector(&mut random, dimension, 1.0),
     };
     let kinds = [

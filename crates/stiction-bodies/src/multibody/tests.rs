@@ -80,7 +80,10 @@ fn rows_and_drift_are_the_rates_of_the_gaps() {
     let motion = Motion {
         velocity: DVec3::new(0.2, 0.1, -0.3),
         angular_velocity: DVec3::new(0.3, -0.7, 0.2),
-        oscillation: Some(Oscillation { amplitude: DVec3::new(0.01, 0.0, 0.02), frequency: 3.0, phase: 0.4 }),
+        oscillations: vec![
+            Oscillation { amplitude: DVec3::new(0.01, 0.0, 0.02), frequency: 3.0, phase: 0.4 },
+            Oscillation { amplitude: DVec3::new(0.02, 0.01, 0.0), frequency: 3.0, phase: 1.9 },
+        ],
         surface_velocity: DVec3::ZERO,
     };
     let mut second = body("b", BodyKind::Prescribed(motion), SPHERE);
@@ -350,6 +353,14 @@ fn rows_are_the_gradients_of_the_gaps() {
             };
             let contacts = contacts_at(&vec![0.0; n], 0.0);
             assert!(!contacts.is_empty());
+            // An id leads back to its contact alone.
+            let mut all = Vec::new();
+            system.contacts(0.0, &state.q, f64::INFINITY, &mut all);
+            for contact in &all {
+                let mut found = Vec::new();
+                system.contacts_of(0.0, &state.q, &[contact.id], &mut found);
+                assert_eq!(found, std::slice::from_ref(contact));
+            }
             for (number, contact) in contacts.iter().enumerate() {
                 for i in 0..n {
                     let mut direction = vec![0.0; n];

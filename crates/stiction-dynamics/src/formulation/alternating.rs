@@ -23,11 +23,13 @@ use serde::{Deserialize, Serialize};
 use stiction_solve::SolveStatus;
 
 use super::exact_cone::{ExactCone, ExactConeSettings};
+use super::{Formulation, FrictionSets, MethodFacts, MethodSettings, StatedSet};
 use crate::contact::Tangents;
 use crate::judge::{Judge, own_set, solved_limit};
+use crate::setting::{Named, SettingError, at_least_one, positive};
 use crate::{
     ContactCondition, ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionCondition, FrictionShape,
-    Row,
+    Row, StatedProblem,
 };
 
 /// Rounds after which a residual that has not halved is given up. A factor of 0.99 halves it in 69.
@@ -48,6 +50,59 @@ pub struct AlternatingSettings {
 impl Default for AlternatingSettings {
     fn default() -> Self {
         Self { tolerance: 1e-13, iteration_limit: 2000, warm_start: true }
+    }
+}
+
+impl MethodSettings for AlternatingSettings {
+    fn facts(&self) -> MethodFacts {
+        MethodFacts {
+            named: Named {
+                name: "alternating",
+                summary: "Normal and tangential problems in turn, with exact friction sets: for comparison, as it need not converge. [GS05]",
+                suffixes: &[],
+            },
+            sets: FrictionSets::Round,
+            is_exact: true,
+        }
+    }
+
+    fn check(&self, _: usize) -> Result<(), SettingError> {
+        positive("tolerance", "the tolerance", self.tolerance, "(relative)")?;
+        at_least_one("iteration-limit", "rounds", self.iteration_limit)
+    }
+
+    fn build(&self) -> Result<Box<dyn Formulation>, ContactError> {
+        Ok(Box::new(Alternating::new(self.clone())?))
+    }
+}
+
+impl Formulation for Alternating {
+    fn check_set(&self, what: &dyn Fn() -> String, set: StatedSet<'_>) -> Result<(), ContactError> {
+        set.refuse_of_user(what, "the method `alternating`")?;
+        match set.shape {
+            FrictionShape::Polytope(_) => Err(ContactError::Polytope { what: what() }),
+            // Its two parts have bounds of their own, and the tangential problem knows one for an element.
+            FrictionShape::DiscAndInterval if !set.has_normal => {
+                Err(ContactError::NotRound { what: what(), method: "alternating" })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
+        self.solve(problem, solution)
+    }
+
+    fn forget(&mut self) -> bool {
+        self.forget()
+    }
+
+    fn state(&self, problem: &ContactProblem) -> Result<StatedProblem, ContactError> {
+        Ok(StatedProblem::Cone(self.methods[0].cone_problem(problem)))
+    }
+
+    fn duplicate(&self) -> Box<dyn Formulation> {
+        Box::new(self.clone())
     }
 }
 

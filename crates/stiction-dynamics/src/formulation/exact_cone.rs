@@ -18,11 +18,16 @@ use stiction_solve::cone::residual::ZERO_OFFSET;
 use stiction_solve::cone::{Cone, ConeSettings, ConeSolver, GlobalConeProblem, LocalConeProblem};
 use stiction_solve::{SolveReport, SolveStatus};
 
+use super::convex::Convex;
 use super::rows::Rows;
+use super::{Formulation, FrictionSets, MethodFacts, MethodSettings, StatedSet};
 use crate::constrained_motion::ConstrainedMotion;
 use crate::contact::Tangents;
 use crate::judge::{FEW_CONTACTS, Judge, SOLVED, SOLVED_LARGE, own_set, solved_limit};
-use crate::{ContactError, ContactId, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Row};
+use crate::setting::{Named, SettingError};
+use crate::{
+    ContactError, ContactId, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Row, StatedProblem,
+};
 
 /// Rows of contacts and friction up to which joints are eliminated first. Each row costs one solve with the joints, and the matrix that is left is dense.
 const CONDENSED_ROWS: usize = 24;
@@ -77,6 +82,68 @@ impl ExactConeSettings {
         [("tolerance", self.tolerance), ("residual-tolerance", self.residual_tolerance)].into_iter().find_map(
             |(key, value)| value.filter(|value| !(*value > 0.0 && value.is_finite())).map(|value| (key, value)),
         )
+    }
+}
+
+impl MethodSettings for ExactConeSettings {
+    fn facts(&self) -> MethodFacts {
+        MethodFacts {
+            named: Named { name: "cone", summary: "The exact friction cone.", suffixes: &[] },
+            sets: FrictionSets::Round,
+            is_exact: true,
+        }
+    }
+
+    fn residual_tolerance(&self, contact_count: usize) -> f64 {
+        self.tolerances(contact_count)[1]
+    }
+
+    fn check(&self, _: usize) -> Result<(), SettingError> {
+        self.first_unusable().map_or(Ok(()), |(key, value)| {
+            Err(SettingError::new(key, format!("`{key}` is {value:?}"), "give a positive number, such as 1e-12"))
+        })
+    }
+
+    fn build(&self) -> Result<Box<dyn Formulation>, ContactError> {
+        Ok(Box::new(ConeOrConvex { cone: ExactCone::new(self.clone())?, convex: Convex::new()? }))
+    }
+}
+
+/// The method of the exact cone, and what it does for sets of users.
+#[derive(Clone, Debug)]
+struct ConeOrConvex {
+    cone: ExactCone,
+    convex: Convex,
+}
+
+impl Formulation for ConeOrConvex {
+    fn check_set(&self, what: &dyn Fn() -> String, set: StatedSet<'_>) -> Result<(), ContactError> {
+        match set.shape {
+            FrictionShape::Polytope(_) => Err(ContactError::Polytope { what: what() }),
+            _ => Ok(()),
+        }
+    }
+
+    fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
+        match Convex::is_for(problem) {
+            true => self.convex.solve(problem, solution),
+            false => self.cone.solve(problem, solution),
+        }
+    }
+
+    fn forget(&mut self) -> bool {
+        self.cone.forget() | self.convex.forget()
+    }
+
+    fn state(&self, problem: &ContactProblem) -> Result<StatedProblem, ContactError> {
+        match Convex::first(problem) {
+            Some(what) => Err(ContactError::ConvexSet { what, user: "a problem file" }),
+            None => Ok(StatedProblem::Cone(self.cone.cone_problem(problem))),
+        }
+    }
+
+    fn duplicate(&self) -> Box<dyn Formulation> {
+        Box::new(self.clone())
     }
 }
 

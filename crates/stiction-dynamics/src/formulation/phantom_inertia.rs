@@ -60,9 +60,12 @@ use stiction_solve::{DenseLu, Lcp, LcpSolution, Lemke, LemkeSettings, ProblemErr
 use super::basis_memory::{BasisMemory, Places};
 use super::pyramid::MOST_DIRECTIONS;
 use super::rows::check_tangents;
+use super::{Formulation, FrictionSets, MethodFacts, MethodSettings, StatedSet};
 use crate::judge::{Judge, solved_limit};
+use crate::setting::{Named, SettingError, Suffix};
 use crate::{
     ContactCondition, ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Polytope, Row,
+    StatedProblem,
 };
 
 /// What the method does differently for one contact: $k_i$ and $\rho_i$ of \[PKF\] (6)-(7). Other methods have no use for it.
@@ -148,6 +151,67 @@ impl PhantomInertiaSettings {
     pub fn check(&self) -> Result<(), ContactError> {
         check_lines(self.lines)?;
         self.rho.map_or(Ok(()), check_rho)
+    }
+}
+
+impl MethodSettings for PhantomInertiaSettings {
+    fn facts(&self) -> MethodFacts {
+        MethodFacts {
+            named: Named {
+                name: "phantom-inertia",
+                summary: "Discrete acceleration with phantom inertia: the full-rank problem of [PKF].",
+                suffixes: &[Suffix::Count { of: "lines", key: "lines" }],
+            },
+            sets: FrictionSets::Circle,
+            is_exact: false,
+        }
+    }
+
+    fn lemke(&self) -> Option<&LemkeSettings> {
+        Some(&self.lemke)
+    }
+
+    fn check(&self, tangent_count: usize) -> Result<(), SettingError> {
+        let remedy = "give 2 to 500 `lines`, and a positive `rho` or none; with 2 lines `rho` may be 0";
+        let unusable =
+            |error: ContactError| SettingError { keys: Vec::new(), message: error.to_string(), remedy: remedy.into() };
+        self.check().and_then(|()| check_independence(tangent_count, self.lines, self.rho)).map_err(unusable)
+    }
+
+    fn build(&self) -> Result<Box<dyn Formulation>, ContactError> {
+        Ok(Box::new(PhantomInertia::new(self.clone())?))
+    }
+}
+
+impl Formulation for PhantomInertia {
+    fn check_set(&self, what: &dyn Fn() -> String, set: StatedSet<'_>) -> Result<(), ContactError> {
+        set.refuse_of_user(what, "the method `phantom-inertia`")?;
+        let is_own = || set.axes == [1.0; 3] && self.is_own(set.tangent_count, set.shape, set.phantom);
+        if set.is_round() || is_own() {
+            return Ok(());
+        }
+        Err(ContactError::NotRound { what: what(), method: "phantom-inertia" })
+    }
+
+    fn friction_set(&self, tangent_count: usize, shape: &FrictionShape, phantom: PhantomContact) -> FrictionShape {
+        let own = Self::own_set(tangent_count, shape, phantom);
+        own.unwrap_or_else(|| self.set(tangent_count, shape).clone())
+    }
+
+    fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
+        self.solve(problem, solution)
+    }
+
+    fn forget(&mut self) -> bool {
+        self.forget()
+    }
+
+    fn state(&self, problem: &ContactProblem) -> Result<StatedProblem, ContactError> {
+        Ok(StatedProblem::Lcp(self.clone().lcp(problem)?))
+    }
+
+    fn duplicate(&self) -> Box<dyn Formulation> {
+        Box::new(self.clone())
     }
 }
 

@@ -56,9 +56,13 @@ use stiction_solve::{Lcp, LcpSolution, Lemke, LemkeSettings, SolveStatus};
 use super::basis_memory::{BasisMemory, Places};
 use super::rows::Rows;
 use super::spatial_relay::Lines;
+use super::{Formulation, FrictionSets, MethodFacts, MethodSettings, StatedSet};
 use crate::contact::Tangents;
 use crate::judge::{Judge, solved_limit};
-use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Row};
+use crate::setting::Named;
+use crate::{
+    ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, PhantomContact, Row, StatedProblem,
+};
 
 /// Choices of tangents that are tried, at most: as given, all reversed, against the free slip, along it, and then mixed ones.
 const ATTEMPTS: usize = 40;
@@ -79,6 +83,61 @@ pub struct PlanarRelaySettings {
 impl Default for PlanarRelaySettings {
     fn default() -> Self {
         Self { warm_start: true, lemke: LemkeSettings::default() }
+    }
+}
+
+impl MethodSettings for PlanarRelaySettings {
+    fn facts(&self) -> MethodFacts {
+        MethodFacts {
+            named: Named {
+                name: "planar-relay",
+                summary: "Relay functions, in the plane only: the linear complementarity problem of [GS05].",
+                suffixes: &[],
+            },
+            sets: FrictionSets::Line,
+            is_exact: false,
+        }
+    }
+
+    fn lemke(&self) -> Option<&LemkeSettings> {
+        Some(&self.lemke)
+    }
+
+    fn build(&self) -> Result<Box<dyn Formulation>, ContactError> {
+        Ok(Box::new(PlanarRelay::new(self.clone())))
+    }
+}
+
+impl Formulation for PlanarRelay {
+    fn check_set(&self, what: &dyn Fn() -> String, set: StatedSet<'_>) -> Result<(), ContactError> {
+        let (method, user, is_treated) = match &self.lines {
+            Some(lines) => {
+                ("spatial-relay", "the method `spatial-relay`", lines.can_span(set.tangent_count, set.shape))
+            }
+            None => ("planar-relay", "the method `planar-relay`", set.is_round()),
+        };
+        set.refuse_of_user(what, user)?;
+        if is_treated { Ok(()) } else { Err(ContactError::NotRound { what: what(), method }) }
+    }
+
+    fn friction_set(&self, tangent_count: usize, shape: &FrictionShape, _: PhantomContact) -> FrictionShape {
+        self.set(tangent_count, shape).clone()
+    }
+
+    fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
+        self.solve(problem, solution)
+    }
+
+    fn forget(&mut self) -> bool {
+        self.forget()
+    }
+
+    fn state(&self, problem: &ContactProblem) -> Result<StatedProblem, ContactError> {
+        Ok(StatedProblem::Lcp(self.clone().lcp(problem)?))
+    }
+
+    fn duplicate(&self) -> Box<dyn Formulation> {
+        Box::new(self.clone())
     }
 }
 
@@ -157,13 +216,8 @@ impl PlanarRelay {
     }
 
     /// The friction set with which a shape is replaced, for this many tangent rows.
-    pub(crate) fn set<'a>(&'a self, tangent_count: usize, shape: &'a FrictionShape) -> &'a FrictionShape {
+    fn set<'a>(&'a self, tangent_count: usize, shape: &'a FrictionShape) -> &'a FrictionShape {
         self.lines.as_ref().map_or(shape, |lines| lines.set(tangent_count, shape))
-    }
-
-    /// Whether the relays in space can stand for a friction set.
-    pub(crate) fn can_span(&self, tangent_count: usize, shape: &FrictionShape) -> bool {
-        self.lines.as_ref().is_some_and(|lines| lines.can_span(tangent_count, shape))
     }
 
     /// Whether the bounds of all friction are independent of the normal load and the inertia is symmetric: the special case in which

@@ -26,8 +26,13 @@ use stiction_solve::{ContactLcp, FrictionGroup, Lcp, LcpSolution, Lemke, LemkePr
 
 use super::basis_memory::BasisMemory;
 use super::rows::{Rows, check_tangents};
+use super::{Formulation, FrictionSets, MethodFacts, MethodSettings, StatedSet};
 use crate::judge::{Judge, solved_limit};
-use crate::{ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Polytope};
+use crate::setting::{Named, SettingError, Suffix};
+use crate::{
+    ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, PhantomContact, Polytope,
+    StatedProblem,
+};
 
 /// Number of friction directions in space when nothing else is said: the octagon of \[ST96\].
 const DEFAULT_DIRECTIONS: usize = 8;
@@ -202,6 +207,60 @@ impl JsonSchema for Directions {
 const POLISH_ABOVE: f64 = 0.01;
 const TIGHTENINGS: usize = 2;
 const TIGHTER: f64 = 0.1;
+
+impl MethodSettings for PyramidSettings {
+    fn facts(&self) -> MethodFacts {
+        MethodFacts {
+            named: Named {
+                name: "pyramid",
+                summary: "Friction pyramid, solved by Lemke's method. [ST96]",
+                suffixes: &[Suffix::Count { of: "friction directions", key: "directions" }],
+            },
+            sets: FrictionSets::Polytopes,
+            is_exact: false,
+        }
+    }
+
+    fn lemke(&self) -> Option<&LemkeSettings> {
+        Some(&self.lemke)
+    }
+
+    fn check(&self, _: usize) -> Result<(), SettingError> {
+        let remedy = "give an even number from 4 to 1000, or a list of pairs with their opposites";
+        let unusable = |error: ContactError| SettingError::new("directions", error.to_string(), remedy);
+        self.directions.corners().map(drop).map_err(unusable)
+    }
+
+    fn build(&self) -> Result<Box<dyn Formulation>, ContactError> {
+        Ok(Box::new(Pyramid::new(self.clone())?))
+    }
+}
+
+impl Formulation for Pyramid {
+    fn check_set(&self, what: &dyn Fn() -> String, set: StatedSet<'_>) -> Result<(), ContactError> {
+        set.refuse_of_user(what, "the method `pyramid`")
+    }
+
+    fn friction_set(&self, tangent_count: usize, shape: &FrictionShape, _: PhantomContact) -> FrictionShape {
+        self.set(tangent_count, shape).clone()
+    }
+
+    fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
+        self.solve(problem, solution)
+    }
+
+    fn forget(&mut self) -> bool {
+        self.forget()
+    }
+
+    fn state(&self, problem: &ContactProblem) -> Result<StatedProblem, ContactError> {
+        Ok(StatedProblem::Lcp(self.clone().lcp(problem)?))
+    }
+
+    fn duplicate(&self) -> Box<dyn Formulation> {
+        Box::new(self.clone())
+    }
+}
 
 /// The two directions of a single tangent.
 const LINE: [[f64; 2]; 2] = [[1.0, 0.0], [-1.0, 0.0]];

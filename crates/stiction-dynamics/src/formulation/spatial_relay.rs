@@ -18,6 +18,8 @@ use stiction_solve::LemkeSettings;
 
 use super::planar_relay::{PlanarRelay, PlanarRelaySettings};
 use super::pyramid::Directions;
+use super::{Formulation, FrictionSets, MethodFacts, MethodSettings};
+use crate::setting::{Named, SettingError, Suffix};
 use crate::{ContactError, FrictionShape, Polytope};
 
 /// Settings of the spatial relay method.
@@ -39,15 +41,32 @@ impl Default for SpatialRelaySettings {
     }
 }
 
-impl SpatialRelaySettings {
-    /// The method with these settings.
-    ///
-    /// # Errors
-    /// [`ContactError::Directions`] when their number is not usable.
-    pub fn method(self) -> Result<PlanarRelay, ContactError> {
-        let lines = Lines::new(self.directions)?;
-        let Self { warm_start, lemke, .. } = self;
-        Ok(PlanarRelay::along(PlanarRelaySettings { warm_start, lemke }, lines))
+impl MethodSettings for SpatialRelaySettings {
+    fn facts(&self) -> MethodFacts {
+        MethodFacts {
+            named: Named {
+                name: "spatial-relay",
+                summary: "A sum of relay functions, in space too: a friction pyramid in the terms of [GS05].",
+                suffixes: &[Suffix::Count { of: "friction directions", key: "directions" }],
+            },
+            sets: FrictionSets::Segments,
+            is_exact: false,
+        }
+    }
+
+    fn lemke(&self) -> Option<&LemkeSettings> {
+        Some(&self.lemke)
+    }
+
+    fn check(&self, _: usize) -> Result<(), SettingError> {
+        let remedy = "give an even number from 4 to 1000";
+        let unusable = |error: ContactError| SettingError::new("directions", error.to_string(), remedy);
+        Directions::Regular(self.directions).corners().map(drop).map_err(unusable)
+    }
+
+    fn build(&self) -> Result<Box<dyn Formulation>, ContactError> {
+        let settings = PlanarRelaySettings { warm_start: self.warm_start, lemke: self.lemke.clone() };
+        Ok(Box::new(PlanarRelay::along(settings, Lines::new(self.directions)?)))
     }
 }
 

@@ -39,8 +39,8 @@ pub(super) fn closing_share_by_cubic(
     closed_at: f64,
 ) -> Option<f64> {
     let mut found = Vec::new();
-    system.contacts(state.t, &state.q, f64::INFINITY, &mut found);
-    let start = found.iter().find(|contact| contact.id == penetrated.id)?;
+    system.contacts_of(state.t, &state.q, &[penetrated.id], &mut found);
+    let start = found.first()?;
     let rate = |contact: &Contact, v: &[f64]| h * (contact.normal.dot(v) + contact.normal_drift);
     let (first, last) = (start.gap - closed_at, penetrated.gap - closed_at);
     first_root([first, last], [rate(start, &state.v), rate(penetrated, v_new)])
@@ -97,8 +97,8 @@ impl Path<'_> {
         self.u.extend(self.state.v.iter().zip(self.v_new).map(|(v, new)| v + 0.5 * share * (new - v)));
         self.system.advance(self.state.t, &self.state.q, &self.u, share * self.h, &mut self.q);
         self.found.clear();
-        self.system.contacts(self.state.t + share * self.h, &self.q, f64::INFINITY, &mut self.found);
-        self.found.iter().find(|contact| contact.id == id).map_or(f64::INFINITY, |contact| contact.gap - self.closed_at)
+        self.system.contacts_of(self.state.t + share * self.h, &self.q, &[id], &mut self.found);
+        self.found.first().map_or(f64::INFINITY, |contact| contact.gap - self.closed_at)
     }
 
     /// The share after which a contact closes, by the rule of Illinois between a share where it is open and one where it is penetrated.

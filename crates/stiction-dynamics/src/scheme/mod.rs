@@ -1,4 +1,8 @@
 //! Time-stepping schemes: from one state to the next.
+//!
+//! A scheme is a file here. It states its facts beside its settings, and this module lists it: a variant of [`SchemeSettings`],
+//! and a line in each of the two functions below it. Scenes, the command line, refusals and the table in the documents
+//! follow.
 
 pub mod collision;
 pub mod event_driven;
@@ -10,11 +14,14 @@ pub mod rule;
 pub mod stewart_trinkle;
 pub mod trapezoidal;
 
+use schemars::{JsonSchema, Schema};
+use serde::{Deserialize, Serialize};
 use stiction_solve::SolveReport;
 
 pub use ladder::Rung;
 use ladder::solve_problem;
 
+use crate::setting::{Named, SettingError, describe_choices, either};
 use crate::{
     Contact, ContactProblem, ContactSolution, ContactSolver, ForceCause, FrictionElement, Joint, MechanicalSystem,
     Passage, Restraint, State, StepError,
@@ -32,6 +39,140 @@ pub trait Scheme: Send {
 
     /// The contact solver, for those who check its answers.
     fn contact_solver(&self) -> &ContactSolver;
+}
+
+/// A time-stepping scheme of ours with its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(transform = describe)]
+pub enum SchemeSettings {
+    /// See [`stewart_trinkle`].
+    StewartTrinkle(stewart_trinkle::StewartTrinkleSettings),
+    /// See [`moreau_midpoint`].
+    MoreauMidpoint(moreau_midpoint::MoreauMidpointSettings),
+    /// See [`trapezoidal`].
+    Trapezoidal(trapezoidal::TrapezoidalSettings),
+    /// See [`event_driven`].
+    EventDriven(event_driven::EventDrivenSettings),
+    /// See [`implicit_ncp`].
+    ImplicitNcp(implicit_ncp::ImplicitNcpSettings),
+}
+
+impl SchemeSettings {
+    /// All schemes, with default settings.
+    pub fn all() -> [Self; 5] {
+        [
+            Self::StewartTrinkle(Default::default()),
+            Self::MoreauMidpoint(Default::default()),
+            Self::Trapezoidal(Default::default()),
+            Self::EventDriven(Default::default()),
+            Self::ImplicitNcp(Default::default()),
+        ]
+    }
+
+    fn own(&self) -> &dyn OwnFacts {
+        match self {
+            Self::StewartTrinkle(settings) => settings,
+            Self::MoreauMidpoint(settings) => settings,
+            Self::Trapezoidal(settings) => settings,
+            Self::EventDriven(settings) => settings,
+            Self::ImplicitNcp(settings) => settings,
+        }
+    }
+
+    /// What the scheme is and can treat.
+    pub fn facts(&self) -> SchemeFacts {
+        self.own().facts()
+    }
+
+    /// Its name in scenes.
+    pub fn name(&self) -> &'static str {
+        self.facts().named.name
+    }
+
+    /// The names of the schemes that can do something by default: `` `a`, `b` or `c` ``.
+    pub fn named_with(can: impl Fn(&SchemeFacts) -> bool) -> String {
+        let able = Self::all().map(|scheme| scheme.facts()).into_iter().filter(can);
+        either(able.map(|facts| facts.named.name))
+    }
+
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// [`SettingError`] with the keys from the name of the scheme on.
+    pub fn check(&self) -> Result<(), SettingError> {
+        self.own().check().map_err(|error| error.inside(self.name()))
+    }
+
+    /// The scheme with this contact solver. Its settings are taken as they are; [`check`](Self::check) says whether they can be used.
+    pub fn build(&self, solver: ContactSolver) -> Box<dyn Scheme> {
+        self.own().build(solver)
+    }
+}
+
+impl Default for SchemeSettings {
+    fn default() -> Self {
+        Self::StewartTrinkle(Default::default())
+    }
+}
+
+fn describe(schema: &mut Schema) {
+    describe_choices(schema, &SchemeSettings::all().map(|scheme| scheme.facts().named));
+}
+
+/// What a scheme is, and what it can treat with its settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SchemeFacts {
+    /// Name, description and short forms.
+    pub named: Named,
+    /// The setting, as it stands in a scene, by which it treats less than by default.
+    pub restricted_by: Option<&'static str>,
+    /// What impacts give back.
+    pub impacts: Impacts,
+    /// Whether it treats clutches and pre-stressed springs, whose forces act one way.
+    pub one_way: bool,
+    /// Whether it treats the polygons that stand for friction in space in most contact methods.
+    pub polygons: bool,
+    /// Whether springs and dampers may be stiff: stable at any step.
+    pub stiff_forces: bool,
+    /// What becomes of bodies that overlap at the start.
+    pub overlap: Overlap,
+}
+
+/// What the impacts of a scheme give back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Impacts {
+    /// Nothing.
+    Inelastic,
+    /// A share of the velocity, by Newton's law.
+    Newton,
+    /// A share of the velocity, or of the impulse by Poisson's law.
+    NewtonAndPoisson,
+}
+
+/// What becomes of bodies that overlap at the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overlap {
+    /// The first step ends it.
+    Ended,
+    /// It fades with the rate of this setting.
+    Fading(&'static str),
+    /// It stays.
+    Kept,
+}
+
+/// What the settings of a scheme state about it, in its own file.
+trait OwnFacts {
+    /// What the scheme is and can treat.
+    fn facts(&self) -> SchemeFacts;
+
+    /// Checks the settings.
+    fn check(&self) -> Result<(), SettingError> {
+        Ok(())
+    }
+
+    /// The scheme with this contact solver.
+    fn build(&self, solver: ContactSolver) -> Box<dyn Scheme>;
 }
 
 /// What a step is.
@@ -70,6 +211,22 @@ pub struct Sample {
 }
 
 /// One step: the new state, and all that led to it.
+///
+/// What a scheme has to fill, so that the audit, the events and the recording understand its step:
+///
+/// | fields | who | what they are for |
+/// |---|---|---|
+/// | `kind`, `h`, `state` | every scheme | where the step ends |
+/// | `contacts`, `friction`, `joints`, `problem`, `solution` | every scheme, in one order | the laws; momentum and works by the rows of the first three |
+/// | `linearized_at`, `linearized_time` | every scheme | $M$ and rows are those of this place |
+/// | `force`, `force_at`, `force_time` | every scheme | the impulse $h k$, and its parts by cause |
+/// | `report` | every scheme: each solve, and its energy defect | certificate and summary |
+/// | `force_parts` | schemes whose force is not that of one place and the velocity before the step | works by cause |
+/// | `averages_mass` | schemes whose $M$ is the mean of both ends | momentum |
+/// | `restitution` | impacts that give impulses back beside the solution | momentum and works |
+/// | `samples` | schemes that know forces on the way | integrals in place of impulses |
+///
+/// The last four are empty when a step begins; a scheme that does not have them leaves them so.
 #[derive(Clone, Debug, Default)]
 pub struct Step {
     /// What the step is.

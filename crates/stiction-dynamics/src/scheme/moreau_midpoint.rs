@@ -29,10 +29,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FullStep, Scheme, Step, StepKind, check_finite, energy_defect, solve_problem, state_free_motion, step_by_attempts,
+    FullStep, Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, energy_defect,
+    solve_problem, state_free_motion, step_by_attempts,
 };
 use crate::force_jacobians::add_product;
 use crate::joint_projection::JointProjection;
+use crate::setting::{Named, SettingError, Suffix, not_negative};
 use crate::static_friction::{Rubbing, step_with_static_friction};
 use crate::{
     Contact, ContactCondition, ContactSolver, ForceCause, ForceJacobians, FrictionCondition, Inertia, JacobianKind,
@@ -88,6 +90,39 @@ pub struct MoreauMidpointSettings {
 impl Default for MoreauMidpointSettings {
     fn default() -> Self {
         Self { theta: 0.5, gap_tolerance: 1e-12, stabilize_joints: true, implicit: false }
+    }
+}
+
+impl OwnFacts for MoreauMidpointSettings {
+    fn facts(&self) -> SchemeFacts {
+        SchemeFacts {
+            named: Named {
+                name: "moreau-midpoint",
+                summary: "Contacts on the velocity level, impacts with restitution. [GS05]",
+                suffixes: &[Suffix::Number { shown: "THETA", key: "theta" }],
+            },
+            restricted_by: None,
+            impacts: Impacts::Newton,
+            one_way: true,
+            polygons: true,
+            stiff_forces: self.implicit && self.theta >= 0.5,
+            overlap: Overlap::Kept,
+        }
+    }
+
+    fn check(&self) -> Result<(), SettingError> {
+        if !(0.0..=1.0).contains(&self.theta) {
+            return Err(SettingError::new(
+                "theta",
+                format!("`theta` is {:?}", self.theta),
+                "give a number from 0 to 1",
+            ));
+        }
+        not_negative("gap-tolerance", "the gap tolerance", self.gap_tolerance, "m")
+    }
+
+    fn build(&self, solver: ContactSolver) -> Box<dyn Scheme> {
+        Box::new(MoreauMidpoint::new(self.clone(), solver))
     }
 }
 

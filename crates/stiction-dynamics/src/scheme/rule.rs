@@ -37,12 +37,15 @@ pub enum Rule {
     Trapezoidal,
 }
 
+impl Rule {
+    /// The setting by which a scheme treats less than by Euler's rule: the trapezoidal one mirrors forces that act one way.
+    pub(super) fn restriction(self) -> Option<&'static str> {
+        (self == Self::Trapezoidal).then_some("rule = \"trapezoidal\"")
+    }
+}
+
 /// Sliding slower than this, in m/s, is none. Too large: slow sliding keeps the law of what sticks. Too small: rounding slides.
 const STILL_SPEED: f64 = 1e-9;
-
-/// Gaps within which settled contacts are looked for, in metres: what curvature leaves of a gap in a step, first small, then large. One that is not found then keeps nothing.
-const FIRST_HORIZON: f64 = 1e-9;
-const LAST_HORIZON: f64 = 1.0;
 
 /// What the trapezoidal rule knows of the last steps, and where this one begins.
 #[derive(Clone, Debug, Default)]
@@ -63,16 +66,8 @@ impl History {
     pub fn begin(&mut self, system: &dyn MechanicalSystem, state: &State) {
         self.elements.clear();
         self.joints.clear();
-        let mut horizon = FIRST_HORIZON;
-        loop {
-            self.contacts.clear();
-            system.contacts(state.t, &state.q, horizon, &mut self.contacts);
-            self.contacts.retain(|contact| self.settled.binary_search(&contact.id).is_ok());
-            if self.contacts.len() >= self.settled.len() || horizon > LAST_HORIZON {
-                break;
-            }
-            horizon *= 100.0;
-        }
+        self.contacts.clear();
+        system.contacts_of(state.t, &state.q, &self.settled, &mut self.contacts);
         system.friction_elements(state.t, &state.q, &mut self.elements);
         system.joints(state.t, &state.q, &mut self.joints);
     }

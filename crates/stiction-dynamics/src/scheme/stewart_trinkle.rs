@@ -28,10 +28,11 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{History, Rule};
 use super::{
-    FullStep, Scheme, Step, StepKind, check_finite, energy_defect, refuse_one_way_elements, solve_problem,
-    state_free_motion, step_by_attempts,
+    FullStep, Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, energy_defect,
+    refuse_one_way_elements, solve_problem, state_free_motion, step_by_attempts,
 };
 use crate::joint_projection::JointProjection;
+use crate::setting::{Named, SettingError, Suffix, at_least_one, not_negative, positive};
 use crate::static_friction::{Rubbing, step_with_static_friction};
 use crate::{
     Contact, ContactCondition, ContactId, ContactSolver, ForceCause, FrictionCondition, Inertia, Joint, JointCondition,
@@ -113,8 +114,55 @@ impl Default for StewartTrinkleSettings {
     }
 }
 
-/// Most doublings of the search distance for a contact that was violated at the end of a step.
-const HORIZON_DOUBLINGS: usize = 64;
+impl OwnFacts for StewartTrinkleSettings {
+    fn facts(&self) -> SchemeFacts {
+        SchemeFacts {
+            named: Named {
+                name: "stewart-trinkle",
+                summary: "Positions satisfy the constraints at the end of the step; impacts are inelastic. [ST96]",
+                suffixes: &[
+                    Suffix::Word { word: "linear", key: "version", value: "\"linear\"" },
+                    Suffix::Word { word: "fixed-point", key: "version", value: "\"fixed-point\"" },
+                ],
+            },
+            restricted_by: self.rule.restriction(),
+            impacts: Impacts::Inelastic,
+            one_way: self.rule == Rule::Euler,
+            polygons: true,
+            stiff_forces: false,
+            overlap: Overlap::Ended,
+        }
+    }
+
+    fn check(&self) -> Result<(), SettingError> {
+        positive("position-tolerance", "the position tolerance", self.position_tolerance, "m")?;
+        if let Some(gap) = self.activation_gap {
+            not_negative("activation-gap", "the gap of activation", gap, "m")?;
+            if self.linearization == Linearization::Mean {
+                let message = "with `activation-gap`, contacts are linearised at the start of a step, not at its mean";
+                let remedy = "leave out `linearization`, or the `activation-gap`";
+                return Err(SettingError::new("linearization", message, remedy));
+            }
+            if self.rule == Rule::Trapezoidal {
+                let message = "the trapezoidal rule and `activation-gap` contradict each other: one takes contacts in the \
+                               middle of a step, the other at its start";
+                let remedy = "leave out `activation-gap`, or write rule = \"euler\"";
+                return Err(SettingError::new("rule", message, remedy));
+            }
+        }
+        if self.rule == Rule::Trapezoidal && self.linearization != Linearization::End {
+            let message =
+                "the trapezoidal rule linearises in the middle of a step, and `linearization` has no say in it";
+            let remedy = "leave out `linearization`, or write rule = \"euler\"";
+            return Err(SettingError::new("linearization", message, remedy));
+        }
+        at_least_one("linearization-limit", "linearisations", self.linearization_limit)
+    }
+
+    fn build(&self, solver: ContactSolver) -> Box<dyn Scheme> {
+        Box::new(StewartTrinkle::new(self.clone(), solver))
+    }
+}
 
 /// The Stewart-Trinkle scheme.
 #[derive(Clone, Debug)]
@@ -217,25 +265,6 @@ impl Scheme for StewartTrinkle {
 }
 
 impl StewartTrinkle {
-    /// Looks for the contacts that are violated at an end (`at_end`) among those at q̂, where they may still be some way off, and farther until all are found.
-    fn find(&mut self, system: &dyn MechanicalSystem, (t_hat, t_new): (f64, f64), meets_end: bool, horizon: &mut f64) {
-        *horizon = self.at_end.iter().fold(*horizon, |far, contact| far.max(-2.0 * contact.gap));
-        for doubling in 0..=HORIZON_DOUBLINGS {
-            let is_found = |id| self.candidates.iter().any(|candidate| candidate.id == id);
-            if self.at_end.iter().all(|contact| is_found(contact.id)) {
-                break;
-            }
-            self.candidates.clear();
-            let search = if doubling == HORIZON_DOUBLINGS { f64::INFINITY } else { *horizon };
-            system.contacts(t_hat, &self.q_hat, search, &mut self.candidates);
-            if meets_end {
-                self.expected.clear();
-                system.contacts(t_new, &self.q_end, search, &mut self.expected);
-            }
-            *horizon *= 2.0;
-        }
-    }
-
     /// A step of this length, unless bodies would pass through each other in it, or be pushed out on the wrong side.
     fn attempt(
         &mut self,
@@ -260,6 +289,41 @@ impl StewartTrinkle {
         h: f64,
         out: &mut Step,
     ) -> Result<Option<Passage>, StepError> {
+        let plan = self.plan(rule, system, state, h);
+        self.predict(&plan, out);
+        let bent = loop {
+            out.report.linearizations += 1;
+            self.take_inertia_and_forces(&plan, out)?;
+            self.meet_joints(&plan)?;
+            if let Some(passage) = self.predicted_passage(&plan, out) {
+                return Ok(Some(passage));
+            }
+            self.find_contacts(&plan);
+            self.write_joints(&plan, out);
+            self.write_friction(&plan, out)?;
+            let Some(bent) = self.solve_with_growing_set(&plan, out)? else {
+                return self.attempt_by(Rule::Euler, system, state, h, out);
+            };
+            if self.has_arrived(&plan, out) {
+                break bent;
+            }
+            self.q_hat.copy_from_slice(&self.q_next);
+            self.v_hat.copy_from_slice(&out.solution.motion);
+        };
+        if self.settings.activation_gap.is_none() {
+            if let Some(passage) = system.passage(Way::Taken, (state.t, &state.q), (plan.t_new, &self.q_new)) {
+                return Ok(Some(passage));
+            }
+            if let Some(contact) = bent.filter(|_| plan.is_linear && h > LEAST_SHARE * self.full_step.h) {
+                return Ok(Some(Passage { contact, share: 0.5 }));
+            }
+        }
+        self.end(&plan, out);
+        Ok(None)
+    }
+
+    /// Where in a step things are taken.
+    fn plan<'a>(&self, rule: Rule, system: &'a dyn MechanicalSystem, state: &'a State, h: f64) -> Plan<'a> {
         let is_mean = rule == Rule::Trapezoidal;
         // The rule of [TTP01] takes rows and gaps from the start: one linearisation is the fixed point.
         let activation_gap = self.settings.activation_gap;
@@ -269,239 +333,273 @@ impl StewartTrinkle {
             Some(_) => 0.0,
             None => self.settings.linearization.share(),
         };
-        // Rows from before the end are not where contacts are violated; the fixed point meets gaps and joints at the end, and not where they are linearised.
         let looks_ahead = !is_mean && ahead < 1.0;
-        let meets_end = !is_linear && looks_ahead;
-        let (t, t_hat, t_new) = (state.t, state.t + ahead * h, state.t + h);
-        let (q, v) = (&state.q, &state.v);
-        for buffer in [&mut self.q_hat, &mut self.q_end, &mut self.q_middle, &mut self.q_new, &mut self.q_next] {
-            buffer.clear();
-            buffer.extend_from_slice(q);
+        Plan {
+            system,
+            state,
+            h,
+            t_hat: state.t + ahead * h,
+            t_new: state.t + h,
+            ahead,
+            is_mean,
+            is_linear,
+            looks_ahead,
+            meets_end: !is_linear && looks_ahead,
+            share: self.full_step.share(h),
         }
-        self.v_hat.clear();
-        self.v_hat.extend_from_slice(v);
+    }
+
+    /// Predicts $\hat q$ and the middle of the step by the velocity before it, and begins with the contacts that touched.
+    fn predict(&mut self, plan: &Plan<'_>, out: &mut Step) {
+        let Plan { system, state: State { t, q, v }, h, .. } = *plan;
+        for buffer in [&mut self.q_hat, &mut self.q_end, &mut self.q_middle, &mut self.q_new, &mut self.q_next] {
+            buffer.clone_from(q);
+        }
+        self.v_hat.clone_from(v);
         out.begin(StepKind::Stepping, h);
         out.report.linearizations = 0;
-
-        system.advance(t, q, v, ahead * h, &mut self.q_hat);
-        system.advance(t, q, v, h / 2.0, &mut self.q_middle);
-
-        let share = self.full_step.share(h);
-        if is_mean {
-            self.history.begin(system, state);
+        system.advance(*t, q, v, plan.ahead * h, &mut self.q_hat);
+        system.advance(*t, q, v, h / 2.0, &mut self.q_middle);
+        if plan.is_mean {
+            self.history.begin(system, plan.state);
         }
         self.overlaps.clear();
-        if share < 1.0 {
-            system.contacts(t, q, 0.0, &mut self.overlaps);
+        if plan.share < 1.0 {
+            system.contacts(*t, q, 0.0, &mut self.overlaps);
             self.overlaps.retain(|contact| contact.gap < 0.0);
         }
-        // [ST96] §4: those that touched before; those violated at the prediction join them below.
+        // [ST96] §4: those that touched before; those violated at the prediction join them.
         self.active.clone_from(&self.touching);
-        let mut horizon = self.horizon;
-        let mut bends;
-        loop {
-            out.report.linearizations += 1;
-            if is_mean {
-                // W = 2 M(q̂) and u_free = v + h W⁻¹ k(q̂, v̂).
-                self.q_middle.clone_from(&self.q_hat);
-                let middle = (t_hat, &self.q_hat[..]);
-                state_free_motion(system, state, 0.5 * h, middle, (t_hat, &self.q_hat, &self.v_hat), out)?;
-                out.force_parts.clear();
-                for cause in ForceCause::ALL {
-                    let from = out.force_parts.len();
-                    out.force_parts.resize(from + v.len(), 0.0);
-                    system.force_by_cause(cause, t_hat, &self.q_hat, &self.v_hat, &mut out.force_parts[from..]);
-                }
-                std::mem::swap(&mut self.mass, &mut out.problem.inertia);
-                out.problem.inertia.set_sum(&[(&self.mass, 2.0)], []);
-                out.problem.inertia.factor().map_err(|source| StepError::Malformed { t, source })?;
-            } else {
-                // W = M(q̂) and u_free = v + h W⁻¹ k(q + h v/2, v).
-                let middle = (t + h / 2.0, &self.q_middle[..], &v[..]);
-                state_free_motion(system, state, h, (t_hat, &self.q_hat), middle, out)?;
+    }
+
+    /// States $W$ and $u_\text{free}$.
+    fn take_inertia_and_forces(&mut self, plan: &Plan<'_>, out: &mut Step) -> Result<(), StepError> {
+        let Plan { system, state, h, t_hat, .. } = *plan;
+        if !plan.is_mean {
+            // W = M(q̂) and u_free = v + h W⁻¹ k(q + h v/2, v).
+            let middle = (state.t + h / 2.0, &self.q_middle[..], &state.v[..]);
+            return state_free_motion(system, state, h, (t_hat, &self.q_hat), middle, out);
+        }
+        // W = 2 M(q̂) and u_free = v + h W⁻¹ k(q̂, v̂).
+        self.q_middle.clone_from(&self.q_hat);
+        let middle = (t_hat, &self.q_hat[..]);
+        state_free_motion(system, state, 0.5 * h, middle, (t_hat, &self.q_hat, &self.v_hat), out)?;
+        out.force_parts.clear();
+        for cause in ForceCause::ALL {
+            let from = out.force_parts.len();
+            out.force_parts.resize(from + state.v.len(), 0.0);
+            system.force_by_cause(cause, t_hat, &self.q_hat, &self.v_hat, &mut out.force_parts[from..]);
+        }
+        std::mem::swap(&mut self.mass, &mut out.problem.inertia);
+        out.problem.inertia.set_sum(&[(&self.mass, 2.0)], []);
+        out.problem.inertia.factor().map_err(|source| StepError::Malformed { t: state.t, source })
+    }
+
+    /// Moves $\hat q$ onto the joints, and predicts the end of the step.
+    fn meet_joints(&mut self, plan: &Plan<'_>) -> Result<(), StepError> {
+        let Plan { system, state: State { t, q, .. }, h, .. } = *plan;
+        // Rows are taken on the joints; a fixed point that meets them at the end keeps the velocity that leads there.
+        self.v_rows.clone_from(&self.v_hat);
+        self.projection.project(system, (plan.t_hat, q), plan.ahead * h, &mut self.v_rows, &mut self.q_hat)?;
+        if !plan.meets_end {
+            self.v_hat.copy_from_slice(&self.v_rows);
+        }
+        match plan.looks_ahead {
+            false => self.q_end.copy_from_slice(&self.q_hat),
+            true => system.advance(*t, q, &self.v_hat, h, &mut self.q_end),
+        }
+        Ok(())
+    }
+
+    /// Bodies that pass through each other on the way to the first prediction. The rule of \[TTP01\] is there to show what it does; the audit
+    /// sees whatever passes through.
+    fn predicted_passage(&self, plan: &Plan<'_>, out: &Step) -> Option<Passage> {
+        let is_asked = out.report.linearizations == 1 && !plan.is_mean && self.settings.activation_gap.is_none();
+        let (start, end) = ((plan.state.t, &plan.state.q[..]), (plan.t_new, &self.q_end[..]));
+        is_asked.then(|| plan.system.passage(Way::Predicted, start, end)).flatten()
+    }
+
+    /// Finds the contacts at $\hat q$, and those violated at the predicted end, which join the active ones.
+    fn find_contacts(&mut self, plan: &Plan<'_>) {
+        let Plan { system, t_hat, t_new, .. } = *plan;
+        let is_violated = |contact: &Contact| contact.gap < 0.0 || contact.restraint == Restraint::Rate;
+        self.candidates.clear();
+        let horizon = self.settings.activation_gap.unwrap_or(self.horizon);
+        system.contacts(t_hat, &self.q_hat, horizon, &mut self.candidates);
+        if self.settings.activation_gap.is_some() {
+            self.active.clear();
+            self.candidates.iter().for_each(|contact| insert(contact.id, &mut self.active));
+        } else if plan.looks_ahead {
+            self.at_end.clear();
+            system.contacts(t_new, &self.q_end, 0.0, &mut self.at_end);
+            self.at_end.retain(is_violated);
+            self.join(plan);
+            self.expected.clear();
+            if plan.meets_end {
+                system.contacts_of(t_new, &self.q_end, &self.active, &mut self.expected);
             }
-            // Rows are taken on the joints; a fixed point that meets them at the end keeps the velocity that leads there.
-            self.v_rows.clone_from(&self.v_hat);
-            self.projection.project(system, (t_hat, q), ahead * h, &mut self.v_rows, &mut self.q_hat)?;
-            if !meets_end {
-                self.v_hat.copy_from_slice(&self.v_rows);
-            }
-            match looks_ahead {
-                false => self.q_end.copy_from_slice(&self.q_hat),
-                true => system.advance(t, q, &self.v_hat, h, &mut self.q_end),
-            }
-            // The rule of [TTP01] is there to show what it does; the audit sees whatever passes through.
-            if out.report.linearizations == 1
-                && !is_mean
-                && activation_gap.is_none()
-                && let Some(passage) = system.passage(Way::Predicted, (t, q), (t_new, &self.q_end))
-            {
-                return Ok(Some(passage));
-            }
+        } else {
+            let violated = self.candidates.iter().filter(|contact| is_violated(contact));
+            violated.for_each(|contact| insert(contact.id, &mut self.active));
+        }
+    }
+
+    /// Adds the contacts that are violated at an end (`at_end`) to the active ones, and finds those at $\hat q$, where they may still be some way off.
+    fn join(&mut self, plan: &Plan<'_>) {
+        self.at_end.iter().for_each(|contact| insert(contact.id, &mut self.active));
+        let is_found = |contact: &Contact| self.candidates.iter().any(|candidate| candidate.id == contact.id);
+        if !self.at_end.iter().all(is_found) {
             self.candidates.clear();
-            system.contacts(t_hat, &self.q_hat, activation_gap.unwrap_or(horizon), &mut self.candidates);
-            if activation_gap.is_some() {
-                self.active.clear();
-                self.candidates.iter().for_each(|contact| insert(contact.id, &mut self.active));
-            } else if looks_ahead {
-                self.expected.clear();
-                system.contacts(t_new, &self.q_end, if meets_end { horizon } else { 0.0 }, &mut self.expected);
-                self.at_end.clear();
-                self.at_end.extend(
-                    self.expected
-                        .iter()
-                        .filter(|contact| contact.gap < 0.0 || contact.restraint == Restraint::Rate)
-                        .cloned(),
-                );
-                self.at_end.iter().for_each(|contact| insert(contact.id, &mut self.active));
-                self.find(system, (t_hat, t_new), meets_end, &mut horizon);
-            } else {
-                let is_violated = |contact: &&Contact| contact.gap < 0.0 || contact.restraint == Restraint::Rate;
-                let violated = self.candidates.iter().filter(is_violated);
-                violated.for_each(|contact| insert(contact.id, &mut self.active));
-            }
-            out.joints.clear();
-            system.joints(t_hat, &self.q_hat, &mut out.joints);
-            self.joint_rates.clear();
-            if is_mean {
-                self.history.joint_rates(v, &mut self.joint_rates);
-                self.projection.reconcile(&mut self.joint_rates);
-            }
-            self.joint_rates.resize(out.joints.len(), 0.0);
-            self.expected_joints.clear();
-            if meets_end {
-                system.joints(t_new, &self.q_end, &mut self.expected_joints);
-            }
-            out.problem.joints.clear();
-            out.problem.joints.extend(out.joints.iter().zip(&self.joint_rates).enumerate().map(
-                |(i, (joint, kept))| {
-                    let along = joint.row.dot(&self.v_hat);
-                    let way = ahead * along - (1.0 - ahead) * joint.drift;
-                    let whole = match self.expected_joints.get(i) {
-                        Some(expected) => expected.value / h - along,
-                        None => joint.value / h - way - kept,
-                    };
-                    let bias = whole - (1.0 - share) * (whole - joint.drift);
-                    JointCondition { row: joint.row.clone(), bias, rounding: 0.0 }
-                },
-            ));
-            out.friction.clear();
-            system.friction_elements(t_hat, &self.q_hat, &mut out.friction);
-            out.problem.friction.clear();
-            // [ST96] (30): bounds are impulses.
-            out.problem
-                .friction
-                .extend(out.friction.iter().map(|element| FrictionCondition::after(element, h, ahead, &self.v_hat)));
-            if is_mean {
-                refuse_one_way_elements(
-                    state.t,
-                    "stewart-trinkle by the trapezoidal rule",
-                    &self.candidates,
-                    &out.friction,
-                )?;
-                for condition in &mut out.problem.friction {
-                    let kept = self.history.kept_slip(condition.id, v);
-                    condition.tangent_bias.iter_mut().zip(kept).for_each(|(bias, kept)| *bias -= kept);
-                }
-            }
+            plan.system.contacts_of(plan.t_hat, &self.q_hat, &self.active, &mut self.candidates);
+        }
+    }
 
-            // Solve with the active set, and let it grow by what the solution violates.
-            loop {
-                out.contacts.clear();
-                out.contacts
-                    .extend(self.candidates.iter().filter(|c| self.active.binary_search(&c.id).is_ok()).cloned());
-                out.problem.contacts.clear();
-                out.problem.contacts.extend(out.contacts.iter().map(|contact| {
-                    if contact.restraint == Restraint::Rate {
-                        return ContactCondition::of(contact);
-                    }
-                    // [ST96] (29), row of c_n: the gap at the end over h, linearised at q̂ or there.
-                    let along = contact.normal.dot(&self.v_hat);
-                    let way = ahead * along - (1.0 - ahead) * contact.normal_drift;
-                    let expected = self.expected.iter().find(|other| meets_end && other.id == contact.id);
-                    let kept = if is_mean { self.history.kept_rate(contact.id, v) } else { 0.0 };
-                    let normal_bias = match expected {
-                        Some(expected) => expected.gap / h - along,
-                        None => contact.gap / h - way - kept,
-                    };
-                    // Without a driven body, it is the linearised gap at the start: negative, it asks for a penetration to be taken back.
-                    let recovery = (normal_bias - contact.normal_drift).min(0.0);
-                    // A part of a step takes back its share of what was there.
-                    let before = self.overlaps.iter().find(|overlap| overlap.id == contact.id);
-                    let left = before.map_or(0.0, |overlap| (1.0 - share) * overlap.gap / h);
-                    let (normal_bias, recovery) = (normal_bias - left, (recovery - left).min(0.0));
-                    ContactCondition { normal_bias, recovery, ..ContactCondition::of(contact) }
-                }));
-                if is_mean {
-                    for condition in &mut out.problem.contacts {
-                        let kept = self.history.sticking(condition.id).map_or([0.0; 3], |start| start.slip(v));
-                        condition.tangent_bias.iter_mut().zip(kept).for_each(|(bias, kept)| *bias -= 0.5 * kept);
-                    }
-                }
-                solve_problem(&mut self.solver, t, out)?;
-                if is_mean && self.history.is_unsettled(&out.solution) {
-                    return self.attempt_by(Rule::Euler, system, state, h, out);
-                }
-                system.advance(t, q, &out.solution.motion, h, &mut self.q_new);
-                check_finite(t, "coordinate", &self.q_new)?;
-
-                // Violated at the end although it did not take part.
-                self.at_end.clear();
-                system.contacts(t_new, &self.q_new, 0.0, &mut self.at_end);
-                bends = self.bent_contact(system, h, out);
-                let (end, taken) = (&mut self.at_end, &out.contacts);
-                end.retain(|contact| contact.gap < 0.0 && !taken.iter().any(|other| other.id == contact.id));
-                if activation_gap.is_some() {
-                    break;
-                }
-                self.at_end.iter().for_each(|contact| insert(contact.id, &mut self.active));
-                self.find(system, (t_hat, t_new), meets_end, &mut horizon);
-                // A contact that exists at the end only (a new feature of a shape) waits for the next linearisation or step.
-                if !self.at_end.iter().any(|contact| self.candidates.iter().any(|other| other.id == contact.id)) {
-                    break;
-                }
-                out.report.growths += 1;
-            }
-
-            system.advance(t, q, &out.solution.motion, ahead * h, &mut self.q_next);
-            out.report.last_move = match looks_ahead {
-                false => largest_difference(&self.q_next, &self.q_hat),
-                true => largest_difference(&self.q_new, &self.q_end),
+    /// The joints, linearised at $\hat q$ or at the end.
+    fn write_joints(&mut self, plan: &Plan<'_>, out: &mut Step) {
+        let Plan { system, h, ahead, share, .. } = *plan;
+        out.joints.clear();
+        system.joints(plan.t_hat, &self.q_hat, &mut out.joints);
+        self.joint_rates.clear();
+        if plan.is_mean {
+            self.history.joint_rates(&plan.state.v, &mut self.joint_rates);
+            self.projection.reconcile(&mut self.joint_rates);
+        }
+        self.joint_rates.resize(out.joints.len(), 0.0);
+        self.expected_joints.clear();
+        if plan.meets_end {
+            system.joints(plan.t_new, &self.q_end, &mut self.expected_joints);
+        }
+        out.problem.joints.clear();
+        out.problem.joints.extend(out.joints.iter().zip(&self.joint_rates).enumerate().map(|(i, (joint, kept))| {
+            let along = joint.row.dot(&self.v_hat);
+            let way = ahead * along - (1.0 - ahead) * joint.drift;
+            let whole = match self.expected_joints.get(i) {
+                Some(expected) => expected.value / h - along,
+                None => joint.value / h - way - kept,
             };
-            let is_last = is_linear
-                || out.report.last_move <= self.settings.position_tolerance
-                || out.report.linearizations >= self.settings.linearization_limit.max(1);
-            if is_last {
-                break;
+            let bias = whole - (1.0 - share) * (whole - joint.drift);
+            JointCondition { row: joint.row.clone(), bias, rounding: 0.0 }
+        }));
+    }
+
+    /// Friction without a normal row, \[ST96\] (30): its bounds are impulses.
+    fn write_friction(&mut self, plan: &Plan<'_>, out: &mut Step) -> Result<(), StepError> {
+        let Plan { system, state, h, .. } = *plan;
+        out.friction.clear();
+        system.friction_elements(plan.t_hat, &self.q_hat, &mut out.friction);
+        let friction = &mut out.problem.friction;
+        friction.clear();
+        friction
+            .extend(out.friction.iter().map(|element| FrictionCondition::after(element, h, plan.ahead, &self.v_hat)));
+        if plan.is_mean {
+            let who = "stewart-trinkle by the trapezoidal rule";
+            refuse_one_way_elements(state.t, who, &self.candidates, &out.friction)?;
+            for condition in friction {
+                let kept = self.history.kept_slip(condition.id, &state.v);
+                condition.tangent_bias.iter_mut().zip(kept).for_each(|(bias, kept)| *bias -= kept);
             }
-            self.q_hat.copy_from_slice(&self.q_next);
-            self.v_hat.copy_from_slice(&out.solution.motion);
         }
-        out.report.converged = is_linear || out.report.last_move <= self.settings.position_tolerance;
+        Ok(())
+    }
 
-        if activation_gap.is_none()
-            && let Some(passage) = system.passage(Way::Taken, (t, q), (t_new, &self.q_new))
-        {
-            return Ok(Some(passage));
+    /// Solves with the active set, and lets it grow by what the solution violates, \[ST96\] §4. Returns the contact whose surfaces bend too far from their
+    /// tangents, if there is one; nothing where the trapezoidal rule cannot go on, as an unsettled contact pushes.
+    fn solve_with_growing_set(
+        &mut self,
+        plan: &Plan<'_>,
+        out: &mut Step,
+    ) -> Result<Option<Option<ContactId>>, StepError> {
+        let Plan { system, state: State { t, q, .. }, h, t_new, .. } = *plan;
+        loop {
+            self.write_contacts(plan, out);
+            solve_problem(&mut self.solver, *t, out)?;
+            if plan.is_mean && self.history.is_unsettled(&out.solution) {
+                return Ok(None);
+            }
+            system.advance(*t, q, &out.solution.motion, h, &mut self.q_new);
+            check_finite(*t, "coordinate", &self.q_new)?;
+
+            // Violated at the end although it did not take part.
+            self.at_end.clear();
+            system.contacts(t_new, &self.q_new, 0.0, &mut self.at_end);
+            let bent = self.bent_contact(system, h, out);
+            let taken = &out.contacts;
+            self.at_end.retain(|contact| contact.gap < 0.0 && !taken.iter().any(|other| other.id == contact.id));
+            if self.settings.activation_gap.is_some() {
+                return Ok(Some(bent));
+            }
+            self.join(plan);
+            // A contact that exists at the end only (a new feature of a shape) waits for the next linearisation or step.
+            if !self.at_end.iter().any(|contact| self.candidates.iter().any(|other| other.id == contact.id)) {
+                return Ok(Some(bent));
+            }
+            if plan.meets_end {
+                self.expected.clear();
+                system.contacts_of(t_new, &self.q_end, &self.active, &mut self.expected);
+            }
+            out.report.growths += 1;
         }
+    }
 
-        if let Some(contact) = bends
-            && is_linear
-            && activation_gap.is_none()
-            && h > LEAST_SHARE * self.full_step.h
-        {
-            return Ok(Some(Passage { contact, share: 0.5 }));
+    /// The active contacts.
+    fn write_contacts(&mut self, plan: &Plan<'_>, out: &mut Step) {
+        let Plan { state: State { v, .. }, h, ahead, share, .. } = *plan;
+        out.contacts.clear();
+        out.contacts.extend(self.candidates.iter().filter(|c| self.active.binary_search(&c.id).is_ok()).cloned());
+        out.problem.contacts.clear();
+        out.problem.contacts.extend(out.contacts.iter().map(|contact| {
+            if contact.restraint == Restraint::Rate {
+                return ContactCondition::of(contact);
+            }
+            // [ST96] (29), row of c_n: the gap at the end over h, linearised at q̂ or there.
+            let along = contact.normal.dot(&self.v_hat);
+            let way = ahead * along - (1.0 - ahead) * contact.normal_drift;
+            let expected = self.expected.iter().find(|other| plan.meets_end && other.id == contact.id);
+            let kept = if plan.is_mean { self.history.kept_rate(contact.id, v) } else { 0.0 };
+            let normal_bias = match expected {
+                Some(expected) => expected.gap / h - along,
+                None => contact.gap / h - way - kept,
+            };
+            // Without a driven body, it is the linearised gap at the start: negative, it asks for a penetration to be taken back.
+            let recovery = (normal_bias - contact.normal_drift).min(0.0);
+            // A part of a step takes back its share of what was there.
+            let before = self.overlaps.iter().find(|overlap| overlap.id == contact.id);
+            let left = before.map_or(0.0, |overlap| (1.0 - share) * overlap.gap / h);
+            let (normal_bias, recovery) = (normal_bias - left, (recovery - left).min(0.0));
+            ContactCondition { normal_bias, recovery, ..ContactCondition::of(contact) }
+        }));
+        if plan.is_mean {
+            for condition in &mut out.problem.contacts {
+                let kept = self.history.sticking(condition.id).map_or([0.0; 3], |start| start.slip(v));
+                condition.tangent_bias.iter_mut().zip(kept).for_each(|(bias, kept)| *bias -= 0.5 * kept);
+            }
         }
+    }
 
+    /// Whether the linearisation point is where the solution asks for it, or will not come nearer, \[ST96\] §3.6.
+    fn has_arrived(&mut self, plan: &Plan<'_>, out: &mut Step) -> bool {
+        let State { t, q, .. } = plan.state;
+        plan.system.advance(*t, q, &out.solution.motion, plan.ahead * plan.h, &mut self.q_next);
+        out.report.last_move = match plan.looks_ahead {
+            false => largest_difference(&self.q_next, &self.q_hat),
+            true => largest_difference(&self.q_new, &self.q_end),
+        };
+        out.report.converged = plan.is_linear || out.report.last_move <= self.settings.position_tolerance;
+        out.report.converged || out.report.linearizations >= self.settings.linearization_limit.max(1)
+    }
+
+    /// Writes the end of the step, and remembers what touches there.
+    fn end(&mut self, plan: &Plan<'_>, out: &mut Step) {
+        let Plan { system, state, h, .. } = *plan;
         out.linearized_at.clone_from(&self.q_hat);
-        out.linearized_time = t_hat;
+        out.linearized_time = plan.t_hat;
         out.force_at.clone_from(&self.q_middle);
-        out.force_time = t + h / 2.0;
-        out.state.t = t_new;
+        out.force_time = state.t + h / 2.0;
+        out.state.t = plan.t_new;
         out.state.q.clone_from(&self.q_new);
         out.state.v.clone_from(&out.solution.motion);
-        if is_mean {
-            out.state.v.iter_mut().zip(v).for_each(|(new, old)| *new = 2.0 * *new - old);
+        if plan.is_mean {
+            out.state.v.iter_mut().zip(&state.v).for_each(|(new, old)| *new = 2.0 * *new - old);
         }
         let u = &out.solution.motion;
         out.report.energy_defect = energy_defect(system, state, u, out, &mut self.part);
@@ -519,8 +617,30 @@ impl StewartTrinkle {
         if self.settings.rule == Rule::Trapezoidal {
             self.history.end(out);
         }
-        Ok(None)
     }
+}
+
+/// Where a step begins and ends, and where in it things are taken.
+#[derive(Clone, Copy)]
+struct Plan<'a> {
+    system: &'a dyn MechanicalSystem,
+    state: &'a State,
+    h: f64,
+    /// Times of $\hat q$ and of the end.
+    t_hat: f64,
+    t_new: f64,
+    /// The share $\theta$ of the step after which $\hat q$ is.
+    ahead: f64,
+    /// Whether it is a step by the trapezoidal rule.
+    is_mean: bool,
+    /// Whether one linearisation is enough.
+    is_linear: bool,
+    /// Whether contacts are violated at another place than $\hat q$: rows from before the end are not where contacts are violated.
+    looks_ahead: bool,
+    /// Whether gaps and joints are met at the end: the fixed point meets them there, and not where they are linearised.
+    meets_end: bool,
+    /// The share of the full step.
+    share: f64,
 }
 
 /// Adds an id to a sorted list, once.

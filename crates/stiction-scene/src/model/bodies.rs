@@ -6,7 +6,7 @@ use super::Reader;
 use super::names::{plain_name, unique};
 use super::values::not_negative;
 use crate::place::{Fault, Place};
-use crate::scene::{BodyEntry, KindName, MotionEntry};
+use crate::scene::{BodyEntry, KindName, MotionEntry, OscillationEntry};
 
 impl Reader<'_> {
     pub(super) fn bodies(&mut self, group_names: &[String]) -> Result<Vec<Body>, Fault> {
@@ -116,15 +116,14 @@ impl Reader<'_> {
     }
 
     fn motion(&self, place: &Place, motion: &MotionEntry) -> Result<Motion, Fault> {
-        let oscillation = match &motion.oscillation {
-            None => None,
-            Some(entry) => {
-                let place = place.key("oscillation");
-                let frequency = not_negative(place.key("frequency"), "the frequency", entry.frequency, "Hz")?;
-                let amplitude = self.vector(place.key("amplitude"), "amplitude", &entry.amplitude)?;
-                Some(Oscillation { amplitude, frequency, phase: entry.phase })
-            }
+        let oscillation = |(index, entry): (usize, &OscillationEntry)| {
+            let place = place.key("oscillation");
+            let place = if motion.oscillation.len() > 1 { place.index(index) } else { place };
+            let frequency = not_negative(place.key("frequency"), "the frequency", entry.frequency, "Hz")?;
+            let amplitude = self.vector(place.key("amplitude"), "amplitude", &entry.amplitude)?;
+            Ok(Oscillation { amplitude, frequency, phase: entry.phase })
         };
+        let oscillations = motion.oscillation.iter().enumerate().map(oscillation).collect::<Result<_, Fault>>()?;
         Ok(Motion {
             velocity: self.optional_vector(place.key("velocity"), "velocity", &motion.velocity)?,
             angular_velocity: self.rotation(
@@ -137,7 +136,7 @@ impl Reader<'_> {
                 "surface-velocity",
                 &motion.surface_velocity,
             )?,
-            oscillation,
+            oscillations,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use stiction_bodies::glamx::DVec3;
 use stiction_bodies::{AppliedForce, Body, Clutch, DryFriction};
-use stiction_dynamics::FrictionShape;
+use stiction_dynamics::{FrictionShape, SchemeSettings};
 
 use super::Reader;
 use super::materials::friction_shape;
@@ -199,8 +199,15 @@ pub(super) fn two_bounds(
 
 /// The fault of a clutch or pre-stressed spring under a scheme that treats neither.
 pub(super) fn refuse_two_way_scheme(scene: &Scene, place: &Place, what: &str) -> Result<(), Fault> {
-    let Some(name) = scene.scheme.two_way_name() else { return Ok(()) };
-    let message = format!("the scheme `{name}` does not treat {what}");
-    let help = "choose `stewart-trinkle`, `moreau-midpoint` or `implicit-ncp`; a clutch whose force has a limit is `dry-friction` with `bound` and `bound-backwards`";
+    let scheme = scene.scheme.facts();
+    if scheme.one_way {
+        return Ok(());
+    }
+    let setting = scheme.restricted_by.map_or_else(String::new, |setting| format!(" with `{setting}`"));
+    let message = format!("the scheme `{}`{setting} does not treat {what}", scheme.named.name);
+    let others = SchemeSettings::named_with(|other| other.one_way);
+    let help = format!(
+        "choose {others}; a clutch whose force has a limit is `dry-friction` with `bound` and `bound-backwards`"
+    );
     Err(place.fault(message, help).against("scheme"))
 }

@@ -10,6 +10,7 @@ use stiction_dynamics::{MechanicalSystem, Restitution};
 use stiction_solve::PortableMath as _;
 
 use super::Reader;
+use super::materials::refuse_restitution;
 use super::names::{plain_name, unique};
 use crate::joint_entry::{
     AxisJointEntry, DistanceEntry, DriveEntry, DriveOscillationEntry, FrameEntry, JointEntry, JointTable, LimitsEntry,
@@ -417,13 +418,8 @@ impl Reader<'_> {
         if lower.is_none() && upper.is_none() {
             return Err(place.fault("neither limit is given", "give `lower`, `upper` or both"));
         }
-        if restitution > 0.0
-            && let Some(scheme) = self.scene.scheme.inelastic_name()
-        {
-            let message =
-                format!("`restitution` is {restitution:?}, but the impacts of the scheme `{scheme}` are inelastic");
-            let help = "choose a scheme with restitution, `[scheme.moreau-midpoint]`, or leave the key out";
-            return Err(place.key("restitution").fault(message, help).against("scheme"));
+        if restitution > 0.0 {
+            refuse_restitution(&self.scene.scheme.facts(), &place, "restitution", restitution, "leave the key out")?;
         }
         let restitution = Restitution { normal: restitution, ..Default::default() };
         Ok(JointLimits { lower, upper, restitution })

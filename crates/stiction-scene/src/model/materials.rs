@@ -6,7 +6,8 @@ use std::sync::Arc;
 use stiction_bodies::glamx::DVec3;
 use stiction_bodies::{Dimension, Grain, Material, MaterialTable, Surface, Torsion};
 use stiction_dynamics::{
-    ContactMethod, FrictionLaw, FrictionShape, ImpactLaw, PhantomContact, Polytope, Restitution, check_independence,
+    ContactMethod, FrictionLaw, FrictionSets, FrictionShape, ImpactLaw, Impacts, PhantomContact, Polytope, Restitution,
+    SchemeFacts, SchemeSettings, check_independence,
 };
 
 use super::Reader;
@@ -14,7 +15,7 @@ use super::forces::refuse_two_of;
 use super::names::{two, unique};
 use super::values::{from_zero_to_one, not_negative};
 use crate::place::{Fault, Place};
-use crate::scene::{PairEntry, Scene, SchemeSettings};
+use crate::scene::{PairEntry, Scene};
 use crate::scene_error::quoted;
 
 impl Reader<'_> {
@@ -100,9 +101,11 @@ impl Reader<'_> {
             let message = format!("{what} belongs to contacts in space, and this scene is in the plane");
             return Err(place.fault(message, "leave the key out").against("dimension"));
         }
-        if let ContactMethod::PhantomInertia(_) = self.scene.contact_method() {
-            let message = format!("the method `phantom-inertia` treats Coulomb's circle only, and not {what}");
-            let help = "choose `[method.cone]` or `[method.pyramid]`, or leave the key out";
+        let method = self.scene.contact_method().facts();
+        if method.sets <= FrictionSets::Circle {
+            let message = format!("the method `{}` treats Coulomb's circle only, and not {what}", method.named.name);
+            let others = ContactMethod::named_with(FrictionSets::Round);
+            let help = format!("choose the method {others}, or leave the key out");
             return Err(place.fault(message, help).against("method"));
         }
         Ok(())
@@ -160,12 +163,7 @@ impl Reader<'_> {
         let Some((key, rows)) = given_list(place, lists)? else { return Ok(None) };
         let place = place.key(key);
         self.check_set(&place, "a polytope of friction")?;
-        let method = self.scene.contact_method();
-        if let ContactMethod::Cone(_) | ContactMethod::Alternating(_) | ContactMethod::SpatialRelay(_) = method {
-            let message = format!("the method `{}` treats round friction sets, and not polytopes", method.name());
-            let help = "choose `[method.pyramid]`, which takes them as they are";
-            return Err(place.fault(message, help).against("method"));
-        }
+        refuse_polytope(self.scene, &place)?;
         if pair.torsion_radius > 0.0 || pair.friction_axes.is_some() {
             let message = format!("`{key}` say all about friction, beside its coefficient");
             return Err(place.fault(message, "leave out `torsion-radius` and `friction-axes`"));
@@ -191,11 +189,13 @@ impl Reader<'_> {
         if radius > 0.0 {
             self.check_set(&place, "torsional friction")?;
         }
-        let is_relay = matches!(self.scene.contact_method(), ContactMethod::SpatialRelay(_));
-        if radius > 0.0 && torsion == Torsion::Coupled && is_relay {
+        let method = self.scene.contact_method().facts();
+        if radius > 0.0 && torsion == Torsion::Coupled && method.sets < FrictionSets::Round {
+            let name = method.named.name;
             let message =
-                "an ellipsoid of sliding and drilling is no sum of relays, which the method `spatial-relay` needs";
-            let help = "write `torsion = \"separate\"`, or choose `[method.cone]` or `[method.pyramid]`";
+                format!("an ellipsoid of sliding and drilling is no sum of relays, which the method `{name}` needs");
+            let others = ContactMethod::named_with(FrictionSets::Round);
+            let help = format!("write `torsion = \"separate\"`, or choose the method {others}");
             return Err(place.fault(message, help).against("method"));
         }
         Ok(radius)
@@ -230,6 +230,17 @@ fn vectors(place: &Place, key: &str, rows: &[Vec<f64>], (count, help): (usize, &
     rows.iter().enumerate().map(read).collect()
 }
 
+/// Refuses a polytope for a method that treats round friction sets.
+fn refuse_polytope(scene: &Scene, place: &Place) -> Result<(), Fault> {
+    let method = scene.contact_method().facts();
+    if method.sets >= FrictionSets::Polytopes {
+        return Ok(());
+    }
+    let message = format!("the method `{}` treats round friction sets, and not polytopes", method.named.name);
+    let others = ContactMethod::named_with(FrictionSets::Polytopes);
+    Err(place.fault(message, format!("choose the method {others}, which takes them as they are")).against("method"))
+}
+
 /// The friction set of friction without a load, over so many axes or tangents, beside keys that say the same in another way.
 pub(super) fn friction_shape(
     scene: &Scene,
@@ -243,16 +254,13 @@ pub(super) fn friction_shape(
         refuse_two_of(place, &[(key, true), *other])?;
     }
     let place = place.key(key);
-    if let SchemeSettings::EventDriven(_) = scene.scheme {
-        let message = "the scheme `event-driven` follows round friction sets, and no polytopes";
+    let scheme = scene.scheme.facts();
+    if !scheme.polygons {
+        let message = format!("the scheme `{}` follows round friction sets, and no polytopes", scheme.named.name);
         let help = "choose a time-stepping scheme, such as `[scheme.trapezoidal]`";
         return Err(place.fault(message, help).against("scheme"));
     }
-    let method = scene.contact_method();
-    if !matches!(method, ContactMethod::Pyramid(_)) {
-        let message = format!("the method `{}` treats round friction sets, and not polytopes", method.name());
-        return Err(place.fault(message, "choose `[method.pyramid]`, which takes them as they are"));
-    }
+    refuse_polytope(scene, &place)?;
     let vectors = vectors(&place, key, rows, (count, &format!("give one number for each {row}: {count}")))?;
     let polytope = match key {
         "friction-directions" => Polytope::from_corners(vectors),
@@ -287,8 +295,29 @@ pub(super) fn checked_phantom(
     Ok(own)
 }
 
+/// Refuses restitution where the impacts of the scheme are inelastic.
+pub(super) fn refuse_restitution(
+    scheme: &SchemeFacts,
+    place: &Place,
+    key: &'static str,
+    value: f64,
+    otherwise: &str,
+) -> Result<(), Fault> {
+    if scheme.impacts > Impacts::Inelastic {
+        return Ok(());
+    }
+    let name = scheme.named.name;
+    let message = format!("`{key}` is {value:?}, but the impacts of the scheme `{name}` are inelastic");
+    let others = SchemeSettings::named_with(|other| other.impacts > Impacts::Inelastic);
+    Err(place
+        .key(key)
+        .fault(message, format!("choose a scheme with restitution, {others}, or {otherwise}"))
+        .against("scheme"))
+}
+
 /// Friction and the two restitutions of a material, a pair or a contact, checked.
 pub(super) fn checked_surface(scheme: &SchemeSettings, place: &Place, surface: Surface) -> Result<Surface, Fault> {
+    let scheme = scheme.facts();
     not_negative(place.key("friction"), "the coefficient of friction", surface.friction, "")?;
     if let Some(mu) = surface.static_friction {
         let place = place.key("static-friction");
@@ -306,10 +335,10 @@ pub(super) fn checked_surface(scheme: &SchemeSettings, place: &Place, surface: S
     }
     let Restitution { law, normal, tangential } = surface.restitution;
     if law == ImpactLaw::Poisson {
-        if let SchemeSettings::MoreauMidpoint(_) = scheme {
-            let message = "the scheme `moreau-midpoint` knows Newton's impact law only";
-            let help =
-                "choose `impact-law = \"newton\"`, or the scheme `[scheme.trapezoidal]` or `[scheme.event-driven]`";
+        if scheme.impacts == Impacts::Newton {
+            let message = format!("the scheme `{}` knows Newton's impact law only", scheme.named.name);
+            let others = SchemeSettings::named_with(|other| other.impacts == Impacts::NewtonAndPoisson);
+            let help = format!("choose `impact-law = \"newton\"`, or the scheme {others}");
             return Err(place.key("impact-law").fault(message, help).against("scheme"));
         }
         if tangential > 0.0 {
@@ -320,13 +349,8 @@ pub(super) fn checked_surface(scheme: &SchemeSettings, place: &Place, surface: S
     }
     for (key, value) in [("restitution", normal), ("tangential-restitution", tangential)] {
         from_zero_to_one(place.key(key), &format!("the coefficient of {}", key.replace('-', " ")), value)?;
-        if value > 0.0
-            && let Some(name) = scheme.inelastic_name()
-        {
-            let message = format!("`{key}` is {value:?}, but the impacts of the scheme `{name}` are inelastic");
-            let help = "choose a scheme with restitution, `[scheme.moreau-midpoint]`, `[scheme.trapezoidal]` or \
-                        `[scheme.event-driven]`, or set it to 0";
-            return Err(place.key(key).fault(message, help).against("scheme"));
+        if value > 0.0 {
+            refuse_restitution(&scheme, place, key, value, "set it to 0")?;
         }
     }
     Ok(surface)

@@ -1,217 +1,208 @@
-//! Reading: the ends of the file, its digest, then every column.
+//! Reading: a whole file, its seal, then every column.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use bytes::Bytes;
+use parquet::basic::Type as PhysicalType;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArrayType, DataType};
+use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use sha2::{Digest, Sha256};
 
-use super::digest::{DIGEST_LENGTH, digest_place, hexadecimal};
-use super::schema::kind_of;
-use super::{Column, ColumnKind, MAGIC, Table, TableError};
+use super::{Column, MAGIC, SEAL_LENGTH, SEAL_MARK, TableError, UNITS_KEY, seal};
+use crate::scene_error::most_similar;
 
-/// Shortest possible Parquet file: both magics and the length of the footer.
-const SMALLEST_FILE: u64 = 12;
-/// Bytes read at once to check the digest.
-const DIGEST_BLOCK: usize = 1 << 16;
-/// Rows asked of the decoder at once. Bounds what a damaged page that claims billions of values can make us allocate.
-pub(super) const READ_BATCH: usize = 1 << 14;
+/// Columns that an error names in place of one that is missing, at most.
+const NAMED_COLUMNS: usize = 4;
 
-/// The table in a file.
-pub(super) fn read_table(path: &Path) -> Result<Table, TableError> {
-    let parquet_file = open(path)?;
-    // In a file without a digest, damage can violate what the decoder asserts.
-    catch_unwind(AssertUnwindSafe(|| decode(path.to_owned(), parquet_file))).unwrap_or_else(|panic| {
-        let reason = panic
-            .downcast_ref::<String>()
-            .cloned()
-            .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-            .unwrap_or_else(|| "the decoder gave up".to_owned());
-        Err(TableError::Damaged { file: path.to_owned(), reason })
-    })
+/// A table in memory.
+#[derive(Clone, Debug)]
+pub struct Table {
+    file: PathBuf,
+    names: Vec<String>,
+    columns: Vec<Column>,
+    units: BTreeMap<String, String>,
+    row_count: usize,
 }
 
-/// Opens a file that has the two ends of a Parquet file and, if it has a digest, the right one.
-fn open(path: &Path) -> Result<File, TableError> {
-    let io_error = |cause| TableError::Io { file: path.to_owned(), action: "read", cause };
-    let read_at = |mut file: &File, offset: u64, bytes: &mut [u8]| {
-        file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(bytes)).map_err(io_error)
-    };
-
-    let file = File::open(path).map_err(io_error)?;
-    let status = file.metadata().map_err(io_error)?;
-    if status.is_dir() {
-        return Err(io_error(io::ErrorKind::IsADirectory.into()));
+impl Table {
+    /// Reads a whole table file.
+    ///
+    /// # Errors
+    /// A [`TableError`] for a file that cannot be read, or is not as a [`TableWriter`](super::TableWriter) left it.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, TableError> {
+        let file = path.as_ref().to_owned();
+        let bytes = match std::fs::read(&file) {
+            Ok(bytes) => Bytes::from(bytes),
+            Err(cause) => return Err(TableError::Io { file, action: "read", cause: Arc::new(cause) }),
+        };
+        match check_seal(&bytes).and_then(|()| decode(bytes).map_err(|error| format!("cannot be decoded: {error}"))) {
+            Ok(table) => Ok(Self { file, ..table }),
+            Err(reason) => Err(TableError::Unusable { file, reason }),
+        }
     }
-    let length = status.len();
+
+    /// The file the table was read from.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Names of the columns, in the order of the file.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Number of rows.
+    pub fn row_count(&self) -> usize {
+        self.row_count
+    }
+
+    /// The column of that name, whatever it holds.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        let index = self.names.iter().position(|known| known == name)?;
+        Some(&self.columns[index])
+    }
+
+    /// The unit of the column of that name: `m/s`; `1` for numbers without one, empty for texts and where it is not known.
+    pub fn unit(&self, name: &str) -> Option<&str> {
+        self.units.get(name).map(String::as_str)
+    }
+
+    /// The real column of that name.
+    ///
+    /// # Errors
+    /// [`TableError::Unusable`] when there is no such column, with a name that resembles the one given, or it holds something else.
+    pub fn real(&self, name: &str) -> Result<&[f64], TableError> {
+        match self.column(name) {
+            Some(Column::Real(values)) => Ok(values),
+            other => Err(self.unusable(name, "real numbers", other)),
+        }
+    }
+
+    /// The integer column of that name.
+    ///
+    /// # Errors
+    /// As [`Table::real`].
+    pub fn integer(&self, name: &str) -> Result<&[i64], TableError> {
+        match self.column(name) {
+            Some(Column::Integer(values)) => Ok(values),
+            other => Err(self.unusable(name, "integers", other)),
+        }
+    }
+
+    /// The text column of that name.
+    ///
+    /// # Errors
+    /// As [`Table::real`].
+    pub fn text(&self, name: &str) -> Result<&[String], TableError> {
+        match self.column(name) {
+            Some(Column::Text(values)) => Ok(values),
+            other => Err(self.unusable(name, "texts", other)),
+        }
+    }
+
+    fn unusable(&self, name: &str, wanted: &str, found: Option<&Column>) -> TableError {
+        let names = || self.names.iter().map(String::as_str);
+        let reason = match (found, most_similar(name, names())) {
+            (Some(_), _) => format!("has a column `{name}`, but not one of {wanted}"),
+            (None, Some(similar)) => format!("has no column `{name}`; did you mean `{similar}`?"),
+            (None, None) => {
+                let first: Vec<_> = names().take(NAMED_COLUMNS).map(|name| format!("`{name}`")).collect();
+                let more = if names().count() > NAMED_COLUMNS { ", …" } else { "" };
+                format!("has no column `{name}`; it has {}{more}", first.join(", "))
+            }
+        };
+        TableError::Unusable { file: self.file.clone(), reason }
+    }
+}
+
+/// Whether a file has the two ends of a Parquet file and an unbroken seal; if not, what is wrong.
+fn check_seal(bytes: &[u8]) -> Result<(), String> {
     // A file shorter than the magic is compared as far as it goes.
-    let mut head = *MAGIC;
-    read_at(&file, 0, &mut head[..length.min(4) as usize])?;
-    if &head != MAGIC {
-        return Err(TableError::NotParquet { file: path.to_owned() });
+    if !bytes.starts_with(&MAGIC[..bytes.len().min(MAGIC.len())]) {
+        return Err("is not a Parquet file".to_owned());
     }
-    let mut end = [0; 8];
-    if length >= SMALLEST_FILE {
-        read_at(&file, length - 8, &mut end)?;
-    }
-    let [a, b, c, d, magic @ ..] = end;
-    if &magic != MAGIC {
-        return Err(TableError::Truncated { file: path.to_owned() });
-    }
-
-    let footer_length = u64::from(u32::from_le_bytes([a, b, c, d])) + end.len() as u64;
-    let footer_start = length.checked_sub(footer_length).ok_or_else(|| TableError::Damaged {
-        file: path.to_owned(),
-        reason: "its footer is said to be longer than the file".to_owned(),
-    })?;
-    let mut footer = vec![0; footer_length as usize];
-    read_at(&file, footer_start, &mut footer)?;
-    if let Some(place) = digest_place(&footer) {
-        let place = place..place + DIGEST_LENGTH;
-        let promised = footer[place.clone()].to_owned();
-        footer[place].fill(b'0');
-        let mut digest = Sha256::new();
-        let mut block = vec![0; DIGEST_BLOCK];
-        let mut offset = 0;
-        while offset < footer_start {
-            let count = (footer_start - offset).min(DIGEST_BLOCK as u64);
-            let part = &mut block[..count as usize];
-            read_at(&file, offset, part)?;
-            digest.update(part);
-            offset += count;
+    let Some((rest, &[a, b, c, d, ..])) =
+        bytes.split_last_chunk::<8>().filter(|(rest, end)| !rest.is_empty() && end.ends_with(MAGIC))
+    else {
+        return Err(
+            "is truncated: its end is missing, so the program that wrote it was stopped or the copy is not whole"
+                .to_owned(),
+        );
+    };
+    let footer_length = u32::from_le_bytes([a, b, c, d]) as usize;
+    let footer_start = rest.len().checked_sub(footer_length);
+    let seal_start = footer_start.and_then(|start| start.checked_sub(SEAL_LENGTH));
+    let is_whole = footer_start
+        .zip(seal_start)
+        .filter(|(_, seal_start)| bytes[*seal_start..].starts_with(SEAL_MARK))
+        .map(|(footer_start, seal_start)| {
+            let digest = Sha256::new_with_prefix(&bytes[..seal_start]);
+            seal(digest, &bytes[footer_start..]) == bytes[seal_start..footer_start]
+        });
+    match is_whole {
+        Some(true) => Ok(()),
+        Some(false) => {
+            Err("cannot be decoded: its bytes are not those that were written (their digest differs)".to_owned())
         }
-        if hexadecimal(digest.chain_update(&footer)).as_bytes() != promised {
-            return Err(TableError::Damaged {
-                file: path.to_owned(),
-                reason: "its bytes are not those that were written (their digest differs)".to_owned(),
-            });
-        }
+        None => Err("cannot be decoded: it was altered, or another program wrote it".to_owned()),
     }
-    Ok(file)
 }
 
-fn decode(file: PathBuf, parquet_file: File) -> Result<Table, TableError> {
-    let damaged = |reason: String| TableError::Damaged { file: file.clone(), reason };
-    // An I/O error comes wrapped in the decoder's own error type.
-    let decode_error = |error: ParquetError| match error {
-        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
-            Ok(cause) if cause.kind() != io::ErrorKind::UnexpectedEof => {
-                TableError::Io { file: file.clone(), action: "read", cause: *cause }
-            }
-            Ok(cause) => damaged(cause.to_string()),
-            Err(inner) => damaged(inner.to_string()),
-        },
-        ParquetError::General(text) | ParquetError::NYI(text) | ParquetError::EOF(text) => damaged(text),
-        other => damaged(other.to_string()),
-    };
-
-    let reader = SerializedFileReader::new(parquet_file).map_err(decode_error)?;
-    let schema = reader.metadata().file_metadata().schema_descr_ptr();
-    let mut names = Vec::with_capacity(schema.num_columns());
-    let mut columns = Vec::with_capacity(schema.num_columns());
-    for descriptor in schema.columns() {
-        let name = descriptor.path().parts().join(".");
-        columns.push(match kind_of(descriptor) {
-            Ok(ColumnKind::Real) => Column::Real(Vec::new()),
-            Ok(ColumnKind::Integer) => Column::Integer(Vec::new()),
-            Ok(ColumnKind::Text) => Column::Text(Vec::new()),
-            Err(found) => {
-                return Err(TableError::ForeignColumn { file: file.clone(), column: name, found });
-            }
-        });
-        names.push(name);
-    }
-
-    let mut row_count = 0;
-    for group_index in 0..reader.num_row_groups() {
-        let group = reader.get_row_group(group_index).map_err(decode_error)?;
-        let group_rows = usize::try_from(group.metadata().num_rows())
-            .map_err(|_| damaged(format!("row group {group_index} has a negative row count")))?;
-        if group.num_columns() != columns.len() {
-            return Err(damaged(format!(
-                "row group {group_index} has {} columns, the schema {}",
-                group.num_columns(),
-                columns.len()
-            )));
-        }
-        for (column_index, column) in columns.iter_mut().enumerate() {
-            let chunk = group.metadata().column(column_index);
-            let start = chunk.dictionary_page_offset().unwrap_or_else(|| chunk.data_page_offset());
-            if start < 0 || chunk.compressed_size() < 0 {
-                return Err(damaged(format!("column `{}` begins or ends outside the file", names[column_index])));
-            }
-            let reader = group.get_column_reader(column_index).map_err(decode_error)?;
-            match (reader, &mut *column) {
-                (ColumnReader::DoubleColumnReader(reader), Column::Real(values)) => {
-                    read_values(reader, group_rows, values)
-                }
+/// The table in bytes that a writer of ours has sealed.
+fn decode(bytes: Bytes) -> Result<Table, ParquetError> {
+    let reader = SerializedFileReader::new(bytes)?;
+    let metadata = reader.metadata().file_metadata();
+    let fields = metadata.schema_descr().columns();
+    let names = fields.iter().map(|field| field.name().to_owned()).collect();
+    let mut columns: Vec<Column> = fields
+        .iter()
+        .map(|field| match field.physical_type() {
+            PhysicalType::DOUBLE => Column::Real(Vec::new()),
+            PhysicalType::INT64 => Column::Integer(Vec::new()),
+            _ => Column::Text(Vec::new()),
+        })
+        .collect();
+    for number in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(number)?;
+        let rows = group.metadata().num_rows() as usize;
+        for (i, column) in columns.iter_mut().enumerate() {
+            match (group.get_column_reader(i)?, column) {
+                (ColumnReader::DoubleColumnReader(reader), Column::Real(values)) => read_values(reader, rows, values)?,
                 (ColumnReader::Int64ColumnReader(reader), Column::Integer(values)) => {
-                    read_values(reader, group_rows, values)
+                    read_values(reader, rows, values)?
                 }
                 (ColumnReader::ByteArrayColumnReader(reader), Column::Text(values)) => {
-                    read_texts(reader, group_rows, values)
+                    let mut texts = Vec::new();
+                    read_values(reader, rows, &mut texts)?;
+                    for text in &texts {
+                        values.push(text.as_utf8()?.to_owned());
+                    }
                 }
-                _ => Err(ParquetError::General("its type changes".to_owned())),
-            }
-            .map_err(decode_error)?;
-            if column.len() != row_count + group_rows {
-                return Err(damaged(format!(
-                    "column `{}` has {} values where {} rows end",
-                    names[column_index],
-                    column.len(),
-                    row_count + group_rows
-                )));
+                _ => return Err(ParquetError::General(format!("column {i} has a type of its own"))),
             }
         }
-        row_count += group_rows;
     }
-    let promised = reader.metadata().file_metadata().num_rows();
-    if usize::try_from(promised) != Ok(row_count) {
-        return Err(damaged(format!("the footer promises {promised} rows, and there are {row_count}")));
-    }
-    Ok(Table { file, names, columns, row_count })
+    let units = metadata.key_value_metadata().and_then(|pairs| pairs.iter().find(|pair| pair.key == UNITS_KEY));
+    let units = units.and_then(|pair| serde_json::from_str(pair.value.as_ref()?).ok()).unwrap_or_default();
+    Ok(Table { file: PathBuf::new(), names, columns, units, row_count: metadata.num_rows() as usize })
 }
 
-/// Appends the values of one column chunk, `rows` of them or fewer when the chunk has fewer.
+/// Appends so many values of one column.
 fn read_values<T: DataType>(
     mut reader: ColumnReaderImpl<T>,
     rows: usize,
     values: &mut Vec<T::T>,
 ) -> Result<(), ParquetError> {
-    let mut remaining = rows;
-    while remaining > 0 {
-        let (read, _, _) = reader.read_records(remaining.min(READ_BATCH), None, None, values)?;
-        if read == 0 {
-            break;
+    let mut missing = rows;
+    while missing > 0 {
+        match reader.read_records(missing, None, None, values)? {
+            (0, ..) => return Err(ParquetError::General(format!("{missing} values of a row group are missing"))),
+            (read, ..) => missing -= read,
         }
-        remaining -= read;
-    }
-    Ok(())
-}
-
-/// As [`read_values`], for texts.
-fn read_texts(
-    mut reader: ColumnReaderImpl<ByteArrayType>,
-    rows: usize,
-    texts: &mut Vec<String>,
-) -> Result<(), ParquetError> {
-    let mut remaining = rows;
-    let mut batch = Vec::new();
-    while remaining > 0 {
-        batch.clear();
-        let (read, _, _) = reader.read_records(remaining.min(READ_BATCH), None, None, &mut batch)?;
-        if read == 0 {
-            break;
-        }
-        for text in &batch {
-            texts.push(text.as_utf8()?.to_owned());
-        }
-        remaining -= read;
     }
     Ok(())
 }

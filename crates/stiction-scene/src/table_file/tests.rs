@@ -7,8 +7,6 @@ use parquet::basic::{Repetition, Type as PhysicalType};
 use parquet::file::metadata::{FileMetaData, ParquetMetaData, ParquetMetaDataWriter};
 use parquet::schema::types::{SchemaDescriptor, Type};
 
-use super::digest::{DIGEST_HEADER, DIGEST_KEY, digest_place};
-use super::read::READ_BATCH;
 use super::write::Sink;
 use super::*;
 
@@ -17,16 +15,21 @@ const DELICATE: [f64; 10] =
     [0.0, -0.0, 5e-324, -2.2e-308, f64::MIN_POSITIVE, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.1];
 
 fn columns() -> Vec<ColumnSpec> {
-    vec![ColumnSpec::real("t"), ColumnSpec::real("rod.x"), ColumnSpec::integer("iterations"), ColumnSpec::text("mode")]
+    vec![
+        ColumnSpec::real("t", "s"),
+        ColumnSpec::real("rod.x", "m"),
+        ColumnSpec::integer("iterations"),
+        ColumnSpec::text("mode"),
+    ]
 }
 
 fn append_row(writer: &mut TableWriter, row: usize) -> Result<(), TableError> {
-    writer.append(|out| {
-        out.real(0.01 * row as f64);
-        out.real(DELICATE[row % DELICATE.len()]);
-        out.integer((row as i64 % 7 - 3) * (i64::MAX / 3));
-        out.text(["stick", "slip", "", "Größe μ"][row % 4]);
-    })
+    writer.append(&[
+        (0.01 * row as f64).into(),
+        DELICATE[row % DELICATE.len()].into(),
+        Value::Integer((row as i64 % 7 - 3) * (i64::MAX / 3)),
+        ["stick", "slip", "", "Größe μ"][row % 4].into(),
+    ])
 }
 
 fn check_rows(table: &Table, rows: usize) {
@@ -47,7 +50,6 @@ fn write_rows(path: &Path, rows: usize, rows_per_group: usize) {
     for row in 0..rows {
         append_row(&mut writer, row).unwrap();
     }
-    assert_eq!(writer.row_count(), rows as u64);
     assert_eq!(writer.close().unwrap(), rows as u64);
 }
 
@@ -55,12 +57,14 @@ fn write_rows(path: &Path, rows: usize, rows_per_group: usize) {
 fn what_is_written_is_read_bit_for_bit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("table.parquet");
-    // No rows, one, a row group that is just full, several, and more than the reader asks for at once.
-    for (rows, rows_per_group) in [(0, 4), (1, 4), (4, 4), (5, 4), (1000, 4), (2 * READ_BATCH + 3, usize::MAX)] {
+    // No rows, one, a row group that is just full, several, and more than fit into one page.
+    for (rows, rows_per_group) in [(0, 4), (1, 4), (4, 4), (5, 4), (1000, 4), (32_771, usize::MAX)] {
         write_rows(&path, rows, rows_per_group);
         let table = Table::read(&path).unwrap();
         assert_eq!(table.names(), ["t", "rod.x", "iterations", "mode"]);
         check_rows(&table, rows);
+        let units = ["t", "rod.x", "iterations", "mode", "missing"].map(|name| table.unit(name));
+        assert_eq!(units, [Some("s"), Some("m"), Some("1"), Some(""), None]);
     }
 }
 
@@ -74,12 +78,7 @@ fn dictionary_that_overflows_falls_back_and_is_still_exact() {
     // 300 000 different integers are 2.4 MB and the texts 30 MB; the default limit of a dictionary is 1 MiB.
     let rows = 300_000;
     for row in 0..rows {
-        writer
-            .append(|out| {
-                out.text(&text(row));
-                out.integer(row as i64);
-            })
-            .unwrap();
+        writer.append(&[text(row).as_str().into(), Value::Integer(row as i64)]).unwrap();
     }
     writer.close().unwrap();
     let table = Table::read(&path).unwrap();
@@ -125,52 +124,36 @@ fn dropped_writer_leaves_a_whole_file() {
 }
 
 #[test]
-fn row_that_panics_halfway_is_left_out() {
+fn row_that_does_not_fit_is_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("table.parquet");
     let mut writer = TableWriter::create(&path, columns(), 8).unwrap();
     append_row(&mut writer, 0).unwrap();
-    let result = catch_unwind(AssertUnwindSafe(|| {
-        writer.append(|out| {
-            out.real(1.0);
-            out.integer(1);
-        })
-    }));
-    let message = *result.unwrap_err().downcast::<String>().unwrap();
-    assert_eq!(message, "column `rod.x` is real, and was given a value that is integer");
+    let wrong_kind = [1.0.into(), Value::Integer(1), Value::Integer(1), "slip".into()];
+    let too_long = [1.0.into(), 1.0.into(), Value::Integer(1), "slip".into(), 1.0.into()];
+    for (row, said) in [
+        (&wrong_kind[..], "column `rod.x` was given Integer(1)"),
+        (&wrong_kind[..1], "a row of 4 columns was given 1 values"),
+        (&too_long[..], "a row of 4 columns was given 5 values"),
+    ] {
+        let result = catch_unwind(AssertUnwindSafe(|| writer.append(row)));
+        assert_eq!(*result.unwrap_err().downcast::<String>().unwrap(), said);
+    }
     drop(writer);
     check_rows(&Table::read(&path).unwrap(), 1);
-}
-
-#[test]
-#[should_panic(expected = "a row of 4 columns was given only 1 values")]
-fn short_row_panics() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("table.parquet");
-    let mut writer = TableWriter::create(path, columns(), 8).unwrap();
-    writer.append(|out| out.real(1.0)).unwrap();
-}
-
-#[test]
-#[should_panic(expected = "a row of 1 columns was given one more real value")]
-fn long_row_panics() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("table.parquet");
-    let mut writer = TableWriter::create(path, vec![ColumnSpec::real("t")], 8).unwrap();
-    writer.append(|out| out.reals(&[1.0, 2.0])).unwrap();
 }
 
 #[test]
 fn mistakes_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("table.parquet");
-    let twice = vec![ColumnSpec::real("t"), ColumnSpec::text("t")];
-    let error = TableWriter::create(&path, twice, 8).unwrap_err();
+    let twice = vec![ColumnSpec::real("t", "s"), ColumnSpec::text("t")];
+    let error = TableWriter::create(&path, twice, 8).err().unwrap();
     assert!(error.to_string().ends_with("two columns are named `t`"));
     assert!(!path.exists());
 
     let nowhere = folder.path().join("missing").join("table.parquet");
-    let error = TableWriter::create(&nowhere, columns(), 8).unwrap_err();
+    let error = TableWriter::create(&nowhere, columns(), 8).err().unwrap();
     assert!(error.is_io(), "{error}");
     assert!(Table::read(&nowhere).unwrap_err().is_io());
     assert!(Table::read(folder.path()).unwrap_err().is_io());
@@ -183,7 +166,7 @@ fn mistakes_are_named() {
     let error = table.real("q").unwrap_err();
     assert!(error.to_string().ends_with("it has `t`, `rod.x`, `iterations`, `mode`"), "{error}");
     let error = table.real("mode").unwrap_err();
-    assert!(error.to_string().ends_with("column `mode` is text, not real"), "{error}");
+    assert!(error.to_string().ends_with("has a column `mode`, but not one of real numbers"), "{error}");
     assert!(table.column("mode").is_some() && table.column("q").is_none());
 }
 
@@ -196,72 +179,34 @@ fn cut_or_foreign_file_is_an_error() {
     for length in 0..whole.len() {
         std::fs::write(&path, &whole[..length]).unwrap();
         let error = Table::read(&path).unwrap_err();
-        assert!(
-            matches!(error, TableError::Truncated { .. } | TableError::Damaged { .. }),
-            "cut to {length} bytes: {error}"
-        );
+        let is_told = ["is truncated", "cannot be decoded"].iter().any(|words| error.to_string().contains(words));
+        assert!(is_told && !error.is_io(), "cut to {length} bytes: {error}");
     }
     for foreign in [&b"t,x\n0,1\n"[..], b"P", b"PK\x03\x04", b"{\"stiction\": 1}"] {
         std::fs::write(&path, foreign).unwrap();
         let error = Table::read(&path).unwrap_err();
         let is_prefix = MAGIC.starts_with(foreign);
-        assert_eq!(matches!(error, TableError::NotParquet { .. }), !is_prefix, "{error}");
+        assert_eq!(error.to_string().ends_with("is not a Parquet file"), !is_prefix, "{error}");
     }
     // Both ends and nothing that makes sense between them.
     std::fs::write(&path, b"PAR1\xff\xff\xff\xffPAR1").unwrap();
     let error = Table::read(&path).unwrap_err();
-    assert!(matches!(error, TableError::Damaged { .. }), "{error}");
+    assert!(error.to_string().contains("cannot be decoded"), "{error}");
 }
 
 #[test]
-fn every_changed_byte_is_found_or_harmless() {
+fn every_changed_byte_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("table.parquet");
     write_rows(&path, 40, 20);
     let whole = std::fs::read(&path).unwrap();
-    let footer = whole.len() - 8 - read_footer_length(&whole);
-    let digest = footer + digest_place(&whole[footer..]).unwrap();
-    let key = digest - DIGEST_HEADER.len() - DIGEST_KEY.len();
-    for position in 0..whole.len() {
-        for change in [0x01, 0x80, 0xff] {
-            let mut bytes = whole.clone();
-            bytes[position] ^= change;
-            std::fs::write(&path, &bytes).unwrap();
-            match Table::read(&path) {
-                Err(error) => assert!(!error.is_io(), "byte {position}: {error}"),
-                // Without its key the digest is not seen; the rows are whole.
-                Ok(table) => {
-                    assert!((key..digest).contains(&position), "byte {position} ^ {change}");
-                    check_rows(&table, 40);
-                }
-            }
-        }
-    }
-}
-
-fn read_footer_length(whole: &[u8]) -> usize {
-    let end = whole.len() - 8;
-    u32::from_le_bytes(whole[end..end + 4].try_into().unwrap()) as usize
-}
-
-#[test]
-fn damage_without_a_digest_is_no_panic() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("table.parquet");
-    write_rows(&path, 40, 20);
-    let mut whole = std::fs::read(&path).unwrap();
-    let footer = whole.len() - 8 - read_footer_length(&whole);
-    let place = footer + digest_place(&whole[footer..]).unwrap();
-    whole[place - DIGEST_HEADER.len() - 1] = b'x';
     for position in 0..whole.len() {
         for change in [0x01, 0x08, 0x40, 0x80, 0xff] {
             let mut bytes = whole.clone();
             bytes[position] ^= change;
             std::fs::write(&path, &bytes).unwrap();
-            // A change inside a value is no error. One that is found is the file's fault, not the machine's.
-            if let Err(error) = Table::read(&path) {
-                assert!(!error.is_io(), "byte {position}: {error}");
-            }
+            let error = Table::read(&path).unwrap_err();
+            assert!(!error.is_io(), "byte {position}: {error}");
         }
     }
 }
@@ -286,10 +231,10 @@ struct SmallDisk {
 }
 
 impl Sink for SmallDisk {
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+    fn end_with(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut disk = self.bytes.lock().unwrap();
         let needed = disk.len() + bytes.len().next_multiple_of(COPIED_BLOCK);
-        if self.overwriting == Overwriting::CopyOnWrite && needed > self.capacity {
+        if self.overwriting == Overwriting::CopyOnWrite && !bytes.is_empty() && needed > self.capacity {
             return Err(io::ErrorKind::StorageFull.into());
         }
         let start = offset as usize;
@@ -299,14 +244,10 @@ impl Sink for SmallDisk {
         }
         let fitting = end.saturating_sub(start);
         disk[start..start + fitting].copy_from_slice(&bytes[..fitting]);
-        match fitting == bytes.len() {
-            true => Ok(()),
-            false => Err(io::ErrorKind::StorageFull.into()),
+        if fitting < bytes.len() {
+            return Err(io::ErrorKind::StorageFull.into());
         }
-    }
-
-    fn truncate(&mut self, length: u64) -> io::Result<()> {
-        self.bytes.lock().unwrap().truncate(length as usize);
+        disk.truncate(end);
         Ok(())
     }
 }
@@ -366,7 +307,7 @@ fn full_disk_keeps_whole_row_groups() {
 }
 
 #[test]
-fn columns_of_other_types_are_refused() {
+fn tables_of_other_programs_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("table.parquet");
     let field =
@@ -378,5 +319,5 @@ fn columns_of_other_types_are_refused() {
     ParquetMetaDataWriter::new(&mut bytes, &metadata).finish().unwrap();
     std::fs::write(&path, bytes).unwrap();
     let error = Table::read(&path).unwrap_err().to_string();
-    assert!(error.contains("column `n` is optional INT32"), "{error}");
+    assert!(error.contains("another program wrote it"), "{error}");
 }

@@ -1,48 +1,44 @@
 //! Writing: row groups one after the other, each with a footer that the next one overwrites.
 
-use std::collections::HashSet;
-use std::fmt;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
-use parquet::file::metadata::{FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData};
-use parquet::file::properties::WriterPropertiesPtr;
-use parquet::file::writer::{SerializedRowGroupWriter, TrackedWrite};
-use parquet::schema::types::SchemaDescPtr;
+use parquet::file::metadata::{FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{ColumnPath, SchemaDescriptor, Type};
 use sha2::{Digest, Sha256};
 
-use super::buffer::{ColumnBuffer, RowWriter};
-use super::digest::{DIGEST_KEY, DIGEST_LENGTH, digest_place, hexadecimal};
-use super::schema::schema_of;
-use super::{ColumnSpec, MAGIC, TableError};
+use super::{Column, ColumnSpec, TableError, UNITS_KEY, Value, seal};
 
 /// Where the bytes of a table go: a file, or in the tests a small disk that fills up.
 pub(super) trait Sink: Send {
-    /// Writes all bytes at `offset` from the start, or fails with any part of them written.
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
-    /// Cuts off whatever follows the first `length` bytes.
-    fn truncate(&mut self, length: u64) -> io::Result<()>;
+    /// Writes all bytes at `offset` from the start, where the file ends with them, or fails with any part of them written.
+    fn end_with(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 }
 
 impl Sink for File {
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+    fn end_with(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.seek(SeekFrom::Start(offset))?;
-        self.write_all(bytes)
-    }
-
-    fn truncate(&mut self, length: u64) -> io::Result<()> {
-        self.set_len(length)
+        self.write_all(bytes)?;
+        self.set_len(offset + bytes.len() as u64)
     }
 }
 
-/// A row group that is in the file.
-struct WrittenGroup {
-    metadata: RowGroupMetaData,
-    /// Length of the file up to here, and what its digest was.
-    start: u64,
-    digest_before: Sha256,
+/// The start of the file, or the end of a row group in it.
+#[derive(Clone)]
+struct Mark {
+    /// Length of the file up to here.
+    length: u64,
+    /// Rows up to here.
+    rows: u64,
+    /// Digest of the bytes up to here.
+    digest: Sha256,
 }
 
 /// Writes a table row by row.
@@ -52,102 +48,77 @@ struct WrittenGroup {
 pub struct TableWriter {
     file: PathBuf,
     sink: Box<dyn Sink>,
-    specs: Vec<ColumnSpec>,
-    schema: SchemaDescPtr,
-    properties: WriterPropertiesPtr,
+    columns: Vec<ColumnSpec>,
+    /// Rows that the columns hold.
+    row_count: usize,
     rows_per_group: usize,
-    buffers: Vec<ColumnBuffer>,
-    buffered_rows: usize,
-    appended_rows: u64,
-    /// Encodes a row group in memory; its count of all bytes so far gives the offsets in the file.
-    encoder: TrackedWrite<Vec<u8>>,
-    groups: Vec<WrittenGroup>,
-    /// Length of the file up to the end of the last whole row group.
-    whole_length: u64,
-    /// Digest of that part of the file.
-    digest: Sha256,
+    /// Encodes row groups in memory. It counts the bytes that were taken out of it, which gives the offsets in the file.
+    encoder: SerializedFileWriter<Vec<u8>>,
+    schema: Arc<SchemaDescriptor>,
+    /// The start, and the ends of the row groups that are in the file.
+    marks: Vec<Mark>,
     /// Why writing stopped.
-    failure: Option<io::Error>,
-    is_closed: bool,
-}
-
-impl fmt::Debug for TableWriter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TableWriter")
-            .field("file", &self.file)
-            .field("columns", &self.specs.len())
-            .field("appended_rows", &self.appended_rows)
-            .finish_non_exhaustive()
-    }
+    failure: Option<Arc<io::Error>>,
 }
 
 impl TableWriter {
     /// Creates the file, or empties the one of that name, for rows of the given columns.
     ///
     /// # Errors
-    /// [`TableError::DuplicateColumn`], or [`TableError::Io`] when the file cannot be created.
+    /// [`TableError::Unusable`] when two columns have one name, or [`TableError::Io`] when the file cannot be created.
     ///
     /// # Panics
     /// When there are no columns or `rows_per_group` is zero.
     pub fn create(path: impl AsRef<Path>, columns: Vec<ColumnSpec>, rows_per_group: usize) -> Result<Self, TableError> {
-        let path = path.as_ref();
+        let file = path.as_ref().to_owned();
         let mut names = HashSet::new();
         if let Some(repeated) = columns.iter().find(|spec| !names.insert(&spec.name)) {
-            return Err(TableError::DuplicateColumn { file: path.to_owned(), column: repeated.name.clone() });
+            let reason = format!("cannot be created: two columns are named `{}`", repeated.name);
+            return Err(TableError::Unusable { file, reason });
         }
-        let sink =
-            File::create(path).map_err(|cause| TableError::Io { file: path.to_owned(), action: "create", cause })?;
-        Self::with_sink(path, Box::new(sink), columns, rows_per_group)
+        match File::create(&file) {
+            Ok(sink) => Self::with_sink(&file, Box::new(sink), columns, rows_per_group),
+            Err(cause) => Err(TableError::Io { file, action: "create", cause: Arc::new(cause) }),
+        }
     }
 
     pub(super) fn with_sink(
         path: &Path,
         sink: Box<dyn Sink>,
-        specs: Vec<ColumnSpec>,
+        columns: Vec<ColumnSpec>,
         rows_per_group: usize,
     ) -> Result<Self, TableError> {
-        assert!(!specs.is_empty(), "a table needs at least one column");
+        assert!(!columns.is_empty(), "a table needs at least one column");
         assert!(rows_per_group > 0, "a row group needs at least one row");
-        let (schema, properties) = schema_of(&specs);
-        let io_error = |cause| TableError::Io { file: path.to_owned(), action: "write", cause };
-        let mut encoder = TrackedWrite::new(Vec::new());
-        encoder.write_all(MAGIC).and_then(|()| encoder.flush()).map_err(io_error)?;
+        let schema = Arc::new(schema_of(&columns));
+        let encoder =
+            SerializedFileWriter::new(Vec::new(), schema.root_schema_ptr(), Arc::new(properties_of(&columns)));
         let mut writer = Self {
             file: path.to_owned(),
             sink,
-            buffers: specs.iter().map(|spec| ColumnBuffer::new(spec.kind)).collect(),
-            specs,
-            schema,
-            properties,
+            columns,
+            row_count: 0,
             rows_per_group,
-            buffered_rows: 0,
-            appended_rows: 0,
-            encoder,
-            groups: Vec::new(),
-            whole_length: MAGIC.len() as u64,
-            digest: Sha256::new_with_prefix(MAGIC),
+            encoder: encoder.expect("memory can be written to"),
+            schema,
+            marks: Vec::new(),
             failure: None,
-            is_closed: false,
         };
-        if let Err(cause) = writer.write_encoded(0) {
-            writer.is_closed = true; // there is no table to save
-            return Err(io_error(cause));
+        match writer.write_encoded(Mark { length: 0, rows: 0, digest: Sha256::new() }) {
+            Ok(()) => Ok(writer),
+            Err(cause) => Err(writer.write_error(&Arc::new(cause))),
         }
-        Ok(writer)
     }
 
-    /// Appends one row. The closure gives the values from the first column to the last:
+    /// Appends one row, given from the first column to the last:
     ///
     /// ```
     /// # use stiction_scene::table_file::{ColumnSpec, TableError, TableWriter};
     /// # fn main() -> Result<(), TableError> {
     /// # let path = std::env::temp_dir().join(format!("stiction-table-{}.parquet", std::process::id()));
-    /// let columns = vec![ColumnSpec::real("t"), ColumnSpec::text("mode")];
+    /// let columns = vec![ColumnSpec::real("t", "s"), ColumnSpec::text("mode")];
     /// let mut writer = TableWriter::create(&path, columns, 4096)?;
-    /// writer.append(|row| {
-    ///     row.real(0.25);
-    ///     row.text("stick");
-    /// })?;
+    /// writer.append(&[0.25.into(), "stick".into()])?;
     /// assert_eq!(writer.close()?, 1);
     /// # std::fs::remove_file(&path).ok();
     /// # Ok(())
@@ -160,27 +131,34 @@ impl TableWriter {
     ///
     /// # Panics
     /// When the values do not fit the columns in number and kind.
-    pub fn append(&mut self, fill: impl FnOnce(&mut RowWriter<'_>)) -> Result<(), TableError> {
+    pub fn append(&mut self, row: &[Value<'_>]) -> Result<(), TableError> {
         if let Some(cause) = &self.failure {
-            return Err(self.write_error(copy_of(cause)));
+            return Err(self.write_error(cause));
         }
-        let mut row = RowWriter::new(&self.specs, &mut self.buffers);
-        fill(&mut row);
-        row.finish();
-        self.buffered_rows += 1;
-        self.appended_rows += 1;
-        if self.buffered_rows < self.rows_per_group {
-            return Ok(());
+        let (count, given) = (self.columns.len(), row.len());
+        assert!(given == count, "a row of {count} columns was given {given} values");
+        for (ColumnSpec { name, rows, .. }, value) in self.columns.iter().zip(row) {
+            let fits = matches!(
+                (rows, value),
+                (Column::Real(_), Value::Real(_))
+                    | (Column::Integer(_), Value::Integer(_))
+                    | (Column::Text(_), Value::Text(_))
+            );
+            assert!(fits, "column `{name}` was given {value:?}");
         }
-        self.write_group().map_err(|cause| {
-            self.failure = Some(copy_of(&cause));
-            self.write_error(cause)
-        })
-    }
-
-    /// Rows appended so far, written or not.
-    pub fn row_count(&self) -> u64 {
-        self.appended_rows
+        for (column, value) in self.columns.iter_mut().zip(row) {
+            match (&mut column.rows, value) {
+                (Column::Real(rows), Value::Real(value)) => rows.push(*value),
+                (Column::Integer(rows), Value::Integer(value)) => rows.push(*value),
+                (Column::Text(rows), Value::Text(value)) => rows.push((*value).to_owned()),
+                _ => unreachable!("the kinds have been compared"),
+            }
+        }
+        self.row_count += 1;
+        if self.row_count == self.rows_per_group {
+            self.write_group();
+        }
+        self.failure.as_ref().map_or(Ok(()), |cause| Err(self.write_error(cause)))
     }
 
     /// Writes the last rows, and returns the number of rows in the file.
@@ -189,160 +167,144 @@ impl TableWriter {
     /// [`TableError::Incomplete`] when some rows could not be written and the file is readable without them;
     /// [`TableError::Io`] when not even a footer could be written.
     pub fn close(mut self) -> Result<u64, TableError> {
-        self.is_closed = true;
-        self.write_rest()
+        self.finish()
     }
 
-    fn write_error(&self, cause: io::Error) -> TableError {
-        TableError::Io { file: self.file.clone(), action: "write", cause }
+    fn write_error(&self, cause: &Arc<io::Error>) -> TableError {
+        TableError::Io { file: self.file.clone(), action: "write", cause: cause.clone() }
     }
 
-    /// Encodes the buffered rows as a row group and writes it after the last one, with the footer that includes it.
-    fn write_group(&mut self) -> io::Result<()> {
-        let ordinal =
-            i32::try_from(self.groups.len()).map_err(|_| io::Error::other("the file has too many row groups"))?;
-        let mut group = SerializedRowGroupWriter::new(
-            self.schema.clone(),
-            self.properties.clone(),
-            &mut self.encoder,
-            ordinal,
-            None,
-        );
-        for buffer in &mut self.buffers {
-            let mut column = group.next_column()?.expect("the schema has a column for every buffer");
-            match buffer {
-                ColumnBuffer::Real(values) => {
-                    column.typed::<DoubleType>().write_batch(values, None, None)?;
-                    values.clear();
+    /// Writes the rows as a row group after the last one, or keeps what goes wrong, and their number, for the end.
+    fn write_group(&mut self) {
+        let mark = self.marks.last().expect("the start is marked").clone();
+        let rows = mark.rows + self.row_count as u64;
+        match self.encode_rows().and_then(|()| self.write_encoded(Mark { rows, ..mark })) {
+            Ok(()) => self.row_count = 0,
+            Err(cause) => self.failure = Some(Arc::new(cause)),
+        }
+    }
+
+    fn encode_rows(&mut self) -> io::Result<()> {
+        let mut group = self.encoder.next_row_group()?;
+        for column in &mut self.columns {
+            let mut writer = group.next_column()?.expect("the schema has a column for every one of ours");
+            match &mut column.rows {
+                Column::Real(rows) => {
+                    writer.typed::<DoubleType>().write_batch(rows, None, None)?;
+                    rows.clear();
                 }
-                ColumnBuffer::Integer(values) => {
-                    column.typed::<Int64Type>().write_batch(values, None, None)?;
-                    values.clear();
+                Column::Integer(rows) => {
+                    writer.typed::<Int64Type>().write_batch(rows, None, None)?;
+                    rows.clear();
                 }
-                ColumnBuffer::Text { bytes, ends } => {
-                    let all = ByteArray::from(std::mem::take(bytes));
-                    let mut start = 0;
-                    let texts: Vec<ByteArray> = ends
-                        .drain(..)
-                        .map(|end| {
-                            let text = all.slice(start, end - start);
-                            start = end;
-                            text
-                        })
-                        .collect();
-                    column.typed::<ByteArrayType>().write_batch(&texts, None, None)?;
+                Column::Text(rows) => {
+                    let texts: Vec<ByteArray> = rows.drain(..).map(|text| text.into_bytes().into()).collect();
+                    writer.typed::<ByteArrayType>().write_batch(&texts, None, None)?;
                 }
             }
-            column.close()?;
+            writer.close()?;
         }
-        let metadata = RowGroupMetaData::clone(&*group.close()?);
-        self.buffered_rows = 0;
-
-        self.encoder.flush()?;
-        let start = self.whole_length;
-        self.groups.push(WrittenGroup { metadata, start, digest_before: self.digest.clone() });
-        self.whole_length += self.encoder.inner().len() as u64;
-        self.digest.update(self.encoder.inner());
-        self.write_encoded(start).inspect_err(|_| {
-            self.give_up_last_group();
-        })
-    }
-
-    /// Writes what was encoded and the footer in one piece. The file ends with it: it reaches further than the footer that
-    /// was there before.
-    fn write_encoded(&mut self, start: u64) -> io::Result<()> {
-        let footer = self.footer()?;
-        let bytes = self.encoder.inner_mut();
-        bytes.extend_from_slice(&footer);
-        self.sink.write_at(start, bytes)?;
-        bytes.clear();
+        group.close()?;
         Ok(())
     }
 
-    /// Forgets the last row group; false when there is none.
-    fn give_up_last_group(&mut self) -> bool {
-        let Some(group) = self.groups.pop() else { return false };
-        self.whole_length = group.start;
-        self.digest = group.digest_before;
-        true
+    /// Writes what is encoded, and the end of the file, where the last row group ends; then `mark`, which is to have the
+    /// rows up to there, marks the end of what was encoded.
+    fn write_encoded(&mut self, mut mark: Mark) -> io::Result<()> {
+        self.encoder.flush()?;
+        let mut bytes = std::mem::take(self.encoder.inner_mut());
+        let start = mark.length;
+        mark.length += bytes.len() as u64;
+        mark.digest.update(&bytes);
+        bytes.extend(self.end(self.marks.len(), &mark)?);
+        self.sink.end_with(start, &bytes)?;
+        self.marks.push(mark);
+        Ok(())
     }
 
-    /// Writes what is buffered. After a failure, now or before, puts the footer back over what the failed row group left; a
-    /// file system that needs new space even for that is given the space of row groups, from the last one on.
-    fn write_rest(&mut self) -> Result<u64, TableError> {
-        if self.failure.is_none() && self.buffered_rows > 0 {
-            // A closure that panicked in `append` leaves a row that is filled in part.
-            for buffer in &mut self.buffers {
-                buffer.truncate(self.buffered_rows);
-            }
-            self.failure = self.write_group().err();
-        }
-        if self.failure.is_some() {
-            while let Err(cause) = self.write_footer() {
-                if !self.give_up_last_group() {
-                    return Err(self.write_error(cause));
-                }
-                let _ = self.sink.truncate(self.whole_length);
-            }
-        }
-        let rows_kept = self.written_rows();
-        match self.failure.take() {
-            None => Ok(rows_kept),
-            Some(cause) => Err(TableError::Incomplete {
-                file: self.file.clone(),
-                rows_kept,
-                rows_lost: self.appended_rows - rows_kept,
-                cause,
-            }),
-        }
-    }
-
-    fn written_rows(&self) -> u64 {
-        let rows = self.groups.iter().map(|group| group.metadata.num_rows());
-        rows.sum::<i64>() as u64
-    }
-
-    /// The footer of a file that ends with the last row group.
-    fn footer(&self) -> io::Result<Vec<u8>> {
-        let metadata = ParquetMetaData::new(
-            FileMetaData::new(
-                self.properties.writer_version().as_num(),
-                self.written_rows() as i64,
-                Some(self.properties.created_by().to_owned()),
-                Some(vec![KeyValue::new(DIGEST_KEY.to_owned(), "0".repeat(DIGEST_LENGTH))]),
-                self.schema.clone(),
-                None,
-            ),
-            self.groups.iter().map(|group| group.metadata.clone()).collect(),
+    /// Seal and footer of a file that ends with the last of so many row groups, at that mark.
+    fn end(&self, group_count: usize, mark: &Mark) -> io::Result<Vec<u8>> {
+        let units: BTreeMap<_, _> = self.columns.iter().map(|spec| (&spec.name, &spec.unit)).collect();
+        let units = serde_json::to_string(&units).expect("texts by texts are JSON");
+        let properties = self.encoder.properties();
+        let file = FileMetaData::new(
+            properties.writer_version().as_num(),
+            mark.rows as i64,
+            Some(properties.created_by().to_owned()),
+            Some(vec![KeyValue::new(UNITS_KEY.to_owned(), units)]),
+            self.schema.clone(),
+            None,
         );
+        let groups = self.encoder.flushed_row_groups()[..group_count].to_vec();
         let mut footer = Vec::new();
-        ParquetMetaDataWriter::new(&mut footer, &metadata).finish()?;
-        let digest = hexadecimal(self.digest.clone().chain_update(&footer));
-        let place = digest_place(&footer).expect("the footer has the key we gave it");
-        footer[place..place + DIGEST_LENGTH].copy_from_slice(digest.as_bytes());
-        Ok(footer)
+        ParquetMetaDataWriter::new(&mut footer, &ParquetMetaData::new(file, groups)).finish()?;
+        Ok([&seal(mark.digest.clone(), &footer)[..], &footer].concat())
     }
 
-    fn write_footer(&mut self) -> io::Result<()> {
-        let footer = self.footer()?;
-        self.sink.write_at(self.whole_length, &footer)?;
-        self.sink.truncate(self.whole_length + footer.len() as u64)
+    /// Writes the last rows. After a failure, now or before, puts the end back over what the failed row group left; a file
+    /// system that needs new space even for that is given the space of row groups, from the last one on. A second call has
+    /// nothing to do.
+    fn finish(&mut self) -> Result<u64, TableError> {
+        if self.failure.is_none() && self.row_count > 0 {
+            self.write_group();
+        }
+        let appended = self.marks.last().map_or(0, |mark| mark.rows) + std::mem::take(&mut self.row_count) as u64;
+        let Some(cause) = self.failure.take() else { return Ok(appended) };
+        loop {
+            let mark = self.marks.last().expect("the start is marked");
+            let end = self.end(self.marks.len() - 1, mark);
+            match end.and_then(|end| self.sink.end_with(mark.length, &end)) {
+                Ok(()) => {
+                    let (file, rows_kept, rows_lost) = (self.file.clone(), mark.rows, appended - mark.rows);
+                    return Err(TableError::Incomplete { file, rows_kept, rows_lost, cause });
+                }
+                Err(cause) if self.marks.len() == 1 => return Err(self.write_error(&Arc::new(cause))),
+                Err(_) => {
+                    self.marks.pop();
+                    let _ = self.sink.end_with(self.marks[self.marks.len() - 1].length, &[]);
+                }
+            }
+        }
     }
 }
 
 impl Drop for TableWriter {
     fn drop(&mut self) {
-        if !self.is_closed {
-            // There is nobody left to tell; `close` is the way that reports.
-            let _ = self.write_rest();
-        }
+        // There is nobody left to tell; `close` is the way that reports.
+        let _ = self.finish();
     }
 }
 
-/// The same error once more: `io::Error` cannot be cloned, and a writer that failed says why each time it is asked.
-fn copy_of(error: &io::Error) -> io::Error {
-    match error.raw_os_error() {
-        Some(code) => io::Error::from_raw_os_error(code),
-        None => io::Error::new(error.kind(), error.to_string()),
+/// The columns in the words of the Parquet format.
+fn schema_of(columns: &[ColumnSpec]) -> SchemaDescriptor {
+    let field = |spec: &ColumnSpec| {
+        let (physical, logical) = match spec.rows {
+            Column::Real(_) => (PhysicalType::DOUBLE, None),
+            Column::Integer(_) => (PhysicalType::INT64, None),
+            Column::Text(_) => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
+        };
+        let field = Type::primitive_type_builder(&spec.name, physical).with_repetition(Repetition::REQUIRED);
+        Arc::new(field.with_logical_type(logical).build().expect("a required column of these types is valid"))
+    };
+    let fields = columns.iter().map(field).collect();
+    let root = Type::group_type_builder("schema").with_fields(fields).build().expect("a flat schema is valid");
+    SchemaDescriptor::new(Arc::new(root))
+}
+
+/// How the columns are encoded.
+fn properties_of(columns: &[ColumnSpec]) -> WriterProperties {
+    let mut properties = WriterProperties::builder()
+        .set_created_by(format!("stiction version {}", env!("CARGO_PKG_VERSION")))
+        .set_compression(Compression::LZ4_RAW)
+        .set_dictionary_enabled(true)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true);
+    for spec in columns.iter().filter(|spec| matches!(spec.rows, Column::Real(_))) {
+        // A path of one part, however many dots the name has.
+        let path = ColumnPath::new(vec![spec.name.clone()]);
+        properties = properties
+            .set_column_dictionary_enabled(path.clone(), false)
+            .set_column_encoding(path, Encoding::BYTE_STREAM_SPLIT);
     }
+    properties.build()
 }

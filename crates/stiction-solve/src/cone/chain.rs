@@ -6,6 +6,7 @@
 //! 4. Newton's method with $\rho_i = 1 / W_{ii}$; the whole path of smoothed equations; wherever one of them ends near a solution, the active set.
 //! 5. Newton's method from the answers of Lemke's method on pyramids; interior points, in two kinds, and Newton's method from there.
 //! 6. Newton's method with other $\rho$; proximal points; Gauss-Seidel to its limit.
+//! 7. Pyramids once more, whose paths begin far from each other: where friction is strong there are many solutions, and most starts lead to none.
 //!
 //! The best point is kept throughout, and every stage is logged.
 
@@ -16,10 +17,11 @@ use super::island::Island;
 use super::newton::{self, NewtonRun};
 use super::path::{self, FirstWidth, PathRun};
 use super::proximal;
-use super::pyramids::Pyramids;
+use super::pyramids::{PyramidStart, Pyramids};
 use super::settings::{ConeMethod, ConeSettings, ConeStage};
 use super::space::Space;
 use crate::PortableMath as _;
+use crate::lemke_settings::FIRST_UNEVEN;
 
 /// First $\varepsilon$ of Newton's method, and its smallest value. A smaller one is not worth the digits that it costs in the matrix.
 const FIRST_EPSILON: f64 = 1e-4;
@@ -96,9 +98,31 @@ const PILE_CONTACTS: usize = 150;
 /// A residual up to this, relative to the free rates, where a path ended, is left to Newton's method.
 const PATH_END: f64 = 1e-4;
 
-/// Sequences of pyramids, each with its number of sides, turned at first by a part of the angle between two of them. Where there are many solutions, each start may lead to another.
-const PYRAMIDS: [(usize, f64); 10] =
-    [(8, 0.0), (8, 0.5), (16, 0.0), (6, 0.0), (12, 0.3), (8, 0.25), (4, 0.0), (16, 0.5), (8, 0.75), (5, 0.5)];
+/// Sequences of pyramids. Where there are many solutions, each start may lead to another.
+const PYRAMIDS: [PyramidStart; 10] = [
+    turned(8, 0.0),
+    turned(8, 0.5),
+    turned(16, 0.0),
+    turned(6, 0.0),
+    turned(12, 0.3),
+    turned(8, 0.25),
+    turned(4, 0.0),
+    turned(16, 0.5),
+    turned(8, 0.75),
+    turned(5, 0.5),
+];
+
+const fn turned(sides: usize, part: f64) -> PyramidStart {
+    PyramidStart { sides, part, covering: 0 }
+}
+
+/// Starts of the last resort. Fewer: solutions are missed. More: problems without one take longer.
+const LAST_PYRAMIDS: usize = 24;
+
+/// One of them: its two paths of Lemke's method begin far from all others.
+fn last_pyramid(number: usize) -> PyramidStart {
+    PyramidStart { sides: [8, 5, 12, 4][number % 4], part: 0.0, covering: FIRST_UNEVEN + 2 * number }
+}
 
 /// The part of the residual that a turn has to leave.
 const TURN_GAIN: f64 = 0.8;
@@ -187,7 +211,7 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         if self.is_enough() {
             return true;
         }
-        if self.turn_pyramids(target) {
+        if self.turn_pyramids(target, PYRAMIDS) {
             return true;
         }
         for (shift, is_cold) in INTERIOR_RUNS {
@@ -219,6 +243,7 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         self.log(ConeMethod::Proximal, steps, target)
             || self.sweep_to_the_limit(target)
             || self.newton(target, 1.0, FIRST_EPSILON, MANY_SHORT_STEPS)
+            || self.turn_pyramids(target, (0..LAST_PYRAMIDS).map(last_pyramid))
     }
 
     /// Whether the best point is likely to be good enough, though it may miss the target.
@@ -264,13 +289,13 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
     }
 
     /// Newton's method from the answers of Lemke's method on pyramids, each turned towards the sliding of the one before.
-    fn turn_pyramids(&mut self, target: f64) -> bool {
+    fn turn_pyramids(&mut self, target: f64, starts: impl IntoIterator<Item = PyramidStart>) -> bool {
         if self.settings.pyramid_limit == 0 {
             return false;
         }
         let Some(mut pyramids) = Pyramids::new(self.space, self.island) else { return false };
-        for (sides, part) in PYRAMIDS {
-            pyramids.begin(sides, part);
+        for start in starts {
+            pyramids.begin(&start);
             let mut last = f64::INFINITY;
             for _ in 0..self.settings.pyramid_limit {
                 if self.island.work.is_spent() {

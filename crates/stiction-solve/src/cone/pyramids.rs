@@ -13,12 +13,24 @@ use crate::{ContactLcp, ContactLcpData, FrictionGroup, LcpSolution, Lemke, Lemke
 /// Contacts up to which the matrix is written out and pivoted on.
 pub(crate) const CONTACT_LIMIT: usize = 100;
 
+/// How a sequence of pyramids begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PyramidStart {
+    /// Number of sides.
+    pub sides: usize,
+    /// The part of the angle between two sides by which all are turned.
+    pub part: f64,
+    /// The first covering vector of Lemke's method.
+    pub covering: usize,
+}
+
 /// The sequence of pyramids of an island.
 pub(crate) struct Pyramids {
     lemke: Lemke,
     data: ContactLcpData,
     solution: LcpSolution,
     impulses: Vec<f64>,
+    covering: usize,
     basis: Vec<bool>,
     /// Contacts that slide, and the angle against their sliding.
     is_turned: Vec<bool>,
@@ -62,14 +74,17 @@ impl Pyramids {
             data,
             solution: LcpSolution::default(),
             impulses: vec![0.0; rows],
+            covering: 0,
             basis: Vec::new(),
             is_turned: vec![false; count],
             angles: vec![0.0; count],
         })
     }
 
-    /// Sets all pyramids anew with this number of sides, turned by a part of the angle between two of them: another start.
-    pub fn begin(&mut self, sides: usize, part: f64) {
+    /// Sets all pyramids anew: another start.
+    pub fn begin(&mut self, start: &PyramidStart) {
+        let PyramidStart { sides, part, covering } = *start;
+        self.covering = covering;
         self.basis.clear();
         self.data.directions.clear();
         for group in &mut self.data.groups {
@@ -92,7 +107,7 @@ impl Pyramids {
         let work_limit = island.work.left();
         let settings = LemkeSettings { paths: 2, pivots_per_unknown: 10, work_limit, ..Default::default() };
         let problem = ContactLcp::new(std::mem::take(&mut self.data)).ok()?;
-        self.lemke.solve(&problem, &settings, &self.basis, &mut self.solution);
+        self.lemke.solve_from(self.covering, &problem, &settings, &self.basis, &mut self.solution);
         self.basis.clear();
         self.basis.extend_from_slice(self.lemke.basis());
         let pivots = self.solution.report.iterations;

@@ -93,7 +93,7 @@ pub(crate) struct GlobalResidual {
     /// $v$ of the point, and $M^{-1} f$.
     velocity: Vec<f64>,
     free_velocity: Vec<f64>,
-    /// $q$ of contacts and joints, and its norm.
+    /// $q$ of contacts and joints, and its norm, or that of its terms where they cancel to their rounding.
     offset: Vec<f64>,
     offset_norm: f64,
 }
@@ -116,7 +116,16 @@ impl GlobalResidual {
         let joints = problem.joint_bias().iter().enumerate().map(|(row, bias)| problem.joints().dot(row, v) + bias);
         self.offset.clear();
         self.offset.extend(contacts.chain(joints));
-        self.offset_norm = norm(&self.offset);
+        // Where the terms of q cancel to their rounding, nothing can be measured by q: their own size stands for it.
+        let size = |rows: &SparseRows, row: usize, bias: f64| {
+            bias.abs() + rows.row(row).iter().map(|&(k, value)| (value * v[k]).abs()).sum::<f64>()
+        };
+        let contacts =
+            problem.contact_bias().iter().enumerate().map(|(row, &bias)| size(problem.contacts(), row, bias));
+        let joints = problem.joint_bias().iter().enumerate().map(|(row, &bias)| size(problem.joints(), row, bias));
+        let terms: Vec<f64> = contacts.chain(joints).collect();
+        let (offset, terms) = (norm(&self.offset), norm(&terms));
+        self.offset_norm = if offset <= RATE_ROUNDING * terms { terms } else { offset };
         Ok(())
     }
 
@@ -140,7 +149,7 @@ impl GlobalResidual {
         &self.offset
     }
 
-    /// $\lVert q \rVert$ of the problem that was prepared.
+    /// $\lVert q \rVert$ of the problem that was prepared, or the size of its terms where these cancel to their rounding.
     pub fn offset_norm(&self) -> f64 {
         self.offset_norm
     }

@@ -15,7 +15,7 @@ use super::residual::{self, ConeErrors, GlobalResidual};
 use super::settings::{ConeSettings, ConeSolution};
 use super::space::Space;
 use crate::judge::{Judgement, judge_local, norm};
-use crate::lcp::nearest_power_of_two;
+use crate::lcp::{nearest_power_of_two, root_power_of_two};
 use crate::work::is_interrupted;
 use crate::{ProblemError, SolveStatus, Work};
 
@@ -153,9 +153,13 @@ struct Engine<const D: usize, const B: usize, const P: usize> {
     touched: Vec<u32>,
     touched_before: Vec<u32>,
     units: Units,
+    /// The unit of each coordinate of a global problem: what a column of $H$ is multiplied by.
+    coordinate_units: Vec<f64>,
 }
 
 /// The units in which a problem is solved, powers of two: rates are multiplied by one factor and $W$ by another, so that both are about one and nothing overflows.
+///
+/// Both follow from $q$ and $W$ alone. So a problem in other units whose ratios are powers of two is the same problem here, to the last bit, and takes the same way.
 #[derive(Clone, Copy, Debug)]
 struct Units {
     rate: f64,
@@ -365,10 +369,7 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
         };
         // Without impulses both errors are the same, whatever the mean of the diagonal.
         if !(may_rest && judge(solution, 1.0).rests(solution)) {
-            let masses = || problem.mass().iter().filter(|(row, column, _)| row == column).map(|entry| entry.2.abs());
-            let mass_count = masses().count() as f64;
-            let mass = masses().map(|mass| mass / mass_count).sum::<f64>();
-            self.units = Units::new(size, 1.0 / mass);
+            self.choose_units(problem, size);
             let mean = self.load_global(problem)?;
             self.solve_islands(settings, size, start, solution, |solution| judge(solution, mean));
         }
@@ -382,6 +383,25 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
             solution.certificate = certificate;
         }
         Ok(())
+    }
+
+    /// The units of a global problem.
+    ///
+    /// That of $W$ is what its diagonal would be on average if $M$ had nothing beside its own: a mobility in any coordinates, where a mean of masses and moments of inertia would
+    /// change with the unit of length. Then each coordinate gets the unit in which its entry of $M$ is about one, so that lengths and angles compare.
+    fn choose_units(&mut self, problem: &GlobalConeProblem, rate: f64) {
+        let masses = &mut self.coordinate_units;
+        masses.clear();
+        masses.resize(problem.coordinate_count(), 0.0);
+        problem.mass().iter().filter(|(row, column, _)| row == column).for_each(|entry| masses[entry.0] += entry.2);
+        let rows = if problem.cones().is_empty() { problem.joints() } else { problem.contacts() };
+        let has_mass = |entry: &&(usize, f64)| masses[entry.0] != 0.0;
+        let mobility = |&(k, value): &(usize, f64)| value * (value / masses[k].abs());
+        let of_row = |row: usize| rows.row(row).iter().filter(has_mass).map(mobility).sum::<f64>();
+        let sum: f64 = (0..rows.row_count()).map(of_row).sum();
+        self.units = Units::new(rate, sum / rows.row_count() as f64);
+        let matrix = self.units.matrix;
+        masses.iter_mut().for_each(|mass| *mass = 1.0 / root_power_of_two(mass.abs() / matrix));
     }
 
     /// Loads all islands; returns the mean of the diagonal of W over the rows of contacts.
@@ -472,7 +492,8 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
                 continue;
             }
             let island = body_island(&mut self.parents, &self.island_of_root, body);
-            let (space, value) = (&mut self.slots[island].body_space, value / self.units.matrix);
+            let units = self.coordinate_units[row] * self.coordinate_units[column];
+            let (space, value) = (&mut self.slots[island].body_space, value / self.units.matrix * units);
             if body == other {
                 space.mass_mut(local as usize)[row % B][column % B] += value;
             } else {
@@ -487,7 +508,10 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
             let (space, local) = (&mut self.slots[island].body_space, self.local_body[body] as usize);
             for k in 0..B {
                 match problem.force().get(body * B + k) {
-                    Some(&force) => space.force_mut(local)[k] = self.units.impulse() * force,
+                    Some(&force) => {
+                        let unit = self.coordinate_units[body * B + k];
+                        space.force_mut(local)[k] = self.units.impulse() * force * unit;
+                    }
                     // The last block may be larger than what is left.
                     None => space.mass_mut(local)[k][k] = 1.0,
                 }
@@ -509,7 +533,8 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
                 for (k, (row_slot, axis)) in slots_of(group).enumerate() {
                     for &(column, value) in rows.row(group.first_row + k) {
                         if value != 0.0 {
-                            space.push_entry(row_slot, self.local_body[column / B] as usize, column % B, axis * value);
+                            let value = axis * value * self.coordinate_units[column];
+                            space.push_entry(row_slot, self.local_body[column / B] as usize, column % B, value);
                         }
                     }
                 }
@@ -579,13 +604,14 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
             self.set_start(if beginning == 0 { start } else { None });
             let is_warm = beginning == 0 && start.is_some();
             let mut target = factor * first_target;
+            let enough = factor * ENOUGH * tolerance * scale;
             let mut worst = f64::INFINITY;
             for round in 0..ROUNDS {
                 for (number, slot) in self.slots[..self.island_count].iter_mut().enumerate() {
                     slot.island.work = work;
                     let stages = &mut solution.report.stages;
                     let IslandSlot { body_space, contact_space, island, .. } = slot;
-                    let enough = if round == 0 { factor * ENOUGH * tolerance * scale } else { target };
+                    let enough = if round == 0 { enough } else { target };
                     let plan = Plan { round, target, is_promising: worst * TARGET_FACTOR <= target, is_warm };
                     if slot.is_condensed {
                         run(Chain { space: contact_space, island, settings, stages, number, scale, enough }, &plan);
@@ -609,8 +635,7 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
                 target = TARGET_FACTOR * target.min(reached);
             }
             // A new beginning with a smaller target is of use where the methods were content with what the judge does not accept.
-            let is_content =
-                self.slots[..self.island_count].iter().all(|slot| slot.island.best_residual <= factor * first_target);
+            let is_content = self.slots[..self.island_count].iter().all(|slot| slot.island.best_residual <= enough);
             if verdict.is_accepted || work.is_spent() || !is_of_a_file(settings) || !is_content {
                 break;
             }

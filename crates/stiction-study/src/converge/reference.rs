@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use stiction_dynamics::SchemeSettings;
 use stiction_scene::load::Loaded;
-use stiction_scene::scene::SchemeSettings;
 
 use super::trace::{Trace, load_scene};
 use super::{ConvergeError, Plan, SchemeChoice};

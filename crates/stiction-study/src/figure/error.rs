@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum FigureError {
     /// The file name asks for a format that is not offered.
-    #[error("{}: cannot write a figure as `.{extension}`; use `.svg` or `.png`", path.display())]
+    #[error("{}: cannot write a figure as `.{extension}`; use `.svg`, `.pdf` or `.png`", path.display())]
     UnsupportedFormat {
         /// The file that was asked for.
         path: PathBuf,
@@ -65,13 +65,10 @@ pub enum FigureError {
         /// Which panel, counted from 0.
         panel: usize,
     },
-    /// The drawing backend failed.
-    #[error("drawing the figure failed: {0}")]
-    Drawing(String),
-    /// The drawn picture could not be read back to turn its text into outlines.
-    #[error("the drawn figure is not valid SVG: {0}")]
-    Svg(#[from] resvg::usvg::Error),
     /// The picture could not be encoded as PNG.
     #[error("the figure could not be encoded as PNG: {0}")]
     Png(String),
+    /// The font could not be reduced to the letters of the figure.
+    #[error("the letters of the figure could not be embedded in the PDF: {0}")]
+    Pdf(String),
 }

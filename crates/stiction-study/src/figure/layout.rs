@@ -1,13 +1,15 @@
-//! Where everything goes: the grid of panels, the room for labels, the place of legends and annotations.
+//! Where everything goes: the grid of panels and the room for labels; [`placement`](super::placement) finds places inside.
 //!
 //! The room that labels need depends on the ticks, and the ticks depend on the room that is left. Both are found by going
 //! around a few times. Panels of a column share their left and right edges, panels of a row their upper and lower ones.
 
-use super::canvas::{label_width, text_width, wrapped};
-use super::polyline::{Point, Rect, Thinner, clip_polygon, clip_polyline, clip_segment, polygon_contains};
+use super::drawing::Text;
+use super::font::{Weight, text_width, wrapped};
+use super::geometry::{Point, Rect, Thinner, clip_polygon, clip_polyline};
+use super::placement::{LEGEND_LINE, LegendBox, Obstacles, annotations, has_legend, legend, legend_grid};
 use super::scale::{self, Axis, Scale};
-use super::ticks::{self, Label, Ticks};
-use super::{Anchor, Figure, FigureError, Legend, Outline, Panel, RulePosition, Series, SeriesKind};
+use super::ticks::{self, Ticks, written_power};
+use super::{Colour, Figure, FigureError, Legend, Outline, Panel, RulePosition, Series, SeriesKind};
 
 /// Font size of the figure's title, in pixels.
 pub(super) const TITLE_SIZE: f64 = 17.0;
@@ -21,8 +23,6 @@ pub(super) const AXIS_LABEL_SIZE: f64 = 12.0;
 pub(super) const TICK_LABEL_SIZE: f64 = 11.0;
 /// Font size of legends, in pixels.
 pub(super) const LEGEND_SIZE: f64 = 11.5;
-/// Font size of marks and of the labels of reference lines, in pixels.
-pub(super) const MARK_SIZE: f64 = 11.0;
 
 /// Length of a tick, in pixels.
 pub(super) const TICK_LENGTH: f64 = 4.0;
@@ -37,7 +37,7 @@ const TITLE_GAP: f64 = 9.0;
 /// Height of capital letters and digits, in em.
 pub(super) const CAP_HEIGHT: f64 = 0.7;
 /// Depth of letters below the baseline, in em.
-const DESCENT: f64 = 0.22;
+pub(super) const DESCENT: f64 = 0.22;
 
 /// Empty rim of the figure, in pixels.
 pub(super) const MARGIN: f64 = 20.0;
@@ -70,23 +70,6 @@ const Y_TICK_SPACING: f64 = 34.0;
 /// Smallest distance between labels of a horizontal axis, in pixels.
 const TICK_LABEL_SPACING: f64 = 14.0;
 
-/// Length of the sample of a series in a legend, in pixels.
-pub(super) const SAMPLE_LENGTH: f64 = 22.0;
-/// Distance from that sample to its text, in pixels.
-pub(super) const SAMPLE_GAP: f64 = 6.0;
-/// Distance between the lines of a legend, in pixels.
-const LEGEND_LINE: f64 = 17.0;
-/// Distance between the columns of a legend, in pixels.
-const LEGEND_COLUMN_GAP: f64 = 16.0;
-/// Distance of a legend from the axes, in pixels.
-const LEGEND_INSET: f64 = 8.0;
-/// Empty rim inside the box of a legend, in pixels.
-const LEGEND_PADDING: f64 = 4.0;
-
-/// Distance from a point to a text beside it, in pixels.
-const MARK_GAP: f64 = 5.0;
-/// Distance that a text keeps from the sides of the panel, in pixels.
-const MARK_INSET: f64 = 3.0;
 /// Room below the lowest ground where there is some to spare, in pixels: enough for its hatch.
 const GROUND_DEPTH: f64 = 10.0;
 /// How far a body may dip into the ground without being noticed, relative to the height of the picture.
@@ -95,8 +78,8 @@ const UNSEEN_DIP: f64 = 1e-3;
 const ROUNDS: usize = 4;
 /// Width of the columns to which series are thinned, in pixels: one pixel of a PNG.
 const THINNING_COLUMN: f64 = 0.5;
-/// Lines are cut off this far outside the axes, in pixels; the rest is left to the clip of the picture.
-const CUT: f64 = 24.0;
+/// Lines are cut off this far outside the axes, in pixels, so that one along an edge keeps its width.
+pub(super) const CUT: f64 = 1.2;
 
 /// The room around a pair of axes, in pixels.
 #[derive(Clone, Copy, Default)]
@@ -107,23 +90,6 @@ struct Insets {
     bottom: f64,
     /// Height of a legend above the axes; the panels of a row do not share it.
     legend: f64,
-}
-
-/// One entry of a legend that has its place.
-pub(super) struct LegendEntry {
-    /// Which series.
-    pub(super) series: usize,
-    /// Left end of the sample, at half the height of the letters.
-    pub(super) at: Point,
-}
-
-/// A legend that has its place.
-#[derive(Default)]
-pub(super) struct LegendBox {
-    pub(super) rect: Rect,
-    pub(super) entries: Vec<LegendEntry>,
-    /// Whether it lies over the axes and wants a background.
-    pub(super) is_inside: bool,
 }
 
 /// A pair of axes that has its place.
@@ -137,18 +103,14 @@ pub(super) struct Frame {
     /// The room for the axes and everything around them.
     pub(super) cell: Rect,
     pub(super) legend_above: bool,
-}
-
-/// A line of the heading with its baseline.
-pub(super) struct HeadingLine {
-    pub(super) text: String,
-    pub(super) at: Point,
-    pub(super) is_title: bool,
+    /// Labels of reference lines, and marks.
+    pub(super) annotations: Vec<Text>,
+    pub(super) legend: LegendBox,
 }
 
 /// Everything that has its place before drawing starts.
 pub(super) struct Layout {
-    pub(super) heading: Vec<HeadingLine>,
+    pub(super) heading: Vec<Text>,
     pub(super) frames: Vec<Frame>,
 }
 
@@ -165,17 +127,18 @@ pub(super) fn layout(figure: &Figure) -> Result<Layout, FigureError> {
     scale::check_ranges(figure)?;
 
     let (page_width, page_height) = (f64::from(width), f64::from(height));
-    let mut heading = Vec::new();
+    let mut heading: Vec<Text> = Vec::new();
     let mut y = MARGIN;
-    for (text, size, is_title) in [(&figure.title, TITLE_SIZE, true), (&figure.subtitle, SUBTITLE_SIZE, false)] {
-        for line in wrapped(text, size, page_width - 2.0 * MARGIN) {
-            let is_first_quiet = !is_title && heading.last().is_some_and(|line: &HeadingLine| line.is_title);
-            y += match heading.is_empty() {
-                true => CAP_HEIGHT * size,
-                false if is_first_quiet => SUBTITLE_SPACING * size,
-                false => LINE_SPACING * size,
+    let title = (&figure.title, TITLE_SIZE, Weight::Bold, Colour::INK);
+    let subtitle = (&figure.subtitle, SUBTITLE_SIZE, Weight::Regular, Colour::GREY);
+    for (text, size, weight, colour) in [title, subtitle] {
+        for line in wrapped(text, size, weight, page_width - 2.0 * MARGIN) {
+            y += match heading.last() {
+                None => CAP_HEIGHT * size,
+                Some(last) if last.weight != weight => SUBTITLE_SPACING * size,
+                Some(_) => LINE_SPACING * size,
             };
-            heading.push(HeadingLine { text: line, at: (MARGIN, y), is_title });
+            heading.push(Text { weight, ..Text::new(&line, (MARGIN, y), size, colour) });
         }
     }
     if !heading.is_empty() {
@@ -199,8 +162,7 @@ pub(super) fn layout(figure: &Figure) -> Result<Layout, FigureError> {
     let too_small = || FigureError::TooSmall { width, height, panels: count };
     let mut insets = vec![Insets { left: 50.0, right: 12.0, top: 24.0, bottom: 44.0, legend: 0.0 }; count];
     let mut above: Vec<bool> = figure.panels.iter().map(|p| p.legend == Legend::Above && has_legend(p)).collect();
-    // First without, then with the legends that found no place inside.
-    for attempt in 0..2 {
+    loop {
         let mut frames = Vec::new();
         for _ in 0..ROUNDS {
             frames.clear();
@@ -220,22 +182,20 @@ pub(super) fn layout(figure: &Figure) -> Result<Layout, FigureError> {
                 inset.bottom = same_row().map(|k| needed[k].bottom).fold(0.0, f64::max);
             }
         }
+        // Legends that found no place inside go above their panels, and everything makes room for them.
         let mut is_settled = true;
-        if attempt == 0 {
-            for (i, panel) in figure.panels.iter().enumerate() {
-                if panel.legend == Legend::Best && has_legend(panel) && legend(panel, &frames[i]).is_none() {
-                    above[i] = true;
-                    is_settled = false;
-                }
+        for ((panel, frame), above) in figure.panels.iter().zip(&mut frames).zip(&mut above) {
+            let mut obstacles = Obstacles::new(panel, frame);
+            frame.annotations = annotations(panel, frame, &mut obstacles);
+            match legend(panel, frame, &obstacles) {
+                Some(legend) => frame.legend = legend,
+                None => (*above, is_settled) = (true, false),
             }
         }
         if is_settled {
             return Ok(Layout { heading, frames });
         }
     }
-    let frames: Option<Vec<Frame>> =
-        (0..count).map(|i| frame(&figure.panels[i], ranges[i], &cell(i), &insets[i], above[i])).collect();
-    Ok(Layout { heading, frames: frames.ok_or_else(too_small)? })
 }
 
 /// The axes inside a cell with the given room around them, or `None` when they become too short.
@@ -292,11 +252,14 @@ fn frame(
     };
     let mut most = ((plot.width() / X_TICK_SPACING) as usize + 1).max(FEW_TICKS);
     let x_ticks = loop {
-        let x_ticks = choose(&x, most);
+        let x_ticks = match &panel.x_names {
+            Some(names) => ticks::named(x.min, x.max, names),
+            None => choose(&x, most),
+        };
         // Neighbouring labels have to keep their distance.
         let spans = x_ticks.major.iter().map(|tick| {
             let centre = x.pixel(tick.value).unwrap_or(plot.left);
-            (centre, label_width(&tick.label, TICK_LABEL_SIZE) / 2.0)
+            (centre, width(&tick.label, TICK_LABEL_SIZE) / 2.0)
         });
         let spans: Vec<(f64, f64)> = spans.collect();
         let fits = spans.windows(2).all(|w| w[0].0 + w[0].1 + TICK_LABEL_SPACING <= w[1].0 - w[1].1);
@@ -305,7 +268,8 @@ fn frame(
         }
         most -= 1;
     };
-    Some(Frame { plot, x, y, x_ticks, y_ticks, cell: *cell, legend_above })
+    let (annotations, legend) = (Vec::new(), LegendBox::default());
+    Some(Frame { plot, x, y, x_ticks, y_ticks, cell: *cell, legend_above, annotations, legend })
 }
 
 /// Whether the lowest thing in the panel is a ground from edge to edge: what is below it needs no room. Bodies may dip into
@@ -327,14 +291,14 @@ fn needed_insets(panel: &Panel, frame: &Frame) -> Insets {
     let mut insets = Insets { right: 4.0, bottom: TICK_LENGTH + TICK_GAP, ..Insets::default() };
 
     insets.left = y_label_offset(frame);
-    insets.left += text_block(&panel.y_label, AXIS_LABEL_SIZE, frame.cell.height()).depth();
+    insets.left += text_block(&panel.y_label, AXIS_LABEL_SIZE, Weight::Regular, frame.cell.height()).depth();
     insets.bottom += CAP_HEIGHT * TICK_LABEL_SIZE + 2.0;
-    let x_label = text_block(&panel.x_label, AXIS_LABEL_SIZE, x_label_room(frame));
+    let x_label = text_block(&panel.x_label, AXIS_LABEL_SIZE, Weight::Regular, x_label_room(frame));
     if !x_label.lines.is_empty() {
         insets.bottom += AXIS_LABEL_GAP + x_label.depth();
     }
     for tick in &frame.x_ticks.major {
-        let half = label_width(&tick.label, TICK_LABEL_SIZE) / 2.0;
+        let half = width(&tick.label, TICK_LABEL_SIZE) / 2.0;
         if let Some(x) = frame.x.pixel(tick.value) {
             insets.right = insets.right.max(x + half - frame.plot.right);
             insets.left = insets.left.max(frame.plot.left - (x - half));
@@ -344,25 +308,22 @@ fn needed_insets(panel: &Panel, frame: &Frame) -> Insets {
     // The factor of the labels stands above them, to the left of the title.
     insets.top = TICK_LABEL_SIZE / 2.0;
     if let Some(exponent) = frame.y_ticks.factor {
-        insets.left = insets.left.max(label_width(&factor_label(exponent), TICK_LABEL_SIZE) + TICK_LENGTH);
+        insets.left = insets.left.max(width(&factor_label(exponent), TICK_LABEL_SIZE) + TICK_LENGTH);
         insets.top = FACTOR_RISE + TICK_LABEL_SIZE;
     }
-    let title = text_block(&panel.title, PANEL_TITLE_SIZE, frame.cell.right - frame.plot.left);
+    let title = text_block(&panel.title, PANEL_TITLE_SIZE, Weight::Bold, frame.cell.right - frame.plot.left);
     if !title.lines.is_empty() {
         insets.top = insets.top.max(TITLE_GAP + title.depth());
     }
     if frame.legend_above {
         insets.legend = legend_grid(panel, frame.cell.right - frame.plot.left).1 as f64 * LEGEND_LINE;
     }
-    if panel.legend == Legend::Right && has_legend(panel) {
-        insets.right = insets.right.max(legend_size(panel, 1).0 + LEGEND_COLUMN_GAP);
-    }
     insets
 }
 
 /// Distance from the axis to the right edge of its rotated label, in pixels.
 pub(super) fn y_label_offset(frame: &Frame) -> f64 {
-    let widest = frame.y_ticks.major.iter().map(|tick| label_width(&tick.label, TICK_LABEL_SIZE)).fold(0.0, f64::max);
+    let widest = frame.y_ticks.major.iter().map(|tick| width(&tick.label, TICK_LABEL_SIZE)).fold(0.0, f64::max);
     TICK_LENGTH + TICK_GAP + widest + AXIS_LABEL_GAP
 }
 
@@ -372,8 +333,13 @@ pub(super) fn x_label_offset() -> f64 {
 }
 
 /// The text that stands for a common factor of the labels of an axis.
-pub(super) fn factor_label(exponent: i32) -> Label {
-    Label { text: "\u{00d7}10".to_string(), exponent: Some(exponent) }
+pub(super) fn factor_label(exponent: i32) -> String {
+    format!("\u{00d7}{}", written_power(exponent))
+}
+
+/// Width of a line of regular text, in pixels.
+fn width(text: &str, size: f64) -> f64 {
+    text_width(text, size, Weight::Regular)
 }
 
 /// A text in as many lines as it needs.
@@ -393,11 +359,11 @@ impl TextBlock {
 
 /// Breaks a text into at most [`MOST_LINES`] lines of the given length, in pixels; where that is not enough, all of it
 /// becomes smaller.
-pub(super) fn text_block(text: &str, largest: f64, length: f64) -> TextBlock {
+pub(super) fn text_block(text: &str, largest: f64, weight: Weight, length: f64) -> TextBlock {
     let mut size = largest;
     loop {
-        let lines = wrapped(text, size, length);
-        let fitting = lines.iter().map(|line| fitting_size(line, size, length)).fold(size, f64::min);
+        let lines = wrapped(text, size, weight, length);
+        let fitting = lines.iter().map(|line| fitting_size(line, size, weight, length)).fold(size, f64::min);
         if (lines.len() <= MOST_LINES && fitting == size) || size < SMALLEST_SHARE * largest {
             return TextBlock { lines, size: fitting };
         }
@@ -407,18 +373,18 @@ pub(super) fn text_block(text: &str, largest: f64, length: f64) -> TextBlock {
 
 /// Room for the label of a horizontal axis, in pixels: what the factor of the ticks leaves.
 pub(super) fn x_label_room(frame: &Frame) -> f64 {
-    let factor = frame.x_ticks.factor.map_or(0.0, |e| label_width(&factor_label(e), TICK_LABEL_SIZE) + AXIS_LABEL_GAP);
+    let factor = frame.x_ticks.factor.map_or(0.0, |e| width(&factor_label(e), TICK_LABEL_SIZE) + AXIS_LABEL_GAP);
     frame.plot.width() - 2.0 * factor
 }
 
 /// Size at which a text fits into `width`, in pixels, at most `size`.
-pub(super) fn fitting_size(text: &str, size: f64, width: f64) -> f64 {
-    size.min(size * width / text_width(text, size).max(1.0))
+pub(super) fn fitting_size(text: &str, size: f64, weight: Weight, width: f64) -> f64 {
+    size.min(size * width / text_width(text, size, weight).max(1.0))
 }
 
 /// The samples of a series, joined, thinned and cut off outside the axes.
 pub(super) fn series_lines(series: &Series, frame: &Frame) -> Vec<Vec<Point>> {
-    if series.kind == SeriesKind::Points {
+    if matches!(series.kind, SeriesKind::Points | SeriesKind::Dots) {
         return Vec::new();
     }
     let mut thinner = Thinner::new(THINNING_COLUMN);
@@ -441,7 +407,7 @@ pub(super) fn series_lines(series: &Series, frame: &Frame) -> Vec<Vec<Point>> {
 
 /// The markers of a series inside the axes, one per pixel of a PNG.
 pub(super) fn series_markers(series: &Series, frame: &Frame) -> Vec<Point> {
-    if !matches!(series.kind, SeriesKind::Points | SeriesKind::LineAndPoints) {
+    if !matches!(series.kind, SeriesKind::Points | SeriesKind::LineAndPoints | SeriesKind::Dots) {
         return Vec::new();
     }
     let mut taken = std::collections::HashSet::new();
@@ -493,284 +459,4 @@ pub(super) fn rule_segment(position: RulePosition, frame: &Frame) -> Option<(Poi
     };
     let edge = plot.grown(0.5);
     (edge.contains(from) && edge.contains(to)).then_some((from, to))
-}
-
-/// What a legend or a label may not cover, in pixels.
-#[derive(Default)]
-pub(super) struct Obstacles {
-    lines: Vec<Vec<Point>>,
-    markers: Vec<Point>,
-    areas: Vec<Vec<Point>>,
-    pub(super) texts: Vec<Rect>,
-}
-
-impl Obstacles {
-    /// Series, outlines and reference lines of a panel.
-    fn new(panel: &Panel, frame: &Frame) -> Self {
-        let mut obstacles = Obstacles::default();
-        for series in &panel.series {
-            obstacles.lines.extend(series_lines(series, frame));
-            obstacles.markers.extend(series_markers(series, frame));
-        }
-        for outline in &panel.outlines {
-            obstacles.lines.extend(outline_lines(outline, frame));
-            if outline.fill.is_some() {
-                obstacles.areas.push(outline_area(outline, frame));
-            }
-        }
-        for rule in &panel.rules {
-            obstacles.lines.extend(rule_segment(rule.position, frame).map(|(from, to)| vec![from, to]));
-        }
-        obstacles
-    }
-
-    fn hit_text(&self, rect: &Rect) -> bool {
-        self.texts.iter().any(|text| text.overlaps(rect))
-    }
-
-    fn hit_drawing(&self, rect: &Rect) -> bool {
-        let centre = ((rect.left + rect.right) / 2.0, (rect.top + rect.bottom) / 2.0);
-        self.markers.iter().any(|&marker| rect.grown(3.0).contains(marker))
-            || self.areas.iter().any(|area| polygon_contains(area, centre))
-            || self.lines.iter().any(|line| {
-                line.windows(2).any(|pair| clip_segment(pair[0], pair[1], rect).is_some())
-                    || (line.len() == 1 && rect.contains(line[0]))
-            })
-    }
-}
-
-/// A text that has its place.
-pub(super) struct PlacedText {
-    /// Left end of the baseline.
-    pub(super) at: Point,
-    rect: Rect,
-}
-
-/// A text of the given width whose box has its corner at the given point.
-fn placed(left: f64, top: f64, width: f64) -> PlacedText {
-    let height = (CAP_HEIGHT + DESCENT) * MARK_SIZE;
-    PlacedText {
-        at: (left, top + CAP_HEIGHT * MARK_SIZE),
-        rect: Rect { left, top, right: left + width, bottom: top + height },
-    }
-}
-
-/// The places of the labels of reference lines and of the marks, in their order; `None` where there is nothing to show.
-pub(super) struct Annotations {
-    pub(super) rules: Vec<Option<PlacedText>>,
-    pub(super) marks: Vec<Option<PlacedText>>,
-}
-
-fn annotations(panel: &Panel, frame: &Frame, obstacles: &mut Obstacles) -> Annotations {
-    let plot = &frame.plot;
-    let height = (CAP_HEIGHT + DESCENT) * MARK_SIZE;
-    let mut marks = Vec::new();
-    for mark in &panel.marks {
-        let seen = |at: (f64, f64)| pixel(at, frame).filter(|&p| plot.grown(0.5).contains(p));
-        let Some(first) = seen(mark.at) else {
-            marks.push(None);
-            continue;
-        };
-        let width = text_width(&mark.text, MARK_SIZE);
-        let candidate = |(x, y): Point, anchor: Anchor, distance: f64| {
-            let (dx, dy) = match anchor {
-                Anchor::Centre => (0.0, 0.0),
-                Anchor::Above => (0.0, -1.0),
-                Anchor::Below => (0.0, 1.0),
-                Anchor::Left => (-1.0, 0.0),
-                Anchor::Right => (1.0, 0.0),
-                Anchor::AboveLeft => (-1.0, -1.0),
-                Anchor::AboveRight => (1.0, -1.0),
-                Anchor::BelowLeft => (-1.0, 1.0),
-                Anchor::BelowRight => (1.0, 1.0),
-            };
-            // On a diagonal the corner of the text is as near as its side is elsewhere.
-            let gap = distance * if dx != 0.0 && dy != 0.0 { 0.5 * MARK_GAP } else { MARK_GAP };
-            let left = x - width / 2.0 + dx * (width / 2.0 + gap);
-            let top = y - CAP_HEIGHT * MARK_SIZE / 2.0 + dy * (height / 2.0 + gap);
-            let left = left.min(plot.right - width - MARK_INSET).max(plot.left + MARK_INSET);
-            placed(left, top.min(plot.bottom - height).max(plot.top - height), width)
-        };
-        let all = [
-            mark.anchor,
-            Anchor::Above,
-            Anchor::Right,
-            Anchor::Left,
-            Anchor::Below,
-            Anchor::AboveRight,
-            Anchor::AboveLeft,
-            Anchor::BelowRight,
-            Anchor::BelowLeft,
-        ];
-        let around = |point: Point| {
-            let distances = [1.0, 2.0, 3.5].into_iter();
-            distances.flat_map(move |distance| all.map(|anchor| candidate(point, anchor, distance)))
-        };
-        let points = std::iter::once(first).chain(mark.alternatives.iter().filter_map(|&at| seen(at)));
-        let clear = points
-            .flat_map(around)
-            .find(|text| !obstacles.hit_text(&text.rect) && !obstacles.hit_drawing(&text.rect.grown(1.0)));
-        let free = clear.or_else(|| around(first).find(|text| !obstacles.hit_text(&text.rect)));
-        let text = free.unwrap_or_else(|| candidate(first, mark.anchor, 1.0));
-        obstacles.texts.push(text.rect);
-        marks.push(Some(text));
-    }
-
-    let mut rules = Vec::new();
-    for rule in &panel.rules {
-        let segment = rule_segment(rule.position, frame).filter(|_| !rule.label.is_empty());
-        let Some((start, _)) = segment else {
-            rules.push(None);
-            continue;
-        };
-        let width = text_width(&rule.label, MARK_SIZE);
-        let mut candidates = Vec::new();
-        match rule.position {
-            // Beside the line, from the top downwards.
-            RulePosition::X(_) => {
-                let steps = (plot.height() / (height + 2.0)) as usize;
-                for top in (0..steps).map(|k| plot.top + 2.0 + k as f64 * (height + 2.0)) {
-                    for left in [start.0 + MARK_GAP, start.0 - MARK_GAP - width] {
-                        if left >= plot.left && left + width <= plot.right {
-                            candidates.push(placed(left, top, width));
-                        }
-                    }
-                }
-            }
-            // Above or below the line, from the right end to the left.
-            RulePosition::Y(_) => {
-                let steps = ((plot.width() - width) / 12.0).max(0.0) as usize + 1;
-                for left in (0..steps).map(|k| plot.right - width - 2.0 - 12.0 * k as f64) {
-                    for top in [start.1 - 3.0 - height, start.1 + 4.0] {
-                        if top >= plot.top - height && top + height <= plot.bottom {
-                            candidates.push(placed(left, top, width));
-                        }
-                    }
-                }
-            }
-        }
-        let is_free =
-            |text: &PlacedText| !obstacles.hit_text(&text.rect) && !obstacles.hit_drawing(&text.rect.grown(1.0));
-        let text = match candidates.iter().position(is_free) {
-            Some(k) => candidates.swap_remove(k),
-            None if candidates.is_empty() => placed(start.0 + MARK_GAP, plot.top + 2.0, width),
-            None => {
-                let covers_no_text = |text: &PlacedText| !obstacles.hit_text(&text.rect);
-                let best = candidates.iter().position(covers_no_text).unwrap_or(0);
-                candidates.swap_remove(best)
-            }
-        };
-        obstacles.texts.push(text.rect);
-        rules.push(Some(text));
-    }
-    Annotations { rules, marks }
-}
-
-/// Places for the labels of reference lines and for the marks.
-pub(super) fn place_annotations(panel: &Panel, frame: &Frame) -> Annotations {
-    annotations(panel, frame, &mut Obstacles::new(panel, frame))
-}
-
-fn has_legend(panel: &Panel) -> bool {
-    panel.legend != Legend::Hidden && panel.series.iter().any(|series| !series.label.is_empty())
-}
-
-fn labelled(panel: &Panel) -> Vec<usize> {
-    (0..panel.series.len()).filter(|&i| !panel.series[i].label.is_empty()).collect()
-}
-
-/// Widths of the columns when the entries of the legend stand row by row in this many columns.
-fn legend_columns(panel: &Panel, columns: usize) -> Vec<f64> {
-    let mut widths = vec![0.0_f64; columns];
-    for (k, &series) in labelled(panel).iter().enumerate() {
-        let width = SAMPLE_LENGTH + SAMPLE_GAP + text_width(&panel.series[series].label, LEGEND_SIZE);
-        widths[k % columns] = widths[k % columns].max(width);
-    }
-    widths
-}
-
-/// Width and height of a legend with this many columns, without the rim, in pixels.
-fn legend_size(panel: &Panel, columns: usize) -> (f64, f64) {
-    let width = legend_columns(panel, columns).iter().sum::<f64>() + LEGEND_COLUMN_GAP * (columns - 1) as f64;
-    (width, labelled(panel).len().div_ceil(columns) as f64 * LEGEND_LINE)
-}
-
-/// The number of columns and of lines that a legend of at most this width has.
-fn legend_grid(panel: &Panel, width: f64) -> (usize, usize) {
-    let count = labelled(panel).len();
-    let columns = (1..=count).rev().find(|&columns| legend_size(panel, columns).0 <= width).unwrap_or(1);
-    (columns, count.div_ceil(columns))
-}
-
-fn legend_at(panel: &Panel, columns: usize, left: f64, top: f64, is_inside: bool) -> LegendBox {
-    let (width, height) = legend_size(panel, columns);
-    let widths = legend_columns(panel, columns);
-    let entries = labelled(panel).into_iter().enumerate().map(|(k, series)| {
-        let x = left + widths[..k % columns].iter().map(|w| w + LEGEND_COLUMN_GAP).sum::<f64>();
-        LegendEntry { series, at: (x, top + LEGEND_LINE * ((k / columns) as f64 + 0.5)) }
-    });
-    let rect = Rect { left, top, right: left + width, bottom: top + height }.grown(LEGEND_PADDING);
-    LegendBox { rect, entries: entries.collect(), is_inside }
-}
-
-/// The place of the legend, or `None` when there is none that covers nothing.
-pub(super) fn legend(panel: &Panel, frame: &Frame) -> Option<LegendBox> {
-    if !has_legend(panel) {
-        return Some(LegendBox::default());
-    }
-    let plot = &frame.plot;
-    if frame.legend_above {
-        let (columns, lines) = legend_grid(panel, frame.cell.right - plot.left);
-        let top = plot.top - 8.0 - lines as f64 * LEGEND_LINE;
-        // A long one starts above the labels of the ticks, but leaves the label of the axis alone.
-        let farthest = plot.left - y_label_offset(frame) + AXIS_LABEL_GAP;
-        let left = (frame.cell.right - legend_size(panel, columns).0).clamp(farthest, plot.left);
-        return Some(legend_at(panel, columns, left, top, false));
-    }
-    let corner = |columns: usize, x_share: f64, y_share: f64| {
-        let (width, height) = legend_size(panel, columns);
-        let room = plot.grown(-LEGEND_INSET);
-        let left = room.left + x_share * (room.width() - width);
-        legend_at(panel, columns, left, room.top + y_share * (room.height() - height), true)
-    };
-    match panel.legend {
-        Legend::Right => Some(legend_at(panel, 1, plot.right + LEGEND_COLUMN_GAP, plot.top, false)),
-        Legend::TopLeft => Some(corner(1, 0.0, 0.0)),
-        Legend::TopRight => Some(corner(1, 1.0, 0.0)),
-        Legend::BottomLeft => Some(corner(1, 0.0, 1.0)),
-        Legend::BottomRight => Some(corner(1, 1.0, 1.0)),
-        Legend::Hidden => Some(LegendBox::default()),
-        Legend::Best | Legend::Above => {
-            let mut obstacles = Obstacles::new(panel, frame);
-            annotations(panel, frame, &mut obstacles);
-            let count = labelled(panel).len();
-            let mut shapes = vec![1, 2, count];
-            shapes.retain(|&columns| columns <= count);
-            shapes.dedup();
-            // Corners first, then the middles of the sides, then the rest of the upper and lower edges.
-            let places = [
-                (1.0, 0.0),
-                (0.0, 0.0),
-                (1.0, 1.0),
-                (0.0, 1.0),
-                (1.0, 0.5),
-                (0.0, 0.5),
-                (0.5, 0.0),
-                (0.5, 1.0),
-                (0.75, 0.0),
-                (0.25, 0.0),
-                (0.75, 1.0),
-                (0.25, 1.0),
-            ];
-            let candidates = shapes.iter().flat_map(|&columns| places.iter().map(move |&(x, y)| corner(columns, x, y)));
-            candidates.into_iter().find(|candidate| {
-                let rect = candidate.rect.grown(2.0);
-                let is_inside = rect.left >= plot.left
-                    && rect.right <= plot.right + LEGEND_PADDING
-                    && rect.top >= plot.top - LEGEND_PADDING
-                    && rect.bottom <= plot.bottom;
-                is_inside && !obstacles.hit_text(&rect) && !obstacles.hit_drawing(&rect)
-            })
-        }
-    }
 }

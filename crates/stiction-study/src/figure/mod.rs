@@ -1,4 +1,4 @@
-//! Figures: panels of curves, bodies and annotations, as SVG or PNG.
+//! Figures: panels of curves, bodies and annotations, as SVG, PNG or PDF.
 //!
 //! A [`Figure`] is plain data: panels on a grid, each with series, outlines of bodies, reference lines and text. Fields
 //! left at their default are chosen from the data: ranges, ticks, colours, and the place of the legend, which goes where it
@@ -18,18 +18,22 @@
 //!     }],
 //!     ..Figure::default()
 //! };
-//! assert!(figure.to_svg()?.starts_with("<svg"));
+//! assert!(figure.draw()?.to_svg().starts_with("<svg"));
 //! # Ok::<(), stiction_study::figure::FigureError>(())
 //! ```
 //!
-//! The fonts are part of the program, and written text consists of outlines: a figure is the same on every machine.
+//! A figure is laid out and drawn once, as a [`Drawing`] that is then written in any format. The fonts are part of the
+//! program; the text of an SVG consists of outlines, and a PDF contains its letters: a figure is the same on every machine.
 
-mod canvas;
 mod colour;
 mod draw;
+mod drawing;
 mod error;
+mod font;
+mod geometry;
 mod layout;
-mod polyline;
+mod pdf;
+mod placement;
 mod scale;
 mod ticks;
 mod write;
@@ -38,6 +42,7 @@ mod write;
 mod tests;
 
 pub use colour::Colour;
+pub use drawing::Drawing;
 pub use error::FigureError;
 pub use write::{PNG_SCALE, check_extension};
 
@@ -94,6 +99,8 @@ pub struct Panel {
     pub log_x: bool,
     /// Whether the vertical axis is logarithmic. Points that are not positive are left out.
     pub log_y: bool,
+    /// Words at places of the horizontal axis, instead of numbers.
+    pub x_names: Option<Vec<(f64, String)>>,
     /// Words at places of the vertical axis, instead of numbers; `Some` without any leaves the axis bare.
     pub y_names: Option<Vec<(f64, String)>>,
     /// Whether axes, ticks and grid are left out, as in a picture whose coordinates mean nothing.
@@ -146,6 +153,8 @@ pub enum SeriesKind {
     Points,
     /// Joined by straight lines, with a marker on each point.
     LineAndPoints,
+    /// Not joined, and round in every series.
+    Dots,
 }
 
 /// A line in the colour, width and dash of its own.
@@ -250,7 +259,7 @@ pub struct Mark {
     /// The text, on one line.
     pub text: String,
     /// On which side of the point the text stands. Where that would cover something, another side is taken, or more
-    /// distance; earlier marks are covered last of all.
+    /// distance; where every place would cover another text, the mark is left out.
     pub anchor: Anchor,
     /// Other points that will do, best first, where there is no clear place around the first one.
     pub alternatives: Vec<(f64, f64)>,
@@ -273,8 +282,6 @@ impl Default for Mark {
 /// On which side of its point a text stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Anchor {
-    /// Centred on the point.
-    Centre,
     /// Above the point.
     #[default]
     Above,
@@ -330,16 +337,6 @@ pub enum Legend {
     Best,
     /// In rows above the panel.
     Above,
-    /// In a column to the right of the panel.
-    Right,
-    /// In the upper left corner, over whatever is there.
-    TopLeft,
-    /// In the upper right corner, over whatever is there.
-    TopRight,
-    /// In the lower left corner, over whatever is there.
-    BottomLeft,
-    /// In the lower right corner, over whatever is there.
-    BottomRight,
     /// Nowhere.
     Hidden,
 }

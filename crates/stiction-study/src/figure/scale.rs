@@ -116,8 +116,8 @@ pub(super) fn range(panel: &Panel, axis: Axis) -> (f64, f64) {
         }
     }
 
-    let has_markers =
-        panel.series.iter().any(|series| matches!(series.kind, SeriesKind::Points | SeriesKind::LineAndPoints));
+    let is_marked = |kind| matches!(kind, SeriesKind::Points | SeriesKind::LineAndPoints | SeriesKind::Dots);
+    let has_markers = panel.series.iter().any(|series| is_marked(series.kind));
     // Curves over time run from edge to edge; markers and bodies need room around them.
     let padding = if axis == Axis::Y || has_markers || !panel.outlines.is_empty() { PADDING } else { 0.0 };
     padded(extent, padding)

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use resvg::tiny_skia::Pixmap;
+use tiny_skia::Pixmap;
 
 use super::{
-    Anchor, Colour, Figure, FigureError, Legend, Mark, Outline, PNG_SCALE, Panel, Rule, RulePosition, Series,
-    SeriesKind, Stroke,
+    Anchor, Colour, Figure, FigureError, Mark, Outline, PNG_SCALE, Panel, Rule, RulePosition, Series, SeriesKind,
+    Stroke,
 };
 
 /// A folder of its own for a test, removed at the end.
@@ -184,11 +184,10 @@ fn oddities() -> Figure {
             },
             Panel { title: "Nothing".into(), ..Panel::default() },
             Panel {
-                title: "Legend at the right, bodies cut off".into(),
+                title: "Bodies cut off".into(),
                 equal_aspect: true,
                 x_range: Some((0.0, 2.0)),
                 y_range: Some((0.0, 1.0)),
-                legend: Legend::Right,
                 outlines: vec![
                     Outline { fill: Some((Colour::ORANGE, 0.4)), ..Outline::disc((2.0, 0.5), 0.3) },
                     Outline { fill: Some((Colour::GREEN, 0.4)), ..Outline::rectangle((0.7, 0.4), (0.3, 0.15), 0.4) },
@@ -303,12 +302,14 @@ fn error_of(result: Result<(), FigureError>) -> String {
 }
 
 #[test]
-fn a_gallery_is_written_in_both_formats() {
+fn a_gallery_is_written_in_every_format() {
     let folder = Folder::new("gallery");
     for (name, figure) in all_figures() {
         let (svg, png) = (folder.0.join(format!("{name}.svg")), folder.0.join(format!("{name}.png")));
-        figure.write(&svg).unwrap();
-        figure.write(&png).unwrap();
+        let drawing = figure.draw().unwrap();
+        for path in [&svg, &png, &folder.0.join(format!("{name}.pdf"))] {
+            drawing.write(path).unwrap();
+        }
 
         let text = std::fs::read_to_string(&svg).unwrap();
         assert!(!text.contains("<text"), "{name}: text was left as text");
@@ -317,8 +318,9 @@ fn a_gallery_is_written_in_both_formats() {
         for attribute in [format!("viewBox=\"0 0 {width} {height}\""), format!(" width=\"{width}\"")] {
             assert_eq!(opening.matches(&attribute).count(), 1, "{name}: {opening}");
         }
-        let path_count = text.matches("<path").count();
-        assert!(path_count > 40, "{name}: only {path_count} paths");
+        // Letters alone have tens of curves each.
+        let curve_count = text.matches(['L', 'Q', 'C']).count();
+        assert!(curve_count > 1000, "{name}: only {curve_count} lines and curves");
 
         let picture = Pixmap::load_png(&png).unwrap();
         assert_eq!((picture.width(), picture.height()), (figure.size.0 * PNG_SCALE, figure.size.1 * PNG_SCALE));
@@ -334,7 +336,50 @@ fn a_gallery_is_written_in_both_formats() {
             std::fs::copy(folder.0.join(&name), Path::new(&copies).join(&name)).unwrap();
         }
     }
-    assert_eq!(folder.files().len(), 10, "{:?}", folder.files());
+    assert_eq!(folder.files().len(), 15, "{:?}", folder.files());
+}
+
+#[test]
+fn an_independent_reader_sees_in_the_svg_what_the_png_shows() {
+    for (name, figure) in all_figures() {
+        let drawing = figure.draw().unwrap();
+        let ours = Pixmap::decode_png(&drawing.to_png().unwrap()).unwrap();
+        let tree = resvg::usvg::Tree::from_str(&drawing.to_svg(), &resvg::usvg::Options::default()).unwrap();
+        let mut theirs = Pixmap::new(ours.width(), ours.height()).unwrap();
+        let scale = resvg::tiny_skia::Transform::from_scale(PNG_SCALE as f32, PNG_SCALE as f32);
+        resvg::render(&tree, scale, &mut theirs.as_mut());
+        // Coordinates are written in hundredths of a pixel: edges differ by a shade.
+        let unlike = ours.data().iter().zip(theirs.data()).filter(|(a, b)| a.abs_diff(**b) > 48).count();
+        assert!((unlike as f64) < 1e-4 * ours.data().len() as f64, "{name}: {unlike} values differ");
+    }
+}
+
+#[test]
+fn a_pdf_has_its_text_as_text_with_the_letters_it_needs() {
+    let drawing = gallery().draw().unwrap();
+    let pdf = drawing.to_pdf().unwrap();
+    assert_eq!(pdf, drawing.to_pdf().unwrap());
+    assert!(pdf.starts_with(b"%PDF-1.") && pdf.trim_ascii_end().ends_with(b"%%EOF"));
+    let text = String::from_utf8_lossy(&pdf);
+    for part in ["NotoSans-Regular", "NotoSans-Bold", "/ToUnicode", "/FontFile2", "/MediaBox [0 0 750 540]"] {
+        assert!(text.contains(part), "{part} is missing");
+    }
+    // The letters of the title in the table beside the bold font, and not those that do not occur.
+    assert!(text.contains("> <0041>") && text.contains("> <03BC>") && !text.contains("> <0051>"), "A and μ, but no Q");
+    // Two fonts of 200 kB would not fit.
+    assert!((5_000..120_000).contains(&pdf.len()), "{} bytes", pdf.len());
+}
+
+#[test]
+fn texts_that_cover_each_other_are_found() {
+    assert!(gallery().draw().unwrap().text_collisions().is_empty());
+    let ticks = Panel {
+        y_names: Some(vec![(0.5, "one".into()), (0.51, "two".into())]),
+        y_range: Some((0.0, 1.0)),
+        ..Panel::default()
+    };
+    let figure = Figure { panels: vec![ticks], ..Figure::default() };
+    assert_eq!(figure.draw().unwrap().text_collisions(), [("one".to_owned(), "two".to_owned())]);
 }
 
 #[test]
@@ -366,7 +411,7 @@ fn a_failed_write_names_the_file_and_leaves_nothing_behind() {
 #[test]
 fn other_formats_are_refused_by_name() {
     let folder = Folder::new("formats");
-    for (name, extension) in [("figure.pdf", "`.pdf`"), ("figure", "`.`")] {
+    for (name, extension) in [("figure.gif", "`.gif`"), ("figure", "`.`")] {
         let message = error_of(semilog().write(folder.0.join(name)));
         assert!(message.contains(extension) && message.contains(".svg") && message.contains(".png"), "{message}");
     }
@@ -375,7 +420,7 @@ fn other_formats_are_refused_by_name() {
 
 #[test]
 fn what_cannot_be_drawn_is_refused() {
-    let refused = |figure: Figure| figure.to_svg().unwrap_err();
+    let refused = |figure: Figure| figure.draw().unwrap_err();
     assert!(matches!(refused(Figure::default()), FigureError::NoPanels));
     assert!(matches!(refused(Figure { size: (120, 90), ..gallery() }), FigureError::TooSmall { width: 120, .. }));
     assert!(matches!(refused(Figure { size: (0, 0), ..gallery() }), FigureError::TooSmall { .. }));
@@ -398,27 +443,27 @@ fn a_spike_in_a_million_samples_reaches_the_picture() {
         ..Figure::default()
     };
     let red_above_the_middle = |figure: &Figure| {
-        let picture = Pixmap::decode_png(&figure.to_png().unwrap()).unwrap();
+        let picture = Pixmap::decode_png(&figure.draw().unwrap().to_png().unwrap()).unwrap();
         let upper = picture.pixels().iter().take(picture.pixels().len() / 2);
         upper.filter(|p| p.red() > 200 && p.green() < 100).count()
     };
     assert!(red_above_the_middle(&figure(654_321)) > 50);
     assert_eq!(red_above_the_middle(&figure(count)), 0);
     // What is written is for the pixels, not for the samples.
-    let length = figure(654_321).to_svg().unwrap().len();
+    let length = figure(654_321).draw().unwrap().to_svg().len();
     assert!(length < 200_000, "{length} bytes");
 }
 
 #[test]
 fn the_same_figure_is_written_alike_twice() {
-    assert_eq!(gallery().to_svg().unwrap(), gallery().to_svg().unwrap());
+    assert_eq!(gallery().draw().unwrap().to_svg(), gallery().draw().unwrap().to_svg());
 }
 
 #[test]
 fn letters_of_markup_are_only_letters() {
     let mut figure = semilog();
     figure.title = "a < b & \"c\" > 'd' \u{0}\u{1b}[31m\n</svg><script>alert(1)</script>".into();
-    let svg = figure.to_svg().unwrap();
+    let svg = figure.draw().unwrap().to_svg();
     // Text is drawn as outlines, so that nothing of it is markup.
     assert_eq!(svg.matches("</svg>").count(), 1);
     assert!(!svg.contains("script") && !svg.contains("<text") && !svg.contains(['\u{0}', '\u{1b}']));
@@ -450,7 +495,7 @@ fn an_axis_may_have_words_and_a_background_does_not_widen_it() {
     };
     let layout = super::layout::layout(&Figure { panels: vec![panel], ..Figure::default() }).unwrap();
     let frame = &layout.frames[0];
-    let words: Vec<&str> = frame.y_ticks.major.iter().map(|tick| tick.label.text.as_str()).collect();
+    let words: Vec<&str> = frame.y_ticks.major.iter().map(|tick| tick.label.as_str()).collect();
     assert_eq!(words, ["below", "above"]);
     assert!(frame.x.max < 2.0 && frame.y.max < 2.0, "{} {}", frame.x.max, frame.y.max);
 }
@@ -472,7 +517,7 @@ fn a_mark_moves_to_where_nothing_is_covered() {
         let panel = panel(mark.clone());
         let layout = super::layout::layout(&Figure { panels: vec![panel.clone()], ..Figure::default() }).unwrap();
         let frame = &layout.frames[0];
-        let at = super::layout::place_annotations(&panel, frame).marks[0].as_ref().unwrap().at;
+        let at = frame.annotations[0].at;
         let corner = (frame.x.pixel(8.0).unwrap(), frame.y.pixel(8.0).unwrap());
         (at.0 - corner.0).hypot(at.1 - corner.1)
     };
@@ -489,6 +534,6 @@ fn a_picture_has_no_axes() {
         layout.frames[0].x_ticks.major.len() + layout.frames[0].y_ticks.major.len()
     };
     assert!(ticks(false) > 4 && ticks(true) == 0);
-    let marks = |is_picture| figure(is_picture).to_svg().unwrap().matches("<path").count();
+    let marks = |is_picture| figure(is_picture).draw().unwrap().to_svg().matches("<path").count();
     assert!(marks(true) < marks(false), "neither axes nor numbers are left");
 }

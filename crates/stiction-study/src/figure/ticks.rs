@@ -4,18 +4,11 @@
 //! are built from integers, so that no rounding error reaches a label. Logarithmic axes take powers of ten, with 2 and 5
 //! between them where there are few.
 
-/// The text of a tick: a number, perhaps with a raised exponent behind it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Label {
-    pub(super) text: String,
-    pub(super) exponent: Option<i32>,
-}
-
 /// A place on an axis and its label.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tick {
     pub(super) value: f64,
-    pub(super) label: Label,
+    pub(super) label: String,
 }
 
 /// The ticks of one axis.
@@ -40,6 +33,15 @@ fn power_of_ten(exponent: i32) -> f64 {
     format!("1e{exponent}").parse().expect("a power of ten is a number")
 }
 
+/// Ten to an integer power, as it is written.
+pub(super) fn written_power(exponent: i32) -> String {
+    let raised = |c: char| match c.to_digit(10) {
+        Some(digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(digit as usize).expect("a digit"),
+        None => '⁻',
+    };
+    format!("10{}", exponent.to_string().chars().map(raised).collect::<String>())
+}
+
 /// Minus signs of their proper width.
 fn with_minus(text: String) -> String {
     text.replace('-', "\u{2212}")
@@ -48,8 +50,7 @@ fn with_minus(text: String) -> String {
 /// The words of an axis inside its range.
 pub(super) fn named(min: f64, max: f64, names: &[(f64, String)]) -> Ticks {
     let inside = names.iter().filter(|(value, _)| (min..=max).contains(value));
-    let tick =
-        |(value, text): &(f64, String)| Tick { value: *value, label: Label { text: text.clone(), exponent: None } };
+    let tick = |(value, label): &(f64, String)| Tick { value: *value, label: label.clone() };
     Ticks { major: inside.map(tick).collect(), ..Ticks::default() }
 }
 
@@ -89,7 +90,7 @@ pub(super) fn linear(min: f64, max: f64, most: usize) -> Ticks {
             } else {
                 format!("{:.*}", (-shift) as usize, units / power_of_ten(-shift))
             };
-            Tick { value: k * step, label: Label { text: with_minus(text), exponent: None } }
+            Tick { value: k * step, label: with_minus(text) }
         });
         return Ticks { major: major.collect(), minor: Vec::new(), factor };
     }
@@ -118,15 +119,9 @@ pub(super) fn logarithmic(min: f64, max: f64, most: usize) -> Ticks {
             }
             let plain = chosen.iter().all(|&(_, exponent)| (SMALLEST_PLAIN_EXPONENT..4).contains(&exponent));
             let label = |(mantissa, exponent): (i32, i32)| match (plain, mantissa) {
-                (true, _) if exponent >= 0 => {
-                    Label { text: format!("{:.0}", value((mantissa, exponent))), exponent: None }
-                }
-                (true, _) => {
-                    let digits = (-exponent) as usize;
-                    Label { text: format!("{:.*}", digits, value((mantissa, exponent))), exponent: None }
-                }
-                (false, 1) => Label { text: "10".to_string(), exponent: Some(exponent) },
-                (false, _) => Label { text: format!("{mantissa}\u{00d7}10"), exponent: Some(exponent) },
+                (true, _) => format!("{:.*}", (-exponent).max(0) as usize, value((mantissa, exponent))),
+                (false, 1) => written_power(exponent),
+                (false, _) => format!("{mantissa}\u{00d7}{}", written_power(exponent)),
             };
             let major: Vec<Tick> = chosen.iter().map(|&c| Tick { value: value(c), label: label(c) }).collect();
             let minor = multiples(&[1, 2, 3, 4, 5, 6, 7, 8, 9]).into_iter().filter(|c| !chosen.contains(c));
@@ -139,10 +134,9 @@ pub(super) fn logarithmic(min: f64, max: f64, most: usize) -> Ticks {
 
     let decades = (last - first + 1) as usize;
     let stride = decades.div_ceil(most) as i32;
-    let major = (first..=last).filter(|exponent| exponent % stride == 0).map(|exponent| Tick {
-        value: power_of_ten(exponent),
-        label: Label { text: "10".to_string(), exponent: Some(exponent) },
-    });
+    let major = (first..=last)
+        .filter(|exponent| exponent % stride == 0)
+        .map(|exponent| Tick { value: power_of_ten(exponent), label: written_power(exponent) });
     let minor: Vec<f64> = if stride == 1 {
         multiples(&[2, 3, 4, 5, 6, 7, 8, 9]).into_iter().map(value).collect()
     } else {
@@ -156,11 +150,7 @@ mod tests {
     use super::*;
 
     fn texts(ticks: &Ticks) -> Vec<&str> {
-        ticks.major.iter().map(|tick| tick.label.text.as_str()).collect()
-    }
-
-    fn exponents(ticks: &Ticks) -> Vec<Option<i32>> {
-        ticks.major.iter().map(|tick| tick.label.exponent).collect()
+        ticks.major.iter().map(|tick| tick.label.as_str()).collect()
     }
 
     #[test]
@@ -219,10 +209,10 @@ mod tests {
     #[test]
     fn decades_on_a_logarithmic_axis() {
         let ticks = logarithmic(1e-6, 1.0, 8);
-        assert_eq!(exponents(&ticks), (-6..=0).map(Some).collect::<Vec<_>>());
+        assert_eq!(texts(&ticks), ["10⁻⁶", "10⁻⁵", "10⁻⁴", "10⁻³", "10⁻²", "10⁻¹", "10⁰"]);
         assert_eq!(ticks.minor.len(), 6 * 8);
         // 21 decades on 6 ticks: every fourth, on multiples of four.
-        assert_eq!(exponents(&logarithmic(1e-16, 1e4, 6)), [-16, -12, -8, -4, 0, 4].map(Some));
+        assert_eq!(texts(&logarithmic(1e-16, 1e4, 6)), ["10⁻¹⁶", "10⁻¹²", "10⁻⁸", "10⁻⁴", "10⁰", "10⁴"]);
     }
 
     #[test]
@@ -231,8 +221,7 @@ mod tests {
         assert_eq!(texts(&ticks), ["0.005", "0.01", "0.02", "0.05", "0.1"]);
         assert!(ticks.minor.contains(&0.03), "{:?}", ticks.minor);
         let small = logarithmic(1.5e-7, 1.2e-6, 8);
-        assert_eq!(texts(&small), ["2\u{00d7}10", "5\u{00d7}10", "10"]);
-        assert_eq!(exponents(&small), [Some(-7), Some(-7), Some(-6)]);
+        assert_eq!(texts(&small), ["2\u{00d7}10⁻⁷", "5\u{00d7}10⁻⁷", "10⁻⁶"]);
     }
 
     #[test]

@@ -2,10 +2,11 @@
 //!
 //! The page is one HTML file without scripts and without anything outside it, so that it can be sent, printed and kept.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::{Experiment, Reproduction, Row};
-use crate::figure::FigureError;
+use crate::figure::{Drawing, FigureError};
 
 /// The papers, by their keys.
 const PAPERS: [(&str, &str, &str); 5] = [
@@ -51,7 +52,11 @@ th:first-child, td:first-child { text-align: left; white-space: normal; padding-
 small { color: var(--quiet); } td.met { color: var(--ok); } td.missed { color: var(--bad); font-weight: 700; }
 .bar { display: inline-block; width: 4.5rem; height: .55rem; background: #eef1f5; vertical-align: middle; } .bar i { display: block; height: 100%; background: var(--bar); }
 figure { margin: 1.5rem 0; } figure img { width: 100%; height: auto; }
+.wide { overflow-x: auto; } code { overflow-wrap: anywhere; }
 ul { padding-left: 1.2rem; } li { margin: .3rem 0; } a { color: inherit; }
+@media (max-width: 48rem) {
+body { margin: 1rem auto; padding: 0 .75rem; } h1 { font-size: 1.5rem; } th:first-child, td:first-child { min-width: 11rem; }
+}
 @media print {
 body { margin: 0; max-width: none; padding: 0; font-size: 10pt; } h2 { break-before: page; border: 0; margin: 0; padding: 0; }
 table { font-size: 7.5pt; } th:first-child, td:first-child { min-width: 75mm; } td, th { padding: .1rem .3rem; } .bar { width: 2.5rem; }
@@ -59,11 +64,17 @@ tr, figure { break-inside: avoid; } thead { display: table-header-group; } figur
 }
 ";
 
-/// The page for these experiments and what they gave.
+/// The figures of the experiments, drawn, by their names.
 ///
 /// # Errors
 /// [`FigureError`] when a figure cannot be drawn.
-pub fn html(results: &[(&Experiment, Reproduction)]) -> Result<String, FigureError> {
+pub fn drawings(results: &[(&Experiment, Reproduction)]) -> Result<BTreeMap<&'static str, Drawing>, FigureError> {
+    let figures = results.iter().flat_map(|(_, result)| &result.figures);
+    figures.map(|named| Ok((named.name, named.figure.draw()?))).collect()
+}
+
+/// The page for these experiments and what they gave, with the [`drawings`] of their figures.
+pub fn html(results: &[(&Experiment, Reproduction)], drawings: &BTreeMap<&'static str, Drawing>) -> String {
     let mut page = String::new();
     let rows = results.iter().flat_map(|(_, result)| &result.rows).filter(|row| !row.is_note());
     let (count, met) = (rows.clone().count(), rows.clone().filter(|row| row.ok).count());
@@ -84,10 +95,10 @@ pub fn html(results: &[(&Experiment, Reproduction)]) -> Result<String, FigureErr
     );
     write_contents(&mut page, results);
     for (experiment, result) in results {
-        write_experiment(&mut page, experiment, result)?;
+        write_experiment(&mut page, experiment, result, drawings);
     }
     page.push_str("</body>\n</html>\n");
-    Ok(page)
+    page
 }
 
 /// Writing into a string does not fail.
@@ -96,7 +107,7 @@ fn put(page: &mut String, text: std::fmt::Arguments) {
 }
 
 fn write_contents(page: &mut String, results: &[(&Experiment, Reproduction)]) {
-    page.push_str("<table>\n<thead><tr><th>experiment</th><th>paper</th><th>numbers</th><th>met</th><th>largest share of its tolerance</th></tr></thead>\n");
+    page.push_str("<div class=\"wide\">\n<table>\n<thead><tr><th>experiment</th><th>paper</th><th>numbers</th><th>met</th><th>largest share of its tolerance</th></tr></thead>\n");
     for (experiment, result) in results {
         let rows = result.rows.iter().filter(|row| !row.is_note());
         let (count, met) = (rows.clone().count(), rows.filter(|row| row.ok).count());
@@ -113,7 +124,7 @@ fn write_contents(page: &mut String, results: &[(&Experiment, Reproduction)]) {
             ),
         );
     }
-    page.push_str("</table>\n");
+    page.push_str("</table>\n</div>\n");
     page.push_str(
         "<p>A number is met when it differs from its reference, or where there is none from the printed number, by no more than the \
          tolerance beside it, or lies in the range that is asked for; and when the certificate of the run behind it is met. Where our number, rounded as the paper rounds, \
@@ -121,7 +132,12 @@ fn write_contents(page: &mut String, results: &[(&Experiment, Reproduction)]) {
     );
 }
 
-fn write_experiment(page: &mut String, experiment: &Experiment, result: &Reproduction) -> Result<(), FigureError> {
+fn write_experiment(
+    page: &mut String,
+    experiment: &Experiment,
+    result: &Reproduction,
+    drawings: &BTreeMap<&'static str, Drawing>,
+) {
     put(page, format_args!("<h2 id=\"{}\">{}</h2>\n", experiment.id, escaped(&capitalised(experiment.name()))));
     let key = paper_of(result);
     if let Some((_, authors, title)) = PAPERS.iter().find(|(known, ..)| *known == key) {
@@ -133,13 +149,13 @@ fn write_experiment(page: &mut String, experiment: &Experiment, result: &Reprodu
             ),
         );
     }
-    for named in &result.figures {
+    for (named, drawing) in result.figures.iter().filter_map(|named| Some((named, drawings.get(named.name)?))) {
         put(
             page,
             format_args!(
                 "<figure><img alt=\"{}\" src=\"data:image/svg+xml,{}\"></figure>\n",
                 escaped(&named.figure.title),
-                percent_encoded(&named.figure.to_svg()?),
+                percent_encoded(&drawing.to_svg()),
             ),
         );
     }
@@ -148,7 +164,7 @@ fn write_experiment(page: &mut String, experiment: &Experiment, result: &Reprodu
         result.remarks.iter().for_each(|remark| put(page, format_args!("<li>{}</li>\n", with_code(remark))));
         page.push_str("</ul>\n");
     }
-    page.push_str("<table>\n<thead><tr><th>quantity</th><th>published</th><th>reference</th><th>computed</th><th>difference</th><th>tolerance</th><th></th><th></th></tr></thead>\n");
+    page.push_str("<div class=\"wide\">\n<table>\n<thead><tr><th>quantity</th><th>published</th><th>reference</th><th>computed</th><th>difference</th><th>tolerance</th><th></th><th></th></tr></thead>\n");
     for row in &result.rows {
         put(
             page,
@@ -172,8 +188,7 @@ fn write_experiment(page: &mut String, experiment: &Experiment, result: &Reprodu
             ),
         );
     }
-    page.push_str("</table>\n");
-    Ok(())
+    page.push_str("</table>\n</div>\n");
 }
 
 fn paper_of(result: &Reproduction) -> &'static str {
@@ -280,6 +295,11 @@ mod tests {
         Row { id: "rod", paper: "ST96", quantity, reference, computed, tolerance: 1e-3, ok, ..Default::default() }
     }
 
+    fn page(result: Reproduction) -> String {
+        let results = [(&EXPERIMENTS[0], result)];
+        html(&results, &drawings(&results).unwrap())
+    }
+
     #[test]
     fn the_page_holds_every_number_and_figure_and_says_what_is_missed() {
         let series = Series { points: vec![(0.0, 0.0), (1.0, 2.0)], ..Default::default() };
@@ -294,7 +314,7 @@ mod tests {
             remarks: &["mind the <gap>, set `a < b` here"],
             steps: 1,
         };
-        let page = html(&[(&EXPERIMENTS[0], result)]).unwrap();
+        let page = page(result);
         assert!(
             page.contains("1 of 2 numbers are met") && page.contains("2.00040") && page.contains("not met"),
             "{page}"
@@ -321,7 +341,7 @@ mod tests {
         let failed =
             Row { certificate: Some("not met: residual 2.5e-10, limit 1.0e-10".to_owned()), ..row(2.0, false) };
         let result = Reproduction { rows: vec![range, note, unlike, failed], ..Default::default() };
-        let page = html(&[(&EXPERIMENTS[0], result)]).unwrap();
+        let page = page(result);
         for part in [
             "2 of 3 numbers are met, 1 differ from print",
             "<td>0.9 to 1.15</td>",

@@ -277,7 +277,6 @@ fn figure(mut panels: Vec<Panel>) -> NamedFigure {
             x_range: Some((0.0, 1.0)),
             y_range: Some((0.0, 1.0)),
             series: series.to_vec(),
-            legend: Legend::TopLeft,
             ..Default::default()
         },
     );

@@ -6,7 +6,7 @@ use stiction_scene::system_entry::CoordinateUnit;
 
 use super::curves::{FLOOR, mark_impacts};
 use super::run_data::RunData;
-use super::{RunFigureError, steady_range};
+use super::{RunFigureError, Selection, steady_range};
 use crate::figure::{Figure, Panel, Series};
 
 /// Names that resemble the wanted one at least this much are offered.
@@ -34,6 +34,8 @@ enum Kind {
     Gap,
     Impulse,
     AngularImpulse,
+    Force,
+    Moment,
     Sliding,
     Other,
 }
@@ -58,6 +60,8 @@ impl Kind {
             Kind::Gap => ("gap", "m"),
             Kind::Impulse => ("impulse of a step", "N s"),
             Kind::AngularImpulse => ("angular impulse of a step", "N m s"),
+            Kind::Force => ("mean force of a step", "N"),
+            Kind::Moment => ("mean moment of a step", "N m"),
             Kind::Sliding => ("sliding velocity", "m/s"),
             Kind::Other => ("value", ""),
         }
@@ -102,7 +106,9 @@ impl Kind {
             "joint_drift" => Kind::Drift,
             "cone_violation" | "complementarity" | "dissipation_defect" | "roundness_defect" | "momentum"
             | "kinetic_balance" | "residual" => Kind::Error,
-            "contacts" | "lcp_size" | "pivots" | "solves" | "linearizations" | "growths" | "converged" => Kind::Count,
+            "contacts" | "problem_size" | "iterations" | "solves" | "linearizations" | "growths" | "converged" => {
+                Kind::Count
+            }
             "kinetic" | "potential" | "kinetic_change" | "total_change" => Kind::Energy,
             _ if name.starts_with("work_") || name.starts_with("energy_") => Kind::Energy,
             _ => Kind::Other,
@@ -119,6 +125,9 @@ impl Kind {
             "c_n" if is_angular => Kind::AngularImpulse,
             "c_n" | "c_t1" | "c_t2" => Kind::Impulse,
             "c_t3" => Kind::AngularImpulse,
+            "f_n" if is_angular => Kind::Moment,
+            "f_n" | "f_t1" | "f_t2" => Kind::Force,
+            "f_t3" => Kind::Moment,
             "slip_1" | "slip_2" => Kind::Sliding,
             "slip_3" => Kind::AngularVelocity,
             _ => Kind::Other,
@@ -144,7 +153,7 @@ struct Group<'a> {
 /// # Errors
 /// [`RunFigureError`] when the folder is not that of a run, or one of its tables is missing, cut off or damaged.
 pub fn available_columns(run: &Path) -> Result<Vec<String>, RunFigureError> {
-    names(&RunData::read(run)?)
+    names(&RunData::read(run, &Selection::default())?.0)
 }
 
 fn names(data: &RunData) -> Result<Vec<String>, RunFigureError> {
@@ -174,8 +183,13 @@ fn names(data: &RunData) -> Result<Vec<String>, RunFigureError> {
 /// # Errors
 /// [`RunFigureError`] when the folder is not that of a run, a table is missing, cut off or damaged, no column is named,
 /// or one does not exist.
-pub fn column_figure(run: &Path, columns: &[String], against: &str) -> Result<Figure, RunFigureError> {
-    let data = RunData::read(run)?;
+pub fn column_figure(
+    run: &Path,
+    selection: &Selection,
+    columns: &[String],
+    against: &str,
+) -> Result<Figure, RunFigureError> {
+    let (data, _) = RunData::read(run, selection)?;
     if columns.is_empty() {
         return Err(RunFigureError::NoColumns { run: run.to_owned() });
     }

@@ -28,6 +28,8 @@ const RESTLESS: f64 = 0.07;
 const FEW_POINTS: usize = 60;
 /// Steps follow each other when one begins where the other ends, but for this share of its length.
 const SAME_TIME: f64 = 1e-6;
+/// Width of curves that may fill the panel behind another one, in pixels.
+const THIN: f64 = 0.8;
 /// Rows for which there is room at least.
 const FEWEST_ROWS: f64 = 2.5;
 /// Letters of a contact's name beside its bar.
@@ -119,7 +121,7 @@ pub(super) fn planar_velocities(
     Ok([vertical, spin, horizontal])
 }
 
-/// Speed and angular speed of bodies in space.
+/// Speed and angular velocity of bodies in space: of a single body by its components, which tell which way it turns.
 pub(super) fn speeds(
     data: &RunData,
     model: &MultibodyModel,
@@ -132,13 +134,37 @@ pub(super) fn speeds(
     let scale = speed_scale(data, model, tracks);
     let speed = body_curves(data, &shown, scale, "Speed", "|v| (m/s)", |track, row| track.velocity[row].length())?;
     let turning: Vec<&BodyTrack> = shown.iter().copied().filter(|track| track.turns).collect();
-    if turning.is_empty() {
-        return Ok([speed, None]);
-    }
     let scale = spin_scale(tracks, scale);
-    let spin =
-        body_curves(data, &turning, scale, "Angular speed", "|ω| (rad/s)", |track, row| track.spin[row].length())?;
+    let spin = match turning[..] {
+        [] => None,
+        [track] => components(data, track, scale)?,
+        _ => {
+            body_curves(data, &turning, scale, "Angular speed", "|ω| (rad/s)", |track, row| track.spin[row].length())?
+        }
+    };
     Ok([speed, spin])
+}
+
+/// The angular velocity of a body about the axes of the world, without those about which it does not turn.
+fn components(data: &RunData, track: &BodyTrack, scale: f64) -> Result<Option<Panel>, RunFigureError> {
+    let times = data.times()?;
+    let mut panel = over_time(data, "Angular velocity", "ω (rad/s)")?;
+    for (axis, label) in ["about x", "about y", "about z"].into_iter().enumerate() {
+        let points: Vec<(f64, f64)> = times.iter().zip(&track.spin).map(|(&t, spin)| (t, spin[axis])).collect();
+        if points.iter().any(|point| point.1.abs() > NOISE * scale) {
+            // About the vertical is what one looks for, and lies on top.
+            let (label, colour) = (label.to_owned(), Some(curve_colour((axis + 1) % 3)));
+            let width = if axis == 2 { Series::default().width } else { THIN };
+            panel.series.push(Series { label, points, colour, width, ..Series::default() });
+        }
+    }
+    if !track.spin.iter().any(|spin| spin.is_finite()) {
+        return Ok(None);
+    }
+    if panel.series.is_empty() {
+        panel.y_range = Some((-scale, scale));
+    }
+    Ok(Some(panel))
 }
 
 /// What one contact does between two times.
@@ -334,16 +360,18 @@ pub(super) fn loads(data: &RunData, load: Load) -> Result<Option<Panel>, RunFigu
         order.iter().map(|contact| (*contact, StepForces::default())).collect();
     // Of all contacts that share a step.
     let (mut sums, mut last_step) = (StepForces::default(), usize::MAX);
+    let is_whole = data.is_whole()?;
     for (row, step) in data.steps_of_contact_rows()?.into_iter().enumerate() {
+        let step_of = Step { number: step, t: rows.t[row], h: rows.h[row], is_whole };
         if presses(row)
             && let Some(forces) = forces.get_mut(rows.contact[row].as_str())
         {
-            forces.push(rows.t[row], rows.h[row], force(row));
+            forces.push(step_of, force(row));
         }
         if is_force(row) {
             match step == last_step {
                 true => sums.add_to_last(force(row)),
-                false => sums.push(rows.t[row], rows.h[row], force(row)),
+                false => sums.push(step_of, force(row)),
             }
             last_step = step;
         }
@@ -380,24 +408,43 @@ pub(super) fn loads(data: &RunData, load: Load) -> Result<Option<Panel>, RunFigu
     Ok(Some(panel))
 }
 
+/// A recorded step.
+#[derive(Clone, Copy)]
+struct Step {
+    number: usize,
+    /// Its end and its length, in seconds.
+    t: f64,
+    h: f64,
+    /// Whether every step was recorded.
+    is_whole: bool,
+}
+
 /// Mean forces of steps.
 #[derive(Clone, Debug, Default)]
 struct StepForces {
     /// In the middle of each step.
     means: Vec<(f64, f64)>,
-    /// Constant over each step, with a gap where steps do not follow each other.
+    /// Constant over each step, with a gap where steps do not follow each other. Over steps that were not recorded it is
+    /// drawn through.
     curve: Vec<(f64, f64)>,
+    last_step: usize,
 }
 
 impl StepForces {
-    /// Adds the force of the step of length `h` that ends at `t`.
-    fn push(&mut self, t: f64, h: f64, force: f64) {
+    /// Adds the force of a step.
+    fn push(&mut self, Step { number, t, h, is_whole }: Step, force: f64) {
         let from = t - h;
-        if self.curve.last().is_some_and(|last| (last.0 - from).abs() > SAME_TIME * h) {
+        let has_gap = match (is_whole, self.curve.last()) {
+            (_, None) => false,
+            (true, Some(last)) => (last.0 - from).abs() > SAME_TIME * h,
+            (false, Some(_)) => number > self.last_step + 1,
+        };
+        if has_gap {
             self.curve.push((from, f64::NAN));
         }
         self.curve.extend([(from, force), (t, force)]);
         self.means.push((from + 0.5 * h, force));
+        self.last_step = number;
     }
 
     /// Adds to the force of the last step.

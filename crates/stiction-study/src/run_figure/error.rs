@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use stiction_scene::table_file::TableError;
 use thiserror::Error;
 
+use super::PanelKind;
+
 /// Names of columns without those of contacts that an error lists at most.
 const LISTED_COLUMNS: usize = 60;
 
@@ -51,6 +53,30 @@ pub enum RunFigureError {
         /// The run folder.
         run: PathBuf,
     },
+    /// No state was recorded in the time that was asked for.
+    #[error("run folder `{}`: there are no states from {from} to {to} s; the run goes from {start} to {end} s", run.display())]
+    NoStates {
+        /// The run folder.
+        run: PathBuf,
+        /// Start of the time asked for, in seconds.
+        from: f64,
+        /// Its end, in seconds.
+        to: f64,
+        /// First recorded time, in seconds.
+        start: f64,
+        /// Last recorded time, in seconds.
+        end: f64,
+    },
+    /// The run has none of the panels that were asked for.
+    #[error("run folder `{}` has no panel {}; it has {}", run.display(), words(asked), words(known))]
+    NoPanel {
+        /// The run folder.
+        run: PathBuf,
+        /// What was asked for.
+        asked: Vec<PanelKind>,
+        /// What there is.
+        known: Vec<PanelKind>,
+    },
     /// No column was asked for.
     #[error("run folder `{}`: no column was named", run.display())]
     NoColumns {
@@ -69,6 +95,10 @@ pub enum RunFigureError {
         /// All names, as [`available_columns`](super::available_columns) gives them.
         columns: Vec<String>,
     },
+}
+
+fn words(kinds: &[PanelKind]) -> String {
+    kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(", ")
 }
 
 fn offer(near: &Option<String>) -> String {

@@ -9,6 +9,7 @@ mod columns;
 mod coordinates;
 mod curves;
 mod error;
+mod looks;
 mod poses;
 mod run_data;
 
@@ -42,77 +43,146 @@ const HEADING_HEIGHT: f64 = 70.0;
 /// Height of a row of weight 1, in pixels.
 const ROW_HEIGHT: f64 = 265.0;
 
+/// What a panel of a run shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PanelKind {
+    /// Bodies and mechanisms at some times.
+    Poses,
+    /// Velocities of bodies.
+    Velocities,
+    /// Coordinates of a system of matrices with their velocities.
+    Coordinates,
+    /// What every contact does when.
+    Modes,
+    /// What contacts, limits and clutches carry.
+    Forces,
+    /// Energy and its causes.
+    Energy,
+    /// How well every step solved its problem.
+    Certificate,
+}
+
+impl PanelKind {
+    /// Every kind, in the order of the figure.
+    pub const ALL: [PanelKind; 7] = [
+        PanelKind::Poses,
+        PanelKind::Velocities,
+        PanelKind::Coordinates,
+        PanelKind::Modes,
+        PanelKind::Forces,
+        PanelKind::Energy,
+        PanelKind::Certificate,
+    ];
+
+    /// The word on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            PanelKind::Poses => "poses",
+            PanelKind::Velocities => "velocities",
+            PanelKind::Coordinates => "coordinates",
+            PanelKind::Modes => "modes",
+            PanelKind::Forces => "forces",
+            PanelKind::Energy => "energy",
+            PanelKind::Certificate => "certificate",
+        }
+    }
+}
+
+/// Which part of a run is drawn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Selection {
+    /// The panels of a [`default_figure`]; all of them when empty.
+    pub panels: Vec<PanelKind>,
+    /// Only states from this time on, in seconds.
+    pub from: Option<f64>,
+    /// Only states up to this time, in seconds.
+    pub to: Option<f64>,
+}
+
 /// A figure worth looking at, for any run folder: poses over time, or coordinates where there are no bodies, velocities with
 /// the impacts, what the contacts do and carry, energy by cause, and the certificate.
 ///
+/// What vanishes during the whole run has no panel; the heading names it.
+///
 /// # Errors
-/// [`RunFigureError`] when the folder is not that of a run, or one of its files is missing, cut off or damaged.
-pub fn default_figure(run: &Path) -> Result<Figure, RunFigureError> {
-    let data = RunData::read(run)?;
-    let loaded = data.scene()?;
+/// [`RunFigureError`] when the folder is not that of a run, one of its files is missing, cut off or damaged, or nothing of it
+/// was selected.
+pub fn default_figure(run: &Path, selection: &Selection) -> Result<Figure, RunFigureError> {
+    let (data, loaded) = RunData::read(run, selection)?;
+    let loaded = loaded?;
     let scene = loaded.scene();
     if data.times()?.is_empty() {
         return Err(RunFigureError::Empty { run: run.to_owned() });
     }
 
-    let mut rows: Vec<(f64, [Option<Panel>; 2])> = Vec::new();
+    let mut panels: Vec<(PanelKind, Panel)> = Vec::new();
+    let mut add = |kind, panel: Option<Panel>| panels.extend(panel.map(|panel| (kind, panel)));
     // Whether friction has directions to choose, and the energy that counts as some.
     let (is_spatial, energy_scale) = match loaded.system() {
         SceneSystem::Bodies(bodies) => {
             let (model, tracks) = (bodies.model(), data.tracks(bodies)?);
-            match model.dimension {
-                Dimension::Plane => {
-                    let [vertical, spin, horizontal] = curves::planar_velocities(&data, model, &tracks)?;
-                    let poses = poses::planar(&data, bodies, &tracks)?;
-                    rows.push((pose_weight(&poses).max(1.0), [poses, vertical]));
-                    rows.push((1.0, [spin, horizontal]));
-                }
-                Dimension::Space => {
-                    let views = poses::spatial(&data, bodies, &tracks)?;
-                    rows.push((pose_weight(views.iter().flatten()), views));
-                    rows.push((1.0, curves::speeds(&data, model, &tracks)?));
-                }
-            }
+            poses::panels(&data, bodies, &tracks)?.into_iter().for_each(|panel| add(PanelKind::Poses, panel));
+            let velocities = match model.dimension {
+                Dimension::Plane => curves::planar_velocities(&data, model, &tracks)?.to_vec(),
+                Dimension::Space => curves::speeds(&data, model, &tracks)?.to_vec(),
+            };
+            velocities.into_iter().for_each(|panel| add(PanelKind::Velocities, panel));
             (model.dimension == Dimension::Space, curves::energy_scale(&data, model, &tracks))
         }
         SceneSystem::Matrices(system) => {
-            rows.extend(coordinates::panels(&data, &scene)?.into_iter().map(|row| (1.0, row)));
+            let rows = coordinates::panels(&data, &scene)?;
+            rows.into_iter().flatten().for_each(|panel| add(PanelKind::Coordinates, panel));
             let is_spatial = system.linear_contacts().iter().any(|contact| contact.tangents.len() > 1);
             (is_spatial, coordinates::energy_scale(&data, system)?)
         }
     };
-    rows.push((0.85, [curves::modes(&data)?, curves::loads(&data, Load::Force)?]));
-    rows.push((0.85, [curves::loads(&data, Load::Moment)?, None]));
-    rows.push((1.0, [curves::energy(&data, energy_scale)?, curves::certificate(&data)?]));
+    add(PanelKind::Modes, curves::modes(&data)?);
+    add(PanelKind::Forces, curves::loads(&data, Load::Force)?);
+    add(PanelKind::Forces, curves::loads(&data, Load::Moment)?);
+    add(PanelKind::Energy, curves::energy(&data, energy_scale)?);
+    add(PanelKind::Certificate, curves::certificate(&data)?);
 
-    // What a run does not have (poses that were not recorded, contacts that never closed) leaves no hole behind.
-    let (mut panels, mut row_weights, mut spare) = (Vec::new(), Vec::new(), Vec::new());
-    for (weight, row) in rows {
-        let row: Vec<Panel> = row.into_iter().flatten().collect();
-        match row.len() {
-            2 => {
-                row_weights.push(weight);
-                panels.extend(row);
-            }
-            _ => spare.extend(row),
-        }
+    let (zero, mut panels): (Vec<_>, Vec<_>) = panels.into_iter().partition(|(_, panel)| vanishes(panel));
+    let known: Vec<PanelKind> = panels.iter().map(|(kind, _)| *kind).collect();
+    panels.retain(|(kind, _)| selection.panels.is_empty() || selection.panels.contains(kind));
+    if panels.is_empty() {
+        let known = PanelKind::ALL.into_iter().filter(|kind| known.contains(kind)).collect();
+        return Err(RunFigureError::NoPanel { run: run.to_owned(), asked: selection.panels.clone(), known });
     }
-    row_weights.extend(std::iter::repeat_n(1.0, spare.len().div_ceil(2)));
-    panels.extend(spare);
+    let mut subtitle = data.subtitle(is_spatial);
+    if selection.panels.is_empty() && !zero.is_empty() {
+        let names: Vec<String> = zero.iter().map(|(_, panel)| panel.title.to_lowercase()).collect();
+        subtitle.push_str(&format!("; zero throughout: {}", names.join(", ")));
+    }
+
+    let columns = panels.len().min(2);
+    let weights = panels.chunks(columns).map(|row| row.iter().map(|(kind, panel)| weight(*kind, panel)));
+    let row_weights: Vec<f64> = weights.map(|row| row.fold(0.0, f64::max)).collect();
     let height = HEADING_HEIGHT + ROW_HEIGHT * row_weights.iter().sum::<f64>();
     Ok(Figure {
         title: scene.title.as_ref().unwrap_or(&scene.name).clone(),
-        subtitle: data.subtitle(is_spatial),
-        panels,
-        columns: 2,
+        subtitle,
+        panels: panels.into_iter().map(|(_, panel)| panel).collect(),
+        columns,
         row_weights,
         size: (WIDTH, height as u32),
     })
 }
 
-/// Height of the row of poses: low where everything happens close to a level line.
-fn pose_weight<'a>(panels: impl IntoIterator<Item = &'a Panel>) -> f64 {
-    (0.5 + 1.6 * poses::aspect(panels)).clamp(0.75, 1.3)
+/// Height of a panel: poses are low where everything happens close to a level line.
+fn weight(kind: PanelKind, panel: &Panel) -> f64 {
+    match kind {
+        PanelKind::Poses => (0.5 + 1.6 * poses::aspect(panel)).clamp(0.75, 1.3),
+        PanelKind::Modes | PanelKind::Forces => 0.85,
+        _ => 1.0,
+    }
+}
+
+/// Whether all curves of a panel are zero but for rounding, by the range that [`steady_range`] gave it.
+fn vanishes(panel: &Panel) -> bool {
+    let Some((low, high)) = panel.y_range.filter(|_| panel.outlines.is_empty() && !panel.log_y) else { return false };
+    let mut values = panel.series.iter().flat_map(|series| &series.points).map(|point| point.1);
+    values.all(|value| value.abs() <= NOISE * low.abs().max(high.abs()))
 }
 
 /// The bodies whose curves are shown, in the order of the scene: all of them, or the fastest.

@@ -1,8 +1,12 @@
 //! Bodies at well-chosen times, as they look in the plane or along an axis of space.
+//!
+//! Poses lie over each other where bodies move along, and stand side by side where a body turns in its place. Links, rods,
+//! springs and pins of mechanisms are drawn.
 
 use stiction_bodies::glamx::DVec3;
-use stiction_bodies::{Attachment, Body, BodyKind, Dimension, Multibody, Pose, Shape};
+use stiction_bodies::{Attachment, BodyKind, Dimension, JointKind, Multibody, Pose, Shape};
 
+use super::looks::{EDGE_ON, Look, View, shapes, zigzag};
 use super::run_data::{BodyTrack, Impact, RunData};
 use super::{NOISE, RunFigureError, body_colour, brief, fastest};
 use crate::figure::{Anchor, Colour, Mark, Outline, Panel, Series, SeriesKind, Stroke};
@@ -11,6 +15,14 @@ use crate::figure::{Anchor, Colour, Mark, Outline, Panel, Series, SeriesKind, St
 const MOST_POSES: usize = 14;
 /// Bodies times poses in a panel: with many bodies there are fewer poses.
 const MOST_BODIES: usize = 36;
+/// Poses of a mechanism, whose parts cross each other.
+const MOST_MECHANISMS: usize = 4;
+/// Poses side by side.
+const SIDE_BY_SIDE: usize = 6;
+/// Distance between them, in radii of the body.
+const PITCH: f64 = 2.2;
+/// A body that moves by less than this many of its radii turns in its place.
+const IN_PLACE: f64 = 1.5;
 /// Poses that are closer than this share of the radius of a body are too near to each other to be told apart.
 const NEAREST_POSES: f64 = 0.06;
 /// Poses whose time is written beside them.
@@ -19,66 +31,37 @@ const MOST_LABELS: usize = 6;
 const FEW_LABELS: usize = 4;
 /// A pose that lasts for more than this share of the run is labelled with both times.
 const LONG_REST: f64 = 0.02;
-/// Distance between the points of an outline that are tried for a label, relative to the radius of the body.
-const RIM_SPACING: f64 = 0.1;
 /// Bodies whose way is drawn.
 const MOST_TRAILS: usize = 12;
 /// Walls farther away than this many times the size of the picture do not widen it.
 const NEAR_WALL: f64 = 0.5;
+/// Standing bodies larger than this many times what moves do not widen the picture.
+const LARGE_BODY: f64 = 1.5;
 /// Half length of a slanted wall, in sizes of the picture: enough to leave it on both sides.
 const LONG_WALL: f64 = 50.0;
-/// Sine of the angle by which a plane may miss the direction of view and still be drawn as a line.
-const EDGE_ON: f64 = 1e-6;
 
-/// A direction from which one looks: the axes of the picture, and what points at the eye.
-#[derive(Clone, Copy)]
-struct View {
-    axes: (usize, usize),
-    towards_eye: DVec3,
+/// Height over width of what a panel shows.
+pub(super) fn aspect(panel: &Panel) -> f64 {
+    let bodies = panel.outlines.iter().filter(|outline| !outline.background).flat_map(|outline| &outline.points);
+    let points = || bodies.clone().chain(panel.series.iter().flat_map(|series| &series.points));
+    let extent = |pick: &dyn Fn(&(f64, f64)) -> f64| {
+        let values = || points().map(pick).filter(|value| value.is_finite());
+        values().fold(f64::NEG_INFINITY, f64::max) - values().fold(f64::INFINITY, f64::min)
+    };
+    let (width, height) = (extent(&|point| point.0), extent(&|point| point.1));
+    if width > 0.0 { height / width } else { f64::INFINITY }
 }
 
-impl View {
-    /// Right-handed: with x to the right and y up, z comes out of the picture.
-    fn new(right: usize, up: usize) -> Self {
-        View { axes: (right, up), towards_eye: DVec3::AXES[right].cross(DVec3::AXES[up]) }
-    }
-
-    fn project(&self, point: DVec3) -> (f64, f64) {
-        (point[self.axes.0], point[self.axes.1])
-    }
-}
-
-/// The poses of a planar scene; `None` when they were not recorded.
-pub(super) fn planar(
+/// The poses of a scene: one picture in the plane, in space two views, the one with most motion first. None when they were
+/// not recorded.
+pub(super) fn panels(
     data: &RunData,
     system: &Multibody,
     tracks: &[BodyTrack],
-) -> Result<Option<Panel>, RunFigureError> {
-    panel(data, system, tracks, View::new(0, 1))
-}
-
-/// Height over width of what the panels show.
-pub(super) fn aspect<'a>(panels: impl IntoIterator<Item = &'a Panel>) -> f64 {
-    let mut largest = 0.0_f64;
-    for panel in panels {
-        let bodies = panel.outlines.iter().filter(|outline| !outline.background).flat_map(|outline| &outline.points);
-        let points = || bodies.clone().chain(panel.series.iter().flat_map(|series| &series.points));
-        let extent = |pick: &dyn Fn(&(f64, f64)) -> f64| {
-            let values = || points().map(pick).filter(|value| value.is_finite());
-            values().fold(f64::NEG_INFINITY, f64::max) - values().fold(f64::INFINITY, f64::min)
-        };
-        let (width, height) = (extent(&|point| point.0), extent(&|point| point.1));
-        largest = largest.max(if width > 0.0 { height / width } else { f64::INFINITY });
+) -> Result<Vec<Option<Panel>>, RunFigureError> {
+    if system.model().dimension == Dimension::Plane {
+        return Ok(vec![panel(data, system, tracks, View::new(0, 1))?]);
     }
-    largest
-}
-
-/// Two views of a scene in space: the axes with most motion first.
-pub(super) fn spatial(
-    data: &RunData,
-    system: &Multibody,
-    tracks: &[BodyTrack],
-) -> Result<[Option<Panel>; 2], RunFigureError> {
     let mut extent = [0.0_f64; 3];
     for track in tracks.iter().filter(|track| track.is_free && !track.poses.is_empty()) {
         for (axis, widest) in extent.iter_mut().enumerate() {
@@ -87,12 +70,16 @@ pub(super) fn spatial(
         }
     }
     // Motion that nobody would see does not choose the view.
-    let size = system.model().bodies.iter().map(radius).fold(0.0, f64::max) + extent.into_iter().fold(0.0, f64::max);
+    let radii = (0..system.model().bodies.len()).map(|number| Look::new(system, number).radius());
+    let size = radii.fold(0.0, f64::max) + extent.into_iter().fold(0.0, f64::max);
     let seen = extent.map(|length| if length > 1e-3 * size { length } else { 0.0 });
     let mut pairs = [(0, 2), (1, 2), (0, 1)];
     pairs.sort_by(|a, b| (seen[b.0] + seen[b.1]).total_cmp(&(seen[a.0] + seen[a.1])));
-    let view = |pair: (usize, usize)| panel(data, system, tracks, View::new(pair.0, pair.1));
-    Ok([view(pairs[0])?, view(pairs[1])?])
+    if size > 0.0 && extent.iter().all(|length| *length < size - length) {
+        // What turns in its place is seen from the side and from above.
+        pairs = [(0, 2), (0, 1), (1, 2)];
+    }
+    pairs[..2].iter().map(|pair| panel(data, system, tracks, View::new(pair.0, pair.1))).collect()
 }
 
 /// A moment that is drawn.
@@ -106,6 +93,14 @@ pub(super) struct Moment {
     pub(super) is_key: bool,
 }
 
+/// A body in the picture.
+struct Drawn<'a> {
+    track: &'a BodyTrack,
+    look: Look<'a>,
+    /// In the last pose.
+    colour: Colour,
+}
+
 fn panel(
     data: &RunData,
     system: &Multibody,
@@ -115,73 +110,140 @@ fn panel(
     let model = system.model();
     let shown = fastest(tracks);
     let times = data.times()?;
-    let (start, end) = data.span()?;
-    // Belts stand although they have a track, and half-planes are drawn where they start.
-    let is_drawn = |track: &&BodyTrack| {
-        let moves = track.is_free || (radius(&model.bodies[track.body]) > 0.0 && moves(&track.poses));
-        moves && !track.poses.is_empty()
-    };
-    let drawn: Vec<&BodyTrack> = tracks.iter().filter(is_drawn).collect();
-    if !drawn.iter().any(|track| track.is_free) {
+    let mut drawn: Vec<Drawn> = Vec::new();
+    for track in tracks.iter().filter(|track| !track.poses.is_empty()) {
+        let look = Look::new(system, track.body);
+        // Belts stand although they have a track, and half-planes are drawn where they start.
+        if track.is_free || (!look.is_dot() && moves(&track.poses)) {
+            let colour = if track.is_free { body_colour(&shown, track.body) } else { Colour::GREY };
+            drawn.push(Drawn { track, look, colour });
+        }
+    }
+    if !drawn.iter().any(|body| body.track.is_free) {
         return Ok(None);
     }
-    let radii: Vec<f64> = drawn.iter().map(|track| radius(&model.bodies[track.body])).collect();
-    let way = way(&drawn, &radii);
-    let most = (MOST_BODIES / drawn.len()).clamp(2, MOST_POSES);
-    let nearest = NEAREST_POSES * radii.iter().fold(0.0, |a: f64, &b| a.max(b));
+    let way = way(&drawn);
+    let is_mechanism = drawn.iter().filter(|body| body.look.is_link()).count() > 1;
+    let most = (MOST_BODIES / drawn.len()).clamp(2, if is_mechanism { MOST_MECHANISMS } else { MOST_POSES });
+    let nearest = NEAREST_POSES * drawn.iter().map(|body| body.look.radius()).fold(0.0, f64::max);
     let moments = moments(times, &way, nearest, most, &data.impacts()?);
 
+    let axis = |i: usize| ["x", "y", "z"][i];
     let mut panel = Panel {
         title: if moments.len() > 1 { "Poses, darker with time".into() } else { "Pose".into() },
-        x_label: format!("{} (m)", ["x", "y", "z"][view.axes.0]),
-        y_label: format!("{} (m)", ["x", "y", "z"][view.axes.1]),
+        x_label: format!("{} (m)", axis(view.axes.0)),
+        y_label: format!("{} (m)", axis(view.axes.1)),
         equal_aspect: true,
         ..Panel::default()
     };
-    if model.dimension == Dimension::Space {
-        let axis = |i: usize| ["x", "y", "z"][i];
-        panel.title = format!("{} ({}–{})", panel.title, axis(view.axes.0), axis(view.axes.1));
+    let is_in_place = moments.len() > 2 && drawn.len() == 1 && turns_in_place(&drawn[0]) && model.joints.is_empty();
+    if is_in_place && stand_side_by_side(&mut panel, data, system, &drawn[0], view)? {
+        return Ok(Some(titled(panel, model.dimension, view)));
     }
 
     let last = moments.len() - 1;
+    let share = |i: usize| if last == 0 { 1.0 } else { i as f64 / last as f64 };
     for (i, moment) in moments.iter().enumerate() {
-        let share = if last == 0 { 1.0 } else { i as f64 / last as f64 };
-        for track in &drawn {
-            let base = if track.is_free { body_colour(&shown, track.body) } else { Colour::GREY };
-            let colour = ramp(base, share);
-            let pose = &track.poses[moment.row];
-            let outlines = outlines(&model.bodies[track.body], pose, view, colour, i == last);
-            if outlines.is_empty() {
-                let points = vec![view.project(pose.position)];
-                let dot =
-                    Series { points, colour: Some(colour), width: 2.0, kind: SeriesKind::Points, ..Series::default() };
-                panel.series.push(dot);
+        panel.outlines.extend(rods(system, &drawn, view, (moment.row, times[moment.row]), share(i)));
+        for body in &drawn {
+            let (pose, colour) = (&body.track.poses[moment.row], ramp(body.colour, share(i)));
+            if body.look.is_dot() {
+                panel.series.push(dots(vec![view.project(pose.position)], colour, 2.0));
             }
-            panel.outlines.extend(outlines);
+            panel.outlines.extend(body.look.outlines(pose, view, colour, i == last));
         }
     }
     panel.outlines.extend(springs(system, tracks, view, moments[last].row, times[moments[last].row]));
-    let trails = drawn.iter().filter(|track| track.is_free).take(MOST_TRAILS);
-    for track in trails.filter(|_| moments.len() > 1) {
-        let points = track.poses.iter().map(|pose| view.project(pose.position)).collect();
-        let colour = body_colour(&shown, track.body).towards(Colour::INK, 0.3);
-        panel.series.push(Series { points, colour: Some(colour), width: 0.8, ..Series::default() });
+    let trails = drawn.iter().filter(|body| body.track.is_free).take(MOST_TRAILS);
+    for body in trails.filter(|_| moments.len() > 1) {
+        let points = body.track.poses.iter().map(|pose| view.project(pose.position)).collect();
+        let colour = Some(body.colour.towards(Colour::INK, 0.3));
+        panel.series.push(Series { points, colour, width: 0.8, ..Series::default() });
     }
+    panel.series.extend(pins(system, tracks, view, moments[last].row, times[moments[last].row]));
+    panel.marks = time_marks(data, &drawn, &moments, view)?;
+    panel.outlines.extend(standing(system, view, data.span()?.0, &panel));
+    Ok(Some(titled(panel, model.dimension, view)))
+}
 
-    // Times stand beside the body that moves most, at those of its points that are farthest from its other poses.
+/// A view in space names its axes.
+fn titled(panel: Panel, dimension: Dimension, view: View) -> Panel {
+    let axis = |i: usize| ["x", "y", "z"][i];
+    match dimension {
+        Dimension::Plane => panel,
+        Dimension::Space => {
+            Panel { title: format!("{} ({}–{})", panel.title, axis(view.axes.0), axis(view.axes.1)), ..panel }
+        }
+    }
+}
+
+/// Whether a body turns more than it moves, so that its poses would lie over each other.
+fn turns_in_place(body: &Drawn) -> bool {
+    let poses = &body.track.poses;
+    let moved = poses.iter().map(|pose| (pose.position - poses[0].position).length()).fold(0.0, f64::max);
+    body.track.turns && moved < IN_PLACE * body.look.radius()
+}
+
+/// Draws a body at evenly spaced times from the left to the right, each pose in the middle of a place of its own. Not where
+/// anything but level ground stands beside it.
+fn stand_side_by_side(
+    panel: &mut Panel,
+    data: &RunData,
+    system: &Multibody,
+    body: &Drawn,
+    view: View,
+) -> Result<bool, RunFigureError> {
+    let times = data.times()?;
+    let (start, end) = data.span()?;
+    let pitch = PITCH * body.look.radius();
+    let mut names = Vec::new();
+    let mut outlines = Vec::new();
+    for i in 0..SIDE_BY_SIDE {
+        let share = i as f64 / (SIDE_BY_SIDE - 1) as f64;
+        let row = times.partition_point(|&t| t < start + share * (end - start)).min(times.len() - 1);
+        let pose = &body.track.poses[row];
+        let shift = i as f64 * pitch - view.project(pose.position).0;
+        for mut outline in body.look.outlines(pose, view, body.colour, true) {
+            outline.points.iter_mut().for_each(|point| point.0 += shift);
+            outlines.push(outline);
+        }
+        names.push((i as f64 * pitch, brief(times[row], end - start)));
+    }
+    let beside = Panel { outlines, ..Panel::default() };
+    let ground = standing(system, view, start, &beside);
+    if !ground.iter().all(|outline| outline.points.iter().all(|point| point.0.is_infinite())) {
+        return Ok(false);
+    }
+    panel.outlines = beside.outlines.into_iter().chain(ground).collect();
+    panel.title = "Poses side by side".into();
+    panel.x_label = "time (s)".into();
+    panel.x_names = Some(names);
+    Ok(true)
+}
+
+/// Points of a fixed size, in pixels.
+fn dots(points: Vec<(f64, f64)>, colour: Colour, width: f64) -> Series {
+    Series { points, colour: Some(colour), width, kind: SeriesKind::Dots, ..Series::default() }
+}
+
+/// Times beside the body that moves most, at those of its points that are farthest from its other poses.
+fn time_marks(data: &RunData, drawn: &[Drawn], moments: &[Moment], view: View) -> Result<Vec<Mark>, RunFigureError> {
+    let times = data.times()?;
+    let (start, end) = data.span()?;
     let leader = drawn
         .iter()
-        .filter(|track| track.is_free)
-        .max_by(|a, b| a.top_speed().total_cmp(&b.top_speed()))
+        .filter(|body| body.track.is_free)
+        .max_by(|a, b| a.track.top_speed().total_cmp(&b.track.top_speed()))
         .expect("some body moves freely");
-    let body = &model.bodies[leader.body];
-    let rims: Vec<Vec<(f64, f64)>> = moments.iter().map(|moment| rim(body, &leader.poses[moment.row], view)).collect();
-    for &i in &labelled(&moments) {
+    let pose = |moment: &Moment| &leader.track.poses[moment.row];
+    let rims: Vec<Vec<(f64, f64)>> = moments.iter().map(|moment| leader.look.rim(pose(moment), view)).collect();
+    let mut marks = Vec::new();
+    for &i in &labelled(moments) {
         let Moment { row, until, .. } = moments[i];
         let others = || rims.iter().enumerate().filter(|(k, _)| *k != i).flat_map(|(_, rim)| rim);
         let room = |point: (f64, f64)| others().map(|other| distance(point, *other)).fold(f64::INFINITY, f64::min);
         // Far from the other poses, and at the end of a long body; of about equally good points the higher come first.
-        let centre = view.project(leader.poses[row].position);
+        let centre = view.project(leader.track.poses[row].position);
         let reach = rims[i].iter().map(|&point| distance(point, centre)).fold(f64::MIN_POSITIVE, f64::max);
         let grade = |point: (f64, f64)| (8.0 * (room(point).min(reach) + distance(point, centre)) / reach).round();
         let mut points: Vec<(f64, (f64, f64))> = rims[i].iter().map(|&point| (grade(point), point)).collect();
@@ -195,29 +257,11 @@ fn panel(
             to if is_long && to != from => format!("{from} to {to} s"),
             _ => format!("{from} s"),
         };
-        let share = if last == 0 { 1.0 } else { i as f64 / last as f64 };
+        let share = if moments.len() == 1 { 1.0 } else { i as f64 / (moments.len() - 1) as f64 };
         let colour = Colour::GREY.towards(Colour::INK, share);
-        panel.marks.push(Mark { at, text, anchor: side(at, centre), alternatives, colour });
+        marks.push(Mark { at, text, anchor: side(at, centre), alternatives, colour });
     }
-    panel.outlines.extend(standing(system, view, start, &panel));
-    Ok(Some(panel))
-}
-
-/// Points along the outline of a body, no farther apart than a small part of it; its centre when it has no outline.
-fn rim(body: &Body, pose: &Pose, view: View) -> Vec<(f64, f64)> {
-    let mut points = Vec::new();
-    for outline in outlines(body, pose, view, Colour::INK, false).iter().filter(|outline| outline.points.len() > 1) {
-        let closing = if outline.closed { Some(&outline.points[0]) } else { None };
-        let corners: Vec<&(f64, f64)> = outline.points.iter().chain(closing).collect();
-        for pair in corners.windows(2) {
-            let (a, b) = (*pair[0], *pair[1]);
-            let parts = (distance(a, b) / (RIM_SPACING * radius(body))).ceil().clamp(1.0, 100.0) as usize;
-            let share = |k: usize| k as f64 / parts as f64;
-            points.extend((0..parts).map(|k| (a.0 + share(k) * (b.0 - a.0), a.1 + share(k) * (b.1 - a.1))));
-        }
-        points.extend(corners.last().copied());
-    }
-    if points.is_empty() { vec![view.project(pose.position)] } else { points }
+    Ok(marks)
 }
 
 fn distance(a: (f64, f64), b: (f64, f64)) -> f64 {
@@ -253,23 +297,14 @@ fn ramp(base: Colour, share: f64) -> Colour {
     base.towards(Colour::WHITE, 0.68).towards(base.towards(Colour::INK, 0.3), share)
 }
 
-/// Radius of a circle around the origin of the body that holds its finite shapes, in metres.
-fn radius(body: &Body) -> f64 {
-    let reach = |shape: &Shape| match *shape {
-        Shape::HalfSpace { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } => 0.0,
-        Shape::Cavity { radius } => radius,
-        _ => shape.bounding_radius(),
-    };
-    body.shapes.iter().map(|shape| shape.placed.position.length() + reach(&shape.placed.shape)).fold(0.0, f64::max)
-}
-
 /// How far the bodies have come up to each row, in metres: the longest way of any of their points.
-fn way(tracks: &[&BodyTrack], radii: &[f64]) -> Vec<f64> {
-    let count = tracks.first().map_or(0, |track| track.poses.len());
+fn way(drawn: &[Drawn]) -> Vec<f64> {
+    let count = drawn.first().map_or(0, |body| body.track.poses.len());
+    let radii: Vec<f64> = drawn.iter().map(|body| body.look.radius()).collect();
     let mut way = vec![0.0; count];
     for row in 1..count {
-        let steps = tracks.iter().zip(radii).map(|(track, radius)| {
-            let (a, b) = (&track.poses[row - 1], &track.poses[row]);
+        let steps = drawn.iter().zip(&radii).map(|(body, radius)| {
+            let (a, b) = (&body.track.poses[row - 1], &body.track.poses[row]);
             let chord = (a.orientation - b.orientation).length().min((a.orientation + b.orientation).length());
             (b.position - a.position).length() + radius * 4.0 * (0.5 * chord).min(1.0).asin()
         });
@@ -340,109 +375,64 @@ fn labelled(moments: &[Moment]) -> Vec<usize> {
     chosen
 }
 
-/// How a body looks in a pose. Bodies without finite shapes have no outline.
-fn outlines(body: &Body, pose: &Pose, view: View, colour: Colour, is_last: bool) -> Vec<Outline> {
-    let stroke = Some(Stroke { colour, width: if is_last { 1.5 } else { 1.0 }, dashed: false });
-    let fill = Some((colour, if is_last { 0.22 } else { 0.06 }));
-    let turns = matches!(body.kind, BodyKind::Rigid { .. } | BodyKind::Prescribed(_));
-    let mut outlines = Vec::new();
-    for shape in &body.shapes {
-        let world = shape.placed.world_pose(pose);
-        let centre = view.project(world.position);
-        let mut add = |outline: Outline| outlines.push(outline);
-        match shape.placed.shape {
-            // Infinite ones are drawn where they stand, and a point is a dot.
-            Shape::HalfSpace { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } => {}
-            Shape::Sphere { radius: 0.0 } => {}
-            Shape::Cavity { radius } => add(Outline { stroke, hatched: true, ..Outline::disc(centre, radius) }),
-            Shape::Ellipsoid { semi_axes } => {
-                add(Outline { points: silhouette(&world, semi_axes, view), fill, stroke, ..Outline::default() });
-                let tip = view.project(world.transform_point(semi_axes.with_y(0.0).with_z(0.0)));
-                add(Outline { points: vec![centre, tip], closed: false, stroke, ..Outline::default() });
-            }
-            Shape::Sphere { radius } => {
-                add(Outline { fill, stroke, ..Outline::disc(centre, radius) });
-                if turns {
-                    // A radius shows how it turns.
-                    let rim = view.project(world.transform_point(DVec3::new(radius, 0.0, 0.0)));
-                    add(Outline { points: vec![centre, rim], closed: false, stroke, ..Outline::default() });
-                }
-            }
-            Shape::Capsule { half_length, radius } => {
-                let end = |side: f64| view.project(world.transform_point(DVec3::new(side * half_length, 0.0, 0.0)));
-                let (a, b) = (end(-1.0), end(1.0));
-                if radius > 0.0 {
-                    add(Outline { fill, stroke, ..Outline::capsule(a, b, radius) });
-                } else {
-                    let thick = stroke.map(|stroke| Stroke { width: 1.5 * stroke.width, ..stroke });
-                    add(Outline { points: vec![a, b], closed: false, stroke: thick, ..Outline::default() });
-                }
-            }
-            Shape::Cuboid { half_extents } => {
-                // The faces that one sees; in the plane it is the one that looks out of it.
-                for axis in 0..3 {
-                    for side in [-1.0, 1.0] {
-                        let outwards = world.transform_vector(side * DVec3::AXES[axis]);
-                        if outwards.dot(view.towards_eye) <= EDGE_ON {
-                            continue;
-                        }
-                        let (u, v) = (DVec3::AXES[(axis + 1) % 3], DVec3::AXES[(axis + 2) % 3]);
-                        let corner = |a: f64, b: f64| {
-                            let local = (side * DVec3::AXES[axis] + a * u + b * v) * half_extents;
-                            view.project(world.transform_point(local))
-                        };
-                        let points = vec![corner(1.0, 1.0), corner(-1.0, 1.0), corner(-1.0, -1.0), corner(1.0, -1.0)];
-                        add(Outline { points, fill, stroke, ..Outline::default() });
-                    }
-                }
-            }
-        }
-    }
-    outlines
+/// Where a point of a body, or of the world, is in a row of the states, at time `t`.
+fn place(system: &Multibody, tracks: &[BodyTrack], (body, point): (Option<usize>, DVec3), row: usize, t: f64) -> DVec3 {
+    let pose = body.map_or(Pose::IDENTITY, |body| {
+        let track = tracks.iter().find(|track| track.body == body && !track.poses.is_empty());
+        track.map_or_else(|| system.model().bodies[body].pose_at(t), |track| track.poses[row])
+    });
+    pose.transform_point(point)
 }
 
 /// The springs between points as they are in a row of the states, at time `t`: zigzag lines.
 fn springs(system: &Multibody, tracks: &[BodyTrack], view: View, row: usize, t: f64) -> Vec<Outline> {
-    let point = |end: &Attachment| {
-        let pose = end.body.map_or(Pose::IDENTITY, |body| {
-            let track = tracks.iter().find(|track| track.body == body && !track.poses.is_empty());
-            track.map_or_else(|| system.model().bodies[body].pose_at(t), |track| track.poses[row])
-        });
-        view.project(pose.transform_point(end.point))
-    };
+    let point = |end: &Attachment| view.project(place(system, tracks, (end.body, end.point), row, t));
     let stroke = Some(Stroke { colour: Colour::GREY, width: 1.0, dashed: false });
     let lines = system.model().springs.iter().map(|spring| zigzag(point(&spring.first), point(&spring.second)));
     lines.map(|points| Outline { points, closed: false, stroke, ..Outline::default() }).collect()
 }
 
-/// A line from `a` to `b` with teeth in its middle part.
-fn zigzag(a: (f64, f64), b: (f64, f64)) -> Vec<(f64, f64)> {
-    const TEETH: usize = 16;
-    // The straight part at each end, and the height of the teeth, as shares of the length.
-    let (straight, height) = (0.2, 0.025);
-    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
-    let at = |along: f64, across: f64| (a.0 + along * dx - across * dy, a.1 + along * dy + across * dx);
-    let tooth = |i: usize| {
-        let along = straight + (1.0 - 2.0 * straight) * (i as f64 + 0.5) / TEETH as f64;
-        at(along, if i.is_multiple_of(2) { height } else { -height })
+/// Joints that hold a distance as rods, or dashed where they only measure it; in the colour of their first body.
+fn rods(system: &Multibody, drawn: &[Drawn], view: View, (row, t): (usize, f64), share: f64) -> Vec<Outline> {
+    let point = |body: Option<usize>, point: DVec3| {
+        let track = drawn.iter().find(|drawn| Some(drawn.track.body) == body);
+        let pose = track.map_or_else(
+            || body.map_or(Pose::IDENTITY, |body| system.model().bodies[body].pose_at(t)),
+            |drawn| drawn.track.poses[row],
+        );
+        view.project(pose.transform_point(point))
     };
-    let ends = [at(0.0, 0.0), at(straight, 0.0)];
-    ends.into_iter().chain((0..TEETH).map(tooth)).chain([at(1.0 - straight, 0.0), b]).collect()
+    let rod = |joint: &stiction_bodies::BodyJoint| {
+        let JointKind::Distance { length } = joint.kind else { return None };
+        let base = drawn.iter().find(|drawn| drawn.track.body == joint.first).map_or(Colour::GREY, |body| body.colour);
+        let points = vec![point(Some(joint.first), joint.frames[0].point), point(joint.second, joint.frames[1].point)];
+        let stroke = Some(Stroke { colour: ramp(base, share), width: 1.5, dashed: length.is_none() });
+        Some(Outline { points, closed: false, stroke, ..Outline::default() })
+    };
+    system.model().joints.iter().filter_map(rod).collect()
 }
 
-/// The outline of an ellipsoid, seen from afar.
-///
-/// Its shadow on the picture is the ellipse of all $x$ with $x^T Q^{-1} x \le 1$, where $Q = P R A^2 R^T P^T$ with the axes of the
-/// picture as rows of $P$ and the semi-axes in $A$; a factor $L L^T = Q$ takes the unit circle to its rim.
-fn silhouette(pose: &Pose, semi_axes: DVec3, view: View) -> Vec<(f64, f64)> {
-    const CORNERS: usize = 72;
-    let centre = view.project(pose.position);
-    let columns = [0, 1, 2].map(|i| view.project(semi_axes[i] * pose.transform_vector(DVec3::AXES[i])));
-    let sum = |term: &dyn Fn(&(f64, f64)) -> f64| columns.iter().map(term).sum::<f64>();
-    let (xx, xy, yy) = (sum(&|c| c.0 * c.0), sum(&|c| c.0 * c.1), sum(&|c| c.1 * c.1));
-    let l = (xx.sqrt(), xy / xx.sqrt(), (yy - xy * xy / xx).max(0.0).sqrt());
-    let angles = (0..CORNERS).map(|i| std::f64::consts::TAU * i as f64 / CORNERS as f64);
-    angles.map(|angle| (centre.0 + l.0 * angle.cos(), centre.1 + l.1 * angle.cos() + l.2 * angle.sin())).collect()
+/// The joints with a fixed point as they are in a row of the states: pins with a white eye, and full ones on the ground.
+fn pins(system: &Multibody, tracks: &[BodyTrack], view: View, row: usize, t: f64) -> Vec<Series> {
+    let model = system.model();
+    let (mut grounded, mut moving) = (Vec::new(), Vec::new());
+    for joint in &model.joints {
+        let stands = |body: Option<usize>| body.is_none_or(|body| !model.bodies[body].kind.is_free());
+        match joint.kind {
+            JointKind::Planar | JointKind::Prismatic | JointKind::Cylindrical => {}
+            JointKind::Distance { .. } if !stands(joint.second) => {}
+            _ => {
+                let at = place(system, tracks, (joint.second, joint.frames[1].point), row, t);
+                let pins = if stands(joint.second) { &mut grounded } else { &mut moving };
+                pins.push(view.project(at));
+            }
+        }
+    }
+    let all = [(grounded, Colour::INK, 2.2), (moving.clone(), Colour::INK, 1.2), (moving, Colour::WHITE, 0.1)];
+    all.into_iter()
+        .filter(|pins| !pins.0.is_empty())
+        .map(|(points, colour, width)| dots(points, colour, width))
+        .collect()
 }
 
 /// A half-plane of the picture: `normal`·x ≥ `offset` is free.
@@ -508,12 +498,14 @@ fn standing(system: &Multibody, view: View, t: f64, moving: &Panel) -> Vec<Outli
         }
         let is_standing = match &body.kind {
             BodyKind::Prescribed(motion) => {
-                motion.velocity == DVec3::ZERO && motion.angular_velocity == DVec3::ZERO && motion.oscillation.is_none()
+                motion.velocity == DVec3::ZERO
+                    && motion.angular_velocity == DVec3::ZERO
+                    && motion.oscillations.is_empty()
             }
             _ => true,
         };
         if is_standing {
-            outlines_of_bodies.extend(outlines(body, &pose, view, Colour::GREY, false));
+            outlines_of_bodies.extend(shapes(body, &pose, view, Colour::GREY, false));
         }
     }
 
@@ -530,6 +522,10 @@ fn standing(system: &Multibody, view: View, t: f64, moving: &Panel) -> Vec<Outli
     let centre = (0.5 * (low.0 + high.0), 0.5 * (low.1 + high.1));
     let size = (high.0 - low.0).hypot(high.1 - low.1).max(f64::MIN_POSITIVE);
 
+    for outline in &mut outlines_of_bodies {
+        let reach = outline.points.iter().map(|&point| distance(point, centre)).fold(0.0, f64::max);
+        outline.background = reach > LARGE_BODY * size;
+    }
     outlines_of_bodies
         .extend(long.iter().flat_map(|(pose, radius, is_hole)| round_bar(pose, *radius, *is_hole, view, size)));
     for (i, wall) in walls.iter().enumerate() {
@@ -577,25 +573,6 @@ mod tests {
     use stiction_bodies::glamx::DQuat;
 
     use super::*;
-
-    #[test]
-    fn silhouettes_by_hand() {
-        let extent = |points: &[(f64, f64)], pick: fn(&(f64, f64)) -> f64| {
-            let values = || points.iter().map(pick);
-            (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
-        };
-        let near = |(a, b): (f64, f64), (c, d): (f64, f64)| (a - c).abs() < 5e-3 && (b - d).abs() < 5e-3;
-        let semi_axes = DVec3::new(3.0, 1.0, 0.5);
-        // From above 3 by 1; from the front 3 by 0.5; after a turn of 30 degrees about y, √(9 cos² + 0.25 sin²) wide and
-        // √(9 sin² + 0.25 cos²) high. The corners miss the extremes by up to 1 - cos 2.5 degrees, 0.1 %.
-        let pose = Pose::new(DVec3::new(1.0, 2.0, 3.0), DQuat::IDENTITY);
-        let points = silhouette(&pose, semi_axes, View::new(0, 1));
-        assert!(near(extent(&points, |p| p.0), (-2.0, 4.0)) && near(extent(&points, |p| p.1), (1.0, 3.0)));
-        let tilted = Pose::new(DVec3::ZERO, DQuat::from_rotation_y(std::f64::consts::FRAC_PI_6));
-        let points = silhouette(&tilted, semi_axes, View::new(0, 2));
-        let (x, z) = ((9.0 * 0.75 + 0.25 * 0.25f64).sqrt(), (9.0 * 0.25 + 0.25 * 0.75f64).sqrt());
-        assert!(near(extent(&points, |p| p.0), (-x, x)) && near(extent(&points, |p| p.1), (-z, z)), "{points:?}");
-    }
 
     #[test]
     fn tubes_are_walls_on_both_sides_or_a_circle() {

@@ -1,6 +1,7 @@
 //! What a run folder holds, in the form that pictures need.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -12,7 +13,7 @@ use stiction_scene::system_entry::CoordinateUnit;
 use stiction_scene::table_file::{Column, Table, TableError};
 use stiction_scene::{Loaded, load};
 
-use super::{RunFigureError, brief};
+use super::{RunFigureError, Selection, brief};
 
 /// Impacts closer than this share of the run are drawn as one.
 const IMPACT_MERGING: f64 = 0.004;
@@ -24,14 +25,45 @@ pub(super) struct RunData {
     pub(super) run: PathBuf,
     /// As plain JSON: a run that failed may have numbers in it that JSON has not.
     summary: Value,
-    states: Table,
-    contacts: Table,
-    audit: Table,
-    events: Table,
+    states: Rows,
+    contacts: Rows,
+    audit: Rows,
+    events: Rows,
     /// Units of the coordinates of a system of matrices, as far as its scene tells.
     pub(super) units: BTreeMap<String, CoordinateUnit>,
     /// Limits of joints whose coordinate is an angle, by their names as contacts: their gaps are angles and their impulses those of moments.
     angular_stops: BTreeSet<String>,
+}
+
+/// A table, and the rows of it that are looked at.
+struct Rows {
+    table: Table,
+    range: Range<usize>,
+}
+
+impl Rows {
+    fn new(table: Table) -> Self {
+        let range = 0..table.row_count();
+        Self { table, range }
+    }
+
+    fn real(&self, name: &str) -> Result<&[f64], TableError> {
+        Ok(&self.table.real(name)?[self.range.clone()])
+    }
+
+    fn integer(&self, name: &str) -> Result<&[i64], TableError> {
+        Ok(&self.table.integer(name)?[self.range.clone()])
+    }
+
+    fn text(&self, name: &str) -> Result<&[String], TableError> {
+        Ok(&self.table.text(name)?[self.range.clone()])
+    }
+
+    /// Keeps some of the rows, counted among those that are left.
+    fn keep(&mut self, rows: Range<usize>) {
+        let start = self.range.start + rows.start.min(self.range.len());
+        self.range = start..(start + rows.len()).min(self.range.end);
+    }
 }
 
 /// An impact that is worth showing.
@@ -93,8 +125,11 @@ impl BodyTrack {
 }
 
 impl RunData {
-    /// Reads the folder of a run that has come to an end.
-    pub(super) fn read(run: &Path) -> Result<Self, RunFigureError> {
+    /// Reads the folder of a run that has come to an end, as far as it was selected, and builds the scene that ran.
+    pub(super) fn read(
+        run: &Path,
+        selection: &Selection,
+    ) -> Result<(Self, Result<Loaded, RunFigureError>), RunFigureError> {
         let no_run = |reason: &str| RunFigureError::NotARun { run: run.to_owned(), reason: reason.to_owned() };
         if !run.is_dir() {
             return Err(no_run(if run.exists() { "it is not a folder" } else { "there is no such folder" }));
@@ -105,28 +140,50 @@ impl RunData {
         }
         let text = std::fs::read(run.join(SUMMARY_FILE)).map_err(unreadable(SUMMARY_FILE))?;
         let summary = serde_json::from_slice(&text).map_err(|_| no_run("its `summary.json` is damaged"))?;
-        let table = |name| Table::read(run.join(name)).map_err(in_run(run));
+        let table = |name| Table::read(run.join(name)).map(Rows::new).map_err(in_run(run));
         // Columns are drawn without a scene, too.
-        let loaded = read_scene(run).ok();
-        let angular_stops = loaded.as_ref().map_or_else(BTreeSet::new, angular_stops);
-        let units = loaded.and_then(|loaded| loaded.into_scene().system).map_or_else(BTreeMap::new, |system| {
-            system.coordinates.into_iter().zip(system.units.unwrap_or_default()).collect()
+        let loaded = build(run);
+        let system = loaded.as_ref().ok().and_then(|loaded| loaded.scene().system.as_ref());
+        let units = system.map_or_else(BTreeMap::new, |system| {
+            system.coordinates.iter().cloned().zip(system.units.clone().unwrap_or_default()).collect()
         });
-        Ok(Self {
+        let mut data = Self {
             run: run.to_owned(),
             units,
-            angular_stops,
+            angular_stops: loaded.as_ref().map_or_else(|_| BTreeSet::new(), angular_stops),
             summary,
             states: table(file::STATES)?,
             contacts: table(file::CONTACTS)?,
             audit: table(file::AUDIT)?,
             events: table(file::EVENTS)?,
-        })
+        };
+        data.select(selection.from.unwrap_or(f64::NEG_INFINITY), selection.to.unwrap_or(f64::INFINITY))?;
+        Ok((data, loaded))
     }
 
-    /// The scene that ran and its system.
-    pub(super) fn scene(&self) -> Result<Loaded, RunFigureError> {
-        read_scene(&self.run)
+    /// Leaves out the states before and after these times, and the steps that are not between two of the others.
+    fn select(&mut self, from: f64, to: f64) -> Result<(), RunFigureError> {
+        let times = self.times()?;
+        if times.is_empty() || (from == f64::NEG_INFINITY && to == f64::INFINITY) {
+            return Ok(());
+        }
+        let (first, end) = (times.partition_point(|&t| t < from), times.partition_point(|&t| t <= to));
+        if first >= end {
+            let (start, last) = self.span()?;
+            return Err(RunFigureError::NoStates { run: self.run.clone(), from, to, start, end: last });
+        }
+        let (start, last) = (times[first], times[end - 1]);
+        // The first state is the start, each other one the end of a recorded step.
+        let counts = self.audit.integer("contacts").map_err(in_run(&self.run))?;
+        let rows = |steps: usize| counts.iter().take(steps).map(|&count| count.max(0) as usize).sum::<usize>();
+        let contacts = rows(first)..rows(end - 1);
+        let events = self.events.real("t").map_err(in_run(&self.run))?;
+        let events = events.partition_point(|&t| t < start)..events.partition_point(|&t| t < last);
+        self.states.keep(first..end);
+        self.audit.keep(first..end - 1);
+        self.contacts.keep(contacts);
+        self.events.keep(events);
+        Ok(())
     }
 
     /// Name of the scene.
@@ -158,7 +215,7 @@ impl RunData {
 
     /// Names of the columns of the states, without the time.
     pub(super) fn state_names(&self) -> impl Iterator<Item = &String> {
-        self.states.names().iter().filter(|name| *name != "t")
+        self.states.table.names().iter().filter(|name| *name != "t")
     }
 
     /// A real column of the certificates.
@@ -168,13 +225,16 @@ impl RunData {
 
     /// Names of the columns of the certificates, without the time.
     pub(super) fn audit_names(&self) -> impl Iterator<Item = &String> {
-        self.audit.names().iter().filter(|name| *name != "t")
+        self.audit.table.names().iter().filter(|name| *name != "t")
     }
 
     /// Whether every step was recorded, those that end at an event or have no length among them: the lengths of the recorded steps then fill the time from the
     /// start to the last of them.
     pub(super) fn is_whole(&self) -> Result<bool, RunFigureError> {
-        let start = self.summary.get("start").and_then(Value::as_f64).unwrap_or(0.0);
+        let start = match self.states.range.start {
+            0 => self.summary.get("start").and_then(Value::as_f64).unwrap_or(0.0),
+            _ => self.span()?.0,
+        };
         let (t, h) = (self.audit("t")?, self.audit("h")?);
         let shortest = h.iter().copied().filter(|h| *h > 0.0).fold(f64::INFINITY, f64::min);
         // Each time carries the rounding of its own size; a step that is missing leaves a hole as long as itself.
@@ -337,8 +397,8 @@ impl RunData {
 
     /// Names of the columns with numbers of the contacts, without time and length of the step.
     pub(super) fn contact_column_names(&self) -> impl Iterator<Item = &String> {
-        let is_number = |name: &&String| !matches!(self.contacts.column(name), Some(Column::Text(_)));
-        self.contacts.names().iter().filter(|name| *name != "t" && *name != "h").filter(is_number)
+        let is_number = |name: &&String| !matches!(self.contacts.table.column(name), Some(Column::Text(_)));
+        self.contacts.table.names().iter().filter(|name| *name != "t" && *name != "h").filter(is_number)
     }
 
     /// Whether the impulses of a contact are those of a moment, and its gap is an angle.
@@ -368,7 +428,7 @@ impl RunData {
 
     /// A column of the certificates, a value per recorded state; not a number where there is no row.
     pub(super) fn audit_column(&self, column: &str) -> Result<Vec<f64>, RunFigureError> {
-        self.beside_states(&self.audit, column, (0..self.audit.row_count()).map(|row| (row, row)))
+        self.beside_states(&self.audit, column, (0..self.audit.range.len()).map(|row| (row, row)))
     }
 
     /// The recorded step to which each row of the contacts belongs, counted from zero. Times do not tell: steps of no length end where the step before them ends.
@@ -377,22 +437,22 @@ impl RunData {
         let steps =
             counts.iter().enumerate().flat_map(|(step, &count)| std::iter::repeat_n(step, count.max(0) as usize));
         // Of a run that was cut off, the last rows may have no certificate.
-        Ok(steps.take(self.contacts.row_count()).collect())
+        Ok(steps.take(self.contacts.range.len()).collect())
     }
 
     /// Puts values of another table, given by row and step, beside the states. The first state is the start, each other one the end of a recorded step.
     fn beside_states(
         &self,
-        table: &Table,
+        table: &Rows,
         column: &str,
         rows: impl Iterator<Item = (usize, usize)>,
     ) -> Result<Vec<f64>, RunFigureError> {
         let mut values = vec![f64::NAN; self.times()?.len()];
         for (row, step) in rows {
             if let Some(value) = values.get_mut(step + 1) {
-                *value = match table.column(column) {
-                    Some(Column::Real(all)) => all[row],
-                    Some(Column::Integer(all)) => all[row] as f64,
+                *value = match table.table.column(column) {
+                    Some(Column::Real(all)) => all[table.range.start + row],
+                    Some(Column::Integer(all)) => all[table.range.start + row] as f64,
                     _ => {
                         let error = table.real(column).expect_err("a column that is not a number");
                         return Err(in_run(&self.run)(error));
@@ -413,8 +473,8 @@ fn angular_stops(loaded: &Loaded) -> BTreeSet<String> {
     stops.chain(clutches.map(|clutch| clutch.name.clone())).collect()
 }
 
-/// The scene of a run folder.
-fn read_scene(run: &Path) -> Result<Loaded, RunFigureError> {
+/// The scene of a run folder, and its system.
+fn build(run: &Path) -> Result<Loaded, RunFigureError> {
     let unreadable = |source| RunFigureError::File { run: run.to_owned(), file: file::SCENE, source };
     let text = std::fs::read_to_string(run.join(file::SCENE)).map_err(unreadable)?;
     let wrong = |reason: String| RunFigureError::Scene { run: run.to_owned(), reason };

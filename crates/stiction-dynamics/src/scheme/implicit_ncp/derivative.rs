@@ -267,15 +267,7 @@ impl StepEquations<'_> {
         moved.joints.clear();
         self.system.joints(self.t_new, &moved.q, &mut moved.joints);
         moved.found.clear();
-        if !point.contacts.is_empty() {
-            // Twice as far as a gap can open on the way.
-            let reach = |contact: &Contact| {
-                let rate: f64 = contact.normal.entries().iter().map(|entry| entry.1.abs()).sum();
-                contact.gap + 2.0 * distance.abs() * rate
-            };
-            let horizon = point.contacts.iter().map(reach).fold(self.search, f64::max);
-            self.system.contacts(self.t_new, &moved.q, horizon, &mut moved.found);
-        }
+        self.system.contacts_of(self.t_new, &moved.q, self.ids, &mut moved.found);
         moved.contacts.clear();
         moved.turns.clear();
         for (block, here) in self.blocks.iter().zip(&point.contacts) {
@@ -535,6 +527,7 @@ mod tests {
         let (mass_roots, joint_roots) = (vec![1.2; n], vec![0.9; joints.len()]);
         let kept_joints = vec![0.03 * (reach - 1.0); joints.len()];
         let mut workspace = Workspace::default();
+        let ids: Vec<_> = blocks.iter().filter_map(|block| block.id).collect();
         let mut equations = StepEquations {
             system,
             t_new: h,
@@ -544,7 +537,7 @@ mod tests {
             q,
             v,
             blocks: &blocks,
-            search: f64::INFINITY,
+            ids: &ids,
             mass_roots: &mass_roots,
             joint_roots: &joint_roots,
             scale: 1.7,

@@ -34,9 +34,6 @@ const IMPULSE_SHARE: f64 = 1e-10;
 /// Rounding of a momentum, relative to the largest one.
 const MOMENTUM_ROUNDING: f64 = 1e-14;
 
-/// Most doublings of the search distance for a contact that takes part.
-const SEARCH_DOUBLINGS: usize = 40;
-
 /// A contact or a friction element that takes part, with its place among the unknowns.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
@@ -117,8 +114,8 @@ pub(super) struct StepEquations<'a> {
     pub q: &'a [f64],
     pub v: &'a [f64],
     pub blocks: &'a [Block],
-    /// Distance within which contacts are searched for, in metres.
-    pub search: f64,
+    /// The contacts among them.
+    pub ids: &'a [ContactId],
     /// Roots of the diagonal of $M$, and of the mobilities of joints.
     pub mass_roots: &'a [f64],
     pub joint_roots: &'a [f64],
@@ -209,20 +206,10 @@ impl StepEquations<'_> {
         }
     }
 
-    /// Contacts at a time and a configuration, those of all blocks among them.
-    fn search(&mut self, t: f64, q: &[f64], found: &mut Vec<Contact>) {
-        let wanted = || self.blocks.iter().filter_map(|block| block.id);
+    /// The contacts of the blocks at a time and a configuration.
+    fn search(&self, t: f64, q: &[f64], found: &mut Vec<Contact>) {
         found.clear();
-        self.system.contacts(t, q, self.search, found);
-        for doubling in 0..SEARCH_DOUBLINGS {
-            if wanted().all(|id| found.iter().any(|contact| contact.id == id)) {
-                break;
-            }
-            let is_last = doubling + 1 == SEARCH_DOUBLINGS;
-            self.search = if is_last { f64::INFINITY } else { 4.0 * self.search };
-            found.clear();
-            self.system.contacts(t, q, self.search, found);
-        }
+        self.system.contacts_of(t, q, self.ids, found);
     }
 
     /// Gaps and joints at the end of the step, where it is beyond the rows.

@@ -27,13 +27,17 @@ use stiction_solve::{NewtonReport, NewtonSettings, NonsmoothEquations, Semismoot
 use self::equations::{Block, Point, StepEquations, Workspace, turn_back, turn_forward};
 use self::prediction::Prediction;
 use super::rule::{History, Rule};
-use super::{Scheme, Step, StepKind, check_finite, energy_defect, refuse_one_way_elements, step_by_attempts};
+use super::{
+    Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, energy_defect,
+    refuse_one_way_elements, step_by_attempts,
+};
 use crate::joint_projection::JointProjection;
 use crate::judge::{Judge, own_set, solved_limit};
+use crate::setting::{Named, SettingError, at_least_one};
 use crate::static_friction::{Rubbing, step_with_static_friction};
 use crate::{
     Contact, ContactCondition, ContactId, ContactImpulse, ContactProblem, ContactSolver, ForceCause, FrictionCondition,
-    Inertia, JointCondition, MechanicalSystem, Passage, Restraint, Row, State, StepError, Way,
+    Inertia, JointCondition, MechanicalSystem, Passage, PhantomContact, Restraint, Row, State, StepError, Way,
 };
 
 /// Settings of the implicit scheme.
@@ -67,11 +71,35 @@ impl Default for ImplicitNcpSettings {
     }
 }
 
-impl ImplicitNcpSettings {
-    /// The first tolerance that is not a positive number, with its key.
-    pub fn first_unusable(&self) -> Option<(&'static str, f64)> {
-        let tolerances = [("tolerance", self.tolerance), ("residual-tolerance", self.residual_tolerance)];
-        tolerances.into_iter().find(|(_, value)| !(*value > 0.0 && value.is_finite()))
+impl OwnFacts for ImplicitNcpSettings {
+    fn facts(&self) -> SchemeFacts {
+        SchemeFacts {
+            named: Named {
+                name: "implicit-ncp",
+                summary: "Everything at the end of the step, as one nonlinear problem; impacts are inelastic. [TTP01]",
+                suffixes: &[],
+            },
+            restricted_by: self.rule.restriction(),
+            impacts: Impacts::Inelastic,
+            one_way: self.rule == Rule::Euler,
+            polygons: true,
+            stiff_forces: true,
+            overlap: Overlap::Ended,
+        }
+    }
+
+    fn check(&self) -> Result<(), SettingError> {
+        for (key, value) in [("tolerance", self.tolerance), ("residual-tolerance", self.residual_tolerance)] {
+            if !(value > 0.0 && value.is_finite()) {
+                let message = format!("`{key}` is {value:?}");
+                return Err(SettingError::new(key, message, "give a positive number, such as 1e-12"));
+            }
+        }
+        at_least_one("iteration-limit", "iterations", self.iteration_limit)
+    }
+
+    fn build(&self, solver: ContactSolver) -> Box<dyn Scheme> {
+        Box::new(ImplicitNcp::new(self.clone(), solver))
     }
 }
 
@@ -188,7 +216,7 @@ impl ImplicitNcp {
                 mu,
                 bound: 0.0,
                 axes,
-                shape: self.solver.contact_set(tangent_count, &contact.friction.shape(), contact.phantom),
+                shape: self.solver.friction_set(tangent_count, &contact.friction.shape(), contact.phantom),
                 kept_rate,
                 kept_slip: [0.0; 3],
                 first,
@@ -210,7 +238,7 @@ impl ImplicitNcp {
                 mu: 0.0,
                 bound: h * element.limit(),
                 axes: [1.0; 3],
-                shape: self.solver.friction_set(tangent_count, &element.shape).clone(),
+                shape: self.solver.friction_set(tangent_count, &element.shape, PhantomContact::default()),
                 kept_rate: 0.0,
                 kept_slip: if self.reach == 1.0 { [0.0; 3] } else { self.history.kept_slip(element.id, v) },
                 first,
@@ -325,7 +353,7 @@ impl ImplicitNcp {
             self.history.begin(system, state);
         }
         // Rows are in the middle or at the end.
-        let (way, n) = (h / self.reach, system.velocity_count());
+        let way = h / self.reach;
         let (t_rows, t_new) = (state.t + way, state.t + h);
         out.begin(StepKind::Stepping, h);
         out.report.linearizations = 0;
@@ -342,12 +370,49 @@ impl ImplicitNcp {
         let mut inertia = Inertia::default();
         system.mass_matrix(t_rows, &self.q_hat, &mut inertia);
         inertia.factor().map_err(|source| StepError::Malformed { t: state.t, source })?;
+        let scale = self.take_scales(system, state, (t_rows, h), &inertia);
+        let mut elements = Vec::new();
+        system.friction_elements(t_rows, &self.q_hat, &mut elements);
+        self.find_contacts(system, t_rows);
+        if is_mean {
+            refuse_one_way_elements(state.t, "implicit-ncp by the trapezoidal rule", &self.candidates, &elements)?;
+        }
+        for growth in 0.. {
+            self.solve_step(system, state, h, (&inertia, scale), &elements, growth > 0, out)?;
+            if is_mean && self.history.is_unsettled(&out.solution) {
+                return self.attempt_by(Rule::Euler, system, state, h, out);
+            }
+            if !self.grow(system, (t_rows, t_new)) {
+                break;
+            }
+            if growth >= GROWTH_LIMIT {
+                out.solution.report.status = SolveStatus::IterationLimit;
+                return Err(StepError::unsolved(state.t, &mut out.problem, &out.solution));
+            }
+            out.report.growths += 1;
+        }
+        if let Some(passage) = system.passage(Way::Taken, start, (t_new, self.point.end(self.reach))) {
+            return Ok(Some(passage));
+        }
+        self.end(system, state, (t_rows, t_new), out)?;
+        Ok(None)
+    }
+
+    /// Takes the roots of masses and of the mobilities of joints, and what is kept of the rates of joints. Returns the root of an energy: momenta and impulses of forces.
+    fn take_scales(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        (t_rows, h): (f64, f64),
+        inertia: &Inertia,
+    ) -> f64 {
+        let n = state.v.len();
         self.mass_roots.clear();
         self.mass_roots.extend((0..n).map(|i| inertia.entry(i, i).sqrt()));
         let mut joints = Vec::new();
         system.joints(t_rows, &self.q_hat, &mut joints);
         self.kept_joints.clear();
-        if is_mean {
+        if self.reach != 1.0 {
             self.history.joint_rates(&state.v, &mut self.kept_joints);
             self.projection.reconcile(&mut self.kept_joints);
         }
@@ -357,77 +422,60 @@ impl ImplicitNcp {
             let square: f64 = joint.row.entries().iter().map(|&(k, value)| (value / self.mass_roots[k]).powi(2)).sum();
             self.joint_roots.push(if square > 0.0 { square.sqrt() } else { 1.0 });
         }
-        let mut elements = Vec::new();
-        system.friction_elements(t_rows, &self.q_hat, &mut elements);
         self.part.clear();
         self.part.resize(n, 0.0);
         system.force(t_rows, &self.q_hat, &self.u, &mut self.part);
-        // The root of an energy: momenta and impulses of forces.
         let momenta =
             (0..n).map(|i| self.mass_roots[i] * state.v[i].abs() + h * self.part[i].abs() / self.mass_roots[i]);
-        let scale = momenta.fold(f64::MIN_POSITIVE.sqrt(), f64::max);
+        momenta.fold(f64::MIN_POSITIVE.sqrt(), f64::max)
+    }
 
-        // Those that touched before and those that are violated at the prediction take part; others join below.
+    /// Those that touched before and those that are violated at the prediction take part; others join later.
+    fn find_contacts(&mut self, system: &dyn MechanicalSystem, t_rows: f64) {
         self.active.clear();
         self.active.extend(self.prediction.contacts.iter().map(|entry| entry.id));
-        let mut search = TOUCHING;
-        for doubling in 0.. {
-            self.candidates.clear();
-            system.contacts(t_rows, &self.q_hat, search, &mut self.candidates);
-            let is_found = |id: &ContactId| self.candidates.iter().any(|contact| contact.id == *id);
-            if self.active.iter().all(is_found) || search.is_infinite() {
-                break;
-            }
-            search = if doubling > 60 { f64::INFINITY } else { 4.0 * search };
-        }
-        if is_mean {
-            refuse_one_way_elements(state.t, "implicit-ncp by the trapezoidal rule", &self.candidates, &elements)?;
-        }
-        for contact in
-            self.candidates.iter().filter(|contact| contact.gap < 0.0 || contact.restraint == Restraint::Rate)
-        {
+        self.candidates.clear();
+        system.contacts(t_rows, &self.q_hat, TOUCHING, &mut self.candidates);
+        let is_near = |id: &ContactId| self.candidates.iter().any(|contact| contact.id == *id);
+        let far: Vec<ContactId> = self.active.iter().filter(|id| !is_near(id)).copied().collect();
+        let mut found = Vec::new();
+        system.contacts_of(t_rows, &self.q_hat, &far, &mut found);
+        self.candidates.append(&mut found);
+        let is_violated = |contact: &&Contact| contact.gap < 0.0 || contact.restraint == Restraint::Rate;
+        self.candidates.iter().filter(is_violated).for_each(|contact| insert(contact.id, &mut self.active));
+    }
+
+    /// Adds the contacts that are violated at the end although they took no part; whether there are any.
+    fn grow(&mut self, system: &dyn MechanicalSystem, (t_rows, t_new): (f64, f64)) -> bool {
+        let mut at_end = Vec::new();
+        system.contacts(t_new, self.point.end(self.reach), 0.0, &mut at_end);
+        at_end.retain(|c| c.gap < -VIOLATED && !self.point.contacts.iter().any(|other| other.id == c.id));
+        let has_grown = !at_end.is_empty();
+        for contact in at_end {
             insert(contact.id, &mut self.active);
-        }
-
-        for growth in 0.. {
-            self.solve_step(system, state, h, (&inertia, scale, search), &elements, growth > 0, out)?;
-            if is_mean && self.history.is_unsettled(&out.solution) {
-                return self.attempt_by(Rule::Euler, system, state, h, out);
-            }
-
-            // Violated at the end although it took no part.
-            let mut at_end = Vec::new();
-            system.contacts(t_new, self.point.end(self.reach), 0.0, &mut at_end);
-            at_end.retain(|c| c.gap < -VIOLATED && !self.point.contacts.iter().any(|other| other.id == c.id));
-            if at_end.is_empty() {
-                break;
-            }
-            if growth >= GROWTH_LIMIT {
-                out.solution.report.status = SolveStatus::IterationLimit;
-                return Err(StepError::unsolved(state.t, &mut out.problem, &out.solution));
-            }
-            out.report.growths += 1;
-            for contact in at_end {
-                insert(contact.id, &mut self.active);
-                // Its rows where the step begins, or here where it does not exist there.
-                if !self.candidates.iter().any(|other| other.id == contact.id) {
-                    let mut there = Vec::new();
-                    system.contacts(t_rows, &self.q_hat, f64::INFINITY, &mut there);
-                    let found = there.into_iter().find(|other| other.id == contact.id);
-                    self.candidates.push(found.unwrap_or(contact));
-                }
+            // Its rows where the step begins, or here where it does not exist there.
+            if !self.candidates.iter().any(|other| other.id == contact.id) {
+                let mut there = Vec::new();
+                system.contacts_of(t_rows, &self.q_hat, &[contact.id], &mut there);
+                self.candidates.push(there.pop().unwrap_or(contact));
             }
         }
+        has_grown
+    }
 
-        let end = self.point.end(self.reach);
-        if let Some(passage) = system.passage(Way::Taken, start, (t_new, end)) {
-            return Ok(Some(passage));
-        }
+    /// Writes the end of the step, and remembers what touches there.
+    fn end(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        state: &State,
+        (t_rows, t_new): (f64, f64),
+        out: &mut Step,
+    ) -> Result<(), StepError> {
         out.state.t = t_new;
         out.state.q.clear();
-        out.state.q.extend_from_slice(end);
+        out.state.q.extend_from_slice(self.point.end(self.reach));
         out.state.v.clone_from(&out.solution.motion);
-        if is_mean {
+        if self.reach != 1.0 {
             out.state.v.iter_mut().zip(&state.v).for_each(|(new, old)| *new = 2.0 * *new - old);
         }
         check_finite(state.t, "velocity", &out.state.v)?;
@@ -438,7 +486,7 @@ impl ImplicitNcp {
         let u = &out.solution.motion;
         for cause in ForceCause::ALL {
             let from = out.force_parts.len();
-            out.force_parts.resize(from + n, 0.0);
+            out.force_parts.resize(from + u.len(), 0.0);
             system.force_by_cause(cause, t_rows, &self.point.q, u, &mut out.force_parts[from..]);
         }
         out.report.energy_defect = energy_defect(system, state, &out.solution.motion, out, &mut self.part);
@@ -446,7 +494,7 @@ impl ImplicitNcp {
         if self.settings.rule == Rule::Trapezoidal {
             self.history.end(out);
         }
-        Ok(None)
+        Ok(())
     }
 }
 
@@ -457,7 +505,7 @@ impl ImplicitNcp {
         system: &dyn MechanicalSystem,
         state: &State,
         h: f64,
-        (inertia, scale, search): (&Inertia, f64, f64),
+        (inertia, scale): (&Inertia, f64),
         elements: &[crate::FrictionElement],
         is_grown: bool,
         out: &mut Step,
@@ -466,6 +514,7 @@ impl ImplicitNcp {
         self.candidates.sort_by_key(|contact| contact.id);
         self.state_blocks(elements, &state.v, h);
         let blocks = std::mem::take(&mut self.blocks);
+        let ids: Vec<ContactId> = blocks.iter().filter_map(|block| block.id).collect();
         let (mass_roots, joint_roots) = (std::mem::take(&mut self.mass_roots), std::mem::take(&mut self.joint_roots));
         let kept_joints = std::mem::take(&mut self.kept_joints);
         let mut workspace = std::mem::take(&mut self.workspace);
@@ -481,7 +530,7 @@ impl ImplicitNcp {
             q: &state.q,
             v: &state.v,
             blocks: &blocks,
-            search,
+            ids: &ids,
             mass_roots: &mass_roots,
             joint_roots: &joint_roots,
             scale,

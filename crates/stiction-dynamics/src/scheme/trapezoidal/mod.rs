@@ -50,8 +50,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::collision::{Collision, ImpactOrder};
-use super::{Scheme, Step, StepKind, check_finite, energy_defect, refuse_one_way_elements};
+use super::{
+    Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, energy_defect,
+    refuse_one_way_elements,
+};
 use crate::joint_projection::JointProjection;
+use crate::setting::{Named, SettingError, Suffix, at_least_one, positive};
 use crate::static_friction::{Rubbing, step_with_static_friction};
 use crate::{
     Contact, ContactId, ContactSolver, ForceJacobians, FrictionElement, Inertia, Joint, MechanicalSystem, State,
@@ -178,9 +182,6 @@ const HALVING_LIMIT: usize = 60;
 /// solved in vain before an end of sliding early in a step. Too large: more steps in vain.
 const SHOCK_HALVINGS: usize = 10;
 
-/// How often the search for a contact is widened before everything is asked for.
-const HORIZON_DOUBLINGS: usize = 8;
-
 /// Impacts within one step of the grid after which they accumulate: a ball that hits two others in turn, ever faster. From then on contacts
 /// that are almost closed count as closed, with ten times the gap after each further so many impacts.
 const ACCUMULATION: usize = 20;
@@ -190,6 +191,42 @@ const MANY_IMPACTS: usize = 5 * ACCUMULATION;
 
 /// Times that the gap grows so, at most. Too large: bodies that are apart collide. Too small: impacts that accumulate take long.
 const MOST_DECADES: usize = 4;
+
+impl OwnFacts for TrapezoidalSettings {
+    fn facts(&self) -> SchemeFacts {
+        SchemeFacts {
+            named: Named {
+                name: "trapezoidal",
+                summary: "Order two, stiff springs and dampers, located collisions with restitution. [PAGT]",
+                suffixes: &[Suffix::Word { word: "paper", key: "paper", value: "true" }],
+            },
+            restricted_by: None,
+            impacts: Impacts::NewtonAndPoisson,
+            one_way: false,
+            polygons: true,
+            stiff_forces: true,
+            overlap: if self.overlap_recovery > 0.0 { Overlap::Fading("overlap-recovery") } else { Overlap::Kept },
+        }
+    }
+
+    fn check(&self) -> Result<(), SettingError> {
+        if self.rule == TrapezoidalRule::Classical && !self.iterate {
+            let message = "the classical rule weighs forces with the inertia at the end of the step, which one linear problem \
+                           does not know";
+            let remedy = "write `iterate = true` beside it, or leave `rule` out";
+            return Err(SettingError::new("rule", message, remedy));
+        }
+        positive("gap-tolerance", "the gap tolerance", self.gap_tolerance, "m")?;
+        positive("rest-speed", "the rest speed", self.rest_speed, "m/s")?;
+        positive("still-speed", "the still speed", self.still_speed, "m/s")?;
+        positive("iteration-tolerance", "the iteration tolerance", self.iteration_tolerance, "(relative)")?;
+        at_least_one("iteration-limit", "iterations", self.iteration_limit)
+    }
+
+    fn build(&self, solver: ContactSolver) -> Box<dyn Scheme> {
+        Box::new(Trapezoidal::new(self.clone(), solver))
+    }
+}
 
 /// The linearly implicit trapezoidal scheme.
 #[derive(Clone, Debug)]
@@ -230,7 +267,9 @@ pub struct Trapezoidal {
     start: Vec<Contact>,
     middle: Vec<Contact>,
     end: Vec<Contact>,
-    /// Gaps up to which contacts of the middle and of the end are looked for, in metres.
+    /// Contacts that are looked for in the middle.
+    ids: Vec<ContactId>,
+    /// Gap up to which contacts of the end are looked for, in metres.
     horizon: f64,
     start_friction: Vec<FrictionElement>,
     end_friction: Vec<FrictionElement>,
@@ -289,6 +328,7 @@ impl Trapezoidal {
             start: Vec::new(),
             middle: Vec::new(),
             end: Vec::new(),
+            ids: Vec::new(),
             horizon: 0.0,
             start_friction: Vec::new(),
             end_friction: Vec::new(),
@@ -400,18 +440,13 @@ impl Trapezoidal {
 
     /// Adds the contacts that carried an impulse to those that are closed at the start, wherever they are now.
     fn find_carried(&mut self, system: &dyn MechanicalSystem, state: &State) {
-        let is_missing = |id: &ContactId, found: &[Contact]| !found.iter().any(|contact| contact.id == *id);
-        let mut horizon = 2.0 * self.closed_gap();
-        for doubling in 0..=HORIZON_DOUBLINGS {
-            if !self.carried.iter().any(|id| is_missing(id, &self.start)) {
-                break;
-            }
-            horizon = if doubling == HORIZON_DOUBLINGS { f64::INFINITY } else { 100.0 * horizon };
+        let is_missing = |id: &ContactId| !self.start.iter().any(|contact| contact.id == *id);
+        if self.carried.iter().any(is_missing) {
+            let mut ids: Vec<ContactId> = self.start.iter().map(|contact| contact.id).collect();
+            ids.extend(&self.carried);
             self.start.clear();
-            system.contacts(state.t, &state.q, horizon, &mut self.start);
+            system.contacts_of(state.t, &state.q, &ids, &mut self.start);
         }
-        let (carried, tolerance) = (&self.carried, self.closed_gap());
-        self.start.retain(|contact| contact.gap <= tolerance || carried.binary_search(&contact.id).is_ok());
     }
 
     /// Adds what slides without having had a step that could say so: contacts that have just closed, and everything before the first step.

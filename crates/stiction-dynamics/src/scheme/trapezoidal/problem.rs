@@ -1,9 +1,7 @@
 //! The contact problem of one smooth step: (5.4) to (5.8) of \[PAGT\], or (2.5) by iteration.
 
 use super::overlaps::closed_at;
-use super::{
-    BRAKE, Element, HORIZON_DOUBLINGS, Jacobians, MANY_IMPACTS, ROUNDING, Trapezoidal, TrapezoidalRule, largest, rate,
-};
+use super::{BRAKE, Element, Jacobians, MANY_IMPACTS, ROUNDING, Trapezoidal, TrapezoidalRule, largest, rate};
 use crate::force_jacobians::add_product;
 use crate::scheme::{Rung, Step, check_finite, solve_problem};
 use crate::{
@@ -239,15 +237,9 @@ impl Trapezoidal {
         let reach = |contact: &Contact| contact.gap.abs() + h * rate(contact, v).abs();
         self.horizon =
             self.start.iter().fold(self.settings.gap_tolerance, |far, contact| far.max(2.0 * reach(contact)));
-        for doubling in 0..=HORIZON_DOUBLINGS {
-            self.middle.clear();
-            system.contacts(t_middle, &self.q_middle, self.horizon, &mut self.middle);
-            let is_found = |start: &Contact| self.middle.iter().any(|contact| contact.id == start.id);
-            if self.start.iter().all(is_found) {
-                break;
-            }
-            self.horizon = if doubling + 1 == HORIZON_DOUBLINGS { f64::INFINITY } else { 10.0 * self.horizon };
-        }
+        self.ids.clear();
+        self.ids.extend(self.start.iter().map(|contact| contact.id));
+        system.contacts_of(t_middle, &self.q_middle, &self.ids, &mut self.middle);
     }
 
     /// Mean forces of the step by cause: $\tfrac12 (k^l + k^i) + \tfrac12 k_v (v^{l+1} - v^i) + \tfrac12 k_q (h u - d^i)$.

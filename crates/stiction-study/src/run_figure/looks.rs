@@ -1,0 +1,313 @@
+//! How bodies look: their shapes, the links between their joints, and bodies that are given by their inertia alone.
+
+use stiction_bodies::glamx::DVec3;
+use stiction_bodies::{Body, BodyKind, JointKind, Multibody, Pose, Shape};
+
+use crate::figure::{Colour, Outline, Stroke};
+
+/// Sine of the angle by which a plane may miss the direction of view and still be drawn as a line.
+pub(super) const EDGE_ON: f64 = 1e-6;
+/// Points of a body closer than this share of its size are one.
+const SAME_POINT: f64 = 1e-6;
+/// Distance between the points of an outline that are tried for a label, relative to the radius of the body.
+const RIM_SPACING: f64 = 0.1;
+/// Corners of round outlines.
+const CORNERS: usize = 72;
+/// Width of links relative to other lines.
+const LINK_WIDTH: f64 = 1.8;
+
+/// A direction from which one looks: the axes of the picture, and what points at the eye.
+#[derive(Clone, Copy)]
+pub(super) struct View {
+    pub(super) axes: (usize, usize),
+    pub(super) towards_eye: DVec3,
+}
+
+impl View {
+    /// Right-handed: with x to the right and y up, z comes out of the picture.
+    pub(super) fn new(right: usize, up: usize) -> Self {
+        View { axes: (right, up), towards_eye: DVec3::AXES[right].cross(DVec3::AXES[up]) }
+    }
+
+    pub(super) fn project(&self, point: DVec3) -> (f64, f64) {
+        (point[self.axes.0], point[self.axes.1])
+    }
+}
+
+/// A body as it is drawn.
+pub(super) struct Look<'a> {
+    pub(super) body: &'a Body,
+    /// Points that a link of a mechanism connects, in coordinates of the body; none when it is no link.
+    link: Vec<DVec3>,
+    /// Semi-axes of the solid ellipsoid of the same mass and inertia, when nothing else of the body is seen.
+    inertia: Option<DVec3>,
+}
+
+impl<'a> Look<'a> {
+    /// The body of that number.
+    pub(super) fn new(system: &'a Multibody, number: usize) -> Self {
+        let model = system.model();
+        let body = &model.bodies[number];
+        let mut link: Vec<DVec3> = Vec::new();
+        let rods = |kind: JointKind| matches!(kind, JointKind::Distance { .. });
+        for joint in model.joints.iter().filter(|joint| !rods(joint.kind)) {
+            let ends = [(Some(joint.first), joint.frames[0].point), (joint.second, joint.frames[1].point)];
+            link.extend(ends.into_iter().filter(|(of, _)| *of == Some(number)).map(|(_, point)| point));
+        }
+        let is_link = !link.is_empty() && body.kind.is_free();
+        if is_link {
+            let ends = model.springs.iter().flat_map(|spring| [&spring.first, &spring.second]);
+            link.extend(ends.filter(|end| end.body == Some(number)).map(|end| end.point));
+            link.extend(body.shapes.iter().map(|shape| shape.placed.position));
+            let size = link.iter().map(|point| point.length()).fold(0.0, f64::max);
+            let is_single = link.iter().all(|point| (*point - link[0]).length() <= SAME_POINT * size);
+            // Held at one point, it is seen as the line from there to its centre of mass.
+            if is_single {
+                link.push(DVec3::ZERO);
+            }
+        } else {
+            link.clear();
+        }
+        let inertia = match &body.kind {
+            BodyKind::Rigid { mass, inertia, .. } if link.is_empty() && finite_radius(body) == 0.0 => {
+                let moments = DVec3::new(inertia.x_axis.x, inertia.y_axis.y, inertia.z_axis.z);
+                Some(ellipsoid(*mass, moments))
+            }
+            _ => None,
+        };
+        Look { body, link, inertia }
+    }
+
+    /// Whether the body is a point that has nothing but a place.
+    pub(super) fn is_dot(&self) -> bool {
+        self.radius() == 0.0
+    }
+
+    /// Whether it is a link of a mechanism.
+    pub(super) fn is_link(&self) -> bool {
+        !self.link.is_empty()
+    }
+
+    /// Radius of a circle around the origin of the body that holds what is seen of it, in metres.
+    pub(super) fn radius(&self) -> f64 {
+        let link = self.link.iter().map(|point| point.length()).fold(0.0, f64::max);
+        finite_radius(self.body).max(link).max(self.inertia.map_or(0.0, |axes| axes.max_element()))
+    }
+
+    /// The outlines in a pose; none for a dot.
+    pub(super) fn outlines(&self, pose: &Pose, view: View, colour: Colour, is_last: bool) -> Vec<Outline> {
+        let width = if is_last { 1.5 } else { 1.0 };
+        let stroke = Some(Stroke { colour, width, dashed: false });
+        let mut outlines = Vec::new();
+        if self.is_link() {
+            let points = self.link.iter().map(|&point| view.project(pose.transform_point(point))).collect();
+            let points = hull(points);
+            let stroke = Some(Stroke { colour, width: LINK_WIDTH * width, dashed: false });
+            let fill = (points.len() > 2).then_some((colour, if is_last { 0.12 } else { 0.03 }));
+            outlines.push(Outline { closed: points.len() > 2, points, fill, stroke, ..Outline::default() });
+        }
+        if let Some(semi_axes) = self.inertia {
+            let fill = Some((colour, if is_last { 0.15 } else { 0.04 }));
+            outlines.push(Outline { points: silhouette(pose, semi_axes, view), fill, stroke, ..Outline::default() });
+            // Two of its axes, of which one is longer.
+            for tip in [semi_axes.with_y(0.0).with_z(0.0), 0.5 * semi_axes.with_x(0.0).with_z(0.0)] {
+                let points = vec![view.project(pose.position), view.project(pose.transform_point(tip))];
+                outlines.push(Outline { points, closed: false, stroke, ..Outline::default() });
+            }
+        }
+        outlines.extend(shapes(self.body, pose, view, colour, is_last));
+        outlines
+    }
+
+    /// Points along the outlines, no farther apart than a small part of the body; its centre when it has no outline.
+    pub(super) fn rim(&self, pose: &Pose, view: View) -> Vec<(f64, f64)> {
+        let mut points = Vec::new();
+        let outlines = self.outlines(pose, view, Colour::INK, false);
+        for outline in outlines.iter().filter(|outline| outline.points.len() > 1) {
+            let closing = if outline.closed { Some(&outline.points[0]) } else { None };
+            let corners: Vec<&(f64, f64)> = outline.points.iter().chain(closing).collect();
+            for pair in corners.windows(2) {
+                let (a, b) = (*pair[0], *pair[1]);
+                let length = (b.0 - a.0).hypot(b.1 - a.1);
+                let parts = (length / (RIM_SPACING * self.radius())).ceil().clamp(1.0, 100.0) as usize;
+                let share = |k: usize| k as f64 / parts as f64;
+                points.extend((0..parts).map(|k| (a.0 + share(k) * (b.0 - a.0), a.1 + share(k) * (b.1 - a.1))));
+            }
+            points.extend(corners.last().copied());
+        }
+        if points.is_empty() { vec![view.project(pose.position)] } else { points }
+    }
+}
+
+/// Radius of a circle around the origin of the body that holds its finite shapes, in metres.
+fn finite_radius(body: &Body) -> f64 {
+    let reach = |shape: &Shape| match *shape {
+        Shape::HalfSpace { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } => 0.0,
+        Shape::Cavity { radius } => radius,
+        _ => shape.bounding_radius(),
+    };
+    body.shapes.iter().map(|shape| shape.placed.position.length() + reach(&shape.placed.shape)).fold(0.0, f64::max)
+}
+
+/// Semi-axes of the solid ellipsoid with this mass and these moments of inertia: $I_1 = m (b^2 + c^2) / 5$ and so on.
+fn ellipsoid(mass: f64, moments: DVec3) -> DVec3 {
+    let half_sum = 0.5 * moments.element_sum();
+    let square = |moment: f64| (5.0 / mass * (half_sum - moment)).max(0.0);
+    DVec3::new(square(moments.x).sqrt(), square(moments.y).sqrt(), square(moments.z).sqrt())
+}
+
+/// The shapes of a body. Infinite ones and points have no outline.
+pub(super) fn shapes(body: &Body, pose: &Pose, view: View, colour: Colour, is_last: bool) -> Vec<Outline> {
+    let stroke = Some(Stroke { colour, width: if is_last { 1.5 } else { 1.0 }, dashed: false });
+    let fill = Some((colour, if is_last { 0.22 } else { 0.06 }));
+    let turns = matches!(body.kind, BodyKind::Rigid { .. } | BodyKind::Prescribed(_));
+    let mut outlines = Vec::new();
+    for shape in &body.shapes {
+        let world = shape.placed.world_pose(pose);
+        let centre = view.project(world.position);
+        let mut add = |outline: Outline| outlines.push(outline);
+        match shape.placed.shape {
+            // Infinite ones are drawn where they stand, and a point is a dot.
+            Shape::HalfSpace { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } => {}
+            Shape::Sphere { radius: 0.0 } => {}
+            Shape::Cavity { radius } => add(Outline { stroke, hatched: true, ..Outline::disc(centre, radius) }),
+            Shape::Ellipsoid { semi_axes } => {
+                add(Outline { points: silhouette(&world, semi_axes, view), fill, stroke, ..Outline::default() });
+                let tip = view.project(world.transform_point(semi_axes.with_y(0.0).with_z(0.0)));
+                add(Outline { points: vec![centre, tip], closed: false, stroke, ..Outline::default() });
+            }
+            Shape::Sphere { radius } => {
+                add(Outline { fill, stroke, ..Outline::disc(centre, radius) });
+                if turns {
+                    // A radius shows how it turns.
+                    let rim = view.project(world.transform_point(DVec3::new(radius, 0.0, 0.0)));
+                    add(Outline { points: vec![centre, rim], closed: false, stroke, ..Outline::default() });
+                }
+            }
+            Shape::Capsule { half_length, radius } => {
+                let end = |side: f64| view.project(world.transform_point(DVec3::new(side * half_length, 0.0, 0.0)));
+                let (a, b) = (end(-1.0), end(1.0));
+                if radius > 0.0 {
+                    add(Outline { fill, stroke, ..Outline::capsule(a, b, radius) });
+                } else {
+                    let thick = stroke.map(|stroke| Stroke { width: 1.5 * stroke.width, ..stroke });
+                    add(Outline { points: vec![a, b], closed: false, stroke: thick, ..Outline::default() });
+                }
+            }
+            Shape::Cuboid { half_extents } => {
+                // The faces that one sees; in the plane it is the one that looks out of it.
+                for axis in 0..3 {
+                    for side in [-1.0, 1.0] {
+                        let outwards = world.transform_vector(side * DVec3::AXES[axis]);
+                        if outwards.dot(view.towards_eye) <= EDGE_ON {
+                            continue;
+                        }
+                        let (u, v) = (DVec3::AXES[(axis + 1) % 3], DVec3::AXES[(axis + 2) % 3]);
+                        let corner = |a: f64, b: f64| {
+                            let local = (side * DVec3::AXES[axis] + a * u + b * v) * half_extents;
+                            view.project(world.transform_point(local))
+                        };
+                        let points = vec![corner(1.0, 1.0), corner(-1.0, 1.0), corner(-1.0, -1.0), corner(1.0, -1.0)];
+                        add(Outline { points, fill, stroke, ..Outline::default() });
+                    }
+                }
+            }
+        }
+    }
+    outlines
+}
+
+/// The corners of the convex hull, anticlockwise (Andrew's monotone chain); of points on a line the two ends.
+fn hull(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let (low, high) = (points[0], points[points.len() - 1]);
+    let flat = SAME_POINT * ((high.0 - low.0).powi(2) + (high.1 - low.1).powi(2));
+    let half = |points: &mut dyn Iterator<Item = (f64, f64)>| {
+        let mut chain: Vec<(f64, f64)> = Vec::new();
+        for p in points {
+            while let [.., a, b] = chain[..]
+                && (b.0 - a.0) * (p.1 - a.1) - (b.1 - a.1) * (p.0 - a.0) <= flat
+            {
+                chain.pop();
+            }
+            chain.push(p);
+        }
+        chain.pop();
+        chain
+    };
+    let mut corners = half(&mut points.iter().copied());
+    corners.extend(half(&mut points.iter().rev().copied()));
+    corners
+}
+
+/// The outline of an ellipsoid, seen from afar.
+///
+/// Its shadow on the picture is the ellipse of all $x$ with $x^T Q^{-1} x \le 1$, where $Q = P R A^2 R^T P^T$ with the axes of the
+/// picture as rows of $P$ and the semi-axes in $A$; a factor $L L^T = Q$ takes the unit circle to its rim.
+fn silhouette(pose: &Pose, semi_axes: DVec3, view: View) -> Vec<(f64, f64)> {
+    let centre = view.project(pose.position);
+    let columns = [0, 1, 2].map(|i| view.project(semi_axes[i] * pose.transform_vector(DVec3::AXES[i])));
+    let sum = |term: &dyn Fn(&(f64, f64)) -> f64| columns.iter().map(term).sum::<f64>();
+    let (xx, xy, yy) = (sum(&|c| c.0 * c.0), sum(&|c| c.0 * c.1), sum(&|c| c.1 * c.1));
+    // A disc seen edge-on from the side has no width.
+    let width = xx.sqrt().max(f64::MIN_POSITIVE.sqrt());
+    let l = (width, xy / width, (yy - xy * xy / (width * width)).max(0.0).sqrt());
+    let angles = (0..CORNERS).map(|i| std::f64::consts::TAU * i as f64 / CORNERS as f64);
+    angles.map(|angle| (centre.0 + l.0 * angle.cos(), centre.1 + l.1 * angle.cos() + l.2 * angle.sin())).collect()
+}
+
+/// A line from `a` to `b` with teeth in its middle part: a spring.
+pub(super) fn zigzag(a: (f64, f64), b: (f64, f64)) -> Vec<(f64, f64)> {
+    const TEETH: usize = 16;
+    // The straight part at each end, and the height of the teeth, as shares of the length.
+    let (straight, height) = (0.2, 0.025);
+    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
+    let at = |along: f64, across: f64| (a.0 + along * dx - across * dy, a.1 + along * dy + across * dx);
+    let tooth = |i: usize| {
+        let along = straight + (1.0 - 2.0 * straight) * (i as f64 + 0.5) / TEETH as f64;
+        at(along, if i.is_multiple_of(2) { height } else { -height })
+    };
+    let ends = [at(0.0, 0.0), at(straight, 0.0)];
+    ends.into_iter().chain((0..TEETH).map(tooth)).chain([at(1.0 - straight, 0.0), b]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use stiction_bodies::glamx::DQuat;
+
+    use super::*;
+
+    #[test]
+    fn silhouettes_by_hand() {
+        let extent = |points: &[(f64, f64)], pick: fn(&(f64, f64)) -> f64| {
+            let values = || points.iter().map(pick);
+            (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
+        };
+        let near = |(a, b): (f64, f64), (c, d): (f64, f64)| (a - c).abs() < 5e-3 && (b - d).abs() < 5e-3;
+        let semi_axes = DVec3::new(3.0, 1.0, 0.5);
+        // From above 3 by 1; from the front 3 by 0.5; after a turn of 30 degrees about y, √(9 cos² + 0.25 sin²) wide and
+        // √(9 sin² + 0.25 cos²) high. The corners miss the extremes by up to 1 - cos 2.5 degrees, 0.1 %.
+        let pose = Pose::new(DVec3::new(1.0, 2.0, 3.0), DQuat::IDENTITY);
+        let points = silhouette(&pose, semi_axes, View::new(0, 1));
+        assert!(near(extent(&points, |p| p.0), (-2.0, 4.0)) && near(extent(&points, |p| p.1), (1.0, 3.0)));
+        let tilted = Pose::new(DVec3::ZERO, DQuat::from_rotation_y(std::f64::consts::FRAC_PI_6));
+        let points = silhouette(&tilted, semi_axes, View::new(0, 2));
+        let (x, z) = ((9.0 * 0.75 + 0.25 * 0.25f64).sqrt(), (9.0 * 0.25 + 0.25 * 0.75f64).sqrt());
+        assert!(near(extent(&points, |p| p.0), (-x, x)) && near(extent(&points, |p| p.1), (-z, z)), "{points:?}");
+    }
+
+    #[test]
+    fn a_hull_has_the_outer_points_and_of_a_line_its_ends() {
+        let square = vec![(0.0, 0.0), (1.0, 1.0), (0.5, 0.5), (1.0, 0.0), (0.0, 1.0), (0.5, 0.0)];
+        assert_eq!(hull(square), [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]);
+        assert_eq!(hull(vec![(2.0, 2.0), (0.0, 0.0), (1.0, 1.0)]), [(0.0, 0.0), (2.0, 2.0)]);
+    }
+
+    #[test]
+    fn the_ellipsoid_of_an_inertia_has_that_inertia() {
+        let axes = ellipsoid(2.0, DVec3::new(1.0, 2.0, 2.5));
+        let moment = |a: f64, b: f64| 2.0 * (a * a + b * b) / 5.0;
+        let moments = [moment(axes.y, axes.z), moment(axes.x, axes.z), moment(axes.x, axes.y)];
+        assert!(moments.iter().zip([1.0, 2.0, 2.5]).all(|(a, b)| (a - b).abs() < 1e-12), "{moments:?}");
+    }
+}
