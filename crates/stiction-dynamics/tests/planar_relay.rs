@@ -2,7 +2,8 @@
 
 use stiction_dynamics::families::{BodyKind, Generator, RandomContacts};
 use stiction_dynamics::{
-    ContactProblem, ContactSolution, FrictionCondition, JointCondition, PlanarRelay, Pyramid, PyramidSettings, Row,
+    ContactProblem, ContactSolution, FrictionCondition, JointCondition, PlanarRelay, PlanarRelaySettings, Pyramid,
+    PyramidSettings, Row,
 };
 use stiction_solve::{LemkeSettings, enumerate};
 
@@ -184,7 +185,7 @@ fn rays_are_left_by_reversing_tangents() {
             RandomContacts { contact_count, bodies, is_planar: true, mu: [0.0, 30.0], kick: 1.0, ..Default::default() };
         for seed in 0..200 {
             let problem = family.problem(seed);
-            let first_path = relay.lcp(&problem).unwrap().solve(&LemkeSettings::default());
+            let first_path = relay.lcp(&problem).unwrap().solve(&PlanarRelaySettings::default().lemke);
             ray_count += usize::from(!first_path.report.is_solved());
             let mut solution = ContactSolution::default();
             relay.solve(&problem, &mut solution).unwrap();

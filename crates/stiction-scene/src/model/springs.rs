@@ -13,6 +13,14 @@ use crate::scene::{SpringEntry, TorsionSpringEntry};
 /// large: short springs need a rest length in the file. Too small: rounding makes a rest length.
 const COINCIDENCE: f64 = 1e-9;
 
+/// Refuses an entry that does nothing, which is a key that was forgotten. In a program a spring may well be zero.
+fn refuse_idle(place: &Place, stiffness: f64, damping: f64) -> Result<(), Fault> {
+    match stiffness == 0.0 && damping == 0.0 {
+        true => Err(place.fault("neither stiffness nor damping is given", "give `stiffness`, `damping` or both")),
+        false => Ok(()),
+    }
+}
+
 impl Reader<'_> {
     /// The springs; `bodies` tell where they start.
     pub(super) fn springs(&self, bodies: &[Body]) -> Result<Vec<Spring>, Fault> {
@@ -60,6 +68,7 @@ impl Reader<'_> {
             preload: entry.preload,
         };
         spring.check(self.dimension, bodies).map_err(|error| place.part_fault(error))?;
+        refuse_idle(&place, entry.stiffness, entry.damping)?;
         if entry.rest_length.is_none() && axis.is_none() && d.length() < COINCIDENCE {
             let message =
                 format!("the points of spring `{}` coincide at the start, and give it no rest length", entry.name);
@@ -109,6 +118,7 @@ impl Reader<'_> {
             rest_angle: 0.0,
         };
         spring.check(self.dimension, bodies).map_err(|error| place.part_fault(error))?;
+        refuse_idle(&place, entry.stiffness, entry.damping)?;
         spring.rest_angle = match entry.rest_angle {
             Some(angle) => angle,
             None => spring.angle_at_start(self.dimension, bodies, self.scene.run.start),
