@@ -8,6 +8,7 @@
 //! the impulses of the rows that take part are one choice of many.
 
 use faer::Mat;
+use stiction_solve::least_squares::null_space;
 
 use crate::{Inertia, Row};
 
@@ -61,12 +62,9 @@ pub fn joint_redundancy<'a>(inertia: &Inertia, rows: impl IntoIterator<Item = &'
         let all: Vec<usize> = (0..m).collect();
         return JointRedundancy { row_count: m, rank: 0, dependent: all.clone(), removable: all };
     }
-    let decomposition = scaled.svd().expect("finite matrices have singular values");
-    let values = decomposition.S().column_vector();
-    let rank = (0..m.min(n)).filter(|&i| values[i] > DEPENDENT * values[0]).count();
-
-    // The dependencies are the columns of U beyond the rank; by row, the part that each row takes in them.
-    let mut parts: Vec<Vec<f64>> = (0..m).map(|i| (rank..m).map(|j| decomposition.U()[(i, j)]).collect()).collect();
+    // By row, the part that each row takes in the dependencies.
+    let (dependencies, rank) = null_space(&scaled.transpose().to_owned(), DEPENDENT);
+    let mut parts: Vec<Vec<f64>> = (0..m).map(|i| (0..m - rank).map(|j| dependencies[(i, j)]).collect()).collect();
     let length = |part: &[f64]| part.iter().map(|x| x * x).sum::<f64>().sqrt();
     let dependent = (0..m).filter(|&i| length(&parts[i]) > TAKES_PART).collect();
 

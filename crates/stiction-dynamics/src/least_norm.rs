@@ -33,6 +33,7 @@ use std::sync::Arc;
 
 use stiction_solve::PortableMath as _;
 use stiction_solve::faer::Mat;
+use stiction_solve::least_squares::{null_space, rank};
 use stiction_solve::{Lcp, LcpSolution, LemkeSettings, SolveReport, SolveStatus};
 
 use crate::judge::{Judge, own_set, solved_limit};
@@ -414,7 +415,7 @@ impl Polytope {
         }
 
         // What does not change along the null space holds as it does at the point.
-        let null_space = null_space(&equations, count);
+        let null_space = null_space_of(&equations, count);
         let slope = |row: &[f64], j: usize| row.iter().enumerate().map(|(k, g)| g * null_space[(k, j)]).sum::<f64>();
         inequalities.retain(|(row, _)| (0..null_space.ncols()).any(|j| slope(row, j).abs() > ZERO));
         let slack = inequalities.iter().map(|(row, bound)| {
@@ -438,7 +439,7 @@ impl Polytope {
         }
         let active: Vec<usize> = (0..self.slack.len()).filter(|&i| self.slack[i] <= ZERO * self.size).collect();
         let b = Mat::from_fn(active.len(), self.dimension(), |i, j| self.slope[(active[i], j)]);
-        if active.is_empty() || rank(&b) < self.dimension() {
+        if active.is_empty() || rank(&b, RANK) < self.dimension() {
             return false;
         }
         // The projection -Bᵀ (1 + z) of c. Where it is zero, the positive weights 1 + z prove that there is no direction.
@@ -484,24 +485,11 @@ fn solve(matrix: Mat<f64>, offset: Vec<f64>, settings: &LemkeSettings) -> Option
 }
 
 /// An orthonormal basis of the null space of some rows, each scaled to the largest entry one.
-fn null_space(rows: &[Vec<f64>], count: usize) -> Mat<f64> {
+fn null_space_of(rows: &[Vec<f64>], count: usize) -> Mat<f64> {
     let largest = |row: &Vec<f64>| row.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
     let rows: Vec<(&Vec<f64>, f64)> = rows.iter().map(|row| (row, largest(row))).filter(|row| row.1 > 0.0).collect();
     let scaled = Mat::from_fn(rows.len(), count, |i, j| rows[i].0[j] / rows[i].1);
-    let svd = scaled.svd().expect("the rows of a solved problem are finite");
-    let rank = rank_of(&svd.S().column_vector().iter().copied().collect::<Vec<f64>>());
-    let v = svd.V();
-    Mat::from_fn(count, count - rank, |k, j| v[(k, rank + j)])
-}
-
-fn rank(matrix: &Mat<f64>) -> usize {
-    rank_of(&matrix.singular_values().expect("the rows of a solved problem are finite"))
-}
-
-/// The rank of a matrix with these singular values.
-fn rank_of(values: &[f64]) -> usize {
-    let largest = values.iter().copied().fold(0.0, f64::max);
-    values.iter().filter(|&&value| value > RANK * largest).count()
+    null_space(&scaled, RANK).0
 }
 
 fn write(elements: &[Element<'_>], forces: &[f64], solution: &mut ContactSolution) {

@@ -166,7 +166,7 @@ fn two_oscillations_make_an_ellipse() {
         parse(&TRACK.replace("MOTION", &list.replacen("frequency = 50", "frequency = -50", 1)), "x.toml").unwrap_err();
     assert_eq!(error.to_string(), "x.toml:12:67: the frequency is -50.0 Hz");
     let error = parse(&TRACK.replace("MOTION", "3"), "x.toml").unwrap_err();
-    assert!(error.to_string().starts_with("x.toml:12:27: "), "{error}");
+    assert!(error.to_string().starts_with("x.toml:12:26: "), "{error}");
     // A part on it is carried along: by the law of friction it slides forwards on the whole.
     let mut simulation = loaded.simulation();
     while !simulation.is_finished() {

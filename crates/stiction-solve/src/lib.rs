@@ -26,6 +26,7 @@
 //! | the same, in files of the field | [`fclib`] |
 //! | nonlinear equations with kinks, as of a nonlinear complementarity problem | [`SemismoothNewton`] |
 //! | sparse linear equations of springs and joints | [`SparseLu`] |
+//! | dense linear equations that depend on each other | [`LeastSquares`] |
 //!
 //! ```
 //! use stiction_solve::{Lcp, LemkeSettings, SolveStatus, faer::mat};
@@ -49,6 +50,7 @@ pub mod fclib;
 pub mod judge;
 pub mod lcp;
 pub mod lcp_refine;
+pub mod least_squares;
 pub mod lemke;
 pub mod lemke_problem;
 pub mod lemke_settings;
@@ -69,6 +71,7 @@ pub use error::ProblemError;
 pub use faer;
 pub use judge::{Judgement, judge_lcp};
 pub use lcp::{Lcp, LcpSolution, Scaling};
+pub use least_squares::LeastSquares;
 pub use lemke::Lemke;
 pub use lemke_problem::LemkeProblem;
 pub use lemke_settings::LemkeSettings;

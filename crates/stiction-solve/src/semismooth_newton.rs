@@ -13,8 +13,9 @@
 
 use faer::Mat;
 
-use crate::DenseLu;
+use crate::least_squares::Rank;
 use crate::work::is_interrupted;
+use crate::{DenseLu, LeastSquares};
 
 /// Equations that are smooth but for kinks. Their scale is the caller's: unknowns and equations of the order of one.
 pub trait NonsmoothEquations {
@@ -90,6 +91,7 @@ impl NewtonReport {
 #[derive(Clone, Debug, Default)]
 pub struct SemismoothNewton {
     lu: DenseLu,
+    least: LeastSquares,
     f: Vec<f64>,
     trial: Vec<f64>,
     trial_f: Vec<f64>,
@@ -127,8 +129,9 @@ impl SemismoothNewton {
             matrix.fill(0.0);
             equations.derivative(z, &mut matrix);
             let mut is_accepted = false;
-            let mut factors = None;
+            let mut last_rank = None;
             for share in SINGULAR {
+                self.step.iter_mut().zip(&self.f).for_each(|(step, f)| *step = -f);
                 if share == 0.0 {
                     let is_regular = self.lu.factor(size, |j, column| {
                         column.iter_mut().enumerate().for_each(|(i, entry)| *entry = matrix[(i, j)]);
@@ -136,11 +139,13 @@ impl SemismoothNewton {
                     if is_regular.is_err() {
                         continue;
                     }
-                    self.step.iter_mut().zip(&self.f).for_each(|(step, f)| *step = -f);
                     self.lu.solve_in_place(&mut self.step);
                 } else {
-                    let factors = factors.get_or_insert_with(|| LeastSteps::new(&matrix));
-                    if !factors.write_step(&self.f, share, &mut self.step) {
+                    self.least.fill(size, |j, column| {
+                        column.iter_mut().enumerate().for_each(|(i, entry)| *entry = matrix[(i, j)]);
+                    });
+                    let rank = self.least.solve(Rank::Above(share), &mut self.step);
+                    if last_rank.replace(rank) == Some(rank) {
                         continue;
                     }
                 }
@@ -186,46 +191,6 @@ impl SemismoothNewton {
         }
         z.copy_from_slice(&self.best);
         report
-    }
-}
-
-/// The shortest of all steps that meet the linear equations best, for a matrix that may be singular.
-///
-/// $J P = Q R$ with exchanges of columns, of which the first $r$ rows $B$ of $R$ count; then $B^T = Q_2 R_2$, and the step is $-P Q_2 R_2^{-T} (Q^T F)_r$.
-struct LeastSteps {
-    q: Mat<f64>,
-    r: Mat<f64>,
-    columns: Vec<usize>,
-    /// The rank of the last step.
-    rank: Option<usize>,
-}
-
-impl LeastSteps {
-    fn new(matrix: &Mat<f64>) -> Self {
-        let factors = matrix.col_piv_qr();
-        let columns = factors.P().arrays().0.to_vec();
-        Self { q: factors.compute_Q(), r: factors.R().to_owned(), columns, rank: None }
-    }
-
-    /// Writes the step for this right-hand side, with pivots below this share of the largest taken as zero. False when that is the same as before.
-    fn write_step(&mut self, f: &[f64], share: f64, step: &mut [f64]) -> bool {
-        let size = f.len();
-        let rank = (0..size).take_while(|&k| self.r[(k, k)].abs() > share * self.r[(0, 0)].abs()).count();
-        if self.rank.replace(rank) == Some(rank) {
-            return false;
-        }
-        let factors = self.r.get(..rank, ..).transpose().qr();
-        let (orthogonal, triangular) = (factors.compute_thin_Q(), factors.thin_R().to_owned());
-        let mut y = vec![0.0; rank];
-        for k in 0..rank {
-            let right: f64 = (0..size).map(|i| self.q[(i, k)] * f[i]).sum();
-            let known: f64 = (0..k).map(|i| triangular[(i, k)] * y[i]).sum();
-            y[k] = (right - known) / triangular[(k, k)];
-        }
-        for (place, &column) in self.columns.iter().enumerate() {
-            step[column] = -(0..rank).map(|k| orthogonal[(place, k)] * y[k]).sum::<f64>();
-        }
-        true
     }
 }
 

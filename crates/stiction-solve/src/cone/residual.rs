@@ -120,7 +120,8 @@ impl GlobalResidual {
         let size = |rows: &SparseRows, row: usize, bias: f64| {
             bias.abs() + rows.row(row).iter().map(|&(k, value)| (value * v[k]).abs()).sum::<f64>()
         };
-        let contacts = problem.contact_bias().iter().enumerate().map(|(row, &bias)| size(problem.contacts(), row, bias));
+        let contacts =
+            problem.contact_bias().iter().enumerate().map(|(row, &bias)| size(problem.contacts(), row, bias));
         let joints = problem.joint_bias().iter().enumerate().map(|(row, &bias)| size(problem.joints(), row, bias));
         let terms: Vec<f64> = contacts.chain(joints).collect();
         let (offset, terms) = (norm(&self.offset), norm(&terms));

@@ -1,21 +1,44 @@
-//! Event functions along an integrator step, and where they vanish.
+//! The first event of an integrator step.
+//!
+//! The events are those of the table in the [scheme](super). Their functions are looked at where
+//! the step begins and at every stage. Between two of these nodes a sign change encloses an event,
+//! which is then located along the dense output.
 
-use super::EventDriven;
+use super::EventDrivenSettings;
+use super::collocation::Collocation;
 use super::modes::{Modes, Part, Sliding, dot, norm};
-use super::motion::{Fault, Motion, largest};
-use crate::{ContactId, MechanicalSystem};
+use super::motion::{Motion, largest};
+use super::phase::{Phase, state_of};
+use crate::{Contact, ContactId, MechanicalSystem, State, StepError};
 
-/// Forces below this share of the largest are rounding, and so are sliding velocities below the second share of the largest.
+/// Forces below this share of the largest are rounding. Too large: contacts pull a little before
+/// they open. Too small: they open by rounding.
 const NO_FORCE: f64 = 1e-11;
-const NO_SLIP: f64 = 1e-14;
 
-/// Sliding velocities below this share of the still speed are rounding as well: those of bodies at rest.
+/// Sliding velocities below this share of the largest velocity are rounding, and so are those below
+/// the second share of the still speed, of bodies at rest. Too large: sliding that reverses goes
+/// on. Too small: it ends by rounding.
+const NO_SLIP: f64 = 1e-14;
 const STILL_SHARE: f64 = 1e-2;
+
+/// Sliding in space is clear from this many times the still speed on: slower sliding does not fade
+/// and does not turn. Too large: it may end late. Too small: it ends where it has only turned.
+const CLEAR_SLIDING: f64 = 2.0;
+
+/// Events are located to this share of the tolerance within which they happen together, but not
+/// below these units of rounding of a share of the step. Too large: events that happen together are
+/// taken apart. Too small: more evaluations.
+const LOCATED: f64 = 1e-3;
+const LOCATED_UNITS: f64 = 4.0;
 
 /// Evaluations until an event is located, at most.
 const ROOT_LIMIT: usize = 100;
 
-/// What ends a phase.
+/// A root finder halves its interval once in so many evaluations, so that it shrinks from both
+/// ends.
+const HALVING: usize = 3;
+
+/// An event: what ends a phase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Trigger {
     /// The gap of an open contact closes.
@@ -30,383 +53,362 @@ pub(super) enum Trigger {
     Renamed,
 }
 
-/// The gap of an open contact at a node of the step.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct GapNode {
-    id: ContactId,
-    gap: f64,
-    rate: f64,
-}
-
 /// How an integrator step ends.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Ending {
     /// Without event.
     Plain,
-    /// With events after this share of it; they are the scheme's triggers.
-    Event(f64),
-    /// A sliding velocity turns too far in it; it holds up to this share.
+    /// With these events after this share of it.
+    Event(f64, Vec<Trigger>),
+    /// Nowhere: a sliding velocity turns too far in it, and it holds up to this share.
     Turns(f64),
 }
 
-/// An event function of the modes: of a contact, or of a part of friction, by its place.
+/// A function that is not negative while the modes hold.
 #[derive(Clone, Copy, Debug)]
-enum Watch {
-    Normal(usize),
-    Margin(usize),
-    Slip(usize),
+struct Indicator {
+    /// The event where it vanishes.
+    trigger: Trigger,
+    value: f64,
+    /// How much of the value is rounding.
+    rounding: f64,
+    /// Speed of what slides in space, each component times its semi-axis; none for everything else.
+    speed: Option<f64>,
 }
 
-impl Watch {
-    fn all(modes: &Modes) -> Vec<Self> {
-        let normals = (0..modes.contacts.len()).map(Self::Normal);
-        let friction = modes.sliding.iter().enumerate().map(|(k, (_, sliding))| match sliding {
-            Sliding::Stick => Self::Margin(k),
-            Sliding::Slip(_) | Sliding::Begin(_) => Self::Slip(k),
-        });
-        normals.chain(friction).collect()
-    }
-
-    fn trigger(self, modes: &Modes) -> Trigger {
-        match self {
-            Self::Normal(i) => Trigger::Opens(modes.contacts[i].id),
-            Self::Margin(k) => Trigger::Slips(modes.sliding[k].0),
-            Self::Slip(k) => Trigger::Stops(modes.sliding[k].0),
-        }
-    }
-
-    /// Sliding velocity times semi-axes, its direction at the start of the step, and the number of tangents, of what slides.
-    fn slip(self, motion: &Motion, modes: &Modes, v: &[f64]) -> Option<([f64; 3], [f64; 3], usize)> {
-        let Self::Slip(k) = self else { return None };
-        let Sliding::Slip(reference) = modes.sliding[k].1 else { return None };
-        let slider = &motion.sliders[k];
-        Some((motion.slip(slider, v), reference, slider.tangents.len()))
-    }
-
-    /// The value, which is not negative while the modes hold, and what of it is rounding. The motion was evaluated there.
-    fn value(self, motion: &Motion, modes: &Modes, v: &[f64]) -> (f64, f64) {
-        let no_force = NO_FORCE * motion.force_scale;
-        match self {
-            Self::Normal(i) => (motion.contact_forces[i].0, no_force),
-            Self::Margin(k) => (motion.margin(&motion.sliders[k]), no_force),
-            Self::Slip(_) => {
-                let (slip, reference, _) = self.slip(motion, modes, v).unwrap_or_default();
-                (dot(&slip, &reference), (NO_SLIP * largest(v)).max(STILL_SHARE * motion.still_speed))
-            }
-        }
-    }
+/// The gap of a contact at a node.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    id: ContactId,
+    gap: f64,
+    rate: f64,
 }
 
-impl EventDriven {
-    /// The first event of the integrator step that was made from $t$ over `h`.
-    pub(super) fn find_event(&mut self, system: &dyn MechanicalSystem, t: f64, h: f64) -> Result<Ending, Fault> {
-        let n = system.velocity_count();
-        let watches = Watch::all(&self.modes);
-        let shares: Vec<f64> = std::iter::once(0.0).chain(self.method.nodes).collect();
-        let together = self.settings.event_tolerance / h;
-        let accuracy = (1e-3 * together).max(4.0 * f64::EPSILON);
-        let mut first = 1.0 + together;
-        let mut found: Vec<(f64, Trigger)> = Vec::new();
-        let mut turns = None;
+/// The events found so far.
+#[derive(Debug, Default)]
+struct Found {
+    events: Vec<(f64, Trigger)>,
+    /// Where a sliding velocity first turns too far.
+    turn: Option<f64>,
+}
 
-        // The functions of the modes at the start and at every stage.
-        let mut values = vec![Vec::new(); shares.len()];
-        self.nodes.resize(shares.len(), Vec::new());
-        for (k, &share) in shares.iter().enumerate() {
-            let mut node = std::mem::take(&mut self.nodes[k]);
-            match k {
-                0 => node.clone_from(&self.y),
-                _ => {
-                    node.clear();
-                    node.extend_from_slice(self.method.stage(k - 1));
-                }
-            }
-            let (q, v) = node.split_at(node.len() - n);
-            if !watches.is_empty() {
-                self.motion.evaluate(system, &self.modes, t + share * h, q, v)?;
-                for watch in &watches {
-                    let (value, rounding) = watch.value(&self.motion, &self.modes, v);
-                    let slip = watch.slip(&self.motion, &self.modes, v);
-                    let speed = slip.map_or(0.0, |(slip, _, count)| if count > 1 { norm(&slip) } else { 0.0 });
-                    values[k].push((value, rounding, speed));
-                }
-            }
-            self.nodes[k] = node;
-        }
-        for (number, &watch) in watches.iter().enumerate() {
-            // Where sliding has just reversed, the root of the last phase leaves a trace of the old velocity.
-            let is_slip = matches!(watch, Watch::Slip(_));
-            // Forces where the modes were chosen obey the laws up to a tolerance, and leave them only when they get worse.
-            let begun = if is_slip { 0.0 } else { values[0][number].0.min(0.0) };
-            let crossing = (0..shares.len()).find(|&k| {
-                let (value, rounding, _) = values[k][number];
-                value < if k == 0 && is_slip { -self.settings.still_speed } else { begun - rounding }
-            });
-            // Sliding that fades away without reversing ends when it is slower than the still speed.
-            let speed = |k: usize| values[k][number].2;
-            let still = self.settings.still_speed;
-            let fades = (speed(0) > 2.0 * still).then(|| (1..shares.len()).find(|&k| speed(k) <= still)).flatten();
-            let share = match (crossing, fades) {
-                (Some(0), _) => 0.0,
-                (Some(k), fades) if fades.is_none_or(|other| k <= other) => {
-                    let mut value = |scheme: &mut Self, share: f64| {
-                        scheme.probe(system, share);
-                        let (q, v) = (&scheme.probe_q, &scheme.probe[scheme.probe.len() - n..]);
-                        scheme.motion.evaluate(system, &scheme.modes, t + share * h, q, v)?;
-                        Ok(watch.value(&scheme.motion, &scheme.modes, v).0)
-                    };
-                    let (low, high) = (values[k - 1][number].0.max(0.0), values[k][number].0);
-                    // Sliding ends where nothing is left of it, and not where the time is nearly known: what is left is dropped, and a stiff load makes much of it in little time.
-                    let (accuracy, nothing) = match watch {
-                        Watch::Slip(_) => (f64::EPSILON, f64::EPSILON * largest(&self.y[self.y.len() - n..])),
-                        Watch::Normal(_) | Watch::Margin(_) => (accuracy, 0.0),
-                    };
-                    self.root((shares[k - 1], low), (shares[k], high), (accuracy, nothing), &mut value)?
-                }
-                (_, Some(k)) => shares[k],
-                _ => continue,
-            };
-            // In space a velocity that changes sign along its old direction need not vanish: it may turn.
-            if let Some((_, _, count)) = watch.slip(&self.motion, &self.modes, &self.y[self.y.len() - n..])
-                && count > 1
-                && share > 0.0
-            {
-                self.probe(system, share);
-                let v = &self.probe[self.probe.len() - n..];
-                self.motion.look(system, &self.modes, t + share * h, &self.probe_q)?;
-                let slip = watch.slip(&self.motion, &self.modes, v).unwrap_or_default().0;
-                if norm(&slip) > 2.0 * still {
-                    turns = Some(turns.map_or(share, |other: f64| other.min(share)));
-                    continue;
-                }
-            }
-            first = first.min(share);
-            found.push((share, watch.trigger(&self.modes)));
-        }
+/// A place of a root: a share of the step, and the value there.
+type Place = (f64, f64);
 
-        // Gaps of open contacts.
-        let mut renamed = None;
-        self.gaps.resize(shares.len(), Vec::new());
-        for (k, &share) in shares.iter().enumerate() {
-            let node = std::mem::take(&mut self.nodes[k]);
-            let (q, v) = node.split_at(node.len() - n);
-            self.near.clear();
-            system.contacts(t + share * h, q, f64::INFINITY, &mut self.near);
-            if k > 0 && renamed.is_none() && !self.keeps_names() {
-                renamed = Some(k);
-            }
-            self.gaps[k].clear();
-            self.restore_names();
-            for contact in &self.near {
-                let rate = contact.normal.dot(v) + contact.normal_drift;
-                self.gaps[k].push(GapNode { id: contact.id, gap: contact.gap, rate });
-            }
-            self.nodes[k] = node;
-        }
-        // A closed contact goes on under another name: its forces are recorded under one, so that the step ends where it has the new one for sure.
-        if let Some(k) = renamed {
-            let after = (self.renaming(system, (t, h), (shares[k - 1], shares[k]), accuracy) + together).min(1.0);
-            if after < first {
-                first = after;
-                found.push((after, Trigger::Renamed));
-            }
-        }
-        for k in 1..shares.len() {
-            if shares[k - 1] > first {
-                break;
-            }
-            for number in 0..self.gaps[k].len() {
-                let end = self.gaps[k][number];
-                if self.modes.contact(end.id).is_some() || self.flights.iter().any(|flight| flight.id == end.id) {
-                    continue;
-                }
-                if let Some((_, gap)) = self.touching.iter().find(|(id, _)| *id == end.id) {
-                    // Noise around nothing is no event, a penetration is.
-                    if end.gap < gap - self.settings.gap_tolerance {
-                        first = first.min(shares[k - 1]);
-                        found.push((shares[k - 1], Trigger::Closes(end.id)));
-                    }
-                    continue;
-                }
-                let start = self.gaps[k - 1].iter().find(|node| node.id == end.id).copied();
-                if let Some(share) = self.closing(system, (t, h), (shares[k - 1], start), (shares[k], end), accuracy)? {
-                    first = first.min(share);
-                    found.push((share, Trigger::Closes(end.id)));
-                }
-            }
-        }
-        for flight in &self.flights {
-            let share = (flight.end() - t) / h;
-            if share <= 1.0 + together {
-                first = first.min(share.min(1.0));
-                found.push((share.min(1.0), Trigger::Closes(flight.id)));
-            }
-        }
-        if let Some(share) = turns
+/// The search for events of the integrator step that was made from `t` over `h`.
+pub(super) struct Search<'a> {
+    pub system: &'a dyn MechanicalSystem,
+    pub settings: &'a EventDrivenSettings,
+    pub phase: &'a Phase,
+    pub method: &'a Collocation,
+    pub motion: &'a mut Motion,
+    pub t: f64,
+    pub h: f64,
+}
+
+impl Search<'_> {
+    /// How the step ends.
+    pub fn run(&mut self) -> Result<Ending, StepError> {
+        let mut found = Found::default();
+        self.find_changes_of_mode(&mut found)?;
+        let gaps = self.gaps(&mut found);
+        self.find_closing_gaps(&gaps, &mut found)?;
+        self.find_ends_of_flights(&mut found);
+
+        let (first, together) = (self.first(&found), self.together());
+        if let Some(share) = found.turn
             && share < first
         {
             return Ok(Ending::Turns(share));
         }
-        if found.is_empty() || first > 1.0 {
+        if found.events.is_empty() || first > 1.0 {
             return Ok(Ending::Plain);
         }
-        self.triggers.clear();
-        self.triggers.extend(found.iter().filter(|(share, _)| *share <= first + together).map(|(_, trigger)| *trigger));
-        Ok(Ending::Event(first))
+        found.events.retain(|(share, _)| *share <= first + together);
+        Ok(Ending::Event(first, found.events.into_iter().map(|(_, trigger)| trigger).collect()))
     }
 
-    /// Gives closed contacts among those that are near the names that they have in the modes.
-    fn restore_names(&mut self) {
-        for mode in &self.modes.contacts {
-            if let Some(name) = self.modes.find(mode, &self.near).map(|contact| contact.id) {
-                self.near.iter_mut().filter(|contact| contact.id == name).for_each(|contact| contact.id = mode.id);
+    /// Share of the step within which events happen together.
+    fn together(&self) -> f64 {
+        self.settings.event_tolerance / self.h
+    }
+
+    /// Share of the step to which events are located.
+    fn accuracy(&self) -> f64 {
+        (LOCATED * self.together()).max(LOCATED_UNITS * f64::EPSILON)
+    }
+
+    /// The share of the first event; beyond the step without any.
+    fn first(&self, found: &Found) -> f64 {
+        found.events.iter().fold(1.0 + self.together(), |first, (share, _)| first.min(*share))
+    }
+
+    /// The state after a share of the step.
+    fn state_at(&self, share: f64) -> State {
+        state_of(self.system, self.t + share * self.h, &self.method.dense(share))
+    }
+
+    /// Where closed contacts open, friction reaches its bound, and sliding ends.
+    fn find_changes_of_mode(&mut self, found: &mut Found) -> Result<(), StepError> {
+        let modes = &self.phase.modes;
+        if modes.contacts.is_empty() && modes.sliding.is_empty() {
+            return Ok(());
+        }
+        let (method, mut nodes) = (self.method, Vec::new());
+        for (share, y) in method.points() {
+            let (q, v) = y.split_at(y.len() - self.system.velocity_count());
+            nodes.push((share, self.indicators(self.t + share * self.h, q, v)?));
+        }
+        for number in 0..nodes[0].1.len() {
+            let values: Vec<(f64, Indicator)> = nodes.iter().map(|(share, all)| (*share, all[number])).collect();
+            let Some(share) = self.find_change(number, &values)? else { continue };
+            // In space a velocity that changes sign along its old direction need not vanish: it may
+            // turn.
+            let slides = values[0].1.speed.is_some() && share > 0.0;
+            if slides && self.indicator_at(number, share)?.speed > Some(CLEAR_SLIDING * self.settings.still_speed) {
+                found.turn = Some(found.turn.map_or(share, |other| other.min(share)));
+            } else {
+                found.events.push((share, values[0].1.trigger));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where an indicator with these values at the nodes first leaves what the modes allow, if it
+    /// does.
+    fn find_change(&mut self, number: usize, values: &[(f64, Indicator)]) -> Result<Option<f64>, StepError> {
+        let still = self.settings.still_speed;
+        let start = values[0].1;
+        let is_slip = matches!(start.trigger, Trigger::Stops(_));
+        // Forces obey the laws up to a tolerance where the modes were chosen, and leave them only
+        // when they get worse. Where sliding has just reversed, the root of the last phase leaves a
+        // trace of the old velocity.
+        let begun = if is_slip { 0.0 } else { start.value.min(0.0) };
+        let is_beyond = |(k, (_, now)): (usize, &(f64, Indicator))| {
+            now.value < if k == 0 && is_slip { -still } else { begun - now.rounding }
+        };
+        let crossing = values.iter().enumerate().position(is_beyond);
+        // Sliding that fades away without reversing ends when it is slower than the still speed.
+        let speed = |now: &Indicator| now.speed.unwrap_or(0.0);
+        let fades = (speed(&start) > CLEAR_SLIDING * still)
+            .then(|| values.iter().position(|(_, now)| speed(now) <= still))
+            .flatten();
+        match (crossing, fades) {
+            (Some(0), _) => Ok(Some(0.0)),
+            (Some(k), fades) if fades.is_none_or(|other| k <= other) => {
+                let ((from, low), (to, high)) = (values[k - 1], values[k]);
+                // The end of sliding is located to rounding, whatever its time may err by: what is
+                // left of the velocity there is dropped, and a stiff load makes much of it in
+                // little time.
+                let v = &self.method.start()[self.method.start().len() - self.system.velocity_count()..];
+                let (accuracy, nothing) =
+                    if is_slip { (f64::EPSILON, f64::EPSILON * largest(v)) } else { (self.accuracy(), 0.0) };
+                let value = |share: f64| Ok(self.indicator_at(number, share)?.value);
+                root((from, low.value.max(0.0)), (to, high.value), (accuracy, nothing), value).map(Some)
+            }
+            (_, fades) => Ok(fades.map(|k| values[k].0)),
+        }
+    }
+
+    /// All indicators of the modes, in the same order at all states.
+    fn indicators(&mut self, t: f64, q: &[f64], v: &[f64]) -> Result<Vec<Indicator>, StepError> {
+        let Self { motion, phase: Phase { modes, .. }, .. } = self;
+        motion.evaluate(self.system, modes, t, q, v)?;
+        let no_force = NO_FORCE * motion.force_scale;
+        let no_slip = (NO_SLIP * largest(v)).max(STILL_SHARE * motion.still_speed);
+        let normals = modes.contacts.iter().enumerate().map(|(i, mode)| {
+            let trigger = Trigger::Opens(mode.id);
+            Indicator { trigger, value: motion.normal_force(i), rounding: no_force, speed: None }
+        });
+        let friction = modes.sliding.iter().zip(&motion.sliders).map(|((part, sliding), slider)| match sliding {
+            Sliding::Stick => {
+                let trigger = Trigger::Slips(*part);
+                Indicator { trigger, value: motion.margin(slider), rounding: no_force, speed: None }
+            }
+            Sliding::Slip(reference) | Sliding::Begin(reference) => {
+                let slip = motion.slip(slider, v);
+                let speed = (slider.tangents.len() > 1).then(|| norm(&slip));
+                Indicator { trigger: Trigger::Stops(*part), value: dot(&slip, reference), rounding: no_slip, speed }
+            }
+        });
+        Ok(normals.chain(friction).collect())
+    }
+
+    fn indicator_at(&mut self, number: usize, share: f64) -> Result<Indicator, StepError> {
+        let State { t, q, v } = self.state_at(share);
+        Ok(self.indicators(t, &q, &v)?[number])
+    }
+
+    /// The gaps of all contacts at the nodes, closed ones under their names in the modes. Where a
+    /// closed contact goes on under another name, the step ends: its forces are recorded under one.
+    /// It ends where the new name holds for sure.
+    fn gaps(&self, found: &mut Found) -> Vec<(f64, Vec<Gap>)> {
+        let modes = &self.phase.modes;
+        let mut last: f64 = 0.0;
+        let mut renamed = None;
+        let mut gaps = Vec::new();
+        for (share, y) in self.method.points() {
+            let (q, v) = y.split_at(y.len() - self.system.velocity_count());
+            let mut contacts = self.contacts(self.t + share * self.h, q);
+            if share > 0.0 && renamed.is_none() && !keeps_names(modes, &contacts) {
+                renamed = Some((last, share));
+            }
+            last = share;
+            for mode in &modes.contacts {
+                if let Some(name) = modes.find(mode, &contacts).map(|contact| contact.id) {
+                    contacts.iter_mut().filter(|contact| contact.id == name).for_each(|contact| contact.id = mode.id);
+                }
+            }
+            let gap = |contact: &Contact| Gap { id: contact.id, gap: contact.gap, rate: gap_rate(contact, v) };
+            gaps.push((share, contacts.iter().map(gap).collect()));
+        }
+        if let Some((mut low, mut high)) = renamed {
+            let names: Vec<ContactId> = modes.contacts.iter().map(|mode| mode.id).collect();
+            while high - low > self.accuracy() {
+                let middle = 0.5 * (low + high);
+                let State { t, q, .. } = self.state_at(middle);
+                if keeps_names(modes, &self.contacts_of(t, &q, &names)) { low = middle } else { high = middle }
+            }
+            let after = (high + self.together()).min(1.0);
+            if after < self.first(found) {
+                found.events.push((after, Trigger::Renamed));
+            }
+        }
+        gaps
+    }
+
+    /// Where gaps of open contacts close.
+    fn find_closing_gaps(&self, nodes: &[(f64, Vec<Gap>)], found: &mut Found) -> Result<(), StepError> {
+        for pair in nodes.windows(2) {
+            let ((from, starts), (to, ends)) = (&pair[0], &pair[1]);
+            if *from > self.first(found) {
+                break;
+            }
+            for end in ends {
+                let is_timed = self.phase.flights.iter().any(|flight| flight.id == end.id);
+                if is_timed || self.phase.modes.contact(end.id).is_some() {
+                    continue;
+                }
+                let start = starts.iter().find(|gap| gap.id == end.id);
+                let share = match self.phase.touching.iter().find(|(id, _)| *id == end.id) {
+                    // Noise around nothing is no event, a penetration is.
+                    Some((_, gap)) => (end.gap < gap - self.settings.gap_tolerance).then_some(*from),
+                    None => self.closing((*from, start), (*to, end))?,
+                };
+                found.events.extend(share.map(|share| (share, Trigger::Closes(end.id))));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where flights end that are timed by their parabola.
+    fn find_ends_of_flights(&self, found: &mut Found) {
+        for flight in &self.phase.flights {
+            let share = (flight.end() - self.t) / self.h;
+            if share <= 1.0 + self.together() {
+                found.events.push((share.min(1.0), Trigger::Closes(flight.id)));
             }
         }
     }
 
-    /// Whether all closed contacts are among those that are near by the names that they have in the modes.
-    fn keeps_names(&self) -> bool {
-        let mut closed = self.modes.contacts.iter().filter(|mode| mode.is_closed);
-        closed.all(|mode| self.near.iter().any(|contact| contact.id == mode.id))
-    }
-
-    /// The share of the step after which a closed contact has no longer the name of the modes; it has it after the first share, and not after the second.
-    fn renaming(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        (t, h): (f64, f64),
-        (mut low, mut high): (f64, f64),
-        accuracy: f64,
-    ) -> f64 {
-        let closed: Vec<_> = self.modes.contacts.iter().filter(|mode| mode.is_closed).map(|mode| mode.id).collect();
-        while high - low > accuracy {
-            let middle = 0.5 * (low + high);
-            self.probe(system, middle);
-            self.near.clear();
-            system.contacts_of(t + middle * h, &self.probe_q, &closed, &mut self.near);
-            if self.keeps_names() { low = middle } else { high = middle }
-        }
-        high
-    }
-
-    /// The share of the step after which an open contact closes between two nodes, if it does.
-    fn closing(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        (t, h): (f64, f64),
-        (from, start): (f64, Option<GapNode>),
-        (to, end): (f64, GapNode),
-        accuracy: f64,
-    ) -> Result<Option<f64>, Fault> {
-        let n = system.velocity_count();
-        let id = end.id;
-        let look = |scheme: &mut Self, share: f64| {
-            scheme.probe(system, share);
-            let v = &scheme.probe[scheme.probe.len() - n..];
-            scheme.near.clear();
-            system.contacts_of(t + share * h, &scheme.probe_q, &[id], &mut scheme.near);
-            let contact = scheme.near.first();
-            contact.map_or((f64::INFINITY, 0.0), |contact| (contact.gap, contact.normal.dot(v) + contact.normal_drift))
+    /// Where an open contact closes between two nodes, if it does.
+    fn closing(&self, (from, start): (f64, Option<&Gap>), (to, end): (f64, &Gap)) -> Result<Option<f64>, StepError> {
+        let look = |share: f64| {
+            let State { t, q, v } = self.state_at(share);
+            self.contacts_of(t, &q, &[end.id])
+                .first()
+                .map_or((f64::INFINITY, 0.0), |contact| (contact.gap, gap_rate(contact, &v)))
         };
+        let tolerances = (self.accuracy(), 0.0);
+        let closes = |low: Place, high: Place| root(low, high, tolerances, |share| Ok(look(share).0)).map(Some);
         let Some(start) = start else {
             // The system did not know it before: it was not near.
-            let mut gap = |scheme: &mut Self, share: f64| Ok(look(scheme, share).0);
-            return match end.gap < 0.0 {
-                true => self.root((from, f64::INFINITY), (to, end.gap), (accuracy, 0.0), &mut gap).map(Some),
-                false => Ok(None),
-            };
+            return if end.gap < 0.0 { closes((from, f64::INFINITY), (to, end.gap)) } else { Ok(None) };
         };
         if start.gap > 0.0 && end.gap < 0.0 && !(start.rate > 0.0 && from == 0.0) {
-            let mut gap = |scheme: &mut Self, share: f64| Ok(look(scheme, share).0);
-            return self.root((from, start.gap), (to, end.gap), (accuracy, 0.0), &mut gap).map(Some);
+            return closes((from, start.gap), (to, end.gap));
         }
         if start.rate > 0.0 && end.rate < 0.0 && end.gap < 0.0 {
             // It parts and comes back: from where it is farthest.
-            let mut rate = |scheme: &mut Self, share: f64| Ok(look(scheme, share).1);
-            let far = self.root((from, start.rate), (to, end.rate), (accuracy, 0.0), &mut rate)?;
-            let height = look(self, far).0;
-            let mut gap = |scheme: &mut Self, share: f64| Ok(look(scheme, share).0);
-            return match height > 0.0 {
-                true => self.root((far, height), (to, end.gap), (accuracy, 0.0), &mut gap).map(Some),
-                false => Ok(Some(far)),
-            };
+            let far = root((from, start.rate), (to, end.rate), tolerances, |share| Ok(look(share).1))?;
+            let height = look(far).0;
+            return if height > 0.0 { closes((far, height), (to, end.gap)) } else { Ok(Some(far)) };
         }
         if start.gap > 0.0 && end.gap >= 0.0 && start.rate < 0.0 && end.rate > 0.0 {
             // It comes and goes: does it touch where it is nearest?
-            let mut receding = |scheme: &mut Self, share: f64| Ok(-look(scheme, share).1);
-            let nearest = self.root((from, -start.rate), (to, -end.rate), (accuracy, 0.0), &mut receding)?;
-            let depth = look(self, nearest).0;
-            let mut gap = |scheme: &mut Self, share: f64| Ok(look(scheme, share).0);
-            return match depth < 0.0 {
-                true => self.root((from, start.gap), (nearest, depth), (accuracy, 0.0), &mut gap).map(Some),
-                false => Ok(None),
-            };
+            let nearest = root((from, -start.rate), (to, -end.rate), tolerances, |share| Ok(-look(share).1))?;
+            let depth = look(nearest).0;
+            return if depth < 0.0 { closes((from, start.gap), (nearest, depth)) } else { Ok(None) };
         }
         // Penetrated and deeper still.
         Ok((start.gap <= 0.0 && end.gap < start.gap && start.rate <= 0.0 && end.rate < 0.0).then_some(from))
     }
 
-    /// The state after a share of the integrator step: `probe`, with its configuration as one in `probe_q`.
-    pub(super) fn probe(&mut self, system: &dyn MechanicalSystem, share: f64) {
-        self.method.dense(share, &mut self.probe);
-        let (q, v) = self.probe.split_at(self.probe.len() - system.velocity_count());
-        self.probe_q.clear();
-        self.probe_q.extend_from_slice(q);
-        system.displace(0.0, q, v, 0.0, &mut self.probe_q); // no move, at any time
+    /// All contacts of the system.
+    fn contacts(&self, t: f64, q: &[f64]) -> Vec<Contact> {
+        let mut contacts = Vec::new();
+        self.system.contacts(t, q, f64::INFINITY, &mut contacts);
+        contacts
     }
 
-    /// A stage of the integrator step, in the same places.
-    pub(super) fn take_stage(&mut self, system: &dyn MechanicalSystem, i: usize) {
-        self.probe.clear();
-        self.probe.extend_from_slice(self.method.stage(i));
-        let (q, v) = self.probe.split_at(self.probe.len() - system.velocity_count());
-        self.probe_q.clear();
-        self.probe_q.extend_from_slice(q);
-        system.displace(0.0, q, v, 0.0, &mut self.probe_q); // no move, at any time
+    /// The contacts with these names, as far as they exist.
+    fn contacts_of(&self, t: f64, q: &[f64], names: &[ContactId]) -> Vec<Contact> {
+        let mut contacts = Vec::new();
+        self.system.contacts_of(t, q, names, &mut contacts);
+        contacts
     }
+}
 
-    /// A root between a share where the function is not negative and one where it is, by the rule of Illinois; the end that is not negative. It is found when it is known
-    /// to `accuracy`, or when the function there is at most `nothing`.
-    fn root(
-        &mut self,
-        (mut low, mut low_value): (f64, f64),
-        (mut high, mut high_value): (f64, f64),
-        (accuracy, nothing): (f64, f64),
-        function: &mut dyn FnMut(&mut Self, f64) -> Result<f64, Fault>,
-    ) -> Result<f64, Fault> {
-        let mut last_side = 0;
-        for step in 0..ROOT_LIMIT {
-            let width = high - low;
-            if width <= accuracy {
-                break;
-            }
-            let secant = high - high_value * width / (high_value - low_value);
-            // Every third step halves, so that the interval shrinks from both ends.
-            let mut share = if low_value.is_finite() && step % 3 != 2 { secant } else { 0.5 * (low + high) };
-            if !(share > low && share < high) {
-                share = 0.5 * (low + high);
-            }
-            if !(share > low && share < high) {
-                break;
-            }
-            let value = function(self, share)?;
-            if (0.0..=nothing).contains(&value) {
-                return Ok(share);
-            }
-            if value > 0.0 {
-                (low, low_value) = (share, value);
-                if last_side == 1 {
-                    high_value *= 0.5;
-                }
-                last_side = 1;
-            } else {
-                (high, high_value) = (share, value);
-                if last_side == -1 {
-                    low_value *= 0.5;
-                }
-                last_side = -1;
-            }
+/// Whether all closed contacts are among these by their names in the modes.
+fn keeps_names(modes: &Modes, contacts: &[Contact]) -> bool {
+    modes.contacts.iter().all(|mode| contacts.iter().any(|contact| contact.id == mode.id))
+}
+
+/// Rate of a gap.
+pub(super) fn gap_rate(contact: &Contact, v: &[f64]) -> f64 {
+    contact.normal.dot(v) + contact.normal_drift
+}
+
+/// A root between a place where the function is not negative and one where it is, by the rule of
+/// Illinois: the end that is not negative. It is found when it is known to `accuracy`, or when the
+/// function there is at most `nothing`.
+fn root(
+    (mut low, mut low_value): Place,
+    (mut high, mut high_value): Place,
+    (accuracy, nothing): (f64, f64),
+    mut function: impl FnMut(f64) -> Result<f64, StepError>,
+) -> Result<f64, StepError> {
+    let mut last_side = 0;
+    for step in 1..=ROOT_LIMIT {
+        let width = high - low;
+        if width <= accuracy {
+            break;
         }
-        Ok(low)
+        let secant = high - high_value * width / (high_value - low_value);
+        let is_inside = |share: f64| share > low && share < high;
+        let middle = 0.5 * (low + high);
+        let follows_secant = low_value.is_finite() && !step.is_multiple_of(HALVING) && is_inside(secant);
+        let share = if follows_secant { secant } else { middle };
+        if !is_inside(share) {
+            break;
+        }
+        let value = function(share)?;
+        if (0.0..=nothing).contains(&value) {
+            return Ok(share);
+        }
+        if value > 0.0 {
+            (low, low_value) = (share, value);
+            if last_side == 1 {
+                high_value *= 0.5;
+            }
+            last_side = 1;
+        } else {
+            (high, high_value) = (share, value);
+            if last_side == -1 {
+                low_value *= 0.5;
+            }
+            last_side = -1;
+        }
     }
+    Ok(low)
 }

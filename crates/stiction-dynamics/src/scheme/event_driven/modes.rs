@@ -1,28 +1,33 @@
-//! What contacts and friction do during a phase without events.
+//! The modes of a phase: which contacts are closed, what sticks, and what slides where to.
 
 use std::ops::Range;
 
 use crate::{Contact, ContactId, FrictionElement, FrictionShape};
 
-/// A contact that goes on under another name keeps its gap up to this, in metres. Too large: a contact elsewhere on the same bodies is taken for it. Too small: a
-/// long integrator step, which is cut there later, does not find it.
+/// A contact that goes on under another name keeps its gap up to this, in metres. Too large: a
+/// contact elsewhere on the same bodies is taken for it. Too small: a long integrator step, which
+/// is cut there later, does not find it.
 const RENAMED_GAP: f64 = 1e-4;
 
-/// How a part of friction moves.
+/// How friction acts on a part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Sliding {
-    /// Friction holds it.
+    /// It holds the part.
     Stick,
-    /// It slides. The unit vector of its sliding velocity, each component times its semi-axis, at the start of the step; in the plane a sign.
+    /// The part slides. The unit vector of its sliding velocity at the start of the integrator
+    /// step, each component times its semi-axis; in the plane a sign.
     Slip([f64; 3]),
-    /// It begins to slide and is so slow that its velocity has no direction yet: this one counts.
+    /// The part begins to slide. Its velocity has no direction yet; this one counts.
     Begin([f64; 3]),
 }
 
 impl Sliding {
-    /// The direction of a sliding velocity `slip`, given with each component times its semi-axis; none for what sticks. A velocity up to `nothing` has the
-    /// direction that sliding began or ended with, and one that has just reversed that before it did. So a step that goes beyond the end of
-    /// sliding, where it will be cut, meets no jump of friction.
+    /// The direction of a sliding velocity `slip`, whose components come times their semi-axes;
+    /// none for what sticks.
+    ///
+    /// A velocity up to `nothing` has the direction with which sliding began or ended. One that
+    /// has just reversed has the direction that it had before. So an integrator step beyond the
+    /// end of sliding, where it will be cut, meets no jump of friction.
     pub fn direction(self, tangent_count: usize, slip: &[f64; 3], nothing: f64) -> Option<[f64; 3]> {
         let reference = match self {
             Self::Stick => return None,
@@ -38,7 +43,7 @@ impl Sliding {
     }
 }
 
-/// Something that slides or sticks for itself.
+/// What sticks or slides on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
     /// Friction of a contact.
@@ -59,8 +64,8 @@ impl Part {
     }
 
     /// The parts of a contact and their tangents; none without friction.
-    pub fn of_contact(contact: &Contact) -> impl Iterator<Item = (Self, Range<usize>)> + use<> {
-        let (id, count) = (contact.id, contact.tangents.len());
+    pub fn of_contact(id: ContactId, contact: &Contact) -> impl Iterator<Item = (Self, Range<usize>)> + use<> {
+        let count = contact.tangents.len();
         let has_own_torsion = count > 2 && contact.friction.shape() == FrictionShape::DiscAndInterval;
         let parts = match (contact.friction.mu() > 0.0, has_own_torsion) {
             (false, _) => [None, None],
@@ -70,15 +75,15 @@ impl Part {
         parts.into_iter().flatten()
     }
 
-    /// A friction element and its tangents; none when it has nothing to hold with.
+    /// A friction element and its tangents; none where its bound is zero.
     pub fn of_element(element: &FrictionElement) -> Option<(Self, Range<usize>)> {
         (element.bound > 0.0).then(|| (Self::Element(element.id), 0..element.tangents.len()))
     }
 }
 
-/// A closed contact, or one of which that is to be found out.
+/// Whether a contact is closed. In a phase all listed contacts are; in a trial some are open.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct ContactMode {
+pub(super) struct GapMode {
     pub id: ContactId,
     /// Whether it carries a force and keeps its gap.
     pub is_closed: bool,
@@ -86,34 +91,36 @@ pub(super) struct ContactMode {
     pub gap: f64,
 }
 
-/// The modes of all closed contacts and of all that has friction.
+/// The modes of all contacts and friction elements that take part.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Modes {
-    pub contacts: Vec<ContactMode>,
+    pub contacts: Vec<GapMode>,
     /// What is not listed is free to move.
     pub sliding: Vec<(Part, Sliding)>,
-    /// How many of the rows that hold are independent; found with the next evaluation when it is none.
+    /// How many of the rows that hold are independent; unknown before the first evaluation.
     pub rank: Option<usize>,
-    /// Forces that obey all laws where the phase begins; nothing for zeros. Where rows depend on each other, the nearest ones are taken.
+    /// Forces that obey all laws where the phase begins; empty for zeros. Where rows depend on each
+    /// other, the forces nearest to these are taken.
     pub forces: Forces,
 }
 
-/// Forces of joints, of contacts along normal and tangents, and of friction elements.
+/// Forces of joint rows, and of sites along normal and tangents. The sites are the friction
+/// elements, whose normal force is zero, and after them the contacts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Forces {
     pub joints: Vec<f64>,
-    pub contacts: Vec<(f64, [f64; 3])>,
-    pub elements: Vec<[f64; 3]>,
+    pub sites: Vec<(f64, [f64; 3])>,
 }
 
 impl Modes {
-    pub fn contact(&self, id: ContactId) -> Option<&ContactMode> {
+    pub fn contact(&self, id: ContactId) -> Option<&GapMode> {
         self.contacts.iter().find(|contact| contact.id == id)
     }
 
-    /// The contact of a mode among those of another state. Where the system gives it another name there (a feature passes from one body to the other), it is the one of
-    /// the same bodies that no other mode has and whose gap is nearest.
-    pub fn find<'a>(&self, mode: &ContactMode, found: &'a [Contact]) -> Option<&'a Contact> {
+    /// The contact of a mode among those of another state. The system may give it another name
+    /// there when a feature passes from one body to the other. Then it is the contact of the same
+    /// bodies that no other mode has and whose gap is nearest.
+    pub fn find<'a>(&self, mode: &GapMode, found: &'a [Contact]) -> Option<&'a Contact> {
         let id = mode.id;
         let same = found.iter().find(|contact| contact.id == id);
         same.or_else(|| {
@@ -124,20 +131,22 @@ impl Modes {
         })
     }
 
-    /// Whether it belongs to a contact that is closed, or to none.
+    /// Whether a part belongs to a closed contact or to a friction element.
     pub fn is_loaded(&self, part: Part) -> bool {
         part.contact().is_none_or(|id| self.contact(id).is_some_and(|mode| mode.is_closed))
     }
 
-    /// How something slides; none for what is not part of the modes.
+    /// How a part slides; none for one that these modes do not list.
     pub fn sliding(&self, part: Part) -> Option<Sliding> {
         self.sliding.iter().find(|(other, _)| *other == part).map(|(_, sliding)| *sliding)
     }
 
     /// Leaves some contacts out, with all that belongs to them.
-    pub fn retain_contacts(&mut self, stays: impl Fn(&ContactMode) -> bool) {
-        let mut flags = self.contacts.iter().map(&stays);
-        self.forces.contacts.retain(|_| flags.next().unwrap_or(false));
+    pub fn retain_contacts(&mut self, stays: impl Fn(&GapMode) -> bool) {
+        let Forces { sites, .. } = &mut self.forces;
+        let element_count = sites.len().saturating_sub(self.contacts.len());
+        let mut flags = std::iter::repeat_n(true, element_count).chain(self.contacts.iter().map(&stays));
+        sites.retain(|_| flags.next().unwrap_or(false));
         self.contacts.retain(|mode| stays(mode));
         let contacts = &self.contacts;
         self.sliding
@@ -151,4 +160,10 @@ pub(super) fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
 
 pub(super) fn norm(a: &[f64; 3]) -> f64 {
     dot(a, a).sqrt()
+}
+
+/// The direction of a vector that is longer than `nothing`.
+pub(super) fn unit(a: &[f64; 3], nothing: f64) -> Option<[f64; 3]> {
+    let length = norm(a);
+    (length > nothing).then(|| a.map(|part| part / length))
 }

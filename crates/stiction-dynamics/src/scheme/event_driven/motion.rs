@@ -1,58 +1,58 @@
 //! Accelerations and forces in given modes, and states that keep what the modes hold.
 //!
-//! With the rows $J$ of joints, closed normals and sticking tangents, and the directions $B$ of their forces,
+//! With the rows $J$ of joints, closed normals and sticking tangents, and the directions $B$ of
+//! their forces,
 //!
-//! $$ M \dot v = k + B^T \lambda, \qquad J \dot v + \dot J v = 0, \qquad J M^{-1} B^T \lambda = -(J M^{-1} k + \dot J v). $$
+//! $$ M \dot v = k + B^T \lambda, \qquad J \dot v + \dot J v = 0, \qquad
+//!    J M^{-1} B^T \lambda = -(J M^{-1} k + \dot J v). $$
 //!
-//! $B$ is $J$ but for the normal of a sliding contact, which brings its friction along: $n - \mu \sum_a e_a d_a T_a$ with the semi-axes $e$ and the unit
-//! vector $d = e s / \lVert e s \rVert$ of the sliding velocity $s$ (\[TTP01\] (2)). A sliding friction element adds $-a d$ to $k$.
+//! $B$ is $J$ but for the normal of a sliding contact, which brings its friction along:
+//! $n - \mu \sum_a e_a d_a T_a$ with the semi-axes $e$ and the unit vector
+//! $d = e s / \lVert e s \rVert$ of the sliding velocity $s$ (\[TTP01\] (2)). A sliding friction
+//! element with the bound $a$ adds $-a d$ to $k$.
 //!
-//! The index was reduced by two derivatives, so that rounding and small errors would grow linearly in time; they are taken back
-//! after every step by the smallest change of position and velocity, in the metric of $M$.
+//! The index was reduced by two derivatives, so that rounding and small errors would grow linearly
+//! in time. They are taken back after every integrator step by the smallest change of position and
+//! velocity, in the metric of $M$.
+//!
+//! A *site* is where friction acts: a friction element, or a contact. Sites are numbered through,
+//! the elements first.
 
 use std::ops::Range;
 
-use super::dependent_rows::DependentRows;
 use super::modes::{Forces, Modes, Part, Sliding, norm};
 use crate::constrained_motion::mobility;
+use crate::contact::Tangents;
 use crate::{Contact, ContactId, FrictionElement, Inertia, Joint, MechanicalSystem, Row, RowRates, StepError};
+use stiction_solve::LeastSquares;
+use stiction_solve::least_squares::Rank;
 
-/// A sliding velocity up to this share of the largest velocity has no direction of its own.
+/// A sliding velocity up to this share of the largest velocity has no direction of its own. Too
+/// large: slow sliding keeps an old direction. Too small: friction points where rounding does.
 const NO_DIRECTION: f64 = 1e-15;
+
+/// What is left of a row, relative to the largest, when it depends on those before. Too large:
+/// mechanisms near a dead centre get loose. Too small: rounding counts as a row.
+///
+/// The rank is judged once, where a phase begins. Away from the configurations that joints allow, their
+/// rows are independent by just as much as they are off, which must not count.
+const DEPENDENT: Rank = Rank::Above(1e-8);
 
 /// Newton steps of a projection, at most; the first leaves the square of a tiny error.
 const PROJECTION_STEPS: usize = 4;
 
-/// Why there is no acceleration.
-#[derive(Debug)]
-pub(super) enum Fault {
-    /// The step cannot be made.
-    Step(StepError),
-    /// The system does not know a contact any more that is closed.
-    Lost(ContactId),
-}
+/// A projection goes on while the violation falls to this share. It falls quadratically, so what
+/// falls slowly is rounding.
+const PROJECTING: f64 = 0.1;
 
-impl From<StepError> for Fault {
-    fn from(error: StepError) -> Self {
-        Self::Step(error)
-    }
-}
-
-/// A part of the modes: whose tangents it has, and which.
+/// A part of the modes at a state: its site, its tangents there and their semi-axes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Slider {
     pub part: Part,
-    owner: Owner,
+    pub site: usize,
     pub tangents: Range<usize>,
-    /// Semi-axes of its tangents; zero for all others.
+    /// Zero for all other tangents of the site.
     pub axes: [f64; 3],
-}
-
-/// The place of a contact or a friction element.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Owner {
-    Contact(usize),
-    Element(usize),
 }
 
 /// A row that holds.
@@ -60,17 +60,15 @@ enum Owner {
 enum Held {
     Joint(usize),
     Normal(usize),
+    /// A tangent of a site.
     Tangent(usize, usize),
-    Element(usize, usize),
 }
 
 /// Accelerations and forces of an instant, with all that they were computed from.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Motion {
-    /// In the order of the modes.
+    /// In the order of the modes, with the names that the system gives them here.
     pub contacts: Vec<Contact>,
-    /// The names that the system gives them here.
-    names: Vec<ContactId>,
     pub elements: Vec<FrictionElement>,
     pub joints: Vec<Joint>,
     /// What slides or sticks, in the order of the modes.
@@ -80,26 +78,24 @@ pub(super) struct Motion {
     /// $k$ of the system, without friction elements.
     pub force: Vec<f64>,
     pub acceleration: Vec<f64>,
-    /// Forces of the contacts along normal and tangents.
-    pub contact_forces: Vec<(f64, [f64; 3])>,
-    pub element_forces: Vec<[f64; 3]>,
-    pub joint_forces: Vec<f64>,
-    /// Sliding slower than this keeps the direction that it began or ended with, in m/s: its own is rounding.
+    pub forces: Forces,
+    /// Sliding slower than this keeps the direction with which it began or ended, in m/s.
     pub still_speed: f64,
     /// The largest force, in N.
     pub force_scale: f64,
     /// The largest acceleration without contacts, friction and joints, or of their rows, in m/s².
     pub acceleration_scale: f64,
-    ids: Vec<ContactId>,
-    found: Vec<Contact>,
     held: Vec<Held>,
-    solver: DependentRows,
-    right: Vec<f64>,
+    /// Square roots of the mobilities of these rows, by which they are divided.
     scales: Vec<f64>,
-    near: Vec<f64>,
     /// $M^{-1} B^T$ column by column.
     columns: Vec<f64>,
+    solver: LeastSquares,
+    right: Vec<f64>,
     load: Vec<f64>,
+    found: Vec<Contact>,
+    /// Names of the contacts of the modes.
+    names: Vec<ContactId>,
     q: Vec<f64>,
 }
 
@@ -109,7 +105,11 @@ impl Motion {
         Self { still_speed, ..Self::default() }
     }
 
-    /// Acceleration and forces of a state in these modes. Contacts that are not closed have no force; their rows and rates are there.
+    /// Acceleration and forces of a state in these modes; the rank of the rows that hold. Contacts
+    /// that are not closed have no force, but their rows and rates are there.
+    ///
+    /// # Errors
+    /// [`StepError::Instant`] when a contact of the modes does not exist there.
     pub fn evaluate(
         &mut self,
         system: &dyn MechanicalSystem,
@@ -117,103 +117,96 @@ impl Motion {
         t: f64,
         q: &[f64],
         v: &[f64],
-    ) -> Result<usize, Fault> {
+    ) -> Result<usize, StepError> {
         self.look(system, modes, t, q)?;
-        self.exchange_names();
         system.row_rates(t, q, v, (&self.contacts, &self.elements, &self.joints), &mut self.rates);
-        self.exchange_names();
         self.weigh(system, t, q)?;
-        let n = v.len();
         self.force.clear();
-        self.force.resize(n, 0.0);
+        self.force.resize(v.len(), 0.0);
         system.force(t, q, v, &mut self.force);
+        self.slide(modes, v);
 
-        // What slides has a known friction: that of an element is a force, that of a contact a share of its normal force.
-        let nothing = self.still_speed.max(NO_DIRECTION * largest(v));
-        self.load.clone_from(&self.force);
-        self.element_forces.clear();
-        self.element_forces.resize(self.elements.len(), [0.0; 3]);
-        self.contact_forces.clear();
-        self.contact_forces.resize(self.contacts.len(), (0.0, [0.0; 3]));
-        for (slider, (part, sliding)) in self.sliders.iter().zip(&modes.sliding) {
-            let Some(d) = sliding.direction(slider.tangents.len(), &self.slip(slider, v), nothing) else { continue };
-            match slider.owner {
-                Owner::Contact(i) if modes.is_loaded(*part) => {
-                    let mu = self.contacts[i].mu();
-                    let shares = &mut self.contact_forces[i].1;
-                    slider.tangents.clone().for_each(|a| shares[a] = -mu * slider.axes[a] * d[a]);
-                }
-                Owner::Contact(_) => {}
-                Owner::Element(i) => {
-                    let element = &self.elements[i];
-                    let force = d.map(|d| -element.limit() * d);
-                    element.tangents.iter().zip(force).for_each(|(row, force)| row.add_to(force, &mut self.load));
-                    self.element_forces[i] = force;
-                }
-            }
-        }
+        // Without what holds.
         self.acceleration.clone_from(&self.load);
         self.inertia.solve_in_place(&mut self.acceleration);
         self.acceleration_scale = largest(&self.acceleration);
         self.force_scale = largest(&self.force);
 
+        // J M⁻¹ Bᵀ λ = -(J M⁻¹ k + d/dt J v), of all solutions the one nearest to the forces with
+        // which the phase began.
         self.hold(modes, true);
-        let count = self.held.len();
-        self.columns.clear();
-        self.columns.resize(count * n, 0.0);
-        for (k, &held) in self.held.iter().enumerate() {
-            let column = &mut self.columns[k * n..(k + 1) * n];
-            row_of(held, &self.joints, &self.contacts, &self.elements).add_to(1.0, column);
-            if let Held::Normal(i) = held {
-                let friction = self.contact_forces[i].1;
-                self.contacts[i].tangents.iter().zip(friction).for_each(|(row, share)| row.add_to(share, column));
-            }
-            self.inertia.solve_in_place(column);
-        }
+        self.condense(true);
         self.right.clear();
-        self.solver.begin(count);
-        for (r, &held) in self.held.iter().enumerate() {
+        for (&held, scale) in self.held.iter().zip(&self.scales) {
             let row = row_of(held, &self.joints, &self.contacts, &self.elements);
             let rate = match held {
                 Held::Joint(i) => self.rates.joints[i],
                 Held::Normal(i) => self.rates.normals[i],
-                Held::Tangent(i, a) => self.rates.tangents[i][a],
-                Held::Element(i, a) => self.rates.friction[i][a],
+                Held::Tangent(site, a) => self.tangent_rates(site)[a],
             };
-            self.right.push(-(row.dot(&self.acceleration) + rate) / self.scales[r]);
+            self.right.push(-(row.dot(&self.acceleration) + rate) / scale);
             self.acceleration_scale = self.acceleration_scale.max(rate.abs());
-            for k in 0..count {
-                let entry = row.dot(&self.columns[k * n..(k + 1) * n]);
-                self.solver.set(r, k, entry / (self.scales[r] * self.scales[k]));
-            }
         }
-        // Of all solutions the one nearest to the forces that the phase began with.
-        self.near.clear();
-        let begun = &modes.forces;
-        self.near.extend(self.held.iter().zip(&self.scales).map(|(held, scale)| scale * force_of(*held, begun)));
+        let begun = |(held, scale): (&Held, &f64)| {
+            let (joints, sites) = (&modes.forces.joints, &modes.forces.sites);
+            let force = match *held {
+                Held::Joint(i) => joints.get(i).copied(),
+                Held::Normal(i) => sites.get(self.elements.len() + i).map(|force| force.0),
+                Held::Tangent(site, a) => sites.get(site).map(|force| force.1[a]),
+            };
+            scale * force.unwrap_or(0.0)
+        };
+        let near: Vec<f64> = self.held.iter().zip(&self.scales).map(begun).collect();
         for (r, right) in self.right.iter_mut().enumerate() {
-            *right -= (0..count).map(|k| self.solver.get(r, k) * self.near[k]).sum::<f64>();
+            *right -= near.iter().enumerate().map(|(k, near)| self.solver.entry(r, k) * near).sum::<f64>();
         }
-        let rank = self.solver.solve(modes.rank, &mut self.right);
-        self.joint_forces.clear();
-        self.joint_forces.resize(self.joints.len(), 0.0);
-        for k in 0..count {
-            let force = (self.right[k] + self.near[k]) / self.scales[k];
-            let column = &self.columns[k * n..(k + 1) * n];
+        let rank = modes.rank.map_or(DEPENDENT, Rank::Known);
+        let rank = self.solver.solve(rank, &mut self.right);
+
+        self.forces.joints.clear();
+        self.forces.joints.resize(self.joints.len(), 0.0);
+        for (k, held) in self.held.iter().enumerate() {
+            let force = (self.right[k] + near[k]) / self.scales[k];
+            let column = &self.columns[k * v.len()..(k + 1) * v.len()];
             self.acceleration.iter_mut().zip(column).for_each(|(a, x)| *a += force * x);
             self.force_scale = self.force_scale.max(force.abs());
-            match self.held[k] {
-                Held::Joint(i) => self.joint_forces[i] = force,
+            match *held {
+                Held::Joint(i) => self.forces.joints[i] = force,
                 Held::Normal(i) => {
-                    let (normal, tangent) = &mut self.contact_forces[i];
+                    let (normal, tangent) = &mut self.forces.sites[self.elements.len() + i];
                     *normal = force;
                     tangent.iter_mut().for_each(|share| *share *= force);
                 }
-                Held::Tangent(i, a) => self.contact_forces[i].1[a] = force,
-                Held::Element(i, a) => self.element_forces[i][a] = force,
+                Held::Tangent(site, a) => self.forces.sites[site].1[a] = force,
             }
         }
         Ok(rank)
+    }
+
+    /// The known friction of what slides. That of an element is a force, which joins the load. That
+    /// of a contact is a share of its normal force, and so far only this share.
+    fn slide(&mut self, modes: &Modes, v: &[f64]) {
+        let nothing = self.still_speed.max(NO_DIRECTION * largest(v));
+        self.load.clone_from(&self.force);
+        self.forces.sites.clear();
+        self.forces.sites.resize(self.elements.len() + self.contacts.len(), (0.0, [0.0; 3]));
+        for (slider, (part, sliding)) in self.sliders.iter().zip(&modes.sliding) {
+            let Some(d) = sliding.direction(slider.tangents.len(), &self.slip(slider, v), nothing) else { continue };
+            match self.contact_of(slider) {
+                Some(contact) if modes.is_loaded(*part) => {
+                    let mu = contact.mu();
+                    let shares = &mut self.forces.sites[slider.site].1;
+                    slider.tangents.clone().for_each(|a| shares[a] = -mu * slider.axes[a] * d[a]);
+                }
+                Some(_) => {}
+                None => {
+                    let element = &self.elements[slider.site];
+                    let force = d.map(|d| -element.limit() * d);
+                    element.tangents.iter().zip(force).for_each(|(row, force)| row.add_to(force, &mut self.load));
+                    self.forces.sites[slider.site].1 = force;
+                }
+            }
+        }
     }
 
     /// Number of rows that hold.
@@ -221,16 +214,12 @@ impl Motion {
         self.held.len()
     }
 
-    /// The forces, moved inside their bounds by a share of the largest; none where they are.
+    /// The forces, moved inside their bounds by a share of the largest; none where they are inside.
     pub fn forces_inside(&self, modes: &Modes, share: f64) -> Option<Forces> {
-        let mut forces = Forces {
-            joints: self.joint_forces.clone(),
-            contacts: self.contact_forces.clone(),
-            elements: self.element_forces.clone(),
-        };
+        let mut forces = self.forces.clone();
         let mut is_inside = true;
         let least = share * self.force_scale;
-        for ((normal, _), mode) in forces.contacts.iter_mut().zip(&modes.contacts) {
+        for ((normal, _), mode) in forces.sites[self.elements.len()..].iter_mut().zip(&modes.contacts) {
             if mode.is_closed && *normal < least {
                 (*normal, is_inside) = (2.0 * least, false);
             }
@@ -240,33 +229,28 @@ impl Motion {
                 continue;
             }
             let friction = norm(&self.friction(slider));
-            let (mu, bound) = match slider.owner {
-                Owner::Contact(i) => (self.contacts[i].mu(), forces.contacts[i].0),
-                Owner::Element(i) => (0.0, self.elements[i].limit()),
-            };
-            // The nearest point of the narrowed cone |t| ≤ μ n, or interval.
-            let narrow = (1.0 - share) * mu;
-            let wanted = match slider.owner {
-                Owner::Contact(_) if friction > narrow * bound => {
-                    let normal = (bound + narrow * friction) / (1.0 + narrow * narrow);
-                    Some((normal, (1.0 - share) * narrow * normal))
-                }
-                Owner::Element(_) if friction > (1.0 - share) * bound => Some((0.0, (1.0 - 2.0 * share) * bound)),
-                _ => None,
-            };
-            if let Some((normal, length)) = wanted {
-                is_inside = false;
-                if let Owner::Contact(i) = slider.owner {
-                    forces.contacts[i].0 = normal;
-                }
-                let factor = if friction > 0.0 { length / friction } else { 0.0 };
-                for a in slider.tangents.clone() {
-                    match slider.owner {
-                        Owner::Contact(i) => forces.contacts[i].1[a] *= factor,
-                        Owner::Element(i) => forces.elements[i][a] *= factor,
+            let (normal, tangent) = &mut forces.sites[slider.site];
+            let length = match self.contact_of(slider) {
+                // The nearest point of the narrowed cone |t| ≤ μ n.
+                Some(contact) => {
+                    let narrow = (1.0 - share) * contact.mu();
+                    if friction <= narrow * *normal {
+                        continue;
                     }
+                    *normal = (*normal + narrow * friction) / (1.0 + narrow * narrow);
+                    (1.0 - share) * narrow * *normal
                 }
-            }
+                None => {
+                    let bound = self.elements[slider.site].limit();
+                    if friction <= (1.0 - share) * bound {
+                        continue;
+                    }
+                    (1.0 - 2.0 * share) * bound
+                }
+            };
+            is_inside = false;
+            let factor = if friction > 0.0 { length / friction } else { 0.0 };
+            slider.tangents.clone().for_each(|a| tangent[a] *= factor);
         }
         (!is_inside).then_some(forces)
     }
@@ -277,7 +261,8 @@ impl Motion {
         out[q.len()..].copy_from_slice(&self.acceleration);
     }
 
-    /// Moves a configuration and its velocity by the least to what joints, closed contacts and what sticks ask for.
+    /// Moves a configuration and its velocity by the least to what joints, closed contacts and what
+    /// sticks demand.
     pub fn project(
         &mut self,
         system: &dyn MechanicalSystem,
@@ -285,7 +270,7 @@ impl Motion {
         t: f64,
         q: &mut Vec<f64>,
         v: &mut [f64],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StepError> {
         let mut last = f64::INFINITY;
         for _ in 0..PROJECTION_STEPS {
             self.look(system, modes, t, q)?;
@@ -295,13 +280,12 @@ impl Motion {
             let violation = |held: &Held| match *held {
                 Held::Joint(i) => joints[i].value,
                 Held::Normal(i) => contacts[i].gap - modes.contacts[i].gap,
-                Held::Tangent(..) | Held::Element(..) => 0.0,
+                Held::Tangent(..) => 0.0,
             };
             self.right.clear();
             self.right.extend(self.held.iter().map(violation));
             let worst = largest(&self.right);
-            // It falls quadratically, so what falls slowly is rounding.
-            if worst == 0.0 || worst > 0.1 * last {
+            if worst == 0.0 || worst > PROJECTING * last {
                 break;
             }
             last = worst;
@@ -312,47 +296,33 @@ impl Motion {
         self.look(system, modes, t, q)?;
         self.weigh(system, t, q)?;
         self.hold(modes, true);
-        let (joints, contacts, elements) = (&self.joints, &self.contacts, &self.elements);
         let rate = |held: &Held| match *held {
-            Held::Joint(i) => joints[i].row.dot(v) + joints[i].drift,
-            Held::Normal(i) => contacts[i].normal.dot(v) + contacts[i].normal_drift,
-            Held::Tangent(i, a) => contacts[i].slip(v)[a],
-            Held::Element(i, a) => elements[i].slip(v)[a],
+            Held::Joint(i) => self.joints[i].row.dot(v) + self.joints[i].drift,
+            Held::Normal(i) => self.contacts[i].normal.dot(v) + self.contacts[i].normal_drift,
+            Held::Tangent(site, a) => self.slip_at(site, v)[a],
         };
-        self.right.clear();
-        self.right.extend(self.held.iter().map(rate));
+        self.right = self.held.iter().map(rate).collect();
         self.least_change();
         v.iter_mut().zip(&self.load).for_each(|(v, change)| *v += change);
         Ok(())
     }
 
-    /// Finds contacts by their identity, friction elements and joints.
-    pub fn look(&mut self, system: &dyn MechanicalSystem, modes: &Modes, t: f64, q: &[f64]) -> Result<(), Fault> {
+    /// Finds the contacts of the modes, friction elements, joints and sliders at a configuration.
+    ///
+    /// # Errors
+    /// [`StepError::Instant`] when something that the modes list does not exist there.
+    pub fn look(&mut self, system: &dyn MechanicalSystem, modes: &Modes, t: f64, q: &[f64]) -> Result<(), StepError> {
         self.contacts.clear();
-        self.names.clear();
         if !modes.contacts.is_empty() {
-            self.ids.clear();
-            self.ids.extend(modes.contacts.iter().map(|mode| mode.id));
-            self.found.clear();
-            system.contacts_of(t, q, &self.ids, &mut self.found);
-            if self.found.len() < self.ids.len() {
-                // Some have another name there.
-                self.found.clear();
-                system.contacts(t, q, f64::INFINITY, &mut self.found);
-            }
-            for mode in &modes.contacts {
-                match modes.find(mode, &self.found) {
-                    Some(contact) => {
-                        // Of two coefficients the static one holds what sticks as a whole.
-                        let mut own =
-                            modes.sliding.iter().filter(|(part, _)| part.contact() == Some(mode.id)).peekable();
-                        let sticks = own.peek().is_some() && own.all(|(_, sliding)| *sliding == Sliding::Stick);
-                        self.contacts.push(Contact { id: mode.id, sticks, ..contact.clone() });
-                        self.names.push(contact.id);
-                    }
-                    None => return Err(Fault::Lost(mode.id)),
-                }
-            }
+            self.find_contacts(system, modes, t, q);
+        }
+        for mode in &modes.contacts {
+            let found = modes.find(mode, &self.found);
+            let contact = found.ok_or_else(|| lost(t, &system.contact_name(mode.id), "is closed"))?;
+            // Of two coefficients the static one holds what sticks as a whole.
+            let mut own = modes.sliding.iter().filter(|(part, _)| part.contact() == Some(mode.id)).peekable();
+            let sticks = own.peek().is_some() && own.all(|(_, sliding)| *sliding == Sliding::Stick);
+            self.contacts.push(Contact { sticks, ..contact.clone() });
         }
         self.elements.clear();
         system.friction_elements(t, q, &mut self.elements);
@@ -364,31 +334,37 @@ impl Motion {
         self.sliders.clear();
         for &(part, _) in &modes.sliding {
             let (contacts, elements) = (&self.contacts, &self.elements);
-            let contact = part.contact().and_then(|id| contacts.iter().position(|contact| contact.id == id));
+            let contact = part.contact().and_then(|id| modes.contacts.iter().position(|mode| mode.id == id));
             let element = elements.iter().position(|element| part == Part::Element(element.id));
-            let (owner, axes, tangents) = match (contact, element) {
+            let (site, axes, tangents) = match (contact, element) {
                 (Some(i), _) => {
-                    let own = Part::of_contact(&contacts[i]).find(|(other, _)| *other == part);
-                    (Owner::Contact(i), contacts[i].friction.axes(), own)
+                    let mut parts = Part::of_contact(modes.contacts[i].id, &contacts[i]);
+                    (elements.len() + i, contacts[i].friction.axes(), parts.find(|(other, _)| *other == part))
                 }
-                (None, Some(i)) => (Owner::Element(i), [1.0; 3], Part::of_element(&elements[i])),
+                (None, Some(i)) => (i, [1.0; 3], Part::of_element(&elements[i])),
                 (None, None) => {
                     let name = part.contact().map_or_else(|| format!("{part:?}"), |id| system.contact_name(id));
-                    let reason = format!("{name}, which had friction, is not there any more");
-                    return Err(Fault::Step(StepError::Phase { t, h: 0.0, reason }));
+                    return Err(lost(t, &name, "has friction"));
                 }
             };
             // What has lost its friction has no tangents.
             let tangents = tangents.map_or(0..0, |(_, tangents)| tangents);
             let axes = std::array::from_fn(|a| if tangents.contains(&a) { axes[a] } else { 0.0 });
-            self.sliders.push(Slider { part, owner, tangents, axes });
+            self.sliders.push(Slider { part, site, tangents, axes });
         }
         Ok(())
     }
 
-    /// Exchanges the names that contacts have in the modes for those that the system gives them here, and back.
-    fn exchange_names(&mut self) {
-        self.contacts.iter_mut().zip(&mut self.names).for_each(|(contact, name)| std::mem::swap(&mut contact.id, name));
+    /// Finds the contacts of the modes by their names, or all contacts where one goes by another name.
+    fn find_contacts(&mut self, system: &dyn MechanicalSystem, modes: &Modes, t: f64, q: &[f64]) {
+        self.names.clear();
+        self.names.extend(modes.contacts.iter().map(|mode| mode.id));
+        self.found.clear();
+        system.contacts_of(t, q, &self.names, &mut self.found);
+        if self.found.len() < self.names.len() {
+            self.found.clear();
+            system.contacts(t, q, f64::INFINITY, &mut self.found);
+        }
     }
 
     /// The mass matrix, factored.
@@ -406,10 +382,7 @@ impl Motion {
         self.held.extend(closed.map(|(i, _)| Held::Normal(i)));
         for (slider, (part, sliding)) in self.sliders.iter().zip(&modes.sliding) {
             if with_tangents && *sliding == Sliding::Stick && modes.is_loaded(*part) {
-                self.held.extend(slider.tangents.clone().map(|a| match slider.owner {
-                    Owner::Contact(i) => Held::Tangent(i, a),
-                    Owner::Element(i) => Held::Element(i, a),
-                }));
+                self.held.extend(slider.tangents.clone().map(|a| Held::Tangent(slider.site, a)));
             }
         }
         self.scales.clear();
@@ -420,32 +393,80 @@ impl Motion {
         }
     }
 
-    /// Writes into `load` the least change, in the metric of the mass matrix, that takes back the violations in `right` of the rows that hold.
-    fn least_change(&mut self) {
+    /// Writes $M^{-1} B^T$ and, into the solver, $J M^{-1} B^T$ with rows and columns divided by
+    /// their scales. Without friction $B$ is $J$.
+    fn condense(&mut self, with_friction: bool) {
         let (n, count) = (self.inertia.size(), self.held.len());
+        let row = |held: &Held| row_of(*held, &self.joints, &self.contacts, &self.elements);
+        let rows: Vec<&Row> = self.held.iter().map(row).collect();
         self.columns.clear();
         self.columns.resize(count * n, 0.0);
-        for (k, &held) in self.held.iter().enumerate() {
+        for (k, held) in self.held.iter().enumerate() {
             let column = &mut self.columns[k * n..(k + 1) * n];
-            row_of(held, &self.joints, &self.contacts, &self.elements).add_to(1.0, column);
+            rows[k].add_to(1.0, column);
+            if let Held::Normal(i) = *held
+                && with_friction
+            {
+                let shares = self.forces.sites[self.elements.len() + i].1;
+                self.contacts[i].tangents.iter().zip(shares).for_each(|(row, share)| row.add_to(share, column));
+            }
             self.inertia.solve_in_place(column);
         }
-        self.solver.begin(count);
-        for (r, &held) in self.held.iter().enumerate() {
-            let row = row_of(held, &self.joints, &self.contacts, &self.elements);
-            self.right[r] /= -self.scales[r];
-            for k in 0..count {
-                let entry = row.dot(&self.columns[k * n..(k + 1) * n]);
-                self.solver.set(r, k, entry / (self.scales[r] * self.scales[k]));
+        let (columns, scales) = (&self.columns, &self.scales);
+        self.solver.fill(count, |k, out| {
+            let column = &columns[k * n..(k + 1) * n];
+            for (r, entry) in out.iter_mut().enumerate() {
+                *entry = rows[r].dot(column) / (scales[r] * scales[k]);
             }
-        }
-        self.solver.solve(None, &mut self.right);
+        });
+    }
+
+    /// Writes into `load` the least change, in the metric of the mass matrix, that takes back the
+    /// violations in `right` of the rows that hold.
+    fn least_change(&mut self) {
+        let n = self.inertia.size();
+        self.condense(false);
+        self.right.iter_mut().zip(&self.scales).for_each(|(right, scale)| *right /= -scale);
+        self.solver.solve(DEPENDENT, &mut self.right);
         self.load.clear();
         self.load.resize(n, 0.0);
-        for k in 0..count {
-            let share = self.right[k] / self.scales[k];
+        for (k, scale) in self.scales.iter().enumerate() {
+            let share = self.right[k] / scale;
             self.load.iter_mut().zip(&self.columns[k * n..(k + 1) * n]).for_each(|(sum, x)| *sum += share * x);
         }
+    }
+
+    /// The contact to which a slider belongs; none for one of a friction element.
+    fn contact_of(&self, slider: &Slider) -> Option<&Contact> {
+        slider.site.checked_sub(self.elements.len()).map(|i| &self.contacts[i])
+    }
+
+    fn tangents(&self, site: usize) -> &Tangents {
+        match site.checked_sub(self.elements.len()) {
+            Some(i) => &self.contacts[i].tangents,
+            None => &self.elements[site].tangents,
+        }
+    }
+
+    /// $\dot T v$ of a site.
+    pub fn tangent_rates(&self, site: usize) -> [f64; 3] {
+        match site.checked_sub(self.elements.len()) {
+            Some(i) => self.rates.tangents[i],
+            None => self.rates.friction[site],
+        }
+    }
+
+    /// Sliding velocity of a site.
+    pub fn slip_at(&self, site: usize, v: &[f64]) -> [f64; 3] {
+        match site.checked_sub(self.elements.len()) {
+            Some(i) => self.contacts[i].slip(v),
+            None => self.elements[site].slip(v),
+        }
+    }
+
+    /// Normal force of a contact of the modes.
+    pub fn normal_force(&self, contact: usize) -> f64 {
+        self.forces.sites[self.elements.len() + contact].0
     }
 
     /// Acceleration $n \dot v + \dot n v$ of the gap of a contact of the modes.
@@ -455,19 +476,12 @@ impl Motion {
 
     /// Sliding velocity of a part, each component times its semi-axis.
     pub fn slip(&self, slider: &Slider, v: &[f64]) -> [f64; 3] {
-        let slip = match slider.owner {
-            Owner::Contact(i) => self.contacts[i].slip(v),
-            Owner::Element(i) => self.elements[i].slip(v),
-        };
-        std::array::from_fn(|a| slider.axes[a] * slip[a])
+        slider.times_axes(&self.slip_at(slider.site, v))
     }
 
     /// Its rate $e (T \dot v + \dot T v)$.
     pub fn slip_acceleration(&self, slider: &Slider) -> [f64; 3] {
-        let (rows, rates) = match slider.owner {
-            Owner::Contact(i) => (&self.contacts[i].tangents, &self.rates.tangents[i]),
-            Owner::Element(i) => (&self.elements[i].tangents, &self.rates.friction[i]),
-        };
+        let (rows, rates) = (self.tangents(slider.site), self.tangent_rates(slider.site));
         let mut rate = [0.0; 3];
         for a in slider.tangents.clone() {
             rate[a] = slider.axes[a] * (rows[a].dot(&self.acceleration) + rates[a]);
@@ -477,18 +491,15 @@ impl Motion {
 
     /// Friction of a part, each component over its semi-axis.
     pub fn friction(&self, slider: &Slider) -> [f64; 3] {
-        let force = match slider.owner {
-            Owner::Contact(i) => self.contact_forces[i].1,
-            Owner::Element(i) => self.element_forces[i],
-        };
-        slider.over_axes(&force)
+        slider.over_axes(&self.forces.sites[slider.site].1)
     }
 
-    /// How much of the bound of a part is left: $\mu \lambda_n - \lVert c / e \rVert$ for a contact.
+    /// How much of the bound of a part is left: $\mu \lambda_n - \lVert c / e \rVert$ for a
+    /// contact.
     pub fn margin(&self, slider: &Slider) -> f64 {
-        let bound = match slider.owner {
-            Owner::Contact(i) => self.contacts[i].mu() * self.contact_forces[i].0,
-            Owner::Element(i) => self.elements[i].limit(),
+        let bound = match self.contact_of(slider) {
+            Some(contact) => contact.mu() * self.forces.sites[slider.site].0,
+            None => self.elements[slider.site].limit(),
         };
         bound - norm(&self.friction(slider))
     }
@@ -504,44 +515,25 @@ impl Slider {
     pub fn times_axes(&self, slip: &[f64; 3]) -> [f64; 3] {
         std::array::from_fn(|a| self.axes[a] * slip[a])
     }
-
-    /// The same, to change it.
-    pub fn pick_mut<'a, T>(&self, contacts: &'a mut [T], elements: &'a mut [T]) -> &'a mut T {
-        match self.owner {
-            Owner::Contact(i) => &mut contacts[i],
-            Owner::Element(i) => &mut elements[i],
-        }
-    }
-
-    /// What belongs to this part in lists of contacts and of elements.
-    pub fn pick<'a, T>(&self, contacts: &'a [T], elements: &'a [T]) -> &'a T {
-        match self.owner {
-            Owner::Contact(i) => &contacts[i],
-            Owner::Element(i) => &elements[i],
-        }
-    }
 }
 
 fn row_of<'a>(held: Held, joints: &'a [Joint], contacts: &'a [Contact], elements: &'a [FrictionElement]) -> &'a Row {
     match held {
         Held::Joint(i) => &joints[i].row,
         Held::Normal(i) => &contacts[i].normal,
-        Held::Tangent(i, a) => &contacts[i].tangents[a],
-        Held::Element(i, a) => &elements[i].tangents[a],
+        Held::Tangent(site, a) => match site.checked_sub(elements.len()) {
+            Some(i) => &contacts[i].tangents[a],
+            None => &elements[site].tangents[a],
+        },
     }
-}
-
-/// What a row that holds has of these forces; nothing where there are none.
-fn force_of(held: Held, forces: &Forces) -> f64 {
-    let found = match held {
-        Held::Joint(i) => forces.joints.get(i).copied(),
-        Held::Normal(i) => forces.contacts.get(i).map(|force| force.0),
-        Held::Tangent(i, a) => forces.contacts.get(i).map(|force| force.1[a]),
-        Held::Element(i, a) => forces.elements.get(i).map(|force| force[a]),
-    };
-    found.unwrap_or(0.0)
 }
 
 pub(super) fn largest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |largest, value| largest.max(value.abs()))
+}
+
+/// The error of a state at which something does not exist that the modes list.
+fn lost(t: f64, name: &str, what: &str) -> StepError {
+    let reason = format!("{name}, which {what}, does not exist any more");
+    StepError::Instant { t, reason, remedy: "choose a time-stepping scheme, such as `stewart-trinkle`" }
 }

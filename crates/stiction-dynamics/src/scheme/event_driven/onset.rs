@@ -1,32 +1,42 @@
 //! The direction in which sliding begins in space.
 //!
-//! Where sticking ends, the sliding velocity $s$ starts from nothing, and friction depends on its direction $d = e s / \lVert e s \rVert$ alone. The acceleration of
-//! sliding is $\dot s(t, d)$, and zero at the instant $t_0$ when friction has just reached its bound, in the direction $d_0$. A direction other than $d_0$ would accelerate it at
-//! once, against that direction. So it stays at $d_0$ and turns with the load, $s = O((t - t_0)^2)$, and at every time it is nearly the one that
-//! the acceleration itself has:
+//! Where sticking ends, the sliding velocity $s$ starts from nothing, and friction depends on its
+//! direction $d = e s / \lVert e s \rVert$ alone. The acceleration of sliding is $\dot s(t, d)$. It
+//! is zero at the instant $t_0$ when friction has just reached its bound, in the direction $d_0$. A
+//! direction other than $d_0$ would accelerate it at once, against that direction. So it stays at
+//! $d_0$ and turns with the load, $s = O((t - t_0)^2)$, and at every time it is nearly the
+//! direction of the acceleration itself:
 //!
 //! $$ e\, \dot s(t, d) = \kappa\, d, \qquad \kappa \ge 0. $$
 //!
-//! These equations do not contain $s$. The motion with these directions, smooth from the start, is where Newton's method for the stages of the true one
-//! begins; there the derivative of $d$ by $s$ is as large as $1 / \lVert s \rVert$.
+//! These equations do not contain $s$. The motion with these directions is smooth from the start.
+//! There Newton's method for the stages of the true motion begins; its derivative of $d$ by $s$ is
+//! as large as $1 / \lVert s \rVert$.
 
 use super::modes::{Modes, Sliding, dot, norm};
-use super::motion::{Fault, Motion};
-use crate::MechanicalSystem;
+use super::motion::Motion;
+use crate::{MechanicalSystem, StepError};
 use stiction_solve::DenseLu;
 use stiction_solve::PortableMath as _;
 
 /// Newton steps for the directions, at most.
 const STEPS: usize = 8;
 
-/// The directions are found when the acceleration across them is below this share of the one along them.
+/// The directions are found when the acceleration across them is below this share of the one along
+/// them. Too large: Newton's method for the stages begins too far away. Too small: more
+/// evaluations.
 const FOUND: f64 = 1e-9;
 
-/// Angle of the differences of Newton's matrix, in radians, and the largest angle of a step.
+/// Angle of the differences of Newton's matrix, in radians. Too large: slow convergence. Too small:
+/// rounding.
 const DIFFERENCE: f64 = 1e-6;
+
+/// Largest angle of a Newton step, in radians. Too large: directions overshoot. Too small: more
+/// steps.
 const LARGEST_TURN: f64 = 0.5;
 
-/// A part that begins to slide: its place in the modes, and directions across its own that it may turn to.
+/// A part that begins to slide: its place in the modes, and directions across its own that it may
+/// turn to.
 #[derive(Clone, Copy, Debug)]
 struct Beginning {
     place: usize,
@@ -34,8 +44,8 @@ struct Beginning {
     across: [Option<[f64; 3]>; 2],
 }
 
-/// The modes with what slides in space, but slower than the still speed, as beginning to. None when there is no such thing. The motion has looked at this
-/// state.
+/// The modes in which every part that slides in space slower than the still speed begins to slide.
+/// None when there is no such part. The motion has looked at this state.
 pub(super) fn begin(motion: &Motion, modes: &Modes, v: &[f64]) -> Option<Modes> {
     let mut changed = modes.clone();
     for ((_, sliding), slider) in changed.sliding.iter_mut().zip(&motion.sliders) {
@@ -49,7 +59,8 @@ pub(super) fn begin(motion: &Motion, modes: &Modes, v: &[f64]) -> Option<Modes> 
     (changed != *modes).then_some(changed)
 }
 
-/// Evaluates the motion with the directions in which sliding begins at this state, which the modes keep for the next evaluation.
+/// Evaluates the motion with the directions in which sliding begins at this state. The modes keep
+/// them for the next evaluation.
 pub(super) fn evaluate(
     motion: &mut Motion,
     system: &dyn MechanicalSystem,
@@ -57,7 +68,7 @@ pub(super) fn evaluate(
     t: f64,
     q: &[f64],
     v: &[f64],
-) -> Result<(), Fault> {
+) -> Result<(), StepError> {
     motion.evaluate(system, modes, t, q, v)?;
     let mut newton = DenseLu::default();
     for _ in 0..STEPS {

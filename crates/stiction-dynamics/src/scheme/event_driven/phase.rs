@@ -1,235 +1,280 @@
-//! The smooth motion up to the next event.
+//! A phase: the smooth motion in fixed modes, up to the next event or the end of the grid's step.
 
 use std::cell::RefCell;
 
-use super::collocation::{Accuracy, STAGES, Stages};
-use super::events::{Ending, Trigger};
-use super::modes::{Modes, Sliding, norm};
-use super::motion::{Fault, Motion, largest};
-use super::{EventDriven, Excluded, onset, step_error};
-use crate::{MechanicalSystem, State, Step, StepError};
+use super::collocation::{Accuracy, STAGES};
+use super::events::{Ending, Search, Trigger};
+use super::modes::{Modes, Sliding, unit};
+use super::motion::{Motion, largest};
+use super::switch::{Flight, Past, Switch};
+use super::{EventDriven, Transition, named, onset};
+use crate::{ContactId, MechanicalSystem, State, Step, StepError};
 use stiction_solve::PortableMath as _;
 
-/// Coordinates and velocities below this, in metres or m/s, are measured against it.
+/// Sizes of coordinates and velocities, in metres or m/s, below which errors are no longer relative
+/// to them. Too large: slow or tiny motions are followed badly. Too small: bodies at rest are
+/// integrated to rounding.
 const SMALLEST_SIZE: f64 = 1e-6;
 
-/// The first integrator step, as a share of the time in which the velocity would change by its own size.
+/// The first integrator step, as a share of the time in which the velocity would change by its own
+/// size. Too large: the step is repeated. Too small: a few steps more.
 const FIRST_STEP: f64 = 0.05;
 
-/// An integrator step changes at most by these factors, and aims below the allowed error by the last one.
-const SHRINKING: f64 = 0.1;
-const GROWTH: f64 = 4.0;
+/// An integrator step aims below the allowed error by the factor `CAUTION`, and the next one is at
+/// most `GROWTH` and at least `LEAST_NEXT` times as long. Too large: more steps are repeated. Too
+/// small: steps are shorter than they could be.
 const CAUTION: f64 = 0.85;
+const GROWTH: f64 = 4.0;
+const LEAST_NEXT: f64 = 0.2;
 
-/// Integrator steps are not shorter than this many units of rounding of the time.
+/// A step whose error is too large is repeated with a length between these shares of it.
+const SHRINKING: std::ops::RangeInclusive<f64> = 0.1..=0.9;
+
+/// A step without an answer, for which no error says how much too long it is, is repeated with this
+/// share of it.
+const RETRY: f64 = 0.25;
+
+/// A step in which a sliding velocity turns too far is repeated with this share of the time until
+/// then.
+const BEFORE_TURN: f64 = 0.5;
+
+/// An error below this, relative to the allowed one, does not let the next step grow further.
+const LEAST_ERROR: f64 = 1e-30;
+
+/// Integrator steps are not shorter than this many units of rounding of the time, nor than this
+/// share of the grid's step where that is shorter still.
 const SHORTEST_UNITS: f64 = 16.0;
+const SHORTEST_SHARE: f64 = 0.25;
 
-/// Integrator steps of one step of the grid, at most. With order 13 a step covers about half a period; what needs more of them creeps.
+/// A rest of the grid's step below this share of an integrator step joins that step. Too large: its
+/// error grows. Too small: a last step of nearly no length.
+const LEFTOVER: f64 = 1e-3;
+
+/// Integrator steps of one step of the grid, at most. With order 13 a step covers about half a
+/// period; a motion that needs more of them makes no progress.
 const STEP_LIMIT: usize = 20_000;
 
-/// How a phase went on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Glide {
-    /// Some time passed.
-    Advanced,
-    /// The modes end at once: new ones are needed.
-    Stuck,
+/// Smooth motion in fixed modes.
+#[derive(Clone, Debug)]
+pub(super) struct Phase {
+    pub modes: Modes,
+    /// Contacts that touch without force, or have just opened, with the gap at which they do. Their
+    /// gaps are not watched until they differ from it.
+    pub touching: Vec<(ContactId, f64)>,
+    /// Contacts on a flight too low for the rounding of their gap.
+    pub flights: Vec<Flight>,
+    /// Length of the next integrator step; infinite while nothing is known of the motion.
+    pub next_step: f64,
+    /// What has happened at the instant at which it begins; nothing once time has passed.
+    pub past: Past,
+}
+
+/// Where an integrator step begins, and the error that it may have.
+#[derive(Clone, Debug)]
+pub(super) struct Beginning {
+    pub t: f64,
+    /// Configuration and velocity one after another, and where they meet.
+    y: Vec<f64>,
+    split: usize,
+    slope: Vec<f64>,
+    accuracy: Accuracy,
 }
 
 impl EventDriven {
     /// Follows the motion over `h`, or to the first event.
-    pub(super) fn glide(
+    pub(super) fn follow(
         &mut self,
         system: &dyn MechanicalSystem,
         state: &State,
         h: f64,
+        mut phase: Phase,
         out: &mut Step,
-    ) -> Result<Glide, StepError> {
-        let (t, n) = (state.t, system.velocity_count());
-        let fault = |fault| step_error(system, t, h, fault);
-        let (mut q, mut v) = (state.q.clone(), state.v.clone());
-        self.motion.project(system, &self.modes, t, &mut q, &mut v).map_err(fault)?;
-        self.y.clear();
-        self.y.extend_from_slice(&q);
-        self.y.extend_from_slice(&v);
-        let shortest = (SHORTEST_UNITS * f64::EPSILON * (t.abs() + h)).min(0.25 * h);
+    ) -> Result<Transition, StepError> {
+        let shortest = (SHORTEST_UNITS * f64::EPSILON * (state.t.abs() + h)).min(SHORTEST_SHARE * h);
+        let mut now = state.clone();
+        self.motion.project(system, &phase.modes, state.t, &mut now.q, &mut now.v)?;
         let mut elapsed = 0.0;
-        let mut is_event = false;
+        let mut events = None;
         let mut steps = 0;
-        while elapsed < h && !is_event {
+        while elapsed < h && events.is_none() {
             steps += 1;
             if steps > STEP_LIMIT {
-                let reason = format!("more than {STEP_LIMIT} integrator steps{}", self.involved(system));
-                return Err(StepError::Phase { t: t + elapsed, h: self.next_step, reason });
+                let reason = format!("more than {STEP_LIMIT} integrator steps{}", phase.named(system));
+                return Err(StepError::Phase { t: now.t, h: phase.next_step, reason });
             }
-            let now = t + elapsed;
-            // The slope at the start, and where sliding velocities point.
-            self.take_slope(system, now, n).map_err(fault)?;
-            self.turn_references(n);
-
+            let mut beginning = self.begin_step(system, &mut phase, &now)?;
             let left = h - elapsed;
-            let mut dt = self.next_step.min(self.first_step(n)).min(left);
-            for flight in &self.flights {
-                dt = dt.min((flight.end() - now).max(shortest));
-            }
-            if left - dt < 1e-3 * dt {
-                dt = left;
-            }
-            let (taken, ending) = self.integrate(system, now, dt, shortest, n)?;
-            let Some(taken) = taken else {
-                // Nothing that lasts: new modes from here.
-                self.needs_restart = true;
-                is_event = true;
-                if elapsed == 0.0 {
-                    if self.triggers.is_empty() && self.next_step.is_infinite() {
-                        let reason = format!("the stages of the integrator are not found{}", self.involved(system));
-                        return Err(StepError::Phase { t, h: shortest, reason });
-                    }
-                    self.exclude();
-                    return Ok(Glide::Stuck);
+            let dt = phase.propose_step(&beginning, left, shortest);
+            let (taken, triggers) = self.integrate(system, &mut phase, &mut beginning, dt, shortest)?;
+            let is_event = !triggers.is_empty();
+            if taken == 0.0 && elapsed == 0.0 {
+                if !is_event && phase.next_step.is_infinite() {
+                    let reason = format!("the stages of the integrator are not found{}", phase.named(system));
+                    return Err(StepError::Phase { t: state.t, h: shortest, reason });
                 }
+                return Ok(Transition::Choose(phase.fail(triggers)));
+            }
+            if taken == 0.0 {
+                // No step from here on lasts: the modes must be chosen anew.
+                events = Some(triggers);
                 break;
-            };
-            is_event = ending;
-            self.keep_samples(system, now, taken, is_event, out).map_err(fault)?;
+            }
+            self.keep_samples(system, &phase, &beginning, taken, is_event, out)?;
             elapsed = if taken >= left { h } else { elapsed + taken };
-            let end = self.method.stage(STAGES - 1);
-            q.clear();
-            q.extend_from_slice(&end[..end.len() - n]);
-            v.copy_from_slice(&end[end.len() - n..]);
-            self.probe_q.clone_from(&q);
-            system.displace(t + elapsed, &self.probe_q, &v, 0.0, &mut q);
-            let lost = self.motion.project(system, &self.modes, t + elapsed, &mut q, &mut v);
-            lost.map_err(fault)?;
-            self.y.clear();
-            self.y.extend_from_slice(&q);
-            self.y.extend_from_slice(&v);
-            self.excluded.clear();
-            self.forget_touching(system, t + elapsed, &q);
+            now = state_of(system, state.t + elapsed, self.method.end());
+            self.motion.project(system, &phase.modes, now.t, &mut now.q, &mut now.v)?;
+            phase.past = Past::default();
+            phase.forget_touching(system, &now, self.settings.gap_tolerance);
+            events = is_event.then_some(triggers);
         }
-        self.needs_restart |= is_event;
-        self.has_jumped = false;
         out.h = elapsed;
-        out.state.t = t + elapsed;
-        out.state.q.clone_from(&q);
-        out.state.v.clone_from(&v);
-        self.summarize(system, state, out).map_err(fault)?;
-        Ok(Glide::Advanced)
+        out.state = now;
+        self.summarize(system, state, &phase.modes, out)?;
+        Ok(match events {
+            None => Transition::Advance(phase),
+            Some(triggers) => Transition::Event(phase.end(triggers)),
+        })
     }
 
-    /// Makes one integrator step of `dt` or less. Returns its length, none where nothing lasts, and whether it ends with an event.
-    /// Events that end it at once are the scheme's triggers.
+    /// The slope where an integrator step begins, and its rounding: how far the slope of the next
+    /// number differs from it. What slides takes the direction that it has there as its reference.
+    fn begin_step(
+        &mut self,
+        system: &dyn MechanicalSystem,
+        phase: &mut Phase,
+        now: &State,
+    ) -> Result<Beginning, StepError> {
+        let y = [&now.q[..], &now.v].concat();
+        let beside = |(k, y): (usize, &f64)| y * (1.0 + if k % 2 == 0 { f64::EPSILON } else { -f64::EPSILON });
+        let beside: Vec<f64> = y.iter().enumerate().map(beside).collect();
+        let (mut slope, mut rounding) = (vec![0.0; y.len()], vec![0.0; y.len()]);
+        rate(&mut self.motion, &phase.modes, system, now.t, &beside, &mut rounding)?;
+        rate(&mut self.motion, &phase.modes, system, now.t, &y, &mut slope)?;
+        rounding.iter_mut().zip(&slope).for_each(|(other, slope)| *other -= slope);
+        let (q, v) = rounding.split_at(now.q.len());
+        let size = [vec![largest(q); q.len()], vec![largest(v); v.len()]].concat();
+
+        for ((_, sliding), slider) in phase.modes.sliding.iter_mut().zip(&self.motion.sliders) {
+            let direction = unit(&self.motion.slip(slider, &now.v), self.settings.still_speed);
+            if let (Sliding::Slip(reference), Some(direction)) = (sliding, direction) {
+                *reference = direction;
+            }
+        }
+        let accuracy = Accuracy { wanted: Vec::new(), slope_rounding: rounding, slope_rounding_size: size };
+        Ok(Beginning { t: now.t, y, split: now.q.len(), slope, accuracy })
+    }
+
+    /// Makes one integrator step of `dt` or less. Returns its length and the events that end it.
+    /// The length is zero where no step lasts; then the events are those that end it at once.
     fn integrate(
         &mut self,
         system: &dyn MechanicalSystem,
-        now: f64,
+        phase: &mut Phase,
+        beginning: &mut Beginning,
         mut dt: f64,
         shortest: f64,
-        n: usize,
-    ) -> Result<(Option<f64>, bool), StepError> {
-        let mut grows = true;
-        loop {
-            if dt < shortest {
-                return Ok((None, false));
-            }
-            self.allow(dt, n);
-            match self.find_stages(system, now, dt, n) {
-                Err(Fault::Step(error)) => return Err(error),
-                // A contact that is lost on the way is not lost nearby.
-                Err(Fault::Lost(_)) | Ok(Stages::NotFound) => {
-                    (dt, grows) = (0.25 * dt, false);
-                    continue;
-                }
-                Ok(Stages::Found) => {}
-            }
-            let error = self.method.error();
-            let factor = CAUTION * error.max(1e-30).portable_powf(-1.0 / STAGES as f64);
-            if error > 1.0 || error.is_nan() {
-                (dt, grows) = (dt * factor.clamp(SHRINKING, 0.9), false);
+    ) -> Result<(f64, Vec<Trigger>), StepError> {
+        let mut growth = GROWTH;
+        while dt >= shortest {
+            beginning.allow(dt, self.settings.tolerance);
+            if !is_near(self.find_stages(system, &phase.modes, beginning, dt))?.unwrap_or(false) {
+                (dt, growth) = (RETRY * dt, 1.0);
                 continue;
             }
-            self.next_step = dt * factor.clamp(0.2, if grows { GROWTH } else { 1.0 });
-            match self.find_event(system, now, dt) {
-                Ok(Ending::Plain) => return Ok((Some(dt), false)),
-                Ok(Ending::Event(share)) if share * dt < shortest => return Ok((None, true)),
-                Ok(Ending::Event(share)) if share >= 1.0 => return Ok((Some(dt), true)),
-                Ok(Ending::Event(share)) => {
+            let error = self.method.error();
+            let factor = CAUTION * error.max(LEAST_ERROR).portable_powf(-1.0 / STAGES as f64);
+            if error > 1.0 || error.is_nan() {
+                (dt, growth) = (dt * factor.clamp(*SHRINKING.start(), *SHRINKING.end()), 1.0);
+                continue;
+            }
+            phase.next_step = dt * factor.clamp(LEAST_NEXT, growth);
+            let Self { settings, method, motion, .. } = self;
+            let mut search = Search { system, settings, phase, method, motion, t: beginning.t, h: dt };
+            match is_near(search.run())? {
+                Some(Ending::Plain) => return Ok((dt, Vec::new())),
+                Some(Ending::Event(share, triggers)) if share * dt < shortest => return Ok((0.0, triggers)),
+                Some(Ending::Event(share, triggers)) if share >= 1.0 => return Ok((dt, triggers)),
+                Some(Ending::Event(share, triggers)) => {
                     self.method.cut(share);
-                    return Ok((Some(share * dt), true));
+                    return Ok((share * dt, triggers));
                 }
-                Ok(Ending::Turns(share)) => (dt, grows) = (0.5 * share * dt, false),
-                Err(Fault::Step(error)) => return Err(error),
-                Err(Fault::Lost(_)) => (dt, grows) = (0.25 * dt, false),
+                Some(Ending::Turns(share)) => (dt, growth) = (BEFORE_TURN * share * dt, 1.0),
+                None => (dt, growth) = (RETRY * dt, 1.0),
             }
         }
+        Ok((0.0, Vec::new()))
     }
 
-    /// Finds the stages of an integrator step. The motion was evaluated where it begins.
+    /// Finds the stages of an integrator step, if it is not too long.
     pub(super) fn find_stages(
         &mut self,
         system: &dyn MechanicalSystem,
-        now: f64,
+        modes: &Modes,
+        beginning: &Beginning,
         dt: f64,
-        n: usize,
-    ) -> Result<Stages, Fault> {
-        let Self { method, motion, modes, y, slope, wanted, rounding, rounding_size, .. } = self;
-        let accuracy = Accuracy { wanted, slope_rounding: rounding, slope_rounding_size: rounding_size };
-        let (q, v) = y.split_at(y.len() - n);
-        motion.look(system, modes, now, q)?;
-        let beginning = onset::begin(motion, modes, v);
-        let motion = RefCell::new(motion);
+    ) -> Result<bool, StepError> {
+        let Beginning { t: now, y, split, slope, accuracy } = beginning;
+        let (q, v) = y.split_at(*split);
+        self.motion.look(system, modes, *now, q)?;
+        let begins = onset::begin(&self.motion, modes, v);
+        let motion = RefCell::new(&mut self.motion);
         let mut true_rate =
             |t: f64, y: &[f64], out: &mut [f64]| rate(&mut motion.borrow_mut(), modes, system, t, y, out);
-        let Some(mut beginning) = beginning else {
-            return method.step(&mut true_rate, None, (now, dt), y, slope, accuracy);
+        let Some(mut begins) = begins else {
+            return self.method.step(&mut true_rate, None, (*now, dt), y, slope, accuracy);
         };
         let mut guess = |t: f64, y: &[f64], out: &mut [f64]| {
             let mut motion = motion.borrow_mut();
-            let (q, v) = y.split_at(y.len() - n);
-            onset::evaluate(&mut motion, system, &mut beginning, t, q, v)?;
+            let (q, v) = y.split_at(*split);
+            onset::evaluate(&mut motion, system, &mut begins, t, q, v)?;
             motion.write_rate(system, t, q, v, out);
             Ok(())
         };
-        method.step(&mut true_rate, Some(&mut guess), (now, dt), y, slope, accuracy)
+        self.method.step(&mut true_rate, Some(&mut guess), (*now, dt), y, slope, accuracy)
+    }
+}
+
+impl Phase {
+    /// The instant at which events end it.
+    fn end(self, triggers: Vec<Trigger>) -> Switch {
+        Switch { modes: self.modes, triggers, flights: self.flights, past: self.past }
     }
 
-    /// The slope where the step begins, and how far that of the next number differs from it: what rounding makes of slopes.
-    fn take_slope(&mut self, system: &dyn MechanicalSystem, now: f64, n: usize) -> Result<(), Fault> {
-        let Self { motion, modes, y, slope, rounding, rounding_size, .. } = self;
-        let next = |(k, y): (usize, &f64)| y * (1.0 + if k % 2 == 0 { f64::EPSILON } else { -f64::EPSILON });
-        let beside: Vec<f64> = y.iter().enumerate().map(next).collect();
-        slope.resize(y.len(), 0.0);
-        rounding.resize(y.len(), 0.0);
-        rate(motion, modes, system, now, &beside, rounding)?;
-        rate(motion, modes, system, now, y, slope)?;
-        rounding.iter_mut().zip(&*slope).for_each(|(other, slope)| *other -= slope);
-        let (q, v) = rounding.split_at(y.len() - n);
-        rounding_size.clear();
-        rounding_size.resize(q.len(), largest(q));
-        rounding_size.resize(y.len(), largest(v));
-        Ok(())
+    /// The instant at which it began, where events end it at once: its modes do not last.
+    fn fail(mut self, triggers: Vec<Trigger>) -> Switch {
+        self.past.excluded.extend(&triggers);
+        self.end(triggers)
     }
 
-    /// What the integrator may err by, rounding apart.
-    fn allow(&mut self, dt: f64, n: usize) {
-        let (y, slope) = (&self.y, &self.slope);
-        let split = y.len() - n;
-        let size =
-            |part: std::ops::Range<usize>| SMALLEST_SIZE.max(largest(&y[part.clone()])).max(dt * largest(&slope[part]));
-        let (q, v) = (self.settings.tolerance * size(0..split), self.settings.tolerance * size(split..y.len()));
-        let length = y.len();
-        self.wanted.clear();
-        self.wanted.resize(split, q);
-        self.wanted.resize(length, v);
+    /// Length of the next integrator step, of what is left of the grid's step.
+    fn propose_step(&self, beginning: &Beginning, left: f64, shortest: f64) -> f64 {
+        let wish = if self.next_step.is_finite() { self.next_step } else { beginning.first_step() };
+        let flights = self.flights.iter().map(|flight| (flight.end() - beginning.t).max(shortest));
+        let dt = flights.fold(wish.min(left), f64::min);
+        if left - dt < LEFTOVER * dt { left } else { dt }
     }
 
-    /// A step in which nothing changes much, for a phase of which nothing is known.
-    fn first_step(&self, n: usize) -> f64 {
-        if self.next_step.is_finite() {
-            return f64::INFINITY;
+    /// Contacts that touched without force and have a gap by now are open like any other.
+    fn forget_touching(&mut self, system: &dyn MechanicalSystem, now: &State, tolerance: f64) {
+        if self.touching.is_empty() {
+            return;
         }
-        let split = self.y.len() - n;
-        let (speed, acceleration) = (largest(&self.y[split..]), largest(&self.slope[split..]));
+        let mut near = Vec::new();
+        system.contacts(now.t, &now.q, tolerance, &mut near);
+        self.touching
+            .retain(|(id, gap)| near.iter().any(|contact| contact.id == *id && contact.gap <= gap + tolerance));
+    }
+
+    /// Its closed contacts, to be named in an error.
+    fn named(&self, system: &dyn MechanicalSystem) -> String {
+        named(system, self.modes.contacts.iter().map(|mode| mode.id))
+    }
+}
+
+impl Beginning {
+    /// A step in which nothing changes much, for a motion of which nothing is known.
+    fn first_step(&self) -> f64 {
+        let (speed, acceleration) = (largest(&self.y[self.split..]), largest(&self.slope[self.split..]));
         if acceleration > 0.0 {
             FIRST_STEP * speed.max(FIRST_STEP * acceleration) / acceleration
         } else {
@@ -237,44 +282,31 @@ impl EventDriven {
         }
     }
 
-    /// Takes the direction of what slides as it is at the start of an integrator step, where the motion was just evaluated.
-    fn turn_references(&mut self, n: usize) {
-        let v = &self.y[self.y.len() - n..];
-        for ((_, sliding), slider) in self.modes.sliding.iter_mut().zip(&self.motion.sliders) {
-            let slip = self.motion.slip(slider, v);
-            let speed = norm(&slip);
-            if let Sliding::Slip(reference) = sliding
-                && speed > self.settings.still_speed
-            {
-                *reference = slip.map(|part| part / speed);
-            }
-        }
+    /// Sets the error that a step of `dt` may have, rounding apart.
+    fn allow(&mut self, dt: f64, tolerance: f64) {
+        let allowed = |part: std::ops::Range<usize>| {
+            let size = SMALLEST_SIZE.max(largest(&self.y[part.clone()])).max(dt * largest(&self.slope[part.clone()]));
+            vec![tolerance * size; part.len()]
+        };
+        self.accuracy.wanted = [allowed(0..self.split), allowed(self.split..self.y.len())].concat();
     }
+}
 
-    /// The events of the instant say which modes cannot last.
-    fn exclude(&mut self) {
-        for trigger in &self.triggers {
-            self.excluded.push(match *trigger {
-                Trigger::Closes(id) => Excluded::Open(id),
-                Trigger::Opens(id) => Excluded::Closed(id),
-                Trigger::Slips(part) => Excluded::Stick(part),
-                Trigger::Stops(part) => Excluded::Slip(part),
-                Trigger::Renamed => continue,
-            });
-        }
-    }
+/// A state from coordinates and velocities one after another. A configuration off its manifold, as
+/// one of quaternions that are no longer units, is brought back by a move of no length.
+pub(super) fn state_of(system: &dyn MechanicalSystem, t: f64, y: &[f64]) -> State {
+    let (q, v) = y.split_at(y.len() - system.velocity_count());
+    let mut state = State::new(t, q.to_vec(), v.to_vec());
+    system.displace(t, q, v, 0.0, &mut state.q);
+    state
+}
 
-    /// Contacts that touched without force and have a gap by now are open like any other.
-    fn forget_touching(&mut self, system: &dyn MechanicalSystem, t: f64, q: &[f64]) {
-        if self.touching.is_empty() {
-            return;
-        }
-        let tolerance = self.settings.gap_tolerance;
-        self.near.clear();
-        system.contacts(t, q, tolerance, &mut self.near);
-        let near = &self.near;
-        self.touching
-            .retain(|(id, gap)| near.iter().any(|contact| contact.id == *id && contact.gap <= gap + tolerance));
+/// What came of an attempt; none where the system does not know a contact there, which is not so
+/// nearby.
+fn is_near<T>(attempt: Result<T, StepError>) -> Result<Option<T>, StepError> {
+    match attempt {
+        Err(StepError::Instant { .. }) => Ok(None),
+        other => other.map(Some),
     }
 }
 
@@ -286,9 +318,8 @@ fn rate(
     t: f64,
     y: &[f64],
     out: &mut [f64],
-) -> Result<(), Fault> {
-    let split = y.len() - system.velocity_count();
-    let (q, v) = y.split_at(split);
+) -> Result<(), StepError> {
+    let (q, v) = y.split_at(y.len() - system.velocity_count());
     motion.evaluate(system, modes, t, q, v)?;
     motion.write_rate(system, t, q, v, out);
     Ok(())

@@ -1,109 +1,119 @@
-//! What a step says of itself: samples on the way, impulses and mean forces of the whole.
+//! What a step reports: samples on the way, impulses and mean forces of the whole.
 
 use super::EventDriven;
-use super::collocation::{STAGES, Stages};
-use super::motion::{Fault, largest};
+use super::collocation::STAGES;
+use super::modes::Modes;
+use super::motion::largest;
+use super::phase::{Beginning, Phase, state_of};
 use crate::contact::Tangents;
 use crate::{
-    ContactCondition, ContactImpulse, FrictionCondition, FrictionElement, Joint, JointCondition, MechanicalSystem,
-    Sample, State, Step,
+    Contact, ContactCondition, ContactImpulse, FrictionCondition, FrictionElement, Joint, JointCondition,
+    MechanicalSystem, Sample, State, Step, StepError,
 };
 use stiction_solve::{SolveReport, SolveStatus};
 
-/// Samples whose accelerations make the change of velocity up to this share of it are right. Too large: stiff forces seem not to balance. Too small: rounding decides.
+/// Samples are right when their accelerations make the change of velocity up to this share of it.
+/// Too large: stiff forces seem not to balance. Too small: rounding decides.
 const BALANCED: f64 = 1e-11;
 
-/// A change of velocity below this share of the largest velocity is measured against it.
+/// A change of velocity below this share of the largest velocity is measured against it. Too large:
+/// samples of a slow change may be wrong. Too small: rounding decides.
 const LEAST_CHANGE: f64 = 1e-4;
 
 impl EventDriven {
-    /// Appends samples of the accepted integrator step, which may have been cut at an event: the points of a quadrature. Where their accelerations do not make the
-    /// change of velocity, the equation is stiff: a small error of the polynomial is a large force. Right are then the slopes at the stages of a step that was not cut.
+    /// Appends samples of the accepted integrator step: the points of a quadrature. Where their
+    /// accelerations do not make the change of velocity, the equation is stiff, and a small error
+    /// of the polynomial is a large force. Then the slopes at the stages are right, of a step that
+    /// was not cut at an event.
     pub(super) fn keep_samples(
         &mut self,
         system: &dyn MechanicalSystem,
-        now: f64,
+        phase: &Phase,
+        beginning: &Beginning,
         dt: f64,
         is_cut: bool,
         out: &mut Step,
-    ) -> Result<(), Fault> {
-        let from = out.samples.len();
-        let mismatch = self.sample(system, now, dt, false, out)?;
-        if mismatch <= BALANCED {
-            return Ok(());
-        }
-        let whole = self.method.clone();
-        let n = system.velocity_count();
-        let is_right =
-            !is_cut || (self.find_stages(system, now, dt, n)? == Stages::Found && self.method.error() <= 1.0);
-        let by_quadrature = out.samples.split_off(from);
-        if !is_right || self.sample(system, now, dt, true, out)? > mismatch {
-            out.samples.truncate(from);
-            out.samples.extend(by_quadrature);
+    ) -> Result<(), StepError> {
+        let (by_quadrature, mismatch) = self.samples(system, &phase.modes, beginning.t, dt, false)?;
+        if mismatch > BALANCED {
+            let whole = self.method.clone();
+            let is_right =
+                !is_cut || (self.find_stages(system, &phase.modes, beginning, dt)? && self.method.error() <= 1.0);
+            if is_right {
+                let (at_stages, remaining) = self.samples(system, &phase.modes, beginning.t, dt, true)?;
+                if remaining <= mismatch {
+                    out.samples.extend(at_stages);
+                    return Ok(());
+                }
+            }
             self.method = whole;
         }
+        out.samples.extend(by_quadrature);
         Ok(())
     }
 
-    /// Appends the stages, or else the points of the quadrature, as samples. Returns the change of velocity that their accelerations do not make, relative to what they do.
-    fn sample(
+    /// The stages, or else the points of the quadrature, as samples. With the change of velocity
+    /// that their accelerations do not make, relative to the change that they make.
+    fn samples(
         &mut self,
         system: &dyn MechanicalSystem,
+        modes: &Modes,
         now: f64,
         dt: f64,
         at_stages: bool,
-        out: &mut Step,
-    ) -> Result<f64, Fault> {
-        let n = system.velocity_count();
-        let (first, last) = (self.y.len() - n, self.method.stage(STAGES - 1));
-        let mut change: Vec<f64> = last[first..].iter().zip(&self.y[first..]).map(|(end, start)| end - start).collect();
-        let mut scale = LEAST_CHANGE * largest(&self.y[first..]);
+    ) -> Result<(Vec<Sample>, f64), StepError> {
+        let (start, end) = (self.method.start(), self.method.end());
+        let first = start.len() - system.velocity_count();
+        let mut change: Vec<f64> = end[first..].iter().zip(&start[first..]).map(|(end, start)| end - start).collect();
+        let mut scale = LEAST_CHANGE * largest(&start[first..]);
+        let mut samples = Vec::with_capacity(STAGES);
         for i in 0..STAGES {
             let (c, weight) = match at_stages {
                 true => (self.method.nodes[i], self.method.weights[i]),
                 false => self.method.quadrature[i],
             };
-            match at_stages {
-                true => self.take_stage(system, i),
-                false => self.probe(system, c),
-            }
-            let v = &self.probe[first..];
-            let t = now + c * dt;
-            let state = State::new(t, self.probe_q.clone(), v.to_vec());
-            self.motion.evaluate(system, &self.modes, t, &state.q, v)?;
-            change.iter_mut().zip(&self.motion.acceleration).for_each(|(change, a)| *change -= weight * dt * a);
-            scale = scale.max(dt * largest(&self.motion.acceleration));
-            out.samples.push(Sample {
+            let y = if at_stages { self.method.stage(i).to_vec() } else { self.method.dense(c) };
+            let state = state_of(system, now + c * dt, &y);
+            let motion = &mut self.motion;
+            motion.evaluate(system, modes, state.t, &state.q, &state.v)?;
+            change.iter_mut().zip(&motion.acceleration).for_each(|(change, a)| *change -= weight * dt * a);
+            scale = scale.max(dt * largest(&motion.acceleration));
+            let (elements, contacts) = motion.forces.sites.split_at(motion.elements.len());
+            samples.push(Sample {
                 weight: weight * dt,
                 state,
-                acceleration: self.motion.acceleration.clone(),
-                contacts: self.motion.contact_forces.clone(),
-                friction: self.motion.element_forces.clone(),
-                joints: self.motion.joint_forces.clone(),
+                acceleration: motion.acceleration.clone(),
+                contacts: contacts.to_vec(),
+                friction: elements.iter().map(|force| force.1).collect(),
+                joints: motion.forces.joints.clone(),
             });
         }
-        Ok(if scale > 0.0 { largest(&change) / scale } else { 0.0 })
+        Ok((samples, if scale > 0.0 { largest(&change) / scale } else { 0.0 }))
     }
 
-    /// Writes what the step did as a whole: impulses, mean forces, and the conditions in its middle for the velocity there.
+    /// Writes what the step did as a whole: impulses, mean forces, and the conditions in its middle
+    /// for the velocity there.
     pub(super) fn summarize(
         &mut self,
         system: &dyn MechanicalSystem,
         state: &State,
+        modes: &Modes,
         out: &mut Step,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StepError> {
         let n = system.velocity_count();
         let middle = state.t + 0.5 * out.h;
         let distance = |sample: &Sample| (sample.state.t - middle).abs();
         let nearest = out.samples.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))).map(|sample| &sample.state);
         let middle = nearest.unwrap_or(state).clone();
-        self.motion.evaluate(system, &self.modes, middle.t, &middle.q, &middle.v)?;
+        self.motion.evaluate(system, modes, middle.t, &middle.q, &middle.v)?;
 
         out.linearized_time = middle.t;
         out.linearized_at.clone_from(&middle.q);
         out.force_time = middle.t;
         out.force_at.clone_from(&middle.q);
-        out.contacts.clone_from(&self.motion.contacts);
+        let contacts = self.motion.contacts.iter().zip(&modes.contacts);
+        out.contacts.clear();
+        out.contacts.extend(contacts.map(|(contact, mode)| Contact { id: mode.id, ..contact.clone() }));
         out.friction.clone_from(&self.motion.elements);
         out.joints.clone_from(&self.motion.joints);
         out.force.clear();
@@ -122,11 +132,11 @@ impl EventDriven {
             out.force.iter_mut().zip(&out.force_parts[from..]).for_each(|(sum, part)| *sum += part);
         }
 
-        let Step { samples, problem, solution, .. } = out;
+        let Step { samples, problem, solution, contacts, .. } = out;
         solution.contacts.clear();
         solution
             .contacts
-            .extend(self.modes.contacts.iter().map(|mode| ContactImpulse { id: mode.id, ..Default::default() }));
+            .extend(contacts.iter().map(|contact| ContactImpulse { id: contact.id, ..Default::default() }));
         solution.friction.clear();
         solution.friction.resize(self.motion.elements.len(), [0.0; 3]);
         solution.joints.clear();
@@ -149,7 +159,7 @@ impl EventDriven {
         let holds = |joint: &Joint| JointCondition { row: joint.row.clone(), bias: joint.drift, rounding: 0.0 };
         problem.joints.extend(self.motion.joints.iter().map(holds));
         problem.contacts.clear();
-        problem.contacts.extend(self.motion.contacts.iter().map(ContactCondition::of));
+        problem.contacts.extend(contacts.iter().map(ContactCondition::of));
         problem.friction.clear();
         let bounded = |element: &FrictionElement| FrictionCondition::of(element, out.h);
         problem.friction.extend(self.motion.elements.iter().map(bounded));
