@@ -22,7 +22,7 @@ pub(super) const AXIS_LABEL_SIZE: f64 = 12.0;
 /// Font size of the labels of ticks, in pixels.
 pub(super) const TICK_LABEL_SIZE: f64 = 11.0;
 /// Font size of legends, in pixels.
-pub(super) const LEGEND_SIZE: f64 = 11.5;
+pub(super) const LEGEND_SIZE: f64 = 11.0;
 
 /// Length of a tick, in pixels.
 pub(super) const TICK_LENGTH: f64 = 4.0;
@@ -155,7 +155,10 @@ pub(super) fn layout(figure: &Figure) -> Result<Layout, FigureError> {
         let (row, column) = (panel / columns, panel % columns);
         let left = MARGIN + column as f64 * (cell_width + COLUMN_GAP);
         let top = y + weights[..row].iter().map(|weight| weight * unit_height + ROW_GAP).sum::<f64>();
-        Rect { left, top, right: left + cell_width, bottom: top + weights[row] * unit_height }
+        // Of two columns, a panel that is alone in the last row has both.
+        let is_alone = columns == 2 && column == 0 && panel + 1 == count;
+        let right = if is_alone { page_width - MARGIN } else { left + cell_width };
+        Rect { left, top, right, bottom: top + weights[row] * unit_height }
     };
 
     let ranges: Vec<_> = figure.panels.iter().map(|p| (scale::range(p, Axis::X), scale::range(p, Axis::Y))).collect();

@@ -21,17 +21,19 @@ const MARK_DISTANCES: [f64; 3] = [1.0, 2.0, 3.5];
 const MARK_INSET: f64 = 3.0;
 /// Distance between the places along a level line that are tried for its label, in pixels.
 const LABEL_STEP: f64 = 12.0;
+/// Distance that a text keeps from other texts, in pixels.
+const TEXT_ROOM: f64 = 3.0;
 /// Distance that a text keeps from markers, in pixels.
 const MARKER_ROOM: f64 = 3.0;
 
 /// Length of the sample of a series in a legend, in pixels.
-pub(super) const SAMPLE_LENGTH: f64 = 22.0;
+pub(super) const SAMPLE_LENGTH: f64 = 20.0;
 /// Distance from that sample to its text, in pixels.
 pub(super) const SAMPLE_GAP: f64 = 6.0;
 /// Distance between the lines of a legend, in pixels.
 pub(super) const LEGEND_LINE: f64 = 17.0;
 /// Distance between the columns of a legend, in pixels.
-const LEGEND_COLUMN_GAP: f64 = 16.0;
+const LEGEND_COLUMN_GAP: f64 = 14.0;
 /// Distance of a legend from the axes, in pixels.
 const LEGEND_INSET: f64 = 8.0;
 /// Distance from a legend above the panel to its axes, in pixels.
@@ -100,7 +102,7 @@ impl Obstacles {
 
     /// The first of the texts that covers nothing, or else the first that covers no other text.
     fn choose(&mut self, texts: &[Text]) -> Option<Text> {
-        let covers_no_text = |text: &&Text| !self.hit_text(&text.rect());
+        let covers_no_text = |text: &&Text| !self.hit_text(&text.rect().grown(TEXT_ROOM));
         let is_clear = |text: &&Text| covers_no_text(text) && !self.hit_drawing(&text.rect().grown(1.0));
         let text = texts.iter().find(is_clear).or_else(|| texts.iter().find(covers_no_text))?.clone();
         self.texts.push(text.rect());

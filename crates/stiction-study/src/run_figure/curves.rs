@@ -22,6 +22,8 @@ const BAR_HALF_HEIGHT: f64 = 0.3;
 const PEAK: f64 = 5.0;
 /// A force that changes by more than this share of its usual value within a step jumps.
 const JUMP: f64 = 0.1;
+/// Contacts that carry something for less than this share of the run, all together, have no curves.
+const SHORTEST_LOAD: f64 = 0.02;
 /// Forces that jump in this share of the steps are drawn as points: lines would fill the panel.
 const RESTLESS: f64 = 0.07;
 /// Fewer points than this are always joined.
@@ -339,7 +341,11 @@ pub(super) fn loads(data: &RunData, load: Load) -> Result<Option<Panel>, RunFigu
         *total.entry(&rows.contact[row]).or_default() += rows.impulse[row];
     }
     let mut order: Vec<&str> = total.keys().copied().collect();
-    if order.is_empty() {
+    // A force that acts for a moment is an impact in all but name, and no curve.
+    let span = data.span()?.1 - data.span()?.0;
+    let loaded: f64 = (0..rows.t.len()).filter(|&row| presses(row)).map(|row| rows.h[row]).sum();
+    let is_whole = data.is_whole()?;
+    if order.is_empty() || (is_whole && loaded < SHORTEST_LOAD * span) {
         return Ok(None);
     }
     let count = order.len();
@@ -360,7 +366,6 @@ pub(super) fn loads(data: &RunData, load: Load) -> Result<Option<Panel>, RunFigu
         order.iter().map(|contact| (*contact, StepForces::default())).collect();
     // Of all contacts that share a step.
     let (mut sums, mut last_step) = (StepForces::default(), usize::MAX);
-    let is_whole = data.is_whole()?;
     for (row, step) in data.steps_of_contact_rows()?.into_iter().enumerate() {
         let step_of = Step { number: step, t: rows.t[row], h: rows.h[row], is_whole };
         if presses(row)

@@ -21,8 +21,9 @@ const MOST_MECHANISMS: usize = 4;
 const SIDE_BY_SIDE: usize = 6;
 /// Distance between them, in radii of the body.
 const PITCH: f64 = 2.2;
-/// A body that moves by less than this many of its radii turns in its place.
+/// A body that moves by less than this many of its radii, and turns by more than this angle in radians, turns in its place.
 const IN_PLACE: f64 = 1.5;
+const TURNED: f64 = 0.7;
 /// Poses that are closer than this share of the radius of a body are too near to each other to be told apart.
 const NEAREST_POSES: f64 = 0.06;
 /// Poses whose time is written beside them.
@@ -36,7 +37,7 @@ const MOST_TRAILS: usize = 12;
 /// Walls farther away than this many times the size of the picture do not widen it.
 const NEAR_WALL: f64 = 0.5;
 /// Standing bodies larger than this many times what moves do not widen the picture.
-const LARGE_BODY: f64 = 1.5;
+const LARGE_BODY: f64 = 1.2;
 /// Half length of a slanted wall, in sizes of the picture: enough to leave it on both sides.
 const LONG_WALL: f64 = 50.0;
 
@@ -181,7 +182,8 @@ fn titled(panel: Panel, dimension: Dimension, view: View) -> Panel {
 fn turns_in_place(body: &Drawn) -> bool {
     let poses = &body.track.poses;
     let moved = poses.iter().map(|pose| (pose.position - poses[0].position).length()).fold(0.0, f64::max);
-    body.track.turns && moved < IN_PLACE * body.look.radius()
+    let turned = poses.iter().map(|pose| pose.orientation.angle_between(poses[0].orientation)).fold(0.0, f64::max);
+    body.track.turns && turned > TURNED && moved < IN_PLACE * body.look.radius()
 }
 
 /// Draws a body at evenly spaced times from the left to the right, each pose in the middle of a place of its own. Not where
