@@ -2,7 +2,7 @@
 //! of zero length.
 //!
 //! It is the reference for systems with few events. It is a state machine with three states, of
-//! which each carries what it needs ([`Course`]), and five transitions ([`Transition`]):
+//! which each carries what it needs (`Course`), and five transitions (`Transition`):
 //!
 //! ```text
 //!     Start ──── Choose ────┐   ┌────────── Jump ──────────┐   impact, decompression, shock
