@@ -77,15 +77,10 @@ impl Spring {
     }
 }
 
-/// Refuses stiffness and damping that are negative, or both zero.
+/// Refuses stiffness and damping that are negative.
 fn check_strength([stiffness, damping]: [f64; 2], units: [&str; 2]) -> Result<(), PartError> {
     check_not_negative("stiffness", "the stiffness", stiffness, units[0])?;
-    check_not_negative("damping", "the damping", damping, units[1])?;
-    if stiffness == 0.0 && damping == 0.0 {
-        let message = "neither stiffness nor damping is given";
-        return Err(PartError::new("", message, "give `stiffness`, `damping` or both"));
-    }
-    Ok(())
+    check_not_negative("damping", "the damping", damping, units[1])
 }
 
 /// Where an end of a spring is attached.

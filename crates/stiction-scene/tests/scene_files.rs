@@ -1209,7 +1209,7 @@ fn dry_friction() {
         "remove `axes`",
     );
     fails(
-        "against = \"rod\"",
+        "against = \"rod\"\naxes = [[1.0, 0.0]]",
         "33:11: `rod` is at both ends",
         "name another body, or leave the second one out for the world",
     );

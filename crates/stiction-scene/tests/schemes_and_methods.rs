@@ -90,7 +90,10 @@ fn restitution_out_of_range_or_out_of_reach_is_refused() {
         ),
         (
             scene("", "restitution = 0.5"),
-            ["the impacts of the scheme `stewart-trinkle` are inelastic", "[scheme.moreau-midpoint]"],
+            [
+                "the impacts of the scheme `stewart-trinkle` are inelastic",
+                "a scheme with restitution, `moreau-midpoint`",
+            ],
         ),
         (scene("[scheme.moreau-midpoint]\ntheta = 1.5\n", ""), ["`theta` is 1.5", "give a number from 0 to 1"]),
         (
@@ -166,7 +169,7 @@ fn settings_that_a_method_cannot_use_are_refused() {
         (plane("[method.phantom-inertia]\nlines = 1\n"), ["x.toml:7", "give at least 2"]),
         (
             method("space", "[0.0, 0.0, -9.81]", "[method.planar-relay]\n"),
-            ["treats contacts in the plane, and this scene is in space", "[method.spatial-relay]"],
+            ["treats contacts in the plane, and this scene is in space", "choose `cone`, `pyramid`, `spatial-relay`"],
         ),
         (plane("[method.spatial-relay]\ndirections = 7\n"), ["x.toml:7", "give an even number from 4 to 1000"]),
         (plane("[method.alternating]\ntolerance = 0.0\n"), ["x.toml:7", "the tolerance is 0.0"]),

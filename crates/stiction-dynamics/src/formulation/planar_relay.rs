@@ -82,7 +82,8 @@ pub struct PlanarRelaySettings {
 
 impl Default for PlanarRelaySettings {
     fn default() -> Self {
-        Self { warm_start: true, lemke: LemkeSettings::default() }
+        // Where the near paths end in rays, reversed tangents lead further than far ones.
+        Self { warm_start: true, lemke: LemkeSettings { paths: 12, ..Default::default() } }
     }
 }
 

@@ -298,7 +298,7 @@ impl StewartTrinkle {
             if let Some(passage) = self.predicted_passage(&plan, out) {
                 return Ok(Some(passage));
             }
-            self.find_contacts(&plan);
+            self.find_contacts(&plan, out.report.linearizations > 1);
             self.write_joints(&plan, out);
             self.write_friction(&plan, out)?;
             let Some(bent) = self.solve_with_growing_set(&plan, out)? else {
@@ -420,7 +420,7 @@ impl StewartTrinkle {
     }
 
     /// Finds the contacts at $\hat q$, and those violated at the predicted end, which join the active ones.
-    fn find_contacts(&mut self, plan: &Plan<'_>) {
+    fn find_contacts(&mut self, plan: &Plan<'_>, is_again: bool) {
         let Plan { system, t_hat, t_new, .. } = *plan;
         let is_violated = |contact: &Contact| contact.gap < 0.0 || contact.restraint == Restraint::Rate;
         self.candidates.clear();
@@ -441,6 +441,12 @@ impl StewartTrinkle {
         } else {
             let violated = self.candidates.iter().filter(|contact| is_violated(contact));
             violated.for_each(|contact| insert(contact.id, &mut self.active));
+        }
+        // What took part before takes part in the next round of the fixed point, also where it is some way off by rounding.
+        let is_found = |id: &ContactId| self.candidates.iter().any(|candidate| candidate.id == *id);
+        if is_again && self.settings.activation_gap.is_none() && !self.active.iter().all(is_found) {
+            self.candidates.clear();
+            system.contacts_of(t_hat, &self.q_hat, &self.active, &mut self.candidates);
         }
     }
 

@@ -48,6 +48,8 @@ impl Reader<'_> {
     ) -> Result<DryFriction, Fault> {
         let place = Place::top("dry-friction").index(index);
         plain_name(place.key("name"), "dry friction", &entry.name)?;
+        let body = self.body(place.key("body"), &entry.body)?;
+        let against = entry.against.as_ref().map(|name| self.body(place.key("against"), name)).transpose()?;
         let axes = match (&entry.axes, self.turns_about_z(entry.rotational)) {
             (None, true) => vec![DVec3::Z],
             (Some(axes), false) => {
@@ -73,10 +75,9 @@ impl Reader<'_> {
                 return Err(place.key("semi-axes").fault(message, help));
             }
         };
-        let against = entry.against.as_ref().map(|name| self.body(place.key("against"), name)).transpose()?;
         let mut element = DryFriction {
             name: entry.name.clone(),
-            body: self.body(place.key("body"), &entry.body)?,
+            body,
             against,
             point: self.optional_vector(place.key("point"), "point", &entry.point)?,
             axes,
@@ -109,6 +110,8 @@ impl Reader<'_> {
         let place = Place::top("clutch").index(index);
         refuse_two_way_scheme(self.scene, &place, &format!("clutch `{}`", entry.name))?;
         plain_name(place.key("name"), "a clutch", &entry.name)?;
+        let body = self.body(place.key("body"), &entry.body)?;
+        let against = entry.against.as_ref().map(|name| self.body(place.key("against"), name)).transpose()?;
         let axis = match (&entry.axis, self.turns_about_z(entry.rotational)) {
             (None, true) => DVec3::Z,
             (Some(axis), false) => self.vector(place.key("axis"), "the axis", axis)?,
@@ -118,10 +121,9 @@ impl Reader<'_> {
                 return Err(self.axis_fault(&place, ["clutch", &entry.name, "axis", help], axis.is_some()));
             }
         };
-        let against = entry.against.as_ref().map(|name| self.body(place.key("against"), name)).transpose()?;
         let clutch = Clutch {
             name: entry.name.clone(),
-            body: self.body(place.key("body"), &entry.body)?,
+            body,
             against,
             point: self.optional_vector(place.key("point"), "point", &entry.point)?,
             axis,

@@ -202,11 +202,14 @@ impl Reader<'_> {
     }
 }
 
-/// The list of friction directions or of half-spaces, whichever is given, with its key.
+/// A list of vectors with its key.
+type KeyedList<'a> = (&'static str, &'a [Vec<f64>]);
+
+/// The list of friction directions or of half-spaces, whichever is given.
 fn given_list<'a>(
     place: &Place,
     [directions, half_spaces]: [&'a Option<Vec<Vec<f64>>>; 2],
-) -> Result<Option<(&'static str, &'a [Vec<f64>])>, Fault> {
+) -> Result<Option<KeyedList<'a>>, Fault> {
     match (directions, half_spaces) {
         (None, None) => Ok(None),
         (Some(_), Some(_)) => {

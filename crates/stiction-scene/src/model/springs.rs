@@ -13,6 +13,14 @@ use crate::scene::{SpringEntry, TorsionSpringEntry};
 /// large: short springs need a rest length in the file. Too small: rounding makes a rest length.
 const COINCIDENCE: f64 = 1e-9;
 
+/// Refuses an entry that does nothing, which is a key that was forgotten. In a program a spring may well be zero.
+fn refuse_idle(place: &Place, stiffness: f64, damping: f64) -> Result<(), Fault> {
+    match stiffness == 0.0 && damping == 0.0 {
+        true => Err(place.fault("neither stiffness nor damping is given", "give `stiffness`, `damping` or both")),
+        false => Ok(()),
+    }
+}
+
 impl Reader<'_> {
     /// The springs; `bodies` tell where they start.
     pub(super) fn springs(&self, bodies: &[Body]) -> Result<Vec<Spring>, Fault> {
@@ -45,18 +53,7 @@ impl Reader<'_> {
             [Attachment { body: first, point: points[0] }, Attachment { body: second, point: points[1] }];
         let at_start = |end: Attachment| self.pose_at_start(end.body, bodies).transform_point(end.point);
         let d = at_start(first) - at_start(second);
-        let rest_length = match (entry.rest_length, axis) {
-            (Some(length), _) => length,
-            (None, Some(axis)) => axis.dot(d),
-            (None, None) if d.length() < COINCIDENCE => {
-                let message =
-                    format!("the points of spring `{}` coincide at the start, and give it no rest length", entry.name);
-                return Err(
-                    place.fault(message, "give `rest-length`; with 0.0 the spring draws the two points together")
-                );
-            }
-            (None, None) => d.length(),
-        };
+        let rest_length = entry.rest_length.unwrap_or_else(|| axis.map_or(d.length(), |axis| axis.dot(d)));
         if entry.preload > 0.0 {
             refuse_two_way_scheme(self.scene, &place.key("preload"), &format!("pre-stressed spring `{}`", entry.name))?;
         }
@@ -71,6 +68,13 @@ impl Reader<'_> {
             preload: entry.preload,
         };
         spring.check(self.dimension, bodies).map_err(|error| place.part_fault(error))?;
+        refuse_idle(&place, entry.stiffness, entry.damping)?;
+        if entry.rest_length.is_none() && axis.is_none() && d.length() < COINCIDENCE {
+            let message =
+                format!("the points of spring `{}` coincide at the start, and give it no rest length", entry.name);
+            let help = "give `rest-length`; with 0.0 the spring draws the two points together";
+            return Err(place.fault(message, help));
+        }
         Ok(spring)
     }
 
@@ -114,6 +118,7 @@ impl Reader<'_> {
             rest_angle: 0.0,
         };
         spring.check(self.dimension, bodies).map_err(|error| place.part_fault(error))?;
+        refuse_idle(&place, entry.stiffness, entry.damping)?;
         spring.rest_angle = match entry.rest_angle {
             Some(angle) => angle,
             None => spring.angle_at_start(self.dimension, bodies, self.scene.run.start),

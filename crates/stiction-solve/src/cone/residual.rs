@@ -93,7 +93,7 @@ pub(crate) struct GlobalResidual {
     /// $v$ of the point, and $M^{-1} f$.
     velocity: Vec<f64>,
     free_velocity: Vec<f64>,
-    /// $q$ of contacts and joints, and its norm, or that of its terms where they cancel to their rounding.
+    /// $q$ of contacts and joints, and its norm, or its largest term where they cancel to their rounding.
     offset: Vec<f64>,
     offset_norm: f64,
 }
@@ -116,15 +116,13 @@ impl GlobalResidual {
         let joints = problem.joint_bias().iter().enumerate().map(|(row, bias)| problem.joints().dot(row, v) + bias);
         self.offset.clear();
         self.offset.extend(contacts.chain(joints));
-        // Where the terms of q cancel to their rounding, nothing can be measured by q: their own size stands for it.
-        let size = |rows: &SparseRows, row: usize, bias: f64| {
+        // Where the terms of q cancel to their rounding, nothing can be measured by q: the largest of them stands for it.
+        let size = |rows: &SparseRows, (row, bias): (usize, &f64)| {
             bias.abs() + rows.row(row).iter().map(|&(k, value)| (value * v[k]).abs()).sum::<f64>()
         };
-        let contacts =
-            problem.contact_bias().iter().enumerate().map(|(row, &bias)| size(problem.contacts(), row, bias));
-        let joints = problem.joint_bias().iter().enumerate().map(|(row, &bias)| size(problem.joints(), row, bias));
-        let terms: Vec<f64> = contacts.chain(joints).collect();
-        let (offset, terms) = (norm(&self.offset), norm(&terms));
+        let contacts = problem.contact_bias().iter().enumerate().map(|row| size(problem.contacts(), row));
+        let joints = problem.joint_bias().iter().enumerate().map(|row| size(problem.joints(), row));
+        let (offset, terms) = (norm(&self.offset), contacts.chain(joints).fold(0.0, f64::max));
         self.offset_norm = if offset <= RATE_ROUNDING * terms { terms } else { offset };
         Ok(())
     }
@@ -149,7 +147,7 @@ impl GlobalResidual {
         &self.offset
     }
 
-    /// $\lVert q \rVert$ of the problem that was prepared, or the size of its terms where these cancel to their rounding.
+    /// $\lVert q \rVert$ of the problem that was prepared, or the largest of its terms where these cancel to their rounding.
     pub fn offset_norm(&self) -> f64 {
         self.offset_norm
     }

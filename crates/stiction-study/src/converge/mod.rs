@@ -49,6 +49,8 @@ impl SchemeChoice {
     fn refusal(&self, error: &SceneError) -> String {
         match error {
             SceneError::Edit { given, message, .. } if given == self.edit.given() => message.clone(),
+            // What the scene says elsewhere and this scheme does not treat.
+            SceneError::Text(error) => error.message.clone(),
             error => error.to_string(),
         }
     }
