@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use stiction_dynamics::{Audit, ContactProblem, ContactSolver, Event, Simulation, StatedProblem, StepError};
+#[cfg(feature = "fclib")]
 use stiction_solve::fclib::{self, FclibProblem};
 use stiction_solve::problem_file::write_lcp;
 use stiction_solve::work;
@@ -236,6 +237,9 @@ fn save_problem(
             })?;
             Ok(file::FAILED_STEP)
         }
+        #[cfg(not(feature = "fclib"))]
+        StatedProblem::Cone(_) => Err(format!("{title}: problems with cones are kept by the feature `fclib`")),
+        #[cfg(feature = "fclib")]
         StatedProblem::Cone(problem) => {
             let path = folder.path_of(file::FAILED_CONE_STEP);
             fclib::write(&path, &FclibProblem::Global(problem), title).map_err(|error| {

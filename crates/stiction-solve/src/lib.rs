@@ -23,7 +23,7 @@
 //! | all solutions of a small LCP | [`enumerate`](mod@enumerate) |
 //! | free variables beside complementary ones | [`MixedLcp`], which eliminates them first |
 //! | contacts with exact friction cones | [`cone::ConeSolver`] |
-//! | the same, in files of the field | [`fclib`] |
+//! | the same, in files of the field | `fclib`, with the feature of that name |
 //! | nonlinear equations with kinks, as of a nonlinear complementarity problem | [`SemismoothNewton`] |
 //! | sparse linear equations of springs and joints | [`SparseLu`] |
 //! | dense linear equations that depend on each other | [`LeastSquares`] |
@@ -46,6 +46,7 @@ pub mod dense_lu;
 pub mod enumerate;
 pub mod error;
 mod exact;
+#[cfg(feature = "fclib")]
 pub mod fclib;
 pub mod judge;
 pub mod lcp;

@@ -1,6 +1,7 @@
 //! Rigid multibody systems with hard contact and exact Coulomb friction.
 //!
-//! This crate is the door to the four libraries; each can also be used by itself.
+//! This crate is the door to the four libraries; each can also be used by itself. Scenes are a feature that is on by
+//! default: who builds systems in Rust leaves them out with `default-features = false`, and with them TOML, JSON and Parquet.
 //!
 //! | module | holds |
 //! |---|---|
@@ -20,6 +21,7 @@
 
 pub use stiction_bodies as bodies;
 pub use stiction_dynamics as dynamics;
+#[cfg(feature = "scene")]
 pub use stiction_scene as scene;
 pub use stiction_solve as solve;
 
