@@ -2,7 +2,7 @@
 //! the command line.
 //!
 //! A text becomes a tree once. [Edits](crate::set::Edit) change the tree, serde
-//! [reads](crate::read) the tree, and whatever is found wrong afterwards is a [`Place`] in it, of
+//! reads the tree, and whatever is found wrong afterwards is a `Place` in it, of
 //! which the tree says what to show: file, line and column, or the option.
 
 use std::ops::Range;
