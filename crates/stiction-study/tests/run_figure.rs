@@ -292,6 +292,11 @@ revolute = { anchor = [0.0, 0.0], limits = { lower = 0.0 } }
     let columns = column_figure(&run, &ALL, &names(&["hinge.lower.c_n", "hinge.lower.gap"]), "t").unwrap();
     let labels: Vec<&str> = columns.panels.iter().map(|panel| panel.y_label.as_str()).collect();
     assert_eq!(labels, ["hinge.lower.c_n (N m s)", "hinge.lower.gap (rad)"]);
+    // The pin carries the weight.
+    assert!(available_columns(&run).unwrap().contains(&"hinge.x.value".to_owned()));
+    let pin = column_figure(&run, &ALL, &names(&["hinge.y.force"]), "t").unwrap();
+    assert_eq!(drawn(&pin.panels[0]).len(), 10);
+    assert!(drawn(&pin.panels[0]).iter().all(|force| (force - 19.62).abs() < 1e-9), "{:?}", drawn(&pin.panels[0]));
 }
 
 #[test]

@@ -147,8 +147,8 @@ struct Group<'a> {
     members: Vec<(&'a str, Vec<f64>)>,
 }
 
-/// Names of all columns with numbers: those of the states (`t`, `rod.x`), of the certificates (`residual`), and of the
-/// contacts (`rod/table#0.c_n`), as [`column_figure`] takes them.
+/// Names of all columns with numbers: those of the states (`t`, `rod.x`), of the certificates (`residual`), of joints and
+/// friction without a load (`hinge.x.force`), and of the contacts (`rod/table#0.c_n`), as [`column_figure`] takes them.
 ///
 /// # Errors
 /// [`RunFigureError`] when the folder is not that of a run, or one of its tables is missing, cut off or damaged.
@@ -162,6 +162,7 @@ fn names(data: &RunData) -> Result<Vec<String>, RunFigureError> {
     // A system of one's own may use a name of the certificate; then it is the one of the states.
     let audit: Vec<String> = data.audit_names().filter(|name| !names.contains(name)).cloned().collect();
     names.extend(audit);
+    names.extend(data.element_column_names()?);
     let mut contacts = data.contact_names()?;
     contacts.sort_unstable();
     for contact in contacts {
@@ -285,6 +286,9 @@ fn find(data: &RunData, name: &str) -> Result<Found, RunFigureError> {
     {
         let kind = Kind::of_contact(column, data.is_angular(contact));
         return Ok(Found { kind, values: data.contact_column(contact, column)? });
+    }
+    if data.element_column_names()?.iter().any(|known| known == name) {
+        return Ok(Found { kind: Kind::Other, values: data.element_column(name)? });
     }
     let columns = names(data)?;
     let scored = columns.iter().map(|known| (strsim::jaro_winkler(name, known), known));

@@ -29,6 +29,8 @@ pub(super) struct RunData {
     contacts: Rows,
     audit: Rows,
     events: Rows,
+    /// Rows of joints and of friction without a load, where there are some, with the column of their names.
+    elements: Vec<(Rows, &'static str)>,
     /// Units of the coordinates of a system of matrices, as far as its scene tells.
     pub(super) units: BTreeMap<String, CoordinateUnit>,
     /// Limits of joints whose coordinate is an angle, by their names as contacts: their gaps are angles and their impulses those of moments.
@@ -147,6 +149,8 @@ impl RunData {
         let units = system.map_or_else(BTreeMap::new, |system| {
             system.coordinates.iter().cloned().zip(system.units.clone().unwrap_or_default()).collect()
         });
+        let elements = [(file::JOINTS, "joint"), (file::FRICTION, "element")].into_iter();
+        let elements = elements.filter(|(name, _)| run.join(name).exists());
         let mut data = Self {
             run: run.to_owned(),
             units,
@@ -156,6 +160,7 @@ impl RunData {
             contacts: table(file::CONTACTS)?,
             audit: table(file::AUDIT)?,
             events: table(file::EVENTS)?,
+            elements: elements.map(|(name, key)| Ok((table(name)?, key))).collect::<Result<_, RunFigureError>>()?,
         };
         data.select(selection.from.unwrap_or(f64::NEG_INFINITY), selection.to.unwrap_or(f64::INFINITY))?;
         Ok((data, loaded))
@@ -179,6 +184,11 @@ impl RunData {
         let contacts = rows(first)..rows(end - 1);
         let events = self.events.real("t").map_err(in_run(&self.run))?;
         let events = events.partition_point(|&t| t < start)..events.partition_point(|&t| t < last);
+        for (rows, _) in &mut self.elements {
+            let t = rows.real("t").map_err(in_run(&self.run))?;
+            let kept = t.partition_point(|&t| t <= start)..t.partition_point(|&t| t <= last);
+            rows.keep(kept);
+        }
         self.states.keep(first..end);
         self.audit.keep(first..end - 1);
         self.contacts.keep(contacts);
@@ -424,6 +434,44 @@ impl RunData {
         let steps = self.steps_of_contact_rows()?;
         let of_contact = steps.into_iter().enumerate().filter(|&(row, _)| names[row] == contact);
         self.beside_states(&self.contacts, column, of_contact)
+    }
+
+    /// Names of the columns of joints and of friction without a load: `hinge.x.force`.
+    pub(super) fn element_column_names(&self) -> Result<Vec<String>, RunFigureError> {
+        let mut names = Vec::new();
+        for (rows, key) in &self.elements {
+            let mut seen = BTreeSet::new();
+            for element in rows.text(key).map_err(in_run(&self.run))?.iter().filter(|name| seen.insert(*name)) {
+                let columns = rows.table.names().iter().filter(|name| *name != "t" && *name != "h");
+                let numbers = columns.filter(|name| rows.table.real(name).is_ok());
+                names.extend(numbers.map(|column| format!("{element}.{column}")));
+            }
+        }
+        Ok(names)
+    }
+
+    /// One of these columns, a value per recorded state; not a number where there is no row.
+    pub(super) fn element_column(&self, name: &str) -> Result<Vec<f64>, RunFigureError> {
+        let at = in_run(&self.run);
+        let (element, column) = name.rsplit_once('.').unwrap_or_default();
+        let (t, h) = (self.audit("t")?, self.audit("h")?);
+        let mut values = vec![f64::NAN; self.times()?.len()];
+        for (rows, key) in &self.elements {
+            let (names, Ok(numbers)) = (rows.text(key).map_err(&at)?, rows.real(column)) else { continue };
+            let (row_t, row_h) = (rows.real("t").map_err(&at)?, rows.real("h").map_err(&at)?);
+            // An element has one row at most in a step, and steps follow each other.
+            let mut step = 0;
+            for row in (0..names.len()).filter(|&row| names[row] == element) {
+                while step < t.len() && (t[step], h[step]) != (row_t[row], row_h[row]) {
+                    step += 1;
+                }
+                if let Some(value) = values.get_mut(step + 1) {
+                    *value = numbers[row];
+                }
+                step += 1;
+            }
+        }
+        Ok(values)
     }
 
     /// A column of the certificates, a value per recorded state; not a number where there is no row.
