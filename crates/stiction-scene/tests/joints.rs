@@ -272,7 +272,7 @@ fn starts_that_do_not_meet_are_refused_or_assembled() {
     assert_refused(PLANE, APART, "19:12: joint `j` is not met at the start: `j.y` is off by 1.000000e-1 m", help);
     let text = format!("assemble = true\n{}", joined(PLANE, APART));
     let assembled = loaded(&text);
-    let [warning] = &assembled.warnings()[..] else { panic!("{:?}", assembled.warnings()) };
+    let [warning] = assembled.warnings() else { panic!("{:?}", assembled.warnings()) };
     assert!(warning.starts_with("to meet the joints, `assemble` moved body `rod` by "), "{warning}");
     assert!(warning.contains("moved body `bob` by"), "{warning}");
     let (system, state) = (assembled.system().bodies().unwrap(), assembled.start());
