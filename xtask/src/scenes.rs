@@ -1,10 +1,13 @@
-//! Every scene of `scenes/` is checked and run; one is run twice and must give the same states to the last bit.
+//! Every built-in scene is checked and run; one is run twice and must give the same states to the last bit.
 
 use crate::json;
 use crate::process::{self, spoken};
 use crate::workspace::Workspace;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+
+/// Where they are.
+const FOLDER: &str = "crates/stiction-scene/scenes";
 
 /// The scene that is run twice: it has impacts, sticking and sliding.
 const REPEATED: &str = "rod";
@@ -13,9 +16,9 @@ const REPEATED: &str = "rod";
 pub fn run(workspace: &Workspace) -> Result<(), String> {
     // The targets of the suite `tests`, so that what it built is used and nothing is built again.
     let stiction = workspace.build_stiction(&["--workspace", "--bins", "--tests"])?;
-    let scenes = workspace.files("scenes", "toml")?;
+    let scenes = workspace.files(FOLDER, "toml")?;
     if scenes.is_empty() {
-        return Err("there is no scene in scenes/".to_owned());
+        return Err(format!("there is no scene in {FOLDER}"));
     }
     let runs = Runs::new()?;
     let mut failed = Vec::new();
@@ -38,7 +41,7 @@ pub fn run(workspace: &Workspace) -> Result<(), String> {
 
 /// Checks a scene and runs it, once or twice; says what was done.
 fn examine(workspace: &Workspace, stiction: &Path, name: &str, runs: &Runs) -> Result<&'static str, String> {
-    let scene = format!("scenes/{name}.toml");
+    let scene = format!("{FOLDER}/{name}.toml");
     process::capture(workspace.command(stiction).args(["check", &scene]))?;
     let simulate = |out: PathBuf| {
         let mut command = workspace.command(stiction);
