@@ -116,7 +116,6 @@ pub struct AxisJointEntry {
     #[schemars(range(min = 0.0))]
     pub friction: Option<f64>,
     /// The same while it sticks, not below `friction`, which is then that of sliding and positive.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub static_friction: Option<f64>,
     /// A force or torque along the coordinate.
@@ -174,7 +173,6 @@ pub struct DistanceEntry {
     #[schemars(range(min = 0.0))]
     pub friction: Option<f64>,
     /// The same while it sticks, not below `friction`, which is then that of sliding and positive.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub static_friction: Option<f64>,
     /// A force along the distance; a positive one pushes apart.

@@ -69,6 +69,17 @@ pub enum RunError {
     },
 }
 
+impl RunError {
+    /// Whether the machine is the cause, and not what was asked for.
+    pub fn is_io(&self) -> bool {
+        match self {
+            Self::Folder(error) => error.is_io(),
+            Self::Table(error) => error.is_io(),
+            Self::Column { .. } => false,
+        }
+    }
+}
+
 /// A run that came to some end, with its folder.
 #[derive(Debug)]
 pub struct FinishedRun {
@@ -159,7 +170,8 @@ pub fn run(
 
     let events = event_summaries(&simulation, recorder.events());
     let event_count = recorder.events().len();
-    if let Err(errors) = recorder.close() {
+    let errors = recorder.close();
+    if !errors.is_empty() {
         // Rows may fail to reach the disk only now; the summary must not call such a run finished.
         outcome = Outcome::NotWritten;
         let errors = errors.into_iter().map(|error| error.moved_to(&folder.unfinished_path()).to_string());
