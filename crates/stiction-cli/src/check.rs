@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use stiction_scene::lint::{Severity, lint};
+use serde_json::json;
+use stiction_scene::lint::{Finding, Severity, lint};
 use stiction_scene::load::load;
 
 use crate::failure::{CHECK_FAILED, Failure};
@@ -32,23 +33,10 @@ pub fn check(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         Severity::Warning => "warning",
     };
     if arguments.json {
-        let findings: Vec<_> = findings
-            .iter()
-            .map(|finding| {
-                serde_json::json!({
-                    "severity": word(finding.severity),
-                    "message": finding.message,
-                    "place": finding.place,
-                })
-            })
-            .collect();
-        let document = serde_json::json!({
-            "scene": scene.name,
-            "warnings": loaded.warnings(),
-            "findings": findings,
-            "ok": !has_warning,
-        });
-        say!("{document:#}");
+        let (warnings, ok) = (loaded.warnings(), !has_warning);
+        let finding = |Finding { severity, message, place }: &Finding| json!({ "severity": word(*severity), "message": message, "place": place });
+        let findings: Vec<_> = findings.iter().map(finding).collect();
+        say!("{:#}", json!({ "scene": scene.name, "warnings": warnings, "findings": findings, "ok": ok }));
     } else {
         for finding in &findings {
             say!("{}: {}: {}", finding.place, word(finding.severity), finding.message);

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use stiction_scene::load::open;
 use stiction_scene::set::Edit;
@@ -15,6 +14,7 @@ use stiction_study::figure::check_extension;
 
 use crate::choice::Choice;
 use crate::failure::{Failure, UNSOLVED};
+use crate::terminal::spinner;
 
 /// Step sizes relative to that of the scene when none are given: six halvings.
 const DEFAULT_STEPS: [f64; 7] = [8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.125];
@@ -97,9 +97,7 @@ pub fn converge(arguments: &ConvergeArguments) -> Result<ExitCode, Failure> {
             std::fs::create_dir_all(folder).map_err(|error| Failure::io("make", folder, &error))?;
         }
     }
-    let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is well formed");
-    let spinner = ProgressBar::new_spinner().with_style(style);
-    spinner.enable_steady_tick(std::time::Duration::from_millis(100));
+    let spinner = spinner();
     let result = compare(&plan, &mut |what| spinner.set_message(what.to_owned()));
     spinner.finish_and_clear();
     let convergence = result?;
