@@ -32,8 +32,8 @@ impl Reader<'_> {
                 (None, Some(names)) => {
                     let place = place.key("groups");
                     let names = two(place.clone(), "groups", names)?;
+                    let known = || group_names.iter().map(String::as_str);
                     let group = |number: usize| {
-                        let known = || group_names.iter().map(String::as_str);
                         known().position(|candidate| candidate == names[number]).ok_or_else(|| {
                             let message = format!("no body is in a group `{}`", names[number]);
                             place.index(number).fault(message, suggest(names[number], "groups", known()))
