@@ -7,7 +7,6 @@
 //! |---|---|
 //! | `demo.rs` | the demonstration: build, simulate the rod, draw it |
 //! | `test.rs` | the list of suites, how they run, the table at the end |
-//! | `bench.rs` | the benchmarks |
 //! | `soak.rs` | attacks with known truth, for as long as one likes |
 //! | `setup.rs` | the tools the suites need, and how a missing one is installed |
 //! | `documentation.rs` | `cargo doc`, where any warning is a failure |
@@ -18,7 +17,6 @@
 //! | `process.rs` | starting programs and telling how long they took |
 //! | `json.rs` | one string out of a JSON document |
 
-mod bench;
 mod demo;
 mod documentation;
 mod examples;
@@ -81,18 +79,18 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
         Some((job, rest)) => (job.as_str(), rest),
         None => ("help", arguments),
     };
+    let workspace = || Workspace::find().map_err(Failure::Work);
     match job {
-        "demo" if rest.is_empty() => demo::run(&Workspace::find().map_err(Failure::Work)?).map_err(Failure::Work),
+        "demo" if rest.is_empty() => demo::run(&workspace()?).map_err(Failure::Work),
         "demo" => Err(Failure::Usage("`demo` takes no arguments".to_owned())),
         "test" => {
             let suites = test::choose(rest).map_err(Failure::Usage)?;
-            let workspace = Workspace::find().map_err(Failure::Work)?;
-            if test::run(&workspace, &suites) { Ok(()) } else { Err(Failure::Reported) }
+            if test::run(&workspace()?, &suites) { Ok(()) } else { Err(Failure::Reported) }
         }
-        "bench" => bench::run(&Workspace::find().map_err(Failure::Work)?, rest).map_err(Failure::Work),
+        "bench" => bench(&workspace()?, rest).map_err(Failure::Work),
         "soak" => {
             let arguments: Vec<&str> = rest.iter().map(String::as_str).collect();
-            soak::run(&Workspace::find().map_err(Failure::Work)?, &arguments).map_err(Failure::Work)
+            soak::run(&workspace()?, &arguments).map_err(Failure::Work)
         }
         "help" | "--help" | "-h" => {
             print!("{HELP}\nsuites: {}\n", test::suite_names());
@@ -100,4 +98,10 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
         }
         unknown => Err(Failure::Usage(format!("there is no job `{unknown}`"))),
     }
+}
+
+/// The table of `stiction bench`, from a fresh clone.
+fn bench(workspace: &Workspace, ids: &[String]) -> Result<(), String> {
+    let stiction = workspace.build_stiction(&["--package", "stiction-cli"])?;
+    process::run(workspace.command(&stiction).arg("bench").args(ids))
 }

@@ -41,6 +41,11 @@ impl Workspace {
         command
     }
 
+    /// Runs cargo with arguments that have no blanks in them.
+    pub fn run_cargo(&self, arguments: &str) -> Result<(), String> {
+        process::run(&mut self.cargo(&arguments.split(' ').collect::<Vec<_>>()))
+    }
+
     /// Builds targets in the dev profile, which is optimised, and returns the paths of the programs among them.
     ///
     /// Cargo itself says where the programs are, because the target folder can be set in many ways.
@@ -58,11 +63,7 @@ impl Workspace {
 
     /// Builds the command `stiction` with other targets beside it, and returns the path of the program.
     pub fn build_stiction(&self, targets: &[&str]) -> Result<PathBuf, String> {
-        let programs = self.build(targets)?;
-        programs
-            .into_iter()
-            .find(|path| path.file_stem().is_some_and(|stem| stem == "stiction"))
-            .ok_or_else(|| "cargo built stiction but did not say where it is".to_owned())
+        named(&self.build(targets)?, "stiction").cloned()
     }
 
     /// The files directly inside a folder whose names end in `.extension`, in order of name. No folder, no files.
@@ -97,6 +98,12 @@ impl Workspace {
         found.sort();
         Ok(found)
     }
+}
+
+/// The program of this name among those that were built.
+pub fn named<'a>(programs: &'a [PathBuf], name: &str) -> Result<&'a PathBuf, String> {
+    let program = programs.iter().find(|path| path.file_stem().is_some_and(|stem| stem == name));
+    program.ok_or_else(|| format!("cargo built {name} but did not say where it is"))
 }
 
 /// What is inside a folder, in order of name; nothing when there is no such folder.
