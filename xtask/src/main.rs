@@ -9,7 +9,6 @@
 //! | `test.rs` | the list of suites, how they run, the table at the end |
 //! | `soak.rs` | attacks with known truth, for as long as one likes |
 //! | `setup.rs` | the tools the suites need, and how a missing one is installed |
-//! | `documentation.rs` | `cargo doc`, where any warning is a failure |
 //! | `scenes.rs` | every scene checked and run, one of them twice |
 //! | `examples.rs` | every example program run |
 //! | `links.rs` | relative links in the Markdown files |
@@ -18,7 +17,6 @@
 //! | `json.rs` | one string out of a JSON document |
 
 mod demo;
-mod documentation;
 mod examples;
 mod json;
 mod links;

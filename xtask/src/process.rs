@@ -1,7 +1,6 @@
 //! Starting programs: show what is run, pass its output through or keep it, and say plainly what went wrong.
 
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -12,21 +11,6 @@ pub fn run(command: &mut Command) -> Result<(), String> {
     println!("$ {}", command_line(command));
     let status = command.status().map_err(|error| could_not_start(command, &error))?;
     judge(command, status)
-}
-
-/// Runs a program like [`run`], and returns what it wrote to standard error besides passing it through.
-pub fn run_and_keep_stderr(command: &mut Command) -> Result<String, String> {
-    println!("$ {}", command_line(command));
-    let mut child = command.stderr(Stdio::piped()).spawn().map_err(|error| could_not_start(command, &error))?;
-    let mut kept = String::new();
-    for line in BufReader::new(child.stderr.take().expect("standard error was piped")).lines() {
-        let line = line.map_err(|error| format!("reading the output of `{}`: {error}", command_line(command)))?;
-        eprintln!("{line}");
-        kept.push_str(&line);
-        kept.push('\n');
-    }
-    let status = child.wait().map_err(|error| could_not_start(command, &error))?;
-    judge(command, status).map(|()| kept)
 }
 
 /// Runs a program whose standard error goes to the reader, and returns its standard output, which is for machines.
