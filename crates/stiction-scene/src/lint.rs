@@ -77,7 +77,7 @@ pub struct Finding {
 
 /// Everything that looks wrong in a scene, in the order of the file.
 pub fn lint(loaded: &Loaded) -> Vec<Finding> {
-    let (scene, start) = (loaded.scene(), loaded.start());
+    let start = loaded.start();
     let mut findings = match loaded.system() {
         SceneSystem::Bodies(bodies) => {
             let mut linter = Linter { loaded, system: &**bodies, findings: Vec::new() };
@@ -94,6 +94,7 @@ pub fn lint(loaded: &Loaded) -> Vec<Finding> {
             linter.overlaps(start);
             linter.joints(start);
             linter.painleve();
+            linter.long_step();
             linter.wedges(start, |system, id| {
                 if let Some(joint) = system.joint_of_stop(id) {
                     return joint_place(system, joint).key("limits");
@@ -107,22 +108,13 @@ pub fn lint(loaded: &Loaded) -> Vec<Finding> {
         SceneSystem::Matrices(system) => {
             let mut linter = Linter { loaded, system: &**system, findings: Vec::new() };
             linter.gaps(start);
+            linter.long_step();
             linter.joints(start);
             linter.painleve();
             linter.wedges(start, |_, id| Place::top("system").key("contact").index(id.feature as usize));
             linter.findings
         }
     };
-    let (run, mut linter) = (&scene.run, Linter { loaded, system: &(), findings: Vec::new() });
-    if run.step > run.end - run.start && run.end > run.start {
-        let message = format!(
-            "the step of {:?} s is longer than the run of {:?} s, which is made in one step: give a smaller one",
-            run.step,
-            run.end - run.start
-        );
-        linter.add(Severity::Warning, Place::top("run").key("step"), message);
-    }
-    findings.append(&mut linter.findings);
     findings.sort_by_key(|(offset, _)| *offset);
     findings.into_iter().map(|(_, finding)| finding).collect()
 }
@@ -135,6 +127,17 @@ struct Linter<'a, S> {
 }
 
 impl<S> Linter<'_, S> {
+    fn long_step(&mut self) {
+        let run = &self.loaded.scene().run;
+        let (step, time) = (run.step, run.end - run.start);
+        if step > time && time > 0.0 {
+            let message = format!(
+                "the step of {step:?} s is longer than the run of {time:?} s, which is made in one step: give a smaller one"
+            );
+            self.add(Severity::Warning, Place::top("run").key("step"), message);
+        }
+    }
+
     fn add(&mut self, severity: Severity, place: Place, message: String) {
         let (offset, place) = self.loaded.document().show(&place);
         self.findings.push((offset, Finding { severity, message, place }));

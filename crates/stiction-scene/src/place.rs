@@ -44,9 +44,7 @@ impl Place {
 
     /// One step further down.
     pub(crate) fn with(&self, part: Part) -> Self {
-        let mut parts = self.0.clone();
-        parts.push(part);
-        Self(parts)
+        Self([self.0.as_slice(), &[part]].concat())
     }
 
     /// The place whose innermost part comes first.

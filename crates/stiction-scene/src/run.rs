@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use sha2::{Digest, Sha256};
 use stiction_dynamics::{Audit, ContactProblem, ContactSolver, Event, Simulation, StatedProblem, StepError};
 #[cfg(feature = "fclib")]
 use stiction_solve::fclib::{self, FclibProblem};
@@ -17,7 +18,8 @@ use crate::run_folder::{RunFolder, RunFolderError};
 use crate::scene::Scene;
 use crate::scene_error::most_similar;
 use crate::summary::{
-    Certificate, EventSummary, Iterations, Origin, Outcome, StateDigest, Summary, date_of, energy_by_cause, sha256,
+    Certificate, EventSummary, Iterations, Origin, Outcome, Summary, date_of, digest_state, energy_by_cause,
+    hexadecimal,
 };
 use crate::system_entry::CoordinateUnit;
 use crate::table_file::TableError;
@@ -132,8 +134,8 @@ pub fn run(
         }
     };
     let mut audit = Audit::default();
-    let mut digest = StateDigest::default();
-    digest.update(simulation.state());
+    let mut digest = Sha256::new();
+    digest_state(&mut digest, simulation.state());
 
     let (mut outcome, mut message, mut failure) = (Outcome::Finished, None, None);
     let mut most_contacts = 0;
@@ -160,7 +162,7 @@ pub fn run(
         }
         let certificate = audit.observe(simulation.system(), simulation.before(), simulation.last_step());
         most_contacts = most_contacts.max(simulation.last_step().contacts.len());
-        digest.update(simulation.state());
+        digest_state(&mut digest, simulation.state());
         if recorder.observe(&simulation, &certificate).is_err() {
             message = Some(format!("stopped at t = {} s", simulation.state().t));
             break; // a table that failed says why, and what it lost, when it is closed
@@ -203,7 +205,7 @@ pub fn run(
         date: date_of(date),
         platform: format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
         scene: scene.name.clone(),
-        scene_sha256: sha256(scene_text.as_bytes()),
+        scene_sha256: hexadecimal(Sha256::new_with_prefix(&scene_text)),
         warnings: origin.warnings.clone(),
         outcome,
         message,
@@ -214,7 +216,7 @@ pub fn run(
         end: state.t,
         steps: simulation.steps_done(),
         wall_time_s: began.elapsed().as_secs_f64(),
-        iterations: Iterations::new(&audit),
+        iterations: Iterations::from(&audit),
         certificate,
         energy: energy_by_cause(&audit),
         event_count,
@@ -222,7 +224,7 @@ pub fn run(
         final_columns: simulation.system().column_names().into_iter().zip(values).collect(),
         final_q: state.q.clone(),
         final_v: state.v.clone(),
-        digest: digest.finish(),
+        digest: hexadecimal(digest),
     };
     let text = serde_json::to_string_pretty(&summary).expect("a summary is plain data") + "\n";
     folder.write_summary(&text)?;

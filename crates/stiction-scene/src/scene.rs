@@ -46,7 +46,7 @@ pub struct Scene {
     #[schemars(length(min = 2, max = 3))]
     pub gravity: Option<Vec<f64>>,
     /// Whether bodies that do not meet the joints at the start are moved, as little as possible, until they do.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub assemble: bool,
     /// From when to when, and in which steps.
     pub run: RunSettings,
@@ -61,7 +61,7 @@ pub struct Scene {
     /// A system given by matrices, in place of bodies.
     pub system: Option<SystemEntry>,
     /// Rules for all contacts.
-    #[serde(default, skip_serializing_if = "ContactSettings::is_empty")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub contact: ContactSettings,
     /// The materials.
     #[serde(default, rename = "material", skip_serializing_if = "Vec::is_empty")]
@@ -111,7 +111,7 @@ pub struct RunSettings {
     #[schemars(range(min = 0.0))]
     pub deepest_overlap: Option<f64>,
     /// Whether velocities at the start that contacts or joints do not allow are changed as an inelastic impact would. \[GS05\] (33) with Δt = 0
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub consistent_start: bool,
 }
 
@@ -142,13 +142,6 @@ pub struct ContactSettings {
     pub combine: Option<CombinationRule>,
 }
 
-impl ContactSettings {
-    /// Whether nothing is said.
-    fn is_empty(&self) -> bool {
-        self.combine.is_none()
-    }
-}
-
 /// A material.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -173,22 +166,19 @@ pub struct MaterialEntry {
     #[schemars(range(min = 0.0, max = 1.0))]
     pub tangential_restitution: f64,
     /// Radius of the friction against drilling about the normal, in m, not negative: the largest moment is this times the largest friction.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(range(min = 0.0))]
     pub torsion_radius: f64,
     /// Whether friction against drilling shares its bound with friction against sliding.
-    #[serde(default, skip_serializing_if = "is_coupled")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub torsion: Torsion,
     /// Lines and phantom inertia of these contacts, for the method `phantom-inertia`.
     pub phantom_inertia: Option<PhantomContact>,
 }
 
-fn is_coupled(torsion: &Torsion) -> bool {
-    *torsion == Torsion::Coupled
-}
-
-fn is_zero(value: &f64) -> bool {
-    *value == 0.0
+/// Whether a key says nothing that its absence would not say.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// The coefficients of two different materials.
@@ -216,11 +206,11 @@ pub struct PairEntry {
     #[schemars(range(min = 0.0, max = 1.0))]
     pub tangential_restitution: f64,
     /// Radius of the friction against drilling about the normal, in m, not negative: the largest moment is this times the largest friction.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(range(min = 0.0))]
     pub torsion_radius: f64,
     /// Whether friction against drilling shares its bound with friction against sliding.
-    #[serde(default, skip_serializing_if = "is_coupled")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub torsion: Torsion,
     /// Direction of the first tangent, fixed in the body of one of the two materials.
     pub grain: Option<GrainEntry>,
@@ -603,7 +593,7 @@ pub struct SpringEntry {
     #[schemars(length(min = 2, max = 3))]
     pub axis: Option<Vec<f64>>,
     /// Force in N that must be overcome before the spring leaves its rest length, not negative. \[GS05\] (3) on displacement level
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(range(min = 0.0))]
     pub preload: f64,
 }
