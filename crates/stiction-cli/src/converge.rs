@@ -12,7 +12,7 @@ use stiction_study::converge::{
 };
 use stiction_study::figure::check_extension;
 
-use crate::choice::Choice;
+use crate::choice::SCHEME;
 use crate::failure::{Failure, UNSOLVED};
 use crate::terminal::spinner;
 
@@ -62,7 +62,7 @@ pub struct ConvergeArguments {
 /// Runs the command.
 pub fn converge(arguments: &ConvergeArguments) -> Result<ExitCode, Failure> {
     let named = |option: &str, scheme: &str| {
-        Ok::<_, Failure>(SchemeChoice { name: scheme.to_owned(), edit: Choice::Scheme.edit(option, scheme)? })
+        Ok::<_, Failure>(SchemeChoice { name: scheme.to_owned(), edit: SCHEME.edit(option, scheme)? })
     };
     let end = arguments.end.map(|end| Ok(Edit::option(format!("--end {end}"), "run.end", end)));
     let sets = arguments.overrides.iter().map(|text| Edit::set(text));

@@ -17,7 +17,7 @@ use stiction_scene::run::{FinishedRun, Progress, expected_size};
 use stiction_scene::set::Edit;
 use stiction_scene::summary::{Origin, Outcome, Summary};
 
-use crate::choice::Choice;
+use crate::choice::{METHOD, SCHEME};
 use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure, INPUT_OUTPUT, INTERRUPTED, RED, UNSOLVED};
 
 /// A run whose tables may become larger than this says so before it begins, in bytes.
@@ -37,9 +37,9 @@ const SHOWN_EVENTS: usize = 12;
 pub struct RunArguments {
     /// A scene file, `-` for standard input, or the name of a built-in scene
     scene: String,
-    #[arg(long, value_name = "S", help = Choice::Scheme.help())]
+    #[arg(long, value_name = "S", help = SCHEME.help())]
     scheme: Option<String>,
-    #[arg(long, value_name = "M", help = Choice::Method.help())]
+    #[arg(long, value_name = "M", help = METHOD.help())]
     method: Option<String>,
     /// Step size, in seconds
     #[arg(long, value_name = "H", allow_negative_numbers = true)]
@@ -123,8 +123,8 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
 
 /// Loads the scene with the options of the command line in it.
 fn load_scene(arguments: &RunArguments) -> Result<Loaded, Failure> {
-    let scheme = arguments.scheme.iter().map(|scheme| Choice::Scheme.edit("--scheme", scheme));
-    let method = arguments.method.iter().map(|method| Choice::Method.edit("--method", method));
+    let scheme = arguments.scheme.iter().map(|scheme| SCHEME.edit("--scheme", scheme));
+    let method = arguments.method.iter().map(|method| METHOD.edit("--method", method));
     let mut edits = scheme.chain(method).collect::<Result<Vec<_>, _>>()?;
     let sets: Vec<Edit> = arguments.overrides.iter().map(|text| Edit::set(text)).collect::<Result<_, _>>()?;
     for (key, value) in [("step", arguments.step), ("end", arguments.end)] {

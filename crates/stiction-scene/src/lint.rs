@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
+use serde::Serialize;
 use stiction_bodies::glamx::{DQuat, DVec3};
 use stiction_bodies::shape::combined_mass_properties;
 use stiction_bodies::{Body, BodyKind, Dimension, Multibody, Oscillation, PlacedShape, Shape};
@@ -56,7 +57,8 @@ const LEAST_OF_WEDGE: f64 = 1e-6;
 const MOST_NAMED: usize = 6;
 
 /// How much a finding weighs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// Worth knowing; nothing to do.
     Note,
@@ -65,7 +67,7 @@ pub enum Severity {
 }
 
 /// Something that looks wrong in a scene, or is worth knowing about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// How much it weighs.
     pub severity: Severity,
@@ -135,6 +137,15 @@ impl<S> Linter<'_, S> {
                 "the step of {step:?} s is longer than the run of {time:?} s, which is made in one step: give a smaller one"
             );
             self.add(Severity::Warning, Place::top("run").key("step"), message);
+        }
+    }
+
+    /// Schemes on the level of positions end an overlap within a step, by as fast a motion as that takes. The others let it be.
+    fn what_becomes_of_overlap(&self, ended: &str, kept: &str) -> String {
+        match self.loaded.scene().scheme.facts().overlap {
+            Overlap::Ended => format!("the first step {ended}"),
+            Overlap::Fading(rate) => format!("the scheme {ended} with the rate `{rate}`"),
+            Overlap::Kept => format!("the scheme {kept}"),
         }
     }
 
@@ -404,15 +415,6 @@ impl Linter<'_, Multibody> {
         }
     }
 
-    /// Schemes on the level of positions end an overlap within a step, by as fast a motion as that takes. The others let it be.
-    fn what_becomes_of_overlap(&self, ended: &str, kept: &str) -> String {
-        match self.loaded.scene().scheme.facts().overlap {
-            Overlap::Ended => format!("the first step {ended}"),
-            Overlap::Fading(rate) => format!("the scheme {ended} with the rate `{rate}`"),
-            Overlap::Kept => format!("the scheme {kept}"),
-        }
-    }
-
     fn overlaps(&mut self, start: &State) {
         let mut contacts = Vec::new();
         self.system.contacts(start.t, &start.q, 0.0, &mut contacts);
@@ -526,16 +528,12 @@ impl Linter<'_, LinearSystem> {
             }
             let what = format!("contact `{}` is closed by {:.3e} m too much at the start", contact.name, -gap);
             let scheme = self.loaded.scene().scheme.facts();
-            let pushed = |how: &str| format!("{what}: change its `gap` or the position; the {how}");
-            let (severity, message) = match scheme.overlap {
-                Overlap::Ended => (Severity::Warning, pushed("first step pushes it open")),
-                Overlap::Fading(rate) => {
-                    (Severity::Warning, pushed(&format!("scheme pushes it open with the rate `{rate}`")))
-                }
-                Overlap::Kept => {
-                    let name = scheme.named.name;
-                    (Severity::Note, format!("{what}; the scheme `{name}` takes it as closed and leaves it so"))
-                }
+            let (severity, message) = if scheme.overlap == Overlap::Kept {
+                let name = scheme.named.name;
+                (Severity::Note, format!("{what}; the scheme `{name}` takes it as closed and leaves it so"))
+            } else {
+                let end = self.what_becomes_of_overlap("pushes it open", "");
+                (Severity::Warning, format!("{what}: change its `gap` or the position; {end}"))
             };
             self.add(severity, Place::top("system").key("contact").index(index).key("gap"), message);
         }

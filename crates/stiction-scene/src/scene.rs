@@ -328,13 +328,13 @@ pub struct ShapeEntry {
     /// Space only: a ball.
     pub sphere: Option<RoundEntry>,
     /// Plane only: everything outside of a circle.
-    pub ring: Option<BoreEntry>,
+    pub ring: Option<RoundEntry>,
     /// Space only: everything outside of a ball.
-    pub cavity: Option<BoreEntry>,
+    pub cavity: Option<RoundEntry>,
     /// Space only: a cylinder without ends around the shape's x axis.
-    pub cylinder: Option<BoreEntry>,
+    pub cylinder: Option<RoundEntry>,
     /// Space only: everything outside of such a cylinder.
-    pub tube: Option<BoreEntry>,
+    pub tube: Option<RoundEntry>,
     /// Plane only: an ellipse with axes along the shape's axes.
     pub ellipse: Option<EllipsoidEntry>,
     /// Space only: an ellipsoid with axes along the shape's axes.
@@ -370,20 +370,12 @@ pub struct HalfSpaceEntry {
     pub offset: f64,
 }
 
-/// A disc or a ball.
+/// A disc, a ball, a round hole or a cylinder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RoundEntry {
-    /// Radius in metres; zero makes it a point.
+    /// Radius in metres; zero makes a disc or a ball a point.
     #[schemars(range(min = 0.0))]
-    pub radius: f64,
-}
-
-/// A round hole or a cylinder.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct BoreEntry {
-    /// Radius in metres, positive.
     pub radius: f64,
 }
 
