@@ -46,56 +46,39 @@ jobs:
   help              this text
 ";
 
-/// A job that went wrong: its message, and the exit code that tells whose mistake it was.
-enum Failure {
-    /// The work was done, or begun, and something in it failed: exit 1.
-    Work(String),
-    /// The same, and the job has already said what there is to say.
-    Reported,
-    /// The command line was not understood: exit 2.
-    Usage(String),
-}
-
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Work(message)) => {
-            eprintln!("error: {message}");
-            ExitCode::from(1)
-        }
-        Err(Failure::Reported) => ExitCode::from(1),
-        Err(Failure::Usage(message)) => {
-            eprint!("error: {message}\n\n{HELP}\nsuites: {}\n", test::suite_names());
-            ExitCode::from(2)
-        }
-    }
+    let (job, rest) = arguments.split_first().map_or(("help", &[][..]), |(job, rest)| (job.as_str(), rest));
+    run(job, rest).unwrap_or_else(|message| {
+        eprintln!("error: {message}");
+        ExitCode::from(1)
+    })
 }
 
-fn run(arguments: &[String]) -> Result<(), Failure> {
-    let (job, rest) = match arguments.split_first() {
-        Some((job, rest)) => (job.as_str(), rest),
-        None => ("help", arguments),
+/// Does a job. An error is that of work that was done, or begun; a command line that was not understood ends with 2.
+fn run(job: &str, rest: &[String]) -> Result<ExitCode, String> {
+    let misused = |message: &str| {
+        eprint!("error: {message}\n\n{HELP}\nsuites: {}\n", test::suite_names());
+        Ok(ExitCode::from(2))
     };
-    let workspace = || Workspace::find().map_err(Failure::Work);
     match job {
-        "demo" if rest.is_empty() => demo::run(&workspace()?).map_err(Failure::Work),
-        "demo" => Err(Failure::Usage("`demo` takes no arguments".to_owned())),
+        "demo" if rest.is_empty() => demo::run(&Workspace::find()?)?,
+        "demo" => return misused("`demo` takes no arguments"),
         "test" => {
-            let suites = test::choose(rest).map_err(Failure::Usage)?;
-            if test::run(&workspace()?, &suites) { Ok(()) } else { Err(Failure::Reported) }
+            let suites = match test::choose(rest) {
+                Ok(suites) => suites,
+                Err(message) => return misused(&message),
+            };
+            if !test::run(&Workspace::find()?, &suites) {
+                return Ok(ExitCode::from(1));
+            }
         }
-        "bench" => bench(&workspace()?, rest).map_err(Failure::Work),
-        "soak" => {
-            let arguments: Vec<&str> = rest.iter().map(String::as_str).collect();
-            soak::run(&workspace()?, &arguments).map_err(Failure::Work)
-        }
-        "help" | "--help" | "-h" => {
-            print!("{HELP}\nsuites: {}\n", test::suite_names());
-            Ok(())
-        }
-        unknown => Err(Failure::Usage(format!("there is no job `{unknown}`"))),
+        "bench" => bench(&Workspace::find()?, rest)?,
+        "soak" => soak::run(&Workspace::find()?, &rest.iter().map(String::as_str).collect::<Vec<_>>())?,
+        "help" | "--help" | "-h" => print!("{HELP}\nsuites: {}\n", test::suite_names()),
+        unknown => return misused(&format!("there is no job `{unknown}`")),
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The table of `stiction bench`, from a fresh clone.

@@ -228,14 +228,12 @@ fn print_certificate(summary: &Summary) {
         };
         say!("  {:<64}{:>10.1e}{:>11.1e}{limit:>9}{mark}", check.meaning, check.worst, check.mean);
     }
-    for note in &certificate.notes {
+    let unconverged = Some(certificate.unconverged_steps).filter(|count| *count > 0);
+    let unconverged = unconverged.map(|count| format!("{count} steps did not reach their fixed point"));
+    let tries = certificate.second_tries.iter();
+    let tries = tries.map(|(how, count)| format!("{count} steps were solved on a second try only, {how}"));
+    for note in certificate.notes.iter().cloned().chain(unconverged).chain(tries) {
         say!("  {YELLOW}{note}{YELLOW:#}");
-    }
-    if certificate.unconverged_steps > 0 {
-        say!("  {YELLOW}{} steps did not reach their fixed point{YELLOW:#}", certificate.unconverged_steps);
-    }
-    for (how, count) in &certificate.second_tries {
-        say!("  {YELLOW}{count} steps were solved on a second try only, {how}{YELLOW:#}");
     }
 }
 

@@ -20,35 +20,13 @@ macro_rules! files {
     ($($name:literal),*) => { [$(($name, include_str!(concat!("../scenes/", $name, ".toml")))),*] };
 }
 
+#[rustfmt::skip]
 static ALL: LazyLock<Vec<BuiltinScene>> = LazyLock::new(|| {
     let files = files![
-        "rod",
-        "sliding-block",
-        "incline",
-        "belt",
-        "box-on-corners",
-        "four-balls",
-        "two-balls",
-        "painleve-rod",
-        "bouncing-ball",
-        "newton-cradle",
-        "superball",
-        "woodpecker",
-        "double-pendulum",
-        "carts-damper",
-        "carts-spring",
-        "free-top",
-        "andrews",
-        "bricard",
-        "four-bar-clearance",
-        "elastic-pendulum",
-        "bead-in-ring",
-        "marble-outside-sphere",
-        "slide-to-roll",
-        "rattleback",
-        "tippe-top",
-        "sphere-spin",
-        "sphere-spin-misaligned",
+        "rod", "sliding-block", "incline", "belt", "box-on-corners", "four-balls", "two-balls", "painleve-rod",
+        "bouncing-ball", "newton-cradle", "superball", "woodpecker", "double-pendulum", "carts-damper", "carts-spring",
+        "free-top", "andrews", "bricard", "four-bar-clearance", "elastic-pendulum", "bead-in-ring",
+        "marble-outside-sphere", "slide-to-roll", "rattleback", "tippe-top", "sphere-spin", "sphere-spin-misaligned",
         "sphere-valley"
     ];
     let title = |text: &'static str| text.split("title = \"").nth(1)?.split('"').next();

@@ -193,14 +193,7 @@ impl<'de> Deserializer<'de> for &'de Node {
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Boolean(value) => visitor.visit_bool(*value),
             Value::Date => visitor.visit_unit(),
-            Value::List(list) => {
-                let mut elements = Elements { list, next: 0 };
-                let value = visitor.visit_seq(&mut elements)?;
-                match list.len() - elements.next {
-                    0 => Ok(value),
-                    left => Err(Kind::Other(format!("the last {left} of {} elements are too many", list.len())).into()),
-                }
-            }
+            Value::List(list) => visitor.visit_seq(Elements { list, next: 0 }),
             Value::Table(entries) => visitor.visit_map(Fields { entries, next: 0 }),
         }
     }
@@ -261,7 +254,7 @@ struct Elements<'de> {
     next: usize,
 }
 
-impl<'de> SeqAccess<'de> for &mut Elements<'de> {
+impl<'de> SeqAccess<'de> for Elements<'de> {
     type Error = Mistake;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Mistake> {
@@ -303,8 +296,10 @@ impl<'de> EnumAccess<'de> for Choice<'de> {
     type Variant = Self;
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Mistake> {
-        let place = |mistake: Mistake| if self.settings.is_some() { mistake.on_key(self.word) } else { mistake };
-        Ok((seed.deserialize(BorrowedStrDeserializer::new(self.word)).map_err(place)?, self))
+        match seed.deserialize(BorrowedStrDeserializer::<Mistake>::new(self.word)) {
+            Ok(variant) => Ok((variant, self)),
+            Err(mistake) => Err(if self.settings.is_some() { mistake.on_key(self.word) } else { mistake }),
+        }
     }
 }
 
@@ -336,10 +331,9 @@ impl<'de> VariantAccess<'de> for Choice<'de> {
 fn unknown_key_help(name: &str, known: &[&str], parent: &Place) -> String {
     // The plural, or the singular, of a list of tables.
     let plain = name.trim_end_matches('s').replace('_', "-");
-    let exact = known.iter().copied().find(|known| *known == plain);
     let list = format!("the keys here are {}", quoted(known));
-    if let Some(exact) = exact {
-        return format!("did you mean `{exact}`? ({list})");
+    if known.contains(&plain.as_str()) {
+        return format!("did you mean `{plain}`? ({list})");
     }
     // A key that is right elsewhere is misplaced rather than misspelt.
     let is_of_top = Scene::schema()["properties"].get(name).is_some();
@@ -347,10 +341,10 @@ fn unknown_key_help(name: &str, known: &[&str], parent: &Place) -> String {
     if *parent != Place::default() && is_of_top && !is_of_bodies {
         return format!("`{name}` belongs to the top of the scene: write it before the first table; {list}");
     }
-    if let Some(similar) = most_similar(name, known.iter().copied()) {
-        return format!("did you mean `{similar}`? ({list})");
+    match most_similar(name, known.iter().copied()) {
+        Some(similar) => format!("did you mean `{similar}`? ({list})"),
+        None => list,
     }
-    list
 }
 
 /// How a missing key is written.

@@ -31,8 +31,6 @@ pub(crate) use overlap::check_overlaps;
 pub(crate) use shapes::extent;
 pub(crate) use system::{BESIDE_SYSTEM, check_no_bodies, linear_system};
 
-use collisions::Ignored;
-
 /// The model of a scene, and remarks on what was changed on the way.
 pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<MultibodyModel, Fault> {
     let missing = |name: &'static str| {
@@ -46,24 +44,18 @@ pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<Multibo
     let materials = reader.materials()?;
     let group_names = reader.group_names();
     let bodies = reader.bodies(&group_names)?;
-    let forces = reader.forces(&bodies)?;
-    let dry_friction = reader.dry_friction(&bodies)?;
-    let clutches = reader.clutches(&bodies)?;
-    let joints = reader.joints(&bodies)?;
-    let springs = reader.springs(&bodies)?;
-    let torsion_springs = reader.torsion_springs(&bodies)?;
-    let Ignored { pairs: ignored_pairs, groups: ignored_groups } = reader.ignored(&group_names)?;
+    let [ignored_pairs, ignored_groups] = reader.ignored(&group_names)?;
     Ok(MultibodyModel {
         dimension,
         gravity,
-        bodies,
         materials,
-        forces,
-        dry_friction,
-        clutches,
-        joints,
-        springs,
-        torsion_springs,
+        forces: reader.forces(&bodies)?,
+        dry_friction: reader.dry_friction(&bodies)?,
+        clutches: reader.clutches(&bodies)?,
+        joints: reader.joints(&bodies)?,
+        springs: reader.springs(&bodies)?,
+        torsion_springs: reader.torsion_springs(&bodies)?,
+        bodies,
         ignored_pairs,
         ignored_groups,
         group_names,

@@ -13,7 +13,7 @@ use super::names::{plain_name, read_named};
 use super::values::{not_negative, positive};
 use crate::place::{Fault, Place};
 use crate::scene::Scene;
-use crate::system_entry::{SystemClutch, SystemContact, SystemEntry, SystemFriction, SystemSpring};
+use crate::system_entry::{SystemClutch, SystemContact, SystemEntry, SystemFriction, SystemJoint, SystemSpring};
 
 /// Keys at the top of a scene that go with `[system]`; all others are about bodies.
 pub(crate) const BESIDE_SYSTEM: [&str; 9] =
@@ -62,37 +62,16 @@ pub(crate) fn linear_system(scene: &Scene, entry: &SystemEntry) -> Result<(Linea
         vector(start.key("position"), "the position at the start", &entry.start.position)?,
         vector(start.key("velocity"), "the velocity at the start", &entry.start.velocity)?,
     );
-    let list = |key: &'static str| place.key(key);
-    let contacts = read_named(
-        &list("contact"),
-        ["a contact", "contacts"],
-        &entry.contacts,
-        |it| &it.name,
-        |at, it| reader.contact(at, it),
-    )?;
-    let clutches = read_named(
-        &list("clutch"),
-        ["a clutch", "clutches"],
-        &entry.clutches,
-        |it| &it.name,
-        |at, it| reader.clutch(at, it),
-    )?;
-    let words = ["dry friction", "dry friction elements"];
-    let friction =
-        read_named(&list("dry-friction"), words, &entry.dry_friction, |it| &it.name, |at, it| reader.friction(at, it))?;
-    let words = ["a spring", "pre-stressed springs"];
-    let springs =
-        read_named(&list("pre-stressed-spring"), words, &entry.springs, |it| &it.name, |at, it| reader.spring(at, it))?;
-    let joints = read_named(
-        &list("joint"),
-        ["a joint", "joints"],
-        &entry.joints,
-        |it| &it.name,
-        |at, it| {
-            let row = reader.row(at.key("row"), &format!("the row of joint `{}`", it.name), &it.row)?;
-            Ok(LinearJoint { name: it.name.clone(), value: it.value, row, drift: it.drift })
-        },
-    )?;
+    let (list, words) = (place.key("contact"), ["a contact", "contacts"]);
+    let contacts = read_named(&list, words, &entry.contacts, |it| &it.name, |at, it| reader.contact(at, it))?;
+    let (list, words) = (place.key("clutch"), ["a clutch", "clutches"]);
+    let clutches = read_named(&list, words, &entry.clutches, |it| &it.name, |at, it| reader.clutch(at, it))?;
+    let (list, words) = (place.key("dry-friction"), ["dry friction", "dry friction elements"]);
+    let friction = read_named(&list, words, &entry.dry_friction, |it| &it.name, |at, it| reader.friction(at, it))?;
+    let (list, words) = (place.key("pre-stressed-spring"), ["a spring", "pre-stressed springs"]);
+    let springs = read_named(&list, words, &entry.springs, |it| &it.name, |at, it| reader.spring(at, it))?;
+    let (list, words) = (place.key("joint"), ["a joint", "joints"]);
+    let joints = read_named(&list, words, &entry.joints, |it| &it.name, |at, it| reader.joint(at, it))?;
     let data = LinearSystemData {
         coordinates: entry.coordinates.clone(),
         mass: reader.matrix("mass", &entry.mass)?,
@@ -316,6 +295,11 @@ impl SystemReader<'_> {
             displacement: Some(entry.value),
             ..Default::default()
         })
+    }
+
+    fn joint(&self, place: Place, entry: &SystemJoint) -> Result<LinearJoint, Fault> {
+        let row = self.row(place.key("row"), &format!("the row of joint `{}`", entry.name), &entry.row)?;
+        Ok(LinearJoint { name: entry.name.clone(), value: entry.value, row, drift: entry.drift })
     }
 
     /// The place of what only the whole matrices show.
