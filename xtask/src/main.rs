@@ -1,20 +1,7 @@
 //! Set-up and checks of the Stiction workspace, in Rust so that they work wherever Stiction builds.
 //!
 //! `cargo xtask demo` shows what Stiction does; `cargo xtask test` decides whether a change is good. Each job has its
-//! file, and so has each suite of `test` that is more than one cargo command:
-//!
-//! | file | holds |
-//! |---|---|
-//! | `demo.rs` | the demonstration: build, simulate the rod, draw it |
-//! | `test.rs` | the list of suites, how they run, the table at the end |
-//! | `soak.rs` | attacks with known truth, for as long as one likes |
-//! | `setup.rs` | the tools the suites need, and how a missing one is installed |
-//! | `scenes.rs` | every scene checked and run, one of them twice |
-//! | `examples.rs` | every example program run |
-//! | `links.rs` | relative links in the Markdown files |
-//! | `workspace.rs` | where the workspace is, what is in it, how to build the command `stiction` |
-//! | `process.rs` | starting programs and telling how long they took |
-//! | `json.rs` | one string out of a JSON document |
+//! file, and so has each suite of `test` that is more than one cargo command.
 
 mod demo;
 mod examples;

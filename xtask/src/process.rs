@@ -37,16 +37,10 @@ pub fn capture(command: &mut Command) -> Result<String, String> {
 
 /// Whether a program can be started and ends well, its output thrown away: the way to ask if a tool is there.
 pub fn works(command_line: &[&str]) -> bool {
-    let Some((program, arguments)) = command_line.split_first() else {
-        return false;
+    let quietly = |(program, arguments): (&&str, &[&str])| {
+        capture(Command::new(program).args(arguments).stdin(Stdio::null())).is_ok()
     };
-    Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
+    command_line.split_first().is_some_and(quietly)
 }
 
 /// A duration as people say it: `0.4 s`, `12.3 s`, `2 min 05 s`.

@@ -2,7 +2,7 @@
 
 use crate::json;
 use crate::process::{self, spoken};
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, entries, has_extension};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -16,7 +16,8 @@ const REPEATED: &str = "rod";
 pub fn run(workspace: &Workspace) -> Result<(), String> {
     // The targets of the suite `tests`, so that what it built is used and nothing is built again.
     let stiction = workspace.build_stiction(&["--workspace", "--bins", "--tests"])?;
-    let scenes = workspace.files(FOLDER, "toml")?;
+    let mut scenes = entries(&workspace.path(FOLDER))?;
+    scenes.retain(|path| has_extension(path, "toml"));
     let names: Vec<_> = scenes.iter().filter_map(|scene| Some(scene.file_stem()?.to_string_lossy())).collect();
     if !names.iter().any(|name| name == REPEATED) {
         return Err(format!("there is no scene `{REPEATED}` in {FOLDER}"));

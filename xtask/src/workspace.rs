@@ -66,28 +66,14 @@ impl Workspace {
         named(&self.build(targets)?, "stiction").cloned()
     }
 
-    /// The files directly inside a folder whose names end in `.extension`, in order of name. No folder, no files.
-    pub fn files(&self, folder: &str, extension: &str) -> Result<Vec<PathBuf>, String> {
-        let mut files = entries(&self.path(folder))?;
-        files.retain(|path| path.is_file() && has_extension(path, extension));
-        Ok(files)
-    }
-
-    /// The folders directly inside a folder, in order of name.
-    pub fn folders(&self, folder: &str) -> Result<Vec<PathBuf>, String> {
-        let mut folders = entries(&self.path(folder))?;
-        folders.retain(|path| path.is_dir());
-        Ok(folders)
-    }
-
     /// Every Markdown file of the workspace. Hidden folders, build output and recorded runs are left out.
     pub fn markdown_files(&self) -> Result<Vec<PathBuf>, String> {
         let mut found = Vec::new();
         let mut folders = vec![self.root.clone()];
         while let Some(folder) = folders.pop() {
             for path in entries(&folder)? {
-                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                let is_output = matches!(name.as_str(), "target" | "runs" | "node_modules") || name.starts_with('.');
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let is_output = matches!(&*name, "target" | "runs" | "node_modules") || name.starts_with('.');
                 if path.is_dir() && !is_output {
                     folders.push(path);
                 } else if path.is_file() && has_extension(&path, "md") {
@@ -107,7 +93,7 @@ pub fn named<'a>(programs: &'a [PathBuf], name: &str) -> Result<&'a PathBuf, Str
 }
 
 /// What is inside a folder, in order of name; nothing when there is no such folder.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
+pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     if !folder.is_dir() {
         return Ok(Vec::new());
     }
@@ -118,6 +104,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(paths)
 }
 
-fn has_extension(path: &Path, extension: &str) -> bool {
+/// Whether the name of a path ends in `.extension`.
+pub fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found == extension)
 }

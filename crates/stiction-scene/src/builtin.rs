@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::model::is_plain_name;
+use crate::model::made_plain;
 
 /// A scene that comes with the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,10 +40,7 @@ pub fn all() -> &'static [BuiltinScene] {
 
 /// A scene to start from, with a comment on every key. Characters that cannot stand in a name become `-`.
 pub fn template(name: &str) -> String {
-    let mut name: String = name.chars().map(|c| if is_plain_name(&c.to_string()) { c } else { '-' }).collect();
-    if name.is_empty() {
-        name.push_str("scene");
-    }
+    let name = if name.is_empty() { "scene".to_owned() } else { made_plain(name) };
     include_str!("template.toml").replace("NAME", &name)
 }
 

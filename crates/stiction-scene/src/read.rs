@@ -69,7 +69,7 @@ impl Mistake {
 
     fn fault(self, document: &Document) -> Fault {
         let Self { kind, is_on_key, path } = self;
-        let place = Place::from_inside(path);
+        let place = path.into_iter().rev().fold(Place::default(), |place, part| place.with(part));
         let (parent, what) = (place.parent(), document.describe(&place));
         let owner = document.describe(&parent);
         let (message, help) = match kind {
@@ -337,7 +337,7 @@ fn unknown_key_help(name: &str, known: &[&str], parent: &Place) -> String {
     }
     // A key that is right elsewhere is misplaced rather than misspelt.
     let is_of_top = Scene::schema()["properties"].get(name).is_some();
-    let is_of_bodies = parent.is_inside("system") && !BESIDE_SYSTEM.contains(&name);
+    let is_of_bodies = parent.parts().first() == Some(&Part::Key("system".into())) && !BESIDE_SYSTEM.contains(&name);
     if *parent != Place::default() && is_of_top && !is_of_bodies {
         return format!("`{name}` belongs to the top of the scene: write it before the first table; {list}");
     }

@@ -33,12 +33,8 @@ impl Reader<'_> {
                     kind: self.kind(&place, entry, &shapes)?,
                     pose,
                     turns: turns.round() as i32,
-                    velocity: self.optional_vector(place.key("velocity"), "velocity", &entry.velocity)?,
-                    angular_velocity: self.rotation(
-                        place.key("angular-velocity"),
-                        "angular-velocity",
-                        &entry.angular_velocity,
-                    )?,
+                    velocity: self.optional_vector(&place, "velocity", &entry.velocity)?,
+                    angular_velocity: self.rotation(&place, "angular-velocity", &entry.angular_velocity)?,
                     shapes,
                     group: group_names.iter().position(|name| *name == entry.group).expect("collected from the bodies"),
                 })
@@ -111,17 +107,9 @@ impl Reader<'_> {
         };
         let oscillations = motion.oscillation.iter().enumerate().map(oscillation).collect::<Result<_, Fault>>()?;
         Ok(Motion {
-            velocity: self.optional_vector(place.key("velocity"), "velocity", &motion.velocity)?,
-            angular_velocity: self.rotation(
-                place.key("angular-velocity"),
-                "angular-velocity",
-                &motion.angular_velocity,
-            )?,
-            surface_velocity: self.optional_vector(
-                place.key("surface-velocity"),
-                "surface-velocity",
-                &motion.surface_velocity,
-            )?,
+            velocity: self.optional_vector(place, "velocity", &motion.velocity)?,
+            angular_velocity: self.rotation(place, "angular-velocity", &motion.angular_velocity)?,
+            surface_velocity: self.optional_vector(place, "surface-velocity", &motion.surface_velocity)?,
             oscillations,
         })
     }

@@ -23,9 +23,9 @@ impl Reader<'_> {
         }
         let force = AppliedForce {
             body: self.body(place.key("body"), &entry.body)?,
-            force: self.optional_vector(place.key("force"), "force", &entry.force)?,
-            torque: self.rotation(place.key("torque"), "torque", &entry.torque)?,
-            point: self.optional_vector(place.key("point"), "point", &entry.point)?,
+            force: self.optional_vector(&place, "force", &entry.force)?,
+            torque: self.rotation(&place, "torque", &entry.torque)?,
+            point: self.optional_vector(&place, "point", &entry.point)?,
             axes: entry.axes,
             from: entry.from.unwrap_or(self.scene.run.start),
             until: entry.until.unwrap_or(f64::INFINITY),
@@ -77,7 +77,7 @@ impl Reader<'_> {
             name: entry.name.clone(),
             body,
             against,
-            point: self.optional_vector(place.key("point"), "point", &entry.point)?,
+            point: self.optional_vector(&place, "point", &entry.point)?,
             axes,
             is_rotational: entry.rotational,
             bound,
@@ -121,7 +121,7 @@ impl Reader<'_> {
             name: entry.name.clone(),
             body,
             against,
-            point: self.optional_vector(place.key("point"), "point", &entry.point)?,
+            point: self.optional_vector(&place, "point", &entry.point)?,
             axis,
             is_rotational: entry.rotational,
         };

@@ -206,7 +206,7 @@ impl Reader<'_> {
                             return Err(place.index(end).key(key).key_fault(message, "remove it"));
                         }
                     }
-                    let local = self.optional_vector(place.index(end).key("point"), "point", &frame.point)?;
+                    let local = self.optional_vector(&place.index(end), "point", &frame.point)?;
                     points[end] = subject.pose(end, start).transform_point(local);
                 }
                 points
@@ -245,7 +245,7 @@ impl Reader<'_> {
         let mut read = Vec::with_capacity(2);
         for (end, frame) in frames.into_iter().enumerate() {
             let place = place.index(end);
-            let point = self.optional_vector(place.key("point"), "point", &frame.point)?;
+            let point = self.optional_vector(&place, "point", &frame.point)?;
             let zero = match &frame.zero {
                 Some(_) if !has_angle => {
                     let message = format!("a {} joint has no angle that `zero` could count from", kind.word());

@@ -26,7 +26,7 @@ use crate::scene::Scene;
 
 pub(crate) use defaults::resolve;
 pub(crate) use joints::{MET_AT_START, check_start, joint_place, row_unit, worst_rows};
-pub(crate) use names::is_plain_name;
+pub(crate) use names::made_plain;
 pub(crate) use overlap::check_overlaps;
 pub(crate) use shapes::extent;
 pub(crate) use system::{BESIDE_SYSTEM, check_no_bodies, linear_system};

@@ -11,13 +11,17 @@ pub(crate) fn is_plain_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_')
 }
 
+/// The name with `-` for what cannot stand in one.
+pub(crate) fn made_plain(name: &str) -> String {
+    name.chars().map(|c| if is_plain_name(&c.to_string()) { c } else { '-' }).collect()
+}
+
 pub(super) fn plain_name(place: Place, what: &str, name: &str) -> Result<(), Fault> {
     if is_plain_name(name) {
         return Ok(());
     }
-    let proposal: String = name.chars().map(|c| if is_plain_name(&c.to_string()) { c } else { '-' }).collect();
-    let help = "use letters, digits, `-` and `_`";
-    let help = if name.is_empty() { help.to_owned() } else { format!("{help}, as in `{proposal}`") };
+    let example = if name.is_empty() { String::new() } else { format!(", as in `{}`", made_plain(name)) };
+    let help = format!("use letters, digits, `-` and `_`{example}");
     Err(place.fault(format!("`{name}` cannot be the name of {what}"), help))
 }
 

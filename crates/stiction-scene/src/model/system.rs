@@ -10,7 +10,7 @@ use super::Reader;
 use super::forces::{refuse_two_of, refuse_two_way_scheme, static_bound, two_bounds};
 use super::materials::{checked_phantom, checked_surface, friction_shape};
 use super::names::{plain_name, read_named};
-use super::values::{not_negative, positive};
+use super::values::{counted, not_negative, positive};
 use crate::place::{Fault, Place};
 use crate::scene::Scene;
 use crate::system_entry::{SystemClutch, SystemContact, SystemEntry, SystemFriction, SystemJoint, SystemSpring};
@@ -84,11 +84,6 @@ pub(crate) fn linear_system(scene: &Scene, entry: &SystemEntry) -> Result<(Linea
     };
     let system = LinearSystem::new(data).map_err(|error| reader.system_fault(&error))?;
     Ok((system, state))
-}
-
-/// `1 row`, `2 rows`.
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 struct SystemReader<'a> {
