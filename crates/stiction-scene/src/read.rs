@@ -160,14 +160,9 @@ impl de::Error for Mistake {
         Self::wanted(found, wanted)
     }
 
-    /// A number outside of the range of its type.
+    /// A number that is negative.
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        match found {
-            Unexpected::Signed(number) if number > 0 => {
-                Self::wanted(found, format!("a whole number of at most {}", u32::MAX))
-            }
-            _ => Self::invalid_type(found, expected),
-        }
+        Self::invalid_type(found, expected)
     }
 
     fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {

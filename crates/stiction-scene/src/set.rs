@@ -62,7 +62,7 @@ impl Edit {
             return Err(fail("there is no value after `=`".to_owned()));
         }
         let path = keys.iter().map(|key| key.get().to_owned()).collect();
-        let value = if DeValue::parse(value).is_ok() { value.to_owned() } else { toml::Value::from(value).to_string() };
+        let value = value.parse().unwrap_or_else(|_| toml::Value::from(value)).to_string();
         Ok(Self { given, path, value })
     }
 
