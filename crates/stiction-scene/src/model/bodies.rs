@@ -52,7 +52,8 @@ impl Reader<'_> {
         let is_led = "remove it: no force changes a prescribed motion";
         let stays = "remove it, or make the body `kind = \"prescribed\"`";
         // Whether a key is given, and for which kinds it has no meaning, with what to do.
-        let keys: [(&'static str, bool, &[(KindName, &str)]); 6] = [
+        type Kinds<'a> = &'a [(KindName, &'a str)];
+        let keys: [(&'static str, bool, Kinds<'_>); 6] = [
             ("velocity", entry.velocity.is_some(), &[(Static, moves), (Prescribed, follows)]),
             (
                 "angular-velocity",

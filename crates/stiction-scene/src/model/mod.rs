@@ -44,8 +44,7 @@ pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<Multibo
     let materials = reader.materials()?;
     let group_names = reader.group_names();
     let bodies = reader.bodies(&group_names)?;
-    let [ignored_pairs, ignored_groups] = reader.ignored(&group_names)?;
-    Ok(MultibodyModel {
+    let model = MultibodyModel {
         dimension,
         gravity,
         materials,
@@ -56,10 +55,12 @@ pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<Multibo
         springs: reader.springs(&bodies)?,
         torsion_springs: reader.torsion_springs(&bodies)?,
         bodies,
-        ignored_pairs,
-        ignored_groups,
+        ignored_pairs: Vec::new(),
+        ignored_groups: Vec::new(),
         group_names,
-    })
+    };
+    let [ignored_pairs, ignored_groups] = reader.ignored(&model.group_names)?;
+    Ok(MultibodyModel { ignored_pairs, ignored_groups, ..model })
 }
 
 /// The fault of a mistake that only the whole model shows.
