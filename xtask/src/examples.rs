@@ -1,8 +1,8 @@
 //! Every example program of every crate is run; it must end well and print something one can check.
 
 use crate::process::{self, spoken};
-use crate::workspace::Workspace;
-use std::path::Path;
+use crate::workspace::{Workspace, entries, has_extension};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Builds all examples, then runs them one by one; the error lists those that failed.
@@ -37,15 +37,12 @@ fn is_example(program: &Path, name: &str) -> bool {
 
 /// Pairs of package and example. A package is named like its folder; an example is a file, or a folder with a `main.rs`.
 fn find(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
+    let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut examples = Vec::new();
-    for package in workspace.folders("crates")? {
-        let package = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let folder = format!("crates/{package}/examples");
-        let mut programs = workspace.files(&folder, "rs")?;
-        programs.extend(workspace.folders(&folder)?.into_iter().filter(|program| program.join("main.rs").is_file()));
-        for program in programs {
-            examples.push((package.clone(), program.file_stem().unwrap_or_default().to_string_lossy().into_owned()));
-        }
+    for package in entries(&workspace.path("crates"))? {
+        let programs = entries(&package.join("examples"))?;
+        let is_program = |path: &&PathBuf| has_extension(path, "rs") || path.join("main.rs").is_file();
+        examples.extend(programs.iter().filter(is_program).map(|program| (stem(&package), stem(program))));
     }
     Ok(examples)
 }

@@ -1,26 +1,9 @@
 //! Set-up and checks of the Stiction workspace, in Rust so that they work wherever Stiction builds.
 //!
 //! `cargo xtask demo` shows what Stiction does; `cargo xtask test` decides whether a change is good. Each job has its
-//! file, and so has each suite of `test` that is more than one cargo command:
-//!
-//! | file | holds |
-//! |---|---|
-//! | `demo.rs` | the demonstration: build, simulate the rod, draw it |
-//! | `test.rs` | the list of suites, how they run, the table at the end |
-//! | `bench.rs` | the benchmarks |
-//! | `soak.rs` | attacks with known truth, for as long as one likes |
-//! | `setup.rs` | the tools the suites need, and how a missing one is installed |
-//! | `documentation.rs` | `cargo doc`, where any warning is a failure |
-//! | `scenes.rs` | every scene checked and run, one of them twice |
-//! | `examples.rs` | every example program run |
-//! | `links.rs` | relative links in the Markdown files |
-//! | `workspace.rs` | where the workspace is, what is in it, how to build the command `stiction` |
-//! | `process.rs` | starting programs and telling how long they took |
-//! | `json.rs` | one string out of a JSON document |
+//! file, and so has each suite of `test` that is more than one cargo command.
 
-mod bench;
 mod demo;
-mod documentation;
 mod examples;
 mod json;
 mod links;
@@ -50,54 +33,43 @@ jobs:
   help              this text
 ";
 
-/// A job that went wrong: its message, and the exit code that tells whose mistake it was.
-enum Failure {
-    /// The work was done, or begun, and something in it failed: exit 1.
-    Work(String),
-    /// The same, and the job has already said what there is to say.
-    Reported,
-    /// The command line was not understood: exit 2.
-    Usage(String),
-}
-
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Work(message)) => {
-            eprintln!("error: {message}");
-            ExitCode::from(1)
-        }
-        Err(Failure::Reported) => ExitCode::from(1),
-        Err(Failure::Usage(message)) => {
-            eprint!("error: {message}\n\n{HELP}\nsuites: {}\n", test::suite_names());
-            ExitCode::from(2)
-        }
-    }
+    let (job, rest) = arguments.split_first().map_or(("help", &[][..]), |(job, rest)| (job.as_str(), rest));
+    run(job, rest).unwrap_or_else(|message| {
+        eprintln!("error: {message}");
+        ExitCode::from(1)
+    })
 }
 
-fn run(arguments: &[String]) -> Result<(), Failure> {
-    let (job, rest) = match arguments.split_first() {
-        Some((job, rest)) => (job.as_str(), rest),
-        None => ("help", arguments),
+/// Does a job. An error is that of work that was done, or begun; a command line that was not understood ends with 2.
+fn run(job: &str, rest: &[String]) -> Result<ExitCode, String> {
+    let misused = |message: &str| {
+        eprint!("error: {message}\n\n{HELP}\nsuites: {}\n", test::suite_names());
+        Ok(ExitCode::from(2))
     };
     match job {
-        "demo" if rest.is_empty() => demo::run(&Workspace::find().map_err(Failure::Work)?).map_err(Failure::Work),
-        "demo" => Err(Failure::Usage("`demo` takes no arguments".to_owned())),
+        "demo" if rest.is_empty() => demo::run(&Workspace::find()?)?,
+        "demo" => return misused("`demo` takes no arguments"),
         "test" => {
-            let suites = test::choose(rest).map_err(Failure::Usage)?;
-            let workspace = Workspace::find().map_err(Failure::Work)?;
-            if test::run(&workspace, &suites) { Ok(()) } else { Err(Failure::Reported) }
+            let suites = match test::choose(rest) {
+                Ok(suites) => suites,
+                Err(message) => return misused(&message),
+            };
+            if !test::run(&Workspace::find()?, &suites) {
+                return Ok(ExitCode::from(1));
+            }
         }
-        "bench" => bench::run(&Workspace::find().map_err(Failure::Work)?, rest).map_err(Failure::Work),
-        "soak" => {
-            let arguments: Vec<&str> = rest.iter().map(String::as_str).collect();
-            soak::run(&Workspace::find().map_err(Failure::Work)?, &arguments).map_err(Failure::Work)
-        }
-        "help" | "--help" | "-h" => {
-            print!("{HELP}\nsuites: {}\n", test::suite_names());
-            Ok(())
-        }
-        unknown => Err(Failure::Usage(format!("there is no job `{unknown}`"))),
+        "bench" => bench(&Workspace::find()?, rest)?,
+        "soak" => soak::run(&Workspace::find()?, &rest.iter().map(String::as_str).collect::<Vec<_>>())?,
+        "help" | "--help" | "-h" => print!("{HELP}\nsuites: {}\n", test::suite_names()),
+        unknown => return misused(&format!("there is no job `{unknown}`")),
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The table of `stiction bench`, from a fresh clone.
+fn bench(workspace: &Workspace, ids: &[String]) -> Result<(), String> {
+    let stiction = workspace.build_stiction(&["--package", "stiction-cli"])?;
+    process::run(workspace.command(&stiction).arg("bench").args(ids))
 }

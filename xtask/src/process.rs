@@ -1,7 +1,6 @@
 //! Starting programs: show what is run, pass its output through or keep it, and say plainly what went wrong.
 
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -12,21 +11,6 @@ pub fn run(command: &mut Command) -> Result<(), String> {
     println!("$ {}", command_line(command));
     let status = command.status().map_err(|error| could_not_start(command, &error))?;
     judge(command, status)
-}
-
-/// Runs a program like [`run`], and returns what it wrote to standard error besides passing it through.
-pub fn run_and_keep_stderr(command: &mut Command) -> Result<String, String> {
-    println!("$ {}", command_line(command));
-    let mut child = command.stderr(Stdio::piped()).spawn().map_err(|error| could_not_start(command, &error))?;
-    let mut kept = String::new();
-    for line in BufReader::new(child.stderr.take().expect("standard error was piped")).lines() {
-        let line = line.map_err(|error| format!("reading the output of `{}`: {error}", command_line(command)))?;
-        eprintln!("{line}");
-        kept.push_str(&line);
-        kept.push('\n');
-    }
-    let status = child.wait().map_err(|error| could_not_start(command, &error))?;
-    judge(command, status).map(|()| kept)
 }
 
 /// Runs a program whose standard error goes to the reader, and returns its standard output, which is for machines.
@@ -53,16 +37,10 @@ pub fn capture(command: &mut Command) -> Result<String, String> {
 
 /// Whether a program can be started and ends well, its output thrown away: the way to ask if a tool is there.
 pub fn works(command_line: &[&str]) -> bool {
-    let Some((program, arguments)) = command_line.split_first() else {
-        return false;
+    let quietly = |(program, arguments): (&&str, &[&str])| {
+        capture(Command::new(program).args(arguments).stdin(Stdio::null())).is_ok()
     };
-    Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
+    command_line.split_first().is_some_and(quietly)
 }
 
 /// A duration as people say it: `0.4 s`, `12.3 s`, `2 min 05 s`.

@@ -1,10 +1,13 @@
-//! Every scene of `scenes/` is checked and run; one is run twice and must give the same states to the last bit.
+//! Every built-in scene is checked and run; one is run twice and must give the same states to the last bit.
 
 use crate::json;
 use crate::process::{self, spoken};
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, entries, has_extension};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+
+/// Where they are.
+const FOLDER: &str = "crates/stiction-scene/scenes";
 
 /// The scene that is run twice: it has impacts, sticking and sliding.
 const REPEATED: &str = "rod";
@@ -13,36 +16,33 @@ const REPEATED: &str = "rod";
 pub fn run(workspace: &Workspace) -> Result<(), String> {
     // The targets of the suite `tests`, so that what it built is used and nothing is built again.
     let stiction = workspace.build_stiction(&["--workspace", "--bins", "--tests"])?;
-    let scenes = workspace.files("scenes", "toml")?;
-    if scenes.is_empty() {
-        return Err("there is no scene in scenes/".to_owned());
+    let mut scenes = entries(&workspace.path(FOLDER))?;
+    scenes.retain(|path| has_extension(path, "toml"));
+    let names: Vec<_> = scenes.iter().filter_map(|scene| Some(scene.file_stem()?.to_string_lossy())).collect();
+    if !names.iter().any(|name| name == REPEATED) {
+        return Err(format!("there is no scene `{REPEATED}` in {FOLDER}"));
     }
     let runs = Runs::new()?;
     let mut failed = Vec::new();
-    for scene in &scenes {
-        let name = scene.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    for name in &names {
         let start = Instant::now();
-        match examine(workspace, &stiction, &name, &runs) {
+        match examine(workspace, &stiction, name, &runs) {
             Ok(done) => println!("{name:<20} {done}, {}", spoken(start.elapsed())),
             Err(message) => {
                 println!("{name:<20} FAILED: {message}");
-                failed.push(name);
+                failed.push(name.as_ref());
             }
         }
-    }
-    if !scenes.iter().any(|scene| scene.file_stem().is_some_and(|name| name == REPEATED)) {
-        failed.push(format!("{REPEATED} (there is no such scene to run twice)"));
     }
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
 }
 
 /// Checks a scene and runs it, once or twice; says what was done.
 fn examine(workspace: &Workspace, stiction: &Path, name: &str, runs: &Runs) -> Result<&'static str, String> {
-    let scene = format!("scenes/{name}.toml");
+    let scene = format!("{FOLDER}/{name}.toml");
     process::capture(workspace.command(stiction).args(["check", &scene]))?;
     let simulate = |out: PathBuf| {
-        let mut command = workspace.command(stiction);
-        process::capture(command.args(["run", &scene, "--out"]).arg(&out))?;
+        process::capture(workspace.command(stiction).args(["run", &scene, "--out"]).arg(&out))?;
         digest(&out.join("summary.json"))
     };
     let first = simulate(runs.folder(name))?;

@@ -9,6 +9,7 @@ use crate::workspace::Workspace;
 use std::path::Path;
 
 /// One tool, where it comes from, and who needs it.
+#[derive(Debug, PartialEq, Eq)]
 pub struct Need {
     /// What people call it.
     pub tool: &'static str,
@@ -24,21 +25,19 @@ pub struct Need {
 
 /// Every tool that any suite needs besides cargo itself.
 pub const NEEDS: &[Need] = &[
-    Need {
-        tool: "rustfmt",
-        probe: &["cargo", "fmt", "--version"],
-        component: Some("rustfmt"),
-        package: Some("rustfmt"),
-        suites: &["format"],
-    },
-    Need {
-        tool: "clippy",
-        probe: &["cargo", "clippy", "--version"],
-        component: Some("clippy"),
-        package: Some("rust-clippy"),
-        suites: &["clippy"],
-    },
+    component("rustfmt", "rustfmt", &["cargo", "fmt", "--version"], &["format"]),
+    component("clippy", "rust-clippy", &["cargo", "clippy", "--version"], &["clippy"]),
 ];
+
+/// A component of the toolchain.
+const fn component(
+    tool: &'static str,
+    package: &'static str,
+    probe: &'static [&'static str],
+    suites: &'static [&'static str],
+) -> Need {
+    Need { tool, probe, component: Some(tool), package: Some(package), suites }
+}
 
 /// What the machine allows us to install with.
 #[derive(Clone, Copy)]
@@ -49,28 +48,22 @@ struct Machine {
 
 impl Machine {
     fn look() -> Self {
-        let is_debian = Path::new("/etc/debian_version").exists();
-        Self { has_rustup: process::works(&["rustup", "--version"]), is_debian_root: is_debian && is_root() }
+        let is_root =
+            || process::capture(std::process::Command::new("id").arg("-u")).is_ok_and(|user| user.trim() == "0");
+        let is_debian_root = Path::new("/etc/debian_version").exists() && is_root();
+        Self { has_rustup: process::works(&["rustup", "--version"]), is_debian_root }
     }
 }
 
-/// What to do about a missing tool.
-#[derive(Debug, PartialEq, Eq)]
-enum Remedy {
-    /// `rustup component add` this.
-    AddComponent(&'static str),
-    /// `apt-get install` this.
-    InstallPackage(&'static str),
-    /// Nothing that we may do here.
-    Skip,
-}
-
-/// A component goes before a package: a Debian rustfmt belongs to Debian's compiler, not to the one of rustup.
-fn remedy(need: &Need, machine: Machine) -> Remedy {
+/// The commands that install a missing tool; none where nothing may be installed. A component goes before a package: a
+/// Debian rustfmt belongs to Debian's compiler, not to the one of rustup.
+fn remedy(need: &Need, machine: Machine) -> Vec<Vec<&'static str>> {
     match (need.component, need.package) {
-        (Some(component), _) if machine.has_rustup => Remedy::AddComponent(component),
-        (_, Some(package)) if machine.is_debian_root => Remedy::InstallPackage(package),
-        _ => Remedy::Skip,
+        (Some(component), _) if machine.has_rustup => vec![vec!["rustup", "component", "add", component]],
+        (_, Some(package)) if machine.is_debian_root => {
+            vec![vec!["apt-get", "update"], vec!["apt-get", "install", "--yes", "--no-install-recommends", package]]
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -88,15 +81,15 @@ pub fn prepare(workspace: &Workspace, suites: &[&str]) -> Vec<&'static Need> {
             continue;
         }
         println!("{}: missing", need.tool);
-        // An installation that fails is no error by itself: what counts is whether the tool works afterwards.
-        let installed = match remedy(need, machine) {
-            Remedy::AddComponent(component) => {
-                process::run(workspace.command("rustup").args(["component", "add", component]))
-            }
-            Remedy::InstallPackage(package) => install_package(workspace, package),
-            Remedy::Skip => Err("it cannot be installed from here".to_owned()),
+        let commands = remedy(need, machine);
+        if commands.is_empty() {
+            println!("{}: it cannot be installed from here", need.tool);
+        }
+        let install = |words: &Vec<&str>| {
+            process::run(workspace.command(words[0]).args(&words[1..]).env("DEBIAN_FRONTEND", "noninteractive"))
         };
-        if let Err(message) = installed {
+        // An installation that fails is no error by itself: what counts is whether the tool works afterwards.
+        if let Err(message) = commands.iter().try_for_each(install) {
             println!("{}: {message}", need.tool);
         }
         if !process::works(need.probe) {
@@ -110,18 +103,6 @@ pub fn prepare(workspace: &Workspace, suites: &[&str]) -> Vec<&'static Need> {
 pub fn reason_to_skip(suite: &str, missing: &[&Need]) -> Option<String> {
     let tools: Vec<&str> = missing.iter().filter(|need| need.suites.contains(&suite)).map(|need| need.tool).collect();
     if tools.is_empty() { None } else { Some(format!("needs {}", tools.join(", "))) }
-}
-
-fn install_package(workspace: &Workspace, package: &str) -> Result<(), String> {
-    let apt = |arguments: &[&str]| {
-        process::run(workspace.command("apt-get").args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
-    };
-    apt(&["update"])?;
-    apt(&["install", "--yes", "--no-install-recommends", package])
-}
-
-fn is_root() -> bool {
-    process::capture(std::process::Command::new("id").arg("-u")).is_ok_and(|user| user.trim() == "0")
 }
 
 #[cfg(test)]
@@ -140,35 +121,34 @@ mod tests {
         package: Some("nodejs"),
         suites: &["viewer", "pages"],
     };
-    const COMPONENT: Need = Need {
-        tool: "clippy",
-        probe: &["cargo", "clippy", "--version"],
-        component: Some("clippy"),
-        package: Some("rust-clippy"),
-        suites: &["clippy"],
-    };
+    const COMPONENT: Need = component("clippy", "rust-clippy", &["cargo", "clippy", "--version"], &["clippy"]);
     const UNPACKAGED: Need =
         Need { tool: "oracle", probe: &["oracle"], component: None, package: None, suites: &["pages"] };
 
+    /// The last word of the last command.
+    fn installed(need: &Need, machine: Machine) -> Option<(&'static str, &'static str)> {
+        remedy(need, machine).last().map(|words| (words[0], words[words.len() - 1]))
+    }
+
     #[test]
     fn debian_root_installs_packages() {
-        assert_eq!(remedy(&PROGRAM, DEBIAN_ROOT), Remedy::InstallPackage("nodejs"));
-        assert_eq!(remedy(&PROGRAM, BOTH), Remedy::InstallPackage("nodejs"));
-        assert_eq!(remedy(&COMPONENT, DEBIAN_ROOT), Remedy::InstallPackage("rust-clippy"));
+        assert_eq!(installed(&PROGRAM, DEBIAN_ROOT), Some(("apt-get", "nodejs")));
+        assert_eq!(installed(&PROGRAM, BOTH), Some(("apt-get", "nodejs")));
+        assert_eq!(installed(&COMPONENT, DEBIAN_ROOT), Some(("apt-get", "rust-clippy")));
     }
 
     #[test]
     fn rustup_adds_its_own_components_and_nothing_else() {
-        assert_eq!(remedy(&COMPONENT, RUSTUP), Remedy::AddComponent("clippy"));
-        assert_eq!(remedy(&COMPONENT, BOTH), Remedy::AddComponent("clippy"));
-        assert_eq!(remedy(&PROGRAM, RUSTUP), Remedy::Skip);
+        assert_eq!(installed(&COMPONENT, RUSTUP), Some(("rustup", "clippy")));
+        assert_eq!(installed(&COMPONENT, BOTH), Some(("rustup", "clippy")));
+        assert_eq!(installed(&PROGRAM, RUSTUP), None);
     }
 
     #[test]
     fn elsewhere_or_without_a_package_nothing_is_installed() {
-        assert_eq!(remedy(&PROGRAM, ELSEWHERE), Remedy::Skip);
-        assert_eq!(remedy(&COMPONENT, ELSEWHERE), Remedy::Skip);
-        assert_eq!(remedy(&UNPACKAGED, BOTH), Remedy::Skip);
+        assert_eq!(installed(&PROGRAM, ELSEWHERE), None);
+        assert_eq!(installed(&COMPONENT, ELSEWHERE), None);
+        assert_eq!(installed(&UNPACKAGED, BOTH), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `cargo xtask soak`: attacks with inputs of which the truth is known, until the time is up; see `crates/stiction-soak`.
 
 use crate::process;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, named};
 
 /// What the suite of `cargo xtask test` runs: a fixed seed and a fixed volume, so that it is the same everywhere.
 pub const SUITE: [&str; 4] = ["--rounds", "1", "--seed", "1"];
@@ -14,11 +14,7 @@ pub fn run(workspace: &Workspace, arguments: &[&str]) -> Result<(), String> {
         false => &["--package", "stiction-cli", "--package", "stiction-soak"],
     };
     let programs = workspace.build(targets)?;
-    let find = |name: &str| {
-        let path = programs.iter().find(|path| path.file_stem().is_some_and(|stem| stem == name));
-        path.ok_or_else(|| format!("cargo built {name} but did not say where it is"))
-    };
-    let (stiction, soak) = (find("stiction")?, find("stiction-soak")?);
+    let (stiction, soak) = (named(&programs, "stiction")?, named(&programs, "stiction-soak")?);
     let out = workspace.path("runs/soak");
     process::run(workspace.command(soak).arg("--stiction").arg(stiction).arg("--out").arg(out).args(arguments))
 }

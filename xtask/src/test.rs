@@ -5,7 +5,7 @@
 use crate::process::{self, spoken};
 use crate::setup;
 use crate::workspace::Workspace;
-use crate::{documentation, examples, links, scenes, soak};
+use crate::{examples, links, scenes, soak};
 use std::time::{Duration, Instant};
 
 /// A group of checks that passes or fails as one.
@@ -18,42 +18,37 @@ pub struct Suite {
     run: fn(&Workspace) -> Result<(), String>,
 }
 
+/// A suite by its name, what it checks, and how.
+const fn suite(name: &'static str, about: &'static str, run: fn(&Workspace) -> Result<(), String>) -> Suite {
+    Suite { name, about, run }
+}
+
 /// All suites, in the order in which they run: what is quick to fail goes first.
 ///
 /// Nothing runs twice. `cargo test --tests` takes the unit tests of libraries and programs and the files in `tests/`,
 /// but neither doctests nor examples, which have suites of their own.
 pub const SUITES: &[Suite] = &[
-    Suite {
-        name: "format",
-        about: "the code is laid out by rustfmt",
-        run: |workspace| process::run(&mut workspace.cargo(&["fmt", "--all", "--check"])),
-    },
-    Suite {
-        name: "clippy",
-        about: "the linter finds nothing, in any target",
-        run: |workspace| {
-            process::run(&mut workspace.cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
-        },
-    },
-    Suite {
-        name: "tests",
-        about: "unit, reference, problem, property and regression tests",
-        run: |workspace| process::run(&mut workspace.cargo(&["test", "--workspace", "--tests", "--no-fail-fast"])),
-    },
-    Suite {
-        name: "doctests",
-        about: "the examples inside the documentation",
-        run: |workspace| process::run(&mut workspace.cargo(&["test", "--workspace", "--doc", "--no-fail-fast"])),
-    },
-    Suite { name: "documentation", about: "the documentation builds without a warning", run: documentation::run },
-    Suite { name: "scenes", about: "every scene is valid, runs, and repeats bit for bit", run: scenes::run },
-    Suite { name: "examples", about: "every example program runs and prints something", run: examples::run },
-    Suite {
-        name: "soak",
-        about: "a fixed round of attacks finds no false word",
-        run: |workspace| soak::run(workspace, &soak::SUITE),
-    },
-    Suite { name: "links", about: "relative links in Markdown files lead somewhere", run: links::run },
+    suite("format", "the code is laid out by rustfmt", |workspace| workspace.run_cargo("fmt --all --check")),
+    suite("clippy", "the linter finds nothing, in any target", |workspace| {
+        workspace.run_cargo("clippy --workspace --all-targets -- -D warnings")
+    }),
+    suite("tests", "unit, reference, problem, property and regression tests", |workspace| {
+        workspace.run_cargo("test --workspace --tests --no-fail-fast")
+    }),
+    suite("doctests", "the examples inside the documentation", |workspace| {
+        workspace.run_cargo("test --workspace --doc --no-fail-fast")
+    }),
+    suite("documentation", "the documentation builds without a warning", |workspace| {
+        // Beside the flags in `.cargo/config.toml`, which load the header for formulas; those from outside would replace
+        // both.
+        let mut doc = workspace.cargo(&["doc", "--workspace", "--no-deps"]);
+        doc.args(["--config", "build.rustdocflags=['-Dwarnings']"]);
+        process::run(doc.env_remove("RUSTDOCFLAGS").env_remove("CARGO_ENCODED_RUSTDOCFLAGS"))
+    }),
+    suite("scenes", "every scene is valid, runs, and repeats bit for bit", scenes::run),
+    suite("examples", "every example program runs and prints something", examples::run),
+    suite("soak", "a fixed round of attacks finds no false word", |workspace| soak::run(workspace, &soak::SUITE)),
+    suite("links", "relative links in Markdown files lead somewhere", links::run),
 ];
 
 /// How a suite ended.
@@ -81,10 +76,8 @@ pub fn suite_names() -> String {
 pub fn run(workspace: &Workspace, suites: &[&Suite]) -> bool {
     // On a machine that exists to run the checks, a check that did not run is a failure.
     let skipping_fails = std::env::var_os("CI").is_some_and(|value| value == "true");
-
     heading("set-up", "the tools which the suites need");
-    let names: Vec<&str> = suites.iter().map(|suite| suite.name).collect();
-    let missing = setup::prepare(workspace, &names);
+    let missing = setup::prepare(workspace, &suites.iter().map(|suite| suite.name).collect::<Vec<_>>());
 
     let mut results = Vec::new();
     for suite in suites {
@@ -92,17 +85,12 @@ pub fn run(workspace: &Workspace, suites: &[&Suite]) -> bool {
         let start = Instant::now();
         let outcome = match setup::reason_to_skip(suite.name, &missing) {
             Some(reason) => skip(reason, skipping_fails),
-            None => match (suite.run)(workspace) {
-                Ok(()) => Outcome::Passed,
-                Err(message) => Outcome::Failed(message),
-            },
+            None => (suite.run)(workspace).map_or_else(Outcome::Failed, |()| Outcome::Passed),
         };
         let time = start.elapsed();
         match &outcome {
             Outcome::Passed => println!("{}: passed in {}", suite.name, spoken(time)),
-            Outcome::Failed(message) => {
-                println!("{}: FAILED in {}\n{message}", suite.name, spoken(time))
-            }
+            Outcome::Failed(message) => println!("{}: FAILED in {}\n{message}", suite.name, spoken(time)),
             Outcome::Skipped(reason) => println!("{}: skipped, {reason}", suite.name),
         }
         results.push((suite.name, outcome, time));
@@ -132,8 +120,7 @@ fn table(results: &[(&str, Outcome, Duration)]) -> String {
             Outcome::Skipped(reason) => ("skipped", reason.as_str()),
         };
         let line = format!("{name:<14} {word:<8} {:>12}  {note}", spoken(*time));
-        table.push_str(line.trim_end());
-        table.push('\n');
+        table += &format!("{}\n", line.trim_end());
     }
     table
 }
@@ -144,11 +131,8 @@ fn count(results: &[(&str, Outcome, Duration)]) -> String {
     let passed = of(|outcome| *outcome == Outcome::Passed);
     let failed = of(|outcome| matches!(outcome, Outcome::Failed(_)));
     let skipped = of(|outcome| matches!(outcome, Outcome::Skipped(_)));
-    let mut line = format!("{passed} passed, {failed} failed");
-    if skipped > 0 {
-        line.push_str(&format!(", {skipped} skipped"));
-    }
-    line
+    let skipped = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
+    format!("{passed} passed, {failed} failed{skipped}")
 }
 
 #[cfg(test)]

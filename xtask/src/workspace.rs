@@ -41,6 +41,11 @@ impl Workspace {
         command
     }
 
+    /// Runs cargo with arguments that have no blanks in them.
+    pub fn run_cargo(&self, arguments: &str) -> Result<(), String> {
+        process::run(&mut self.cargo(&arguments.split(' ').collect::<Vec<_>>()))
+    }
+
     /// Builds targets in the dev profile, which is optimised, and returns the paths of the programs among them.
     ///
     /// Cargo itself says where the programs are, because the target folder can be set in many ways.
@@ -58,25 +63,7 @@ impl Workspace {
 
     /// Builds the command `stiction` with other targets beside it, and returns the path of the program.
     pub fn build_stiction(&self, targets: &[&str]) -> Result<PathBuf, String> {
-        let programs = self.build(targets)?;
-        programs
-            .into_iter()
-            .find(|path| path.file_stem().is_some_and(|stem| stem == "stiction"))
-            .ok_or_else(|| "cargo built stiction but did not say where it is".to_owned())
-    }
-
-    /// The files directly inside a folder whose names end in `.extension`, in order of name. No folder, no files.
-    pub fn files(&self, folder: &str, extension: &str) -> Result<Vec<PathBuf>, String> {
-        let mut files = entries(&self.path(folder))?;
-        files.retain(|path| path.is_file() && has_extension(path, extension));
-        Ok(files)
-    }
-
-    /// The folders directly inside a folder, in order of name.
-    pub fn folders(&self, folder: &str) -> Result<Vec<PathBuf>, String> {
-        let mut folders = entries(&self.path(folder))?;
-        folders.retain(|path| path.is_dir());
-        Ok(folders)
+        named(&self.build(targets)?, "stiction").cloned()
     }
 
     /// Every Markdown file of the workspace. Hidden folders, build output and recorded runs are left out.
@@ -85,8 +72,8 @@ impl Workspace {
         let mut folders = vec![self.root.clone()];
         while let Some(folder) = folders.pop() {
             for path in entries(&folder)? {
-                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                let is_output = matches!(name.as_str(), "target" | "runs" | "node_modules") || name.starts_with('.');
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let is_output = matches!(&*name, "target" | "runs" | "node_modules") || name.starts_with('.');
                 if path.is_dir() && !is_output {
                     folders.push(path);
                 } else if path.is_file() && has_extension(&path, "md") {
@@ -99,8 +86,14 @@ impl Workspace {
     }
 }
 
+/// The program of this name among those that were built.
+pub fn named<'a>(programs: &'a [PathBuf], name: &str) -> Result<&'a PathBuf, String> {
+    let program = programs.iter().find(|path| path.file_stem().is_some_and(|stem| stem == name));
+    program.ok_or_else(|| format!("cargo built {name} but did not say where it is"))
+}
+
 /// What is inside a folder, in order of name; nothing when there is no such folder.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
+pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     if !folder.is_dir() {
         return Ok(Vec::new());
     }
@@ -111,6 +104,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(paths)
 }
 
-fn has_extension(path: &Path, extension: &str) -> bool {
+/// Whether the name of a path ends in `.extension`.
+pub fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found == extension)
 }

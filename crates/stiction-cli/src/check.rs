@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use serde_json::json;
 use stiction_scene::lint::{Severity, lint};
 use stiction_scene::load::load;
 
@@ -27,37 +28,18 @@ pub fn check(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let findings = lint(&loaded);
     let scene = loaded.scene();
     let has_warning = findings.iter().any(|finding| finding.severity == Severity::Warning);
-    let word = |severity| match severity {
-        Severity::Note => "note",
-        Severity::Warning => "warning",
-    };
     if arguments.json {
-        let findings: Vec<_> = findings
-            .iter()
-            .map(|finding| {
-                serde_json::json!({
-                    "severity": word(finding.severity),
-                    "message": finding.message,
-                    "place": finding.place,
-                })
-            })
-            .collect();
-        let document = serde_json::json!({
-            "scene": scene.name,
-            "warnings": loaded.warnings(),
-            "findings": findings,
-            "ok": !has_warning,
-        });
-        say!("{document:#}");
+        let (warnings, ok) = (loaded.warnings(), !has_warning);
+        say!("{:#}", json!({ "scene": scene.name, "warnings": warnings, "findings": findings, "ok": ok }));
     } else {
         for finding in &findings {
-            say!("{}: {}: {}", finding.place, word(finding.severity), finding.message);
+            let word = if finding.severity == Severity::Warning { "warning" } else { "note" };
+            say!("{}: {word}: {}", finding.place, finding.message);
         }
-        let what = match (&scene.system, scene.bodies.len()) {
-            (Some(system), _) if system.contacts.len() == 1 => "a system with 1 contact".to_owned(),
-            (Some(system), _) => format!("a system with {} contacts", system.contacts.len()),
-            (None, 1) => "1 body".to_owned(),
-            (None, count) => format!("{count} bodies"),
+        let counted = |count: usize, one, several| format!("{count} {}", if count == 1 { one } else { several });
+        let what = match &scene.system {
+            Some(system) => format!("a system with {}", counted(system.contacts.len(), "contact", "contacts")),
+            None => counted(scene.bodies.len(), "body", "bodies"),
         };
         say!(
             "{}: {what}, {} degrees of freedom, {} steps of {} s{}",

@@ -6,47 +6,44 @@ use stiction_scene::scene_error::most_similar;
 
 use crate::failure::{BAD_INPUT, Failure};
 
-/// The table of a scene that holds one choice.
-#[derive(Clone, Copy)]
-pub(crate) enum Choice {
-    Scheme,
-    Method,
+/// A table of a scene that holds one choice.
+pub(crate) struct Choice {
+    /// Its key in scenes.
+    table: &'static str,
+    /// What it is, in the help of an option.
+    what: &'static str,
+    /// What there is to choose.
+    known: fn() -> Vec<Named>,
 }
 
+/// The choice of a scheme.
+pub(crate) const SCHEME: Choice = Choice {
+    table: "scheme",
+    what: "Time-stepping scheme",
+    known: || SchemeSettings::all().map(|scheme| scheme.facts().named).to_vec(),
+};
+
+/// The choice of a contact method.
+pub(crate) const METHOD: Choice = Choice {
+    table: "method",
+    what: "Contact method",
+    known: || ContactMethod::all().map(|method| method.facts().named).to_vec(),
+};
+
 impl Choice {
-    /// Its key in scenes.
-    fn table(self) -> &'static str {
-        match self {
-            Self::Scheme => "scheme",
-            Self::Method => "method",
-        }
-    }
-
-    /// What there is to choose.
-    fn known(self) -> Vec<Named> {
-        match self {
-            Self::Scheme => SchemeSettings::all().map(|scheme| scheme.facts().named).to_vec(),
-            Self::Method => ContactMethod::all().map(|method| method.facts().named).to_vec(),
-        }
-    }
-
     /// All ways to write a choice.
-    fn forms(self) -> String {
-        self.known().iter().flat_map(Named::forms).collect::<Vec<_>>().join(", ")
+    fn forms(&self) -> String {
+        (self.known)().iter().flat_map(Named::forms).collect::<Vec<_>>().join(", ")
     }
 
     /// The help of an option that makes it.
-    pub(crate) fn help(self) -> String {
-        let what = match self {
-            Self::Scheme => "Time-stepping scheme",
-            Self::Method => "Contact method",
-        };
-        format!("{what}: {}", self.forms())
+    pub(crate) fn help(&self) -> String {
+        format!("{}: {}", self.what, self.forms())
     }
 
     /// The edit of a scene that an option stands for. A name alone means the default settings.
-    pub(crate) fn edit(self, option: &str, given: &str) -> Result<Edit, Failure> {
-        let (table, known) = (self.table(), self.known());
+    pub(crate) fn edit(&self, option: &str, given: &str) -> Result<Edit, Failure> {
+        let (table, known) = (self.table, (self.known)());
         let (name, suffix) = given.split_once(':').unwrap_or((given, ""));
         let as_given = format!("{option} {given}");
         if let Some(choice) = known.iter().find(|choice| choice.name == name) {

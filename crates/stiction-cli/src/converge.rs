@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use stiction_scene::load::open;
 use stiction_scene::set::Edit;
@@ -13,8 +12,9 @@ use stiction_study::converge::{
 };
 use stiction_study::figure::check_extension;
 
-use crate::choice::Choice;
+use crate::choice::SCHEME;
 use crate::failure::{Failure, UNSOLVED};
+use crate::terminal::spinner;
 
 /// Step sizes relative to that of the scene when none are given: six halvings.
 const DEFAULT_STEPS: [f64; 7] = [8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.125];
@@ -62,7 +62,7 @@ pub struct ConvergeArguments {
 /// Runs the command.
 pub fn converge(arguments: &ConvergeArguments) -> Result<ExitCode, Failure> {
     let named = |option: &str, scheme: &str| {
-        Ok::<_, Failure>(SchemeChoice { name: scheme.to_owned(), edit: Choice::Scheme.edit(option, scheme)? })
+        Ok::<_, Failure>(SchemeChoice { name: scheme.to_owned(), edit: SCHEME.edit(option, scheme)? })
     };
     let end = arguments.end.map(|end| Ok(Edit::option(format!("--end {end}"), "run.end", end)));
     let sets = arguments.overrides.iter().map(|text| Edit::set(text));
@@ -97,9 +97,7 @@ pub fn converge(arguments: &ConvergeArguments) -> Result<ExitCode, Failure> {
             std::fs::create_dir_all(folder).map_err(|error| Failure::io("make", folder, &error))?;
         }
     }
-    let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is well formed");
-    let spinner = ProgressBar::new_spinner().with_style(style);
-    spinner.enable_steady_tick(std::time::Duration::from_millis(100));
+    let spinner = spinner();
     let result = compare(&plan, &mut |what| spinner.set_message(what.to_owned()));
     spinner.finish_and_clear();
     let convergence = result?;

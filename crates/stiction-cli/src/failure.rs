@@ -4,9 +4,7 @@ use std::process::ExitCode;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use stiction_scene::run::RunError;
-use stiction_scene::run_folder::RunFolderError;
 use stiction_scene::scene_error::SceneError;
-use stiction_scene::table_file::TableError;
 use stiction_solve::fclib::FclibError;
 use stiction_solve::problem_file::ProblemFileError;
 use stiction_study::converge::ConvergeError;
@@ -48,6 +46,11 @@ impl Failure {
         Self::new(INPUT_OUTPUT, format!("cannot {action} {}: {error}", path.display()))
     }
 
+    /// A failure of the machine, or else a mistake of the user.
+    fn of(is_io: bool, error: impl std::fmt::Display) -> Self {
+        Self::new(if is_io { INPUT_OUTPUT } else { BAD_INPUT }, error)
+    }
+
     /// The same with something to add.
     pub fn with_note(mut self, note: &str) -> Self {
         self.text += note;
@@ -72,12 +75,13 @@ impl Failure {
 
     /// Prints the message and gives the exit code.
     pub fn report(&self) -> ExitCode {
-        complain!("{}error:{} {}", RED.render(), RED.render_reset(), self.text.trim_end());
+        complain!("{RED}error:{RED:#} {}", self.text.trim_end());
         ExitCode::from(self.code)
     }
 }
 
-const RED: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
+/// The style of what went wrong.
+pub const RED: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
 
 impl From<SceneError> for Failure {
     fn from(error: SceneError) -> Self {
@@ -105,43 +109,23 @@ fn is_styled() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-impl From<RunFolderError> for Failure {
-    fn from(error: RunFolderError) -> Self {
-        Self::new(if error.is_io() { INPUT_OUTPUT } else { BAD_INPUT }, error)
-    }
-}
-
-impl From<TableError> for Failure {
-    fn from(error: TableError) -> Self {
-        Self::new(if error.is_io() { INPUT_OUTPUT } else { BAD_INPUT }, error)
-    }
-}
-
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        match error {
-            RunError::Folder(error) => error.into(),
-            RunError::Table(error) => error.into(),
-            RunError::Column { .. } => Self::new(BAD_INPUT, error),
-        }
+        Self::of(error.is_io(), error)
     }
 }
 
 impl From<ProblemFileError> for Failure {
     fn from(error: ProblemFileError) -> Self {
-        let code = match &error {
-            // The file was read, and is no text.
-            ProblemFileError::Io { cause, .. } if cause.kind() == std::io::ErrorKind::InvalidData => BAD_INPUT,
-            ProblemFileError::Io { .. } => INPUT_OUTPUT,
-            _ => BAD_INPUT,
-        };
-        Self::new(code, error)
+        // A file that is no text was read.
+        let is_unread = |cause: &std::io::Error| cause.kind() != std::io::ErrorKind::InvalidData;
+        Self::of(matches!(&error, ProblemFileError::Io { cause, .. } if is_unread(cause)), error)
     }
 }
 
 impl From<FclibError> for Failure {
     fn from(error: FclibError) -> Self {
-        Self::new(if error.is_io() { INPUT_OUTPUT } else { BAD_INPUT }, error)
+        Self::of(error.is_io(), error)
     }
 }
 
@@ -152,14 +136,13 @@ impl From<RunFigureError> for Failure {
             RunFigureError::Table { source, .. } => source.is_io(),
             _ => false,
         };
-        Self::new(if is_io { INPUT_OUTPUT } else { BAD_INPUT }, error)
+        Self::of(is_io, error)
     }
 }
 
 impl From<FigureError> for Failure {
     fn from(error: FigureError) -> Self {
-        let code = if matches!(error, FigureError::Io { .. }) { INPUT_OUTPUT } else { BAD_INPUT };
-        Self::new(code, error)
+        Self::of(matches!(error, FigureError::Io { .. }), error)
     }
 }
 
@@ -167,9 +150,8 @@ impl From<ReproduceError> for Failure {
     fn from(error: ReproduceError) -> Self {
         match error {
             ReproduceError::Scene(error) => (*error).into(),
-            ReproduceError::Step(error) => Self::new(UNSOLVED, error),
-            ReproduceError::Instant(error) => Self::new(UNSOLVED, error),
             ReproduceError::Converge(error) => error.into(),
+            error => Self::new(UNSOLVED, error),
         }
     }
 }
@@ -178,8 +160,8 @@ impl From<ConvergeError> for Failure {
     fn from(error: ConvergeError) -> Self {
         match error {
             ConvergeError::Scene(error) => (*error).into(),
-            error @ (ConvergeError::Step { .. } | ConvergeError::TooMuch { .. }) => Self::new(UNSOLVED, error),
-            error @ ConvergeError::Plan(_) => Self::new(BAD_INPUT, error),
+            ConvergeError::Plan(_) => Self::new(BAD_INPUT, error),
+            error => Self::new(UNSOLVED, error),
         }
     }
 }

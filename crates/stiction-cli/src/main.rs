@@ -1,4 +1,4 @@
-//! The command `stiction`. A file per command; they parse and print, and compute nothing.
+//! The command `stiction`. A file per command that is more than a line; they parse and print, and compute nothing.
 
 /// Prints a line on standard output.
 macro_rules! say {
@@ -24,7 +24,6 @@ macro_rules! complain {
 mod bench;
 mod check;
 mod choice;
-mod completions;
 mod converge;
 mod failure;
 mod new;
@@ -32,7 +31,6 @@ mod plot;
 mod reproduce;
 mod run;
 mod scenes;
-mod schema;
 mod solve;
 mod terminal;
 
@@ -40,7 +38,7 @@ use std::io;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use failure::{BAD_INPUT, Failure, INPUT_OUTPUT};
 
@@ -78,7 +76,10 @@ enum Command {
     /// Draw a run as PNG or SVG
     Plot(plot::PlotArguments),
     /// Print shell completions
-    Completions(completions::CompletionsArguments),
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
 }
 
 /// What went wrong first on standard output.
@@ -94,13 +95,15 @@ fn keep_output_error(printed: io::Result<()>) {
 }
 
 fn main() -> ExitCode {
+    // Who asked for a document gets one.
+    let wants_json = std::env::args_os().any(|argument| argument == "--json");
     let outcome = match Arguments::try_parse() {
         Ok(arguments) => execute(arguments.command),
         // Bad usage, or the help and the version that were asked for.
         Err(message) => {
             let printed = message.print();
             if message.use_stderr() {
-                if std::env::args_os().any(|argument| argument == "--json") {
+                if wants_json {
                     let text = message.to_string();
                     let line = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
                     say!("{:#}", serde_json::json!({ "error": line, "exit_code": BAD_INPUT }));
@@ -113,8 +116,7 @@ fn main() -> ExitCode {
         }
     };
     match (outcome, OUTPUT_ERROR.get()) {
-        // Who asked for a document gets one.
-        (Err(failure), _) if std::env::args_os().any(|argument| argument == "--json") => failure.report_as_json(),
+        (Err(failure), _) if wants_json => failure.report_as_json(),
         (Err(failure), _) => failure.report(),
         (Ok(_), Some(error)) => {
             Failure::new(INPUT_OUTPUT, format!("cannot write to standard output: {error}")).report()
@@ -129,12 +131,21 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Check(arguments) => check::check(&arguments),
         Command::Scenes(arguments) => scenes::scenes(&arguments),
         Command::New(arguments) => new::new(&arguments),
-        Command::Schema => schema::schema(),
+        Command::Schema => {
+            say!("{:#}", stiction_scene::Scene::schema());
+            Ok(ExitCode::SUCCESS)
+        }
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::Converge(arguments) => converge::converge(&arguments),
         Command::Solve(arguments) => solve::solve(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
         Command::Plot(arguments) => plot::plot(&arguments),
-        Command::Completions(arguments) => completions::completions(&arguments),
+        Command::Completions { shell } => {
+            // Into memory first: the generator panics when its writer fails.
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "stiction", &mut text);
+            say!("{}", String::from_utf8_lossy(&text).trim_end());
+            Ok(ExitCode::SUCCESS)
+        }
     }
 }

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use stiction_scene::write_atomically;
 use stiction_study::reproduce::{EXPERIMENTS, Effort, Experiment, Reproduction, Row, report};
 
 use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure};
+use crate::terminal::spinner;
 
 /// Arguments of `reproduce`.
 #[derive(Args)]
@@ -34,10 +34,8 @@ const SMALLEST_PLAIN: f64 = 1e-3;
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<ExitCode, Failure> {
     let known: Vec<_> = EXPERIMENTS.iter().map(|experiment| experiment.id).collect();
     if let Some(unknown) = arguments.experiments.iter().find(|id| !known.contains(&id.as_str())) {
-        return Err(Failure::new(
-            BAD_INPUT,
-            format!("there is no experiment `{unknown}`; there are {}", known.join(", ")),
-        ));
+        let message = format!("there is no experiment `{unknown}`; there are {}", known.join(", "));
+        return Err(Failure::new(BAD_INPUT, message));
     }
     let wanted = |id: &str| arguments.experiments.is_empty() || arguments.experiments.iter().any(|other| other == id);
     let effort = if arguments.quick { Effort::Quick } else { Effort::Full };
@@ -47,9 +45,7 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<ExitCode, Failure> {
     }
     let mut results = Vec::new();
     for experiment in EXPERIMENTS.iter().filter(|experiment| wanted(experiment.id)) {
-        let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is well formed");
-        let spinner = ProgressBar::new_spinner().with_style(style);
-        spinner.enable_steady_tick(std::time::Duration::from_millis(100));
+        let spinner = spinner();
         let result = experiment.run(effort, &mut |what| spinner.set_message(format!("{}: {what}", experiment.id)))?;
         spinner.finish_and_clear();
         if !arguments.json {

@@ -17,8 +17,8 @@ use stiction_scene::run::{FinishedRun, Progress, expected_size};
 use stiction_scene::set::Edit;
 use stiction_scene::summary::{Origin, Outcome, Summary};
 
-use crate::choice::Choice;
-use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure, INPUT_OUTPUT, INTERRUPTED, UNSOLVED};
+use crate::choice::{METHOD, SCHEME};
+use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure, INPUT_OUTPUT, INTERRUPTED, RED, UNSOLVED};
 
 /// A run whose tables may become larger than this says so before it begins, in bytes.
 const LARGE_RUN: u64 = 200 << 20;
@@ -37,9 +37,9 @@ const SHOWN_EVENTS: usize = 12;
 pub struct RunArguments {
     /// A scene file, `-` for standard input, or the name of a built-in scene
     scene: String,
-    #[arg(long, value_name = "S", help = Choice::Scheme.help())]
+    #[arg(long, value_name = "S", help = SCHEME.help())]
     scheme: Option<String>,
-    #[arg(long, value_name = "M", help = Choice::Method.help())]
+    #[arg(long, value_name = "M", help = METHOD.help())]
     method: Option<String>,
     /// Step size, in seconds
     #[arg(long, value_name = "H", allow_negative_numbers = true)]
@@ -67,7 +67,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     let mut origin = Origin { commit: env!("STICTION_COMMIT").to_owned(), warnings: Vec::new() };
     for finding in lint(&loaded).iter().filter(|finding| finding.severity == Severity::Warning) {
         let warning = format!("{}: {}", finding.place, finding.message);
-        complain!("{}warning:{} {warning}", YELLOW.render(), YELLOW.render_reset());
+        complain!("{YELLOW}warning:{YELLOW:#} {warning}");
         origin.warnings.push(warning);
     }
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&loaded.scene().name));
@@ -107,38 +107,34 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
         Outcome::Finished if finished.summary.certificate.met => Ok(ExitCode::SUCCESS),
         Outcome::Finished => Ok(ExitCode::from(CHECK_FAILED)),
         Outcome::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
-        Outcome::Unsolved => {
-            let message = finished.summary.message.as_deref().unwrap_or("a step could not be solved");
-            let saved = finished.failed_problem.as_ref().map_or_else(String::new, |problem| {
+        outcome => {
+            let message = finished.summary.message.as_deref().unwrap_or("it came to no end");
+            let (code, problem) = match outcome {
+                Outcome::Unsolved => (UNSOLVED, finished.failed_problem.as_ref()),
+                _ => (INPUT_OUTPUT, None),
+            };
+            let saved = problem.map_or_else(String::new, |problem| {
                 format!("\n  its problem is saved; try: stiction solve {} --method all", problem.display())
             });
-            Err(Failure::new(UNSOLVED, format!("{message}{saved}")).after_document(arguments.json))
-        }
-        Outcome::NotWritten => {
-            let message = finished.summary.message.as_deref().unwrap_or("a table could not be written");
-            Err(Failure::new(INPUT_OUTPUT, message).after_document(arguments.json))
+            Err(Failure::new(code, format!("{message}{saved}")).after_document(arguments.json))
         }
     }
 }
 
 /// Loads the scene with the options of the command line in it.
 fn load_scene(arguments: &RunArguments) -> Result<Loaded, Failure> {
-    let mut edits = Vec::new();
-    if let Some(scheme) = &arguments.scheme {
-        edits.push(Choice::Scheme.edit("--scheme", scheme)?);
-    }
-    if let Some(method) = &arguments.method {
-        edits.push(Choice::Method.edit("--method", method)?);
-    }
-    edits.extend(arguments.step.map(|step| Edit::option(format!("--step {step}"), "run.step", step)));
-    edits.extend(arguments.end.map(|end| Edit::option(format!("--end {end}"), "run.end", end)));
+    let scheme = arguments.scheme.iter().map(|scheme| SCHEME.edit("--scheme", scheme));
+    let method = arguments.method.iter().map(|method| METHOD.edit("--method", method));
+    let mut edits = scheme.chain(method).collect::<Result<Vec<_>, _>>()?;
     let sets: Vec<Edit> = arguments.overrides.iter().map(|text| Edit::set(text)).collect::<Result<_, _>>()?;
-    for (option, key) in [(arguments.step.map(|_| "--step"), "step"), (arguments.end.map(|_| "--end"), "end")] {
+    for (key, value) in [("step", arguments.step), ("end", arguments.end)] {
+        let Some(value) = value else { continue };
         let is_same = |edit: &&Edit| *edit.path() == ["run"] || *edit.path() == ["run", key];
-        if let (Some(option), Some(edit)) = (option, sets.iter().find(is_same)) {
-            let message = format!("{option} and {} say the same thing: give one of them", edit.given());
+        if let Some(edit) = sets.iter().find(is_same) {
+            let message = format!("--{key} and {} say the same thing: give one of them", edit.given());
             return Err(Failure::new(BAD_INPUT, message));
         }
+        edits.push(Edit::option(format!("--{key} {value}"), &format!("run.{key}"), value));
     }
     edits.extend(sets);
     Ok(open(&arguments.scene)?.load(edits)?)
@@ -182,21 +178,15 @@ fn show(bar: &ProgressBar, progress: &Progress, began: Instant) {
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 const GREEN: Style = AnsiColor::Green.on_default().bold();
-const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 
 fn print_summary(finished: &FinishedRun, verbose: bool) {
     let summary = &finished.summary;
     let rate = summary.steps as f64 / summary.wall_time_s.max(1e-9);
+    let Summary { scene, steps, step, end, wall_time_s, .. } = summary;
     say!(
-        "{}{}{}: {} steps of {} s to t = {} s, {:.2} s with audit and recording ({rate:.0} steps/s)",
-        BOLD.render(),
-        summary.scene,
-        BOLD.render_reset(),
-        summary.steps,
-        summary.step,
-        summary.end,
-        summary.wall_time_s,
+        "{BOLD}{scene}{BOLD:#}: {steps} steps of {step} s to t = {end} s, {wall_time_s:.2} s with audit and recording \
+         ({rate:.0} steps/s)"
     );
     let iterations = &summary.iterations;
     if iterations.total > 0 {
@@ -204,7 +194,7 @@ fn print_summary(finished: &FinishedRun, verbose: bool) {
     }
     // What went wrong is said on standard error.
     if let Some(message) = summary.message.as_ref().filter(|_| summary.outcome == Outcome::Interrupted) {
-        say!("{}{message}{}", YELLOW.render(), YELLOW.render_reset());
+        say!("{YELLOW}{message}{YELLOW:#}");
     }
     print_certificate(summary);
     print_energy(summary);
@@ -215,8 +205,8 @@ fn print_summary(finished: &FinishedRun, verbose: bool) {
             say!("  {name:<24} {value:>24.16e}");
         }
     }
-    say!("\n{}digest{}  {}", DIM.render(), DIM.render_reset(), summary.digest);
-    say!("{}folder{}  {}", DIM.render(), DIM.render_reset(), finished.folder.display());
+    say!("\n{DIM}digest{DIM:#}  {}", summary.digest);
+    say!("{DIM}folder{DIM:#}  {}", finished.folder.display());
 }
 
 fn print_certificate(summary: &Summary) {
@@ -227,26 +217,23 @@ fn print_certificate(summary: &Summary) {
         (_, true, _) => (YELLOW, "every step up to there solved the true problem"),
         (_, false, _) => (RED, "NOT MET"),
     };
-    say!("\ncertificate: {}{verdict}{}", style.render(), style.render_reset());
+    say!("\ncertificate: {style}{verdict}{style:#}");
     say!("  {:<64}{:>10}{:>11}{:>9}", "", "worst", "mean", "limit");
     for check in &certificate.checks {
         let limit = check.limit.map_or_else(|| "–".to_string(), |limit| format!("{limit:.0e}"));
         let mark = match (check.limit, check.ok) {
             (None, _) => String::new(),
-            (_, true) => format!("  {}ok{}", GREEN.render(), GREEN.render_reset()),
-            (_, false) => format!("  {}exceeded{}", RED.render(), RED.render_reset()),
+            (_, true) => format!("  {GREEN}ok{GREEN:#}"),
+            (_, false) => format!("  {RED}exceeded{RED:#}"),
         };
         say!("  {:<64}{:>10.1e}{:>11.1e}{limit:>9}{mark}", check.meaning, check.worst, check.mean);
     }
-    for note in &certificate.notes {
-        say!("  {}{note}{}", YELLOW.render(), YELLOW.render_reset());
-    }
-    if certificate.unconverged_steps > 0 {
-        let count = certificate.unconverged_steps;
-        say!("  {}{count} steps did not reach their fixed point{}", YELLOW.render(), YELLOW.render_reset());
-    }
-    for (how, count) in &certificate.second_tries {
-        say!("  {}{count} steps were solved on a second try only, {how}{}", YELLOW.render(), YELLOW.render_reset());
+    let unconverged = Some(certificate.unconverged_steps).filter(|count| *count > 0);
+    let unconverged = unconverged.map(|count| format!("{count} steps did not reach their fixed point"));
+    let tries = certificate.second_tries.iter();
+    let tries = tries.map(|(how, count)| format!("{count} steps were solved on a second try only, {how}"));
+    for note in certificate.notes.iter().cloned().chain(unconverged).chain(tries) {
+        say!("  {YELLOW}{note}{YELLOW:#}");
     }
 }
 

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use stiction_scene::builtin;
+use serde_json::{Value, json};
+use stiction_scene::builtin::{self, BuiltinScene};
 
 use crate::failure::{BAD_INPUT, Failure};
 
@@ -27,9 +28,8 @@ pub fn scenes(arguments: &ScenesArguments) -> Result<ExitCode, Failure> {
         })?;
         say!("{}", scene.text.trim_end());
     } else if arguments.json {
-        let list: Vec<_> =
-            all.iter().map(|scene| serde_json::json!({ "name": scene.name, "title": scene.title })).collect();
-        say!("{:#}", serde_json::Value::Array(list));
+        let entry = |scene: &BuiltinScene| json!({ "name": scene.name, "title": scene.title });
+        say!("{:#}", all.iter().map(entry).collect::<Value>());
     } else {
         let width = all.iter().map(|scene| scene.name.len()).max().unwrap_or(0);
         for scene in all {

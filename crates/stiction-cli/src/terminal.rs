@@ -1,5 +1,7 @@
 //! What may reach a terminal: text, and the styles that the commands put into it.
 
+use indicatif::{ProgressBar, ProgressStyle};
+
 /// Styles that commands use: none, bold, dim, italic, underlined, and the colours from red to cyan. Others could hide text: concealed, black, a background.
 const STYLES: [&str; 11] = ["0", "1", "2", "3", "4", "31", "32", "33", "34", "35", "36"];
 
@@ -13,22 +15,26 @@ pub fn safe(text: String) -> String {
     let mut rest = text.as_str();
     while let Some(c) = rest.chars().next() {
         let style = style_length(rest);
-        if style > 0 {
-            out.push_str(&rest[..style]);
-            rest = &rest[style..];
-            continue;
-        }
-        if c.is_control() && !matches!(c, '\n' | '\t') {
-            out.extend(c.escape_unicode())
+        let length = if style > 0 { style } else { c.len_utf8() };
+        if style == 0 && c.is_control() && !matches!(c, '\n' | '\t') {
+            out.extend(c.escape_unicode());
         } else {
-            out.push(c)
+            out.push_str(&rest[..length]);
         }
-        rest = &rest[c.len_utf8()..];
+        rest = &rest[length..];
     }
     if out.rfind('\u{1b}').is_some_and(|last| !out[last..].starts_with("\u{1b}[0m")) {
         out.push_str("\u{1b}[0m");
     }
     out
+}
+
+/// Something that turns while a command works, with a word on what it does.
+pub fn spinner() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is well formed");
+    let spinner = ProgressBar::new_spinner().with_style(style);
+    spinner.enable_steady_tick(std::time::Duration::from_millis(100));
+    spinner
 }
 
 /// Length of the style at the start of the text; zero when there is none.

@@ -1,6 +1,8 @@
 //! The scenes that come with the library, and one to start from.
 
-use crate::model::is_plain_name;
+use std::sync::LazyLock;
+
+use crate::model::made_plain;
 
 /// A scene that comes with the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,52 +11,27 @@ pub struct BuiltinScene {
     pub name: &'static str,
     /// The file.
     pub text: &'static str,
-    /// What it is, in one line; the same as in the file.
+    /// What it is, in one line.
     pub title: &'static str,
 }
 
-macro_rules! builtin {
-    ($name:literal, $title:literal) => {
-        BuiltinScene { name: $name, text: include_str!(concat!("../../../scenes/", $name, ".toml")), title: $title }
-    };
+/// Names and texts of the files in `scenes/`.
+macro_rules! files {
+    ($($name:literal),*) => { [$(($name, include_str!(concat!("../scenes/", $name, ".toml")))),*] };
 }
 
-const ALL: [BuiltinScene; 28] = [
-    builtin!("rod", "The falling, spinning rod of Stewart and Trinkle (1996)"),
-    builtin!("sliding-block", "A block that slides to a stop, against the exact distance"),
-    builtin!("incline", "A block that must not creep, at 99 % of the friction limit"),
-    builtin!("belt", "A block on a belt reaches the speed of the belt"),
-    builtin!("box-on-corners", "Forces that are not unique, motion that is"),
-    builtin!("four-balls", "A ball is thrown at three others in a line, Stewart and Trinkle (1996)"),
-    builtin!("two-balls", "A thrown ball lands, rolls and hits another, after Stewart and Trinkle (1996)"),
-    builtin!("painleve-rod", "A sliding rod without a rigid acceleration, answered by a shock"),
-    builtin!("bouncing-ball", "A ball bounces to rest through infinitely many impacts"),
-    builtin!("newton-cradle", "A row of balls by the simultaneous impact law"),
-    builtin!("superball", "A superball turns its spin around at every bounce"),
-    builtin!("woodpecker", "The woodpecker toy of Glocker and Studer (2005) hammers down its pole"),
-    builtin!("double-pendulum", "A double pendulum collides with a wall, order two"),
-    builtin!("carts-damper", "Two carts with a stiff damper and a stopper"),
-    builtin!("carts-spring", "Two carts with a stiff spring and a stopper"),
-    builtin!("free-top", "A free top: the gyroscopic term and quaternions in second order"),
-    builtin!("andrews", "Andrews' squeezing mechanism: three loops under a constant torque"),
-    builtin!("bricard", "Bricard's linkage moves although its hinges leave it no freedom by count"),
-    builtin!("four-bar-clearance", "A four-bar linkage with play in one joint"),
-    builtin!("elastic-pendulum", "A mass on a spring: springing turns into swinging and back"),
-    builtin!("bead-in-ring", "A bead in a ring swings like a pendulum"),
-    builtin!("marble-outside-sphere", "A marble leaves a sphere at two thirds of its height"),
-    builtin!("slide-to-roll", "A sliding ball begins to roll, with five sevenths of its speed"),
-    builtin!("rattleback", "A rattleback stops spinning, rattles, and spins the other way"),
-    builtin!("tippe-top", "A spinning top turns upside down"),
-    builtin!("sphere-spin", "A spinning ball stops by drilling friction, Trinkle, Tzitzouris and Pang (2001)"),
-    builtin!(
-        "sphere-spin-misaligned",
-        "A spinning ball whose friction directions miss the true one, Trinkle, Tzitzouris and Pang (2001)"
-    ),
-    builtin!(
-        "sphere-valley",
-        "A ball rolls, slides and drills between two spheres, Trinkle, Tzitzouris and Pang (2001)"
-    ),
-];
+#[rustfmt::skip]
+static ALL: LazyLock<Vec<BuiltinScene>> = LazyLock::new(|| {
+    let files = files![
+        "rod", "sliding-block", "incline", "belt", "box-on-corners", "four-balls", "two-balls", "painleve-rod",
+        "bouncing-ball", "newton-cradle", "superball", "woodpecker", "double-pendulum", "carts-damper", "carts-spring",
+        "free-top", "andrews", "bricard", "four-bar-clearance", "elastic-pendulum", "bead-in-ring",
+        "marble-outside-sphere", "slide-to-roll", "rattleback", "tippe-top", "sphere-spin", "sphere-spin-misaligned",
+        "sphere-valley"
+    ];
+    let title = |text: &'static str| text.split("title = \"").nth(1)?.split('"').next();
+    files.map(|(name, text)| BuiltinScene { name, text, title: title(text).expect("every scene has one") }).to_vec()
+});
 
 /// All built-in scenes.
 pub fn all() -> &'static [BuiltinScene] {
@@ -63,91 +40,9 @@ pub fn all() -> &'static [BuiltinScene] {
 
 /// A scene to start from, with a comment on every key. Characters that cannot stand in a name become `-`.
 pub fn template(name: &str) -> String {
-    let mut name: String = name.chars().map(|c| if is_plain_name(&c.to_string()) { c } else { '-' }).collect();
-    if name.is_empty() {
-        name.push_str("scene");
-    }
-    TEMPLATE.replace("NAME", &name)
+    let name = if name.is_empty() { "scene".to_owned() } else { made_plain(name) };
+    include_str!("template.toml").replace("NAME", &name)
 }
-
-const TEMPLATE: &str = r#"# A scene of Stiction. SI units: metres, kilograms, seconds, newtons, radians.
-# Keys that are commented out show their default, or an example.
-
-format = 1                     # version of this format
-name = "NAME"                  # the run folder takes this name
-title = "A block slides down a ramp and a disc rolls after it"
-dimension = "plane"            # or "space": then vectors have three numbers
-gravity = [0.0, -9.81]         # m/s²
-
-[run]
-step = 0.001                   # s
-end = 1.5                      # s
-# start = 0.0
-
-# [scheme.stewart-trinkle]     # the scheme, and its settings
-# version = "linear"           # or "fixed-point"
-
-# [method.pyramid]             # how contact problems are solved
-# directions = 8               # friction directions in space; in the plane there are always two
-
-# [record]
-# interval = 1                 # every how many steps a row is written
-# columns = ["block.x", "block.vx"]  # default: all
-
-[contact]
-combine = "geometric-mean"     # friction of two materials: minimum, maximum, mean or geometric-mean
-
-[[material]]
-name = "wood"
-friction = 0.4                 # against itself
-
-[[material]]
-name = "rubber"
-friction = 0.9
-
-[[pair]]                       # a measured pair comes before the rule
-materials = ["wood", "rubber"]
-friction = 0.7
-
-[[body]]                       # a ramp: everything below a line, turned by -30 degrees
-name = "ramp"
-kind = "static"                # rigid (default), point, static or prescribed
-material = "wood"
-angle-degrees = -30.0
-[[body.shape]]
-half-plane = { normal = [0.0, 1.0], offset = 0.0 }
-
-[[body]]
-name = "block"
-material = "wood"
-position = [0.043301270189221935, 0.075] # of the centre of mass, in m
-angle-degrees = -30.0          # or angle = … in radians
-# velocity = [0.0, 0.0]        # m/s
-# angular-velocity = 0.0       # rad/s
-mass = 2.0                     # kg; or density = … in kg/m² (kg/m³ in space)
-# inertia = 0.02               # kg m²; without it, it follows from the shapes
-[[body.shape]]
-box = { size = [0.3, 0.1732050807568877] } # also: disc = { radius = … }, capsule = { length = …, radius = … }
-
-[[body]]
-name = "wheel"
-material = "rubber"
-position = [-0.55, 0.45]       # it falls a little before it rolls
-density = 20.0
-group = "wheels"
-[[body.shape]]
-disc = { radius = 0.1 }
-
-# A disc cannot collide with a box yet: let them pass through each other.
-[[ignore]]
-bodies = ["block", "wheel"]
-
-# [[force]]
-# body = "block"
-# force = [5.0, 0.0]           # N
-# from = 0.0
-# until = 0.5
-"#;
 
 #[cfg(test)]
 mod tests {
@@ -166,7 +61,7 @@ mod tests {
 
     #[test]
     fn every_file_in_the_folder_is_built_in() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scenes");
         let mut files: Vec<String> = std::fs::read_dir(folder)
             .unwrap()
             .map(|entry| entry.unwrap().path())

@@ -5,6 +5,7 @@
 //! reads the tree, and whatever is found wrong afterwards is a `Place` in it, of
 //! which the tree says what to show: file, line and column, or the option.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use toml::de::{DeInteger, DeTable, DeValue};
@@ -37,7 +38,7 @@ pub(crate) struct Node {
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Text(String),
-    Integer(i128),
+    Integer(i64),
     Float(f64),
     Boolean(bool),
     Date,
@@ -113,58 +114,30 @@ impl Node {
         }
     }
 
-    /// What was parsed from the text.
-    fn parsed(value: DeValue<'_>, span: Range<usize>) -> Self {
-        let value = match value {
+    /// A value that was parsed, with the origins of what is in it by their bytes.
+    pub(crate) fn parsed(value: toml::Spanned<DeValue<'_>>, origin: &dyn Fn(Range<usize>) -> Origin) -> Self {
+        let span = value.span();
+        let value = match value.into_inner() {
             DeValue::String(text) => Value::Text(text.into_owned()),
             DeValue::Integer(number) => integer(&number),
             // The parser has looked at its form; a number that is too large becomes infinite.
             DeValue::Float(number) => Value::Float(number.as_str().replace('_', "").parse().unwrap_or(f64::NAN)),
             DeValue::Boolean(value) => Value::Boolean(value),
             DeValue::Datetime(_) => Value::Date,
-            DeValue::Array(list) => Value::List(
-                list.into_iter()
-                    .map(|inner| (inner.span(), inner.into_inner()))
-                    .map(|(s, v)| Self::parsed(v, s))
-                    .collect(),
-            ),
-            DeValue::Table(table) => return Self::parsed_table(table, span),
-        };
-        Self { value, origin: Origin::Text(span) }
-    }
-
-    fn parsed_table(table: DeTable<'_>, span: Range<usize>) -> Self {
-        let mut entries: Vec<_> = table.into_iter().collect();
-        // The order of the text, which the table of the parser does not keep.
-        entries.sort_by_key(|(key, _)| key.span().start);
-        let entry = |(key, inner): (toml::Spanned<_>, toml::Spanned<DeValue<'_>>)| {
-            let (key_span, span) = (key.span(), inner.span());
-            let key: std::borrow::Cow<'_, str> = key.into_inner();
-            let node = Self::parsed(inner.into_inner(), span);
-            Entry { key: key.into_owned(), key_origin: Origin::Text(key_span), node }
-        };
-        Self { value: Value::Table(entries.into_iter().map(entry).collect()), origin: Origin::Text(span) }
-    }
-
-    /// A value that was not read from a text, of one origin.
-    pub(crate) fn given(value: &toml::Value, origin: &Origin) -> Self {
-        let value = match value {
-            toml::Value::String(text) => Value::Text(text.clone()),
-            toml::Value::Integer(number) => Value::Integer(i128::from(*number)),
-            toml::Value::Float(number) => Value::Float(*number),
-            toml::Value::Boolean(value) => Value::Boolean(*value),
-            toml::Value::Datetime(_) => Value::Date,
-            toml::Value::Array(list) => Value::List(list.iter().map(|inner| Self::given(inner, origin)).collect()),
-            toml::Value::Table(table) => {
-                let entry = |(key, inner): (&String, &toml::Value)| Entry {
-                    key: key.clone(),
-                    key_origin: origin.clone(),
-                    node: Self::given(inner, origin),
+            DeValue::Array(list) => Value::List(list.into_iter().map(|inner| Self::parsed(inner, origin)).collect()),
+            DeValue::Table(table) => {
+                let mut entries: Vec<_> = table.into_iter().collect();
+                // The order of the text, which the table of the parser does not keep.
+                entries.sort_by_key(|(key, _)| key.span().start);
+                let entry = |(key, inner): (toml::Spanned<Cow<'_, str>>, toml::Spanned<DeValue<'_>>)| Entry {
+                    key_origin: origin(key.span()),
+                    key: key.into_inner().into_owned(),
+                    node: Self::parsed(inner, origin),
                 };
-                Value::Table(table.iter().map(entry).collect())
+                Value::Table(entries.into_iter().map(entry).collect())
             }
         };
-        Self { value, origin: origin.clone() }
+        Self { value, origin: origin(span) }
     }
 }
 
@@ -172,7 +145,7 @@ impl Node {
 fn integer(number: &DeInteger<'_>) -> Value {
     let digits = number.as_str().replace('_', "");
     match i128::from_str_radix(&digits, number.radix()) {
-        Ok(value) => Value::Integer(value),
+        Ok(value) => i64::try_from(value).map_or(Value::Float(value as f64), Value::Integer),
         Err(_) => Value::Float(digits.parse().unwrap_or(f64::INFINITY)),
     }
 }
@@ -191,18 +164,19 @@ impl Document {
     pub(crate) fn parse(text: &str, name: &str) -> Result<Self, SceneError> {
         count(Task::Parse);
         let table = DeTable::parse(text).map_err(|error| syntax_error(name, text, &error))?;
-        let root = Node::parsed_table(table.into_inner(), 0..0);
+        let root = Node::parsed(whole(table), &Origin::Text);
         Ok(Self { name: name.to_owned(), text: text.to_owned(), edits: Vec::new(), root })
     }
 
     /// A scene that was made in a program, as a tree.
     pub(crate) fn of(scene: &Scene) -> Result<Self, SceneError> {
-        let fail = |error: toml::ser::Error| SceneError::Value {
+        let text = toml::to_string(scene).map_err(|error| SceneError::Value {
             scene: scene.name.clone(),
             message: format!("it has no form as a scene file: {error}"),
             help: "give numbers of at most 63 bits".to_owned(),
-        };
-        let root = Node::given(&toml::Value::try_from(scene).map_err(fail)?, &Origin::Program);
+        })?;
+        let table = DeTable::parse(&text).expect("what was written reads back");
+        let root = Node::parsed(whole(table), &|_| Origin::Program);
         Ok(Self { name: scene.name.clone(), text: String::new(), edits: Vec::new(), root })
     }
 
@@ -238,7 +212,7 @@ impl Document {
     pub(crate) fn check(&self) -> Result<(), Fault> {
         let place = Place::top("format");
         let found = match self.root.get("format").map(|node| &node.value) {
-            Some(Value::Integer(number)) if *number == i128::from(FORMAT) => None,
+            Some(Value::Integer(number)) if *number == i64::from(FORMAT) => None,
             Some(Value::Integer(number)) => Some(number.to_string()),
             Some(_) => Some("not a whole number".to_owned()),
             None => {
@@ -322,6 +296,11 @@ impl Document {
             Origin::Program => (0, format!("{}: `{place}`", self.name)),
         }
     }
+}
+
+/// The table of a whole text, which stands at its beginning.
+fn whole(table: toml::Spanned<DeTable<'_>>) -> toml::Spanned<DeValue<'_>> {
+    toml::Spanned::new(0..0, DeValue::Table(table.into_inner()))
 }
 
 /// A text that is not TOML.

@@ -35,34 +35,59 @@ pub struct JointEntry {
     pub collide: bool,
 }
 
-/// The table under the type of a joint.
-pub(crate) enum JointTable<'a> {
-    Point(&'a PointJointEntry),
-    Axis(&'a AxisJointEntry),
-    Universal(&'a UniversalEntry),
-    Planar(&'a PlanarEntry),
-    Distance(&'a DistanceEntry),
+/// What the table under the type of a joint gives.
+#[derive(Default)]
+pub(crate) struct JointTable<'a> {
+    pub(crate) anchor: Option<&'a [f64]>,
+    pub(crate) anchors: Option<&'a [Vec<f64>]>,
+    pub(crate) axis: Option<&'a [f64]>,
+    pub(crate) axes: Option<&'a [Vec<f64>]>,
+    pub(crate) frames: Option<&'a [FrameEntry]>,
+    pub(crate) length: Option<f64>,
+    pub(crate) limits: Option<LimitsEntry>,
+    pub(crate) friction: Option<f64>,
+    pub(crate) static_friction: Option<f64>,
+    pub(crate) motor: Option<MotorEntry>,
+    pub(crate) drive: Option<DriveEntry>,
 }
 
 impl JointEntry {
     /// The types that are given; one, where nothing is wrong.
-    pub(crate) fn types(&self) -> impl Iterator<Item = (JointKind, JointTable<'_>)> {
-        fn given<'a, E>(
-            kind: JointKind,
-            entry: &'a Option<E>,
-            table: fn(&'a E) -> JointTable<'a>,
-        ) -> Option<(JointKind, JointTable<'a>)> {
-            entry.as_ref().map(|entry| (kind, table(entry)))
-        }
+    pub(crate) fn types<'a>(&'a self) -> impl Iterator<Item = (JointKind, JointTable<'a>)> {
+        let point = |kind, entry: &'a Option<PointJointEntry>| {
+            let PointJointEntry { anchor, frames } = entry.as_ref()?;
+            Some((kind, JointTable { anchor: anchor.as_deref(), frames: frames.as_deref(), ..Default::default() }))
+        };
+        let axis = |kind, entry: &'a Option<AxisJointEntry>| {
+            let entry = entry.as_ref()?;
+            let AxisJointEntry { limits, friction, static_friction, motor, drive, .. } = *entry;
+            let (anchor, axis, frames) = (entry.anchor.as_deref(), entry.axis.as_deref(), entry.frames.as_deref());
+            let efforts = JointTable { limits, friction, static_friction, motor, drive, ..Default::default() };
+            Some((kind, JointTable { anchor, axis, frames, ..efforts }))
+        };
+        let universal = self.universal.as_ref().map(|UniversalEntry { anchor, axes, frames }| {
+            let (anchor, axes, frames) = (anchor.as_deref(), axes.as_deref(), frames.as_deref());
+            (JointKind::Universal, JointTable { anchor, axes, frames, ..Default::default() })
+        });
+        let planar = self.planar.as_ref().map(|PlanarEntry { anchor, axis, frames }| {
+            let (anchor, axis, frames) = (anchor.as_deref(), axis.as_deref(), frames.as_deref());
+            (JointKind::Planar, JointTable { anchor, axis, frames, ..Default::default() })
+        });
+        let distance = self.distance.as_ref().map(|entry| {
+            let DistanceEntry { length, limits, friction, static_friction, motor, drive, .. } = *entry;
+            let (anchors, frames) = (entry.anchors.as_deref(), entry.frames.as_deref());
+            let efforts = JointTable { limits, friction, static_friction, motor, drive, ..Default::default() };
+            (JointKind::Distance { length: None }, JointTable { anchors, frames, length, ..efforts })
+        });
         let all = [
-            given(JointKind::Fixed, &self.fixed, JointTable::Point),
-            given(JointKind::Ball, &self.ball, JointTable::Point),
-            given(JointKind::Revolute, &self.revolute, JointTable::Axis),
-            given(JointKind::Prismatic, &self.prismatic, JointTable::Axis),
-            given(JointKind::Cylindrical, &self.cylindrical, JointTable::Axis),
-            given(JointKind::Universal, &self.universal, JointTable::Universal),
-            given(JointKind::Planar, &self.planar, JointTable::Planar),
-            given(JointKind::Distance { length: None }, &self.distance, JointTable::Distance),
+            point(JointKind::Fixed, &self.fixed),
+            point(JointKind::Ball, &self.ball),
+            axis(JointKind::Revolute, &self.revolute),
+            axis(JointKind::Prismatic, &self.prismatic),
+            axis(JointKind::Cylindrical, &self.cylindrical),
+            universal,
+            planar,
+            distance,
         ];
         all.into_iter().flatten()
     }
@@ -116,7 +141,6 @@ pub struct AxisJointEntry {
     #[schemars(range(min = 0.0))]
     pub friction: Option<f64>,
     /// The same while it sticks, not below `friction`, which is then that of sliding and positive.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub static_friction: Option<f64>,
     /// A force or torque along the coordinate.
@@ -174,7 +198,6 @@ pub struct DistanceEntry {
     #[schemars(range(min = 0.0))]
     pub friction: Option<f64>,
     /// The same while it sticks, not below `friction`, which is then that of sliding and positive.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub static_friction: Option<f64>,
     /// A force along the distance; a positive one pushes apart.
@@ -184,7 +207,7 @@ pub struct DistanceEntry {
 }
 
 /// Stops of a coordinate, without friction. At least one of the two is given.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LimitsEntry {
     /// Smallest value, in metres or radians.
@@ -198,7 +221,7 @@ pub struct LimitsEntry {
 }
 
 /// A constant effort along a coordinate during an interval of time, with its opposite on the second body.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MotorEntry {
     /// Torque in N m, for an angle.
@@ -212,7 +235,7 @@ pub struct MotorEntry {
 }
 
 /// The law offset + rate · t + amplitude · sin(2π frequency t + phase) of a coordinate. At least one part is given.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DriveEntry {
     /// Value at time 0 without the oscillation, in metres or radians; 0 when it is not given.
@@ -224,7 +247,7 @@ pub struct DriveEntry {
 }
 
 /// amplitude · sin(2π frequency t + phase).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DriveOscillationEntry {
     /// Amplitude in metres or radians.

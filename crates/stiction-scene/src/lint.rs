@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
+use serde::Serialize;
 use stiction_bodies::glamx::{DQuat, DVec3};
 use stiction_bodies::shape::combined_mass_properties;
 use stiction_bodies::{Body, BodyKind, Dimension, Multibody, Oscillation, PlacedShape, Shape};
@@ -56,7 +57,8 @@ const LEAST_OF_WEDGE: f64 = 1e-6;
 const MOST_NAMED: usize = 6;
 
 /// How much a finding weighs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// Worth knowing; nothing to do.
     Note,
@@ -65,7 +67,7 @@ pub enum Severity {
 }
 
 /// Something that looks wrong in a scene, or is worth knowing about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// How much it weighs.
     pub severity: Severity,
@@ -77,7 +79,7 @@ pub struct Finding {
 
 /// Everything that looks wrong in a scene, in the order of the file.
 pub fn lint(loaded: &Loaded) -> Vec<Finding> {
-    let (scene, start) = (loaded.scene(), loaded.start());
+    let start = loaded.start();
     let mut findings = match loaded.system() {
         SceneSystem::Bodies(bodies) => {
             let mut linter = Linter { loaded, system: &**bodies, findings: Vec::new() };
@@ -86,14 +88,16 @@ pub fn lint(loaded: &Loaded) -> Vec<Finding> {
             }
             linter.free_bodies();
             linter.gravity();
-            linter.sizes();
-            linter.densities();
-            linter.speeds();
-            linter.periods();
-            linter.falls(start);
+            linter.springs();
+            for (index, body) in bodies.model().bodies.iter().enumerate() {
+                for (place, message) in BODY_RULES.iter().filter_map(|rule| rule(loaded, bodies, body, index)) {
+                    linter.add(Severity::Warning, place, message);
+                }
+            }
             linter.overlaps(start);
             linter.joints(start);
             linter.painleve();
+            linter.long_step();
             linter.wedges(start, |system, id| {
                 if let Some(joint) = system.joint_of_stop(id) {
                     return joint_place(system, joint).key("limits");
@@ -107,22 +111,13 @@ pub fn lint(loaded: &Loaded) -> Vec<Finding> {
         SceneSystem::Matrices(system) => {
             let mut linter = Linter { loaded, system: &**system, findings: Vec::new() };
             linter.gaps(start);
+            linter.long_step();
             linter.joints(start);
             linter.painleve();
             linter.wedges(start, |_, id| Place::top("system").key("contact").index(id.feature as usize));
             linter.findings
         }
     };
-    let (run, mut linter) = (&scene.run, Linter { loaded, system: &(), findings: Vec::new() });
-    if run.step > run.end - run.start && run.end > run.start {
-        let message = format!(
-            "the step of {:?} s is longer than the run of {:?} s, which is made in one step: give a smaller one",
-            run.step,
-            run.end - run.start
-        );
-        linter.add(Severity::Warning, Place::top("run").key("step"), message);
-    }
-    findings.append(&mut linter.findings);
     findings.sort_by_key(|(offset, _)| *offset);
     findings.into_iter().map(|(_, finding)| finding).collect()
 }
@@ -135,6 +130,26 @@ struct Linter<'a, S> {
 }
 
 impl<S> Linter<'_, S> {
+    fn long_step(&mut self) {
+        let run = &self.loaded.scene().run;
+        let (step, time) = (run.step, run.end - run.start);
+        if step > time && time > 0.0 {
+            let message = format!(
+                "the step of {step:?} s is longer than the run of {time:?} s, which is made in one step: give a smaller one"
+            );
+            self.add(Severity::Warning, Place::top("run").key("step"), message);
+        }
+    }
+
+    /// Schemes on the level of positions end an overlap within a step, by as fast a motion as that takes. The others let it be.
+    fn what_becomes_of_overlap(&self, ended: &str, kept: &str) -> String {
+        match self.loaded.scene().scheme.facts().overlap {
+            Overlap::Ended => format!("the first step {ended}"),
+            Overlap::Fading(rate) => format!("the scheme {ended} with the rate `{rate}`"),
+            Overlap::Kept => format!("the scheme {kept}"),
+        }
+    }
+
     fn add(&mut self, severity: Severity, place: Place, message: String) {
         let (offset, place) = self.loaded.document().show(&place);
         self.findings.push((offset, Finding { severity, message, place }));
@@ -223,40 +238,9 @@ impl Linter<'_, Multibody> {
         self.add(Severity::Warning, Place::top("gravity"), message);
     }
 
-    fn sizes(&mut self) {
-        for (index, body) in self.system.model().bodies.iter().enumerate() {
-            let Some(size) = body.shapes.iter().map(|shape| 2.0 * extent(&shape.placed.shape)).max_by(f64::total_cmp)
-            else {
-                continue;
-            };
-            if size > LARGEST_BODY && body.kind.is_free() {
-                let message = format!(
-                    "body `{}` is {size:.3e} m across: is it in millimetres? All lengths of a scene are in metres",
-                    body.name
-                );
-                self.add(Severity::Warning, Place::top("body").index(index).key("shape"), message);
-            }
-        }
-    }
-
-    /// Oscillations that the steps do not resolve, and springs that make schemes with explicit forces unstable.
-    fn periods(&mut self) {
-        let h = self.loaded.scene().run.step;
-        let model = self.system.model();
-        for (index, body) in model.bodies.iter().enumerate() {
-            let BodyKind::Prescribed(motion) = &body.kind else { continue };
-            let highest = motion.oscillations.iter().map(|o| o.frequency).fold(0.0, f64::max);
-            if h * highest * STEPS_PER_PERIOD > 1.0 {
-                let message = format!(
-                    "body `{}` oscillates with a period of {:.3e} s, of which the step of {h:?} s is {:.0} %: take a step below {:.1e} s",
-                    body.name,
-                    1.0 / highest,
-                    1e2 * h * highest,
-                    1.0 / (STEPS_PER_PERIOD * highest)
-                );
-                self.add(Severity::Warning, Place::top("body").index(index).key("motion").key("oscillation"), message);
-            }
-        }
+    /// Springs that make schemes with explicit forces unstable.
+    fn springs(&mut self) {
+        let (h, model) = (self.loaded.scene().run.step, self.system.model());
         // A spring of the rate ω² = k/m and the damping δ/m, by schemes with explicit forces in the middle of the step, is stable for
         // h² k/m + p h δ/m < c.
         let (p, c) = match &self.loaded.scene().scheme {
@@ -282,131 +266,6 @@ impl Linter<'_, Multibody> {
                 );
                 self.add(Severity::Warning, Place::top("spring").index(index), message);
             }
-        }
-    }
-
-    fn densities(&mut self) {
-        let model = self.system.model();
-        let (range, unit) = match model.dimension {
-            Dimension::Plane => (PLANE_DENSITIES, "kg/m²"),
-            Dimension::Space => (DENSITIES, "kg/m³"),
-        };
-        for (index, body) in model.bodies.iter().enumerate() {
-            let (BodyKind::Rigid { mass, .. } | BodyKind::Point { mass }) = body.kind else { continue };
-            let parts: Vec<_> = body.shapes.iter().map(|shape| (shape.placed, 1.0)).collect();
-            // Shapes without a volume have no density.
-            let Ok(volume) = combined_mass_properties(&parts, model.dimension) else { continue };
-            let density = mass / volume.mass;
-            if range.contains(&density) {
-                continue;
-            }
-            let is_given = self.loaded.scene().bodies[index].density.is_some();
-            let key = if is_given { "density" } else { "mass" };
-            let message = format!(
-                "body `{}` has a density of {density:.3e} {unit}: check the units of its {key} and its shapes, kg and m",
-                body.name
-            );
-            self.add(Severity::Warning, Place::top("body").index(index).key(key), message);
-        }
-    }
-
-    fn speeds(&mut self) {
-        let h = self.loaded.scene().run.step;
-        for (index, body) in self.system.model().bodies.iter().enumerate() {
-            let (speed, spin) = match &body.kind {
-                BodyKind::Static => continue,
-                BodyKind::Rigid { .. } | BodyKind::Point { .. } => {
-                    (body.velocity.length(), body.angular_velocity.length())
-                }
-                BodyKind::Prescribed(motion) => {
-                    let speed = |o: &Oscillation| o.amplitude.length() * TAU * o.frequency;
-                    let swing: f64 = motion.oscillations.iter().map(speed).sum();
-                    (motion.velocity.length() + swing, motion.angular_velocity.length())
-                }
-            };
-            let place = Place::top("body").index(index);
-            let (velocity, rotation) = match body.kind {
-                BodyKind::Prescribed(_) => (place.key("motion"), place.key("motion")),
-                _ => (place.key("velocity"), place.key("angular-velocity")),
-            };
-            let name = &body.name;
-            if speed > HIGHEST_SPEED {
-                // A square that overflows.
-                let speed = if speed.is_finite() { format!("at {speed:.3e}") } else { "faster than 1e150".to_owned() };
-                let message = format!("body `{name}` moves {speed} m/s: check the units");
-                self.add(Severity::Warning, velocity.clone(), message);
-            }
-            // A speed that overflows has been told above, and no step is small enough for it.
-            if let Some(size) = size(body)
-                && speed * h > size
-                && size / speed > 0.0
-            {
-                let message = format!(
-                    "body `{name}` moves by {:.3e} m in a step, more than its own size of {size:.3e} m: \
-                     take a step below {:.1e} s",
-                    speed * h,
-                    size / speed
-                );
-                self.add(Severity::Warning, velocity, message);
-            }
-            if spin * h > LARGEST_TURN && LARGEST_TURN / spin > 0.0 {
-                let message = format!(
-                    "body `{name}` turns by {:.3} rad in a step: take a step below {:.1e} s",
-                    spin * h,
-                    LARGEST_TURN / spin
-                );
-                self.add(Severity::Warning, rotation, message);
-            }
-        }
-    }
-
-    /// Bodies that fall on others faster than they start: they may move by more than their own size in a step when they arrive.
-    fn falls(&mut self, start: &State) {
-        let model = self.system.model();
-        let (h, gravity) = (self.loaded.scene().run.step, model.gravity.length());
-        if gravity == 0.0 {
-            return;
-        }
-        let up = -model.gravity / gravity;
-        let time = self.loaded.scene().run.end - start.t;
-        let height = |body: usize| self.system.pose(body, start.t, &start.q).position.dot(up);
-        for (index, body) in model.bodies.iter().enumerate().filter(|(_, body)| body.kind.is_free()) {
-            let Some(size) = size(body) else { continue };
-            let speed = body.velocity.length();
-            if speed * h > size {
-                continue; // said already
-            }
-            let others = (0..model.bodies.len()).filter(|&other| self.system.may_collide(index, other));
-            // Half-spaces are not passed through, however fast.
-            let is_solid = |shape: &Shape| !matches!(shape, Shape::HalfSpace { .. }) && !shape.is_hole();
-            let others =
-                others.filter(|&other| model.bodies[other].shapes.iter().any(|shape| is_solid(&shape.placed.shape)));
-            let Some((other, drop)) =
-                others.map(|other| (other, height(index) - height(other))).max_by(|a, b| a.1.total_cmp(&b.1))
-            else {
-                continue;
-            };
-            let arrival = (speed * speed + 2.0 * gravity * drop.max(0.0)).sqrt().min(speed + gravity * time);
-            if arrival * h > size {
-                let message = format!(
-                    "body `{}` reaches up to {arrival:.3e} m/s when it falls on `{}`, and then moves by {:.3e} m in a step, more than its own \
-                     size of {size:.3e} m: take a step below {:.1e} s",
-                    body.name,
-                    model.bodies[other].name,
-                    arrival * h,
-                    size / arrival
-                );
-                self.add(Severity::Warning, Place::top("body").index(index).key("position"), message);
-            }
-        }
-    }
-
-    /// Schemes on the level of positions end an overlap within a step, by as fast a motion as that takes. The others let it be.
-    fn what_becomes_of_overlap(&self, ended: &str, kept: &str) -> String {
-        match self.loaded.scene().scheme.facts().overlap {
-            Overlap::Ended => format!("the first step {ended}"),
-            Overlap::Fading(rate) => format!("the scheme {ended} with the rate `{rate}`"),
-            Overlap::Kept => format!("the scheme {kept}"),
         }
     }
 
@@ -514,6 +373,132 @@ impl Linter<'_, Multibody> {
     }
 }
 
+/// A rule about a body, with its number: what looks wrong in it, and where that stands.
+type BodyRule = fn(&Loaded, &Multibody, &Body, usize) -> Option<(Place, String)>;
+
+/// The rules about bodies.
+const BODY_RULES: [BodyRule; 7] =
+    [size_is_likely, density_is_likely, speed_is_likely, way_is_short, turn_is_small, swing_is_resolved, fall_is_slow];
+
+fn body_place(index: usize) -> Place {
+    Place::top("body").index(index)
+}
+
+fn size_is_likely(_: &Loaded, _: &Multibody, body: &Body, index: usize) -> Option<(Place, String)> {
+    let size = body.shapes.iter().map(|shape| 2.0 * extent(&shape.placed.shape)).max_by(f64::total_cmp)?;
+    let message = format!(
+        "body `{}` is {size:.3e} m across: is it in millimetres? All lengths of a scene are in metres",
+        body.name
+    );
+    (size > LARGEST_BODY && body.kind.is_free()).then(|| (body_place(index).key("shape"), message))
+}
+
+fn density_is_likely(loaded: &Loaded, system: &Multibody, body: &Body, index: usize) -> Option<(Place, String)> {
+    let dimension = system.model().dimension;
+    let (range, unit) = match dimension {
+        Dimension::Plane => (PLANE_DENSITIES, "kg/m²"),
+        Dimension::Space => (DENSITIES, "kg/m³"),
+    };
+    let (BodyKind::Rigid { mass, .. } | BodyKind::Point { mass }) = body.kind else { return None };
+    let parts: Vec<_> = body.shapes.iter().map(|shape| (shape.placed, 1.0)).collect();
+    // Shapes without a volume have no density.
+    let density = mass / combined_mass_properties(&parts, dimension).ok()?.mass;
+    let key = if loaded.scene().bodies[index].density.is_some() { "density" } else { "mass" };
+    let message = format!(
+        "body `{}` has a density of {density:.3e} {unit}: check the units of its {key} and its shapes, kg and m",
+        body.name
+    );
+    (!range.contains(&density)).then(|| (body_place(index).key(key), message))
+}
+
+/// The largest speed of a body and its angular velocity at the start, with the places where they stand.
+fn motion(body: &Body, index: usize) -> Option<[(f64, Place); 2]> {
+    let place = body_place(index);
+    match &body.kind {
+        BodyKind::Static => None,
+        BodyKind::Rigid { .. } | BodyKind::Point { .. } => Some([
+            (body.velocity.length(), place.key("velocity")),
+            (body.angular_velocity.length(), place.key("angular-velocity")),
+        ]),
+        BodyKind::Prescribed(motion) => {
+            let speed = |o: &Oscillation| o.amplitude.length() * TAU * o.frequency;
+            let swing: f64 = motion.oscillations.iter().map(speed).sum();
+            let place = place.key("motion");
+            Some([(motion.velocity.length() + swing, place.clone()), (motion.angular_velocity.length(), place)])
+        }
+    }
+}
+
+fn speed_is_likely(_: &Loaded, _: &Multibody, body: &Body, index: usize) -> Option<(Place, String)> {
+    let [(speed, place), _] = motion(body, index)?;
+    // A square that overflows.
+    let words = if speed.is_finite() { format!("at {speed:.3e}") } else { "faster than 1e150".to_owned() };
+    (speed > HIGHEST_SPEED).then(|| (place, format!("body `{}` moves {words} m/s: check the units", body.name)))
+}
+
+fn way_is_short(loaded: &Loaded, _: &Multibody, body: &Body, index: usize) -> Option<(Place, String)> {
+    let ([(speed, place), _], size) = (motion(body, index)?, size(body)?);
+    let (way, limit) = (speed * loaded.scene().run.step, size / speed);
+    let message = format!(
+        "body `{}` moves by {way:.3e} m in a step, more than its own size of {size:.3e} m: take a step below {limit:.1e} s",
+        body.name
+    );
+    // A speed that overflows is told by the rule before, and no step is small enough for it.
+    (way > size && limit > 0.0).then_some((place, message))
+}
+
+fn turn_is_small(loaded: &Loaded, _: &Multibody, body: &Body, index: usize) -> Option<(Place, String)> {
+    let [_, (spin, place)] = motion(body, index)?;
+    let (turn, limit) = (spin * loaded.scene().run.step, LARGEST_TURN / spin);
+    let message = format!("body `{}` turns by {turn:.3} rad in a step: take a step below {limit:.1e} s", body.name);
+    (turn > LARGEST_TURN && limit > 0.0).then_some((place, message))
+}
+
+fn swing_is_resolved(loaded: &Loaded, _: &Multibody, body: &Body, index: usize) -> Option<(Place, String)> {
+    let BodyKind::Prescribed(motion) = &body.kind else { return None };
+    let h = loaded.scene().run.step;
+    let highest = motion.oscillations.iter().map(|o| o.frequency).fold(0.0, f64::max);
+    let message = format!(
+        "body `{}` oscillates with a period of {:.3e} s, of which the step of {h:?} s is {:.0} %: take a step below {:.1e} s",
+        body.name,
+        1.0 / highest,
+        1e2 * h * highest,
+        1.0 / (STEPS_PER_PERIOD * highest)
+    );
+    let is_coarse = h * highest * STEPS_PER_PERIOD > 1.0;
+    is_coarse.then(|| (body_place(index).key("motion").key("oscillation"), message))
+}
+
+/// Bodies that fall on others faster than they start: they may move by more than their own size in a step when they arrive.
+fn fall_is_slow(loaded: &Loaded, system: &Multibody, body: &Body, index: usize) -> Option<(Place, String)> {
+    let (model, run, start) = (system.model(), &loaded.scene().run, loaded.start());
+    let (h, gravity, size) = (run.step, model.gravity.length(), size(body)?);
+    let speed = body.velocity.length();
+    // What moves as fast from the start is said already.
+    if gravity == 0.0 || !body.kind.is_free() || speed * h > size {
+        return None;
+    }
+    let up = -model.gravity / gravity;
+    let height = |body: usize| system.pose(body, start.t, &start.q).position.dot(up);
+    // Half-spaces are not passed through, however fast.
+    let is_solid = |shape: &Shape| !matches!(shape, Shape::HalfSpace { .. }) && !shape.is_hole();
+    let (other, drop) = (0..model.bodies.len())
+        .filter(|&other| system.may_collide(index, other))
+        .filter(|&other| model.bodies[other].shapes.iter().any(|shape| is_solid(&shape.placed.shape)))
+        .map(|other| (other, height(index) - height(other)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let arrival = (speed * speed + 2.0 * gravity * drop.max(0.0)).sqrt().min(speed + gravity * (run.end - start.t));
+    let message = format!(
+        "body `{}` reaches up to {arrival:.3e} m/s when it falls on `{}`, and then moves by {:.3e} m in a step, more than its own \
+         size of {size:.3e} m: take a step below {:.1e} s",
+        body.name,
+        model.bodies[other].name,
+        arrival * h,
+        size / arrival
+    );
+    (arrival * h > size).then(|| (body_place(index).key("position"), message))
+}
+
 impl Linter<'_, LinearSystem> {
     fn gaps(&mut self, start: &State) {
         for (index, contact) in self.system.linear_contacts().iter().enumerate() {
@@ -523,16 +508,12 @@ impl Linter<'_, LinearSystem> {
             }
             let what = format!("contact `{}` is closed by {:.3e} m too much at the start", contact.name, -gap);
             let scheme = self.loaded.scene().scheme.facts();
-            let pushed = |how: &str| format!("{what}: change its `gap` or the position; the {how}");
-            let (severity, message) = match scheme.overlap {
-                Overlap::Ended => (Severity::Warning, pushed("first step pushes it open")),
-                Overlap::Fading(rate) => {
-                    (Severity::Warning, pushed(&format!("scheme pushes it open with the rate `{rate}`")))
-                }
-                Overlap::Kept => {
-                    let name = scheme.named.name;
-                    (Severity::Note, format!("{what}; the scheme `{name}` takes it as closed and leaves it so"))
-                }
+            let (severity, message) = if scheme.overlap == Overlap::Kept {
+                let name = scheme.named.name;
+                (Severity::Note, format!("{what}; the scheme `{name}` takes it as closed and leaves it so"))
+            } else {
+                let end = self.what_becomes_of_overlap("pushes it open", "");
+                (Severity::Warning, format!("{what}: change its `gap` or the position; {end}"))
             };
             self.add(severity, Place::top("system").key("contact").index(index).key("gap"), message);
         }

@@ -44,15 +44,7 @@ impl Place {
 
     /// One step further down.
     pub(crate) fn with(&self, part: Part) -> Self {
-        let mut parts = self.0.clone();
-        parts.push(part);
-        Self(parts)
-    }
-
-    /// The place whose innermost part comes first.
-    pub(crate) fn from_inside(mut parts: Vec<Part>) -> Self {
-        parts.reverse();
-        Self(parts)
+        Self([self.0.as_slice(), &[part]].concat())
     }
 
     /// The steps from the top.
@@ -63,11 +55,6 @@ impl Place {
     /// The table or list that this place is in.
     pub(crate) fn parent(&self) -> Self {
         Self(self.0[..self.0.len().saturating_sub(1)].to_vec())
-    }
-
-    /// Whether this place is a key at the top or something inside of it.
-    pub(crate) fn is_inside(&self, key: &str) -> bool {
-        matches!(self.0.first(), Some(Part::Key(first)) if first == key)
     }
 
     /// The fault that is at this place.

@@ -53,8 +53,8 @@ impl From<Kind> for Mistake {
 }
 
 impl Mistake {
-    fn wanted(node: &Node, wanted: impl Into<String>) -> Self {
-        Kind::Type { found: node.value.words(), wanted: wanted.into() }.into()
+    fn wanted(found: Unexpected<'_>, wanted: impl Into<String>) -> Self {
+        Kind::Type { found: words(found), wanted: wanted.into() }.into()
     }
 
     fn inside(mut self, part: Part) -> Self {
@@ -69,7 +69,7 @@ impl Mistake {
 
     fn fault(self, document: &Document) -> Fault {
         let Self { kind, is_on_key, path } = self;
-        let place = Place::from_inside(path);
+        let place = path.into_iter().rev().fold(Place::default(), |place, part| place.with(part));
         let (parent, what) = (place.parent(), document.describe(&place));
         let owner = document.describe(&parent);
         let (message, help) = match kind {
@@ -99,17 +99,36 @@ impl Mistake {
 }
 
 impl Value {
+    /// What was found, in the words of serde. TOML has dates, which no scene needs.
+    fn unexpected(&self) -> Unexpected<'_> {
+        match self {
+            Self::Text(text) => Unexpected::Str(text),
+            Self::Integer(number) => Unexpected::Signed(*number),
+            Self::Float(number) => Unexpected::Float(*number),
+            Self::Boolean(value) => Unexpected::Bool(*value),
+            Self::Date => Unexpected::Unit,
+            Self::List(_) => Unexpected::Seq,
+            Self::Table(_) => Unexpected::Map,
+        }
+    }
+
     /// What was found, in the user's words.
     pub(crate) fn words(&self) -> String {
-        match self {
-            Self::Text(text) => format!("the text {text:?}"),
-            Self::Integer(number) => format!("the whole number {number}"),
-            Self::Float(number) => format!("the number {number:?}"),
-            Self::Boolean(value) => value.to_string(),
-            Self::Date => "a date".to_owned(),
-            Self::List(_) => "a list".to_owned(),
-            Self::Table(_) => "a table".to_owned(),
-        }
+        words(self.unexpected())
+    }
+}
+
+/// What was found, in the user's words.
+fn words(found: Unexpected<'_>) -> String {
+    match found {
+        Unexpected::Str(text) => format!("the text {text:?}"),
+        Unexpected::Signed(number) => format!("the whole number {number}"),
+        Unexpected::Float(number) => format!("the number {number:?}"),
+        Unexpected::Bool(value) => value.to_string(),
+        Unexpected::Unit => "a date".to_owned(),
+        Unexpected::Seq => "a list".to_owned(),
+        Unexpected::Map => "a table".to_owned(),
+        other => other.to_string(),
     }
 }
 
@@ -126,18 +145,24 @@ impl de::Error for Mistake {
         Kind::Other(message.to_string()).into()
     }
 
-    fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        let found = match unexpected {
-            Unexpected::Bool(value) => Value::Boolean(value).words(),
-            Unexpected::Unsigned(number) => Value::Integer(number.into()).words(),
-            Unexpected::Signed(number) => Value::Integer(number.into()).words(),
-            Unexpected::Float(number) => Value::Float(number).words(),
-            Unexpected::Str(text) => Value::Text(text.to_owned()).words(),
-            Unexpected::Seq => Value::List(Vec::new()).words(),
-            Unexpected::Map => Value::Table(Vec::new()).words(),
-            other => other.to_string(),
+    /// What serde expected, in the user's words.
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        let expected = expected.to_string();
+        let wanted = match expected.as_str() {
+            "f64" => "a number",
+            "u32" | "u64" | "usize" => "a whole number that is not negative",
+            "a boolean" => "true or false",
+            "a string" => "text in quotes",
+            "a sequence" => "a list",
+            name if name.starts_with("struct ") => "a table",
+            other => other,
         };
-        Kind::Type { found, wanted: expected.to_string() }.into()
+        Self::wanted(found, wanted)
+    }
+
+    /// A number that is negative.
+    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::invalid_type(found, expected)
     }
 
     fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
@@ -153,89 +178,25 @@ impl de::Error for Mistake {
     }
 }
 
-impl Node {
-    /// A whole number that is not negative, of at most this size.
-    fn unsigned(&self, most: u64) -> Result<u64, Mistake> {
-        match self.value {
-            Value::Integer(number) if number > i128::from(most) => {
-                Err(Mistake::wanted(self, format!("a whole number of at most {most}")))
-            }
-            Value::Integer(number) if number >= 0 => Ok(number as u64),
-            _ => Err(Mistake::wanted(self, "a whole number that is not negative")),
-        }
-    }
-}
-
 impl<'de> Deserializer<'de> for &'de Node {
     type Error = Mistake;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
         match &self.value {
             Value::Text(text) => visitor.visit_borrowed_str(text),
-            Value::Integer(number) => match i64::try_from(*number) {
-                Ok(number) => visitor.visit_i64(number),
-                Err(_) => visitor.visit_f64(*number as f64),
-            },
+            Value::Integer(number) => visitor.visit_i64(*number),
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Boolean(value) => visitor.visit_bool(*value),
-            Value::Date => Err(Mistake::wanted(self, "text, a number, a list or a table")),
-            Value::List(list) => {
-                let mut elements = Elements { list, next: 0 };
-                let value = visitor.visit_seq(&mut elements)?;
-                match list.len() - elements.next {
-                    0 => Ok(value),
-                    left => Err(Kind::Other(format!("the last {left} of {} elements are too many", list.len())).into()),
-                }
-            }
+            Value::Date => visitor.visit_unit(),
+            Value::List(list) => visitor.visit_seq(Elements { list, next: 0 }),
             Value::Table(entries) => visitor.visit_map(Fields { entries, next: 0 }),
-        }
-    }
-
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        match self.value {
-            Value::Float(number) => visitor.visit_f64(number),
-            Value::Integer(number) => visitor.visit_f64(number as f64),
-            _ => Err(Mistake::wanted(self, "a number")),
-        }
-    }
-
-    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        visitor.visit_u64(self.unsigned(u64::MAX)?)
-    }
-
-    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        visitor.visit_u64(self.unsigned(u32::MAX.into())?)
-    }
-
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        match self.value {
-            Value::Boolean(value) => visitor.visit_bool(value),
-            _ => Err(Mistake::wanted(self, "true or false")),
-        }
-    }
-
-    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        match &self.value {
-            Value::Text(text) => visitor.visit_borrowed_str(text),
-            _ => Err(Mistake::wanted(self, "text in quotes")),
-        }
-    }
-
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        self.deserialize_str(visitor)
-    }
-
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        match self.value {
-            Value::List(_) => self.deserialize_any(visitor),
-            _ => Err(Mistake::wanted(self, "a list")),
         }
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, Mistake> {
         match &self.value {
             Value::List(list) if list.len() == length => self.deserialize_any(visitor),
-            _ => Err(Mistake::wanted(self, format!("a list of {length} numbers"))),
+            other => Err(Mistake::wanted(other.unexpected(), format!("a list of {length} numbers"))),
         }
     }
 
@@ -245,9 +206,10 @@ impl<'de> Deserializer<'de> for &'de Node {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Mistake> {
-        match self.value {
-            Value::Table(_) => self.deserialize_any(visitor),
-            _ => Err(Mistake::wanted(self, "a table")),
+        match &self.value {
+            // Serde would take its elements for the keys, in their order.
+            Value::List(_) => Err(Mistake::wanted(Unexpected::Seq, "a table")),
+            _ => self.deserialize_any(visitor),
         }
     }
 
@@ -271,13 +233,13 @@ impl<'de> Deserializer<'de> for &'de Node {
                 [entry] => visitor.visit_enum(Choice { word: &entry.key, settings: Some(&entry.node) }),
                 _ => Err(Kind::Choices(entries.len()).into()),
             },
-            _ => Err(Mistake::wanted(self, format!("one of {}", quoted(known)))),
+            other => Err(Mistake::wanted(other.unexpected(), format!("one of {}", quoted(known)))),
         }
     }
 
     forward_to_deserialize_any! {
-        i8 i16 i32 i64 i128 u8 u16 u128 f32 char bytes byte_buf unit unit_struct tuple_struct map
-        identifier ignored_any
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq
+        tuple_struct map identifier ignored_any
     }
 }
 
@@ -287,7 +249,7 @@ struct Elements<'de> {
     next: usize,
 }
 
-impl<'de> SeqAccess<'de> for &mut Elements<'de> {
+impl<'de> SeqAccess<'de> for Elements<'de> {
     type Error = Mistake;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Mistake> {
@@ -329,8 +291,10 @@ impl<'de> EnumAccess<'de> for Choice<'de> {
     type Variant = Self;
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Mistake> {
-        let place = |mistake: Mistake| if self.settings.is_some() { mistake.on_key(self.word) } else { mistake };
-        Ok((seed.deserialize(BorrowedStrDeserializer::new(self.word)).map_err(place)?, self))
+        match seed.deserialize(BorrowedStrDeserializer::<Mistake>::new(self.word)) {
+            Ok(variant) => Ok((variant, self)),
+            Err(mistake) => Err(if self.settings.is_some() { mistake.on_key(self.word) } else { mistake }),
+        }
     }
 }
 
@@ -340,9 +304,7 @@ impl<'de> VariantAccess<'de> for Choice<'de> {
     fn unit_variant(self) -> Result<(), Mistake> {
         match self.settings {
             None => Ok(()),
-            Some(_) => {
-                Err(Kind::Type { found: "a table".to_owned(), wanted: format!("the name {:?}", self.word) }.into())
-            }
+            Some(_) => Err(Mistake::wanted(Unexpected::Map, format!("the name {:?}", self.word))),
         }
     }
 
@@ -364,21 +326,20 @@ impl<'de> VariantAccess<'de> for Choice<'de> {
 fn unknown_key_help(name: &str, known: &[&str], parent: &Place) -> String {
     // The plural, or the singular, of a list of tables.
     let plain = name.trim_end_matches('s').replace('_', "-");
-    let exact = known.iter().copied().find(|known| *known == plain);
     let list = format!("the keys here are {}", quoted(known));
-    if let Some(exact) = exact {
-        return format!("did you mean `{exact}`? ({list})");
+    if known.contains(&plain.as_str()) {
+        return format!("did you mean `{plain}`? ({list})");
     }
     // A key that is right elsewhere is misplaced rather than misspelt.
     let is_of_top = Scene::schema()["properties"].get(name).is_some();
-    let is_of_bodies = parent.is_inside("system") && !BESIDE_SYSTEM.contains(&name);
+    let is_of_bodies = parent.parts().first() == Some(&Part::Key("system".into())) && !BESIDE_SYSTEM.contains(&name);
     if *parent != Place::default() && is_of_top && !is_of_bodies {
         return format!("`{name}` belongs to the top of the scene: write it before the first table; {list}");
     }
-    if let Some(similar) = most_similar(name, known.iter().copied()) {
-        return format!("did you mean `{similar}`? ({list})");
+    match most_similar(name, known.iter().copied()) {
+        Some(similar) => format!("did you mean `{similar}`? ({list})"),
+        None => list,
     }
-    list
 }
 
 /// How a missing key is written.

@@ -38,21 +38,22 @@ pub mod file {
 }
 
 /// What a recorder keeps.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RecordPlan {
+#[derive(Default)]
+pub(crate) struct RecordPlan {
     /// Every how many steps a row is written; events are written whenever they happen.
-    pub interval: u64,
+    pub(crate) interval: u64,
     /// Columns of the states that are kept, as positions in [`MechanicalSystem::column_names`], with their units.
-    pub columns: Vec<(usize, String)>,
+    pub(crate) columns: Vec<(usize, String)>,
 }
 
 /// Writes the tables of a run folder.
-pub struct Recorder {
+#[derive(Default)]
+pub(crate) struct Recorder {
     plan: RecordPlan,
-    states: TableWriter,
-    contacts: TableWriter,
-    audit: TableWriter,
-    events: TableWriter,
+    states: Option<TableWriter>,
+    contacts: Option<TableWriter>,
+    audit: Option<TableWriter>,
+    events: Option<TableWriter>,
     /// Only where there are joints.
     joints: Option<TableWriter>,
     joint_names: Vec<String>,
@@ -68,76 +69,36 @@ pub struct Recorder {
     values: Vec<f64>,
     ids: Vec<ContactId>,
     at_end: Vec<Contact>,
-    names: BTreeMap<ContactId, ContactNames>,
+    names: BTreeMap<ContactId, [String; 3]>,
 }
 
-#[derive(Debug)]
-struct ContactNames {
-    contact: String,
-    bodies: (String, String),
-}
-
-/// Rows written by a recorder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowCounts {
-    /// Rows of the states.
-    pub states: u64,
-    /// Rows of the contacts.
-    pub contacts: u64,
-    /// Rows of the certificates.
-    pub audit: u64,
-    /// Rows of the events.
-    pub events: u64,
-    /// Rows of the joints.
-    pub joints: u64,
-    /// Rows of friction without a load.
-    pub friction: u64,
-}
-
-// Columns of the tables by name and unit. What belongs to a hinge or another rotation has the second of two units.
-const LENGTH: &str = "m or rad";
-const SPEED: &str = "m/s or rad/s";
-const FORCE: &str = "N or N m";
-const IMPULSE: &str = "N s or N m s";
-const STEP: [(&str, &str); 2] = [("t", "s"), ("h", "s")];
-const CONTACT_NUMBERS: [(&str, &str); 18] = [
-    ("x", "m"),
-    ("y", "m"),
-    ("z", "m"),
-    ("nx", "1"),
-    ("ny", "1"),
-    ("nz", "1"),
-    ("gap", LENGTH),
-    ("c_n", IMPULSE),
-    ("c_t1", "N s"),
-    ("c_t2", "N s"),
-    ("c_t3", "N m s"),
-    ("f_n", FORCE),
-    ("f_t1", "N"),
-    ("f_t2", "N"),
-    ("f_t3", "N m"),
-    ("slip_1", "m/s"),
-    ("slip_2", "m/s"),
-    ("slip_3", "rad/s"),
-];
-const FRICTION_NUMBERS: [(&str, &str); 7] = [
-    ("bound", FORCE),
-    ("c_t1", IMPULSE),
-    ("c_t2", IMPULSE),
-    ("f_t1", FORCE),
-    ("f_t2", FORCE),
-    ("slip_1", SPEED),
-    ("slip_2", SPEED),
-];
-const JOINT_NUMBERS: [(&str, &str); 3] = [("value", LENGTH), ("impulse", IMPULSE), ("force", FORCE)];
+// Columns of the tables by name, with the units of numbers. What belongs to a hinge or another rotation has the second
+// of two units.
+const CONTACTS: &str = "t [s], h [s], contact, body_1, body_2, mode, \
+    x [m], y [m], z [m], nx [1], ny [1], nz [1], gap [m or rad], \
+    c_n [N s or N m s], c_t1 [N s], c_t2 [N s], c_t3 [N m s], f_n [N or N m], f_t1 [N], f_t2 [N], f_t3 [N m], \
+    slip_1 [m/s], slip_2 [m/s], slip_3 [rad/s]";
+const FRICTION: &str = "t [s], h [s], element, mode, bound [N or N m], c_t1 [N s or N m s], c_t2 [N s or N m s], \
+    f_t1 [N or N m], f_t2 [N or N m], slip_1 [m/s or rad/s], slip_2 [m/s or rad/s]";
+const JOINTS: &str = "t [s], h [s], joint, value [m or rad], impulse [N s or N m s], force [N or N m]";
+const EVENTS: &str = "t [s], t_end [s], contact, body_1, body_2, from, to, c_n [N s or N m s]";
 const AUDIT_COUNTS: [&str; 7] =
     ["contacts", "problem_size", "iterations", "solves", "linearizations", "growths", "converged"];
+
+/// The columns of such a list: real numbers where there is a unit, texts elsewhere.
+fn columns(list: &str) -> Vec<ColumnSpec> {
+    let column = |words: &str| match words.split_once(" [") {
+        Some((name, unit)) => ColumnSpec::real(name, unit.trim_end_matches(']')),
+        None => ColumnSpec::text(words),
+    };
+    list.split(", ").map(column).collect()
+}
 
 /// Unit of a number of the certificate.
 fn audit_unit(name: &str) -> &'static str {
     match name {
         "penetration" => "m",
-        "joint_drift" => LENGTH,
+        "joint_drift" => "m or rad",
         "kinetic" | "potential" | "kinetic_change" | "total_change" | "contact_gain" => "J",
         _ if name.starts_with("work_") || name.starts_with("energy_") => "J",
         _ => "1",
@@ -146,75 +107,46 @@ fn audit_unit(name: &str) -> &'static str {
 
 impl Recorder {
     /// Opens the tables and writes the state at the start.
-    ///
-    /// # Errors
-    /// [`TableError`] when a file cannot be written.
-    pub fn create(folder: &RunFolder, plan: RecordPlan, simulation: &Simulation) -> Result<Self, TableError> {
+    pub(crate) fn create(folder: &RunFolder, plan: RecordPlan, simulation: &Simulation) -> Result<Self, TableError> {
         let names = simulation.system().column_names();
-        let reals = |columns: &[(&str, &str)]| -> Vec<ColumnSpec> {
-            columns.iter().map(|&(name, unit)| ColumnSpec::real(name, unit)).collect()
+        let open = |file: &str, columns: Vec<ColumnSpec>| {
+            TableWriter::create(folder.path_of(file), columns, ROWS_PER_GROUP).map(Some)
         };
-        let texts = |names: &[&str]| -> Vec<ColumnSpec> { names.iter().map(|&name| ColumnSpec::text(name)).collect() };
-        let open = |file: &str, columns: Vec<Vec<ColumnSpec>>| {
-            TableWriter::create(folder.path_of(file), columns.concat(), ROWS_PER_GROUP)
-        };
-        let states = plan.columns.iter().map(|(column, unit)| ColumnSpec::real(&names[*column], unit)).collect();
-        let contact_names = texts(&["contact", "body_1", "body_2", "mode"]);
-        let certificate = StepAudit::NAMES.map(|name| ColumnSpec::real(name, audit_unit(name))).to_vec();
-        let changes = texts(&["contact", "body_1", "body_2", "from", "to"]);
+        let mut states = columns("t [s]");
+        states.extend(plan.columns.iter().map(|(column, unit)| ColumnSpec::real(&names[*column], unit)));
+        let mut certificate = columns("t [s], h [s]");
+        certificate.extend(StepAudit::NAMES.map(|name| ColumnSpec::real(name, audit_unit(name))));
+        certificate.extend(AUDIT_COUNTS.map(ColumnSpec::integer));
         let (joint_names, friction_names) = (row_names(simulation), friction_names(simulation));
-        let joints = vec![reals(&STEP), texts(&["joint"]), reals(&JOINT_NUMBERS)];
-        let friction = vec![reals(&STEP), texts(&["element", "mode"]), reals(&FRICTION_NUMBERS)];
         let mut recorder = Self {
             plan,
-            states: open(file::STATES, vec![reals(&STEP[..1]), states])?,
-            contacts: open(file::CONTACTS, vec![reals(&STEP), contact_names, reals(&CONTACT_NUMBERS)])?,
-            audit: open(file::AUDIT, vec![reals(&STEP), certificate, AUDIT_COUNTS.map(ColumnSpec::integer).to_vec()])?,
-            events: open(
-                file::EVENTS,
-                vec![reals(&[("t", "s"), ("t_end", "s")]), changes, reals(&[("c_n", IMPULSE)])],
-            )?,
-            joints: if joint_names.is_empty() { None } else { Some(open(file::JOINTS, joints)?) },
+            states: open(file::STATES, states)?,
+            contacts: open(file::CONTACTS, columns(CONTACTS))?,
+            audit: open(file::AUDIT, certificate)?,
+            events: open(file::EVENTS, columns(EVENTS))?,
+            joints: if joint_names.is_empty() { None } else { open(file::JOINTS, columns(JOINTS))? },
             joint_names,
-            friction: if friction_names.is_empty() { None } else { Some(open(file::FRICTION, friction)?) },
+            friction: if friction_names.is_empty() { None } else { open(file::FRICTION, columns(FRICTION))? },
             friction_names,
-            joints_at_end: Vec::new(),
-            friction_at_end: Vec::new(),
-            tracker: ModeTracker::default(),
-            happened: Vec::new(),
-            event_buffer: Vec::new(),
-            values: Vec::new(),
-            ids: Vec::new(),
-            at_end: Vec::new(),
-            names: BTreeMap::new(),
+            ..Self::default()
         };
         recorder.write_state(simulation)?;
         Ok(recorder)
     }
 
-    /// Writes what the last step of the simulation brought.
-    ///
-    /// # Errors
-    /// The first [`TableError`] when a file cannot be written; the other tables have the step all the same.
-    pub fn observe(&mut self, simulation: &Simulation, audit: &StepAudit) -> Result<(), TableError> {
+    /// Writes what the last step of the simulation brought. After an error the other tables have the step all the same.
+    pub(crate) fn observe(&mut self, simulation: &Simulation, audit: &StepAudit) -> Result<(), TableError> {
         let (before, step) = (simulation.before(), simulation.last_step());
-        let system = simulation.system();
         self.event_buffer.clear();
         let modes = self.tracker.observe(before, step, &mut self.event_buffer).to_vec();
         let mut written = Ok(());
-        for i in 0..self.event_buffer.len() {
-            let event = self.event_buffer[i];
-            let names = contact_names(&mut self.names, system, event.contact);
-            written = written.and(self.events.append(&[
-                event.t.into(),
-                step.state.t.into(),
-                names.contact.as_str().into(),
-                names.bodies.0.as_str().into(),
-                names.bodies.1.as_str().into(),
-                event.from.name().into(),
-                event.to.name().into(),
-                event.impulse.into(),
-            ]));
+        for event in &self.event_buffer {
+            let names = contact_names(&mut self.names, simulation.system(), event.contact);
+            let mut row = vec![event.t.into(), step.state.t.into()];
+            row.extend(names.iter().map(|name| Value::Text(name)));
+            row.extend([event.from.name(), event.to.name()].map(Value::Text));
+            row.push(event.impulse.into());
+            written = written.and(append(&mut self.events, &row));
         }
         self.happened.extend_from_slice(&self.event_buffer);
         if simulation.steps_done().is_multiple_of(self.plan.interval) || simulation.is_finished() {
@@ -228,26 +160,14 @@ impl Recorder {
     }
 
     /// Everything that happened so far.
-    pub fn events(&self) -> &[Event] {
+    pub(crate) fn events(&self) -> &[Event] {
         &self.happened
     }
 
-    /// Closes the tables.
-    ///
-    /// # Errors
-    /// One [`TableError`] for every table that is not whole; all are closed all the same, at their last whole row group.
-    pub fn close(self) -> Result<RowCounts, Vec<TableError>> {
-        let [joints, friction] = [self.joints, self.friction].map(|table| table.map_or(Ok(0), TableWriter::close));
-        let [states, contacts, audit, events] =
-            [self.states, self.contacts, self.audit, self.events].map(TableWriter::close);
-        match (states, contacts, audit, events, joints, friction) {
-            (Ok(states), Ok(contacts), Ok(audit), Ok(events), Ok(joints), Ok(friction)) => {
-                Ok(RowCounts { states, contacts, audit, events, joints, friction })
-            }
-            (states, contacts, audit, events, joints, friction) => {
-                Err([states, contacts, audit, events, joints, friction].into_iter().filter_map(Result::err).collect())
-            }
-        }
+    /// Closes all tables, at their last whole row group, and returns an error for every one that is not whole.
+    pub(crate) fn close(self) -> Vec<TableError> {
+        let tables = [self.states, self.contacts, self.audit, self.events, self.joints, self.friction];
+        tables.into_iter().flatten().filter_map(|table| table.close().err()).collect()
     }
 
     fn write_state(&mut self, simulation: &Simulation) -> Result<(), TableError> {
@@ -255,7 +175,7 @@ impl Recorder {
         simulation.system().record(simulation.state(), &mut self.values);
         let columns = self.plan.columns.iter().map(|(column, _)| Value::Real(self.values[*column]));
         let row: Vec<Value<'_>> = [simulation.state().t.into()].into_iter().chain(columns).collect();
-        self.states.append(&row)
+        append(&mut self.states, &row)
     }
 
     fn write_contacts(&mut self, simulation: &Simulation, modes: &[ContactMode]) -> Result<(), TableError> {
@@ -280,33 +200,31 @@ impl Recorder {
             let impulses = [impulse.normal + step.restitution.get(i).unwrap_or(&0.0), t1, t2, t3];
             let names = contact_names(&mut self.names, system, contact.id);
             let mut row = vec![step.state.t.into(), step.h.into()];
-            row.extend([&names.contact, &names.bodies.0, &names.bodies.1].map(|name| Value::Text(name)));
+            row.extend(names.iter().map(|name| Value::Text(name)));
             row.push(modes[i].name().into());
             row.extend(frame.point.iter().chain(&frame.normal).copied().map(Value::Real));
             row.push(gap.into());
             row.extend(impulses.map(Value::Real));
             row.extend(impulses.map(|impulse| Value::Real(mean_force(impulse, step.h))));
             row.extend(slip.map(Value::Real));
-            self.contacts.append(&row)?;
+            append(&mut self.contacts, &row)?;
         }
         Ok(())
     }
 
     fn write_joints(&mut self, simulation: &Simulation) -> Result<(), TableError> {
-        let Some(table) = &mut self.joints else { return Ok(()) };
         let step = simulation.last_step();
         self.joints_at_end.clear();
         simulation.system().joints(step.state.t, &step.state.q, &mut self.joints_at_end);
         for ((name, row), &impulse) in self.joint_names.iter().zip(&self.joints_at_end).zip(&step.solution.joints) {
-            let numbers = [row.value, impulse, mean_force(impulse, step.h)].map(Value::Real);
-            let [value, impulse, force] = numbers;
-            table.append(&[step.state.t.into(), step.h.into(), Value::Text(name), value, impulse, force])?;
+            let [value, impulse, force] = [row.value, impulse, mean_force(impulse, step.h)].map(Value::Real);
+            let row = [step.state.t.into(), step.h.into(), Value::Text(name), value, impulse, force];
+            append(&mut self.joints, &row)?;
         }
         Ok(())
     }
 
     fn write_friction(&mut self, simulation: &Simulation) -> Result<(), TableError> {
-        let Some(table) = &mut self.friction else { return Ok(()) };
         let (step, system) = (simulation.last_step(), simulation.system());
         self.friction_at_end.clear();
         system.friction_elements(step.state.t, &step.state.q, &mut self.friction_at_end);
@@ -319,7 +237,7 @@ impl Recorder {
                 vec![step.state.t.into(), step.h.into(), Value::Text(name), friction_mode(step, i).name().into()];
             let numbers = [element.bound, impulse[0], impulse[1], force[0], force[1], slip[0], slip[1]];
             row.extend(numbers.map(Value::Real));
-            table.append(&row)?;
+            append(&mut self.friction, &row)?;
         }
         Ok(())
     }
@@ -339,7 +257,7 @@ impl Recorder {
         let mut row = vec![step.state.t.into(), step.h.into()];
         row.extend(audit.values().map(Value::Real));
         row.extend(counts.map(|count| Value::Integer(count as i64)));
-        self.audit.append(&row)
+        append(&mut self.audit, &row)
     }
 }
 
@@ -366,10 +284,19 @@ fn row_names(simulation: &Simulation) -> Vec<String> {
     names
 }
 
+/// The names of a contact and of its bodies.
 fn contact_names<'a>(
-    names: &'a mut BTreeMap<ContactId, ContactNames>,
+    names: &'a mut BTreeMap<ContactId, [String; 3]>,
     system: &dyn MechanicalSystem,
     id: ContactId,
-) -> &'a ContactNames {
-    names.entry(id).or_insert_with(|| ContactNames { contact: system.contact_name(id), bodies: system.body_names(id) })
+) -> &'a [String; 3] {
+    names.entry(id).or_insert_with(|| {
+        let (first, second) = system.body_names(id);
+        [system.contact_name(id), first, second]
+    })
+}
+
+/// Appends a row to a table, where there is one.
+fn append(table: &mut Option<TableWriter>, row: &[Value<'_>]) -> Result<(), TableError> {
+    table.as_mut().map_or(Ok(()), |table| table.append(row))
 }

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use sha2::{Digest, Sha256};
 use stiction_dynamics::{Audit, ContactProblem, ContactSolver, Event, Simulation, StatedProblem, StepError};
 #[cfg(feature = "fclib")]
 use stiction_solve::fclib::{self, FclibProblem};
@@ -14,10 +15,11 @@ use thiserror::Error;
 use crate::load::Loaded;
 use crate::record::{RecordPlan, Recorder, file};
 use crate::run_folder::{RunFolder, RunFolderError};
-use crate::scene::Scene;
+use crate::scene::{RecordSettings, Scene};
 use crate::scene_error::most_similar;
 use crate::summary::{
-    Certificate, EventSummary, Iterations, Origin, Outcome, StateDigest, Summary, date_of, energy_by_cause, sha256,
+    Certificate, EventSummary, Iterations, Origin, Outcome, Summary, date_of, digest_state, energy_by_cause,
+    hexadecimal,
 };
 use crate::system_entry::CoordinateUnit;
 use crate::table_file::TableError;
@@ -67,6 +69,17 @@ pub enum RunError {
         /// `; did you mean ...`, or all names when there are few.
         suggestion: String,
     },
+}
+
+impl RunError {
+    /// Whether the machine is the cause, and not what was asked for.
+    pub fn is_io(&self) -> bool {
+        match self {
+            Self::Folder(error) => error.is_io(),
+            Self::Table(error) => error.is_io(),
+            Self::Column { .. } => false,
+        }
+    }
 }
 
 /// A run that came to some end, with its folder.
@@ -121,45 +134,17 @@ pub fn run(
         }
     };
     let mut audit = Audit::default();
-    let mut digest = StateDigest::default();
-    digest.update(simulation.state());
+    let mut digest = Sha256::new();
+    digest_state(&mut digest, simulation.state());
 
-    let (mut outcome, mut message, mut failure) = (Outcome::Finished, None, None);
-    let mut most_contacts = 0;
-    let mut last_look = began;
-    // Every call counts and not only whole steps of the grid: a scheme may take many steps between events.
-    let mut calls = 0u64;
-    while !simulation.is_finished() {
-        calls += 1;
-        let mut is_stopped = work::is_interrupted();
-        if calls.is_multiple_of(STEPS_PER_LOOK) && last_look.elapsed() >= OBSERVER_INTERVAL {
-            last_look = Instant::now();
-            is_stopped |= observer(&progress(&simulation, &audit)).is_break();
-        }
-        let made = if is_stopped { Ok(()) } else { simulation.step() };
-        // A step that fails because its solve was ended says nothing about the step.
-        if is_stopped || (made.is_err() && work::is_interrupted()) {
-            (outcome, message) = (Outcome::Interrupted, Some(format!("stopped at t = {} s", simulation.state().t)));
-            break;
-        }
-        if let Err(error) = made {
-            (outcome, message) = (Outcome::Unsolved, Some(error.to_string()));
-            failure = Some(error);
-            break;
-        }
-        let certificate = audit.observe(simulation.system(), simulation.before(), simulation.last_step());
-        most_contacts = most_contacts.max(simulation.last_step().contacts.len());
-        digest.update(simulation.state());
-        if recorder.observe(&simulation, &certificate).is_err() {
-            message = Some(format!("stopped at t = {} s", simulation.state().t));
-            break; // a table that failed says why, and what it lost, when it is closed
-        }
-    }
+    let (mut outcome, mut message, failure) =
+        make_steps(&mut simulation, &mut recorder, &mut audit, &mut digest, observer);
     let _ = observer(&progress(&simulation, &audit));
 
     let events = event_summaries(&simulation, recorder.events());
     let event_count = recorder.events().len();
-    if let Err(errors) = recorder.close() {
+    let errors = recorder.close();
+    if !errors.is_empty() {
         // Rows may fail to reach the disk only now; the summary must not call such a run finished.
         outcome = Outcome::NotWritten;
         let errors = errors.into_iter().map(|error| error.moved_to(&folder.unfinished_path()).to_string());
@@ -177,7 +162,7 @@ pub fn run(
     let mut values = Vec::new();
     simulation.system().record(state, &mut values);
     let mut certificate = Certificate::new(&audit);
-    certificate.note_tolerance(scene.contact_method().residual_tolerance(most_contacts));
+    certificate.note_tolerance(scene.contact_method().residual_tolerance(audit.most_contacts));
     if let Some((t, contact)) = audit.first_passage {
         let (first, second) = simulation.system().body_names(contact);
         certificate.notes.push(format!(
@@ -191,7 +176,7 @@ pub fn run(
         date: date_of(date),
         platform: format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
         scene: scene.name.clone(),
-        scene_sha256: sha256(scene_text.as_bytes()),
+        scene_sha256: hexadecimal(Sha256::new_with_prefix(&scene_text)),
         warnings: origin.warnings.clone(),
         outcome,
         message,
@@ -202,7 +187,7 @@ pub fn run(
         end: state.t,
         steps: simulation.steps_done(),
         wall_time_s: began.elapsed().as_secs_f64(),
-        iterations: Iterations::new(&audit),
+        iterations: Iterations::from(&audit),
         certificate,
         energy: energy_by_cause(&audit),
         event_count,
@@ -210,7 +195,7 @@ pub fn run(
         final_columns: simulation.system().column_names().into_iter().zip(values).collect(),
         final_q: state.q.clone(),
         final_v: state.v.clone(),
-        digest: digest.finish(),
+        digest: hexadecimal(digest),
     };
     let text = serde_json::to_string_pretty(&summary).expect("a summary is plain data") + "\n";
     folder.write_summary(&text)?;
@@ -221,37 +206,73 @@ pub fn run(
     Ok(FinishedRun { summary, folder, kept, failure, failed_problem })
 }
 
-/// Writes a contact problem into the folder, in the form in which its method states it, and returns the name; rather nothing than half of it.
+/// Makes the steps up to the end, or until something ends them, and says how they ended, and why.
+fn make_steps(
+    simulation: &mut Simulation,
+    recorder: &mut Recorder,
+    audit: &mut Audit,
+    digest: &mut Sha256,
+    observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> (Outcome, Option<String>, Option<StepError>) {
+    let stopped = |simulation: &Simulation| Some(format!("stopped at t = {} s", simulation.state().t));
+    let mut last_look = Instant::now();
+    // Every call counts and not only whole steps of the grid: a scheme may take many steps between events.
+    let mut calls = 0u64;
+    while !simulation.is_finished() {
+        calls += 1;
+        let mut is_stopped = work::is_interrupted();
+        if calls.is_multiple_of(STEPS_PER_LOOK) && last_look.elapsed() >= OBSERVER_INTERVAL {
+            last_look = Instant::now();
+            is_stopped |= observer(&progress(simulation, audit)).is_break();
+        }
+        let made = if is_stopped { Ok(()) } else { simulation.step() };
+        match made {
+            // A step that fails because its solve was ended says nothing about the step.
+            Err(error) if !work::is_interrupted() => return (Outcome::Unsolved, Some(error.to_string()), Some(error)),
+            Ok(()) if !is_stopped => {}
+            _ => return (Outcome::Interrupted, stopped(simulation), None),
+        }
+        let certificate = audit.observe(simulation.system(), simulation.before(), simulation.last_step());
+        digest_state(digest, simulation.state());
+        if recorder.observe(simulation, &certificate).is_err() {
+            // A table that failed says why, and what it lost, when it is closed.
+            return (Outcome::Finished, stopped(simulation), None);
+        }
+    }
+    (Outcome::Finished, None, None)
+}
+
+/// Writes a contact problem into the folder, in the form in which its method states it, and returns the name.
 fn save_problem(
     folder: &RunFolder,
     solver: &ContactSolver,
     problem: &ContactProblem,
     title: &str,
 ) -> Result<&'static str, String> {
+    // Rather nothing than half of it.
+    let saved = |name: &'static str, written: Result<(), String>| {
+        written.map(|()| name).inspect_err(|_| {
+            let path = folder.path_of(name);
+            let _ = std::fs::remove_dir_all(&path).or_else(|_| std::fs::remove_file(&path));
+        })
+    };
     match solver.state(problem).map_err(|error| error.to_string())? {
         StatedProblem::Lcp(lcp) => {
-            let path = folder.path_of(file::FAILED_STEP);
-            write_lcp(&path, &lcp).map_err(|error| {
-                let _ = std::fs::remove_dir_all(&path);
-                error.to_string()
-            })?;
-            Ok(file::FAILED_STEP)
+            let written = write_lcp(&folder.path_of(file::FAILED_STEP), &lcp);
+            saved(file::FAILED_STEP, written.map_err(|error| error.to_string()))
         }
         #[cfg(not(feature = "fclib"))]
         StatedProblem::Cone(_) => Err(format!("{title}: problems with cones are kept by the feature `fclib`")),
         #[cfg(feature = "fclib")]
         StatedProblem::Cone(problem) => {
             let path = folder.path_of(file::FAILED_CONE_STEP);
-            fclib::write(&path, &FclibProblem::Global(problem), title).map_err(|error| {
-                let _ = std::fs::remove_file(&path);
-                error.to_string()
-            })?;
-            Ok(file::FAILED_CONE_STEP)
+            let written = fclib::write(&path, &FclibProblem::Global(problem), title);
+            saved(file::FAILED_CONE_STEP, written.map_err(|error| error.to_string()))
         }
     }
 }
 
-/// Writes the resolved scene and opens the tables.
+/// Writes the resolved scene, holds room for the summary and opens the tables.
 fn begin_recording(
     (scene, origin): (&str, &Origin),
     folder: &RunFolder,
@@ -259,20 +280,13 @@ fn begin_recording(
     simulation: &Simulation,
 ) -> Result<Recorder, RunError> {
     folder.write(file::SCENE, scene.as_bytes())?;
-    folder.reserve(summary_room(simulation, origin))?;
-    Ok(Recorder::create(folder, plan, simulation)?)
-}
-
-/// Room that the summary of a run may need, in bytes.
-fn summary_room(simulation: &Simulation, origin: &Origin) -> usize {
-    let names = simulation.system().column_names();
-    let longest_name = names.iter().map(String::len).max().unwrap_or(0);
-    // Keys, indentation and the digits of a number.
-    let entry = longest_name + 64;
-    let state = simulation.state();
-    // An event has two names and four keys.
+    let (names, state) = (simulation.system().column_names(), simulation.state());
+    // Keys, indentation and the digits of a number; an event has two names and four keys.
+    let entry = names.iter().map(String::len).max().unwrap_or(0) + 64;
+    let entries = names.len() + state.q.len() + state.v.len() + 4 * LISTED_EVENTS;
     let warnings = origin.warnings.iter().map(|warning| 2 * warning.len() + 64).sum::<usize>();
-    SUMMARY_ROOM + warnings + (names.len() + state.q.len() + state.v.len() + 4 * LISTED_EVENTS) * entry
+    folder.reserve(SUMMARY_ROOM + warnings + entries * entry)?;
+    Ok(Recorder::create(folder, plan, simulation)?)
 }
 
 fn progress(simulation: &Simulation, audit: &Audit) -> Progress {
@@ -289,21 +303,21 @@ fn progress(simulation: &Simulation, audit: &Audit) -> Progress {
 fn record_plan(loaded: &Loaded, simulation: &Simulation) -> Result<RecordPlan, RunError> {
     let names = simulation.system().column_names();
     let position = |name: &String| {
-        let similar = most_similar(name, names.iter().map(String::as_str));
-        let suggestion = match similar {
+        let suggestion = match most_similar(name, names.iter().map(String::as_str)) {
             Some(other) => format!("; did you mean `{other}`?"),
             None => format!("; there are {}", names.join(", ")),
         };
         let position = names.iter().position(|other| other == name);
         position.ok_or_else(|| RunError::Column { name: name.clone(), suggestion })
     };
-    let positions: Vec<usize> = match &loaded.scene().record.columns {
+    let RecordSettings { interval, columns } = &loaded.scene().record;
+    let positions: Vec<usize> = match columns {
         None => (0..names.len()).collect(),
         Some(wanted) => wanted.iter().map(position).collect::<Result<_, _>>()?,
     };
-    let columns =
-        positions.into_iter().map(|column| (column, unit_of_state(loaded.scene(), &names[column]).to_owned()));
-    Ok(RecordPlan { interval: loaded.scene().record.interval.max(1), columns: columns.collect() })
+    let unit = |column: usize| unit_of_state(loaded.scene(), &names[column]).to_owned();
+    let columns = positions.into_iter().map(|column| (column, unit(column))).collect();
+    Ok(RecordPlan { interval: (*interval).max(1), columns })
 }
 
 /// Unit of a column of the states: of a system of matrices as its scene says, of bodies and joints by the end of its name.

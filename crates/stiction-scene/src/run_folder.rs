@@ -116,7 +116,7 @@ fn while_trying<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Err
 ///
 /// A value that is dropped without [`RunFolder::finish`] leaves `NAME.partial` in place; the next run of that name removes it.
 #[derive(Debug)]
-pub struct RunFolder {
+pub(crate) struct RunFolder {
     target: PathBuf,
     partial: PathBuf,
     /// The open marker, locked. `None` where the file system knows no locks.
@@ -128,10 +128,7 @@ impl RunFolder {
     ///
     /// What an earlier run left unfinished there is removed. A finished run of that name stays until [`RunFolder::finish`];
     /// one that a process died while replacing is put back.
-    ///
-    /// # Errors
-    /// When the path is taken by something that Stiction did not make, is being written by another run, or cannot be written.
-    pub fn create(path: impl AsRef<Path>) -> Result<Self, RunFolderError> {
+    pub(crate) fn create(path: impl AsRef<Path>) -> Result<Self, RunFolderError> {
         let path = path.as_ref();
         let name = path.file_name().ok_or_else(|| RunFolderError::NoName(path.to_owned()))?;
         // Without the separator that may follow the name, which would hide a link.
@@ -171,11 +168,8 @@ impl RunFolder {
     }
 
     /// Where a file of the run is to be written now, inside the unfinished folder.
-    ///
-    /// # Panics
-    /// When the name leads out of the folder.
-    pub fn path_of(&self, name: impl AsRef<Path>) -> PathBuf {
-        let name = name.as_ref();
+    pub(crate) fn path_of(&self, name: &str) -> PathBuf {
+        let name = Path::new(name);
         assert!(
             name.components().all(|part| matches!(part, Component::Normal(_))) && name.file_name().is_some(),
             "`{}` is not a name inside a run folder",
@@ -185,42 +179,34 @@ impl RunFolder {
     }
 
     /// The folder as it is while the run is written: `NAME.partial`.
-    pub fn partial_path(&self) -> &Path {
+    #[cfg(test)]
+    pub(crate) fn partial_path(&self) -> &Path {
         &self.partial
     }
 
     /// The folder as it will be when it is finished.
-    pub fn final_path(&self) -> &Path {
+    pub(crate) fn final_path(&self) -> &Path {
         &self.target
     }
 
     /// The folder of a run that does not reach its end: it does not take the place of one that did.
-    pub fn unfinished_path(&self) -> PathBuf {
+    pub(crate) fn unfinished_path(&self) -> PathBuf {
         if is_finished_run(&self.target) { with_suffix(&self.target, ".unfinished") } else { self.target.clone() }
     }
 
     /// Holds room on the disk until the summary is written, so that it fits when the tables have filled the disk.
-    ///
-    /// # Errors
-    /// [`RunFolderError::Io`] when there is not even so much room.
-    pub fn reserve(&self, bytes: usize) -> Result<(), RunFolderError> {
+    pub(crate) fn reserve(&self, bytes: usize) -> Result<(), RunFolderError> {
         self.write(RESERVE_FILE, &vec![0; bytes])
     }
 
     /// Writes a small file of the run. It need not be atomic: nobody reads the folder before it has its name.
-    ///
-    /// # Errors
-    /// [`RunFolderError::Io`] when it cannot be written.
-    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), RunFolderError> {
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), RunFolderError> {
         let path = self.path_of(name);
         fs::write(&path, bytes).map_err(while_trying("write", &path))
     }
 
     /// Writes the summary, in the room that was reserved for it.
-    ///
-    /// # Errors
-    /// [`RunFolderError::Unfinished`], which names the folder that holds the run.
-    pub fn write_summary(&self, text: &str) -> Result<(), RunFolderError> {
+    pub(crate) fn write_summary(&self, text: &str) -> Result<(), RunFolderError> {
         let _ = fs::remove_file(self.path_of(RESERVE_FILE));
         self.write(SUMMARY_FILE, text.as_bytes()).map_err(|cause| self.unfinished(cause))
     }
@@ -233,10 +219,7 @@ impl RunFolder {
     ///
     /// This is the end of a failed or interrupted run too: its summary tells the outcome, and its files are whole. But it does not replace a run that
     /// reached its end: where there is one, it becomes `NAME.unfinished`.
-    ///
-    /// # Errors
-    /// [`RunFolderError::Unfinished`], which names the folder that holds the run.
-    pub fn finish(mut self) -> Result<PathBuf, RunFolderError> {
+    pub(crate) fn finish(mut self) -> Result<PathBuf, RunFolderError> {
         if !is_finished_run(&self.partial) {
             self.target = self.unfinished_path();
         }
@@ -271,10 +254,7 @@ impl RunFolder {
     }
 
     /// Removes the unfinished folder: for a run that ended before it had anything to tell.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
-    pub fn discard(mut self) -> Result<(), RunFolderError> {
+    pub(crate) fn discard(mut self) -> Result<(), RunFolderError> {
         self.lock = None;
         remove_own_folder(&self.partial).map_err(while_trying("remove", &self.partial))
     }
@@ -285,19 +265,25 @@ fn old_of(target: &Path) -> PathBuf {
     with_suffix(target, ".old.partial")
 }
 
-/// Whether the path is a folder that a run of Stiction has finished: its `summary.json` has a version under `stiction`.
+/// The summary of a folder that a run of Stiction has finished: its `summary.json` has a version under `stiction`.
+fn summary_of(path: &Path) -> io::Result<Option<serde_json::Value>> {
+    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+    match fs::read(path.join(SUMMARY_FILE)) {
+        Ok(text) => {
+            let summary = serde_json::from_slice(&text).ok();
+            Ok(summary.filter(|summary: &serde_json::Value| summary[VERSION_KEY].is_string()))
+        }
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory | IsADirectory) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the path is a folder that a run of Stiction has finished.
 ///
 /// # Errors
 /// When the summary exists and cannot be read.
 pub fn is_run_folder(path: &Path) -> io::Result<bool> {
-    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
-    match fs::read(path.join(SUMMARY_FILE)) {
-        Ok(text) => {
-            Ok(serde_json::from_slice(&text).is_ok_and(|summary: serde_json::Value| summary[VERSION_KEY].is_string()))
-        }
-        Err(error) if matches!(error.kind(), NotFound | NotADirectory | IsADirectory) => Ok(false),
-        Err(error) => Err(error),
-    }
+    summary_of(path).map(|summary| summary.is_some())
 }
 
 /// The same where a summary that cannot be read is none: its folder is not touched then.
@@ -307,9 +293,8 @@ fn is_run(path: &Path) -> bool {
 
 /// Whether the path holds a run that reached its end.
 fn is_finished_run(path: &Path) -> bool {
-    let text = fs::read(path.join(SUMMARY_FILE)).unwrap_or_default();
     let (key, finished) = FINISHED;
-    is_run(path) && serde_json::from_slice(&text).is_ok_and(|summary: serde_json::Value| summary[key] == finished)
+    summary_of(path).is_ok_and(|summary| summary.is_some_and(|summary| summary[key] == finished))
 }
 
 /// Whether a run made the folder, and finished it or not.
@@ -368,13 +353,10 @@ fn is_own(folder: &Path, name: &OsStr) -> bool {
     let is_one_of = |own: &[&str], name: &OsStr| own.iter().any(|own| name == *own);
     let (own_folder, its_files) = OWN_FOLDER;
     let place = folder.join(name);
-    match place.is_dir() {
-        true => {
-            name == own_folder
-                && names_in(&place).is_ok_and(|names| names.iter().all(|name| is_one_of(&its_files, name)))
-        }
-        false => is_one_of(&OWN_FILES, name),
+    if !place.is_dir() {
+        return is_one_of(&OWN_FILES, name);
     }
+    name == own_folder && names_in(&place).is_ok_and(|names| names.iter().all(|name| is_one_of(&its_files, name)))
 }
 
 /// Names of what is directly in a folder, in order.

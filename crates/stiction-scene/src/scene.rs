@@ -8,10 +8,11 @@ use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stiction_bodies::{CombinationRule, Dimension, ForceAxes, Torsion};
 use stiction_dynamics::{ContactMethod, ExactConeSettings, ImpactLaw, PhantomContact, PyramidSettings, SchemeSettings};
+use toml_edit::visit_mut::VisitMut;
 
 use crate::system_entry::SystemEntry;
 use crate::tally::{Task, count};
@@ -45,7 +46,7 @@ pub struct Scene {
     #[schemars(length(min = 2, max = 3))]
     pub gravity: Option<Vec<f64>>,
     /// Whether bodies that do not meet the joints at the start are moved, as little as possible, until they do.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub assemble: bool,
     /// From when to when, and in which steps.
     pub run: RunSettings,
@@ -60,7 +61,7 @@ pub struct Scene {
     /// A system given by matrices, in place of bodies.
     pub system: Option<SystemEntry>,
     /// Rules for all contacts.
-    #[serde(default, skip_serializing_if = "ContactSettings::is_empty")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub contact: ContactSettings,
     /// The materials.
     #[serde(default, rename = "material", skip_serializing_if = "Vec::is_empty")]
@@ -110,7 +111,7 @@ pub struct RunSettings {
     #[schemars(range(min = 0.0))]
     pub deepest_overlap: Option<f64>,
     /// Whether velocities at the start that contacts or joints do not allow are changed as an inelastic impact would. \[GS05\] (33) with Δt = 0
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub consistent_start: bool,
 }
 
@@ -141,13 +142,6 @@ pub struct ContactSettings {
     pub combine: Option<CombinationRule>,
 }
 
-impl ContactSettings {
-    /// Whether nothing is said.
-    fn is_empty(&self) -> bool {
-        self.combine.is_none()
-    }
-}
-
 /// A material.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -172,22 +166,19 @@ pub struct MaterialEntry {
     #[schemars(range(min = 0.0, max = 1.0))]
     pub tangential_restitution: f64,
     /// Radius of the friction against drilling about the normal, in m, not negative: the largest moment is this times the largest friction.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(range(min = 0.0))]
     pub torsion_radius: f64,
     /// Whether friction against drilling shares its bound with friction against sliding.
-    #[serde(default, skip_serializing_if = "is_coupled")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub torsion: Torsion,
     /// Lines and phantom inertia of these contacts, for the method `phantom-inertia`.
     pub phantom_inertia: Option<PhantomContact>,
 }
 
-fn is_coupled(torsion: &Torsion) -> bool {
-    *torsion == Torsion::Coupled
-}
-
-fn is_zero(value: &f64) -> bool {
-    *value == 0.0
+/// Whether a key says nothing that its absence would not say.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// The coefficients of two different materials.
@@ -215,11 +206,11 @@ pub struct PairEntry {
     #[schemars(range(min = 0.0, max = 1.0))]
     pub tangential_restitution: f64,
     /// Radius of the friction against drilling about the normal, in m, not negative: the largest moment is this times the largest friction.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(range(min = 0.0))]
     pub torsion_radius: f64,
     /// Whether friction against drilling shares its bound with friction against sliding.
-    #[serde(default, skip_serializing_if = "is_coupled")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub torsion: Torsion,
     /// Direction of the first tangent, fixed in the body of one of the two materials.
     pub grain: Option<GrainEntry>,
@@ -337,13 +328,13 @@ pub struct ShapeEntry {
     /// Space only: a ball.
     pub sphere: Option<RoundEntry>,
     /// Plane only: everything outside of a circle.
-    pub ring: Option<BoreEntry>,
+    pub ring: Option<RoundEntry>,
     /// Space only: everything outside of a ball.
-    pub cavity: Option<BoreEntry>,
+    pub cavity: Option<RoundEntry>,
     /// Space only: a cylinder without ends around the shape's x axis.
-    pub cylinder: Option<BoreEntry>,
+    pub cylinder: Option<RoundEntry>,
     /// Space only: everything outside of such a cylinder.
-    pub tube: Option<BoreEntry>,
+    pub tube: Option<RoundEntry>,
     /// Plane only: an ellipse with axes along the shape's axes.
     pub ellipse: Option<EllipsoidEntry>,
     /// Space only: an ellipsoid with axes along the shape's axes.
@@ -379,20 +370,12 @@ pub struct HalfSpaceEntry {
     pub offset: f64,
 }
 
-/// A disc or a ball.
+/// A disc, a ball, a round hole or a cylinder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RoundEntry {
-    /// Radius in metres; zero makes it a point.
+    /// Radius in metres; zero makes a disc or a ball a point.
     #[schemars(range(min = 0.0))]
-    pub radius: f64,
-}
-
-/// A round hole or a cylinder.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct BoreEntry {
-    /// Radius in metres, positive.
     pub radius: f64,
 }
 
@@ -544,17 +527,14 @@ pub struct DryFrictionEntry {
     #[schemars(range(min = 0.0))]
     pub bound_backwards: Option<f64>,
     /// The bound while it sticks, not below `bound`, which is then that of sliding and positive.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub static_bound: Option<f64>,
     /// Factors on the bound along the two axes, positive: an ellipse of friction; a circle when it is not given.
     #[schemars(length(min = 2, max = 2))]
     pub semi_axes: Option<Vec<f64>>,
     /// Friction is a sum of these directions, with weights that are not negative and sum to the bound at most: one number per axis.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub friction_directions: Option<Vec<Vec<f64>>>,
     /// Friction is bounded by these rows: each one times friction along the axes is the bound at most.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub friction_half_spaces: Option<Vec<Vec<f64>>>,
 }
 
@@ -605,7 +585,7 @@ pub struct SpringEntry {
     #[schemars(length(min = 2, max = 3))]
     pub axis: Option<Vec<f64>>,
     /// Force in N that must be overcome before the spring leaves its rest length, not negative. \[GS05\] (3) on displacement level
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(range(min = 0.0))]
     pub preload: f64,
 }
@@ -647,23 +627,25 @@ pub struct IgnoreEntry {
 }
 
 /// A quantity that belongs to a rotation (an angular velocity, a torque): a number in the plane, a vector in space.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
 pub enum Rotation {
-    /// About z.
+    /// A number about z, in the plane.
     Plane(f64),
-    /// Components along the axes.
-    Space(Vec<f64>),
+    /// Components along the axes, in space.
+    Space(#[schemars(length(min = 3, max = 3))] Vec<f64>),
 }
 
 /// An inertia about the centre of mass, in kg m².
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
 pub enum InertiaEntry {
-    /// About z, in the plane.
+    /// A number about z, in the plane.
     Plane(f64),
-    /// The diagonal of the tensor.
-    Diagonal(Vec<f64>),
-    /// The rows of the tensor.
-    Full(Vec<Vec<f64>>),
+    /// The diagonal of the tensor, in space.
+    Diagonal(#[schemars(length(min = 3, max = 3))] Vec<f64>),
+    /// The rows of the tensor, in space.
+    Full(#[schemars(length(min = 3, max = 3), inner(length(min = 3, max = 3)))] Vec<Vec<f64>>),
 }
 
 /// A number, a list, or a list of lists: what the two types above have in common.
@@ -702,98 +684,40 @@ impl<'de> Deserialize<'de> for Nested {
     }
 }
 
-impl Nested {
-    /// All numbers of a list; none when there is a list among them.
-    fn numbers(list: Vec<Nested>) -> Option<Vec<f64>> {
-        let number = |element| match element {
-            Nested::Number(value) => Some(value),
-            Nested::List(_) => None,
-        };
-        list.into_iter().map(number).collect()
-    }
+/// All numbers of a list; none when there is a list among them.
+fn numbers(list: &[Nested]) -> Option<Vec<f64>> {
+    let number = |element: &Nested| match element {
+        Nested::Number(value) => Some(*value),
+        Nested::List(_) => None,
+    };
+    list.iter().map(number).collect()
 }
 
 impl<'de> Deserialize<'de> for Rotation {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let wrong = || serde::de::Error::custom("expected a number in the plane, or a list of three in space");
-        match Nested::deserialize(deserializer)? {
-            Nested::Number(value) => Ok(Self::Plane(value)),
-            Nested::List(list) => Nested::numbers(list).map(Self::Space).ok_or_else(wrong),
-        }
+        let given = match Nested::deserialize(deserializer)? {
+            Nested::Number(value) => Some(Self::Plane(value)),
+            Nested::List(list) => numbers(&list).map(Self::Space),
+        };
+        given.ok_or_else(|| Error::custom("expected a number in the plane, or a list of three in space"))
     }
 }
 
 impl<'de> Deserialize<'de> for InertiaEntry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let wrong = || {
-            serde::de::Error::custom(
-                "expected a number in the plane, or a list of three numbers or of three lists of three in space",
-            )
+        let row = |element: &Nested| match element {
+            Nested::List(row) => numbers(row),
+            Nested::Number(_) => None,
         };
-        match Nested::deserialize(deserializer)? {
-            Nested::Number(value) => Ok(Self::Plane(value)),
-            Nested::List(list) if list.iter().any(|element| matches!(element, Nested::List(_))) => {
-                let row = |element| match element {
-                    Nested::List(row) => Nested::numbers(row),
-                    Nested::Number(_) => None,
-                };
-                list.into_iter().map(row).collect::<Option<_>>().map(Self::Full).ok_or_else(wrong)
-            }
-            Nested::List(list) => Nested::numbers(list).map(Self::Diagonal).ok_or_else(wrong),
-        }
-    }
-}
-
-impl Serialize for Rotation {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Plane(value) => value.serialize(serializer),
-            Self::Space(vector) => vector.serialize(serializer),
-        }
-    }
-}
-
-impl Serialize for InertiaEntry {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Plane(value) => value.serialize(serializer),
-            Self::Diagonal(diagonal) => diagonal.serialize(serializer),
-            Self::Full(rows) => rows.serialize(serializer),
-        }
-    }
-}
-
-impl JsonSchema for Rotation {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Rotation".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "A number about z in the plane, a list of three in space",
-            "oneOf": [
-                { "type": "number" },
-                { "type": "array", "items": { "type": "number" }, "minItems": 3, "maxItems": 3 }
-            ]
-        })
-    }
-}
-
-impl JsonSchema for InertiaEntry {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "InertiaEntry".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "In kg m²: a number in the plane; in space the diagonal, or three rows",
-            "oneOf": [
-                { "type": "number" },
-                { "type": "array", "items": { "type": "number" }, "minItems": 3, "maxItems": 3 },
-                {
-                    "type": "array", "minItems": 3, "maxItems": 3,
-                    "items": { "type": "array", "items": { "type": "number" }, "minItems": 3, "maxItems": 3 }
-                }
-            ]
-        })
+        let given = match Nested::deserialize(deserializer)? {
+            Nested::Number(value) => Some(Self::Plane(value)),
+            Nested::List(list) => match numbers(&list) {
+                Some(diagonal) => Some(Self::Diagonal(diagonal)),
+                None => list.iter().map(row).collect::<Option<_>>().map(Self::Full),
+            },
+        };
+        let wanted = "expected a number in the plane, or a list of three numbers or of three lists of three in space";
+        given.ok_or_else(|| Error::custom(wanted))
     }
 }
 
@@ -815,7 +739,7 @@ impl Scene {
         count(Task::Print);
         let text = toml::to_string(self).expect("every scene has a form in TOML");
         let mut document: toml_edit::DocumentMut = text.parse().expect("what was written reads back");
-        shorten_numbers(document.as_table_mut());
+        ShortNumbers.visit_document_mut(&mut document);
         if let Some(system) = document.get_mut("system").and_then(|item| item.as_table_mut()) {
             fold_tables(system);
             for key in ["mass", "damping", "stiffness"] {
@@ -866,29 +790,19 @@ fn break_rows(matrix: &mut toml_edit::Item) {
 }
 
 /// Writes very small and very large numbers with an exponent: 1e-11.
-fn shorten_numbers(table: &mut dyn toml_edit::TableLike) {
-    for (_, item) in table.iter_mut() {
-        if let Some(inner) = item.as_table_like_mut() {
-            shorten_numbers(inner);
-        } else if let Some(tables) = item.as_array_of_tables_mut() {
-            tables.iter_mut().for_each(|inner| shorten_numbers(inner));
-        } else if let Some(value) = item.as_value_mut() {
-            shorten_value(value);
-        }
-    }
-}
+struct ShortNumbers;
 
-fn shorten_value(value: &mut toml_edit::Value) {
-    const PLAIN: std::ops::Range<f64> = 1e-4..1e16;
-    if let Some(list) = value.as_array_mut() {
-        list.iter_mut().for_each(shorten_value);
-    } else if let Some(number) = value.as_float()
-        && number.is_finite()
-        && number != 0.0
-        && !PLAIN.contains(&number.abs())
-    {
-        let mut short: toml_edit::Value = format!("{number:e}").parse().expect("a number");
-        *short.decor_mut() = value.decor().clone();
-        *value = short;
+impl VisitMut for ShortNumbers {
+    fn visit_float_mut(&mut self, node: &mut toml_edit::Formatted<f64>) {
+        const PLAIN: std::ops::Range<f64> = 1e-4..1e16;
+        let number = *node.value();
+        if number.is_finite() && number != 0.0 && !PLAIN.contains(&number.abs()) {
+            let decor = node.decor().clone();
+            let short: toml_edit::Value = format!("{number:e}").parse().expect("a number");
+            if let toml_edit::Value::Float(short) = short {
+                *node = short;
+                *node.decor_mut() = decor;
+            }
+        }
     }
 }

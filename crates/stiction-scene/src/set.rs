@@ -1,5 +1,6 @@
 //! Changes of a scene before it is read: `--set path=value`, and other options of the command line.
 
+use toml::de::DeValue;
 use toml_edit::Key;
 
 use crate::document::{Entry, Node, Origin, Value};
@@ -17,14 +18,19 @@ const CHOICES: [&str; 2] = ["scheme", "method"];
 pub struct Edit {
     given: String,
     path: Vec<String>,
-    value: toml::Value,
+    /// As TOML writes it.
+    value: String,
 }
 
 impl Edit {
     /// An edit that an option asks for; `given` is the option with its value, for messages, and the
     /// path has dots between its keys.
     pub fn option(given: impl Into<String>, path: &str, value: impl Into<toml::Value>) -> Self {
-        Self { given: given.into(), path: path.split('.').map(str::to_owned).collect(), value: value.into() }
+        Self {
+            given: given.into(),
+            path: path.split('.').map(str::to_owned).collect(),
+            value: value.into().to_string(),
+        }
     }
 
     /// An edit that puts an empty table, which stands for default settings.
@@ -56,7 +62,7 @@ impl Edit {
             return Err(fail("there is no value after `=`".to_owned()));
         }
         let path = keys.iter().map(|key| key.get().to_owned()).collect();
-        let value = value.parse().unwrap_or_else(|_| toml::Value::from(value));
+        let value = value.parse().unwrap_or_else(|_| toml::Value::from(value)).to_string();
         Ok(Self { given, path, value })
     }
 
@@ -96,7 +102,8 @@ impl Edit {
     /// Sets the value at `path[depth..]` below a node.
     fn set_below(&self, node: &mut Node, depth: usize, origin: &Origin) -> Result<(), Failure> {
         let Some(key) = self.path.get(depth) else {
-            *node = Node::given(&self.value, origin);
+            let value = DeValue::parse(&self.value).expect("it was parsed, or written, before");
+            *node = Node::parsed(value, &|_| origin.clone());
             return Ok(());
         };
         let path = self.path[..depth].join(".");
@@ -113,7 +120,7 @@ impl Edit {
                 let index = element(&path, key, list)?;
                 let element = &mut list[index];
                 let is_last = depth + 1 == self.path.len();
-                if is_last && matches!(element.value, Value::Table(_)) && !self.value.is_table() {
+                if is_last && matches!(element.value, Value::Table(_)) && !self.value.starts_with('{') {
                     let message = format!("`{path}.{key}` is a table");
                     return Err((message, format!("set one of its keys, as {path}.{key}.name=…")));
                 }

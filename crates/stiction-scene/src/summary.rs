@@ -101,9 +101,8 @@ pub struct Iterations {
     pub most: usize,
 }
 
-impl Iterations {
-    /// Those of an audited run.
-    pub fn new(audit: &Audit) -> Self {
+impl From<&Audit> for Iterations {
+    fn from(audit: &Audit) -> Self {
         let mean = audit.iteration_count as f64 / audit.step_count.max(1) as f64;
         Self { total: audit.iteration_count, mean, most: audit.most_iterations }
     }
@@ -219,23 +218,17 @@ impl Certificate {
             Check { name: name.into(), meaning: meaning.into(), worst, mean, limit, ok }
         })
         .collect();
-        let second_tries = Rung::ALL.iter().zip(audit.rung_counts);
-        let second_tries = second_tries.filter(|(_, count)| *count > 0);
-        let second_tries = second_tries.map(|(rung, count)| (rung.meaning().to_owned(), count)).collect();
-        let mut notes = Vec::new();
-        let counted = |count: usize| if count == 1 { "1 step".to_owned() } else { format!("{count} steps") };
-        if audit.held_count > 0 {
-            notes.push(format!(
-                "in {} a contact was held by more than its kinetic friction: it could have slid as well, and rested because it had rested before",
-                counted(audit.held_count)
-            ));
-        }
-        if audit.undecided_count > 0 {
-            notes.push(format!(
-                "in {} a contact slides with its static coefficient of friction and sticks with the kinetic one: which of both is right is not decided",
-                counted(audit.undecided_count)
-            ));
-        }
+        let tries = Rung::ALL.iter().zip(audit.rung_counts).filter(|(_, count)| *count > 0);
+        let second_tries = tries.map(|(rung, count)| (rung.meaning().to_owned(), count)).collect();
+        let held = "a contact was held by more than its kinetic friction: it could have slid as well, and rested because it had \
+                    rested before";
+        let undecided = "a contact slides with its static coefficient of friction and sticks with the kinetic one: which of \
+                         both is right is not decided";
+        let notes = [(audit.held_count, held), (audit.undecided_count, undecided)]
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("in {count} step{} {what}", if count == 1 { "" } else { "s" }))
+            .collect();
         Self {
             met: checks.iter().all(|check| check.ok),
             checks,
@@ -248,53 +241,33 @@ impl Certificate {
     }
 
     /// Notes that the solver was asked for less than the certificate wants.
-    pub fn note_tolerance(&mut self, residual_tolerance: f64) {
+    pub(crate) fn note_tolerance(&mut self, asked: f64) {
         let wanted =
             self.checks.iter().find(|check| check.name == "residual").and_then(|check| check.limit).unwrap_or(0.0);
-        if residual_tolerance.is_nan() || residual_tolerance > wanted {
+        if asked.is_nan() || asked > wanted {
             self.notes.push(format!(
-                "the solver was asked for a residual of {residual_tolerance:.0e} only; the certificate wants {wanted:.0e}"
+                "the solver was asked for a residual of {asked:.0e} only; the certificate wants {wanted:.0e}"
             ));
         }
     }
 }
 
 /// Energy by cause over a whole run; the states of energy (kinetic, potential) are left out.
-pub fn energy_by_cause(audit: &Audit) -> BTreeMap<String, f64> {
-    let names = ["total_change", "work_", "energy_"];
+pub(crate) fn energy_by_cause(audit: &Audit) -> BTreeMap<String, f64> {
+    let is_by_cause = |name: &str| ["total_change", "work_", "energy_"].iter().any(|prefix| name.starts_with(prefix));
     let sums = StepAudit::NAMES.iter().zip(audit.sum.values());
-    sums.filter(|(name, _)| names.iter().any(|prefix| name.starts_with(prefix)))
-        .map(|(name, value)| (name.to_string(), value))
-        .collect()
+    sums.filter(|(name, _)| is_by_cause(name)).map(|(name, value)| (name.to_string(), value)).collect()
 }
 
-/// Digest of a sequence of states.
-#[derive(Clone, Debug, Default)]
-pub struct StateDigest {
-    hash: Sha256,
-}
-
-impl StateDigest {
-    /// Takes in one state.
-    pub fn update(&mut self, state: &State) {
-        self.hash.update(state.t.to_le_bytes());
-        for value in state.q.iter().chain(&state.v) {
-            self.hash.update(value.to_le_bytes());
-        }
-    }
-
-    /// The digest as hexadecimal digits.
-    pub fn finish(self) -> String {
-        hexadecimal(self.hash)
+/// Takes one state into the digest of a run.
+pub(crate) fn digest_state(hash: &mut Sha256, state: &State) {
+    for value in [state.t].iter().chain(&state.q).chain(&state.v) {
+        hash.update(value.to_le_bytes());
     }
 }
 
-/// The SHA-256 of these bytes as hexadecimal digits.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
-    hexadecimal(Sha256::new_with_prefix(bytes))
-}
-
-fn hexadecimal(hash: Sha256) -> String {
+/// A digest as hexadecimal digits.
+pub(crate) fn hexadecimal(hash: Sha256) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -126,14 +126,11 @@ pub struct SystemFriction {
     #[schemars(range(min = 0.0))]
     pub bound_backwards: Option<f64>,
     /// The bound while it sticks, not below `bound`, which is then that of sliding and positive.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub static_bound: Option<f64>,
     /// Friction is a sum of these directions, with weights that are not negative and sum to the bound at most: one number per tangent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub friction_directions: Option<Vec<Vec<f64>>>,
     /// Friction is bounded by these rows: each one times friction along the tangents is the bound at most.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub friction_half_spaces: Option<Vec<Vec<f64>>>,
 }
 

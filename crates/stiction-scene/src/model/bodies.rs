@@ -3,7 +3,7 @@
 use stiction_bodies::{Body, BodyKind, BodyShape, Motion, Oscillation};
 
 use super::Reader;
-use super::names::{plain_name, unique};
+use super::names::read_named;
 use super::values::not_negative;
 use crate::place::{Fault, Place};
 use crate::scene::{BodyEntry, KindName, MotionEntry, OscillationEntry};
@@ -11,82 +11,65 @@ use crate::scene::{BodyEntry, KindName, MotionEntry, OscillationEntry};
 impl Reader<'_> {
     pub(super) fn bodies(&mut self, group_names: &[String]) -> Result<Vec<Body>, Fault> {
         let scene = self.scene;
-        unique("body", "bodies", scene.bodies.iter().map(|body| body.name.as_str()))?;
-        let mut bodies = Vec::with_capacity(scene.bodies.len());
-        for (index, entry) in scene.bodies.iter().enumerate() {
-            let place = Place::top("body").index(index);
-            plain_name(place.key("name"), "a body", &entry.name)?;
-            if let Some(material) = &entry.material {
-                self.material(place.key("material"), material)?;
-            }
-            self.check_keys_of_kind(&place, entry)?;
-            let what = format!("body `{}`", entry.name);
-            let pose =
-                self.pose(&place, &what, &entry.position, entry.angle, entry.angle_degrees, &entry.orientation)?;
-            let shapes = self.shapes(&place, entry)?;
-            let angle = entry.angle.or(entry.angle_degrees.map(f64::to_radians)).unwrap_or(0.0);
-            let turns = if self.is_plane() { (angle - pose.planar_angle()) / std::f64::consts::TAU } else { 0.0 };
-            bodies.push(Body {
-                name: entry.name.clone(),
-                kind: self.kind(&place, entry, &shapes)?,
-                pose,
-                turns: turns.round() as i32,
-                velocity: self.optional_vector(place.key("velocity"), "velocity", &entry.velocity)?,
-                angular_velocity: self.rotation(
-                    place.key("angular-velocity"),
-                    "angular-velocity",
-                    &entry.angular_velocity,
-                )?,
-                shapes,
-                group: group_names.iter().position(|name| *name == entry.group).expect("collected from the bodies"),
-            });
-        }
-        Ok(bodies)
+        let list = Place::top("body");
+        read_named(
+            &list,
+            ["a body", "bodies"],
+            &scene.bodies,
+            |body| &body.name,
+            |place, entry| {
+                if let Some(material) = &entry.material {
+                    self.material(place.key("material"), material)?;
+                }
+                self.check_keys_of_kind(&place, entry)?;
+                let what = format!("body `{}`", entry.name);
+                let pose =
+                    self.pose(&place, &what, &entry.position, entry.angle, entry.angle_degrees, &entry.orientation)?;
+                let shapes = self.shapes(&place, entry)?;
+                let angle = entry.angle.or(entry.angle_degrees.map(f64::to_radians)).unwrap_or(0.0);
+                let turns = if self.is_plane() { (angle - pose.planar_angle()) / std::f64::consts::TAU } else { 0.0 };
+                Ok(Body {
+                    name: entry.name.clone(),
+                    kind: self.kind(&place, entry, &shapes)?,
+                    pose,
+                    turns: turns.round() as i32,
+                    velocity: self.optional_vector(&place, "velocity", &entry.velocity)?,
+                    angular_velocity: self.rotation(&place, "angular-velocity", &entry.angular_velocity)?,
+                    shapes,
+                    group: group_names.iter().position(|name| *name == entry.group).expect("collected from the bodies"),
+                })
+            },
+        )
     }
 
     /// Refuses keys that have no meaning for a body of this kind.
     fn check_keys_of_kind(&self, place: &Place, entry: &BodyEntry) -> Result<(), Fault> {
-        let refuse = |key: &'static str, is_given: bool, help: &str| {
-            if !is_given {
-                return Ok(());
-            }
-            let message = format!("body `{}` of kind `{}` cannot have `{key}`", entry.name, entry.kind.word());
-            Err(place.key(key).key_fault(message, help))
-        };
-        let masses = [
-            ("mass", entry.mass.is_some()),
-            ("inertia", entry.inertia.is_some()),
-            ("density", entry.density.is_some()),
+        use KindName::{Point, Prescribed, Rigid, Static};
+        let turns = "a point does not rotate: remove it, or make the body `kind = \"rigid\"`";
+        let moves = "remove it, or make the body `kind = \"prescribed\"` with a table `[body.motion]`";
+        let follows = "write it into the table `[body.motion]`";
+        let rests = "remove it: a body that does not move has no mass";
+        let is_led = "remove it: no force changes a prescribed motion";
+        let stays = "remove it, or make the body `kind = \"prescribed\"`";
+        // Whether a key is given, and for which kinds it has no meaning, with what to do.
+        type Kinds<'a> = &'a [(KindName, &'a str)];
+        let keys: [(&'static str, bool, Kinds<'_>); 6] = [
+            ("velocity", entry.velocity.is_some(), &[(Static, moves), (Prescribed, follows)]),
+            (
+                "angular-velocity",
+                entry.angular_velocity.is_some(),
+                &[(Point, turns), (Static, moves), (Prescribed, follows)],
+            ),
+            ("mass", entry.mass.is_some(), &[(Static, rests), (Prescribed, is_led)]),
+            ("inertia", entry.inertia.is_some(), &[(Point, turns), (Static, rests), (Prescribed, is_led)]),
+            ("density", entry.density.is_some(), &[(Static, rests), (Prescribed, is_led)]),
+            ("motion", entry.motion.is_some(), &[(Rigid, stays), (Point, stays), (Static, stays)]),
         ];
-        let velocities =
-            [("velocity", entry.velocity.is_some()), ("angular-velocity", entry.angular_velocity.is_some())];
-        match entry.kind {
-            KindName::Rigid => {}
-            KindName::Point => {
-                let help = "a point does not rotate: remove it, or make the body `kind = \"rigid\"`";
-                refuse("angular-velocity", entry.angular_velocity.is_some(), help)?;
-                refuse("inertia", entry.inertia.is_some(), help)?;
+        for (key, is_given, meaningless) in keys {
+            if let Some((kind, help)) = meaningless.iter().find(|(kind, _)| is_given && *kind == entry.kind) {
+                let message = format!("body `{}` of kind `{}` cannot have `{key}`", entry.name, kind.word());
+                return Err(place.key(key).key_fault(message, *help));
             }
-            KindName::Static => {
-                for (key, is_given) in velocities {
-                    let help = "remove it, or make the body `kind = \"prescribed\"` with a table `[body.motion]`";
-                    refuse(key, is_given, help)?;
-                }
-                for (key, is_given) in masses {
-                    refuse(key, is_given, "remove it: a body that does not move has no mass")?;
-                }
-            }
-            KindName::Prescribed => {
-                for (key, is_given) in velocities {
-                    refuse(key, is_given, "write it into the table `[body.motion]`")?;
-                }
-                for (key, is_given) in masses {
-                    refuse(key, is_given, "remove it: no force changes a prescribed motion")?;
-                }
-            }
-        }
-        if entry.kind != KindName::Prescribed {
-            refuse("motion", entry.motion.is_some(), "remove it, or make the body `kind = \"prescribed\"`")?;
         }
         Ok(())
     }
@@ -125,17 +108,9 @@ impl Reader<'_> {
         };
         let oscillations = motion.oscillation.iter().enumerate().map(oscillation).collect::<Result<_, Fault>>()?;
         Ok(Motion {
-            velocity: self.optional_vector(place.key("velocity"), "velocity", &motion.velocity)?,
-            angular_velocity: self.rotation(
-                place.key("angular-velocity"),
-                "angular-velocity",
-                &motion.angular_velocity,
-            )?,
-            surface_velocity: self.optional_vector(
-                place.key("surface-velocity"),
-                "surface-velocity",
-                &motion.surface_velocity,
-            )?,
+            velocity: self.optional_vector(place, "velocity", &motion.velocity)?,
+            angular_velocity: self.rotation(place, "angular-velocity", &motion.angular_velocity)?,
+            surface_velocity: self.optional_vector(place, "surface-velocity", &motion.surface_velocity)?,
             oscillations,
         })
     }

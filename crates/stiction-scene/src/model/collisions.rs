@@ -5,16 +5,10 @@ use super::names::two;
 use crate::place::{Fault, Place};
 use crate::scene_error::suggest;
 
-/// Numbers of bodies and groups that do not collide.
-#[derive(Default)]
-pub(super) struct Ignored {
-    pub(super) pairs: Vec<(usize, usize)>,
-    pub(super) groups: Vec<(usize, usize)>,
-}
-
 impl Reader<'_> {
-    pub(super) fn ignored(&self, group_names: &[String]) -> Result<Ignored, Fault> {
-        let mut ignored = Ignored::default();
+    /// The numbers of bodies, and then of groups, that do not collide.
+    pub(super) fn ignored(&self, group_names: &[String]) -> Result<[Vec<(usize, usize)>; 2], Fault> {
+        let [mut bodies, mut groups] = [Vec::new(), Vec::new()];
         for (index, entry) in self.scene.ignored.iter().enumerate() {
             let place = Place::top("ignore").index(index);
             match (&entry.bodies, &entry.groups) {
@@ -27,19 +21,19 @@ impl Reader<'_> {
                         let message = format!("body `{}` is named twice", names[0]);
                         return Err(place.fault(message, "name two bodies; a body never collides with itself"));
                     }
-                    ignored.pairs.push((first, second));
+                    bodies.push((first, second));
                 }
                 (None, Some(names)) => {
                     let place = place.key("groups");
                     let names = two(place.clone(), "groups", names)?;
+                    let known = || group_names.iter().map(String::as_str);
                     let group = |number: usize| {
-                        let known = || group_names.iter().map(String::as_str);
                         known().position(|candidate| candidate == names[number]).ok_or_else(|| {
                             let message = format!("no body is in a group `{}`", names[number]);
                             place.index(number).fault(message, suggest(names[number], "groups", known()))
                         })
                     };
-                    ignored.groups.push((group(0)?, group(1)?));
+                    groups.push((group(0)?, group(1)?));
                 }
                 _ => {
                     let message = "an `ignore` table names bodies or groups, one of the two";
@@ -47,6 +41,6 @@ impl Reader<'_> {
                 }
             }
         }
-        Ok(ignored)
+        Ok([bodies, groups])
     }
 }

@@ -13,59 +13,57 @@ pub(crate) fn resolve(scene: &mut Scene, model: Option<&MultibodyModel>) {
         resolve_system(system);
     }
     let is_plane = scene.dimension == Some(Dimension::Plane);
-    let zeros = || Some(vec![0.0; if is_plane { 2 } else { 3 }]);
-    let no_rotation = || Some(if is_plane { Rotation::Plane(0.0) } else { Rotation::Space(vec![0.0; 3]) });
+    let zeros = || vec![0.0; if is_plane { 2 } else { 3 }];
+    let no_rotation = || if is_plane { Rotation::Plane(0.0) } else { Rotation::Space(zeros()) };
     let fill_pose = |position: &mut Option<Vec<f64>>,
                      angle: &mut Option<f64>,
                      angle_degrees: &Option<f64>,
                      orientation: &mut Option<Vec<f64>>| {
-        *position = position.take().or_else(zeros);
-        if is_plane && angle_degrees.is_none() {
-            *angle = angle.or(Some(0.0));
-        }
+        position.get_or_insert_with(zeros);
         if !is_plane {
-            let given = orientation.take().unwrap_or_else(|| vec![1.0, 0.0, 0.0, 0.0]);
-            *orientation = Some(normalised(&given).unwrap_or(given));
+            let given = orientation.get_or_insert_with(|| vec![1.0, 0.0, 0.0, 0.0]);
+            *given = normalised(given).unwrap_or_else(|| given.clone());
+        } else if angle_degrees.is_none() {
+            angle.get_or_insert(0.0);
         }
     };
     for body in &mut scene.bodies {
         fill_pose(&mut body.position, &mut body.angle, &body.angle_degrees, &mut body.orientation);
         if body.kind.is_free() {
-            body.velocity = body.velocity.take().or_else(zeros);
+            body.velocity.get_or_insert_with(zeros);
         }
         if body.kind == KindName::Rigid {
-            body.angular_velocity = body.angular_velocity.take().or_else(no_rotation);
+            body.angular_velocity.get_or_insert_with(no_rotation);
         }
         if let Some(motion) = &mut body.motion {
-            motion.velocity = motion.velocity.take().or_else(zeros);
-            motion.angular_velocity = motion.angular_velocity.take().or_else(no_rotation);
-            motion.surface_velocity = motion.surface_velocity.take().or_else(zeros);
+            motion.velocity.get_or_insert_with(zeros);
+            motion.angular_velocity.get_or_insert_with(no_rotation);
+            motion.surface_velocity.get_or_insert_with(zeros);
         }
         for shape in &mut body.shapes {
             fill_pose(&mut shape.position, &mut shape.angle, &shape.angle_degrees, &mut shape.orientation);
             shape.material = shape.material.take().or_else(|| body.material.clone());
         }
     }
+    let start = scene.run.start;
     for force in &mut scene.forces {
-        force.force = force.force.take().or_else(zeros);
-        force.torque = force.torque.take().or_else(no_rotation);
-        force.point = force.point.take().or_else(zeros);
-        force.from = force.from.or(Some(scene.run.start));
+        force.force.get_or_insert_with(zeros);
+        force.torque.get_or_insert_with(no_rotation);
+        force.point.get_or_insert_with(zeros);
+        force.from.get_or_insert(start);
     }
     for joint in &mut scene.joints {
         let axis = [&mut joint.revolute, &mut joint.prismatic, &mut joint.cylindrical].into_iter().flatten();
         let motors = axis.map(|entry| &mut entry.motor).chain(joint.distance.as_mut().map(|entry| &mut entry.motor));
-        motors.flatten().for_each(|motor| motor.from = motor.from.or(Some(scene.run.start)));
+        motors.flatten().for_each(|motor| motor.from = motor.from.or(Some(start)));
     }
-    for element in &mut scene.dry_friction {
-        element.point = element.point.take().or_else(zeros);
-    }
-    for clutch in &mut scene.clutches {
-        clutch.point = clutch.point.take().or_else(zeros);
+    let points = scene.dry_friction.iter_mut().map(|element| &mut element.point);
+    for point in points.chain(scene.clutches.iter_mut().map(|clutch| &mut clutch.point)) {
+        point.get_or_insert_with(zeros);
     }
     let Some(model) = model else { return };
     for (entry, spring) in scene.springs.iter_mut().zip(&model.springs) {
-        entry.points = entry.points.take().or_else(|| Some(vec![zeros()?, zeros()?]));
+        entry.points.get_or_insert_with(|| vec![zeros(), zeros()]);
         entry.rest_length = Some(spring.rest_length);
     }
     for (entry, spring) in scene.torsion_springs.iter_mut().zip(&model.torsion_springs) {

@@ -6,7 +6,7 @@ use stiction_dynamics::{FrictionShape, SchemeSettings};
 
 use super::Reader;
 use super::materials::friction_shape;
-use super::names::{plain_name, unique};
+use super::names::read_named;
 use super::values::not_negative;
 use crate::place::{Fault, Place};
 use crate::scene::{ClutchEntry, DryFrictionEntry, ForceEntry, Scene};
@@ -23,9 +23,9 @@ impl Reader<'_> {
         }
         let force = AppliedForce {
             body: self.body(place.key("body"), &entry.body)?,
-            force: self.optional_vector(place.key("force"), "force", &entry.force)?,
-            torque: self.rotation(place.key("torque"), "torque", &entry.torque)?,
-            point: self.optional_vector(place.key("point"), "point", &entry.point)?,
+            force: self.optional_vector(&place, "force", &entry.force)?,
+            torque: self.rotation(&place, "torque", &entry.torque)?,
+            point: self.optional_vector(&place, "point", &entry.point)?,
             axes: entry.axes,
             from: entry.from.unwrap_or(self.scene.run.start),
             until: entry.until.unwrap_or(f64::INFINITY),
@@ -35,21 +35,19 @@ impl Reader<'_> {
     }
 
     pub(super) fn dry_friction(&self, bodies: &[Body]) -> Result<Vec<DryFriction>, Fault> {
-        let elements = &self.scene.dry_friction;
-        unique("dry-friction", "dry friction elements", elements.iter().map(|element| element.name.as_str()))?;
-        elements.iter().enumerate().map(|(index, entry)| self.dry_friction_element(index, entry, bodies)).collect()
+        let (list, words) = (Place::top("dry-friction"), ["dry friction", "dry friction elements"]);
+        let read = |place, entry: &_| self.dry_friction_element(place, entry, bodies);
+        read_named(&list, words, &self.scene.dry_friction, |entry| &entry.name, read)
     }
 
     fn dry_friction_element(
         &self,
-        index: usize,
+        place: Place,
         entry: &DryFrictionEntry,
         bodies: &[Body],
     ) -> Result<DryFriction, Fault> {
-        let place = Place::top("dry-friction").index(index);
-        plain_name(place.key("name"), "dry friction", &entry.name)?;
         let body = self.body(place.key("body"), &entry.body)?;
-        let against = entry.against.as_ref().map(|name| self.body(place.key("against"), name)).transpose()?;
+        let against = self.optional_body(place.key("against"), entry.against.as_ref())?;
         let axes = match (&entry.axes, self.turns_about_z(entry.rotational)) {
             (None, true) => vec![DVec3::Z],
             (Some(axes), false) => {
@@ -79,7 +77,7 @@ impl Reader<'_> {
             name: entry.name.clone(),
             body,
             against,
-            point: self.optional_vector(place.key("point"), "point", &entry.point)?,
+            point: self.optional_vector(&place, "point", &entry.point)?,
             axes,
             is_rotational: entry.rotational,
             bound,
@@ -101,17 +99,15 @@ impl Reader<'_> {
     }
 
     pub(super) fn clutches(&self, bodies: &[Body]) -> Result<Vec<Clutch>, Fault> {
-        let entries = &self.scene.clutches;
-        unique("clutch", "clutches", entries.iter().map(|entry| entry.name.as_str()))?;
-        entries.iter().enumerate().map(|(index, entry)| self.clutch(index, entry, bodies)).collect()
+        let read = |place, entry: &_| self.clutch(place, entry, bodies);
+        let (list, words) = (Place::top("clutch"), ["a clutch", "clutches"]);
+        read_named(&list, words, &self.scene.clutches, |entry| &entry.name, read)
     }
 
-    fn clutch(&self, index: usize, entry: &ClutchEntry, bodies: &[Body]) -> Result<Clutch, Fault> {
-        let place = Place::top("clutch").index(index);
+    fn clutch(&self, place: Place, entry: &ClutchEntry, bodies: &[Body]) -> Result<Clutch, Fault> {
         refuse_two_way_scheme(self.scene, &place, &format!("clutch `{}`", entry.name))?;
-        plain_name(place.key("name"), "a clutch", &entry.name)?;
         let body = self.body(place.key("body"), &entry.body)?;
-        let against = entry.against.as_ref().map(|name| self.body(place.key("against"), name)).transpose()?;
+        let against = self.optional_body(place.key("against"), entry.against.as_ref())?;
         let axis = match (&entry.axis, self.turns_about_z(entry.rotational)) {
             (None, true) => DVec3::Z,
             (Some(axis), false) => self.vector(place.key("axis"), "the axis", axis)?,
@@ -125,7 +121,7 @@ impl Reader<'_> {
             name: entry.name.clone(),
             body,
             against,
-            point: self.optional_vector(place.key("point"), "point", &entry.point)?,
+            point: self.optional_vector(&place, "point", &entry.point)?,
             axis,
             is_rotational: entry.rotational,
         };

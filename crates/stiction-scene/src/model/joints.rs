@@ -11,11 +11,8 @@ use stiction_solve::PortableMath as _;
 
 use super::Reader;
 use super::materials::refuse_restitution;
-use super::names::{plain_name, unique};
-use crate::joint_entry::{
-    AxisJointEntry, DistanceEntry, DriveEntry, DriveOscillationEntry, FrameEntry, JointEntry, JointTable, LimitsEntry,
-    MotorEntry, PlanarEntry, PointJointEntry, UniversalEntry,
-};
+use super::names::read_named;
+use crate::joint_entry::{FrameEntry, JointEntry, JointTable, LimitsEntry, MotorEntry};
 use crate::place::{Fault, Place};
 use crate::scene::Scene;
 use crate::scene_error::quoted;
@@ -26,33 +23,6 @@ pub(crate) const MET_AT_START: f64 = 1e-9;
 
 /// Two axes are at right angles when their product is at most this.
 const ORTHOGONAL_TOLERANCE: f64 = 1e-9;
-
-/// Where and how a joint is given, whatever its type.
-struct Given<'a> {
-    anchor: &'a Option<Vec<f64>>,
-    axis: &'a Option<Vec<f64>>,
-    frames: &'a Option<Vec<FrameEntry>>,
-    limits: &'a Option<LimitsEntry>,
-    friction: Option<f64>,
-    static_friction: Option<f64>,
-    motor: &'a Option<MotorEntry>,
-    drive: &'a Option<DriveEntry>,
-}
-
-impl Default for Given<'_> {
-    fn default() -> Self {
-        Self {
-            anchor: &None,
-            axis: &None,
-            frames: &None,
-            limits: &None,
-            friction: None,
-            static_friction: None,
-            motor: &None,
-            drive: &None,
-        }
-    }
-}
 
 /// A joint that is being read.
 struct Subject<'a> {
@@ -69,36 +39,33 @@ impl Subject<'_> {
         let body = if end == 0 { Some(self.ends.0) } else { self.ends.1 };
         body.map_or(Pose::IDENTITY, |body| self.bodies[body].pose_at(t))
     }
+
+    /// The joint with a frame in world coordinates at the start.
+    fn joint(&self, start: f64, frame: JointFrame) -> BodyJoint {
+        BodyJoint::new(&self.entry.name, self.kind, self.bodies, self.ends, start, frame)
+    }
 }
 
 impl Reader<'_> {
     pub(super) fn joints(&self, bodies: &[Body]) -> Result<Vec<BodyJoint>, Fault> {
-        let entries = &self.scene.joints;
-        unique("joint", "joints", entries.iter().map(|joint| joint.name.as_str()))?;
-        entries.iter().enumerate().map(|(index, entry)| self.joint(index, entry, bodies)).collect()
+        let read = |place, entry: &_| self.joint(place, entry, bodies);
+        read_named(&Place::top("joint"), ["a joint", "joints"], &self.scene.joints, |entry| &entry.name, read)
     }
 
-    fn joint(&self, index: usize, entry: &JointEntry, bodies: &[Body]) -> Result<BodyJoint, Fault> {
-        let place = Place::top("joint").index(index);
-        plain_name(place.key("name"), "a joint", &entry.name)?;
+    fn joint(&self, place: Place, entry: &JointEntry, bodies: &[Body]) -> Result<BodyJoint, Fault> {
         if bodies.iter().any(|body| body.name == entry.name) {
             let message = format!("joint `{0}` has the name of body `{0}`", entry.name);
             return Err(place.key("name").fault(message, "give it another name: columns are named after both"));
         }
         let ends = self.joint_ends(&place, entry)?;
         let (kind, table) = self.joint_kind(&place, entry)?;
-        let subject = Subject { place: place.key(kind.word()), entry, kind, bodies, ends };
-        let mut joint = match table {
-            JointTable::Distance(entry) => self.distance(&subject, entry),
-            JointTable::Universal(entry) => self.universal(&subject, entry),
-            JointTable::Planar(PlanarEntry { anchor, axis, frames }) => {
-                self.plain(&subject, &Given { anchor, axis, frames, ..Given::default() })
-            }
-            JointTable::Point(PointJointEntry { anchor, frames }) => {
-                self.plain(&subject, &Given { anchor, frames, ..Given::default() })
-            }
-            JointTable::Axis(entry) => self.plain(&subject, &given_by_axis(entry)),
+        let mut subject = Subject { place: place.key(kind.word()), entry, kind, bodies, ends };
+        let mut joint = match kind {
+            JointKind::Distance { .. } => self.distance(&mut subject, &table),
+            JointKind::Universal => self.universal(&subject, &table),
+            _ => self.plain(&subject, &table),
         }?;
+        self.read_efforts(&subject, &table, &mut joint)?;
         joint.can_collide = entry.collide;
         joint.check(self.dimension, bodies).map_err(|error| {
             // The ends stand beside the type, everything else below it.
@@ -115,8 +82,7 @@ impl Reader<'_> {
             return Err(place.fault(message, "name two bodies, or one for a joint on the world"));
         }
         let first = self.body(place.index(0), &entry.bodies[0])?;
-        let second = entry.bodies.get(1).map(|name| self.body(place.index(1), name)).transpose()?;
-        Ok((first, second))
+        Ok((first, self.optional_body(place.index(1), entry.bodies.get(1))?))
     }
 
     /// The one type that is given, with its table.
@@ -148,7 +114,7 @@ impl Reader<'_> {
     }
 
     /// Every type but `universal` and `distance`.
-    fn plain(&self, subject: &Subject<'_>, given: &Given<'_>) -> Result<BodyJoint, Fault> {
+    fn plain(&self, subject: &Subject<'_>, given: &JointTable<'_>) -> Result<BodyJoint, Fault> {
         let (place, kind) = (&subject.place, subject.kind);
         let start = self.scene.run.start;
         let needs_axis = match kind {
@@ -160,13 +126,13 @@ impl Reader<'_> {
             let message = "a pin in the plane has no `axis`: it is about z";
             return Err(place.key("axis").key_fault(message, "remove `axis`"));
         }
-        let mut joint = match (given.anchor, given.frames) {
-            (Some(_), Some(_)) => return Err(both_places(place, "anchor")),
+        match (given.anchor, given.frames) {
+            (Some(_), Some(_)) => Err(both_places(place, "anchor")),
             (None, None) if kind != JointKind::Fixed => {
                 let example = if self.is_plane() { "[0.0, 0.0]" } else { "[0.0, 0.0, 0.0]" };
                 let message = format!("joint `{}` has neither an `anchor` nor `frames`", subject.entry.name);
                 let help = format!("give the place in world coordinates at the start, as in `anchor = {example}`");
-                return Err(place.fault(message, help));
+                Err(place.fault(message, help))
             }
             (anchor, None) => {
                 let anchor = match anchor {
@@ -178,28 +144,24 @@ impl Reader<'_> {
                     (None, true) => return Err(self.missing_axis(place, subject)),
                     (_, false) => DVec3::Z,
                 };
-                let frame = JointFrame::new(anchor, axis);
-                BodyJoint::new(&subject.entry.name, kind, subject.bodies, subject.ends, start, frame)
+                Ok(subject.joint(start, JointFrame::new(anchor, axis)))
             }
             (None, Some(frames)) => {
                 if given.axis.is_some() {
                     let message = "`axis` goes with `anchor`; with `frames`, each frame has its own";
                     return Err(place.key("axis").key_fault(message, "move it into the frames"));
                 }
-                self.joint_by_frames(subject, frames, needs_axis)?
+                self.joint_by_frames(subject, frames, needs_axis)
             }
-        };
-        self.read_efforts(subject, given, &mut joint)?;
-        Ok(joint)
+        }
     }
 
-    fn universal(&self, subject: &Subject<'_>, entry: &UniversalEntry) -> Result<BodyJoint, Fault> {
+    fn universal(&self, subject: &Subject<'_>, given: &JointTable<'_>) -> Result<BodyJoint, Fault> {
         let place = &subject.place;
-        let UniversalEntry { anchor, axes, frames } = entry;
-        let (anchor, axes) = match (anchor, axes, frames) {
+        let (anchor, axes) = match (given.anchor, given.axes, given.frames) {
             (None, None, Some(frames)) => return self.joint_by_frames(subject, frames, true),
             (Some(anchor), Some(axes), None) => (anchor, axes),
-            (_, _, Some(_)) => return Err(both_places(place, if anchor.is_some() { "anchor" } else { "axes" })),
+            (anchor, _, Some(_)) => return Err(both_places(place, if anchor.is_some() { "anchor" } else { "axes" })),
             (_, _, None) => {
                 let message = format!("joint `{}` needs an `anchor` and two `axes`", subject.entry.name);
                 let help = "give both in world coordinates at the start, as in \
@@ -209,7 +171,7 @@ impl Reader<'_> {
         };
         let anchor = self.vector(place.key("anchor"), "anchor", anchor)?;
         let place = place.key("axes");
-        let [first, second] = axes.as_slice() else {
+        let [first, second] = axes else {
             return Err(place.fault(format!("{} axes are given", axes.len()), "give one for each body"));
         };
         let first = self.joint_axis(place.index(0), "the axis", first)?;
@@ -219,18 +181,16 @@ impl Reader<'_> {
             let message = format!("the two axes make an angle of {angle:.6} degrees");
             return Err(place.fault(message, "give axes at right angles to each other"));
         }
-        let frame = JointFrame::new(anchor, first).with_side(second);
-        let start = self.scene.run.start;
-        Ok(BodyJoint::new(&subject.entry.name, subject.kind, subject.bodies, subject.ends, start, frame))
+        Ok(subject.joint(self.scene.run.start, JointFrame::new(anchor, first).with_side(second)))
     }
 
-    fn distance(&self, subject: &Subject<'_>, entry: &DistanceEntry) -> Result<BodyJoint, Fault> {
+    fn distance(&self, subject: &mut Subject<'_>, given: &JointTable<'_>) -> Result<BodyJoint, Fault> {
         let (place, start) = (&subject.place, self.scene.run.start);
-        let points = match (&entry.anchors, &entry.frames) {
+        let points = match (given.anchors, given.frames) {
             (Some(_), Some(_)) => return Err(both_places(place, "anchors")),
             (Some(anchors), None) => {
                 let place = place.key("anchors");
-                let [first, second] = anchors.as_slice() else {
+                let [first, second] = anchors else {
                     return Err(place.fault(format!("{} anchors are given", anchors.len()), "give one for each body"));
                 };
                 [self.vector(place.index(0), "anchor", first)?, self.vector(place.index(1), "anchor", second)?]
@@ -246,7 +206,7 @@ impl Reader<'_> {
                             return Err(place.index(end).key(key).key_fault(message, "remove it"));
                         }
                     }
-                    let local = self.optional_vector(place.index(end).key("point"), "point", &frame.point)?;
+                    let local = self.optional_vector(&place.index(end), "point", &frame.point)?;
                     points[end] = subject.pose(end, start).transform_point(local);
                 }
                 points
@@ -257,21 +217,16 @@ impl Reader<'_> {
                 return Err(place.fault(message, help));
             }
         };
-        let &DistanceEntry { ref limits, friction, static_friction, ref motor, ref drive, .. } = entry;
-        let given = Given { limits, friction, static_friction, motor, drive, ..Default::default() };
-        let has_friction = friction.is_some() || static_friction.is_some();
-        let is_free = limits.is_some() || has_friction || motor.is_some() || drive.is_some();
+        let has_friction = given.friction.is_some() || given.static_friction.is_some();
+        let is_free = given.limits.is_some() || has_friction || given.motor.is_some() || given.drive.is_some();
         let apart = (points[0] - points[1]).length();
-        if entry.length.is_none() && !is_free && apart == 0.0 {
+        if given.length.is_none() && !is_free && apart == 0.0 {
             let message = format!("the two points of joint `{}` coincide", subject.entry.name);
             return Err(place.fault(message, "give points apart, or use `ball` (`revolute` in the plane)"));
         }
-        let length = entry.length.or((!is_free).then_some(apart));
-        let frame = JointFrame::new(points[0], DVec3::Z);
-        let kind = JointKind::Distance { length };
-        let mut joint = BodyJoint::new(&subject.entry.name, kind, subject.bodies, subject.ends, start, frame);
+        subject.kind = JointKind::Distance { length: given.length.or((!is_free).then_some(apart)) };
+        let mut joint = subject.joint(start, JointFrame::new(points[0], DVec3::Z));
         joint.frames[1] = JointFrame::new(points[1], DVec3::Z).seen_from(&subject.pose(1, start));
-        self.read_efforts(subject, &given, &mut joint)?;
         Ok(joint)
     }
 
@@ -290,7 +245,7 @@ impl Reader<'_> {
         let mut read = Vec::with_capacity(2);
         for (end, frame) in frames.into_iter().enumerate() {
             let place = place.index(end);
-            let point = self.optional_vector(place.key("point"), "point", &frame.point)?;
+            let point = self.optional_vector(&place, "point", &frame.point)?;
             let zero = match &frame.zero {
                 Some(_) if !has_angle => {
                     let message = format!("a {} joint has no angle that `zero` could count from", kind.word());
@@ -329,14 +284,7 @@ impl Reader<'_> {
         // The world's axes at the start stand in for those that are not given.
         let poses = [subject.pose(0, start), subject.pose(1, start)];
         let default_axis = |end: usize| poses[end].inverse_transform_vector(DVec3::Z);
-        let mut joint = BodyJoint::new(
-            &subject.entry.name,
-            kind,
-            subject.bodies,
-            subject.ends,
-            start,
-            JointFrame::new(DVec3::ZERO, DVec3::Z),
-        );
+        let mut joint = subject.joint(start, JointFrame::new(DVec3::ZERO, DVec3::Z));
         for end in [1, 0] {
             let (point, axis, zero) = read[end];
             let mut frame = JointFrame::new(point, axis.unwrap_or_else(|| default_axis(end)));
@@ -383,7 +331,7 @@ impl Reader<'_> {
     }
 
     /// Limits, friction, motor and drive.
-    fn read_efforts(&self, subject: &Subject<'_>, given: &Given<'_>, joint: &mut BodyJoint) -> Result<(), Fault> {
+    fn read_efforts(&self, subject: &Subject<'_>, given: &JointTable<'_>, joint: &mut BodyJoint) -> Result<(), Fault> {
         let place = &subject.place;
         if let Some(limits) = given.limits {
             joint.limits = self.limits(place.key("limits"), limits)?;
@@ -400,21 +348,16 @@ impl Reader<'_> {
                 let help = "give `rate`, `oscillation`, `offset`, or several of them";
                 return Err(place.key("drive").fault(message, help));
             }
-            let mut law = JointDrive {
-                offset: drive.offset.unwrap_or(0.0),
-                rate: drive.rate.unwrap_or(0.0),
-                ..Default::default()
-            };
-            if let Some(DriveOscillationEntry { amplitude, frequency, phase }) = drive.oscillation {
-                (law.amplitude, law.frequency, law.phase) = (amplitude, frequency, phase);
-            }
-            joint.drive = Some(law);
+            let (offset, rate) = (drive.offset.unwrap_or(0.0), drive.rate.unwrap_or(0.0));
+            let swing = drive.oscillation.map_or([0.0; 3], |swing| [swing.amplitude, swing.frequency, swing.phase]);
+            let [amplitude, frequency, phase] = swing;
+            joint.drive = Some(JointDrive { offset, rate, amplitude, frequency, phase });
         }
         Ok(())
     }
 
-    fn limits(&self, place: Place, entry: &LimitsEntry) -> Result<JointLimits, Fault> {
-        let LimitsEntry { lower, upper, restitution } = *entry;
+    fn limits(&self, place: Place, entry: LimitsEntry) -> Result<JointLimits, Fault> {
+        let LimitsEntry { lower, upper, restitution } = entry;
         if lower.is_none() && upper.is_none() {
             return Err(place.fault("neither limit is given", "give `lower`, `upper` or both"));
         }
@@ -425,7 +368,7 @@ impl Reader<'_> {
         Ok(JointLimits { lower, upper, restitution })
     }
 
-    fn motor(&self, place: Place, entry: &MotorEntry, is_angle: bool) -> Result<JointMotor, Fault> {
+    fn motor(&self, place: Place, entry: MotorEntry, is_angle: bool) -> Result<JointMotor, Fault> {
         let (wanted, other, what) =
             if is_angle { ("torque", "force", "an angle") } else { ("force", "torque", "a length") };
         let (effort, wrong) = if is_angle { (entry.torque, entry.force) } else { (entry.force, entry.torque) };
@@ -439,12 +382,6 @@ impl Reader<'_> {
         let from = entry.from.unwrap_or(self.scene.run.start);
         Ok(JointMotor { effort, from, until: entry.until.unwrap_or(f64::INFINITY) })
     }
-}
-
-fn given_by_axis(entry: &AxisJointEntry) -> Given<'_> {
-    let AxisJointEntry { anchor, axis, frames, limits, motor, drive, .. } = entry;
-    let (friction, static_friction) = (entry.friction, entry.static_friction);
-    Given { anchor, axis, frames, limits, friction, static_friction, motor, drive }
 }
 
 fn both_places(place: &Place, key: &'static str) -> Fault {
@@ -496,30 +433,29 @@ pub(crate) fn check_start(scene: &Scene, multibody: &mut Multibody, warnings: &m
     let start = multibody.start(scene.run.start);
     let names = multibody.joint_names();
     let violations = multibody.joint_violations(&start);
+    // The first row that is off, with its place, its joint and its unit.
     let off = |multibody: &Multibody, values: &[f64]| {
         let worst = worst_rows(multibody, values).into_iter().enumerate();
-        worst
-            .filter_map(|(joint, row)| row.map(|(row, value)| (joint, row, value)))
-            .find(|row| row.2.abs() > MET_AT_START)
+        let (joint, (row, value)) =
+            worst.filter_map(|(joint, row)| Some((joint, row?))).find(|(_, (_, value))| value.abs() > MET_AT_START)?;
+        let (name, unit) = (multibody.model().joints[joint].name.clone(), row_unit(multibody, joint, &names[row]));
+        Some((joint_place(multibody, joint), name, &names[row], value, unit))
     };
-    if let Some((joint, row, rate)) = off(multibody, &multibody.contradicting_rates(&start)) {
-        let (name, unit) = (&multibody.model().joints[joint].name, row_unit(multibody, joint, &names[row]));
+    if let Some((place, name, row, rate, unit)) = off(multibody, &multibody.contradicting_rates(&start)) {
         let message = format!(
-            "joint `{name}` contradicts the others: no motion meets them all, `{}` is off by {rate:.3e} {unit}/s at best",
-            names[row]
+            "joint `{name}` contradicts the others: no motion meets them all, `{row}` is off by {rate:.3e} {unit}/s at best"
         );
         let help = "remove a joint or a drive between these bodies: what one holds, the other cannot move";
-        return Err(joint_place(multibody, joint).fault(message, help));
+        return Err(place.fault(message, help));
     }
     let values: Vec<f64> = violations.iter().map(|violation| violation.0).collect();
     let is_off = off(multibody, &values);
     if !scene.assemble {
-        let Some((joint, row, value)) = is_off else { return Ok(()) };
-        let (name, unit) = (&multibody.model().joints[joint].name, row_unit(multibody, joint, &names[row]));
-        let message = format!("joint `{name}` is not met at the start: `{}` is off by {value:.6e} {unit}", names[row]);
+        let Some((place, name, row, value, unit)) = is_off else { return Ok(()) };
+        let message = format!("joint `{name}` is not met at the start: `{row}` is off by {value:.6e} {unit}");
         let help = "move the bodies or the frames by that much, or write `assemble = true` at the top of the scene, \
                     which moves the bodies as little as possible";
-        return Err(joint_place(multibody, joint).fault(message, help));
+        return Err(place.fault(message, help));
     }
     let rates: Vec<f64> = violations.iter().map(|violation| violation.1).collect();
     if is_off.is_none() && off(multibody, &rates).is_none() {
@@ -527,12 +463,10 @@ pub(crate) fn check_start(scene: &Scene, multibody: &mut Multibody, warnings: &m
     }
     let assembly = multibody.assemble(&start);
     let values: Vec<f64> = multibody.joint_violations(&assembly.state).iter().map(|violation| violation.0).collect();
-    if let Some((joint, row, value)) = off(multibody, &values) {
-        let (name, unit) = (&multibody.model().joints[joint].name, row_unit(multibody, joint, &names[row]));
-        let message =
-            format!("the joints cannot be met: `{}` of joint `{name}` stays off by {value:.3e} {unit}", names[row]);
+    if let Some((place, name, row, value, unit)) = off(multibody, &values) {
+        let message = format!("the joints cannot be met: `{row}` of joint `{name}` stays off by {value:.3e} {unit}");
         let help = "check the lengths and the frames of the joints, and start nearer to a position that meets them";
-        return Err(joint_place(multibody, joint).fault(message, help));
+        return Err(place.fault(message, help));
     }
     let mut changes = Vec::new();
     for (body, &(distance, turn)) in multibody.model().bodies.iter().zip(&assembly.moves) {

@@ -115,29 +115,31 @@ impl Reader<'_> {
     }
 
     fn inertia(&self, place: Place, inertia: &InertiaEntry) -> Result<DMat3, Fault> {
-        let wrong_form = |found: &str| {
-            let wanted = match self.dimension {
-                Dimension::Plane => "in the plane it is one number",
-                Dimension::Space => "in space it is [Ixx, Iyy, Izz] or three rows of three",
-            };
-            Err(place.fault(format!("inertia is {found}, but {wanted}"), "write it in that form"))
-        };
         let tensor = match (self.dimension, inertia) {
             (Dimension::Plane, &InertiaEntry::Plane(moment)) => {
                 positive(place, "the inertia", moment, "kg m²")?;
                 return Ok(DMat3::from_diagonal(DVec3::new(0.0, 0.0, moment)));
             }
-            (Dimension::Space, InertiaEntry::Plane(_)) => return wrong_form("one number"),
-            (_, InertiaEntry::Diagonal(diagonal)) => match (self.dimension, diagonal.as_slice()) {
-                (Dimension::Space, &[x, y, z]) => DMat3::from_diagonal(DVec3::new(x, y, z)),
-                _ => return wrong_form(&format!("a list of {}", diagonal.len())),
-            },
-            (_, InertiaEntry::Full(rows)) => match (self.dimension, rows.as_slice()) {
-                (Dimension::Space, [x, y, z]) if [x, y, z].iter().all(|row| row.len() == 3) => {
-                    DMat3::from_cols(DVec3::from_slice(x), DVec3::from_slice(y), DVec3::from_slice(z)).transpose()
-                }
-                _ => return wrong_form("a list of lists"),
-            },
+            (Dimension::Space, InertiaEntry::Diagonal(diagonal)) if diagonal.len() == 3 => {
+                DMat3::from_diagonal(DVec3::from_slice(diagonal))
+            }
+            (Dimension::Space, InertiaEntry::Full(rows))
+                if rows.len() == 3 && rows.iter().all(|row| row.len() == 3) =>
+            {
+                DMat3::from_cols_array_2d(&std::array::from_fn(|row| std::array::from_fn(|k| rows[row][k]))).transpose()
+            }
+            (dimension, inertia) => {
+                let found = match inertia {
+                    InertiaEntry::Plane(_) => "one number".to_owned(),
+                    InertiaEntry::Diagonal(diagonal) => format!("a list of {}", diagonal.len()),
+                    InertiaEntry::Full(_) => "a list of lists".to_owned(),
+                };
+                let wanted = match dimension {
+                    Dimension::Plane => "in the plane it is one number",
+                    Dimension::Space => "in space it is [Ixx, Iyy, Izz] or three rows of three",
+                };
+                return Err(place.fault(format!("inertia is {found}, but {wanted}"), "write it in that form"));
+            }
         };
         let largest = tensor.to_cols_array().into_iter().fold(0.0, |largest: f64, entry| largest.max(entry.abs()));
         for (row, column) in [(0, 1), (0, 2), (1, 2)] {

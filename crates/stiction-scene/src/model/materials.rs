@@ -21,32 +21,26 @@ use crate::scene_error::quoted;
 impl Reader<'_> {
     pub(super) fn materials(&self) -> Result<MaterialTable, Fault> {
         let scene = self.scene;
-        unique("material", "materials", scene.materials.iter().map(|material| material.name.as_str()))?;
-        let mut surfaces = Vec::new();
+        unique(&Place::top("material"), "materials", scene.materials.iter().map(|material| material.name.as_str()))?;
+        let mut materials = Vec::new();
         for (index, material) in scene.materials.iter().enumerate() {
             let place = Place::top("material").index(index);
             if material.name.is_empty() {
                 return Err(place.key("name").fault("a material has an empty name", "give it a name"));
             }
-            let restitution = Restitution {
-                law: material.impact_law,
-                normal: material.restitution,
-                tangential: material.tangential_restitution,
-            };
-            let torsion_radius = self.torsion_radius(&place, material.torsion_radius, material.torsion)?;
-            let (friction, torsion) = (material.friction, material.torsion);
-            let phantom = checked_phantom(scene, &place, material.phantom_inertia, self.tangent_count())?;
-            let static_friction = material.static_friction;
+            let (law, normal, tangential) =
+                (material.impact_law, material.restitution, material.tangential_restitution);
             let surface = Surface {
-                friction,
-                static_friction,
-                torsion_radius,
-                torsion,
-                restitution,
-                phantom,
+                friction: material.friction,
+                static_friction: material.static_friction,
+                torsion_radius: self.torsion_radius(&place, material.torsion_radius, material.torsion)?,
+                torsion: material.torsion,
+                restitution: Restitution { law, normal, tangential },
+                phantom: checked_phantom(scene, &place, material.phantom_inertia, self.tangent_count())?,
                 ..Default::default()
             };
-            surfaces.push(checked_surface(&scene.scheme, &place, surface)?);
+            let surface = checked_surface(&scene.scheme, &place, surface)?;
+            materials.push(Material { name: material.name.clone(), surface });
         }
         let mut pairs = BTreeMap::new();
         for (index, pair) in scene.pairs.iter().enumerate() {
@@ -54,25 +48,20 @@ impl Reader<'_> {
             let names = two(place.key("materials"), "materials", &pair.materials)?;
             let first = self.material(place.key("materials").index(0), names[0])?;
             let second = self.material(place.key("materials").index(1), names[1])?;
-            let restitution =
-                Restitution { law: pair.impact_law, normal: pair.restitution, tangential: pair.tangential_restitution };
-            let torsion_radius = self.torsion_radius(&place, pair.torsion_radius, pair.torsion)?;
-            let grain = self.grain(&place, pair, [first, second])?;
-            let friction_axes = self.friction_axes(&place, pair)?;
+            let (law, normal, tangential) = (pair.impact_law, pair.restitution, pair.tangential_restitution);
             let surface = Surface {
                 friction: pair.friction,
                 static_friction: pair.static_friction,
-                torsion_radius,
+                torsion_radius: self.torsion_radius(&place, pair.torsion_radius, pair.torsion)?,
                 torsion: pair.torsion,
-                grain,
-                friction_axes,
+                grain: self.grain(&place, pair, [first, second])?,
+                friction_axes: self.friction_axes(&place, pair)?,
                 polytope: None,
-                restitution,
+                restitution: Restitution { law, normal, tangential },
                 phantom: checked_phantom(scene, &place, pair.phantom_inertia, self.tangent_count())?,
             };
             let surface = checked_surface(&scene.scheme, &place, surface)?;
-            let polytope = self.polytope(&place, pair)?;
-            let surface = Surface { polytope, ..surface };
+            let surface = Surface { polytope: self.polytope(&place, pair)?, ..surface };
             if first == second {
                 let message = format!("the pair is `{}` twice", names[0]);
                 let help = "the `friction` of a material is its friction against itself; a pair has two different ones";
@@ -83,13 +72,9 @@ impl Reader<'_> {
                 return Err(place.key("materials").fault(message, "remove one of the two tables"));
             }
         }
-        let named = scene.materials.iter().zip(surfaces);
-        let materials = named.map(|(entry, surface)| Material { name: entry.name.clone(), surface });
-        Ok(MaterialTable { materials: materials.collect(), pairs, rule: scene.contact.combine })
+        Ok(MaterialTable { materials, pairs, rule: scene.contact.combine })
     }
-}
 
-impl Reader<'_> {
     /// Tangent rows of a contact of this scene, without torsion.
     fn tangent_count(&self) -> usize {
         if self.scene.dimension == Some(Dimension::Space) { 2 } else { 1 }

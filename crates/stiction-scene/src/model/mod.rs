@@ -26,12 +26,10 @@ use crate::scene::Scene;
 
 pub(crate) use defaults::resolve;
 pub(crate) use joints::{MET_AT_START, check_start, joint_place, row_unit, worst_rows};
-pub(crate) use names::is_plain_name;
+pub(crate) use names::made_plain;
 pub(crate) use overlap::check_overlaps;
 pub(crate) use shapes::extent;
 pub(crate) use system::{BESIDE_SYSTEM, check_no_bodies, linear_system};
-
-use collisions::Ignored;
 
 /// The model of a scene, and remarks on what was changed on the way.
 pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<MultibodyModel, Fault> {
@@ -46,28 +44,23 @@ pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<Multibo
     let materials = reader.materials()?;
     let group_names = reader.group_names();
     let bodies = reader.bodies(&group_names)?;
-    let forces = reader.forces(&bodies)?;
-    let dry_friction = reader.dry_friction(&bodies)?;
-    let clutches = reader.clutches(&bodies)?;
-    let joints = reader.joints(&bodies)?;
-    let springs = reader.springs(&bodies)?;
-    let torsion_springs = reader.torsion_springs(&bodies)?;
-    let Ignored { pairs: ignored_pairs, groups: ignored_groups } = reader.ignored(&group_names)?;
-    Ok(MultibodyModel {
+    let model = MultibodyModel {
         dimension,
         gravity,
-        bodies,
         materials,
-        forces,
-        dry_friction,
-        clutches,
-        joints,
-        springs,
-        torsion_springs,
-        ignored_pairs,
-        ignored_groups,
+        forces: reader.forces(&bodies)?,
+        dry_friction: reader.dry_friction(&bodies)?,
+        clutches: reader.clutches(&bodies)?,
+        joints: reader.joints(&bodies)?,
+        springs: reader.springs(&bodies)?,
+        torsion_springs: reader.torsion_springs(&bodies)?,
+        bodies,
+        ignored_pairs: Vec::new(),
+        ignored_groups: Vec::new(),
         group_names,
-    })
+    };
+    let [ignored_pairs, ignored_groups] = reader.ignored(&model.group_names)?;
+    Ok(MultibodyModel { ignored_pairs, ignored_groups, ..model })
 }
 
 /// The fault of a mistake that only the whole model shows.

@@ -11,23 +11,22 @@ pub(crate) fn is_plain_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_')
 }
 
+/// The name with `-` for what cannot stand in one.
+pub(crate) fn made_plain(name: &str) -> String {
+    name.chars().map(|c| if is_plain_name(&c.to_string()) { c } else { '-' }).collect()
+}
+
 pub(super) fn plain_name(place: Place, what: &str, name: &str) -> Result<(), Fault> {
     if is_plain_name(name) {
         return Ok(());
     }
-    let proposal: String = name.chars().map(|c| if is_plain_name(&c.to_string()) { c } else { '-' }).collect();
-    let help = "use letters, digits, `-` and `_`";
-    let help = if name.is_empty() { help.to_owned() } else { format!("{help}, as in `{proposal}`") };
+    let example = if name.is_empty() { String::new() } else { format!(", as in `{}`", made_plain(name)) };
+    let help = format!("use letters, digits, `-` and `_`{example}");
     Err(place.fault(format!("`{name}` cannot be the name of {what}"), help))
 }
 
-/// A fault at the second of two entries of a list at the top that have the same name.
-pub(super) fn unique<'a>(list: &'static str, what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), Fault> {
-    unique_at(&Place::top(list), what, names)
-}
-
-/// A fault at the second of two entries of any list that have the same name.
-pub(super) fn unique_at<'a>(list: &Place, what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), Fault> {
+/// A fault at the second of two entries of a list that have the same name.
+pub(super) fn unique<'a>(list: &Place, what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), Fault> {
     let mut seen = BTreeMap::new();
     for (index, name) in names.enumerate() {
         if let Some(first) = seen.insert(name, index) {
@@ -38,6 +37,23 @@ pub(super) fn unique_at<'a>(list: &Place, what: &str, names: impl Iterator<Item 
     Ok(())
 }
 
+/// Reads the entries of a list whose names are allowed, and unique; `words` are for one of them and for several.
+pub(super) fn read_named<E, T>(
+    list: &Place,
+    words: [&str; 2],
+    entries: &[E],
+    name: impl Fn(&E) -> &str,
+    mut read: impl FnMut(Place, &E) -> Result<T, Fault>,
+) -> Result<Vec<T>, Fault> {
+    unique(list, words[1], entries.iter().map(&name))?;
+    let read = |(index, entry): (usize, &E)| {
+        let place = list.index(index);
+        plain_name(place.key("name"), words[0], name(entry))?;
+        read(place, entry)
+    };
+    entries.iter().enumerate().map(read).collect()
+}
+
 /// The two names of a pair.
 pub(super) fn two<'a>(place: Place, what: &str, names: &'a [String]) -> Result<[&'a str; 2], Fault> {
     match names {
@@ -46,17 +62,29 @@ pub(super) fn two<'a>(place: Place, what: &str, names: &'a [String]) -> Result<[
     }
 }
 
+/// The position of a name in a list, as the number of what has it.
+fn number_of<'a>(
+    place: &Place,
+    [one, all]: [&str; 2],
+    name: &str,
+    names: impl Iterator<Item = &'a str> + Clone,
+) -> Result<usize, Fault> {
+    let unknown = || place.fault(format!("there is no {one} `{name}`"), suggest(name, all, names.clone()));
+    names.clone().position(|candidate| candidate == name).ok_or_else(unknown)
+}
+
 impl Reader<'_> {
     pub(super) fn material(&self, place: Place, name: &str) -> Result<usize, Fault> {
-        let names = || self.scene.materials.iter().map(|material| material.name.as_str());
-        let unknown = || place.fault(format!("there is no material `{name}`"), suggest(name, "materials", names()));
-        names().position(|candidate| candidate == name).ok_or_else(unknown)
+        number_of(&place, ["material", "materials"], name, self.scene.materials.iter().map(|it| it.name.as_str()))
     }
 
     pub(super) fn body(&self, place: Place, name: &str) -> Result<usize, Fault> {
-        let names = || self.scene.bodies.iter().map(|body| body.name.as_str());
-        let unknown = || place.fault(format!("there is no body `{name}`"), suggest(name, "bodies", names()));
-        names().position(|candidate| candidate == name).ok_or_else(unknown)
+        number_of(&place, ["body", "bodies"], name, self.scene.bodies.iter().map(|body| body.name.as_str()))
+    }
+
+    /// The body that one may name; none for the world.
+    pub(super) fn optional_body(&self, place: Place, name: Option<&String>) -> Result<Option<usize>, Fault> {
+        name.map(|name| self.body(place, name)).transpose()
     }
 
     /// The groups, in the order in which bodies name them.

@@ -32,7 +32,7 @@ impl Reader<'_> {
         angle_degrees: Option<f64>,
         orientation: &Option<Vec<f64>>,
     ) -> Result<Pose, Fault> {
-        let position = self.optional_vector(place.key("position"), "position", position)?;
+        let position = self.optional_vector(place, "position", position)?;
         if self.is_plane() {
             if orientation.is_some() {
                 let message = "`orientation` is for scenes in space";

@@ -5,7 +5,7 @@ use stiction_bodies::{BodyShape, Dimension, PlacedShape, Shape};
 use super::Reader;
 use super::values::{not_negative, positive};
 use crate::place::{Fault, Place};
-use crate::scene::{BodyEntry, BoreEntry, ShapeEntry};
+use crate::scene::{BodyEntry, RoundEntry, ShapeEntry};
 use crate::scene_error::quoted;
 
 /// Contacts number the shapes of a body with twelve bits.
@@ -86,7 +86,7 @@ impl Reader<'_> {
         }
 
         let place = place.key(given[0]);
-        let radius = |entry: &BoreEntry| positive(place.key("radius"), "the radius", entry.radius, "m");
+        let radius = |entry: &RoundEntry| positive(place.key("radius"), "the radius", entry.radius, "m");
         let lengths = |key: &'static str, what: &str, values: &[f64]| {
             let vector = self.vector(place.key(key), key, values)?;
             for (axis, &length) in values.iter().enumerate() {

@@ -1,11 +1,11 @@
 //! Springs and dampers.
 
 use stiction_bodies::glamx::DVec3;
-use stiction_bodies::{Attachment, Body, Pose, Spring, TorsionSpring};
+use stiction_bodies::{Attachment, Body, Spring, TorsionSpring};
 
 use super::Reader;
 use super::forces::refuse_two_way_scheme;
-use super::names::{plain_name, unique};
+use super::names::read_named;
 use crate::place::{Fault, Place};
 use crate::scene::{SpringEntry, TorsionSpringEntry};
 
@@ -15,23 +15,20 @@ const COINCIDENCE: f64 = 1e-9;
 
 /// Refuses an entry that does nothing, which is a key that was forgotten. In a program a spring may well be zero.
 fn refuse_idle(place: &Place, stiffness: f64, damping: f64) -> Result<(), Fault> {
-    match stiffness == 0.0 && damping == 0.0 {
-        true => Err(place.fault("neither stiffness nor damping is given", "give `stiffness`, `damping` or both")),
-        false => Ok(()),
+    if stiffness != 0.0 || damping != 0.0 {
+        return Ok(());
     }
+    Err(place.fault("neither stiffness nor damping is given", "give `stiffness`, `damping` or both"))
 }
 
 impl Reader<'_> {
     /// The springs; `bodies` tell where they start.
     pub(super) fn springs(&self, bodies: &[Body]) -> Result<Vec<Spring>, Fault> {
-        let entries = &self.scene.springs;
-        unique("spring", "springs", entries.iter().map(|entry| entry.name.as_str()))?;
-        entries.iter().enumerate().map(|(index, entry)| self.spring(index, entry, bodies)).collect()
+        let read = |place, entry: &_| self.spring(place, entry, bodies);
+        read_named(&Place::top("spring"), ["a spring", "springs"], &self.scene.springs, |entry| &entry.name, read)
     }
 
-    fn spring(&self, index: usize, entry: &SpringEntry, bodies: &[Body]) -> Result<Spring, Fault> {
-        let place = Place::top("spring").index(index);
-        plain_name(place.key("name"), "a spring", &entry.name)?;
+    fn spring(&self, place: Place, entry: &SpringEntry, bodies: &[Body]) -> Result<Spring, Fault> {
         let [first, second] = self.spring_ends(&place, &entry.bodies)?;
         let points = match entry.points.as_deref() {
             None => [DVec3::ZERO; 2],
@@ -45,13 +42,12 @@ impl Reader<'_> {
                 return Err(place.key("points").fault(message, help));
             }
         };
-        let axis = match &entry.axis {
-            Some(axis) => Some(self.vector(place.key("axis"), "the axis", axis)?),
-            None => None,
-        };
+        let axis = entry.axis.as_ref().map(|axis| self.vector(place.key("axis"), "the axis", axis)).transpose()?;
         let [first, second] =
             [Attachment { body: first, point: points[0] }, Attachment { body: second, point: points[1] }];
-        let at_start = |end: Attachment| self.pose_at_start(end.body, bodies).transform_point(end.point);
+        let at_start = |Attachment { body, point }: Attachment| {
+            body.map_or(point, |body| bodies[body].pose_at(self.scene.run.start).transform_point(point))
+        };
         let d = at_start(first) - at_start(second);
         let rest_length = entry.rest_length.unwrap_or_else(|| axis.map_or(d.length(), |axis| axis.dot(d)));
         if entry.preload > 0.0 {
@@ -80,19 +76,17 @@ impl Reader<'_> {
 
     /// The torsion springs; `bodies` tell where they start.
     pub(super) fn torsion_springs(&self, bodies: &[Body]) -> Result<Vec<TorsionSpring>, Fault> {
-        let entries = &self.scene.torsion_springs;
-        unique("torsion-spring", "torsion springs", entries.iter().map(|entry| entry.name.as_str()))?;
-        entries.iter().enumerate().map(|(index, entry)| self.torsion_spring(index, entry, bodies)).collect()
+        let read = |place, entry: &_| self.torsion_spring(place, entry, bodies);
+        let (list, words) = (Place::top("torsion-spring"), ["a torsion spring", "torsion springs"]);
+        read_named(&list, words, &self.scene.torsion_springs, |entry| &entry.name, read)
     }
 
     fn torsion_spring(
         &self,
-        index: usize,
+        place: Place,
         entry: &TorsionSpringEntry,
         bodies: &[Body],
     ) -> Result<TorsionSpring, Fault> {
-        let place = Place::top("torsion-spring").index(index);
-        plain_name(place.key("name"), "a torsion spring", &entry.name)?;
         let [first, second] = self.spring_ends(&place, &entry.bodies)?;
         let first = first.expect("the first body is named");
         let axis = match (&entry.axis, self.is_plane()) {
@@ -126,10 +120,6 @@ impl Reader<'_> {
         Ok(spring)
     }
 
-    fn pose_at_start(&self, body: Option<usize>, bodies: &[Body]) -> Pose {
-        body.map_or(Pose::IDENTITY, |body| bodies[body].pose_at(self.scene.run.start))
-    }
-
     /// The two bodies of a spring; none for the world.
     fn spring_ends(&self, place: &Place, names: &[String]) -> Result<[Option<usize>; 2], Fault> {
         let place = place.key("bodies");
@@ -142,7 +132,6 @@ impl Reader<'_> {
             }
         };
         let first = self.body(place.index(0), first)?;
-        let second = second.map(|name| self.body(place.index(1), name)).transpose()?;
-        Ok([Some(first), second])
+        Ok([Some(first), self.optional_body(place.index(1), second)?])
     }
 }

@@ -9,8 +9,8 @@ use stiction_dynamics::{
 use super::Reader;
 use super::forces::{refuse_two_of, refuse_two_way_scheme, static_bound, two_bounds};
 use super::materials::{checked_phantom, checked_surface, friction_shape};
-use super::names::{plain_name, unique_at};
-use super::values::{not_negative, positive};
+use super::names::{plain_name, read_named};
+use super::values::{counted, not_negative, positive};
 use crate::place::{Fault, Place};
 use crate::scene::Scene;
 use crate::system_entry::{SystemClutch, SystemContact, SystemEntry, SystemFriction, SystemJoint, SystemSpring};
@@ -62,35 +62,28 @@ pub(crate) fn linear_system(scene: &Scene, entry: &SystemEntry) -> Result<(Linea
         vector(start.key("position"), "the position at the start", &entry.start.position)?,
         vector(start.key("velocity"), "the velocity at the start", &entry.start.velocity)?,
     );
+    let (list, words) = (place.key("contact"), ["a contact", "contacts"]);
+    let contacts = read_named(&list, words, &entry.contacts, |it| &it.name, |at, it| reader.contact(at, it))?;
+    let (list, words) = (place.key("clutch"), ["a clutch", "clutches"]);
+    let clutches = read_named(&list, words, &entry.clutches, |it| &it.name, |at, it| reader.clutch(at, it))?;
+    let (list, words) = (place.key("dry-friction"), ["dry friction", "dry friction elements"]);
+    let friction = read_named(&list, words, &entry.dry_friction, |it| &it.name, |at, it| reader.friction(at, it))?;
+    let (list, words) = (place.key("pre-stressed-spring"), ["a spring", "pre-stressed springs"]);
+    let springs = read_named(&list, words, &entry.springs, |it| &it.name, |at, it| reader.spring(at, it))?;
+    let (list, words) = (place.key("joint"), ["a joint", "joints"]);
+    let joints = read_named(&list, words, &entry.joints, |it| &it.name, |at, it| reader.joint(at, it))?;
     let data = LinearSystemData {
         coordinates: entry.coordinates.clone(),
         mass: reader.matrix("mass", &entry.mass)?,
         damping: matrix("damping", &entry.damping)?,
         stiffness: matrix("stiffness", &entry.stiffness)?,
         force: vector(place.key("force"), "the force", &entry.force)?,
-        contacts: [
-            numbered(&entry.contacts, |index, contact| reader.contact(index, contact))?,
-            numbered(&entry.clutches, |index, clutch| reader.clutch(index, clutch))?,
-        ]
-        .concat(),
-        friction: [
-            numbered(&entry.dry_friction, |index, element| reader.friction(index, element))?,
-            numbered(&entry.springs, |index, spring| reader.spring(index, spring))?,
-        ]
-        .concat(),
-        joints: numbered(&entry.joints, |index, joint| reader.joint(index, joint))?,
+        contacts: [contacts, clutches].concat(),
+        friction: [friction, springs].concat(),
+        joints,
     };
     let system = LinearSystem::new(data).map_err(|error| reader.system_fault(&error))?;
     Ok((system, state))
-}
-
-fn numbered<E, T>(entries: &[E], read: impl Fn(usize, &E) -> Result<T, Fault>) -> Result<Vec<T>, Fault> {
-    entries.iter().enumerate().map(|(index, entry)| read(index, entry)).collect()
-}
-
-/// `1 row`, `2 rows`.
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 struct SystemReader<'a> {
@@ -123,37 +116,14 @@ impl SystemReader<'_> {
             let message = format!("`{name}` is the column of {taken}, and cannot be the name of a coordinate");
             return Err(place.index(index).fault(message, "give the coordinate another name"));
         }
-        let (contacts, frictions, joints) = (&entry.contacts, &entry.dry_friction, &entry.joints);
-        self.check_list("contact", "contacts", "a contact", contacts.iter().map(|it| it.name.as_str()))?;
-        let names = frictions.iter().map(|it| it.name.as_str());
-        self.check_list("dry-friction", "dry friction elements", "dry friction", names)?;
-        let names = entry.contacts.iter().map(|it| it.name.as_str());
-        let all = names.chain(entry.clutches.iter().map(|it| it.name.as_str()));
-        self.check_list("clutch", "clutches", "a clutch", entry.clutches.iter().map(|it| it.name.as_str()))?;
         for (index, clutch) in entry.clutches.iter().enumerate() {
-            if all.clone().filter(|name| **name == clutch.name).count() > 1 {
+            if entry.contacts.iter().any(|contact| contact.name == clutch.name) {
                 let place = self.place.key("clutch").index(index).key("name");
                 let message = format!("a contact is named `{}`, too", clutch.name);
                 return Err(place.fault(message, "give one of them another name"));
             }
         }
-        let names = entry.springs.iter().map(|it| it.name.as_str());
-        self.check_list("pre-stressed-spring", "pre-stressed springs", "a spring", names)?;
-        self.check_list("joint", "joints", "a joint", joints.iter().map(|it| it.name.as_str()))
-    }
-
-    fn check_list<'a>(
-        &self,
-        key: &'static str,
-        all: &str,
-        one: &str,
-        names: impl Iterator<Item = &'a str> + Clone,
-    ) -> Result<(), Fault> {
-        let place = self.place.key(key);
-        for (index, name) in names.clone().enumerate() {
-            plain_name(place.index(index).key("name"), one, name)?;
-        }
-        unique_at(&place, all, names)
+        Ok(())
     }
 
     /// A fault unless there is one number, or row, per coordinate.
@@ -227,8 +197,7 @@ impl SystemReader<'_> {
         Ok((read, drift))
     }
 
-    fn contact(&self, index: usize, entry: &SystemContact) -> Result<LinearContact, Fault> {
-        let place = self.place.key("contact").index(index);
+    fn contact(&self, place: Place, entry: &SystemContact) -> Result<LinearContact, Fault> {
         let what = format!("contact `{}`", entry.name);
         let normal = self.row(place.key("normal"), &format!("the normal row of {what}"), &entry.normal)?;
         let restitution =
@@ -274,8 +243,7 @@ impl SystemReader<'_> {
         })
     }
 
-    fn friction(&self, index: usize, entry: &SystemFriction) -> Result<LinearFriction, Fault> {
-        let place = self.place.key("dry-friction").index(index);
+    fn friction(&self, place: Place, entry: &SystemFriction) -> Result<LinearFriction, Fault> {
         let what = format!("dry friction `{}`", entry.name);
         not_negative(place.key("bound"), "the bound", entry.bound, "N")?;
         if entry.tangents.is_empty() {
@@ -299,8 +267,7 @@ impl SystemReader<'_> {
         Ok(LinearFriction { name, tangents, tangent_drift, bound, static_bound, shape, bias, displacement: None })
     }
 
-    fn clutch(&self, index: usize, entry: &SystemClutch) -> Result<LinearContact, Fault> {
-        let place = self.place.key("clutch").index(index);
+    fn clutch(&self, place: Place, entry: &SystemClutch) -> Result<LinearContact, Fault> {
         refuse_two_way_scheme(self.scene, &place, &format!("clutch `{}`", entry.name))?;
         let normal = self.row(place.key("row"), &format!("the row of clutch `{}`", entry.name), &entry.row)?;
         Ok(LinearContact {
@@ -312,8 +279,7 @@ impl SystemReader<'_> {
         })
     }
 
-    fn spring(&self, index: usize, entry: &SystemSpring) -> Result<LinearFriction, Fault> {
-        let place = self.place.key("pre-stressed-spring").index(index);
+    fn spring(&self, place: Place, entry: &SystemSpring) -> Result<LinearFriction, Fault> {
         refuse_two_way_scheme(self.scene, &place, &format!("pre-stressed spring `{}`", entry.name))?;
         positive(place.key("preload"), "the preload", entry.preload, "N")?;
         let row = self.row(place.key("row"), &format!("the row of spring `{}`", entry.name), &entry.row)?;
@@ -326,9 +292,8 @@ impl SystemReader<'_> {
         })
     }
 
-    fn joint(&self, index: usize, entry: &SystemJoint) -> Result<LinearJoint, Fault> {
-        let place = self.place.key("joint").index(index).key("row");
-        let row = self.row(place, &format!("the row of joint `{}`", entry.name), &entry.row)?;
+    fn joint(&self, place: Place, entry: &SystemJoint) -> Result<LinearJoint, Fault> {
+        let row = self.row(place.key("row"), &format!("the row of joint `{}`", entry.name), &entry.row)?;
         Ok(LinearJoint { name: entry.name.clone(), value: entry.value, row, drift: entry.drift })
     }
 

@@ -11,29 +11,33 @@ use crate::scene::Rotation;
 /// vectors written with few digits are refused.
 pub(super) const UNIT_TOLERANCE: f64 = 1e-9;
 
-/// A fault unless the value is positive.
-pub(super) fn positive(place: Place, what: &str, value: f64, unit: &str) -> Result<f64, Fault> {
-    if value > 0.0 {
+/// A value, or the fault of one that is not right.
+fn checked(is_right: bool, place: Place, what: &str, value: f64, unit: &str, help: &str) -> Result<f64, Fault> {
+    if is_right {
         return Ok(value);
     }
-    Err(place.fault(format!("{what} is {value:?} {unit}"), "give a positive number"))
+    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+    Err(place.fault(format!("{what} is {value:?}{unit}"), help))
+}
+
+/// A fault unless the value is positive.
+pub(super) fn positive(place: Place, what: &str, value: f64, unit: &str) -> Result<f64, Fault> {
+    checked(value > 0.0, place, what, value, unit, "give a positive number")
 }
 
 /// A fault when the value is negative.
 pub(super) fn not_negative(place: Place, what: &str, value: f64, unit: &str) -> Result<f64, Fault> {
-    if value >= 0.0 {
-        return Ok(value);
-    }
-    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-    Err(place.fault(format!("{what} is {value:?}{unit}"), "give zero or a positive number"))
+    checked(value >= 0.0, place, what, value, unit, "give zero or a positive number")
 }
 
 /// A fault unless the value is from 0 to 1.
 pub(super) fn from_zero_to_one(place: Place, what: &str, value: f64) -> Result<f64, Fault> {
-    if (0.0..=1.0).contains(&value) {
-        return Ok(value);
-    }
-    Err(place.fault(format!("{what} is {value:?}"), "give a number from 0 to 1"))
+    checked((0.0..=1.0).contains(&value), place, what, value, "", "give a number from 0 to 1")
+}
+
+/// `1 row`, `2 rows`.
+pub(super) fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Numbers as one writes them in a file.
@@ -53,16 +57,20 @@ impl Reader<'_> {
                     Dimension::Plane => ("in the plane", "two, [x, y]"),
                     Dimension::Space => ("in space", "three, [x, y, z]"),
                 };
-                let count = values.len();
-                let plural = if count == 1 { "" } else { "s" };
-                let message = format!("{what} has {count} number{plural}, but {here} it has {wanted}");
+                let message = format!("{what} has {}, but {here} it has {wanted}", counted(values.len(), "number"));
                 Err(place.fault(message, format!("write {wanted}, or change `dimension`")).against("dimension"))
             }
         }
     }
 
-    pub(super) fn optional_vector(&self, place: Place, what: &str, values: &Option<Vec<f64>>) -> Result<DVec3, Fault> {
-        values.as_ref().map_or(Ok(DVec3::ZERO), |values| self.vector(place, what, values))
+    /// The vector under a key that may be missing.
+    pub(super) fn optional_vector(
+        &self,
+        place: &Place,
+        key: &'static str,
+        values: &Option<Vec<f64>>,
+    ) -> Result<DVec3, Fault> {
+        values.as_ref().map_or(Ok(DVec3::ZERO), |values| self.vector(place.key(key), key, values))
     }
 
     pub(super) fn unit_vector(&self, place: Place, what: &str, values: &[f64]) -> Result<DVec3, Fault> {
@@ -72,30 +80,31 @@ impl Reader<'_> {
             return Ok(vector);
         }
         let message = format!("{what} has length {length:?} and must have length 1");
-        let help = match length > 0.0 {
-            true => {
-                let unit: Vec<f64> = values.iter().map(|value| value / length).collect();
-                format!("write {}", list(&unit))
-            }
-            false => "write a vector of length 1".to_owned(),
-        };
+        let unit: Vec<f64> = values.iter().map(|value| value / length).collect();
+        let help =
+            if length > 0.0 { format!("write {}", list(&unit)) } else { "write a vector of length 1".to_owned() };
         Err(place.fault(message, help))
     }
 
-    /// An angular velocity or a torque.
-    pub(super) fn rotation(&self, place: Place, what: &str, rotation: &Option<Rotation>) -> Result<DVec3, Fault> {
-        match (self.dimension, rotation) {
-            (_, None) => Ok(DVec3::ZERO),
-            (Dimension::Plane, &Some(Rotation::Plane(value))) => Ok(DVec3::new(0.0, 0.0, value)),
-            (Dimension::Space, Some(Rotation::Space(values))) => self.vector(place, what, values),
+    /// The angular velocity or torque under a key that may be missing.
+    pub(super) fn rotation(
+        &self,
+        place: &Place,
+        key: &'static str,
+        rotation: &Option<Rotation>,
+    ) -> Result<DVec3, Fault> {
+        let (message, help) = match (self.dimension, rotation) {
+            (_, None) => return Ok(DVec3::ZERO),
+            (Dimension::Plane, &Some(Rotation::Plane(value))) => return Ok(DVec3::new(0.0, 0.0, value)),
+            (Dimension::Space, Some(Rotation::Space(values))) => return self.vector(place.key(key), key, values),
             (Dimension::Plane, Some(Rotation::Space(_))) => {
-                Err(place
-                    .fault(format!("{what} is a list, but in the plane it is one number"), "write the part about z"))
+                (format!("{key} is a list, but in the plane it is one number"), "write the part about z".to_owned())
             }
             (Dimension::Space, Some(Rotation::Plane(value))) => {
-                let message = format!("{what} is one number, but in space it has three, [x, y, z]");
-                Err(place.fault(message, format!("write [0.0, 0.0, {value:?}] for a rotation about z")))
+                let help = format!("write [0.0, 0.0, {value:?}] for a rotation about z");
+                (format!("{key} is one number, but in space it has three, [x, y, z]"), help)
             }
-        }
+        };
+        Err(place.key(key).fault(message, help))
     }
 }
