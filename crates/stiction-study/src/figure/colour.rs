@@ -17,8 +17,6 @@ impl Colour {
     pub const ORANGE: Colour = Colour(230, 159, 0);
     /// Sky blue of the Okabe-Ito palette.
     pub const SKY: Colour = Colour(86, 180, 233);
-    /// Yellow of the Okabe-Ito palette; too light for thin lines, and so not among the [`Colour::SERIES`].
-    pub const YELLOW: Colour = Colour(240, 228, 66);
     /// The near-black of text and axes.
     pub const INK: Colour = Colour(34, 34, 34);
     /// The grey of secondary text, reference lines and ground.

@@ -1,8 +1,7 @@
 //! Figures: panels of curves, bodies and annotations, as SVG, PNG or PDF.
 //!
 //! A [`Figure`] is plain data: panels on a grid, each with series, outlines of bodies, reference lines and text. Fields
-//! left at their default are chosen from the data: ranges, ticks, colours, and the place of the legend, which goes where it
-//! covers nothing or else above the panel.
+//! left at their default are chosen from the data: ranges, ticks and colours.
 //!
 //! ```
 //! use stiction_study::figure::{Figure, Panel, Series};
@@ -25,6 +24,8 @@
 //! A figure is laid out and drawn once, as a [`Drawing`] that is then written in any format. The fonts are part of the
 //! program; the text of an SVG consists of outlines, and a PDF contains its letters: a figure is the same on every machine.
 
+mod annotations;
+mod axis;
 mod colour;
 mod draw;
 mod drawing;
@@ -33,9 +34,6 @@ mod font;
 mod geometry;
 mod layout;
 mod pdf;
-mod placement;
-mod scale;
-mod ticks;
 mod write;
 
 #[cfg(test)]
@@ -79,7 +77,7 @@ impl Default for Figure {
 
 /// One pair of axes and what is drawn on them.
 ///
-/// Drawn in this order: outlines, reference lines, series, marks, legend.
+/// Drawn in this order: outlines, reference lines, series, marks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Panel {
     /// Heading of the panel.
@@ -227,18 +225,6 @@ impl Outline {
         Outline { points, ..Outline::default() }
     }
 
-    /// A box with the given half lengths, turned by `angle`, in radians.
-    pub fn rectangle(centre: (f64, f64), half: (f64, f64), angle: f64) -> Outline {
-        let (sin, cos) = angle.sin_cos();
-        let corners = [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)];
-        let points = corners
-            .iter()
-            .map(|&(sx, sy)| (sx * half.0, sy * half.1))
-            .map(|(x, y)| (centre.0 + cos * x - sin * y, centre.1 + sin * x + cos * y))
-            .collect();
-        Outline { points, ..Outline::default() }
-    }
-
     /// A level ground at height `y` through the whole panel, hatched below.
     pub fn ground(y: f64) -> Outline {
         Outline::wall((f64::NEG_INFINITY, y), (f64::INFINITY, y))
@@ -285,20 +271,48 @@ pub enum Anchor {
     /// Above the point.
     #[default]
     Above,
-    /// Below the point.
-    Below,
-    /// To the left of the point.
-    Left,
     /// To the right of the point.
     Right,
-    /// Above and to the left of the point.
-    AboveLeft,
+    /// To the left of the point.
+    Left,
+    /// Below the point.
+    Below,
     /// Above and to the right of the point.
     AboveRight,
-    /// Below and to the left of the point.
-    BelowLeft,
+    /// Above and to the left of the point.
+    AboveLeft,
     /// Below and to the right of the point.
     BelowRight,
+    /// Below and to the left of the point.
+    BelowLeft,
+}
+
+impl Anchor {
+    /// Every side, the best first.
+    pub(crate) const ALL: [Anchor; 8] = [
+        Anchor::Above,
+        Anchor::Right,
+        Anchor::Left,
+        Anchor::Below,
+        Anchor::AboveRight,
+        Anchor::AboveLeft,
+        Anchor::BelowRight,
+        Anchor::BelowLeft,
+    ];
+
+    /// Where the text is as seen from its point: to the right and downwards.
+    pub(crate) fn direction(self) -> (f64, f64) {
+        match self {
+            Anchor::Above => (0.0, -1.0),
+            Anchor::Right => (1.0, 0.0),
+            Anchor::Left => (-1.0, 0.0),
+            Anchor::Below => (0.0, 1.0),
+            Anchor::AboveRight => (1.0, -1.0),
+            Anchor::AboveLeft => (-1.0, -1.0),
+            Anchor::BelowRight => (1.0, 1.0),
+            Anchor::BelowLeft => (-1.0, 1.0),
+        }
+    }
 }
 
 /// A vertical or horizontal reference line through the whole panel.
@@ -332,10 +346,8 @@ pub enum RulePosition {
 /// Where the legend of a panel goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Legend {
-    /// Inside the panel where it covers nothing; above the panel when there is no such place.
+    /// In rows above the panel, where it covers nothing.
     #[default]
-    Best,
-    /// In rows above the panel.
     Above,
     /// Nowhere.
     Hidden,
