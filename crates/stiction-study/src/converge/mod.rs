@@ -193,7 +193,7 @@ pub fn converge(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Convergen
                 }
             };
             let mut auditor = Auditor::default();
-            let trace = match Trace::run(&loaded, scheme, coarsest, Some(&mut auditor), &mut |_, _| Ok(())) {
+            let trace = match Trace::run(&loaded, scheme, coarsest, Some(&mut auditor), None) {
                 Ok(trace) => trace,
                 Err(ConvergeError::Step { source, .. }) => {
                     summary.failed.push(FailedRun { step, reason: source.to_string() });

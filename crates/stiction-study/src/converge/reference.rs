@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 use stiction_dynamics::SchemeSettings;
-use stiction_scene::load::Loaded;
 
 use super::trace::{Trace, load_scene};
 use super::{ConvergeError, Plan, SchemeChoice};
@@ -43,6 +42,16 @@ pub struct EventDrivenLimits {
 impl Default for EventDrivenLimits {
     fn default() -> Self {
         Self { stops: 5000, time: Duration::from_secs(20) }
+    }
+}
+
+impl EventDrivenLimits {
+    /// What a run used up, where that is more than it may.
+    pub(super) fn exceeded_by(&self, trace: &Trace) -> Option<String> {
+        if trace.stops > self.stops {
+            return Some(format!("{} stops at events", self.stops));
+        }
+        (trace.time > self.time).then(|| format!("{} s of processor time", self.time.as_secs_f64()))
     }
 }
 
@@ -125,9 +134,12 @@ pub(super) fn find(
     let mut passed_over = Vec::new();
     let mut candidates = candidates(plan).into_iter().peekable();
     while let Some((scheme, limits)) = candidates.next() {
-        let found = match scheme.is_event_driven() {
-            true => event_driven(plan, &scheme, coarsest, limits.as_ref(), progress),
-            false => fine(plan, &scheme, step, coarsest, progress),
+        let found = if scheme.is_event_driven() {
+            progress(&format!("reference: {}", scheme.name));
+            event_driven(plan, &scheme, coarsest, limits.as_ref(), progress)
+        } else {
+            progress(&format!("reference: {}, step {step:e} s", scheme.name));
+            fine(plan, &scheme, step, coarsest)
         };
         match found {
             Ok((mut reference, trace)) => {
@@ -169,17 +181,10 @@ fn candidates(plan: &Plan) -> Vec<(SchemeChoice, Option<EventDrivenLimits>)> {
 }
 
 /// A run of a time-stepping scheme with a fine step.
-fn fine(
-    plan: &Plan,
-    scheme: &SchemeChoice,
-    step: f64,
-    coarsest: f64,
-    progress: &mut dyn FnMut(&str),
-) -> Result<(Reference, Trace), ConvergeError> {
-    progress(&format!("reference: {}, step {step:e} s", scheme.name));
+fn fine(plan: &Plan, scheme: &SchemeChoice, step: f64, coarsest: f64) -> Result<(Reference, Trace), ConvergeError> {
     let loaded = load_scene(plan, scheme, step)?;
     let mut auditor = Auditor::default();
-    let trace = Trace::run(&loaded, scheme, coarsest, Some(&mut auditor), &mut |_, _| Ok(()))?;
+    let trace = Trace::run(&loaded, scheme, coarsest, Some(&mut auditor), None)?;
     let reference = Reference {
         kind: ReferenceKind::Fine,
         scheme: scheme.name.clone(),
@@ -201,22 +206,9 @@ fn event_driven(
     limits: Option<&EventDrivenLimits>,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(Reference, Trace), ConvergeError> {
-    progress(&format!("reference: {}", scheme.name));
     let loaded = load_scene(plan, scheme, coarsest)?;
-    let run = |loaded: &Loaded, auditor: Option<&mut Auditor>| {
-        Trace::run(loaded, scheme, coarsest, auditor, &mut |simulation, trace| {
-            let Some(limits) = limits else { return Ok(()) };
-            let (t, end) = (simulation.state().t, simulation.grid().end);
-            let spent = match () {
-                () if trace.stops > limits.stops => format!("{} stops at events", limits.stops),
-                () if trace.time > limits.time => format!("{} s of processor time", limits.time.as_secs_f64()),
-                () => return Ok(()),
-            };
-            Err(ConvergeError::TooMuch { spent, t, end })
-        })
-    };
     let mut auditor = Auditor::default();
-    let trace = run(&loaded, Some(&mut auditor))?;
+    let trace = Trace::run(&loaded, scheme, coarsest, Some(&mut auditor), limits)?;
     progress(&format!("reference: {}, its own error", scheme.name));
     let mut scene = loaded.into_scene();
     let SchemeSettings::EventDriven(settings) = &mut scene.scheme else {
@@ -225,7 +217,7 @@ fn event_driven(
     let tolerance = settings.tolerance;
     settings.tolerance *= LOOSER;
     settings.event_tolerance *= LOOSER;
-    let looser = scene.check().ok().and_then(|loaded| run(&loaded, None).ok());
+    let looser = scene.check().ok().and_then(|loaded| Trace::run(&loaded, scheme, coarsest, None, limits).ok());
     let reference = Reference {
         kind: ReferenceKind::EventDriven,
         scheme: scheme.name.clone(),

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use stiction_dynamics::Simulation;
 use stiction_scene::load::Loaded;
 use stiction_scene::scene_error::SceneError;
 use stiction_scene::set::Edit;
 
-use super::{ConvergeError, Plan, SchemeChoice};
+use super::{ConvergeError, EventDrivenLimits, Plan, SchemeChoice};
 use crate::bench::timing::processor_time;
 use crate::certified::Auditor;
 
@@ -50,13 +49,13 @@ pub(super) fn scheme_of(edit: &Edit) -> Option<&str> {
 }
 
 impl Trace {
-    /// Runs the scene; `goes_on` hears of every step and may end the run with an error.
+    /// Runs the scene to its end, or until it exceeds the limits.
     pub(super) fn run(
         loaded: &Loaded,
         scheme: &SchemeChoice,
         coarsest: f64,
         mut auditor: Option<&mut Auditor>,
-        goes_on: &mut dyn FnMut(&Simulation, &Trace) -> Result<(), ConvergeError>,
+        limits: Option<&EventDrivenLimits>,
     ) -> Result<Self, ConvergeError> {
         let mut simulation = loaded.simulation();
         let (start, end, step) = (simulation.grid().start, simulation.grid().end, simulation.grid().step);
@@ -82,7 +81,9 @@ impl Trace {
                 trace.samples.truncate(number - 1);
                 trace.samples.push(simulation.state().q.clone());
             }
-            goes_on(&simulation, &trace)?;
+            if let Some(spent) = limits.and_then(|limits| limits.exceeded_by(&trace)) {
+                return Err(ConvergeError::TooMuch { spent, t, end });
+            }
         }
         if let Some(auditor) = auditor {
             let energy = &auditor.audit().sum.energy;

@@ -4,6 +4,12 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour(pub u8, pub u8, pub u8);
 
+impl Default for Colour {
+    fn default() -> Self {
+        Colour::INK
+    }
+}
+
 impl Colour {
     /// Blue of the Okabe-Ito palette.
     pub const BLUE: Colour = Colour(0, 114, 178);

@@ -35,7 +35,7 @@ pub(super) struct Pen {
 }
 
 impl Pen {
-    /// For curves: round ends and corners, so that a single point is a dot.
+    /// For curves: round ends and corners.
     pub(super) fn round(colour: Colour, width: f64, is_dashed: bool) -> Self {
         let dash = is_dashed.then(|| DASH.map(|length| length * width.max(0.5)));
         Pen { colour, width, dash, is_round: true }
@@ -183,7 +183,13 @@ impl Drawing {
     /// Draws polylines.
     pub(super) fn lines<L: AsRef<[Point]>>(&mut self, lines: &[L], pen: Pen) {
         let mut path = PathBuilder::new();
-        lines.iter().for_each(|line| put_polyline(&mut path, line.as_ref()));
+        for line in lines {
+            match *line.as_ref() {
+                // A point without neighbours would be invisible as a line.
+                [(x, y)] => path.push_circle(x as f32, y as f32, 0.5 * pen.width as f32),
+                ref line => put_polyline(&mut path, line),
+            }
+        }
         self.items.extend(path.finish().map(|path| Item::Line(path, pen)));
     }
 
@@ -215,7 +221,5 @@ impl Drawing {
 fn put_polyline(path: &mut PathBuilder, points: &[Point]) {
     let Some(&first) = points.first() else { return };
     path.move_to(first.0 as f32, first.1 as f32);
-    // A line from a point to itself is a dot.
-    let others = if points.len() == 1 { points } else { &points[1..] };
-    others.iter().for_each(|point| path.line_to(point.0 as f32, point.1 as f32));
+    points[1..].iter().for_each(|point| path.line_to(point.0 as f32, point.1 as f32));
 }

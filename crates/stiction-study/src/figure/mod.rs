@@ -238,7 +238,7 @@ impl Outline {
 }
 
 /// Text at a point of the data.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mark {
     /// The point, in data coordinates. Outside the panel nothing is drawn.
     pub at: (f64, f64),
@@ -251,18 +251,6 @@ pub struct Mark {
     pub alternatives: Vec<(f64, f64)>,
     /// Colour of the text.
     pub colour: Colour,
-}
-
-impl Default for Mark {
-    fn default() -> Self {
-        Mark {
-            at: (0.0, 0.0),
-            text: String::new(),
-            anchor: Anchor::default(),
-            alternatives: Vec::new(),
-            colour: Colour::INK,
-        }
-    }
 }
 
 /// On which side of its point a text stands.

@@ -96,24 +96,19 @@ impl<'a> Look<'a> {
 
     /// The outlines in a pose; none for a dot.
     pub(super) fn outlines(&self, pose: &Pose, view: View, colour: Colour, is_last: bool) -> Vec<Outline> {
-        let width = if is_last { 1.5 } else { 1.0 };
-        let stroke = Some(Stroke { colour, width, dashed: false });
         let mut outlines = Vec::new();
         if self.is_link() {
-            let points = self.link.iter().map(|&point| view.project(pose.transform_point(point))).collect();
-            let points = hull(points);
-            let stroke = Some(Stroke { colour, width: LINK_WIDTH * width, dashed: false });
-            let fill = (points.len() > 2).then_some((colour, if is_last { 0.12 } else { 0.03 }));
-            outlines.push(Outline { closed: points.len() > 2, points, fill, stroke, ..Outline::default() });
+            let pen =
+                Brush { width: LINK_WIDTH * line_width(is_last), opacity: if is_last { 0.12 } else { 0.03 }, colour };
+            let points = hull(self.link.iter().map(|&point| view.project(pose.transform_point(point))).collect());
+            outlines.push(if points.len() > 2 { pen.area(points) } else { pen.line(points) });
         }
         if let Some(semi_axes) = self.inertia {
-            let fill = Some((colour, if is_last { 0.15 } else { 0.04 }));
-            outlines.push(Outline { points: silhouette(pose, semi_axes, view), fill, stroke, ..Outline::default() });
+            let pen = Brush { width: line_width(is_last), opacity: if is_last { 0.15 } else { 0.04 }, colour };
+            outlines.push(pen.area(silhouette(pose, semi_axes, view)));
             // Two of its axes, of which one is longer.
-            for tip in [semi_axes.with_y(0.0).with_z(0.0), 0.5 * semi_axes.with_x(0.0).with_z(0.0)] {
-                let points = vec![view.project(pose.position), view.project(pose.transform_point(tip))];
-                outlines.push(Outline { points, closed: false, stroke, ..Outline::default() });
-            }
+            let tips = [semi_axes.with_y(0.0).with_z(0.0), 0.5 * semi_axes.with_x(0.0).with_z(0.0)];
+            outlines.extend(tips.map(|tip| pen.line(segment(pose, DVec3::ZERO, tip, view))));
         }
         outlines.extend(shapes(self.body, pose, view, colour, is_last));
         outlines
@@ -122,21 +117,49 @@ impl<'a> Look<'a> {
     /// Points along the outlines, no farther apart than a small part of the body; its centre when it has no outline.
     pub(super) fn rim(&self, pose: &Pose, view: View) -> Vec<(f64, f64)> {
         let mut points = Vec::new();
-        let outlines = self.outlines(pose, view, Colour::INK, false);
-        for outline in outlines.iter().filter(|outline| outline.points.len() > 1) {
-            let closing = if outline.closed { Some(&outline.points[0]) } else { None };
+        for outline in self.outlines(pose, view, Colour::INK, false) {
+            let closing = outline.points.first().filter(|_| outline.closed);
             let corners: Vec<&(f64, f64)> = outline.points.iter().chain(closing).collect();
             for pair in corners.windows(2) {
-                let (a, b) = (*pair[0], *pair[1]);
-                let length = (b.0 - a.0).hypot(b.1 - a.1);
-                let parts = (length / (RIM_SPACING * self.radius())).ceil().clamp(1.0, 100.0) as usize;
-                let share = |k: usize| k as f64 / parts as f64;
-                points.extend((0..parts).map(|k| (a.0 + share(k) * (b.0 - a.0), a.1 + share(k) * (b.1 - a.1))));
+                let (dx, dy) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
+                let parts = (dx.hypot(dy) / (RIM_SPACING * self.radius())).ceil().clamp(1.0, 100.0) as usize;
+                let at =
+                    |k: usize| (pair[0].0 + k as f64 / parts as f64 * dx, pair[0].1 + k as f64 / parts as f64 * dy);
+                points.extend((0..=parts).map(at));
             }
-            points.extend(corners.last().copied());
         }
         if points.is_empty() { vec![view.project(pose.position)] } else { points }
     }
+}
+
+/// How the parts of a body are drawn.
+#[derive(Clone, Copy)]
+struct Brush {
+    colour: Colour,
+    width: f64,
+    /// Of the inside.
+    opacity: f64,
+}
+
+impl Brush {
+    fn line(self, points: Vec<(f64, f64)>) -> Outline {
+        let stroke = Some(Stroke { colour: self.colour, width: self.width, dashed: false });
+        Outline { points, closed: false, stroke, ..Outline::default() }
+    }
+
+    fn area(self, points: Vec<(f64, f64)>) -> Outline {
+        Outline { closed: true, fill: Some((self.colour, self.opacity)), ..self.line(points) }
+    }
+}
+
+/// Width of lines, in pixels: those of the last pose are thicker.
+fn line_width(is_last: bool) -> f64 {
+    if is_last { 1.5 } else { 1.0 }
+}
+
+/// The line between two points of a body.
+fn segment(pose: &Pose, from: DVec3, to: DVec3, view: View) -> Vec<(f64, f64)> {
+    [from, to].map(|point| view.project(pose.transform_point(point))).to_vec()
 }
 
 /// Radius of a circle around the origin of the body that holds its finite shapes, in metres.
@@ -156,60 +179,51 @@ fn ellipsoid(mass: f64, moments: DVec3) -> DVec3 {
     DVec3::new(square(moments.x).sqrt(), square(moments.y).sqrt(), square(moments.z).sqrt())
 }
 
-/// The shapes of a body. Infinite ones and points have no outline.
+/// The shapes of a body. Infinite ones are drawn where they stand, and a point is a dot.
 pub(super) fn shapes(body: &Body, pose: &Pose, view: View, colour: Colour, is_last: bool) -> Vec<Outline> {
-    let stroke = Some(Stroke { colour, width: if is_last { 1.5 } else { 1.0 }, dashed: false });
-    let fill = Some((colour, if is_last { 0.22 } else { 0.06 }));
+    let pen = Brush { colour, width: line_width(is_last), opacity: if is_last { 0.22 } else { 0.06 } };
     let turns = matches!(body.kind, BodyKind::Rigid { .. } | BodyKind::Prescribed(_));
     let mut outlines = Vec::new();
     for shape in &body.shapes {
         let world = shape.placed.world_pose(pose);
-        let centre = view.project(world.position);
-        let mut add = |outline: Outline| outlines.push(outline);
         match shape.placed.shape {
-            // Infinite ones are drawn where they stand, and a point is a dot.
-            Shape::HalfSpace { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } => {}
-            Shape::Sphere { radius: 0.0 } => {}
-            Shape::Cavity { radius } => add(Outline { stroke, hatched: true, ..Outline::disc(centre, radius) }),
+            Shape::HalfSpace { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } | Shape::Sphere { radius: 0.0 } => {}
+            Shape::Cavity { radius } => {
+                let rim = Outline::disc(view.project(world.position), radius);
+                outlines.push(Outline { closed: true, hatched: true, ..pen.line(rim.points) });
+            }
             Shape::Ellipsoid { semi_axes } => {
-                add(Outline { points: silhouette(&world, semi_axes, view), fill, stroke, ..Outline::default() });
-                let tip = view.project(world.transform_point(semi_axes.with_y(0.0).with_z(0.0)));
-                add(Outline { points: vec![centre, tip], closed: false, stroke, ..Outline::default() });
+                outlines.push(pen.area(silhouette(&world, semi_axes, view)));
+                let tip = semi_axes.with_y(0.0).with_z(0.0);
+                outlines.push(pen.line(segment(&world, DVec3::ZERO, tip, view)));
             }
             Shape::Sphere { radius } => {
-                add(Outline { fill, stroke, ..Outline::disc(centre, radius) });
-                if turns {
-                    // A radius shows how it turns.
-                    let rim = view.project(world.transform_point(DVec3::new(radius, 0.0, 0.0)));
-                    add(Outline { points: vec![centre, rim], closed: false, stroke, ..Outline::default() });
-                }
+                outlines.push(pen.area(Outline::disc(view.project(world.position), radius).points));
+                // A radius shows how it turns.
+                let spoke = segment(&world, DVec3::ZERO, DVec3::new(radius, 0.0, 0.0), view);
+                outlines.extend(turns.then(|| pen.line(spoke)));
             }
             Shape::Capsule { half_length, radius } => {
-                let end = |side: f64| view.project(world.transform_point(DVec3::new(side * half_length, 0.0, 0.0)));
-                let (a, b) = (end(-1.0), end(1.0));
-                if radius > 0.0 {
-                    add(Outline { fill, stroke, ..Outline::capsule(a, b, radius) });
-                } else {
-                    let thick = stroke.map(|stroke| Stroke { width: 1.5 * stroke.width, ..stroke });
-                    add(Outline { points: vec![a, b], closed: false, stroke: thick, ..Outline::default() });
-                }
+                let axis = DVec3::new(half_length, 0.0, 0.0);
+                let ends = segment(&world, -axis, axis, view);
+                outlines.push(match radius > 0.0 {
+                    true => pen.area(Outline::capsule(ends[0], ends[1], radius).points),
+                    false => Brush { width: 1.5 * pen.width, ..pen }.line(ends),
+                });
             }
             Shape::Cuboid { half_extents } => {
                 // The faces that one sees; in the plane it is the one that looks out of it.
-                for axis in 0..3 {
-                    for side in [-1.0, 1.0] {
-                        let outwards = world.transform_vector(side * DVec3::AXES[axis]);
-                        if outwards.dot(view.towards_eye) <= EDGE_ON {
-                            continue;
-                        }
-                        let (u, v) = (DVec3::AXES[(axis + 1) % 3], DVec3::AXES[(axis + 2) % 3]);
-                        let corner = |a: f64, b: f64| {
-                            let local = (side * DVec3::AXES[axis] + a * u + b * v) * half_extents;
-                            view.project(world.transform_point(local))
-                        };
-                        let points = vec![corner(1.0, 1.0), corner(-1.0, 1.0), corner(-1.0, -1.0), corner(1.0, -1.0)];
-                        add(Outline { points, fill, stroke, ..Outline::default() });
+                let sides = (0..6).map(|i| (i / 2, if i % 2 == 0 { -1.0 } else { 1.0 }));
+                for (axis, side) in sides {
+                    if world.transform_vector(side * DVec3::AXES[axis]).dot(view.towards_eye) <= EDGE_ON {
+                        continue;
                     }
+                    let (u, v) = (DVec3::AXES[(axis + 1) % 3], DVec3::AXES[(axis + 2) % 3]);
+                    let corners = [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)].map(|(a, b)| {
+                        let local = (side * DVec3::AXES[axis] + a * u + b * v) * half_extents;
+                        view.project(world.transform_point(local))
+                    });
+                    outlines.push(pen.area(corners.to_vec()));
                 }
             }
         }

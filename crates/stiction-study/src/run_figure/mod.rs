@@ -6,7 +6,6 @@
 //! columns of the tables, over time or against each other; [`available_columns`] lists them.
 
 mod columns;
-mod coordinates;
 mod curves;
 mod error;
 mod looks;
@@ -35,6 +34,9 @@ const MOST_CURVES: usize = 8;
 /// Values below this share of the scale of their kind are rounding and drawn as zero. Too large: slow motions vanish.
 /// Too small: rounding fills a panel.
 const NOISE: f64 = 1e-9;
+
+/// A motion of this size in SI units is one, however small all others are; a billionth of it is rounding.
+const SMALL_MOTION: f64 = 1e-3;
 
 /// Width of the figure, in pixels.
 const WIDTH: u32 = 1000;
@@ -76,15 +78,7 @@ impl PanelKind {
 
     /// The word on the command line.
     pub fn word(self) -> &'static str {
-        match self {
-            PanelKind::Poses => "poses",
-            PanelKind::Velocities => "velocities",
-            PanelKind::Coordinates => "coordinates",
-            PanelKind::Modes => "modes",
-            PanelKind::Forces => "forces",
-            PanelKind::Energy => "energy",
-            PanelKind::Certificate => "certificate",
-        }
+        ["poses", "velocities", "coordinates", "modes", "forces", "energy", "certificate"][self as usize]
     }
 }
 
@@ -112,7 +106,8 @@ pub fn default_figure(run: &Path, selection: &Selection) -> Result<Figure, RunFi
     let loaded = loaded?;
     let scene = loaded.scene();
     if data.times()?.is_empty() {
-        return Err(RunFigureError::Empty { run: run.to_owned() });
+        let reason = "`states.parquet` has no rows".to_owned();
+        return Err(RunFigureError::Nothing { run: run.to_owned(), reason });
     }
 
     let mut panels: Vec<(PanelKind, Panel)> = Vec::new();
@@ -122,18 +117,16 @@ pub fn default_figure(run: &Path, selection: &Selection) -> Result<Figure, RunFi
         SceneSystem::Bodies(bodies) => {
             let (model, tracks) = (bodies.model(), data.tracks(bodies)?);
             poses::panels(&data, bodies, &tracks)?.into_iter().for_each(|panel| add(PanelKind::Poses, panel));
-            let velocities = match model.dimension {
-                Dimension::Plane => curves::planar_velocities(&data, model, &tracks)?.to_vec(),
-                Dimension::Space => curves::speeds(&data, model, &tracks)?.to_vec(),
-            };
+            let velocities = curves::velocities(&data, model, &tracks)?;
             velocities.into_iter().for_each(|panel| add(PanelKind::Velocities, panel));
-            (model.dimension == Dimension::Space, curves::energy_scale(&data, model, &tracks))
+            (model.dimension == Dimension::Space, curves::energy_of_bodies(&data, model, &tracks))
         }
         SceneSystem::Matrices(system) => {
-            let rows = coordinates::panels(&data, scene)?;
-            rows.into_iter().flatten().for_each(|panel| add(PanelKind::Coordinates, panel));
+            let names = scene.system.as_ref().map_or(&[][..], |system| &system.coordinates);
+            let panels = curves::coordinates(&data, names)?;
+            panels.into_iter().for_each(|panel| add(PanelKind::Coordinates, panel));
             let is_spatial = system.linear_contacts().iter().any(|contact| contact.tangents.len() > 1);
-            (is_spatial, coordinates::energy_scale(&data, system)?)
+            (is_spatial, curves::energy_of_matrices(&data, system)?)
         }
     };
     add(PanelKind::Modes, curves::modes(&data)?);
@@ -181,8 +174,7 @@ fn weight(kind: PanelKind, panel: &Panel) -> f64 {
 /// Whether all curves of a panel are zero but for rounding, by the range that [`steady_range`] gave it.
 fn vanishes(panel: &Panel) -> bool {
     let Some((low, high)) = panel.y_range.filter(|_| panel.outlines.is_empty() && !panel.log_y) else { return false };
-    let mut values = panel.series.iter().flat_map(|series| &series.points).map(|point| point.1);
-    values.all(|value| value.abs() <= NOISE * low.abs().max(high.abs()))
+    heights(panel).all(|value| value.abs() <= NOISE * low.abs().max(high.abs()))
 }
 
 /// The bodies whose curves are shown, in the order of the scene: all of them, or the fastest.
@@ -204,6 +196,16 @@ fn body_colour(shown: &[&BodyTrack], body: usize) -> Colour {
 /// Colours of [`MOST_CURVES`] curves, all different.
 fn curve_colour(place: usize) -> Colour {
     Colour::SERIES.get(place).copied().unwrap_or(Colour::GREY)
+}
+
+/// The heights of all points of the curves of a panel.
+fn heights(panel: &Panel) -> impl Iterator<Item = f64> {
+    panel.series.iter().flat_map(|series| &series.points).map(|point| point.1)
+}
+
+/// The largest of these values without their signs; of none, zero. What is not finite does not count.
+fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().map(f64::abs).filter(|value| value.is_finite()).fold(0.0, f64::max)
 }
 
 /// A range for values that an axis would blow up out of proportion: rounding around zero, relative to `scale`, or around
