@@ -134,13 +134,7 @@ pub(super) fn find(
     let mut passed_over = Vec::new();
     let mut candidates = candidates(plan).into_iter().peekable();
     while let Some((scheme, limits)) = candidates.next() {
-        let found = if scheme.is_event_driven() {
-            progress(&format!("reference: {}", scheme.name));
-            event_driven(plan, &scheme, coarsest, limits.as_ref(), progress)
-        } else {
-            progress(&format!("reference: {}, step {step:e} s", scheme.name));
-            fine(plan, &scheme, step, coarsest)
-        };
+        let found = candidate(plan, &scheme, (step, coarsest), limits.as_ref(), progress);
         match found {
             Ok((mut reference, trace)) => {
                 reference.passed_over = passed_over;
@@ -180,12 +174,23 @@ fn candidates(plan: &Plan) -> Vec<(SchemeChoice, Option<EventDrivenLimits>)> {
     candidates
 }
 
-/// A run of a time-stepping scheme with a fine step.
-fn fine(plan: &Plan, scheme: &SchemeChoice, step: f64, coarsest: f64) -> Result<(Reference, Trace), ConvergeError> {
+/// A run of a time-stepping scheme with a fine step; or one of the event-driven scheme, and a looser one that measures it.
+fn candidate(
+    plan: &Plan,
+    scheme: &SchemeChoice,
+    (step, coarsest): (f64, f64),
+    limits: Option<&EventDrivenLimits>,
+    progress: &mut dyn FnMut(&str),
+) -> Result<(Reference, Trace), ConvergeError> {
+    let (step, what) = match scheme.is_event_driven() {
+        true => (coarsest, format!("reference: {}", scheme.name)),
+        false => (step, format!("reference: {}, step {step:e} s", scheme.name)),
+    };
+    progress(&what);
     let loaded = load_scene(plan, scheme, step)?;
     let mut auditor = Auditor::default();
-    let trace = Trace::run(&loaded, scheme, coarsest, Some(&mut auditor), None)?;
-    let reference = Reference {
+    let trace = Trace::run(&loaded, scheme, coarsest, Some(&mut auditor), limits)?;
+    let mut reference = Reference {
         kind: ReferenceKind::Fine,
         scheme: scheme.name.clone(),
         step: Some(step),
@@ -195,38 +200,17 @@ fn fine(plan: &Plan, scheme: &SchemeChoice, step: f64, coarsest: f64) -> Result<
         certificate: auditor.verdict().words(),
         passed_over: Vec::new(),
     };
-    Ok((reference, trace))
-}
-
-/// A run of the event-driven scheme, and a looser one that measures it.
-fn event_driven(
-    plan: &Plan,
-    scheme: &SchemeChoice,
-    coarsest: f64,
-    limits: Option<&EventDrivenLimits>,
-    progress: &mut dyn FnMut(&str),
-) -> Result<(Reference, Trace), ConvergeError> {
-    let loaded = load_scene(plan, scheme, coarsest)?;
-    let mut auditor = Auditor::default();
-    let trace = Trace::run(&loaded, scheme, coarsest, Some(&mut auditor), limits)?;
-    progress(&format!("reference: {}, its own error", scheme.name));
     let mut scene = loaded.into_scene();
-    let SchemeSettings::EventDriven(settings) = &mut scene.scheme else {
-        unreachable!("the scene was loaded with this scheme")
-    };
-    let tolerance = settings.tolerance;
-    settings.tolerance *= LOOSER;
-    settings.event_tolerance *= LOOSER;
-    let looser = scene.check().ok().and_then(|loaded| Trace::run(&loaded, scheme, coarsest, None, limits).ok());
-    let reference = Reference {
-        kind: ReferenceKind::EventDriven,
-        scheme: scheme.name.clone(),
-        step: None,
-        tolerance: Some(tolerance),
-        stops: trace.stops,
-        error_floor: looser.map(|looser| looser.difference(&trace).0.max(tolerance * trace.largest_coordinate())),
-        certificate: auditor.verdict().words(),
-        passed_over: Vec::new(),
-    };
+    if let SchemeSettings::EventDriven(settings) = &mut scene.scheme {
+        progress(&format!("{what}, its own error"));
+        let tolerance = settings.tolerance;
+        settings.tolerance *= LOOSER;
+        settings.event_tolerance *= LOOSER;
+        let looser = scene.check().ok().and_then(|loaded| Trace::run(&loaded, scheme, coarsest, None, limits).ok());
+        reference.kind = ReferenceKind::EventDriven;
+        (reference.step, reference.tolerance) = (None, Some(tolerance));
+        let least = tolerance * trace.largest_coordinate();
+        reference.error_floor = looser.map(|looser| looser.difference(&trace).0.max(least));
+    }
     Ok((reference, trace))
 }

@@ -2,8 +2,8 @@
 
 use super::drawing::{CAP_HEIGHT, DESCENT, Text};
 use super::font::{Weight, text_width};
-use super::geometry::{Point, Rect, clip_segment, polygon_contains};
-use super::layout::{Frame, outline_area, outline_lines, pixel, rule_segment, series_lines, series_markers};
+use super::geometry::{Point, Rect, clip_segment};
+use super::layout::{Frame, outline_lines, pixel, rule_segment, series_lines, series_markers};
 use super::{Anchor, Colour, Mark, Panel, Rule, RulePosition};
 
 /// Font size of marks and of the labels of reference lines, in pixels.
@@ -25,7 +25,6 @@ const TEXT_ROOM: f64 = 3.0;
 struct Obstacles {
     /// A line of one point is a marker.
     lines: Vec<Vec<Point>>,
-    areas: Vec<Vec<Point>>,
     texts: Vec<Rect>,
 }
 
@@ -36,21 +35,14 @@ impl Obstacles {
         let markers = panel.series.iter().flat_map(|series| series_markers(series, frame)).map(|marker| vec![marker]);
         let outlines = panel.outlines.iter().flat_map(|outline| outline_lines(outline, frame));
         let rules = panel.rules.iter().filter_map(|rule| rule_segment(rule.position, frame)).map(Vec::from);
-        let filled = panel.outlines.iter().filter(|outline| outline.fill.is_some());
-        Obstacles {
-            lines: series.chain(markers).chain(outlines).chain(rules).collect(),
-            areas: filled.map(|outline| outline_area(outline, frame)).collect(),
-            texts: Vec::new(),
-        }
+        Obstacles { lines: series.chain(markers).chain(outlines).chain(rules).collect(), texts: Vec::new() }
     }
 
     fn hit_drawing(&self, rect: &Rect) -> bool {
-        let centre = ((rect.left + rect.right) / 2.0, (rect.top + rect.bottom) / 2.0);
-        self.areas.iter().any(|area| polygon_contains(area, centre))
-            || self.lines.iter().any(|line| match line[..] {
-                [marker] => rect.grown(TEXT_ROOM).contains(marker),
-                _ => line.windows(2).any(|pair| clip_segment(pair[0], pair[1], rect).is_some()),
-            })
+        self.lines.iter().any(|line| match line[..] {
+            [marker] => rect.grown(TEXT_ROOM).contains(marker),
+            _ => line.windows(2).any(|pair| clip_segment(pair[0], pair[1], rect).is_some()),
+        })
     }
 
     /// The first of the texts that covers nothing, or else the first that covers no other text.

@@ -147,18 +147,14 @@ fn draw_markers(drawing: &mut Drawing, centres: &[Point], series: &Series, index
     let rim = (radius + MARKER_RIM, Colour::WHITE);
     let has_rim = series.kind == SeriesKind::LineAndPoints;
     let layers = if has_rim { vec![rim, (radius, colour)] } else { vec![(radius, colour)] };
+    // Corners at these angles, scaled so that the areas look alike; the first is as good as round.
+    let (corners, start, size) = match if series.kind == SeriesKind::Dots { 0 } else { index % 4 } {
+        0 => (24, 0.0, 1.0),
+        1 => (4, std::f64::consts::FRAC_PI_4, 1.25),
+        2 => (3, -std::f64::consts::FRAC_PI_2, 1.4),
+        _ => (4, 0.0, 1.35),
+    };
     for (radius, colour) in layers {
-        // Corners at these angles, scaled so that the areas look alike.
-        let shape = if series.kind == SeriesKind::Dots { 0 } else { index % 4 };
-        let (corners, start, size) = match shape {
-            0 => {
-                drawing.discs(centres, radius, colour);
-                continue;
-            }
-            1 => (4, std::f64::consts::FRAC_PI_4, 1.25),
-            2 => (3, -std::f64::consts::FRAC_PI_2, 1.4),
-            _ => (4, 0.0, 1.35),
-        };
         let angle = |k: usize| start + std::f64::consts::TAU * k as f64 / corners as f64;
         let around = |c: &Point| {
             (0..corners).map(|k| (c.0 + size * radius * angle(k).cos(), c.1 + size * radius * angle(k).sin())).collect()

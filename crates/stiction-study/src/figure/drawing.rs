@@ -203,13 +203,6 @@ impl Drawing {
         self.items.extend(path.finish().map(|path| Item::Fill(path, colour, opacity.clamp(0.0, 1.0))));
     }
 
-    /// Fills discs.
-    pub(super) fn discs(&mut self, centres: &[Point], radius: f64, colour: Colour) {
-        let mut path = PathBuilder::new();
-        centres.iter().for_each(|&(x, y)| path.push_circle(x as f32, y as f32, radius as f32));
-        self.items.extend(path.finish().map(|path| Item::Fill(path, colour, 1.0)));
-    }
-
     /// Writes a line of text.
     pub(super) fn text(&mut self, text: Text) {
         if !text.text.trim().is_empty() {

@@ -119,18 +119,6 @@ pub(super) fn clip_polygon(points: &[Point], rect: &Rect) -> Vec<Point> {
     polygon
 }
 
-/// Whether the point is inside the polygon, by the number of edges to its right.
-pub(super) fn polygon_contains(polygon: &[Point], (x, y): Point) -> bool {
-    let mut inside = false;
-    for (i, &b) in polygon.iter().enumerate() {
-        let a = polygon[(i + polygon.len() - 1) % polygon.len()];
-        if (a.1 > y) != (b.1 > y) && x < a.0 + (y - a.1) / (b.1 - a.1) * (b.0 - a.0) {
-            inside = !inside;
-        }
-    }
-    inside
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,6 +163,5 @@ mod tests {
         assert_eq!(cut.len(), 4);
         assert!([(0.5, 0.5), (1.0, 0.5), (1.0, 1.0), (0.5, 1.0)].iter().all(|corner| cut.contains(corner)), "{cut:?}");
         assert!(clip_polygon(&[(2.0, 2.0), (3.0, 2.0), (3.0, 3.0)], &UNIT).is_empty());
-        assert!(polygon_contains(&square, (1.0, 1.0)) && !polygon_contains(&square, (0.4, 1.0)));
     }
 }

@@ -7,7 +7,7 @@ use stiction_dynamics::LinearSystem;
 
 use super::run_data::{BodyTrack, ContactRow, RunData};
 use super::{
-    MOST_CURVES, NOISE, RunFigureError, SMALL_MOTION, body_colour, curve_colour, fastest, heights, largest,
+    MOST_CURVES, NOISE, RunFigureError, SMALL_MOTION, body_colour, bounds, curve_colour, fastest, heights, largest,
     steady_range,
 };
 use crate::figure::{Colour, Outline, Panel, Rule, RulePosition, Series, SeriesKind, Stroke};
@@ -36,10 +36,10 @@ const RESTLESS: f64 = 0.07;
 const FEW_POINTS: usize = 60;
 /// Steps follow each other when one begins where the other ends, but for this share of its length.
 const SAME_TIME: f64 = 1e-6;
-/// Curves that go up and down more often than this fill the panel, and are thin.
-const MANY_TURNS: usize = 120;
-/// Width of curves that may fill the panel, in pixels.
-const THIN: f64 = 0.5;
+/// Curves that go up and down more than this many times their range fill the panel, and are thin.
+const MANY_SWINGS: f64 = 60.0;
+/// Width of such curves, in pixels.
+const THIN: f64 = 0.6;
 /// Rows for which there is room at least.
 const FEWEST_ROWS: f64 = 2.5;
 /// Letters of a contact's name beside its bar.
@@ -66,8 +66,9 @@ pub(super) fn over_time(data: &RunData, title: &str, y_label: &str) -> Result<Pa
 
 /// A curve with its name; thin where it would fill the panel.
 fn curve(label: &str, points: Vec<(f64, f64)>, colour: Colour) -> Series {
-    let is_turn = |w: &&[(f64, f64)]| (w[1].1 - w[0].1) * (w[2].1 - w[1].1) < 0.0;
-    let is_rapid = points.windows(3).filter(is_turn).count() > MANY_TURNS;
+    let (low, high) = bounds(points.iter().map(|point| point.1));
+    let way: f64 = points.windows(2).map(|pair| (pair[1].1 - pair[0].1).abs()).filter(|step| step.is_finite()).sum();
+    let is_rapid = high - low > NOISE * low.abs().max(high.abs()) && way > MANY_SWINGS * (high - low);
     let width = if is_rapid { THIN } else { Series::default().width };
     Series { label: label.to_owned(), points, colour: Some(colour), width, ..Series::default() }
 }
@@ -317,15 +318,6 @@ pub(super) fn modes(data: &RunData) -> Result<Option<Panel>, RunFigureError> {
     Ok(Some(panel))
 }
 
-/// What the contacts of a panel carry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Load {
-    /// Normal forces.
-    Force,
-    /// Moments of the limits of hinges, and of clutches.
-    Moment,
-}
-
 /// The mean force of a step: it holds for the whole step.
 #[derive(Clone, Copy)]
 struct StepForce<'a> {
@@ -358,10 +350,11 @@ fn step_curve(forces: &[StepForce]) -> Vec<(f64, f64)> {
 /// Normal force of the contacts, or moment of the limits of hinges, between impacts; `None` when none ever carried anything.
 ///
 /// The force is the impulse of a step over the length of that step. A step of no length has an impulse and no force.
-pub(super) fn loads(data: &RunData, load: Load) -> Result<Option<Panel>, RunFigureError> {
-    let rows = data.contact_rows()?.into_iter().filter(|row| {
-        row.h > 0.0 && row.mode != MODES[IMPACT].0 && data.is_angular(row.contact) == (load == Load::Moment)
-    });
+pub(super) fn loads(data: &RunData, is_moment: bool) -> Result<Option<Panel>, RunFigureError> {
+    let rows = data
+        .contact_rows()?
+        .into_iter()
+        .filter(|row| row.h > 0.0 && row.mode != MODES[IMPACT].0 && data.is_angular(row.contact) == is_moment);
     let all: Vec<StepForce> = rows.map(|row| StepForce { row, force: row.impulse / row.h }).collect();
     let least = NOISE * all.iter().map(|it| it.force).filter(|force| force.is_finite()).fold(0.0, f64::max);
     let mut contacts: BTreeMap<&str, Vec<StepForce>> = BTreeMap::new();
@@ -380,9 +373,9 @@ pub(super) fn loads(data: &RunData, load: Load) -> Result<Option<Panel>, RunFigu
     order.sort_by(|a, b| total(b).total_cmp(&total(a)));
     order.truncate(MOST_CURVES);
     order.sort_by_key(|contact| by_number(contact));
-    let (name, things, unit) = match load {
-        Load::Force => ("Normal force", "contacts", "force (N)"),
-        Load::Moment => ("Moment of limits and clutches", "limits and clutches", "moment (N m)"),
+    let (name, things, unit) = match is_moment {
+        false => ("Normal force", "contacts", "force (N)"),
+        true => ("Moment of limits and clutches", "limits and clutches", "moment (N m)"),
     };
     let mut panel = over_time(data, name, unit)?;
     if count > order.len() {
@@ -487,7 +480,7 @@ pub(super) fn energy(data: &RunData, scale: f64) -> Result<Option<Panel>, RunFig
     let first = (start, kinetic[0] - kinetic_change, potential[0] - (total_change - kinetic_change));
     let rows = is_whole.then_some(first).into_iter().chain((0..t.len()).map(|i| (t[i], kinetic[i], potential[i])));
     let rows: Vec<(f64, f64, f64)> = rows.collect();
-    let lowest = rows.iter().map(|row| row.2).filter(|value| value.is_finite()).fold(f64::INFINITY, f64::min);
+    let lowest = bounds(rows.iter().map(|row| row.2)).0;
     let lowest = if lowest.is_finite() { lowest } else { 0.0 };
 
     let mut panel = over_time(data, "Energy", "energy (J)")?;

@@ -25,7 +25,6 @@ use crate::figure::{Colour, Figure, Panel};
 pub use columns::{available_columns, column_figure};
 pub use error::RunFigureError;
 
-use curves::Load;
 use run_data::{BodyTrack, RunData};
 
 /// Bodies or contacts that get a curve of their own; of more, the fastest or most loaded are shown.
@@ -130,8 +129,8 @@ pub fn default_figure(run: &Path, selection: &Selection) -> Result<Figure, RunFi
         }
     };
     add(PanelKind::Modes, curves::modes(&data)?);
-    add(PanelKind::Forces, curves::loads(&data, Load::Force)?);
-    add(PanelKind::Forces, curves::loads(&data, Load::Moment)?);
+    add(PanelKind::Forces, curves::loads(&data, false)?);
+    add(PanelKind::Forces, curves::loads(&data, true)?);
     add(PanelKind::Energy, curves::energy(&data, energy_scale)?);
     add(PanelKind::Certificate, curves::certificate(&data)?);
 
@@ -203,6 +202,12 @@ fn heights(panel: &Panel) -> impl Iterator<Item = f64> {
     panel.series.iter().flat_map(|series| &series.points).map(|point| point.1)
 }
 
+/// The least and the largest of these values that are finite.
+fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let finite = values.filter(|value| value.is_finite());
+    finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
+}
+
 /// The largest of these values without their signs; of none, zero. What is not finite does not count.
 fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
     values.into_iter().map(f64::abs).filter(|value| value.is_finite()).fold(0.0, f64::max)
@@ -211,10 +216,7 @@ fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
 /// A range for values that an axis would blow up out of proportion: rounding around zero, relative to `scale`, or around
 /// a constant. `None` where the values themselves give a good range.
 fn steady_range(values: impl Iterator<Item = f64>, scale: f64) -> Option<(f64, f64)> {
-    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-    for value in values.filter(|value| value.is_finite()) {
-        (low, high) = (low.min(value), high.max(value));
-    }
+    let (low, high) = bounds(values);
     let largest = low.abs().max(high.abs());
     if low > high {
         None

@@ -7,8 +7,8 @@ use stiction_bodies::glamx::DVec3;
 use stiction_bodies::{BodyJoint, BodyKind, Dimension, JointKind, Multibody, Pose, Shape};
 
 use super::looks::{EDGE_ON, Look, View, shapes, zigzag};
-use super::run_data::{BodyTrack, Impact, RunData};
-use super::{NOISE, RunFigureError, body_colour, brief, fastest};
+use super::run_data::{BodyTrack, RunData};
+use super::{NOISE, RunFigureError, body_colour, bounds, brief, fastest};
 use crate::figure::{Anchor, Colour, Mark, Outline, Panel, Series, SeriesKind, Stroke};
 
 /// Poses of a single body.
@@ -30,6 +30,8 @@ const NEAREST_POSES: f64 = 0.06;
 const MOST_LABELS: usize = 6;
 /// As many where the first, the last and an impact are among them.
 const FEW_LABELS: usize = 4;
+/// Of poses that cover each other but for this share of the radius of the body, one is labelled.
+const SAME_PLACE: f64 = 0.7;
 /// A pose that lasts for more than this share of the run is labelled with both times.
 const LONG_REST: f64 = 0.02;
 /// Bodies whose way is drawn.
@@ -41,14 +43,10 @@ const LARGE_BODY: f64 = 1.2;
 /// Half length of a slanted wall, in sizes of the picture: enough to leave it on both sides.
 const LONG_WALL: f64 = 50.0;
 
-/// The least box around points that are numbers: its lower left and its upper right corner.
-fn extent<'a>(points: impl Iterator<Item = &'a (f64, f64)>) -> ((f64, f64), (f64, f64)) {
-    let (mut low, mut high) = ((f64::INFINITY, f64::INFINITY), (f64::NEG_INFINITY, f64::NEG_INFINITY));
-    for &(x, y) in points {
-        (low.0, high.0) = if x.is_finite() { (low.0.min(x), high.0.max(x)) } else { (low.0, high.0) };
-        (low.1, high.1) = if y.is_finite() { (low.1.min(y), high.1.max(y)) } else { (low.1, high.1) };
-    }
-    (low, high)
+/// The least box around finite points: its lower left and its upper right corner.
+fn extent<'a>(points: impl Iterator<Item = &'a (f64, f64)> + Clone) -> ((f64, f64), (f64, f64)) {
+    let (x, y) = (bounds(points.clone().map(|point| point.0)), bounds(points.map(|point| point.1)));
+    ((x.0, y.0), (x.1, y.1))
 }
 
 /// Height over width of what a panel shows.
@@ -123,9 +121,9 @@ struct Picture<'a> {
     system: &'a Multibody,
     tracks: &'a [BodyTrack],
     view: View,
-    /// Times of the recorded states, and the impacts.
+    /// Times of the recorded states, and ends of impacts.
     times: &'a [f64],
-    impacts: Vec<Impact>,
+    impacts: Vec<f64>,
     /// What moves.
     drawn: Vec<Drawn<'a>>,
 }
@@ -150,7 +148,8 @@ impl<'a> Picture<'a> {
             }
         }
         let has_free = drawn.iter().any(|body| body.track.is_free);
-        let picture = Picture { system, tracks, view, times: data.times()?, impacts: data.impacts()?, drawn };
+        let impacts = data.impacts()?.iter().map(|impact| impact.t_end).collect();
+        let picture = Picture { system, tracks, view, times: data.times()?, impacts, drawn };
         Ok(has_free.then_some(picture))
     }
 
@@ -293,8 +292,13 @@ impl<'a> Picture<'a> {
         let pose = |moment: &Moment| &leader.track.poses[moment.row];
         let rims: Vec<Vec<(f64, f64)>> =
             moments.iter().map(|moment| leader.look.rim(pose(moment), self.view)).collect();
+        let looks_like = |i: usize, j: usize| {
+            let nearest =
+                |point: &(f64, f64)| rims[j].iter().map(|other| distance(*point, *other)).fold(f64::MAX, f64::min);
+            rims[i].iter().map(nearest).fold(0.0, f64::max) < SAME_PLACE * leader.look.radius()
+        };
         let mut marks = Vec::new();
-        for &i in &labelled(moments) {
+        for i in labelled(moments, looks_like) {
             let Moment { row, until, .. } = moments[i];
             let others = || rims.iter().enumerate().filter(|(k, _)| *k != i).flat_map(|(_, rim)| rim);
             let room = |point: (f64, f64)| others().map(|other| distance(point, *other)).fold(f64::INFINITY, f64::min);
@@ -404,13 +408,13 @@ fn ramp(base: Colour, share: f64) -> Colour {
 }
 
 /// The moments to draw: the first, the last, the impacts, and others between them at even distances along the way.
-pub(super) fn moments(times: &[f64], way: &[f64], nearest: f64, most: usize, impacts: &[Impact]) -> Vec<Moment> {
+pub(super) fn moments(times: &[f64], way: &[f64], nearest: f64, most: usize, impacts: &[f64]) -> Vec<Moment> {
     let last = times.len() - 1;
     let whole = way[last];
     let spacing = (whole / (most.max(2) - 1) as f64).max(nearest).max(f64::MIN_POSITIVE);
     let mut keys = vec![0];
     for impact in impacts {
-        let row = times.partition_point(|&t| t < impact.t_end).min(last);
+        let row = times.partition_point(|t| t < impact).min(last);
         let room = 0.4 * spacing;
         if way[row] - way[keys[keys.len() - 1]] > room && whole - way[row] > room && keys.len() + 1 < most {
             keys.push(row);
@@ -446,9 +450,15 @@ pub(super) fn moments(times: &[f64], way: &[f64], nearest: f64, most: usize, imp
     moments
 }
 
-/// Which moments get their time written beside them: the keys, and others where few are labelled.
-fn labelled(moments: &[Moment]) -> Vec<usize> {
-    let mut chosen: Vec<usize> = (0..moments.len()).filter(|&i| moments[i].is_key).collect();
+/// Which moments get their time written beside them: the keys, and others where few are labelled. Of poses that look alike it is the last.
+fn labelled(moments: &[Moment], looks_like: impl Fn(usize, usize) -> bool) -> Vec<usize> {
+    let mut chosen: Vec<usize> = Vec::new();
+    let is_new = |i: usize, chosen: &[usize]| !chosen.iter().any(|&other| looks_like(i, other));
+    for i in (0..moments.len()).rev().filter(|&i| moments[i].is_key) {
+        if is_new(i, &chosen) {
+            chosen.push(i);
+        }
+    }
     if chosen.len() > MOST_LABELS {
         let (count, stride) = (chosen.len() - 1, MOST_LABELS - 1);
         chosen = (0..=stride).map(|k| chosen[k * count / stride]).collect();
@@ -456,7 +466,8 @@ fn labelled(moments: &[Moment]) -> Vec<usize> {
     let most = if chosen.len() > 2 { FEW_LABELS } else { MOST_LABELS };
     while chosen.len() < most {
         let distance = |i: usize| chosen.iter().map(|&c| c.abs_diff(i)).min().unwrap_or(0);
-        match (0..moments.len()).rev().max_by_key(|&i| distance(i)) {
+        let farthest = (0..moments.len()).rev().filter(|&i| is_new(i, &chosen)).max_by_key(|&i| distance(i));
+        match farthest {
             Some(i) if distance(i) >= 2 => chosen.push(i),
             _ => break,
         }

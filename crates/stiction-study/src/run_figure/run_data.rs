@@ -102,17 +102,6 @@ impl ColumnOf<'_> {
     }
 }
 
-/// An impact that is worth showing.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Impact {
-    /// Start of its step, in seconds.
-    pub(super) t: f64,
-    /// End of its step, in seconds.
-    pub(super) t_end: f64,
-    /// Normal impulse, in N s.
-    pub(super) impulse: f64,
-}
-
 /// A row of the contacts.
 #[derive(Clone, Copy)]
 pub(super) struct ContactRow<'a> {
@@ -128,11 +117,14 @@ pub(super) struct ContactRow<'a> {
 }
 
 /// A contact that changed its mode during a step.
+#[derive(Clone, Copy)]
 pub(super) struct ModeChange<'a> {
+    /// Start and end of the step, in seconds.
     pub(super) t: f64,
     pub(super) t_end: f64,
     pub(super) contact: &'a str,
     pub(super) to: &'a str,
+    /// Normal impulse, in N s.
     pub(super) impulse: f64,
 }
 
@@ -417,14 +409,15 @@ impl RunData {
     }
 
     /// The impacts that are worth showing, by time.
-    pub(super) fn impacts(&self) -> Result<Vec<Impact>, RunFigureError> {
+    pub(super) fn impacts(&self) -> Result<Vec<ModeChange<'_>>, RunFigureError> {
         let (start, end) = self.span()?;
-        let mut impacts: Vec<Impact> = Vec::new();
-        for change in self.mode_changes()?.iter().filter(|change| change.to == "impact" && change.t >= start) {
-            let &ModeChange { t, t_end, impulse, .. } = change;
+        let mut impacts: Vec<ModeChange> = Vec::new();
+        for impact in self.mode_changes()?.into_iter().filter(|change| change.to == "impact" && change.t >= start) {
             match impacts.last_mut() {
-                Some(last) if t - last.t <= IMPACT_MERGING * (end - start) => last.impulse = last.impulse.max(impulse),
-                _ => impacts.push(Impact { t, t_end, impulse }),
+                Some(last) if impact.t - last.t <= IMPACT_MERGING * (end - start) => {
+                    last.impulse = last.impulse.max(impact.impulse);
+                }
+                _ => impacts.push(impact),
             }
         }
         impacts.sort_by(|a, b| b.impulse.total_cmp(&a.impulse));
