@@ -16,7 +16,7 @@ const MARK_GAP: f64 = 5.0;
 const MARK_DISTANCES: [f64; 3] = [1.0, 2.0, 3.5];
 /// Distance that a text keeps from the sides of the panel, in pixels.
 const MARK_INSET: f64 = 3.0;
-/// Distance between the places along a level line that are tried for its label, in pixels.
+/// Distance between the places along a reference line that are tried for its label, in pixels.
 const LABEL_STEP: f64 = 12.0;
 /// Distance that a text keeps from other texts and from markers, in pixels.
 const TEXT_ROOM: f64 = 3.0;
@@ -67,34 +67,14 @@ pub(super) fn annotations(panel: &Panel, frame: &Frame) -> Vec<Text> {
     places.into_iter().filter_map(|places| obstacles.choose(places)).collect()
 }
 
-/// A text whose box has its corner at the given point.
-fn text_at(text: &str, left: f64, top: f64, colour: Colour) -> Text {
-    Text::new(text, (left, top + CAP_HEIGHT * MARK_SIZE), MARK_SIZE, colour).with_halo()
-}
-
 /// Places for a mark around its points, best first; none when it is outside the panel.
 fn mark_places(mark: &Mark, frame: &Frame) -> Vec<Text> {
-    let plot = &frame.plot;
-    let seen = |at: (f64, f64)| pixel(at, frame).filter(|&p| plot.grown(0.5).contains(p));
+    let seen = |at: (f64, f64)| pixel(at, frame).filter(|&p| frame.plot.grown(0.5).contains(p));
     if seen(mark.at).is_none() {
         return Vec::new();
     }
-    let width = text_width(&mark.text, MARK_SIZE, Weight::Regular);
-    let place = |(x, y): Point, anchor: Anchor, distance: f64| {
-        let (dx, dy) = anchor.direction();
-        // On a diagonal the corner of the text is as near as its side is elsewhere.
-        let gap = distance * if dx != 0.0 && dy != 0.0 { 0.5 * MARK_GAP } else { MARK_GAP };
-        let left = x - width / 2.0 + dx * (width / 2.0 + gap);
-        let top = y - CAP_HEIGHT * MARK_SIZE / 2.0 + dy * (MARK_HEIGHT / 2.0 + gap);
-        let left = left.min(plot.right - width - MARK_INSET).max(plot.left + MARK_INSET);
-        text_at(&mark.text, left, top.min(plot.bottom - MARK_HEIGHT).max(plot.top), mark.colour)
-    };
-    let anchors = || std::iter::once(mark.anchor).chain(Anchor::ALL);
     let points = std::iter::once(mark.at).chain(mark.alternatives.iter().copied()).filter_map(seen);
-    let around = |point: Point| {
-        MARK_DISTANCES.into_iter().flat_map(move |distance| anchors().map(move |anchor| place(point, anchor, distance)))
-    };
-    points.flat_map(around).collect()
+    places(&mark.text, mark.colour, mark.anchor, points, frame)
 }
 
 /// Places for the label of a reference line, best first; none when it has no label or is outside the panel.
@@ -103,22 +83,40 @@ fn label_places(rule: &Rule, frame: &Frame) -> Vec<Text> {
     let Some([start, _]) = rule_segment(rule.position, frame).filter(|_| !rule.label.is_empty()) else {
         return Vec::new();
     };
-    let width = text_width(&rule.label, MARK_SIZE, Weight::Regular);
-    let corners: Vec<Point> = match rule.position {
+    let points: Vec<Point> = match rule.position {
         // Beside the line, from the top downwards.
         RulePosition::X(_) => {
-            let steps = (plot.height() / (MARK_HEIGHT + 2.0)) as usize;
-            let tops = (0..steps).map(|k| plot.top + 2.0 + k as f64 * (MARK_HEIGHT + 2.0));
-            tops.flat_map(|top| [(start.0 + MARK_GAP, top), (start.0 - MARK_GAP - width, top)]).collect()
+            let steps = (plot.height() / LABEL_STEP) as usize;
+            (0..steps).map(|k| (start.0, plot.top + MARK_HEIGHT / 2.0 + LABEL_STEP * k as f64)).collect()
         }
         // Above or below the line, from the right end to the left.
         RulePosition::Y(_) => {
-            let steps = ((plot.width() - width) / LABEL_STEP).max(0.0) as usize + 1;
-            let lefts = (0..steps).map(|k| plot.right - width - 2.0 - LABEL_STEP * k as f64);
-            lefts.flat_map(|left| [(left, start.1 - 3.0 - MARK_HEIGHT), (left, start.1 + 4.0)]).collect()
+            let half = text_width(&rule.label, MARK_SIZE, Weight::Regular) / 2.0;
+            let steps = ((plot.width() - 2.0 * half) / LABEL_STEP).max(0.0) as usize + 1;
+            (0..steps).map(|k| (plot.right - half - LABEL_STEP * k as f64, start.1)).collect()
         }
     };
-    let fits = |&(left, top): &Point| plot.contains((left, top)) && plot.contains((left + width, top + MARK_HEIGHT));
-    let texts = corners.into_iter().filter(fits).map(|(left, top)| text_at(&rule.label, left, top, rule.colour));
-    texts.collect()
+    let anchor = if matches!(rule.position, RulePosition::X(_)) { Anchor::Right } else { Anchor::Above };
+    places(&rule.label, rule.colour, anchor, points.into_iter(), frame)
+}
+
+/// Places for a text around some points of the picture, best first.
+fn places(text: &str, colour: Colour, anchor: Anchor, points: impl Iterator<Item = Point>, frame: &Frame) -> Vec<Text> {
+    let plot = &frame.plot;
+    let width = text_width(text, MARK_SIZE, Weight::Regular);
+    let place = |(x, y): Point, anchor: Anchor, distance: f64| {
+        let (dx, dy) = anchor.direction();
+        // On a diagonal the corner of the text is as near as its side is elsewhere.
+        let gap = distance * if dx != 0.0 && dy != 0.0 { 0.5 * MARK_GAP } else { MARK_GAP };
+        let left = x - width / 2.0 + dx * (width / 2.0 + gap);
+        let top = y - CAP_HEIGHT * MARK_SIZE / 2.0 + dy * (MARK_HEIGHT / 2.0 + gap);
+        let left = left.min(plot.right - width - MARK_INSET).max(plot.left + MARK_INSET);
+        let top = top.min(plot.bottom - MARK_HEIGHT).max(plot.top);
+        Text::new(text, (left, top + CAP_HEIGHT * MARK_SIZE), MARK_SIZE, colour).with_halo()
+    };
+    let sides = || std::iter::once(anchor).chain(Anchor::ALL);
+    let around = |point: Point| {
+        MARK_DISTANCES.into_iter().flat_map(move |distance| sides().map(move |side| place(point, side, distance)))
+    };
+    points.flat_map(around).collect()
 }

@@ -96,19 +96,18 @@ impl<'a> Look<'a> {
 
     /// The outlines in a pose; none for a dot.
     pub(super) fn outlines(&self, pose: &Pose, view: View, colour: Colour, is_last: bool) -> Vec<Outline> {
+        let brush = Brush { colour, is_last };
         let mut outlines = Vec::new();
         if self.is_link() {
-            let pen =
-                Brush { width: LINK_WIDTH * line_width(is_last), opacity: if is_last { 0.12 } else { 0.03 }, colour };
             let points = hull(self.link.iter().map(|&point| view.project(pose.transform_point(point))).collect());
-            outlines.push(if points.len() > 2 { pen.area(points) } else { pen.line(points) });
+            let link = if points.len() > 2 { brush.area(points) } else { brush.line(points) };
+            outlines.push(wider(link, LINK_WIDTH));
         }
         if let Some(semi_axes) = self.inertia {
-            let pen = Brush { width: line_width(is_last), opacity: if is_last { 0.15 } else { 0.04 }, colour };
-            outlines.push(pen.area(silhouette(pose, semi_axes, view)));
+            outlines.push(brush.area(silhouette(pose, semi_axes, view)));
             // Two of its axes, of which one is longer.
             let tips = [semi_axes.with_y(0.0).with_z(0.0), 0.5 * semi_axes.with_x(0.0).with_z(0.0)];
-            outlines.extend(tips.map(|tip| pen.line(segment(pose, DVec3::ZERO, tip, view))));
+            outlines.extend(tips.map(|tip| brush.line(segment(pose, DVec3::ZERO, tip, view))));
         }
         outlines.extend(shapes(self.body, pose, view, colour, is_last));
         outlines
@@ -132,29 +131,29 @@ impl<'a> Look<'a> {
     }
 }
 
-/// How the parts of a body are drawn.
+/// How the parts of a body are drawn: the last pose has thicker lines and a darker inside.
 #[derive(Clone, Copy)]
 struct Brush {
     colour: Colour,
-    width: f64,
-    /// Of the inside.
-    opacity: f64,
+    is_last: bool,
 }
 
 impl Brush {
     fn line(self, points: Vec<(f64, f64)>) -> Outline {
-        let stroke = Some(Stroke { colour: self.colour, width: self.width, dashed: false });
+        let width = if self.is_last { 1.5 } else { 1.0 };
+        let stroke = Some(Stroke { colour: self.colour, width, dashed: false });
         Outline { points, closed: false, stroke, ..Outline::default() }
     }
 
     fn area(self, points: Vec<(f64, f64)>) -> Outline {
-        Outline { closed: true, fill: Some((self.colour, self.opacity)), ..self.line(points) }
+        let opacity = if self.is_last { 0.2 } else { 0.05 };
+        Outline { closed: true, fill: Some((self.colour, opacity)), ..self.line(points) }
     }
 }
 
-/// Width of lines, in pixels: those of the last pose are thicker.
-fn line_width(is_last: bool) -> f64 {
-    if is_last { 1.5 } else { 1.0 }
+/// An outline with a line that is so many times wider.
+fn wider(outline: Outline, factor: f64) -> Outline {
+    Outline { stroke: outline.stroke.map(|stroke| Stroke { width: factor * stroke.width, ..stroke }), ..outline }
 }
 
 /// The line between two points of a body.
@@ -181,7 +180,7 @@ fn ellipsoid(mass: f64, moments: DVec3) -> DVec3 {
 
 /// The shapes of a body. Infinite ones are drawn where they stand, and a point is a dot.
 pub(super) fn shapes(body: &Body, pose: &Pose, view: View, colour: Colour, is_last: bool) -> Vec<Outline> {
-    let pen = Brush { colour, width: line_width(is_last), opacity: if is_last { 0.22 } else { 0.06 } };
+    let brush = Brush { colour, is_last };
     let turns = matches!(body.kind, BodyKind::Rigid { .. } | BodyKind::Prescribed(_));
     let mut outlines = Vec::new();
     for shape in &body.shapes {
@@ -190,25 +189,25 @@ pub(super) fn shapes(body: &Body, pose: &Pose, view: View, colour: Colour, is_la
             Shape::HalfSpace { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } | Shape::Sphere { radius: 0.0 } => {}
             Shape::Cavity { radius } => {
                 let rim = Outline::disc(view.project(world.position), radius);
-                outlines.push(Outline { closed: true, hatched: true, ..pen.line(rim.points) });
+                outlines.push(Outline { closed: true, hatched: true, ..brush.line(rim.points) });
             }
             Shape::Ellipsoid { semi_axes } => {
-                outlines.push(pen.area(silhouette(&world, semi_axes, view)));
+                outlines.push(brush.area(silhouette(&world, semi_axes, view)));
                 let tip = semi_axes.with_y(0.0).with_z(0.0);
-                outlines.push(pen.line(segment(&world, DVec3::ZERO, tip, view)));
+                outlines.push(brush.line(segment(&world, DVec3::ZERO, tip, view)));
             }
             Shape::Sphere { radius } => {
-                outlines.push(pen.area(Outline::disc(view.project(world.position), radius).points));
+                outlines.push(brush.area(Outline::disc(view.project(world.position), radius).points));
                 // A radius shows how it turns.
                 let spoke = segment(&world, DVec3::ZERO, DVec3::new(radius, 0.0, 0.0), view);
-                outlines.extend(turns.then(|| pen.line(spoke)));
+                outlines.extend(turns.then(|| brush.line(spoke)));
             }
             Shape::Capsule { half_length, radius } => {
                 let axis = DVec3::new(half_length, 0.0, 0.0);
                 let ends = segment(&world, -axis, axis, view);
                 outlines.push(match radius > 0.0 {
-                    true => pen.area(Outline::capsule(ends[0], ends[1], radius).points),
-                    false => Brush { width: 1.5 * pen.width, ..pen }.line(ends),
+                    true => brush.area(Outline::capsule(ends[0], ends[1], radius).points),
+                    false => wider(brush.line(ends), 1.5),
                 });
             }
             Shape::Cuboid { half_extents } => {
@@ -223,7 +222,7 @@ pub(super) fn shapes(body: &Body, pose: &Pose, view: View, colour: Colour, is_la
                         let local = (side * DVec3::AXES[axis] + a * u + b * v) * half_extents;
                         view.project(world.transform_point(local))
                     });
-                    outlines.push(pen.area(corners.to_vec()));
+                    outlines.push(brush.area(corners.to_vec()));
                 }
             }
         }

@@ -244,7 +244,7 @@ impl RunData {
 
     /// Name of the scene.
     pub(super) fn title(&self) -> String {
-        self.summary.get("scene").and_then(Value::as_str).unwrap_or_default().to_owned()
+        self.summary["scene"].as_str().unwrap_or_default().to_owned()
     }
 
     /// Times of the recorded states, in seconds.
@@ -273,7 +273,7 @@ impl RunData {
     /// lengths of the recorded steps then fill the time from the start to the last of them.
     pub(super) fn is_whole(&self) -> Result<bool, RunFigureError> {
         let start = match self.states.range.start {
-            0 => self.summary.get("start").and_then(Value::as_f64).unwrap_or(0.0),
+            0 => self.summary["start"].as_f64().unwrap_or(0.0),
             _ => self.span()?.0,
         };
         let (t, h) = (self.audit.real("t")?, self.audit.real("h")?);
@@ -290,44 +290,39 @@ impl RunData {
 
     /// Step size, in seconds.
     pub(super) fn step(&self) -> Option<f64> {
-        self.summary.get("step").and_then(Value::as_f64).filter(|h| *h > 0.0)
+        self.summary["step"].as_f64().filter(|h| *h > 0.0)
+    }
+
+    /// What the certificate says of a number; nothing where it has none of that name.
+    fn check(&self, name: &str) -> &Value {
+        let checks = self.summary["certificate"]["checks"].as_array();
+        checks.and_then(|checks| checks.iter().find(|check| check["name"] == name)).unwrap_or(&Value::Null)
     }
 
     /// Limit of a number of the certificate, when it has one.
     pub(super) fn limit(&self, check: &str) -> Option<f64> {
-        let checks = self.summary.get("certificate")?.get("checks")?.as_array()?;
-        checks.iter().find(|entry| entry.get("name").and_then(Value::as_str) == Some(check))?.get("limit")?.as_f64()
+        self.check(check)["limit"].as_f64()
     }
 
     /// What ran and how well: scheme, method, step, outcome, worst residual, digest. Friction has directions only in space.
     pub(super) fn subtitle(&self, is_spatial: bool) -> String {
+        let summary = &self.summary;
         let mut parts = Vec::new();
-        if let Some((name, settings)) = tagged(self.summary.get("scheme")) {
-            let version = settings.get("version").and_then(Value::as_str).unwrap_or_default();
-            parts.push(format!("{name} {version}").trim_end().to_owned());
+        if let Some((name, settings)) = tagged(&summary["scheme"]) {
+            parts.push(format!("{name} {}", settings["version"].as_str().unwrap_or_default()).trim_end().to_owned());
         }
-        if let Some((name, settings)) = tagged(self.summary.get("method")) {
-            let count = match settings.get("directions") {
-                _ if !is_spatial => None,
-                Some(Value::Array(list)) => Some(list.len() as u64),
-                Some(number) => number.as_u64(),
-                None => None,
-            };
-            parts.push(count.map_or_else(|| name.to_owned(), |count| format!("{name} with {count} directions")));
+        if let Some((name, settings)) = tagged(&summary["method"]) {
+            let directions = &settings["directions"];
+            let count = directions.as_array().map(|list| list.len() as u64).or(directions.as_u64());
+            let count = count.filter(|_| is_spatial).map(|count| format!(" with {count} directions"));
+            parts.push(format!("{name}{}", count.unwrap_or_default()));
         }
-        if let Some(step) = self.step() {
-            parts.push(format!("step {step} s"));
+        parts.extend(self.step().map(|step| format!("step {step} s")));
+        if let Some(outcome) = summary["outcome"].as_str() {
+            let at = summary["end"].as_f64().map(|t| format!(" at t = {} s", brief(t, t.abs())));
+            parts.push(format!("{}{}", outcome.replace('-', " "), at.unwrap_or_default()));
         }
-        let text = |key: &str| self.summary.get(key).and_then(Value::as_str);
-        if let Some(outcome) = text("outcome") {
-            let end = self.summary.get("end").and_then(Value::as_f64);
-            let at = end.map_or_else(String::new, |t| format!(" at t = {} s", brief(t, t.abs())));
-            parts.push(format!("{}{at}", outcome.replace('-', " ")));
-        }
-        let certificate = self.summary.get("certificate");
-        let checks = certificate.and_then(|it| it.get("checks")).and_then(Value::as_array);
-        let residual = checks.and_then(|all| all.iter().find(|it| it.get("name") == Some(&"residual".into())));
-        if let Some(worst) = residual.and_then(|it| it.get("worst")) {
+        if let Some(worst) = self.check("residual").get("worst") {
             let worst = match worst.as_f64() {
                 Some(0.0) => "0".to_owned(),
                 Some(worst) => format!("{worst:.1e}"),
@@ -335,12 +330,11 @@ impl RunData {
             };
             parts.push(format!("worst residual {worst}"));
         }
-        if certificate.and_then(|it| it.get("met")) == Some(&Value::Bool(false)) {
+        if summary["certificate"]["met"] == false {
             parts.push("certificate not met".to_owned());
         }
-        if let Some(digest) = text("digest") {
-            parts.push(format!("digest {}", digest.chars().take(12).collect::<String>()));
-        }
+        let digest = summary["digest"].as_str().map(|digest| digest.chars().take(12).collect::<String>());
+        parts.extend(digest.map(|digest| format!("digest {digest}")));
         parts.join(", ")
     }
 
@@ -516,8 +510,8 @@ fn build(run: &Path) -> Result<Loaded, RunFigureError> {
 }
 
 /// Name and settings of a choice such as `{"pyramid": {…}}` or `"pyramid"`.
-fn tagged(value: Option<&Value>) -> Option<(&str, &Value)> {
-    match value? {
+fn tagged(value: &Value) -> Option<(&str, &Value)> {
+    match value {
         Value::Object(map) => map.iter().next().map(|(name, settings)| (name.as_str(), settings)),
         Value::String(name) => Some((name, &Value::Null)),
         _ => None,
