@@ -59,12 +59,9 @@ impl Obstacles {
 /// Marks and labels of reference lines in their places. Those for which there is none are left out.
 pub(super) fn annotations(panel: &Panel, frame: &Frame) -> Vec<Text> {
     let marks = panel.marks.iter().map(|mark| mark_places(mark, frame));
-    let places: Vec<Vec<Text>> = marks.chain(panel.rules.iter().map(|rule| label_places(rule, frame))).collect();
-    if places.iter().all(Vec::is_empty) {
-        return Vec::new();
-    }
+    let labels = panel.rules.iter().map(|rule| label_places(rule, frame));
     let mut obstacles = Obstacles::new(panel, frame);
-    places.into_iter().filter_map(|places| obstacles.choose(places)).collect()
+    marks.chain(labels).filter_map(|places| obstacles.choose(places)).collect()
 }
 
 /// Places for a mark around its points, best first; none when it is outside the panel.

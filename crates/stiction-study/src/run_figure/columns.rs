@@ -11,7 +11,7 @@ use crate::figure::{Figure, Panel, Series};
 const LIKENESS: f64 = 0.75;
 
 /// What columns measure, by their names and units; an asterisk stands for any. The first that fits counts.
-const QUANTITIES: [(&str, &str, &str); 22] = [
+const QUANTITIES: [(&str, &str, &str); 18] = [
     ("t", "s", "time"),
     ("h", "s", "length of the step"),
     ("gap", "*", "gap"),
@@ -20,7 +20,6 @@ const QUANTITIES: [(&str, &str, &str); 22] = [
     ("qw qx qy qz", "", "orientation quaternion"),
     ("cone_violation complementarity dissipation_defect roundness_defect", "", ERROR),
     ("momentum kinetic_balance residual", "", ERROR),
-    ("contact_gain", "J", OTHER),
     ("slip_1 slip_2", "m/s", "sliding velocity"),
     ("c_n c_t1 c_t2", "N s", "impulse of a step"),
     ("c_n c_t3", "N m s", "angular impulse of a step"),
@@ -31,9 +30,6 @@ const QUANTITIES: [(&str, &str, &str); 22] = [
     ("*", "m/s", "velocity"),
     ("*", "rad/s", "angular velocity"),
     ("*", "J", "energy"),
-    ("bound value impulse force", "*", OTHER),
-    ("penetration_share passages push_distance", "*", OTHER),
-    ("*", "*", OTHER),
 ];
 /// What is drawn on a logarithmic axis.
 const ERROR: &str = "relative error";

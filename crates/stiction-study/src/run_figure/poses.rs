@@ -27,9 +27,7 @@ const TURNED: f64 = 0.7;
 /// Poses that are closer than this share of the radius of a body are too near to each other to be told apart.
 const NEAREST_POSES: f64 = 0.06;
 /// Poses whose time is written beside them.
-const MOST_LABELS: usize = 6;
-/// As many where the first, the last and an impact are among them.
-const FEW_LABELS: usize = 4;
+const MOST_LABELS: usize = 5;
 /// Of poses that cover each other but for this share of the radius of the body, one is labelled.
 const SAME_PLACE: f64 = 0.7;
 /// A pose that lasts for more than this share of the run is labelled with both times.
@@ -450,26 +448,17 @@ pub(super) fn moments(times: &[f64], way: &[f64], nearest: f64, most: usize, imp
     moments
 }
 
-/// Which moments get their time written beside them: the keys, and others where few are labelled. Of poses that look alike it is the last.
+/// Which moments get their time written beside them: the last and the first, impacts, then those
+/// that are far from these. Of poses that look alike it is one.
 fn labelled(moments: &[Moment], looks_like: impl Fn(usize, usize) -> bool) -> Vec<usize> {
-    let mut chosen: Vec<usize> = Vec::new();
-    let is_new = |i: usize, chosen: &[usize]| !chosen.iter().any(|&other| looks_like(i, other));
-    for i in (0..moments.len()).rev().filter(|&i| moments[i].is_key) {
-        if is_new(i, &chosen) {
-            chosen.push(i);
-        }
-    }
-    if chosen.len() > MOST_LABELS {
-        let (count, stride) = (chosen.len() - 1, MOST_LABELS - 1);
-        chosen = (0..=stride).map(|k| chosen[k * count / stride]).collect();
-    }
-    let most = if chosen.len() > 2 { FEW_LABELS } else { MOST_LABELS };
-    while chosen.len() < most {
+    let mut chosen = vec![moments.len() - 1];
+    while chosen.len() < MOST_LABELS {
         let distance = |i: usize| chosen.iter().map(|&c| c.abs_diff(i)).min().unwrap_or(0);
-        let farthest = (0..moments.len()).rev().filter(|&i| is_new(i, &chosen)).max_by_key(|&i| distance(i));
-        match farthest {
-            Some(i) if distance(i) >= 2 => chosen.push(i),
-            _ => break,
+        let is_apart = |&i: &usize| distance(i) >= if moments[i].is_key { 1 } else { 2 };
+        let is_new = |i: &usize| is_apart(i) && !chosen.iter().any(|&other| looks_like(*i, other));
+        match (0..moments.len()).rev().filter(is_new).max_by_key(|&i| (moments[i].is_key, distance(i))) {
+            Some(i) => chosen.push(i),
+            None => break,
         }
     }
     chosen.sort_unstable();
