@@ -17,37 +17,25 @@ const SUBTITLE_SIZE: f64 = 12.5;
 const PANEL_TITLE_SIZE: f64 = 13.0;
 const AXIS_LABEL_SIZE: f64 = 12.0;
 const TICK_LABEL_SIZE: f64 = 11.0;
-
-/// Length of a tick, in pixels.
-pub(super) const TICK_LENGTH: f64 = 4.0;
-/// Distance from the end of a tick to its label, in pixels.
-const TICK_GAP: f64 = 4.0;
-/// Distance from the labels of the ticks to the label of the axis, in pixels.
-const AXIS_LABEL_GAP: f64 = 8.0;
-/// Distance from the title of a panel to what is below it, in pixels.
-const TITLE_GAP: f64 = 9.0;
 /// Distance from one line of text to the next, in em.
-const LINE_SPACING: f64 = 1.35;
-
+const LINE_SPACING: f64 = 1.4;
+/// Distance between the parts around a pair of axes: title, legend, axes, numbers, label; in pixels.
+const GAP: f64 = 8.0;
+/// Distance between texts beside each other, in pixels.
+const TEXT_GAP: f64 = 14.0;
+/// Length of a tick, and distance from its end to its label, in pixels.
+pub(super) const TICK_LENGTH: f64 = 4.0;
 /// Length of the sample of a series in a legend, in pixels.
 pub(super) const SAMPLE_LENGTH: f64 = 20.0;
 /// Distance from that sample to its text, in pixels.
 const SAMPLE_GAP: f64 = 6.0;
 /// Distance between the lines of a legend, in pixels.
 const LEGEND_LINE: f64 = 17.0;
-/// Distance between the columns of a legend, in pixels.
-const LEGEND_COLUMN_GAP: f64 = 14.0;
-/// Distance from a legend to the axes below it, in pixels.
-const LEGEND_RISE: f64 = 8.0;
 
 /// Empty rim of the figure, in pixels.
 const MARGIN: f64 = 20.0;
-/// Distance between panels beside each other, in pixels.
-const COLUMN_GAP: f64 = 28.0;
-/// Distance between panels below each other, in pixels.
-const ROW_GAP: f64 = 26.0;
-/// Distance from one line of the heading to the next, in em.
-const HEADING_SPACING: f64 = 1.5;
+/// Distance between panels, in pixels.
+const PANEL_GAP: f64 = 26.0;
 /// Distance between the heading and the panels, in pixels.
 const HEADING_GAP: f64 = 18.0;
 /// The shortest axis that is drawn, in pixels.
@@ -55,14 +43,8 @@ const SHORTEST_AXIS: f64 = 40.0;
 /// The longest side of a figure, in pixels: its PNG has 64 million of them.
 const LONGEST_SIDE: u32 = 4000;
 
-/// Desired distance between ticks of a horizontal axis, in pixels.
-const X_TICK_SPACING: f64 = 62.0;
-/// Ticks that a short horizontal axis may have, too, as long as their labels keep their distance.
-const FEW_TICKS: usize = 5;
-/// Desired distance between ticks of a vertical axis, in pixels.
-const Y_TICK_SPACING: f64 = 34.0;
-/// Smallest distance between labels of a horizontal axis, in pixels.
-const TICK_LABEL_SPACING: f64 = 14.0;
+/// Smallest distance between ticks of a horizontal axis and of a vertical one, in pixels.
+const TICK_SPACING: (f64, f64) = (56.0, 34.0);
 
 /// Room below the lowest ground where there is some to spare, in pixels: enough for its hatch.
 const GROUND_DEPTH: f64 = 10.0;
@@ -113,7 +95,7 @@ pub(super) fn layout(figure: &Figure) -> Result<Layout, FigureError> {
         (&figure.subtitle, SUBTITLE_SIZE, Weight::Regular, Colour::GREY),
     ] {
         for line in wrapped(text, size, weight, page_width - 2.0 * MARGIN) {
-            top += size * if heading.is_empty() { CAP_HEIGHT } else { HEADING_SPACING };
+            top += size * if heading.is_empty() { CAP_HEIGHT } else { LINE_SPACING };
             heading.push(Text { weight, ..Text::new(&line, (MARGIN, top), size, colour) });
         }
     }
@@ -158,14 +140,14 @@ pub(super) fn layout(figure: &Figure) -> Result<Layout, FigureError> {
 fn cells(figure: &Figure, columns: usize, page: Rect) -> Vec<Rect> {
     let count = figure.panels.len();
     let rows = count.div_ceil(columns);
-    let cell_width = (page.width() - COLUMN_GAP * (columns - 1) as f64) / columns as f64;
+    let cell_width = (page.width() - PANEL_GAP * (columns - 1) as f64) / columns as f64;
     let weight = |row: usize| figure.row_weights.get(row).copied().filter(|w| *w > 0.0 && w.is_finite()).unwrap_or(1.0);
     let weights: Vec<f64> = (0..rows).map(weight).collect();
-    let unit_height = (page.height() - ROW_GAP * (rows - 1) as f64) / weights.iter().sum::<f64>();
+    let unit_height = (page.height() - PANEL_GAP * (rows - 1) as f64) / weights.iter().sum::<f64>();
     let cell = |panel: usize| {
         let (row, column) = (panel / columns, panel % columns);
-        let left = page.left + column as f64 * (cell_width + COLUMN_GAP);
-        let top = page.top + weights[..row].iter().map(|weight| weight * unit_height + ROW_GAP).sum::<f64>();
+        let left = page.left + column as f64 * (cell_width + PANEL_GAP);
+        let top = page.top + weights[..row].iter().map(|weight| weight * unit_height + PANEL_GAP).sum::<f64>();
         // Of two columns, a panel that is alone in the last row has both.
         let is_alone = columns == 2 && column == 0 && panel + 1 == count;
         let right = if is_alone { page.right } else { left + cell_width };
@@ -215,8 +197,8 @@ fn frame(
         None if scale.log => axis::logarithmic(scale.min, scale.max, most),
         None => axis::linear(scale.min, scale.max, most),
     };
-    let y_ticks = choose(&y, &panel.y_names, (plot.height() / Y_TICK_SPACING) as usize + 1);
-    let most = ((plot.width() / X_TICK_SPACING) as usize + 1).max(FEW_TICKS);
+    let y_ticks = choose(&y, &panel.y_names, (plot.height() / TICK_SPACING.1) as usize + 1);
+    let most = (plot.width() / TICK_SPACING.0) as usize + 1;
     // Neighbouring labels have to keep their distance.
     let fits = |ticks: &Ticks| {
         let spans = ticks.major.iter().map(|tick| {
@@ -224,7 +206,7 @@ fn frame(
             (x.pixel(tick.value).unwrap_or(plot.left), half)
         });
         let spans: Vec<(f64, f64)> = spans.collect();
-        spans.windows(2).all(|w| w[0].0 + w[0].1 + TICK_LABEL_SPACING <= w[1].0 - w[1].1)
+        spans.windows(2).all(|w| w[0].0 + w[0].1 + TEXT_GAP <= w[1].0 - w[1].1)
     };
     let mut choices = (2..=most).rev().map(|most| choose(&x, &panel.x_names, most));
     let x_ticks = choices.find(fits).unwrap_or_else(|| choose(&x, &panel.x_names, 2));
@@ -264,15 +246,15 @@ pub(super) fn surroundings(panel: &Panel, frame: &Frame) -> Vec<Text> {
     let plot = &frame.plot;
     let text = |text: &str, at: Point, size: f64| Text::new(text, at, size, Colour::INK);
     let mut texts = Vec::new();
-    let below = plot.bottom + TICK_LENGTH + TICK_GAP + CAP_HEIGHT * TICK_LABEL_SIZE;
+    let below = plot.bottom + 2.0 * TICK_LENGTH + CAP_HEIGHT * TICK_LABEL_SIZE;
     for tick in &frame.x_ticks.major {
         let at = (frame.x.pixel(tick.value).unwrap_or(plot.left), below);
         texts.push(text(&tick.label, at, TICK_LABEL_SIZE).aligned(0.5));
     }
-    let mut left = plot.left - TICK_LENGTH - TICK_GAP;
+    let mut left = plot.left - 2.0 * TICK_LENGTH;
     for tick in &frame.y_ticks.major {
         let y = frame.y.pixel(tick.value).unwrap_or(plot.bottom) + CAP_HEIGHT * TICK_LABEL_SIZE / 2.0;
-        let label = text(&tick.label, (plot.left - TICK_LENGTH - TICK_GAP, y), TICK_LABEL_SIZE).aligned(1.0);
+        let label = text(&tick.label, (plot.left - 2.0 * TICK_LENGTH, y), TICK_LABEL_SIZE).aligned(1.0);
         left = left.min(label.at.0);
         texts.push(label);
     }
@@ -280,12 +262,12 @@ pub(super) fn surroundings(panel: &Panel, frame: &Frame) -> Vec<Text> {
     let lines = |label: &str, ticks: &Ticks, length: f64| {
         wrapped(&with_factor(label, ticks.factor), AXIS_LABEL_SIZE, Weight::Regular, length)
     };
-    let mut y = below + AXIS_LABEL_GAP + CAP_HEIGHT * AXIS_LABEL_SIZE;
+    let mut y = below + GAP + CAP_HEIGHT * AXIS_LABEL_SIZE;
     for line in lines(&panel.x_label, &frame.x_ticks, plot.width()) {
         texts.push(text(&line, (middle.0, y), AXIS_LABEL_SIZE).fitted(plot.width()).aligned(0.5));
         y += LINE_SPACING * AXIS_LABEL_SIZE;
     }
-    let mut x = left - AXIS_LABEL_GAP;
+    let mut x = left - GAP;
     for line in lines(&panel.y_label, &frame.y_ticks, frame.cell.height()).iter().rev() {
         let line = Text { upwards: true, ..text(line, (x, middle.1), AXIS_LABEL_SIZE) }.aligned(0.5);
         // Beside the middle of the axis, or as near to it as the cell allows.
@@ -296,7 +278,7 @@ pub(super) fn surroundings(panel: &Panel, frame: &Frame) -> Vec<Text> {
     }
     let samples = legend(panel, frame).into_iter().map(|entry| entry.text.rect().top);
     let top = samples.fold(plot.top - TICK_LABEL_SIZE / 2.0, f64::min);
-    let mut y = top - TITLE_GAP - DESCENT * PANEL_TITLE_SIZE;
+    let mut y = top - GAP - DESCENT * PANEL_TITLE_SIZE;
     for line in wrapped(&panel.title, PANEL_TITLE_SIZE, Weight::Bold, frame.cell.right - plot.left).iter().rev() {
         let title = Text { weight: Weight::Bold, ..text(line, (plot.left, y), PANEL_TITLE_SIZE) };
         texts.push(title.fitted(frame.cell.right - plot.left));
@@ -336,14 +318,12 @@ pub(super) fn legend(panel: &Panel, frame: &Frame) -> Vec<LegendEntry> {
         }
         widths
     };
-    let fits = |widths: &Vec<f64>| {
-        widths.iter().map(|width| width + LEGEND_COLUMN_GAP).sum::<f64>() <= room + LEGEND_COLUMN_GAP
-    };
+    let fits = |widths: &Vec<f64>| widths.iter().map(|width| width + TEXT_GAP).sum::<f64>() <= room + TEXT_GAP;
     let widths = (1..=labelled.len()).rev().map(widths).find(fits).unwrap_or_else(|| vec![room]);
     let columns = widths.len();
-    let top = frame.plot.top - LEGEND_RISE - labelled.len().div_ceil(columns) as f64 * LEGEND_LINE;
+    let top = frame.plot.top - GAP - labelled.len().div_ceil(columns) as f64 * LEGEND_LINE;
     let entry = |(k, (series, shown)): (usize, (usize, &Series))| {
-        let x = frame.plot.left + widths[..k % columns].iter().map(|width| width + LEGEND_COLUMN_GAP).sum::<f64>();
+        let x = frame.plot.left + widths[..k % columns].iter().map(|width| width + TEXT_GAP).sum::<f64>();
         let y = top + LEGEND_LINE * ((k / columns) as f64 + 0.5);
         let at = (x + SAMPLE_LENGTH + SAMPLE_GAP, y + CAP_HEIGHT * TICK_LABEL_SIZE / 2.0);
         LegendEntry { series, at: (x, y), text: Text { at, ..text(shown) }.fitted(frame.cell.right - at.0) }

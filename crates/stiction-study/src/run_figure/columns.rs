@@ -72,20 +72,20 @@ impl Measured<'_> {
 /// # Errors
 /// [`RunFigureError`] when the folder is not that of a run, or one of its tables is missing, cut off or damaged.
 pub fn available_columns(run: &Path) -> Result<Vec<String>, RunFigureError> {
-    names(&RunData::read(run, &Selection::default())?.0)
+    Ok(names(&RunData::read(run, &Selection::default())?.0))
 }
 
-fn names(data: &RunData) -> Result<Vec<String>, RunFigureError> {
+fn names(data: &RunData) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for column in data.columns()? {
+    for column in data.columns() {
         // A system of one's own may use a name of the certificate: then it is the one of the states.
         // Contacts of a system of matrices have no place.
         let is_new = column.owner.is_some() || !names.contains(&column.name());
-        if is_new && (column.owner.is_none() || data.values(column)?.iter().any(|value| !value.is_nan())) {
+        if is_new && (column.owner.is_none() || data.values(column).iter().any(|value| !value.is_nan())) {
             names.push(column.name());
         }
     }
-    Ok(names)
+    names
 }
 
 /// Draws columns of the tables against another one: `t` for curves over time, any other for phase portraits.
@@ -106,7 +106,7 @@ pub fn column_figure(
     if columns.is_empty() {
         return Err(RunFigureError::Nothing { run: run.to_owned(), reason: "no column was named".to_owned() });
     }
-    let known = data.columns()?;
+    let known = data.columns();
     let find = |name: &str| match known.iter().find(|column| column.name() == name) {
         Some(column) => Ok(Measured::new(&data, *column)),
         None => Err(unknown(&data, name)),
@@ -122,14 +122,14 @@ pub fn column_figure(
     }
     let is_over_time = abscissa.quantity == "time";
     let x_label = if is_over_time { "time (s)".to_owned() } else { abscissa.with_unit(against) };
-    let across = data.values(abscissa.column)?;
+    let across = data.values(abscissa.column);
     let panels = groups.iter().map(|group| {
-        let panel = if is_over_time { over_time(&data, "", "")? } else { Panel::default() };
+        let panel = if is_over_time { over_time(&data, "", "") } else { Panel::default() };
         // Positions against each other are a map.
         let equal_aspect = group[0].quantity == "position" && abscissa.quantity == "position";
         group_panel(&data, group, &across, Panel { x_label: x_label.clone(), equal_aspect, ..panel })
     });
-    let panels: Vec<Panel> = panels.collect::<Result<_, _>>()?;
+    let panels: Vec<Panel> = panels.collect();
     let columns = if panels.len() == 1 { 1 } else { 2 };
     let rows = panels.len().div_ceil(columns) as u32;
     let size = if columns == 1 { (820, 480) } else { (1000, 70 + 280 * rows) };
@@ -137,7 +137,7 @@ pub fn column_figure(
 }
 
 /// The curves of columns that measure the same, on a panel whose horizontal axis is given.
-fn group_panel(data: &RunData, group: &[Measured], across: &[f64], mut panel: Panel) -> Result<Panel, RunFigureError> {
+fn group_panel(data: &RunData, group: &[Measured], across: &[f64], mut panel: Panel) -> Panel {
     let first = &group[0];
     panel.log_y = first.quantity == ERROR;
     let name = first.column.name();
@@ -145,7 +145,7 @@ fn group_panel(data: &RunData, group: &[Measured], across: &[f64], mut panel: Pa
     for column in group {
         // The comparison of a missing value with the floor would make a number of it.
         let shown = |value: f64| if panel.log_y && !value.is_nan() { value.abs().max(FLOOR) } else { value };
-        let values = data.values(column.column)?.into_iter().map(shown);
+        let values = data.values(column.column).into_iter().map(shown);
         let label = if group.len() == 1 { String::new() } else { column.column.name() };
         let points = across.iter().copied().zip(values).collect();
         panel.series.push(Series { label, points, ..Series::default() });
@@ -153,30 +153,27 @@ fn group_panel(data: &RunData, group: &[Measured], across: &[f64], mut panel: Pa
     if panel.log_y {
         panel.y_range = Some(error_range(&panel));
     } else if !panel.equal_aspect {
-        panel.y_range = steady_range(heights(&panel), scale(data, first)?);
+        panel.y_range = steady_range(heights(&panel), scale(data, first));
     }
-    Ok(panel)
+    panel
 }
 
 /// Largest value of a kind in the whole run, against which rounding is told from motion.
-fn scale(data: &RunData, of: &Measured) -> Result<f64, RunFigureError> {
+fn scale(data: &RunData, of: &Measured) -> f64 {
     let (quantity, start) = match of.quantity {
-        "impulse of a step" => return Ok(largest(data.contacts.real("c_n")?.iter().copied())),
+        "impulse of a step" => return largest(data.contacts.real("c_n").iter().copied()),
         "sliding velocity" => ("velocity", SMALL_MOTION),
         quantity @ ("position" | "angle" | "velocity" | "angular velocity") => (quantity, SMALL_MOTION),
         "energy" => ("energy", 0.0),
-        _ => return Ok(0.0),
+        _ => return 0.0,
     };
-    let alike = data.columns()?.into_iter().filter(|column| column.owner.is_none());
+    let alike = data.columns().into_iter().filter(|column| column.owner.is_none());
     let alike = alike.filter(|column| Measured::new(data, *column).quantity == quantity);
-    alike.map(|column| data.values(column)).try_fold(start, |most, values| Ok(most.max(largest(values?))))
+    alike.map(|column| largest(data.values(column))).fold(start, f64::max)
 }
 
 fn unknown(data: &RunData, name: &str) -> RunFigureError {
-    let columns = match names(data) {
-        Ok(columns) => columns,
-        Err(error) => return error,
-    };
+    let columns = names(data);
     let scored = columns.iter().map(|known| (strsim::jaro_winkler(name, known), known));
     let near = scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|best| best.0 >= LIKENESS).map(|best| best.1.clone());
     RunFigureError::UnknownColumn { run: data.run.clone(), column: name.to_owned(), near, columns }

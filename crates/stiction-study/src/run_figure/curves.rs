@@ -7,8 +7,7 @@ use stiction_dynamics::LinearSystem;
 
 use super::run_data::{BodyTrack, ContactRow, RunData};
 use super::{
-    MOST_CURVES, NOISE, RunFigureError, SMALL_MOTION, body_colour, bounds, curve_colour, fastest, heights, largest,
-    steady_range,
+    MOST_CURVES, NOISE, SMALL_MOTION, body_colour, bounds, curve_colour, fastest, heights, largest, steady_range,
 };
 use crate::figure::{Colour, Outline, Panel, Rule, RulePosition, Series, SeriesKind, Stroke};
 
@@ -48,20 +47,20 @@ const LONGEST_NAME: usize = 20;
 const MOST_ROWS: usize = 3;
 
 /// A panel over time with the impacts as dashed lines.
-pub(super) fn over_time(data: &RunData, title: &str, y_label: &str) -> Result<Panel, RunFigureError> {
-    let rules = data.impacts()?.into_iter().map(|impact| Rule {
+pub(super) fn over_time(data: &RunData, title: &str, y_label: &str) -> Panel {
+    let rules = data.impacts().into_iter().map(|impact| Rule {
         position: RulePosition::X(impact.t),
         colour: Colour::GREY.towards(Colour::WHITE, 0.35),
         ..Rule::default()
     });
-    Ok(Panel {
+    Panel {
         title: title.into(),
         x_label: "time (s)".into(),
         y_label: y_label.into(),
-        x_range: Some(data.time_range()?),
+        x_range: Some(data.time_range()),
         rules: rules.collect(),
         ..Panel::default()
-    })
+    }
 }
 
 /// A curve with its name; thin where it would fill the panel.
@@ -80,9 +79,9 @@ fn curves(
     [title, y_label]: [&str; 2],
     scale: f64,
     curves: impl IntoIterator<Item = (String, Colour, Vec<f64>)>,
-) -> Result<Option<Panel>, RunFigureError> {
-    let times = data.times()?;
-    let mut panel = over_time(data, title, y_label)?;
+) -> Option<Panel> {
+    let times = data.times();
+    let mut panel = over_time(data, title, y_label);
     for (label, colour, values) in curves {
         panel.series.push(curve(&label, times.iter().copied().zip(values).collect(), colour));
     }
@@ -91,7 +90,7 @@ fn curves(
     }
     panel.y_range = steady_range(heights(&panel), scale);
     let is_recorded = heights(&panel).any(f64::is_finite);
-    Ok(is_recorded.then_some(panel))
+    is_recorded.then_some(panel)
 }
 
 /// The speed that counts as one, in m/s, below which [`NOISE`] begins: that of the bodies, or of a step of free fall.
@@ -103,14 +102,10 @@ fn speed_scale(data: &RunData, model: &MultibodyModel, tracks: &[BodyTrack]) -> 
 
 /// Velocities of bodies: in the plane vertical, angular and horizontal as in \[ST96\] Figures 3–5;
 /// in space speed and angular velocity, of a single body by its components, which tell which way it turns.
-pub(super) fn velocities(
-    data: &RunData,
-    model: &MultibodyModel,
-    tracks: &[BodyTrack],
-) -> Result<Vec<Option<Panel>>, RunFigureError> {
+pub(super) fn velocities(data: &RunData, model: &MultibodyModel, tracks: &[BodyTrack]) -> Vec<Panel> {
     let shown = fastest(tracks);
     if shown.is_empty() {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     let turning: Vec<&BodyTrack> = shown.iter().copied().filter(|track| track.turns).collect();
     let speed = speed_scale(data, model, tracks);
@@ -124,28 +119,31 @@ pub(super) fn velocities(
         curves(data, words, scale, bodies.iter().map(curve))
     };
     let speeds = || panel(&shown, speed, ["Speed", "|v| (m/s)"], |track, row| track.velocity[row].length());
-    if model.dimension == Dimension::Plane {
-        let is_upright = model.gravity.x == 0.0;
-        let name = |upright, other| if is_upright { upright } else { other };
-        let words = [name("Vertical velocity", "Velocity along y"), "vy (m/s)"];
-        let vertical = panel(&shown, speed, words, |track, row| track.velocity[row].y)?;
-        let turns = match turning.is_empty() {
-            true => speeds()?,
-            false => panel(&turning, spin, ["Angular velocity", "ω (rad/s)"], |track, row| track.spin[row].z)?,
-        };
-        let words = [name("Horizontal velocity", "Velocity along x"), "vx (m/s)"];
-        return Ok(vec![vertical, turns, panel(&shown, speed, words, |track, row| track.velocity[row].x)?]);
-    }
-    let turns = match turning[..] {
-        [] => None,
-        [track] => components(data, track, spin)?,
-        _ => panel(&turning, spin, ["Angular speed", "|ω| (rad/s)"], |track, row| track.spin[row].length())?,
+    let turns = match (model.dimension, &turning[..]) {
+        (Dimension::Plane, []) => speeds(),
+        (Dimension::Plane, _) => {
+            panel(&turning, spin, ["Angular velocity", "ω (rad/s)"], |track, row| track.spin[row].z)
+        }
+        (Dimension::Space, []) => None,
+        (Dimension::Space, [track]) => components(data, track, spin),
+        (Dimension::Space, _) => {
+            panel(&turning, spin, ["Angular speed", "|ω| (rad/s)"], |track, row| track.spin[row].length())
+        }
     };
-    Ok(vec![speeds()?, turns])
+    if model.dimension == Dimension::Space {
+        return [speeds(), turns].into_iter().flatten().collect();
+    }
+    let names = match model.gravity.x == 0.0 {
+        true => ["Vertical velocity", "Horizontal velocity"],
+        false => ["Velocity along y", "Velocity along x"],
+    };
+    let vertical = panel(&shown, speed, [names[0], "vy (m/s)"], |track, row| track.velocity[row].y);
+    let horizontal = panel(&shown, speed, [names[1], "vx (m/s)"], |track, row| track.velocity[row].x);
+    [vertical, turns, horizontal].into_iter().flatten().collect()
 }
 
 /// The angular velocity of a body about the axes of the world, without those about which it does not turn.
-fn components(data: &RunData, track: &BodyTrack, scale: f64) -> Result<Option<Panel>, RunFigureError> {
+fn components(data: &RunData, track: &BodyTrack, scale: f64) -> Option<Panel> {
     let axes = ["about x", "about y", "about z"].into_iter().enumerate();
     // About the vertical is what one looks for.
     let component = |(axis, label): (usize, &str)| {
@@ -165,7 +163,7 @@ fn components(data: &RunData, track: &BodyTrack, scale: f64) -> Result<Option<Pa
 }
 
 /// Every coordinate of a system of matrices with its velocity; many coordinates share panels by unit.
-pub(super) fn coordinates(data: &RunData, names: &[String]) -> Result<Vec<Option<Panel>>, RunFigureError> {
+pub(super) fn coordinates(data: &RunData, names: &[String]) -> Vec<Panel> {
     let unit = |name: &str| data.states.unit(name).to_owned();
     let mut groups: Vec<Vec<&String>> = names.iter().map(|name| vec![name]).collect();
     if names.len() > MOST_ROWS {
@@ -195,10 +193,10 @@ pub(super) fn coordinates(data: &RunData, names: &[String]) -> Result<Vec<Option
             let scale = largest(shown().flat_map(|(_, (_, values))| values.iter().copied())).max(SMALL_MOTION);
             let curve =
                 |(i, (name, values)): (usize, &(&String, &[f64]))| ((*name).clone(), curve_colour(i), values.to_vec());
-            panels.push(curves(data, [&title, &label], scale, shown().map(curve))?);
+            panels.extend(curves(data, [&title, &label], scale, shown().map(curve)));
         }
     }
-    Ok(panels)
+    panels
 }
 
 /// What one contact does between two times.
@@ -220,11 +218,11 @@ fn by_number(contact: &str) -> (&str, u32) {
 }
 
 /// What every contact did, from one change of its mode to the next.
-fn bars(data: &RunData) -> Result<BTreeMap<&str, Vec<Bar>>, RunFigureError> {
-    let (start, end) = data.span()?;
+fn bars(data: &RunData) -> BTreeMap<&str, Vec<Bar>> {
+    let (start, end) = data.span();
     let mut bars: BTreeMap<&str, Vec<Bar>> = BTreeMap::new();
     let mut open: BTreeMap<&str, (f64, usize)> = BTreeMap::new();
-    let changes = data.mode_changes()?;
+    let changes = data.mode_changes();
     let changes = changes.iter().map(|change| (change.contact, change.t, change.to));
     let known: std::collections::BTreeSet<&str> = changes.clone().map(|change| change.0).collect();
     for (contact, t, to) in changes.chain(known.into_iter().map(|contact| (contact, end, "open"))) {
@@ -237,7 +235,7 @@ fn bars(data: &RunData) -> Result<BTreeMap<&str, Vec<Bar>>, RunFigureError> {
             open.insert(contact, (t, mode));
         }
     }
-    Ok(bars)
+    bars
 }
 
 /// The contacts of a panel that are shown, and how they are called: `#1` where all are of one pair
@@ -259,13 +257,13 @@ fn short_names(contacts: &[&str]) -> (Vec<String>, String) {
 }
 
 /// Sticking, slipping and impacts of every contact as bars over time; `None` when no contact ever closed.
-pub(super) fn modes(data: &RunData) -> Result<Option<Panel>, RunFigureError> {
-    let (start, end) = data.time_range()?;
-    let bars = bars(data)?;
+pub(super) fn modes(data: &RunData) -> Option<Panel> {
+    let (start, end) = data.time_range();
+    let bars = bars(data);
     let mut order: Vec<&str> = bars.keys().copied().collect();
     let count = order.len();
     if count == 0 {
-        return Ok(None);
+        return None;
     }
     let closed = |contact: &str| bars[contact].iter().map(|bar| bar.to - bar.from).sum::<f64>();
     order.sort_by(|a, b| closed(b).total_cmp(&closed(a)));
@@ -315,7 +313,7 @@ pub(super) fn modes(data: &RunData) -> Result<Option<Panel>, RunFigureError> {
             panel.series.push(Series { label: label.into(), colour: Some(colour), width: 5.0, ..Series::default() });
         }
     }
-    Ok(Some(panel))
+    Some(panel)
 }
 
 /// The mean force of a step: it holds for the whole step.
@@ -350,9 +348,9 @@ fn step_curve(forces: &[StepForce]) -> Vec<(f64, f64)> {
 /// Normal force of the contacts, or moment of the limits of hinges, between impacts; `None` when none ever carried anything.
 ///
 /// The force is the impulse of a step over the length of that step. A step of no length has an impulse and no force.
-pub(super) fn loads(data: &RunData, is_moment: bool) -> Result<Option<Panel>, RunFigureError> {
+pub(super) fn loads(data: &RunData, is_moment: bool) -> Option<Panel> {
     let rows = data
-        .contact_rows()?
+        .contact_rows()
         .into_iter()
         .filter(|row| row.h > 0.0 && row.mode != MODES[IMPACT].0 && data.is_angular(row.contact) == is_moment);
     let all: Vec<StepForce> = rows.map(|row| StepForce { row, force: row.impulse / row.h }).collect();
@@ -362,10 +360,10 @@ pub(super) fn loads(data: &RunData, is_moment: bool) -> Result<Option<Panel>, Ru
         contacts.entry(it.row.contact).or_default().push(*it);
     }
     // A force that acts for a moment is an impact in all but name, and no curve.
-    let (start, end) = data.span()?;
+    let (start, end) = data.span();
     let loaded: f64 = contacts.values().flatten().map(|it| it.row.h).sum();
-    if contacts.is_empty() || (loaded < SHORTEST_LOAD * (end - start) && data.is_whole()?) {
-        return Ok(None);
+    if contacts.is_empty() || (loaded < SHORTEST_LOAD * (end - start) && data.is_whole()) {
+        return None;
     }
     let total = |contact: &str| contacts[contact].iter().map(|it| it.row.impulse).sum::<f64>();
     let mut order: Vec<&str> = contacts.keys().copied().collect();
@@ -377,7 +375,7 @@ pub(super) fn loads(data: &RunData, is_moment: bool) -> Result<Option<Panel>, Ru
         false => ("Normal force", "contacts", "force (N)"),
         true => ("Moment of limits and clutches", "limits and clutches", "moment (N m)"),
     };
-    let mut panel = over_time(data, name, unit)?;
+    let mut panel = over_time(data, name, unit);
     if count > order.len() {
         panel.title = format!("{name} of {} among {count} {things}", order.len());
     }
@@ -418,7 +416,7 @@ pub(super) fn loads(data: &RunData, is_moment: bool) -> Result<Option<Panel>, Ru
         let top = if is_cut { 2.0 * usual } else { most };
         panel.y_range = Some((-0.04 * top, 1.12 * top));
     }
-    Ok(Some(panel))
+    Some(panel)
 }
 
 /// All values that are numbers, the smallest first.
@@ -449,10 +447,10 @@ pub(super) fn energy_of_bodies(data: &RunData, model: &MultibodyModel, tracks: &
 }
 
 /// The largest kinetic energy of the run, or that of a small motion of the heaviest coordinate, in J.
-pub(super) fn energy_of_matrices(data: &RunData, system: &LinearSystem) -> Result<f64, RunFigureError> {
+pub(super) fn energy_of_matrices(data: &RunData, system: &LinearSystem) -> f64 {
     let mass = system.mass();
     let heaviest = (0..mass.nrows()).map(|i| mass[(i, i)]).fold(0.0, f64::max);
-    Ok(largest(data.audit.real("kinetic")?.iter().copied()).max(0.5 * heaviest * SMALL_MOTION * SMALL_MOTION))
+    largest(data.audit.real("kinetic").iter().copied()).max(0.5 * heaviest * SMALL_MOTION * SMALL_MOTION)
 }
 
 /// What brings or takes energy: its name, its column, its sign, its colour. Losses count upwards, so
@@ -467,23 +465,23 @@ const CAUSES: [(&str, &str, f64, Colour); 6] = [
 ];
 
 /// Kinetic, potential and total energy, and what each cause took or brought so far. Energies far below `scale` are rounding.
-pub(super) fn energy(data: &RunData, scale: f64) -> Result<Option<Panel>, RunFigureError> {
+pub(super) fn energy(data: &RunData, scale: f64) -> Option<Panel> {
     let audit = &data.audit;
-    let (t, kinetic, potential) = (audit.real("t")?, audit.real("kinetic")?, audit.real("potential")?);
+    let (t, kinetic, potential) = (audit.real("t"), audit.real("kinetic"), audit.real("potential"));
     if t.is_empty() {
-        return Ok(None);
+        return None;
     }
-    let (start, _) = data.span()?;
+    let (start, _) = data.span();
     // With every step recorded, the sums are whole and the first row tells the start.
-    let is_whole = data.is_whole()?;
-    let (kinetic_change, total_change) = (audit.real("kinetic_change")?[0], audit.real("total_change")?[0]);
+    let is_whole = data.is_whole();
+    let (kinetic_change, total_change) = (audit.real("kinetic_change")[0], audit.real("total_change")[0]);
     let first = (start, kinetic[0] - kinetic_change, potential[0] - (total_change - kinetic_change));
     let rows = is_whole.then_some(first).into_iter().chain((0..t.len()).map(|i| (t[i], kinetic[i], potential[i])));
     let rows: Vec<(f64, f64, f64)> = rows.collect();
     let lowest = bounds(rows.iter().map(|row| row.2)).0;
     let lowest = if lowest.is_finite() { lowest } else { 0.0 };
 
-    let mut panel = over_time(data, "Energy", "energy (J)")?;
+    let mut panel = over_time(data, "Energy", "energy (J)");
     let line = |label: &str, colour: Colour, value: &dyn Fn(&(f64, f64, f64)) -> f64| {
         curve(label, rows.iter().map(|row| (row.0, value(row))).collect(), colour)
     };
@@ -498,7 +496,7 @@ pub(super) fn energy(data: &RunData, scale: f64) -> Result<Option<Panel>, RunFig
     };
     for (label, column, sign, colour) in CAUSES.into_iter().filter(|_| is_whole) {
         let mut sum = 0.0;
-        let so_far = t.iter().zip(audit.real(column)?).map(|(&t, work)| {
+        let so_far = t.iter().zip(audit.real(column)).map(|(&t, work)| {
             sum += sign * work;
             (t, sum)
         });
@@ -508,7 +506,7 @@ pub(super) fn energy(data: &RunData, scale: f64) -> Result<Option<Panel>, RunFig
         }
     }
     panel.y_range = steady_range(heights(&panel), scale);
-    Ok(Some(panel))
+    Some(panel)
 }
 
 /// What the certificate shows: its name, the columns of which the worst counts, its colour. The
@@ -521,16 +519,16 @@ const CHECKS: [(&str, &[&str], Colour); 4] = [
 ];
 
 /// How well every step solved its problem, on a logarithmic axis with the limits.
-pub(super) fn certificate(data: &RunData) -> Result<Option<Panel>, RunFigureError> {
-    let t = data.audit.real("t")?;
+pub(super) fn certificate(data: &RunData) -> Option<Panel> {
+    let t = data.audit.real("t");
     if t.is_empty() {
-        return Ok(None);
+        return None;
     }
-    let (start, _) = data.time_range()?;
-    let mut panel = Panel { log_y: true, rules: Vec::new(), ..over_time(data, "Certificate", "relative error")? };
+    let (start, _) = data.time_range();
+    let mut panel = Panel { log_y: true, rules: Vec::new(), ..over_time(data, "Certificate", "relative error") };
     let mut limits: Vec<(f64, Vec<&str>, Colour)> = Vec::new();
     for (label, columns, colour) in CHECKS {
-        let values = columns.iter().map(|name| data.audit.real(name)).collect::<Result<Vec<_>, _>>()?;
+        let values = columns.iter().map(|name| data.audit.real(name)).collect::<Vec<_>>();
         let worst = |row: usize| values.iter().map(|column| column[row].abs()).fold(0.0, f64::max);
         // A step counts for the whole interval that it ends; of many steps the worst one is shown.
         let bins = CERTIFICATE_BINS.min(t.len());
@@ -559,7 +557,7 @@ pub(super) fn certificate(data: &RunData) -> Result<Option<Panel>, RunFigureErro
         ..Rule::default()
     }));
     panel.y_range = Some(error_range(&panel));
-    Ok(Some(panel))
+    Some(panel)
 }
 
 /// The range of an axis of errors: from the floor to above the largest of them and the limits.

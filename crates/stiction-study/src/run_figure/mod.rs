@@ -104,35 +104,33 @@ pub fn default_figure(run: &Path, selection: &Selection) -> Result<Figure, RunFi
     let (data, loaded) = RunData::read(run, selection)?;
     let loaded = loaded?;
     let scene = loaded.scene();
-    if data.times()?.is_empty() {
+    if data.times().is_empty() {
         let reason = "`states.parquet` has no rows".to_owned();
         return Err(RunFigureError::Nothing { run: run.to_owned(), reason });
     }
 
     let mut panels: Vec<(PanelKind, Panel)> = Vec::new();
-    let mut add = |kind, panel: Option<Panel>| panels.extend(panel.map(|panel| (kind, panel)));
+    let mut add = |kind, more: Vec<Panel>| panels.extend(more.into_iter().map(|panel| (kind, panel)));
     // Whether friction has directions to choose, and the energy that counts as some.
     let (is_spatial, energy_scale) = match loaded.system() {
         SceneSystem::Bodies(bodies) => {
-            let (model, tracks) = (bodies.model(), data.tracks(bodies)?);
-            poses::panels(&data, bodies, &tracks)?.into_iter().for_each(|panel| add(PanelKind::Poses, panel));
-            let velocities = curves::velocities(&data, model, &tracks)?;
-            velocities.into_iter().for_each(|panel| add(PanelKind::Velocities, panel));
+            let (model, tracks) = (bodies.model(), data.tracks(bodies));
+            add(PanelKind::Poses, poses::panels(&data, bodies, &tracks));
+            add(PanelKind::Velocities, curves::velocities(&data, model, &tracks));
             (model.dimension == Dimension::Space, curves::energy_of_bodies(&data, model, &tracks))
         }
         SceneSystem::Matrices(system) => {
             let names = scene.system.as_ref().map_or(&[][..], |system| &system.coordinates);
-            let panels = curves::coordinates(&data, names)?;
-            panels.into_iter().for_each(|panel| add(PanelKind::Coordinates, panel));
+            add(PanelKind::Coordinates, curves::coordinates(&data, names));
             let is_spatial = system.linear_contacts().iter().any(|contact| contact.tangents.len() > 1);
-            (is_spatial, curves::energy_of_matrices(&data, system)?)
+            (is_spatial, curves::energy_of_matrices(&data, system))
         }
     };
-    add(PanelKind::Modes, curves::modes(&data)?);
-    add(PanelKind::Forces, curves::loads(&data, false)?);
-    add(PanelKind::Forces, curves::loads(&data, true)?);
-    add(PanelKind::Energy, curves::energy(&data, energy_scale)?);
-    add(PanelKind::Certificate, curves::certificate(&data)?);
+    let loads = [false, true].into_iter().filter_map(|is_moment| curves::loads(&data, is_moment));
+    add(PanelKind::Modes, curves::modes(&data).into_iter().collect());
+    add(PanelKind::Forces, loads.collect());
+    add(PanelKind::Energy, curves::energy(&data, energy_scale).into_iter().collect());
+    add(PanelKind::Certificate, curves::certificate(&data).into_iter().collect());
 
     let (zero, mut panels): (Vec<_>, Vec<_>) = panels.into_iter().partition(|(_, panel)| vanishes(panel));
     let known: Vec<PanelKind> = panels.iter().map(|(kind, _)| *kind).collect();

@@ -8,7 +8,7 @@ use stiction_bodies::{BodyJoint, BodyKind, Dimension, JointKind, Multibody, Pose
 
 use super::looks::{EDGE_ON, Look, View, shapes, zigzag};
 use super::run_data::{BodyTrack, RunData};
-use super::{NOISE, RunFigureError, body_colour, bounds, brief, fastest};
+use super::{NOISE, body_colour, bounds, brief, fastest};
 use crate::figure::{Anchor, Colour, Mark, Outline, Panel, Series, SeriesKind, Stroke};
 
 /// Poses of a single body.
@@ -57,14 +57,10 @@ pub(super) fn aspect(panel: &Panel) -> f64 {
 
 /// The poses of a scene: one picture in the plane, in space two views, the one with most motion first. None when they were
 /// not recorded.
-pub(super) fn panels(
-    data: &RunData,
-    system: &Multibody,
-    tracks: &[BodyTrack],
-) -> Result<Vec<Option<Panel>>, RunFigureError> {
-    let panel = |view| Picture::new(data, system, tracks, view)?.map(Picture::panel).transpose();
+pub(super) fn panels(data: &RunData, system: &Multibody, tracks: &[BodyTrack]) -> Vec<Panel> {
+    let panel = |view| Picture::new(data, system, tracks, view).map(Picture::panel);
     if system.model().dimension == Dimension::Plane {
-        return Ok(vec![panel(View::new(0, 1))?]);
+        return panel(View::new(0, 1)).into_iter().collect();
     }
     let free = tracks.iter().filter(|track| track.is_free && !track.poses.is_empty());
     let ways = free.map(|track| {
@@ -82,7 +78,7 @@ pub(super) fn panels(
         // What turns in its place is seen from the side and from above.
         pairs = [(0, 2), (0, 1), (1, 2)];
     }
-    pairs[..2].iter().map(|pair| panel(View::new(pair.0, pair.1))).collect()
+    pairs[..2].iter().filter_map(|pair| panel(View::new(pair.0, pair.1))).collect()
 }
 
 /// A moment that is drawn.
@@ -128,12 +124,7 @@ struct Picture<'a> {
 
 impl<'a> Picture<'a> {
     /// The view of what was recorded; none when nothing that moves was.
-    fn new(
-        data: &'a RunData,
-        system: &'a Multibody,
-        tracks: &'a [BodyTrack],
-        view: View,
-    ) -> Result<Option<Self>, RunFigureError> {
+    fn new(data: &'a RunData, system: &'a Multibody, tracks: &'a [BodyTrack], view: View) -> Option<Self> {
         let shown = fastest(tracks);
         let mut drawn: Vec<Drawn> = Vec::new();
         for track in tracks.iter().filter(|track| !track.poses.is_empty()) {
@@ -146,12 +137,12 @@ impl<'a> Picture<'a> {
             }
         }
         let has_free = drawn.iter().any(|body| body.track.is_free);
-        let impacts = data.impacts()?.iter().map(|impact| impact.t_end).collect();
-        let picture = Picture { system, tracks, view, times: data.times()?, impacts, drawn };
-        Ok(has_free.then_some(picture))
+        let impacts = data.impacts().iter().map(|impact| impact.t_end).collect();
+        let picture = Picture { system, tracks, view, times: data.times(), impacts, drawn };
+        has_free.then_some(picture)
     }
 
-    fn panel(self) -> Result<Panel, RunFigureError> {
+    fn panel(self) -> Panel {
         let model = self.system.model();
         let is_mechanism = self.drawn.iter().filter(|body| body.look.is_link()).count() > 1;
         let most = (MOST_BODIES / self.drawn.len()).clamp(2, if is_mechanism { MOST_MECHANISMS } else { MOST_POSES });
@@ -172,7 +163,7 @@ impl<'a> Picture<'a> {
         if model.dimension == Dimension::Space {
             panel.title.push_str(&format!(" ({}–{})", axis(self.view.axes.0), axis(self.view.axes.1)));
         }
-        Ok(panel)
+        panel
     }
 
     /// Draws bodies and mechanisms at the given moments.

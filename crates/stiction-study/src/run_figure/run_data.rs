@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use stiction_bodies::glamx::{DQuat, DVec3};
 use stiction_bodies::{Body, BodyKind, CoordinateKind, Dimension, Multibody, Pose};
+use stiction_dynamics::StepAudit;
 use stiction_scene::record::file;
 use stiction_scene::run_folder::{SUMMARY_FILE, is_run_folder};
-use stiction_scene::table_file::{Column, Table, TableError};
+use stiction_scene::table_file::{Column, Table};
 use stiction_scene::{Loaded, load};
 
 use super::{RunFigureError, Selection, brief};
@@ -36,7 +37,6 @@ pub(super) struct RunData {
 
 /// A table, and the rows of it that are looked at.
 pub(super) struct Rows {
-    run: PathBuf,
     table: Table,
     range: Range<usize>,
     /// The column that says what a row belongs to, where there are several things in the table.
@@ -46,23 +46,31 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    fn read(run: &Path, name: &str, owner: Option<&'static str>) -> Result<Self, RunFigureError> {
-        let table =
-            Table::read(run.join(name)).map_err(|source| RunFigureError::Table { run: run.to_owned(), source })?;
-        Ok(Self { run: run.to_owned(), range: 0..table.row_count(), table, owner, states: Vec::new() })
+    /// Reads a table that has these columns of real numbers and of texts.
+    fn read(
+        run: &Path,
+        name: &str,
+        owner: Option<&'static str>,
+        reals: &[&str],
+        texts: &[&str],
+    ) -> Result<Self, RunFigureError> {
+        let table = Table::read(run.join(name)).and_then(|table| {
+            reals.iter().try_for_each(|column| table.real(column).map(|_| ()))?;
+            texts.iter().chain(&owner).try_for_each(|column| table.text(column).map(|_| ()))?;
+            Ok(table)
+        });
+        let table = table.map_err(|source| RunFigureError::Table { run: run.to_owned(), source })?;
+        Ok(Self { range: 0..table.row_count(), table, owner, states: Vec::new() })
     }
 
-    fn rows<'a, T>(&self, column: Result<&'a [T], TableError>) -> Result<&'a [T], RunFigureError> {
-        let in_run = |source| RunFigureError::Table { run: self.run.clone(), source };
-        Ok(&column.map_err(in_run)?[self.range.clone()])
+    /// A column of real numbers; empty when there is none of that name.
+    pub(super) fn real(&self, name: &str) -> &[f64] {
+        self.table.real(name).map_or(&[], |values| &values[self.range.clone()])
     }
 
-    pub(super) fn real(&self, name: &str) -> Result<&[f64], RunFigureError> {
-        self.rows(self.table.real(name))
-    }
-
-    pub(super) fn text(&self, name: &str) -> Result<&[String], RunFigureError> {
-        self.rows(self.table.text(name))
+    /// A column of texts; empty when there is none of that name.
+    pub(super) fn text(&self, name: &str) -> &[String] {
+        self.table.text(name).map_or(&[], |values| &values[self.range.clone()])
     }
 
     /// The unit of a column; empty where it is not known.
@@ -77,10 +85,10 @@ impl Rows {
     }
 
     /// What the rows belong to, in the order of their first row.
-    fn owners(&self) -> Result<Vec<&str>, RunFigureError> {
-        let Some(owner) = self.owner else { return Ok(Vec::new()) };
+    fn owners(&self) -> Vec<&str> {
         let mut seen = std::collections::HashSet::new();
-        Ok(self.text(owner)?.iter().map(String::as_str).filter(|name| seen.insert(*name)).collect())
+        let names = self.owner.map_or(&[][..], |owner| self.text(owner));
+        names.iter().map(String::as_str).filter(|name| seen.insert(*name)).collect()
     }
 }
 
@@ -178,15 +186,17 @@ impl RunData {
         let loaded = build(run);
         let elements = [(file::JOINTS, "joint"), (file::FRICTION, "element")].into_iter();
         let elements = elements.filter(|(name, _)| run.join(name).exists());
+        let elements = elements.map(|(name, key)| Rows::read(run, name, Some(key), &["t", "h"], &[]));
+        let numbers: Vec<&str> = ["t", "h"].into_iter().chain(StepAudit::NAMES).collect();
         let mut data = Self {
             run: run.to_owned(),
             angular: loaded.as_ref().map_or_else(|_| BTreeSet::new(), angular_stops),
             summary,
-            states: Rows::read(run, file::STATES, None)?,
-            contacts: Rows::read(run, file::CONTACTS, Some("contact"))?,
-            audit: Rows::read(run, file::AUDIT, None)?,
-            events: Rows::read(run, file::EVENTS, None)?,
-            elements: elements.map(|(name, key)| Rows::read(run, name, Some(key))).collect::<Result<_, _>>()?,
+            states: Rows::read(run, file::STATES, None, &["t"], &[])?,
+            contacts: Rows::read(run, file::CONTACTS, Some("contact"), &["t", "h", "c_n"], &["mode"])?,
+            audit: Rows::read(run, file::AUDIT, None, &numbers, &[])?,
+            events: Rows::read(run, file::EVENTS, None, &["t", "t_end", "c_n"], &["contact", "to"])?,
+            elements: elements.collect::<Result<_, _>>()?,
         };
         data.find_states()?;
         data.select(selection.from.unwrap_or(f64::NEG_INFINITY), selection.to.unwrap_or(f64::INFINITY))?;
@@ -197,19 +207,20 @@ impl RunData {
     fn find_states(&mut self) -> Result<(), RunFigureError> {
         self.states.states = self.states.range.clone().collect();
         self.audit.states = (1..=self.audit.table.row_count()).collect();
-        let counts = self.audit.rows(self.audit.table.integer("contacts"))?;
+        let in_run = |source| RunFigureError::Table { run: self.run.clone(), source };
+        let counts = self.audit.table.integer("contacts").map_err(in_run)?;
         let states =
             counts.iter().zip(1..).flat_map(|(&count, state)| std::iter::repeat_n(state, count.max(0) as usize));
         // Of a run that was cut off, the last rows may have no certificate.
         self.contacts.states = states.take(self.contacts.table.row_count()).collect();
         let steps: Vec<(f64, f64)> =
-            self.audit.real("t")?.iter().copied().zip(self.audit.real("h")?.iter().copied()).collect();
+            self.audit.real("t").iter().copied().zip(self.audit.real("h").iter().copied()).collect();
         for rows in &mut self.elements {
             // An element has one row at most in a step, and steps follow each other.
             let mut next: HashMap<&String, usize> = HashMap::new();
-            let ends = rows.real("t")?.iter().copied().zip(rows.real("h")?.iter().copied());
+            let ends = rows.real("t").iter().copied().zip(rows.real("h").iter().copied());
             let mut states = Vec::with_capacity(rows.table.row_count());
-            for (name, end) in rows.text(rows.owner.unwrap_or_default())?.iter().zip(ends) {
+            for (name, end) in rows.text(rows.owner.unwrap_or_default()).iter().zip(ends) {
                 let step = next.entry(name).or_default();
                 let ahead = steps.iter().skip(*step).position(|known| *known == end);
                 *step = ahead.map_or(steps.len() + 1, |ahead| *step + ahead + 1);
@@ -222,19 +233,19 @@ impl RunData {
 
     /// Leaves out the states before and after these times, and the steps that are not between two of the others.
     fn select(&mut self, from: f64, to: f64) -> Result<(), RunFigureError> {
-        let times = self.times()?;
+        let times = self.times();
         if times.is_empty() || (from == f64::NEG_INFINITY && to == f64::INFINITY) {
             return Ok(());
         }
         let (first, end) = (times.partition_point(|&t| t < from), times.partition_point(|&t| t <= to));
         if first >= end {
-            let (start, end) = self.span()?;
+            let (start, end) = self.span();
             let reason = format!("there are no states from {from} to {to} s; the run goes from {start} to {end} s");
             return Err(RunFigureError::Nothing { run: self.run.clone(), reason });
         }
         let last = times[end - 1];
         // What a contact does at the start, it began before.
-        self.events.range.end = self.events.real("t")?.partition_point(|&t| t < last);
+        self.events.range.end = self.events.real("t").partition_point(|&t| t < last);
         self.states.range = first..end;
         for rows in [&mut self.contacts, &mut self.audit].into_iter().chain(&mut self.elements) {
             rows.range = rows.states.partition_point(|&s| s <= first)..rows.states.partition_point(|&s| s < end);
@@ -248,35 +259,35 @@ impl RunData {
     }
 
     /// Times of the recorded states, in seconds.
-    pub(super) fn times(&self) -> Result<&[f64], RunFigureError> {
+    pub(super) fn times(&self) -> &[f64] {
         self.states.real("t")
     }
 
     /// First and last recorded time, in seconds.
-    pub(super) fn span(&self) -> Result<(f64, f64), RunFigureError> {
-        let times = self.times()?;
-        Ok((times.first().copied().unwrap_or(0.0), times.last().copied().unwrap_or(1.0)))
+    pub(super) fn span(&self) -> (f64, f64) {
+        let times = self.times();
+        (times.first().copied().unwrap_or(0.0), times.last().copied().unwrap_or(1.0))
     }
 
     /// A range for axes of time; it has some width even when the run made no step.
-    pub(super) fn time_range(&self) -> Result<(f64, f64), RunFigureError> {
-        let (start, end) = self.span()?;
-        Ok(if end > start { (start, end) } else { (start, start + 1.0) })
+    pub(super) fn time_range(&self) -> (f64, f64) {
+        let (start, end) = self.span();
+        if end > start { (start, end) } else { (start, start + 1.0) }
     }
 
     /// A column of the states, when it was recorded.
     pub(super) fn state(&self, name: &str) -> Option<&[f64]> {
-        self.states.real(name).ok()
+        Some(self.states.real(name)).filter(|values| values.len() == self.states.range.len())
     }
 
     /// Whether every step was recorded, those that end at an event or have no length among them: the
     /// lengths of the recorded steps then fill the time from the start to the last of them.
-    pub(super) fn is_whole(&self) -> Result<bool, RunFigureError> {
+    pub(super) fn is_whole(&self) -> bool {
         let start = match self.states.range.start {
             0 => self.summary["start"].as_f64().unwrap_or(0.0),
-            _ => self.span()?.0,
+            _ => self.span().0,
         };
-        let (t, h) = (self.audit.real("t")?, self.audit.real("h")?);
+        let (t, h) = (self.audit.real("t"), self.audit.real("h"));
         let shortest = h.iter().copied().filter(|h| *h > 0.0).fold(f64::INFINITY, f64::min);
         // Each time carries the rounding of its own size; a step that is missing leaves a hole as long as itself.
         let mut reached = start;
@@ -285,7 +296,7 @@ impl RunData {
             reached = t;
             hole.abs() > 8.0 * f64::EPSILON * t.abs().max(start.abs()).max(h) && hole.abs() > 1e-6 * shortest
         });
-        Ok(!has_hole)
+        !has_hole
     }
 
     /// Step size, in seconds.
@@ -339,8 +350,8 @@ impl RunData {
     }
 
     /// Poses and velocities of everything that moves, as far as they were recorded.
-    pub(super) fn tracks(&self, system: &Multibody) -> Result<Vec<BodyTrack>, RunFigureError> {
-        let times = self.times()?;
+    pub(super) fn tracks(&self, system: &Multibody) -> Vec<BodyTrack> {
+        let times = self.times();
         let (count, is_plane) = (times.len(), system.model().dimension == Dimension::Plane);
         let moving = system.model().bodies.iter().enumerate().filter(|(_, entry)| entry.kind != BodyKind::Static);
         let track = |(body, entry): (usize, &Body)| {
@@ -384,14 +395,14 @@ impl RunData {
                 spin: if turns { vectors(spin) } else { vec![DVec3::ZERO; count] },
             }
         };
-        Ok(moving.map(track).collect())
+        moving.map(track).collect()
     }
 
     /// All changes of mode, by time.
-    pub(super) fn mode_changes(&self) -> Result<Vec<ModeChange<'_>>, RunFigureError> {
-        let (t, t_end) = (self.events.real("t")?, self.events.real("t_end")?);
-        let (contact, to) = (self.events.text("contact")?, self.events.text("to")?);
-        let impulse = self.events.real("c_n")?;
+    pub(super) fn mode_changes(&self) -> Vec<ModeChange<'_>> {
+        let (t, t_end) = (self.events.real("t"), self.events.real("t_end"));
+        let (contact, to) = (self.events.text("contact"), self.events.text("to"));
+        let impulse = self.events.real("c_n");
         let change = |i: usize| ModeChange {
             t: t[i],
             t_end: t_end[i],
@@ -399,14 +410,14 @@ impl RunData {
             to: to[i].as_str(),
             impulse: impulse[i],
         };
-        Ok((0..t.len()).map(change).collect())
+        (0..t.len()).map(change).collect()
     }
 
     /// The impacts that are worth showing, by time.
-    pub(super) fn impacts(&self) -> Result<Vec<ModeChange<'_>>, RunFigureError> {
-        let (start, end) = self.span()?;
+    pub(super) fn impacts(&self) -> Vec<ModeChange<'_>> {
+        let (start, end) = self.span();
         let mut impacts: Vec<ModeChange> = Vec::new();
-        for impact in self.mode_changes()?.into_iter().filter(|change| change.to == "impact" && change.t >= start) {
+        for impact in self.mode_changes().into_iter().filter(|change| change.to == "impact" && change.t >= start) {
             match impacts.last_mut() {
                 Some(last) if impact.t - last.t <= IMPACT_MERGING * (end - start) => {
                     last.impulse = last.impulse.max(impact.impulse);
@@ -417,7 +428,7 @@ impl RunData {
         impacts.sort_by(|a, b| b.impulse.total_cmp(&a.impulse));
         impacts.truncate(MOST_IMPACTS);
         impacts.sort_by(|a, b| a.t.total_cmp(&b.t));
-        Ok(impacts)
+        impacts
     }
 
     /// Whether the impulses of a contact are those of a moment, and its gap is an angle.
@@ -426,10 +437,10 @@ impl RunData {
     }
 
     /// The rows of the contacts, by time.
-    pub(super) fn contact_rows(&self) -> Result<Vec<ContactRow<'_>>, RunFigureError> {
+    pub(super) fn contact_rows(&self) -> Vec<ContactRow<'_>> {
         let contacts = &self.contacts;
-        let (t, h, impulse) = (contacts.real("t")?, contacts.real("h")?, contacts.real("c_n")?);
-        let (contact, mode) = (contacts.text("contact")?, contacts.text("mode")?);
+        let (t, h, impulse) = (contacts.real("t"), contacts.real("h"), contacts.real("c_n"));
+        let (contact, mode) = (contacts.text("contact"), contacts.text("mode"));
         let steps = contacts.states.iter().skip(contacts.range.start).map(|state| state - 1);
         let row = |(i, step): (usize, usize)| ContactRow {
             step,
@@ -439,18 +450,18 @@ impl RunData {
             impulse: impulse[i],
             mode: mode[i].as_str(),
         };
-        Ok(steps.take(t.len()).enumerate().map(row).collect())
+        steps.take(t.len()).enumerate().map(row).collect()
     }
 
     /// Every column of numbers that belongs to the recorded states: those of the states, of the
     /// certificates, of joints and of friction without a load, and of the contacts.
-    pub(super) fn columns(&self) -> Result<Vec<ColumnOf<'_>>, RunFigureError> {
+    pub(super) fn columns(&self) -> Vec<ColumnOf<'_>> {
         let mut columns = vec![ColumnOf { rows: &self.states, owner: None, column: "t" }];
         for rows in [&self.states, &self.audit] {
             columns.extend(rows.numbers().map(|column| ColumnOf { rows, owner: None, column }));
         }
         for rows in self.elements.iter().chain([&self.contacts]) {
-            let mut owners = rows.owners()?;
+            let mut owners = rows.owners();
             if rows.owner == self.contacts.owner {
                 owners.sort_unstable();
             }
@@ -459,7 +470,7 @@ impl RunData {
                 columns.extend(numbers.map(|column| ColumnOf { rows, owner: Some(owner), column }));
             }
         }
-        Ok(columns)
+        columns
     }
 
     /// The unit of a column: empty for pure numbers, and where it is not known.
@@ -476,19 +487,19 @@ impl RunData {
     }
 
     /// The values of a column, one per recorded state; not a number where there is no row.
-    pub(super) fn values(&self, ColumnOf { rows, owner, column }: ColumnOf) -> Result<Vec<f64>, RunFigureError> {
-        let mut values = vec![f64::NAN; self.times()?.len()];
-        let owners = rows.owner.map(|key| rows.text(key)).transpose()?;
+    pub(super) fn values(&self, ColumnOf { rows, owner, column }: ColumnOf) -> Vec<f64> {
+        let mut values = vec![f64::NAN; self.times().len()];
+        let owners = rows.owner.map(|key| rows.text(key));
         for (i, (row, state)) in rows.range.clone().zip(rows.states.iter().skip(rows.range.start)).enumerate() {
             let is_of_owner = owners.is_none_or(|owners| Some(owners[i].as_str()) == owner);
             if is_of_owner && let Some(value) = values.get_mut(state - self.states.range.start) {
                 *value = match rows.table.column(column) {
                     Some(Column::Integer(all)) => all[row] as f64,
-                    _ => rows.real(column)?[i],
+                    _ => rows.real(column)[i],
                 };
             }
         }
-        Ok(values)
+        values
     }
 }
 
