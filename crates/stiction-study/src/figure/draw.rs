@@ -21,6 +21,8 @@ const HATCH_SPACING: f64 = 7.0;
 const HATCH_WIDTH: f64 = 0.8;
 /// Depth of a hatch, in pixels.
 const HATCH_DEPTH: f64 = 6.0;
+/// Lines that are wider than this are bars with square ends, in pixels.
+const THICK: f64 = 4.0;
 /// Width of the white rim around markers, in pixels.
 const MARKER_RIM: f64 = 0.8;
 
@@ -75,7 +77,10 @@ fn draw_panel(drawing: &mut Drawing, panel: &Panel, frame: &Frame) {
 }
 
 fn pen(series: &Series, colour: Colour) -> Pen {
-    Pen::round(colour, series.width, series.kind == SeriesKind::Dashed)
+    match series.width > THICK {
+        true => Pen::square(colour, series.width, false),
+        false => Pen::round(colour, series.width, series.kind == SeriesKind::Dashed),
+    }
 }
 
 /// The two axes with their ticks, and light lines at those with labels.

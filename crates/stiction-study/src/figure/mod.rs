@@ -125,7 +125,7 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// Colour; the next of [`Colour::SERIES`] when `None`.
     pub colour: Option<Colour>,
-    /// Width of the line, in pixels. The size of the points follows from it.
+    /// Width of the line, in pixels; a very wide one is a bar with square ends. The size of the points follows from it.
     pub width: f64,
     /// How the points are drawn.
     pub kind: SeriesKind,

@@ -43,62 +43,69 @@ fn names(weight: Weight) -> (Name<'static>, Name<'static>) {
     }
 }
 
-/// The whole document.
-pub(super) fn document(drawing: &Drawing) -> Result<Vec<u8>, FigureError> {
-    let mut fonts = Weight::ALL.map(|weight| Subset { weight, glyphs: GlyphRemapper::new(), letters: BTreeMap::new() });
-    // Text is opaque.
-    let mut opacities = BTreeSet::from([100]);
-    let scale = POINTS_PER_PIXEL;
-    let (width, height) = (scale * drawing.size.0 as f32, scale * drawing.size.1 as f32);
-    let mut content = Content::new();
-    content.transform([scale, 0.0, 0.0, -scale, 0.0, height]);
-    for item in &drawing.items {
-        match item {
-            Item::Fill(path, colour, opacity) => {
-                let percent = (100.0 * opacity).round() as u8;
-                opacities.insert(percent);
-                set_fill(&mut content, *colour, percent);
-                put_path(&mut content, path);
-                content.fill_nonzero();
+impl Drawing {
+    /// The drawing as a PDF document of one page, with its text as text and the letters that it uses.
+    ///
+    /// # Errors
+    /// When the font cannot be reduced to these letters.
+    pub fn to_pdf(&self) -> Result<Vec<u8>, FigureError> {
+        let mut fonts =
+            Weight::ALL.map(|weight| Subset { weight, glyphs: GlyphRemapper::new(), letters: BTreeMap::new() });
+        // Text is opaque.
+        let mut opacities = BTreeSet::from([100]);
+        let scale = POINTS_PER_PIXEL;
+        let (width, height) = (scale * self.size.0 as f32, scale * self.size.1 as f32);
+        let mut content = Content::new();
+        content.transform([scale, 0.0, 0.0, -scale, 0.0, height]);
+        for item in &self.items {
+            match item {
+                Item::Fill(path, colour, opacity) => {
+                    let percent = (100.0 * opacity).round() as u8;
+                    opacities.insert(percent);
+                    set_fill(&mut content, *colour, percent);
+                    put_path(&mut content, path);
+                    content.fill_nonzero();
+                }
+                Item::Line(path, pen) => {
+                    set_pen(&mut content, pen);
+                    put_path(&mut content, path);
+                    content.stroke();
+                }
+                Item::Text(text) => put_text(&mut content, text, &mut fonts[text.weight as usize]),
             }
-            Item::Line(path, pen) => {
-                set_pen(&mut content, pen);
-                put_path(&mut content, path);
-                content.stroke();
-            }
-            Item::Text(text) => put_text(&mut content, text, &mut fonts[text.weight as usize]),
         }
-    }
-    let content = compress_to_vec_zlib(content.finish().as_slice(), COMPRESSION);
+        let content = compress_to_vec_zlib(content.finish().as_slice(), COMPRESSION);
 
-    let mut next = Ref::new(1);
-    let [catalog, pages, page, stream, information] = [(); 5].map(|()| next.bump());
-    let fonts = fonts.map(|font| (font, [(); 5].map(|()| next.bump())));
-    let mut pdf = Pdf::new();
-    pdf.catalog(catalog).pages(pages);
-    pdf.pages(pages).kids([page]).count(1);
-    pdf.document_info(information).title(TextStr(&drawing.title)).creator(TextStr("Stiction"));
-    pdf.stream(stream, &content).filter(Filter::FlateDecode);
-    let mut page = pdf.page(page);
-    page.parent(pages).media_box(Rect::new(0.0, 0.0, width, height)).contents(stream);
-    let mut resources = page.resources();
-    let mut states = resources.ext_g_states();
-    for percent in opacities {
-        let mut state = states.insert(Name(&opacity_name(percent))).start::<pdf_writer::writers::ExtGraphicsState>();
-        state.non_stroking_alpha(f32::from(percent) / 100.0);
+        let mut next = Ref::new(1);
+        let [catalog, pages, page, stream, information] = [(); 5].map(|()| next.bump());
+        let fonts = fonts.map(|font| (font, [(); 5].map(|()| next.bump())));
+        let mut pdf = Pdf::new();
+        pdf.catalog(catalog).pages(pages);
+        pdf.pages(pages).kids([page]).count(1);
+        pdf.document_info(information).title(TextStr(&self.title)).creator(TextStr("Stiction"));
+        pdf.stream(stream, &content).filter(Filter::FlateDecode);
+        let mut page = pdf.page(page);
+        page.parent(pages).media_box(Rect::new(0.0, 0.0, width, height)).contents(stream);
+        let mut resources = page.resources();
+        let mut states = resources.ext_g_states();
+        for percent in opacities {
+            let mut state =
+                states.insert(Name(&opacity_name(percent))).start::<pdf_writer::writers::ExtGraphicsState>();
+            state.non_stroking_alpha(f32::from(percent) / 100.0);
+        }
+        states.finish();
+        let mut of_page = resources.fonts();
+        for (font, ids) in &fonts {
+            of_page.pair(names(font.weight).0, ids[0]);
+        }
+        of_page.finish();
+        resources.finish();
+        page.finish();
+        for (font, ids) in &fonts {
+            put_font(&mut pdf, font, *ids)?;
+        }
+        Ok(pdf.finish())
     }
-    states.finish();
-    let mut of_page = resources.fonts();
-    for (font, ids) in &fonts {
-        of_page.pair(names(font.weight).0, ids[0]);
-    }
-    of_page.finish();
-    resources.finish();
-    page.finish();
-    for (font, ids) in &fonts {
-        put_font(&mut pdf, font, *ids)?;
-    }
-    Ok(pdf.finish())
 }
 
 fn opacity_name(percent: u8) -> Vec<u8> {

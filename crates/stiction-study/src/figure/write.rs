@@ -7,7 +7,7 @@ use stiction_scene::write_atomically;
 use tiny_skia::{FillRule, LineCap, LineJoin, Paint, PathSegment, Pixmap, Point, Stroke, StrokeDash, Transform};
 
 use super::drawing::{Drawing, Item, Pen};
-use super::{Colour, Figure, FigureError, pdf};
+use super::{Colour, Figure, FigureError};
 
 /// Pixels of a PNG per pixel of the SVG, along each side.
 pub const PNG_SCALE: u32 = 2;
@@ -76,14 +76,6 @@ impl Drawing {
             }
         }
         pixels.encode_png().map_err(|e| FigureError::Png(e.to_string()))
-    }
-
-    /// The drawing as a PDF document of one page, with its text as text and the letters that it uses.
-    ///
-    /// # Errors
-    /// When the font cannot be reduced to these letters.
-    pub fn to_pdf(&self) -> Result<Vec<u8>, FigureError> {
-        pdf::document(self)
     }
 
     /// Writes the drawing to a file whose extension is `svg`, `png` or `pdf`.

@@ -9,7 +9,7 @@ use super::run_data::{BodyTrack, ContactRow, RunData};
 use super::{
     MOST_CURVES, NOISE, SMALL_MOTION, body_colour, bounds, curve_colour, fastest, heights, largest, steady_range,
 };
-use crate::figure::{Colour, Outline, Panel, Rule, RulePosition, Series, SeriesKind, Stroke};
+use crate::figure::{Colour, Panel, Rule, RulePosition, Series, SeriesKind};
 
 /// What an error of zero is drawn as on a logarithmic axis.
 pub(super) const FLOOR: f64 = 1e-17;
@@ -21,8 +21,8 @@ const CERTIFICATE_BINS: usize = 160;
 const VISIBLE_ENERGY: f64 = 3e-3;
 /// The shortest bar of a contact that is drawn, as a share of the run; impacts take twice that.
 const SHORTEST_BAR: f64 = 0.002;
-/// Half the height of such a bar; the rows are one apart.
-const BAR_HALF_HEIGHT: f64 = 0.3;
+/// Width of the bars, in pixels.
+const BAR_WIDTH: f64 = 12.0;
 /// Forces are cut off where the largest exceeds this many times the one that is exceeded a fiftieth of the time.
 const PEAK: f64 = 5.0;
 /// A force that changes by more than this share of its usual value within a step jumps.
@@ -39,8 +39,6 @@ const SAME_TIME: f64 = 1e-6;
 const MANY_SWINGS: f64 = 60.0;
 /// Width of such curves, in pixels.
 const THIN: f64 = 0.6;
-/// Rows for which there is room at least.
-const FEWEST_ROWS: f64 = 2.5;
 /// Letters of a contact's name beside its bar.
 const LONGEST_NAME: usize = 20;
 /// Coordinates that get panels of their own; more of them share panels by unit.
@@ -274,43 +272,33 @@ pub(super) fn modes(data: &RunData) -> Option<Panel> {
         false => "Contact modes".to_owned(),
     };
     let (names, y_label) = short_names(&order);
-    let row = |place: usize| (order.len() - 1 - place) as f64;
-    // Few contacts do not become thick bars.
-    let room = 0.5 * (FEWEST_ROWS - order.len() as f64).max(0.0);
+    let row = |place: usize| (order.len() - place) as f64;
+    let rows = names.into_iter().enumerate().map(|(place, name)| (row(place), name));
     let mut panel = Panel {
         title,
         y_label,
         x_label: "time (s)".into(),
         x_range: Some((start, end)),
-        y_range: Some((-0.6 - room, order.len() as f64 - 0.4 + room)),
-        y_names: Some(names.into_iter().enumerate().map(|(place, name)| (row(place), name)).collect()),
+        y_range: Some((0.4, order.len() as f64 + 0.6)),
+        y_names: Some(rows.collect()),
         ..Panel::default()
     };
     for (mode, (label, colour)) in MODES.into_iter().enumerate() {
-        let is_impact = mode == IMPACT;
-        let shortest = SHORTEST_BAR * (end - start) * if is_impact { 2.0 } else { 1.0 };
-        let before = panel.outlines.len();
+        let shortest = SHORTEST_BAR * (end - start) * if mode == IMPACT { 2.0 } else { 1.0 };
+        let mut points: Vec<(f64, f64)> = Vec::new();
         for (place, contact) in order.iter().enumerate() {
-            let mut drawn: Vec<(f64, f64)> = Vec::new();
             for bar in bars[contact].iter().filter(|bar| bar.mode == mode) {
-                let to = bar.to.max(bar.from + shortest);
-                // Bars that nobody could tell apart are one.
-                match drawn.last_mut() {
-                    Some(last) if bar.from <= last.1 => last.1 = last.1.max(to),
-                    _ => drawn.push((bar.from, to)),
+                let (y, to) = (row(place), bar.to.max(bar.from + shortest));
+                match points.last_mut() {
+                    // Bars that nobody could tell apart are one.
+                    Some(last) if last.1 == y && bar.from <= last.0 => last.0 = last.0.max(to),
+                    _ => points.extend([(bar.from, f64::NAN), (bar.from, y), (to, y)]),
                 }
             }
-            let (low, high) = (row(place) - BAR_HALF_HEIGHT, row(place) + BAR_HALF_HEIGHT);
-            panel.outlines.extend(drawn.into_iter().map(|(from, to)| Outline {
-                points: vec![(from, low), (to, low), (to, high), (from, high)],
-                fill: Some((colour, if is_impact { 1.0 } else { 0.75 })),
-                stroke: is_impact.then_some(Stroke { colour, width: 0.5, dashed: false }),
-                ..Outline::default()
-            }));
         }
-        if panel.outlines.len() > before {
-            // Only for the legend.
-            panel.series.push(Series { label: label.into(), colour: Some(colour), width: 5.0, ..Series::default() });
+        if !points.is_empty() {
+            let (label, colour) = (label.to_owned(), Some(colour));
+            panel.series.push(Series { label, points, colour, width: BAR_WIDTH, ..Series::default() });
         }
     }
     Some(panel)
