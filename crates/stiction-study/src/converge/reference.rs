@@ -1,7 +1,8 @@
-//! What errors are measured against: the event-driven scheme where it can follow the motion, else a run with a fine step.
+//! What errors are measured against: the event-driven scheme where it can, else a fine step.
 //!
-//! The event-driven scheme has no step that its accuracy depends on. Its own error is its tolerance, or what a second run with looser
-//! tolerances differs by where that is more: the motion may amplify errors. Below this floor errors are those of the reference.
+//! The event-driven scheme has no step that its accuracy depends on. Its own error is its
+//! tolerance, or what a second run with looser tolerances differs by where that is more: the motion
+//! may amplify errors. Below this floor errors are those of the reference.
 
 use std::time::Duration;
 
@@ -21,19 +22,19 @@ const LOOSER: f64 = 100.0;
 /// Which run is the reference.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum ReferenceChoice {
-    /// The event-driven scheme where it treats the scene within the limits of the plan, else as [`ReferenceChoice::Fine`].
+    /// The event-driven scheme within the limits of the plan, else as [`ReferenceChoice::Fine`].
     #[default]
     Automatic,
-    /// A fine run of the trapezoidal scheme, or where it cannot, of the first compared scheme that can.
+    /// A fine run of the trapezoidal scheme, or else of the first compared scheme that can.
     Fine,
-    /// This scheme and no other, without limits: the event-driven one as it is, another one with a fine step.
+    /// This scheme without limits: the event-driven one as it is, another one with a fine step.
     Scheme(SchemeChoice),
 }
 
 /// How far the event-driven scheme is tried before another reference is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EventDrivenLimits {
-    /// Stops at events in the whole run. A motion with more of them chatters, and a time-stepping scheme is made for that.
+    /// Stops at events in the whole run. A motion with more of them chatters.
     pub stops: usize,
     /// Processor time. It is looked at between steps, so that a single step may exceed it.
     pub time: Duration,
@@ -78,7 +79,7 @@ pub struct Reference {
     pub tolerance: Option<f64>,
     /// Steps that ended at events.
     pub stops: usize,
-    /// Estimate of its own error, in metres or radians, where it is known: errors below it are not those of a scheme.
+    /// Estimate of its own error, in metres or radians: errors below it are not those of a scheme.
     pub error_floor: Option<f64>,
     /// What its certificate says: `met`, or what is not.
     pub certificate: String,
@@ -174,7 +175,7 @@ fn candidates(plan: &Plan) -> Vec<(SchemeChoice, Option<EventDrivenLimits>)> {
     candidates
 }
 
-/// A run of a time-stepping scheme with a fine step; or one of the event-driven scheme, and a looser one that measures it.
+/// A run with a fine step; or one of the event-driven scheme, and a looser one to measure it.
 fn candidate(
     plan: &Plan,
     scheme: &SchemeChoice,

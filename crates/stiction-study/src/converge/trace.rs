@@ -17,7 +17,7 @@ const SAME_TIME: f64 = 1e-6;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trace {
     pub samples: Vec<Vec<f64>>,
-    /// Energy that the scheme itself added or removed, summed without sign; not known without an audit.
+    /// Energy that the scheme itself added or removed, summed without sign; zero without an audit.
     pub numerical_energy: f64,
     /// Largest work of any cause, in joules.
     pub turned_over: f64,
@@ -31,7 +31,7 @@ pub(super) struct Trace {
 
 /// The scene as this plan, scheme and step change it.
 ///
-/// Settings of a scheme that the user gives belong to that scheme: another one must not be replaced by it.
+/// Settings of a scheme belong to that scheme: another one must not be replaced by them.
 pub(super) fn load_scene(plan: &Plan, scheme: &SchemeChoice, step: f64) -> Result<Loaded, Box<SceneError>> {
     let is_of_other_scheme = |edit: &Edit| scheme_of(edit).is_some_and(|given| Some(given) != scheme_of(&scheme.edit));
     let mut edits = vec![scheme.edit.clone()];
@@ -98,7 +98,7 @@ impl Trace {
         self.samples.iter().flatten().fold(0.0, |largest, q| largest.max(q.abs()))
     }
 
-    /// Largest difference of a coordinate from another run, over all times of the coarsest grid and at the end alone.
+    /// Largest difference of a coordinate from another run, over the coarsest grid and at the end.
     pub(super) fn difference(&self, other: &Trace) -> (f64, f64) {
         let of = |(a, b): (&Vec<f64>, &Vec<f64>)| a.iter().zip(b).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
         let at_end = self.samples.last().zip(other.samples.last()).map_or(f64::NAN, of);

@@ -74,7 +74,7 @@ fn mark_places(mark: &Mark, frame: &Frame) -> Vec<Text> {
     places(&mark.text, mark.colour, mark.anchor, points, frame)
 }
 
-/// Places for the label of a reference line, best first; none when it has no label or is outside the panel.
+/// Places for the label of a reference line, best first; none when it is outside the panel.
 fn label_places(rule: &Rule, frame: &Frame) -> Vec<Text> {
     let plot = &frame.plot;
     let Some([start, _]) = rule_segment(rule.position, frame).filter(|_| !rule.label.is_empty()) else {

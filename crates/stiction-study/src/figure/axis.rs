@@ -1,11 +1,12 @@
 //! An axis: its range, the map from data to pixels, and its ticks.
 //!
 //! Linear axes take the smallest step of the form 1, 2 or 5 times a power of ten that gives few
-//! enough ticks. Logarithmic axes take powers of ten, with 2 and 5 between them where there are few.
+//! enough ticks. Logarithmic axes take powers of ten, with 2 and 5 between them where there are
+//! few.
 
 use super::{Figure, FigureError, Panel, RulePosition, SeriesKind};
 
-/// Pixels farther out than this are moved in; the numbers stay well conditioned, and nobody sees it.
+/// Pixels farther out than this are moved in, which keeps the numbers well conditioned.
 const FARTHEST_PIXEL: f64 = 1e7;
 /// Share of the range, or of its decades, that is added on either side of the data.
 const PADDING: f64 = 0.05;
@@ -177,7 +178,7 @@ pub(super) fn linear(min: f64, max: f64, most: usize) -> Ticks {
         places.find(|(_, _, first, last)| last - first < most as f64).expect("steps grow without end");
     let largest = (first.abs().max(last.abs()) * step).max(step);
     let magnitude = largest.log10().floor() as i32;
-    // Both ways of writing the largest label, in letters: 100001 is better than 1.00001 with a factor.
+    // The shorter way of writing the largest label: 100001, and not 1.00001 with a factor.
     let plain_length = magnitude.max(0) + 1 + if exponent < 0 { 1 - exponent } else { 0 };
     let short_length = 1 + if magnitude > exponent { 1 + magnitude - exponent } else { 0 };
     let is_plain = PLAIN_EXPONENTS.contains(&magnitude) || plain_length <= short_length;
@@ -195,7 +196,7 @@ pub(super) fn linear(min: f64, max: f64, most: usize) -> Ticks {
     Ticks { major: (0..count).map(tick).collect(), minor: Vec::new(), factor }
 }
 
-/// At most `most` ticks on a logarithmic axis from `min` to `max`, both positive; `most` is at least 2.
+/// At most `most` ticks, at least 2, on a logarithmic axis from `min` to `max`, both positive.
 pub(super) fn logarithmic(min: f64, max: f64, most: usize) -> Ticks {
     let most = most.max(2);
     let (low, high) = (min.log10() - EDGE_TOLERANCE, max.log10() + EDGE_TOLERANCE);
@@ -332,7 +333,8 @@ mod tests {
                 let span = 10_f64.powf(f64::from(k % 23) * 0.37 - 4.0);
                 let count = linear(min, min + span, most).major.len();
                 assert!(count <= most, "{count} ticks from {min} over {span}, most {most}");
-                // A step is at most 2.5 times the one before it, so that no more than this share of the ticks is lost.
+                // A step is at most 2.5 times the one before it: no more than this share of ticks
+                // is lost.
                 assert!(
                     count as f64 >= ((most + 1) as f64 / 2.5).floor() - 1.0,
                     "{count} of {most} from {min} over {span}"

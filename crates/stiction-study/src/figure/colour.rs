@@ -36,7 +36,7 @@ impl Colour {
     pub const SERIES: [Colour; 7] =
         [Colour::BLUE, Colour::VERMILLION, Colour::GREEN, Colour::PURPLE, Colour::ORANGE, Colour::SKY, Colour::INK];
 
-    /// The colour at `share` of the way to `other`: 0 gives `self`, 1 gives `other`, and values outside are cut off.
+    /// The colour at `share` of the way to `other`; values outside 0 to 1 are cut off.
     ///
     /// Poses drawn over time read well when their colour runs from one end to the other.
     pub fn towards(self, other: Colour, share: f64) -> Colour {

@@ -30,7 +30,7 @@ impl Figure {
     /// Finds a place for everything and draws it.
     ///
     /// # Errors
-    /// When a range cannot be drawn, there is nothing to draw, or the size leaves no room for the panels.
+    /// When a range cannot be drawn, or the size leaves no room for the panels, or there are none.
     pub fn draw(&self) -> Result<Drawing, FigureError> {
         let layout = layout(self)?;
         let mut drawing = Drawing { title: self.title.clone(), size: self.size, items: Vec::new() };

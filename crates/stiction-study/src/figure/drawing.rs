@@ -79,7 +79,7 @@ impl Text {
         Text { halo: Some(Pen::round(Colour::WHITE, 2.0 * HALO, false)), ..self }
     }
 
-    /// Moves the text so that this share of it is left of, or below, the point where it was to begin.
+    /// Moves the text so that this share of it is left of, or below, where it was to begin.
     pub(super) fn aligned(mut self, share: f64) -> Self {
         let back = share * self.width();
         self.at = self.place((-back / self.size, 0.0));
@@ -146,7 +146,7 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// Pairs of lines of text that cover each other, and lines that leave the page, paired with nothing.
+    /// Lines of text that cover each other, and those that leave the page, paired with nothing.
     ///
     /// A figure that is meant to be read has none.
     pub fn text_collisions(&self) -> Vec<(String, String)> {

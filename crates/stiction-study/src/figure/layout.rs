@@ -1,8 +1,8 @@
 //! Where everything goes: the grid of panels, and in each the axes with the texts around them.
 //!
-//! The room that the texts need depends on the ticks, and the ticks depend on the room that is left.
-//! Both are found by going around a few times. Panels of a column share their left and right edges,
-//! panels of a row their lower one.
+//! The room that the texts need depends on the ticks, and the ticks depend on the room that is
+//! left. Both are found by going around a few times. Panels of a column share their left and right
+//! edges, panels of a row their lower one.
 
 use super::axis::{self, Axis, Scale, Ticks, written_power};
 use super::drawing::{CAP_HEIGHT, DESCENT, Text};
@@ -19,7 +19,7 @@ const AXIS_LABEL_SIZE: f64 = 12.0;
 const TICK_LABEL_SIZE: f64 = 11.0;
 /// Distance from one line of text to the next, in em.
 const LINE_SPACING: f64 = 1.4;
-/// Distance between the parts around a pair of axes: title, legend, axes, numbers, label; in pixels.
+/// Distance between title, legend, axes, numbers and label, in pixels.
 const GAP: f64 = 8.0;
 /// Distance between texts beside each other, in pixels.
 const TEXT_GAP: f64 = 14.0;
@@ -48,13 +48,13 @@ const TICK_SPACING: (f64, f64) = (56.0, 34.0);
 
 /// Room below the lowest ground where there is some to spare, in pixels: enough for its hatch.
 const GROUND_DEPTH: f64 = 10.0;
-/// How far a body may dip into the ground without being noticed, relative to the height of the picture.
+/// How far a body may dip into the ground unnoticed, relative to the height of the picture.
 const UNSEEN_DIP: f64 = 1e-3;
 /// Times that room and ticks are computed from each other.
 const ROUNDS: usize = 4;
 /// Width of the columns to which series are thinned, in pixels: one pixel of a PNG.
 const THINNING_COLUMN: f64 = 0.5;
-/// Lines are cut off this far outside the axes, in pixels, so that one along an edge keeps its width.
+/// Lines are cut off this far outside the axes, in pixels: one along an edge keeps its width.
 pub(super) const CUT: f64 = 1.2;
 
 /// A pair of axes that has its place.
@@ -287,7 +287,7 @@ pub(super) fn surroundings(panel: &Panel, frame: &Frame) -> Vec<Text> {
     texts
 }
 
-/// The label of an axis whose numbers are multiples of a power of ten: the power stands before the unit.
+/// The label of an axis whose numbers have a common power of ten, which stands before the unit.
 fn with_factor(label: &str, factor: Option<i32>) -> String {
     match (factor.map(written_power), label.split_once(" (")) {
         (None, _) => label.to_owned(),

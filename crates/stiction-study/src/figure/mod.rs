@@ -1,7 +1,8 @@
 //! Figures: panels of curves, bodies and annotations, as SVG, PNG or PDF.
 //!
-//! A [`Figure`] is plain data: panels on a grid, each with series, outlines of bodies, reference lines and text. Fields
-//! left at their default are chosen from the data: ranges, ticks and colours.
+//! A [`Figure`] is plain data: panels on a grid, each with series, outlines of bodies, reference
+//! lines and text. Fields left at their default are chosen from the data: ranges, ticks and
+//! colours.
 //!
 //! ```
 //! use stiction_study::figure::{Figure, Panel, Series};
@@ -21,8 +22,9 @@
 //! # Ok::<(), stiction_study::figure::FigureError>(())
 //! ```
 //!
-//! A figure is laid out and drawn once, as a [`Drawing`] that is then written in any format. The fonts are part of the
-//! program; the text of an SVG consists of outlines, and a PDF contains its letters: a figure is the same on every machine.
+//! A figure is laid out and drawn once, as a [`Drawing`] that is then written in any format. The
+//! fonts are part of the program; the text of an SVG consists of outlines, and a PDF contains its
+//! letters: a figure is the same on every machine.
 
 mod annotations;
 mod axis;
@@ -53,10 +55,10 @@ pub struct Figure {
     pub subtitle: String,
     /// The panels, row by row.
     pub panels: Vec<Panel>,
-    /// Panels beside each other. More than there are panels, or none, is taken as the nearest possible number.
+    /// Panels beside each other. An impossible number is taken as the nearest possible one.
     pub columns: usize,
-    /// Heights of the rows relative to each other; 1 for every row that is not listed, or listed with a height that is not
-    /// positive.
+    /// Heights of the rows relative to each other; 1 for every row that is not listed, or listed
+    /// with a height that is not positive.
     pub row_weights: Vec<f64>,
     /// Width and height, in pixels of the SVG; a PNG has [`PNG_SCALE`] times as many.
     pub size: (u32, u32),
@@ -90,8 +92,8 @@ pub struct Panel {
     pub x_range: Option<(f64, f64)>,
     /// Range of the vertical axis; found from the data inside `x_range` when `None`.
     pub y_range: Option<(f64, f64)>,
-    /// Whether a unit is as long on both axes, as bodies need. A range found from the data is widened for it; where both
-    /// ranges are given, the axes become shorter.
+    /// Whether a unit is as long on both axes, as bodies need. A range found from the data is
+    /// widened for it; where both ranges are given, the axes become shorter.
     pub equal_aspect: bool,
     /// Whether the horizontal axis is logarithmic. Points that are not positive are left out.
     pub log_x: bool,
@@ -99,7 +101,7 @@ pub struct Panel {
     pub log_y: bool,
     /// Words at places of the horizontal axis, instead of numbers.
     pub x_names: Option<Vec<(f64, String)>>,
-    /// Words at places of the vertical axis, instead of numbers; `Some` without any leaves the axis bare.
+    /// Words at places of the vertical axis, instead of numbers; without any the axis is bare.
     pub y_names: Option<Vec<(f64, String)>>,
     /// Whether axes, ticks and grid are left out, as in a picture whose coordinates mean nothing.
     pub is_picture: bool,
@@ -120,12 +122,13 @@ pub struct Panel {
 pub struct Series {
     /// Name in the legend; empty for none.
     pub label: String,
-    /// Points in the order in which they are joined. One that is not finite, or not positive on a logarithmic axis,
-    /// leaves a gap. Long series are thinned to what the pixels can show, and keep their extremes.
+    /// Points in the order in which they are joined. One that is not finite, or not positive on a
+    /// logarithmic axis, leaves a gap. Long series are thinned to what the pixels can show, and
+    /// keep their extremes.
     pub points: Vec<(f64, f64)>,
     /// Colour; the next of [`Colour::SERIES`] when `None`.
     pub colour: Option<Colour>,
-    /// Width of the line, in pixels; a very wide one is a bar with square ends. The size of the points follows from it.
+    /// Width of the line, in pixels, and measure of the points; a very wide line has square ends.
     pub width: f64,
     /// How the points are drawn.
     pub kind: SeriesKind,
@@ -174,8 +177,8 @@ impl Default for Stroke {
 
 /// The outline of a body, a ground or a wall, in data coordinates.
 ///
-/// An infinite coordinate reaches the edge of the panel and does not widen the axes, as in [`Outline::ground`]. A
-/// coordinate that is not a number breaks the outline off.
+/// An infinite coordinate reaches the edge of the panel and does not widen the axes, as in
+/// [`Outline::ground`]. A coordinate that is not a number breaks the outline off.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outline {
     /// Corners in order.
@@ -186,9 +189,9 @@ pub struct Outline {
     pub fill: Option<(Colour, f64)>,
     /// The line along the corners.
     pub stroke: Option<Stroke>,
-    /// Whether short slanted lines stand on the right-hand side of the way along the corners, as on a fixed ground.
+    /// Whether short slanted lines stand on its right-hand side, as on a fixed ground.
     pub hatched: bool,
-    /// Whether it lies in the background: drawn where it is seen, but the axes are not widened to show it.
+    /// Whether it lies in the background: the axes are not widened to show it.
     pub background: bool,
 }
 
@@ -244,8 +247,9 @@ pub struct Mark {
     pub at: (f64, f64),
     /// The text, on one line.
     pub text: String,
-    /// On which side of the point the text stands. Where that would cover something, another side is taken, or more
-    /// distance; where every place would cover another text, the mark is left out.
+    /// On which side of the point the text stands. Where that would cover something, another side
+    /// is taken, or more distance; where every place would cover another text, the mark is left
+    /// out.
     pub anchor: Anchor,
     /// Other points that will do, best first, where there is no clear place around the first one.
     pub alternatives: Vec<(f64, f64)>,

@@ -44,7 +44,7 @@ fn names(weight: Weight) -> (Name<'static>, Name<'static>) {
 }
 
 impl Drawing {
-    /// The drawing as a PDF document of one page, with its text as text and the letters that it uses.
+    /// The drawing as a PDF document of one page, with text as text and the letters it uses.
     ///
     /// # Errors
     /// When the font cannot be reduced to these letters.
@@ -191,7 +191,7 @@ fn put_text(content: &mut Content, text: &Text, font: &mut Subset) {
     }
 }
 
-/// The objects of a font: itself, its glyphs, their measures, its file, and the letters of its codes.
+/// The objects of a font: itself, its glyphs, their measures, its file, the letters of its codes.
 fn put_font(pdf: &mut Pdf, font: &Subset, ids: [Ref; 5]) -> Result<(), FigureError> {
     let [id, descendant, descriptor, file, letters] = ids;
     let (face, name) = (font.weight.face(), names(font.weight).1);

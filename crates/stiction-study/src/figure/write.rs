@@ -83,7 +83,7 @@ impl Drawing {
     /// The file gets its name only when it is complete; an older one of that name is replaced.
     ///
     /// # Errors
-    /// When the extension is another one, the picture cannot be encoded, or the file cannot be written.
+    /// When the extension is another one, or the picture cannot be encoded or written.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), FigureError> {
         let path = path.as_ref();
         let bytes = match check_extension(path)? {
@@ -95,7 +95,7 @@ impl Drawing {
     }
 }
 
-/// The format of a figure under this name, for those who ask before they compute it: `svg`, `png` or `pdf`.
+/// The format of a figure under this name, for those who ask first: `svg`, `png` or `pdf`.
 ///
 /// # Errors
 /// [`FigureError::UnsupportedFormat`] when the extension is none of these.

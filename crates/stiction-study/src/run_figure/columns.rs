@@ -10,7 +10,7 @@ use crate::figure::{Figure, Panel, Series};
 /// Names that resemble the wanted one at least this much are offered.
 const LIKENESS: f64 = 0.75;
 
-/// What columns measure, by their names and units; an asterisk stands for any. The first that fits counts.
+/// What columns measure, by names and units; an asterisk fits all. The first that fits counts.
 const QUANTITIES: [(&str, &str, &str); 18] = [
     ("t", "s", "time"),
     ("h", "s", "length of the step"),
@@ -66,11 +66,12 @@ impl Measured<'_> {
     }
 }
 
-/// Names of all columns with numbers: those of the states (`t`, `rod.x`), of the certificates (`residual`), of joints and
-/// friction without a load (`hinge.x.force`), and of the contacts (`rod/table#0.c_n`), as [`column_figure`] takes them.
+/// Names of all columns with numbers: those of the states (`t`, `rod.x`), of the certificates
+/// (`residual`), of joints and friction without a load (`hinge.x.force`), and of the contacts
+/// (`rod/table#0.c_n`), as [`column_figure`] takes them.
 ///
 /// # Errors
-/// [`RunFigureError`] when the folder is not that of a run, or one of its tables is missing, cut off or damaged.
+/// [`RunFigureError`] when the folder is not that of a run, or one of its tables is damaged.
 pub fn available_columns(run: &Path) -> Result<Vec<String>, RunFigureError> {
     Ok(names(&RunData::read(run, &Selection::default())?.0))
 }
@@ -78,7 +79,7 @@ pub fn available_columns(run: &Path) -> Result<Vec<String>, RunFigureError> {
 fn names(data: &RunData) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for column in data.columns() {
-        // A system of one's own may use a name of the certificate: then it is the one of the states.
+        // A system of one's own may use a name of the certificate; the states come first.
         // Contacts of a system of matrices have no place.
         let is_new = column.owner.is_some() || !names.contains(&column.name());
         if is_new && (column.owner.is_none() || data.values(column).iter().any(|value| !value.is_nan())) {
@@ -88,14 +89,15 @@ fn names(data: &RunData) -> Vec<String> {
     names
 }
 
-/// Draws columns of the tables against another one: `t` for curves over time, any other for phase portraits.
+/// Draws columns against another one: `t` for curves over time, others for phase portraits.
 ///
-/// A column is a name of [`available_columns`]; its values belong to the recorded states. Columns of like kind and unit
-/// share a panel. Contacts have no values while they are apart: their curves have gaps.
+/// A column is a name of [`available_columns`]; its values belong to the recorded states. Columns
+/// of like kind and unit share a panel. Contacts have no values while they are apart: their curves
+/// have gaps.
 ///
 /// # Errors
-/// [`RunFigureError`] when the folder is not that of a run, a table is missing, cut off or damaged, no column is named,
-/// or one does not exist.
+/// [`RunFigureError`] when the folder is not that of a run, a table is missing, cut off or damaged,
+/// no column is named, or one does not exist.
 pub fn column_figure(
     run: &Path,
     selection: &Selection,

@@ -23,7 +23,7 @@ const VISIBLE_ENERGY: f64 = 3e-3;
 const SHORTEST_BAR: f64 = 0.002;
 /// Width of the bars, in pixels.
 const BAR_WIDTH: f64 = 12.0;
-/// Forces are cut off where the largest exceeds this many times the one that is exceeded a fiftieth of the time.
+/// Forces are cut off where the largest is this many times the one exceeded a fiftieth of the time.
 const PEAK: f64 = 5.0;
 /// A force that changes by more than this share of its usual value within a step jumps.
 const JUMP: f64 = 0.1;
@@ -91,7 +91,8 @@ fn curves(
     is_recorded.then_some(panel)
 }
 
-/// The speed that counts as one, in m/s, below which [`NOISE`] begins: that of the bodies, or of a step of free fall.
+/// The speed that counts as one, in m/s, below which [`NOISE`] begins: that of the bodies, or of a
+/// step of free fall.
 fn speed_scale(data: &RunData, model: &MultibodyModel, tracks: &[BodyTrack]) -> f64 {
     let top = tracks.iter().map(BodyTrack::top_speed).fold(0.0, f64::max);
     let fall = model.gravity.length() * data.step().unwrap_or(0.0);
@@ -99,7 +100,8 @@ fn speed_scale(data: &RunData, model: &MultibodyModel, tracks: &[BodyTrack]) -> 
 }
 
 /// Velocities of bodies: in the plane vertical, angular and horizontal as in \[ST96\] Figures 3–5;
-/// in space speed and angular velocity, of a single body by its components, which tell which way it turns.
+/// in space speed and angular velocity, of a single body by its components, which tell which way it
+/// turns.
 pub(super) fn velocities(data: &RunData, model: &MultibodyModel, tracks: &[BodyTrack]) -> Vec<Panel> {
     let shown = fastest(tracks);
     if shown.is_empty() {
@@ -140,7 +142,7 @@ pub(super) fn velocities(data: &RunData, model: &MultibodyModel, tracks: &[BodyT
     [vertical, turns, horizontal].into_iter().flatten().collect()
 }
 
-/// The angular velocity of a body about the axes of the world, without those about which it does not turn.
+/// The angular velocity of a body about the axes of the world about which it turns.
 fn components(data: &RunData, track: &BodyTrack, scale: f64) -> Option<Panel> {
     let axes = ["about x", "about y", "about z"].into_iter().enumerate();
     // About the vertical is what one looks for.
@@ -160,7 +162,7 @@ fn components(data: &RunData, track: &BodyTrack, scale: f64) -> Option<Panel> {
     curves(data, [&title, "ω (rad/s)"], scale, shown)
 }
 
-/// Every coordinate of a system of matrices with its velocity; many coordinates share panels by unit.
+/// Every coordinate of a system of matrices with its velocity; many share panels by unit.
 pub(super) fn coordinates(data: &RunData, names: &[String]) -> Vec<Panel> {
     let unit = |name: &str| data.states.unit(name).to_owned();
     let mut groups: Vec<Vec<&String>> = names.iter().map(|name| vec![name]).collect();
@@ -254,7 +256,7 @@ fn short_names(contacts: &[&str]) -> (Vec<String>, String) {
     (contacts.iter().map(name).collect(), first.clone().unwrap_or_default())
 }
 
-/// Sticking, slipping and impacts of every contact as bars over time; `None` when no contact ever closed.
+/// Sticking, slipping and impacts of contacts as bars over time; `None` when none ever closed.
 pub(super) fn modes(data: &RunData) -> Option<Panel> {
     let (start, end) = data.time_range();
     let bars = bars(data);
@@ -333,9 +335,9 @@ fn step_curve(forces: &[StepForce]) -> Vec<(f64, f64)> {
     points
 }
 
-/// Normal force of the contacts, or moment of the limits of hinges, between impacts; `None` when none ever carried anything.
+/// Normal force of contacts, or moment of limits, between impacts; `None` when none carries any.
 ///
-/// The force is the impulse of a step over the length of that step. A step of no length has an impulse and no force.
+/// The force is the impulse of a step over its length. A step of no length has none.
 pub(super) fn loads(data: &RunData, is_moment: bool) -> Option<Panel> {
     let rows = data
         .contact_rows()
@@ -434,15 +436,15 @@ pub(super) fn energy_of_bodies(data: &RunData, model: &MultibodyModel, tracks: &
     0.5 * masses.sum::<f64>() * speed_scale(data, model, tracks).powi(2)
 }
 
-/// The largest kinetic energy of the run, or that of a small motion of the heaviest coordinate, in J.
+/// The largest kinetic energy, or that of a small motion of the heaviest coordinate, in J.
 pub(super) fn energy_of_matrices(data: &RunData, system: &LinearSystem) -> f64 {
     let mass = system.mass();
     let heaviest = (0..mass.nrows()).map(|i| mass[(i, i)]).fold(0.0, f64::max);
     largest(data.audit.real("kinetic").iter().copied()).max(0.5 * heaviest * SMALL_MOTION * SMALL_MOTION)
 }
 
-/// What brings or takes energy: its name, its column, its sign, its colour. Losses count upwards, so
-/// that they and the total add up to what there was.
+/// What brings or takes energy: its name, its column, its sign, its colour. Losses count upwards,
+/// so that they and the total add up to what there was.
 const CAUSES: [(&str, &str, f64, Colour); 6] = [
     ("lost in impacts", "work_normal", -1.0, Colour::VERMILLION),
     ("lost to friction", "work_friction", -1.0, Colour::ORANGE),
@@ -452,7 +454,7 @@ const CAUSES: [(&str, &str, f64, Colour); 6] = [
     ("brought by forces", "work_applied", 1.0, Colour::GREY),
 ];
 
-/// Kinetic, potential and total energy, and what each cause took or brought so far. Energies far below `scale` are rounding.
+/// Kinetic, potential and total energy, and what each cause took or brought so far.
 pub(super) fn energy(data: &RunData, scale: f64) -> Option<Panel> {
     let audit = &data.audit;
     let (t, kinetic, potential) = (audit.real("t"), audit.real("kinetic"), audit.real("potential"));
@@ -477,7 +479,7 @@ pub(super) fn energy(data: &RunData, scale: f64) -> Option<Panel> {
     let total = line("total", Colour::INK, &|row| row.1 + row.2 - lowest);
     let most = reach(&total);
     let potential = line("potential", Colour::GREEN, &|row| row.2 - lowest);
-    // Kinetic is total only where the rest is rounding: a small share that does not show as a curve of its own is still a difference.
+    // Kinetic is total only where the rest is rounding.
     panel.series = match reach(&potential) > NOISE * most.max(scale) {
         true => vec![total, line("kinetic", Colour::BLUE, &|row| row.1), potential],
         false => vec![line("kinetic = total", Colour::BLUE, &|row| row.1)],

@@ -1,4 +1,4 @@
-//! How bodies look: their shapes, the links between their joints, and bodies that are given by their inertia alone.
+//! How bodies look: their shapes, the links between their joints, inertia without a shape.
 
 use stiction_bodies::glamx::DVec3;
 use stiction_bodies::{Body, BodyKind, JointKind, Multibody, Pose, Shape};
@@ -9,7 +9,7 @@ use crate::figure::{Colour, Outline, Stroke};
 pub(super) const EDGE_ON: f64 = 1e-6;
 /// Points of a body closer than this share of its size are one.
 const SAME_POINT: f64 = 1e-6;
-/// Distance between the points of an outline that are tried for a label, relative to the radius of the body.
+/// Distance between points of an outline tried for a label, relative to the radius of the body.
 const RIM_SPACING: f64 = 0.1;
 /// Corners of round outlines.
 const CORNERS: usize = 72;
@@ -37,9 +37,9 @@ impl View {
 /// A body as it is drawn.
 pub(super) struct Look<'a> {
     pub(super) body: &'a Body,
-    /// Points that a link of a mechanism connects, in coordinates of the body; none when it is no link.
+    /// Points that a link of a mechanism connects, in its coordinates; none when it is no link.
     link: Vec<DVec3>,
-    /// Semi-axes of the solid ellipsoid of the same mass and inertia, when nothing else of the body is seen.
+    /// Semi-axes of the solid ellipsoid of the same inertia, when nothing else of the body is seen.
     inertia: Option<DVec3>,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Look<'a> {
         outlines
     }
 
-    /// Points along the outlines, no farther apart than a small part of the body; its centre when it has no outline.
+    /// Points along the outlines, close to each other; the centre of a body without an outline.
     pub(super) fn rim(&self, pose: &Pose, view: View) -> Vec<(f64, f64)> {
         let mut points = Vec::new();
         for outline in self.outlines(pose, view, Colour::INK, false) {
@@ -171,7 +171,8 @@ fn finite_radius(body: &Body) -> f64 {
     body.shapes.iter().map(|shape| shape.placed.position.length() + reach(&shape.placed.shape)).fold(0.0, f64::max)
 }
 
-/// Semi-axes of the solid ellipsoid with this mass and these moments of inertia: $I_1 = m (b^2 + c^2) / 5$ and so on.
+/// Semi-axes of the solid ellipsoid with this mass and these moments of inertia: $I_1 = m (b^2 +
+/// c^2) / 5$ and so on.
 fn ellipsoid(mass: f64, moments: DVec3) -> DVec3 {
     let half_sum = 0.5 * moments.element_sum();
     let square = |moment: f64| (5.0 / mass * (half_sum - moment)).max(0.0);
@@ -230,7 +231,7 @@ pub(super) fn shapes(body: &Body, pose: &Pose, view: View, colour: Colour, is_la
     outlines
 }
 
-/// The corners of the convex hull, anticlockwise (Andrew's monotone chain); of points on a line the two ends.
+/// The corners of the convex hull (Andrew's monotone chain); of points on a line the two ends.
 fn hull(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let (low, high) = (points[0], points[points.len() - 1]);
@@ -255,8 +256,9 @@ fn hull(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 
 /// The outline of an ellipsoid, seen from afar.
 ///
-/// Its shadow on the picture is the ellipse of all $x$ with $x^T Q^{-1} x \le 1$, where $Q = P R A^2 R^T P^T$ with the axes of the
-/// picture as rows of $P$ and the semi-axes in $A$; a factor $L L^T = Q$ takes the unit circle to its rim.
+/// Its shadow on the picture is the ellipse of all $x$ with $x^T Q^{-1} x \le 1$, where $Q = P R
+/// A^2 R^T P^T$ with the axes of the picture as rows of $P$ and the semi-axes in $A$; a factor $L
+/// L^T = Q$ takes the unit circle to its rim.
 fn silhouette(pose: &Pose, semi_axes: DVec3, view: View) -> Vec<(f64, f64)> {
     let centre = view.project(pose.position);
     let columns = [0, 1, 2].map(|i| view.project(semi_axes[i] * pose.transform_vector(DVec3::AXES[i])));
@@ -298,8 +300,9 @@ mod tests {
         };
         let near = |(a, b): (f64, f64), (c, d): (f64, f64)| (a - c).abs() < 5e-3 && (b - d).abs() < 5e-3;
         let semi_axes = DVec3::new(3.0, 1.0, 0.5);
-        // From above 3 by 1; from the front 3 by 0.5; after a turn of 30 degrees about y, √(9 cos² + 0.25 sin²) wide and
-        // √(9 sin² + 0.25 cos²) high. The corners miss the extremes by up to 1 - cos 2.5 degrees, 0.1 %.
+        // From above 3 by 1; from the front 3 by 0.5; after a turn of 30 degrees about y, √(9 cos²
+        // + 0.25 sin²) wide and √(9 sin² + 0.25 cos²) high. The corners miss the extremes by up to
+        // 1 - cos 2.5 degrees, 0.1 %.
         let pose = Pose::new(DVec3::new(1.0, 2.0, 3.0), DQuat::IDENTITY);
         let points = silhouette(&pose, semi_axes, View::new(0, 1));
         assert!(near(extent(&points, |p| p.0), (-2.0, 4.0)) && near(extent(&points, |p| p.1), (1.0, 3.0)));

@@ -1,9 +1,10 @@
 //! Pictures of a run: what a run folder holds, as a [`Figure`].
 //!
-//! [`default_figure`] suits any run of a scene: poses over time, velocities, contacts, energy by cause, and the
-//! certificate. For a single body in the plane its curves are those of \[ST96\] Figures 3–5; a system given by matrices has
-//! coordinates in place of poses. [`column_figure`] draws any
-//! columns of the tables, over time or against each other; [`available_columns`] lists them.
+//! [`default_figure`] suits any run of a scene: poses over time, velocities, contacts, energy by
+//! cause, and the certificate. For a single body in the plane its curves are those of \[ST96\]
+//! Figures 3–5; a system given by matrices has coordinates in place of poses. [`column_figure`]
+//! draws any columns of the tables, over time or against each other; [`available_columns`] lists
+//! them.
 
 mod columns;
 mod curves;
@@ -30,11 +31,11 @@ use run_data::{BodyTrack, RunData};
 /// Bodies or contacts that get a curve of their own; of more, the fastest or most loaded are shown.
 const MOST_CURVES: usize = 8;
 
-/// Values below this share of the scale of their kind are rounding and drawn as zero. Too large: slow motions vanish.
-/// Too small: rounding fills a panel.
+/// Values below this share of the scale of their kind are rounding and drawn as zero. Too large:
+/// slow motions vanish. Too small: rounding fills a panel.
 const NOISE: f64 = 1e-9;
 
-/// A motion of this size in SI units is one, however small all others are; a billionth of it is rounding.
+/// A motion of this size in SI units is one, however small all others are.
 const SMALL_MOTION: f64 = 1e-3;
 
 /// Width of the figure, in pixels.
@@ -92,14 +93,15 @@ pub struct Selection {
     pub to: Option<f64>,
 }
 
-/// A figure worth looking at, for any run folder: poses over time, or coordinates where there are no bodies, velocities with
-/// the impacts, what the contacts do and carry, energy by cause, and the certificate.
+/// A figure worth looking at, for any run folder: poses over time, or coordinates where there are
+/// no bodies, velocities with the impacts, what the contacts do and carry, energy by cause, and the
+/// certificate.
 ///
 /// What vanishes during the whole run has no panel; the heading names it.
 ///
 /// # Errors
-/// [`RunFigureError`] when the folder is not that of a run, one of its files is missing, cut off or damaged, or nothing of it
-/// was selected.
+/// [`RunFigureError`] when the folder is not that of a run, one of its files is missing, cut off or
+/// damaged, or nothing of it was selected.
 pub fn default_figure(run: &Path, selection: &Selection) -> Result<Figure, RunFigureError> {
     let (data, loaded) = RunData::read(run, selection)?;
     let loaded = loaded?;
@@ -168,7 +170,7 @@ fn weight(kind: PanelKind, panel: &Panel) -> f64 {
     }
 }
 
-/// Whether all curves of a panel are zero but for rounding, by the range that [`steady_range`] gave it.
+/// Whether all curves of a panel are zero but for rounding, by its range from [`steady_range`].
 fn vanishes(panel: &Panel) -> bool {
     let Some((low, high)) = panel.y_range.filter(|_| panel.outlines.is_empty() && !panel.log_y) else { return false };
     heights(panel).all(|value| value.abs() <= NOISE * low.abs().max(high.abs()))
@@ -185,7 +187,7 @@ fn fastest(tracks: &[BodyTrack]) -> Vec<&BodyTrack> {
     order
 }
 
-/// The colour of a body in all panels: by its place among the curves; grey for those without a curve.
+/// The colour of a body in all panels, by its place among the curves; grey without a curve.
 fn body_colour(shown: &[&BodyTrack], body: usize) -> Colour {
     curve_colour(shown.iter().position(|track| track.body == body).unwrap_or(MOST_CURVES))
 }
@@ -206,13 +208,13 @@ fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
     finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
 }
 
-/// The largest of these values without their signs; of none, zero. What is not finite does not count.
+/// The largest of these values that are finite, without their signs; of none, zero.
 fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
     values.into_iter().map(f64::abs).filter(|value| value.is_finite()).fold(0.0, f64::max)
 }
 
-/// A range for values that an axis would blow up out of proportion: rounding around zero, relative to `scale`, or around
-/// a constant. `None` where the values themselves give a good range.
+/// A range for values that an axis would blow up out of proportion: rounding around zero, relative
+/// to `scale`, or around a constant. `None` where the values themselves give a good range.
 fn steady_range(values: impl Iterator<Item = f64>, scale: f64) -> Option<(f64, f64)> {
     let (low, high) = bounds(values);
     let largest = low.abs().max(high.abs());

@@ -1,7 +1,7 @@
 //! Bodies at well-chosen times, as they look in the plane or along an axis of space.
 //!
-//! Poses lie over each other where bodies move along, and stand side by side where a body turns in its place. Links, rods,
-//! springs and pins of mechanisms are drawn.
+//! Poses lie over each other where bodies move along, and stand side by side where a body turns in
+//! its place. Links, rods, springs and pins of mechanisms are drawn.
 
 use stiction_bodies::glamx::DVec3;
 use stiction_bodies::{BodyJoint, BodyKind, Dimension, JointKind, Multibody, Pose, Shape};
@@ -21,10 +21,10 @@ const MOST_MECHANISMS: usize = 4;
 const SIDE_BY_SIDE: usize = 6;
 /// Distance between them, in radii of the body.
 const PITCH: f64 = 2.2;
-/// A body that moves by less than this many of its radii, and turns by more than this angle in radians, turns in its place.
+/// A body turns in its place when it moves by less than this many radii and turns by more radians.
 const IN_PLACE: f64 = 1.5;
 const TURNED: f64 = 0.7;
-/// Poses that are closer than this share of the radius of a body are too near to each other to be told apart.
+/// Poses closer than this share of the radius of a body cannot be told apart.
 const NEAREST_POSES: f64 = 0.06;
 /// Poses whose time is written beside them.
 const MOST_LABELS: usize = 5;
@@ -55,8 +55,8 @@ pub(super) fn aspect(panel: &Panel) -> f64 {
     if width > 0.0 { height / width } else { f64::INFINITY }
 }
 
-/// The poses of a scene: one picture in the plane, in space two views, the one with most motion first. None when they were
-/// not recorded.
+/// The poses of a scene: one picture in the plane, in space two views, the one with most motion
+/// first. None when they were not recorded.
 pub(super) fn panels(data: &RunData, system: &Multibody, tracks: &[BodyTrack]) -> Vec<Panel> {
     let panel = |view| Picture::new(data, system, tracks, view).map(Picture::panel);
     if system.model().dimension == Dimension::Plane {
@@ -199,8 +199,8 @@ impl<'a> Picture<'a> {
         panel.outlines.extend(self.standing(panel));
     }
 
-    /// Draws the body at evenly spaced times from the left to the right, each pose in the middle of a
-    /// place of its own. Not where anything but level ground stands beside it.
+    /// Draws the body at evenly spaced times from the left to the right, each pose in the middle of
+    /// a place of its own. Not where anything but level ground stands beside it.
     fn stand_side_by_side(&self, panel: &mut Panel) -> bool {
         let body = &self.drawn[0];
         let (start, span) = (self.times[0], self.span());
@@ -244,7 +244,7 @@ impl<'a> Picture<'a> {
         self.view.project(pose.transform_point(point))
     }
 
-    /// A joint that holds a distance as a rod, dashed where it only measures it; in the colour of its first body.
+    /// A joint that holds a distance as a rod, dashed where it only measures it.
     fn rod(&self, joint: &BodyJoint, row: usize, share: f64) -> Option<Outline> {
         let JointKind::Distance { length } = joint.kind else { return None };
         let first = self.drawn.iter().find(|drawn| drawn.track.body == joint.first);
@@ -273,7 +273,7 @@ impl<'a> Picture<'a> {
         pins.collect()
     }
 
-    /// Times beside the body that moves most, at those of its points that are farthest from its other poses.
+    /// Times beside the body that moves most, where it is farthest from its other poses.
     fn time_marks(&self, moments: &[Moment]) -> Vec<Mark> {
         let free = self.drawn.iter().filter(|body| body.track.is_free);
         let leader = free.max_by(|a, b| a.track.top_speed().total_cmp(&b.track.top_speed()));
@@ -291,7 +291,8 @@ impl<'a> Picture<'a> {
             let Moment { row, until, .. } = moments[i];
             let others = || rims.iter().enumerate().filter(|(k, _)| *k != i).flat_map(|(_, rim)| rim);
             let room = |point: (f64, f64)| others().map(|other| distance(point, *other)).fold(f64::INFINITY, f64::min);
-            // Far from the other poses, and at the end of a long body; of about equally good points the higher come first.
+            // Far from the other poses, at the end of a long body; of good points the higher ones
+            // first.
             let centre = self.view.project(leader.track.poses[row].position);
             let reach = rims[i].iter().map(|&point| distance(point, centre)).fold(f64::MIN_POSITIVE, f64::max);
             let grade = |point: (f64, f64)| (8.0 * (room(point).min(reach) + distance(point, centre)) / reach).round();
@@ -309,7 +310,7 @@ impl<'a> Picture<'a> {
         marks
     }
 
-    /// How far the bodies have come up to each row, in metres: the longest way of any of their points.
+    /// How far the bodies have come up to each row: the longest way of their points, in metres.
     fn way(&self) -> Vec<f64> {
         let mut way = vec![0.0; self.times.len()];
         for row in 1..way.len() {
@@ -323,7 +324,7 @@ impl<'a> Picture<'a> {
         way
     }
 
-    /// What stands still, or runs without leaving its place: half-planes as hatched lines, other shapes in grey.
+    /// What stands still, or runs in its place: half-planes as hatched lines, shapes in grey.
     fn standing(&self, moving: &Panel) -> Vec<Outline> {
         let (view, t) = (self.view, self.times[0]);
         // The box around everything else.
@@ -396,7 +397,7 @@ fn ramp(base: Colour, share: f64) -> Colour {
     base.towards(Colour::WHITE, 0.68).towards(base.towards(Colour::INK, 0.3), share)
 }
 
-/// The moments to draw: the first, the last, the impacts, and others between them at even distances along the way.
+/// The moments to draw: the first, the last, impacts, and others evenly along the way.
 pub(super) fn moments(times: &[f64], way: &[f64], nearest: f64, most: usize, impacts: &[f64]) -> Vec<Moment> {
     let last = times.len() - 1;
     let whole = way[last];
@@ -546,7 +547,7 @@ mod tests {
     fn tubes_are_walls_on_both_sides_or_a_circle() {
         let along_x = Pose::new(DVec3::new(0.0, 0.0, 1.0), DQuat::IDENTITY);
         let walls = round_bar(&along_x, 0.5, true, View::new(0, 2), 1.0);
-        // The solid lies on the right-hand side: the lower wall runs to the right, the upper one to the left.
+        // The solid lies on the right-hand side: the lower wall runs right, the upper one left.
         let mut runs: Vec<(f64, bool)> = walls.iter().map(|w| (w.points[0].1, w.points[0].0 < w.points[1].0)).collect();
         runs.sort_by(|a, b| a.0.total_cmp(&b.0));
         assert_eq!(runs, [(0.5, true), (1.5, false)]);

@@ -113,7 +113,8 @@ impl ColumnOf<'_> {
 /// A row of the contacts.
 #[derive(Clone, Copy)]
 pub(super) struct ContactRow<'a> {
-    /// The recorded step, counted from zero. Times do not tell: steps of no length end where the step before them ends.
+    /// The recorded step, counted from zero. Times do not tell: steps of no length end where the
+    /// step before them ends.
     pub(super) step: usize,
     /// End and length of the step, in seconds.
     pub(super) t: f64,
@@ -167,7 +168,7 @@ impl BodyTrack {
 }
 
 impl RunData {
-    /// Reads the folder of a run that has come to an end, as far as it was selected, and builds the scene that ran.
+    /// Reads the folder of a run, as far as it was selected, and builds the scene that ran.
     pub(super) fn read(
         run: &Path,
         selection: &Selection,
@@ -203,7 +204,8 @@ impl RunData {
         Ok((data, loaded))
     }
 
-    /// Finds the state to which each row belongs. The first state is the start, each other one the end of a recorded step.
+    /// Finds the state to which each row belongs. The first state is the start, each other one the
+    /// end of a recorded step.
     fn find_states(&mut self) -> Result<(), RunFigureError> {
         self.states.states = self.states.range.clone().collect();
         self.audit.states = (1..=self.audit.table.row_count()).collect();
@@ -231,7 +233,7 @@ impl RunData {
         Ok(())
     }
 
-    /// Leaves out the states before and after these times, and the steps that are not between two of the others.
+    /// Leaves out states before and after these times, and steps that are not between the others.
     fn select(&mut self, from: f64, to: f64) -> Result<(), RunFigureError> {
         let times = self.times();
         if times.is_empty() || (from == f64::NEG_INFINITY && to == f64::INFINITY) {
@@ -280,8 +282,8 @@ impl RunData {
         Some(self.states.real(name)).filter(|values| values.len() == self.states.range.len())
     }
 
-    /// Whether every step was recorded, those that end at an event or have no length among them: the
-    /// lengths of the recorded steps then fill the time from the start to the last of them.
+    /// Whether every step was recorded, those that end at an event or have no length among them:
+    /// the lengths of the recorded steps then fill the time from the start to the last of them.
     pub(super) fn is_whole(&self) -> bool {
         let start = match self.states.range.start {
             0 => self.summary["start"].as_f64().unwrap_or(0.0),
@@ -289,7 +291,8 @@ impl RunData {
         };
         let (t, h) = (self.audit.real("t"), self.audit.real("h"));
         let shortest = h.iter().copied().filter(|h| *h > 0.0).fold(f64::INFINITY, f64::min);
-        // Each time carries the rounding of its own size; a step that is missing leaves a hole as long as itself.
+        // Each time carries the rounding of its size; a missing step leaves a hole as long as
+        // itself.
         let mut reached = start;
         let has_hole = t.iter().zip(h).any(|(&t, &h)| {
             let hole = t - h - reached;
@@ -315,7 +318,7 @@ impl RunData {
         self.check(check)["limit"].as_f64()
     }
 
-    /// What ran and how well: scheme, method, step, outcome, worst residual, digest. Friction has directions only in space.
+    /// What ran and how well. Friction has directions only in space.
     pub(super) fn subtitle(&self, is_spatial: bool) -> String {
         let summary = &self.summary;
         let mut parts = Vec::new();
