@@ -90,7 +90,7 @@ fn label_places(rule: &Rule, frame: &Frame) -> Vec<Text> {
         RulePosition::Y(_) => {
             let half = text_width(&rule.label, MARK_SIZE, Weight::Regular) / 2.0;
             let steps = ((plot.width() - 2.0 * half) / LABEL_STEP).max(0.0) as usize + 1;
-            (0..steps).map(|k| (plot.right - half - LABEL_STEP * k as f64, start.1)).collect()
+            (0..steps).map(|k| (plot.right - half - MARK_INSET - LABEL_STEP * k as f64, start.1)).collect()
         }
     };
     let anchor = if matches!(rule.position, RulePosition::X(_)) { Anchor::Right } else { Anchor::Above };
@@ -107,13 +107,15 @@ fn places(text: &str, colour: Colour, anchor: Anchor, points: impl Iterator<Item
         let gap = distance * if dx != 0.0 && dy != 0.0 { 0.5 * MARK_GAP } else { MARK_GAP };
         let left = x - width / 2.0 + dx * (width / 2.0 + gap);
         let top = y - CAP_HEIGHT * MARK_SIZE / 2.0 + dy * (MARK_HEIGHT / 2.0 + gap);
-        let left = left.min(plot.right - width - MARK_INSET).max(plot.left + MARK_INSET);
-        let top = top.min(plot.bottom - MARK_HEIGHT).max(plot.top);
         Text::new(text, (left, top + CAP_HEIGHT * MARK_SIZE), MARK_SIZE, colour).with_halo()
     };
     let sides = || std::iter::once(anchor).chain(Anchor::ALL);
     let around = |point: Point| {
         MARK_DISTANCES.into_iter().flat_map(move |distance| sides().map(move |side| place(point, side, distance)))
     };
-    points.flat_map(around).collect()
+    let fits = |text: &Text| {
+        let rect = text.rect();
+        plot.contains((rect.left - MARK_INSET, rect.top)) && plot.contains((rect.right + MARK_INSET, rect.bottom))
+    };
+    points.flat_map(around).filter(fits).collect()
 }
