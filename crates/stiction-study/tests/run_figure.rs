@@ -546,7 +546,7 @@ fn an_unknown_column_is_an_error_with_a_suggestion() {
     assert!(fails(&["rod/table#1.cn"], "t").contains("did you mean `rod/table#1.c_n`?"));
     assert!(fails(&["rod.x"], "rod.anlge").contains("did you mean `rod.angle`?"));
     assert!(!fails(&["?"], "t").contains("did you mean"));
-    assert!(matches!(column_figure(&run, &ALL, &[], "t"), Err(RunFigureError::NoColumns { .. })));
+    assert!(matches!(column_figure(&run, &ALL, &[], "t"), Err(RunFigureError::Nothing { .. })));
     // Texts are no numbers.
     assert!(matches!(
         column_figure(&run, &ALL, &names(&["rod/table#1.mode"]), "t"),

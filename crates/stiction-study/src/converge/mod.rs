@@ -1,8 +1,10 @@
-//! Convergence of schemes on a scene: error against a reference, observed order, work against precision.
+//! Convergence of schemes on a scene: error against a reference, observed order, work.
 //!
-//! The error of a run is the largest difference of any recorded coordinate from the [reference](Reference), over all times of the coarsest
-//! grid. Coordinates and not velocities, because velocities jump at impacts, whose times differ from step to step. The order is the slope
-//! of a straight line through all runs of a scheme whose errors are well above that of the reference: single ratios are erratic across impacts.
+//! The error of a run is the largest difference of any recorded coordinate from the
+//! [reference](Reference), over all times of the coarsest grid. Coordinates and not velocities,
+//! because velocities jump at impacts, whose times differ from step to step. The order is the slope
+//! of a straight line through all runs of a scheme whose errors are well above that of the
+//! reference: single ratios are erratic across impacts.
 
 mod reference;
 mod trace;
@@ -20,8 +22,9 @@ use crate::reproduce::fitted_order;
 pub use reference::{EventDrivenLimits, PassedOver, Reference, ReferenceChoice, ReferenceKind};
 use trace::{Trace, load_scene, scheme_of};
 
-/// Errors up to this many times that of the reference do not count for the order: schemes that locate events leave errors of that size too, whatever
-/// the step. Too large: no order for accurate schemes. Too small: orders of rounding.
+/// Errors up to this many times that of the reference do not count for the order: schemes that
+/// locate events leave errors of that size too, whatever the step. Too large: no order for accurate
+/// schemes. Too small: orders of rounding.
 const FLOOR_MARGIN: f64 = 100.0;
 
 /// Energies below this share of what a run turned over are rounding, and have no order.
@@ -45,7 +48,8 @@ impl SchemeChoice {
         Self { name: name.to_owned(), edit: Edit::defaults(format!("the scheme {name}"), &format!("scheme.{name}")) }
     }
 
-    /// Why it cannot treat a scene, without the edit that chose it: the scheme is named beside the reason.
+    /// Why it cannot treat a scene, without the edit that chose it: that is named beside the
+    /// reason.
     fn refusal(&self, error: &SceneError) -> String {
         match error {
             SceneError::Edit { given, message, .. } if given == self.edit.given() => message.clone(),
@@ -73,7 +77,7 @@ pub struct Plan {
     pub steps: Vec<f64>,
     /// What they are compared with.
     pub reference: ReferenceChoice,
-    /// Step size of a fine reference, in seconds; a fraction of the finest step when it is not given.
+    /// Step size of a fine reference, in seconds; without it, a fraction of the finest step.
     pub reference_step: Option<f64>,
     /// How far [`ReferenceChoice::Automatic`] tries the event-driven scheme.
     pub limits: EventDrivenLimits,
@@ -94,7 +98,7 @@ pub struct Run {
     pub numerical_energy: f64,
     /// What its certificate says: `met`, or what is not.
     pub certificate: String,
-    /// Whether what it does not meet, if anything, is only what its step costs in accuracy, as penetration.
+    /// Whether what it does not meet is only what its step costs in accuracy, as penetration.
     pub keeps_laws: bool,
     /// Complementarity problems that were solved.
     pub solves: usize,
@@ -173,7 +177,8 @@ pub enum ConvergeError {
 /// Runs a comparison; `progress` hears what is being computed.
 ///
 /// # Errors
-/// [`ConvergeError`]. A scheme that cannot treat the scene is no error, nor is a run that fails: both are left out, with the reason.
+/// [`ConvergeError`]. A scheme that cannot treat the scene is no error, nor is a run that fails:
+/// both are left out, with the reason.
 pub fn converge(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Convergence, ConvergeError> {
     let (coarsest, finest) = check(plan)?;
     let (reference, exact) = reference::find(plan, (coarsest, finest), progress)?;
@@ -193,7 +198,7 @@ pub fn converge(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Convergen
                 }
             };
             let mut auditor = Auditor::default();
-            let trace = match Trace::run(&loaded, scheme, coarsest, Some(&mut auditor), &mut |_, _| Ok(())) {
+            let trace = match Trace::run(&loaded, scheme, coarsest, Some(&mut auditor), None) {
                 Ok(trace) => trace,
                 Err(ConvergeError::Step { source, .. }) => {
                     summary.failed.push(FailedRun { step, reason: source.to_string() });
@@ -261,7 +266,7 @@ pub(crate) fn order(rows: &[(f64, f64)], floor: f64) -> Option<f64> {
 }
 
 impl Convergence {
-    /// What the reference is, what is known of its own error, and which schemes are not the reference and why.
+    /// What the reference is, its own error, and which schemes are not the reference and why.
     pub fn reference_lines(&self) -> Vec<String> {
         let Reference { passed_over, .. } = &self.reference;
         let passed_over =

@@ -1,13 +1,13 @@
-//! What errors are measured against: the event-driven scheme where it can follow the motion, else a run with a fine step.
+//! What errors are measured against: the event-driven scheme where it can, else a fine step.
 //!
-//! The event-driven scheme has no step that its accuracy depends on. Its own error is its tolerance, or what a second run with looser
-//! tolerances differs by where that is more: the motion may amplify errors. Below this floor errors are those of the reference.
+//! The event-driven scheme has no step that its accuracy depends on. Its own error is its
+//! tolerance, or what a second run with looser tolerances differs by where that is more: the motion
+//! may amplify errors. Below this floor errors are those of the reference.
 
 use std::time::Duration;
 
 use serde::Serialize;
 use stiction_dynamics::SchemeSettings;
-use stiction_scene::load::Loaded;
 
 use super::trace::{Trace, load_scene};
 use super::{ConvergeError, Plan, SchemeChoice};
@@ -22,19 +22,19 @@ const LOOSER: f64 = 100.0;
 /// Which run is the reference.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum ReferenceChoice {
-    /// The event-driven scheme where it treats the scene within the limits of the plan, else as [`ReferenceChoice::Fine`].
+    /// The event-driven scheme within the limits of the plan, else as [`ReferenceChoice::Fine`].
     #[default]
     Automatic,
-    /// A fine run of the trapezoidal scheme, or where it cannot, of the first compared scheme that can.
+    /// A fine run of the trapezoidal scheme, or else of the first compared scheme that can.
     Fine,
-    /// This scheme and no other, without limits: the event-driven one as it is, another one with a fine step.
+    /// This scheme without limits: the event-driven one as it is, another one with a fine step.
     Scheme(SchemeChoice),
 }
 
 /// How far the event-driven scheme is tried before another reference is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EventDrivenLimits {
-    /// Stops at events in the whole run. A motion with more of them chatters, and a time-stepping scheme is made for that.
+    /// Stops at events in the whole run. A motion with more of them chatters.
     pub stops: usize,
     /// Processor time. It is looked at between steps, so that a single step may exceed it.
     pub time: Duration,
@@ -43,6 +43,16 @@ pub struct EventDrivenLimits {
 impl Default for EventDrivenLimits {
     fn default() -> Self {
         Self { stops: 5000, time: Duration::from_secs(20) }
+    }
+}
+
+impl EventDrivenLimits {
+    /// What a run used up, where that is more than it may.
+    pub(super) fn exceeded_by(&self, trace: &Trace) -> Option<String> {
+        if trace.stops > self.stops {
+            return Some(format!("{} stops at events", self.stops));
+        }
+        (trace.time > self.time).then(|| format!("{} s of processor time", self.time.as_secs_f64()))
     }
 }
 
@@ -69,7 +79,7 @@ pub struct Reference {
     pub tolerance: Option<f64>,
     /// Steps that ended at events.
     pub stops: usize,
-    /// Estimate of its own error, in metres or radians, where it is known: errors below it are not those of a scheme.
+    /// Estimate of its own error, in metres or radians: errors below it are not those of a scheme.
     pub error_floor: Option<f64>,
     /// What its certificate says: `met`, or what is not.
     pub certificate: String,
@@ -125,10 +135,7 @@ pub(super) fn find(
     let mut passed_over = Vec::new();
     let mut candidates = candidates(plan).into_iter().peekable();
     while let Some((scheme, limits)) = candidates.next() {
-        let found = match scheme.is_event_driven() {
-            true => event_driven(plan, &scheme, coarsest, limits.as_ref(), progress),
-            false => fine(plan, &scheme, step, coarsest, progress),
-        };
+        let found = candidate(plan, &scheme, (step, coarsest), limits.as_ref(), progress);
         match found {
             Ok((mut reference, trace)) => {
                 reference.passed_over = passed_over;
@@ -168,19 +175,23 @@ fn candidates(plan: &Plan) -> Vec<(SchemeChoice, Option<EventDrivenLimits>)> {
     candidates
 }
 
-/// A run of a time-stepping scheme with a fine step.
-fn fine(
+/// A run with a fine step; or one of the event-driven scheme, and a looser one to measure it.
+fn candidate(
     plan: &Plan,
     scheme: &SchemeChoice,
-    step: f64,
-    coarsest: f64,
+    (step, coarsest): (f64, f64),
+    limits: Option<&EventDrivenLimits>,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(Reference, Trace), ConvergeError> {
-    progress(&format!("reference: {}, step {step:e} s", scheme.name));
+    let (step, what) = match scheme.is_event_driven() {
+        true => (coarsest, format!("reference: {}", scheme.name)),
+        false => (step, format!("reference: {}, step {step:e} s", scheme.name)),
+    };
+    progress(&what);
     let loaded = load_scene(plan, scheme, step)?;
     let mut auditor = Auditor::default();
-    let trace = Trace::run(&loaded, scheme, coarsest, Some(&mut auditor), &mut |_, _| Ok(()))?;
-    let reference = Reference {
+    let trace = Trace::run(&loaded, scheme, coarsest, Some(&mut auditor), limits)?;
+    let mut reference = Reference {
         kind: ReferenceKind::Fine,
         scheme: scheme.name.clone(),
         step: Some(step),
@@ -190,51 +201,17 @@ fn fine(
         certificate: auditor.verdict().words(),
         passed_over: Vec::new(),
     };
-    Ok((reference, trace))
-}
-
-/// A run of the event-driven scheme, and a looser one that measures it.
-fn event_driven(
-    plan: &Plan,
-    scheme: &SchemeChoice,
-    coarsest: f64,
-    limits: Option<&EventDrivenLimits>,
-    progress: &mut dyn FnMut(&str),
-) -> Result<(Reference, Trace), ConvergeError> {
-    progress(&format!("reference: {}", scheme.name));
-    let loaded = load_scene(plan, scheme, coarsest)?;
-    let run = |loaded: &Loaded, auditor: Option<&mut Auditor>| {
-        Trace::run(loaded, scheme, coarsest, auditor, &mut |simulation, trace| {
-            let Some(limits) = limits else { return Ok(()) };
-            let (t, end) = (simulation.state().t, simulation.grid().end);
-            let spent = match () {
-                () if trace.stops > limits.stops => format!("{} stops at events", limits.stops),
-                () if trace.time > limits.time => format!("{} s of processor time", limits.time.as_secs_f64()),
-                () => return Ok(()),
-            };
-            Err(ConvergeError::TooMuch { spent, t, end })
-        })
-    };
-    let mut auditor = Auditor::default();
-    let trace = run(&loaded, Some(&mut auditor))?;
-    progress(&format!("reference: {}, its own error", scheme.name));
     let mut scene = loaded.into_scene();
-    let SchemeSettings::EventDriven(settings) = &mut scene.scheme else {
-        unreachable!("the scene was loaded with this scheme")
-    };
-    let tolerance = settings.tolerance;
-    settings.tolerance *= LOOSER;
-    settings.event_tolerance *= LOOSER;
-    let looser = scene.check().ok().and_then(|loaded| run(&loaded, None).ok());
-    let reference = Reference {
-        kind: ReferenceKind::EventDriven,
-        scheme: scheme.name.clone(),
-        step: None,
-        tolerance: Some(tolerance),
-        stops: trace.stops,
-        error_floor: looser.map(|looser| looser.difference(&trace).0.max(tolerance * trace.largest_coordinate())),
-        certificate: auditor.verdict().words(),
-        passed_over: Vec::new(),
-    };
+    if let SchemeSettings::EventDriven(settings) = &mut scene.scheme {
+        progress(&format!("{what}, its own error"));
+        let tolerance = settings.tolerance;
+        settings.tolerance *= LOOSER;
+        settings.event_tolerance *= LOOSER;
+        let looser = scene.check().ok().and_then(|loaded| Trace::run(&loaded, scheme, coarsest, None, limits).ok());
+        reference.kind = ReferenceKind::EventDriven;
+        (reference.step, reference.tolerance) = (None, Some(tolerance));
+        let least = tolerance * trace.largest_coordinate();
+        reference.error_floor = looser.map(|looser| looser.difference(&trace).0.max(least));
+    }
     Ok((reference, trace))
 }

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use stiction_dynamics::Simulation;
 use stiction_scene::load::Loaded;
 use stiction_scene::scene_error::SceneError;
 use stiction_scene::set::Edit;
 
-use super::{ConvergeError, Plan, SchemeChoice};
+use super::{ConvergeError, EventDrivenLimits, Plan, SchemeChoice};
 use crate::bench::timing::processor_time;
 use crate::certified::Auditor;
 
@@ -18,7 +17,7 @@ const SAME_TIME: f64 = 1e-6;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trace {
     pub samples: Vec<Vec<f64>>,
-    /// Energy that the scheme itself added or removed, summed without sign; not known without an audit.
+    /// Energy that the scheme itself added or removed, summed without sign; zero without an audit.
     pub numerical_energy: f64,
     /// Largest work of any cause, in joules.
     pub turned_over: f64,
@@ -32,7 +31,7 @@ pub(super) struct Trace {
 
 /// The scene as this plan, scheme and step change it.
 ///
-/// Settings of a scheme that the user gives belong to that scheme: another one must not be replaced by it.
+/// Settings of a scheme belong to that scheme: another one must not be replaced by them.
 pub(super) fn load_scene(plan: &Plan, scheme: &SchemeChoice, step: f64) -> Result<Loaded, Box<SceneError>> {
     let is_of_other_scheme = |edit: &Edit| scheme_of(edit).is_some_and(|given| Some(given) != scheme_of(&scheme.edit));
     let mut edits = vec![scheme.edit.clone()];
@@ -50,13 +49,13 @@ pub(super) fn scheme_of(edit: &Edit) -> Option<&str> {
 }
 
 impl Trace {
-    /// Runs the scene; `goes_on` hears of every step and may end the run with an error.
+    /// Runs the scene to its end, or until it exceeds the limits.
     pub(super) fn run(
         loaded: &Loaded,
         scheme: &SchemeChoice,
         coarsest: f64,
         mut auditor: Option<&mut Auditor>,
-        goes_on: &mut dyn FnMut(&Simulation, &Trace) -> Result<(), ConvergeError>,
+        limits: Option<&EventDrivenLimits>,
     ) -> Result<Self, ConvergeError> {
         let mut simulation = loaded.simulation();
         let (start, end, step) = (simulation.grid().start, simulation.grid().end, simulation.grid().step);
@@ -82,7 +81,9 @@ impl Trace {
                 trace.samples.truncate(number - 1);
                 trace.samples.push(simulation.state().q.clone());
             }
-            goes_on(&simulation, &trace)?;
+            if let Some(spent) = limits.and_then(|limits| limits.exceeded_by(&trace)) {
+                return Err(ConvergeError::TooMuch { spent, t, end });
+            }
         }
         if let Some(auditor) = auditor {
             let energy = &auditor.audit().sum.energy;
@@ -97,7 +98,7 @@ impl Trace {
         self.samples.iter().flatten().fold(0.0, |largest, q| largest.max(q.abs()))
     }
 
-    /// Largest difference of a coordinate from another run, over all times of the coarsest grid and at the end alone.
+    /// Largest difference of a coordinate from another run, over the coarsest grid and at the end.
     pub(super) fn difference(&self, other: &Trace) -> (f64, f64) {
         let of = |(a, b): (&Vec<f64>, &Vec<f64>)| a.iter().zip(b).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
         let at_end = self.samples.last().zip(other.samples.last()).map_or(f64::NAN, of);

@@ -4,6 +4,12 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour(pub u8, pub u8, pub u8);
 
+impl Default for Colour {
+    fn default() -> Self {
+        Colour::INK
+    }
+}
+
 impl Colour {
     /// Blue of the Okabe-Ito palette.
     pub const BLUE: Colour = Colour(0, 114, 178);
@@ -17,8 +23,6 @@ impl Colour {
     pub const ORANGE: Colour = Colour(230, 159, 0);
     /// Sky blue of the Okabe-Ito palette.
     pub const SKY: Colour = Colour(86, 180, 233);
-    /// Yellow of the Okabe-Ito palette; too light for thin lines, and so not among the [`Colour::SERIES`].
-    pub const YELLOW: Colour = Colour(240, 228, 66);
     /// The near-black of text and axes.
     pub const INK: Colour = Colour(34, 34, 34);
     /// The grey of secondary text, reference lines and ground.
@@ -32,7 +36,7 @@ impl Colour {
     pub const SERIES: [Colour; 7] =
         [Colour::BLUE, Colour::VERMILLION, Colour::GREEN, Colour::PURPLE, Colour::ORANGE, Colour::SKY, Colour::INK];
 
-    /// The colour at `share` of the way to `other`: 0 gives `self`, 1 gives `other`, and values outside are cut off.
+    /// The colour at `share` of the way to `other`; values outside 0 to 1 are cut off.
     ///
     /// Poses drawn over time read well when their colour runs from one end to the other.
     pub fn towards(self, other: Colour, share: f64) -> Colour {

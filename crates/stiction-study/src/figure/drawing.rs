@@ -1,33 +1,26 @@
 //! A drawn figure: outlines and lines of text in their places, in pixels, y downwards.
 //!
-//! A figure is laid out and drawn once; the writers of SVG, PNG and PDF all read the same list. Nothing
-//! reaches beyond what is to be seen, so that no writer has to cut anything off.
+//! A figure is laid out and drawn once; the writers of SVG, PNG and PDF all read the same list.
+//! Nothing reaches beyond what is to be seen, so that no writer has to cut anything off.
+
+use tiny_skia::{Path, PathBuilder, Transform};
 
 use super::Colour;
 use super::font::{Weight, glyphs, outline, text_width};
 use super::geometry::{Point, Rect};
-use super::layout::{CAP_HEIGHT, DESCENT};
 
+/// Height of capital letters and digits, in em.
+pub(super) const CAP_HEIGHT: f64 = 0.7;
+/// Depth of letters below the baseline, in em.
+pub(super) const DESCENT: f64 = 0.22;
 /// Length of a dash and of the space behind it, in widths of the line.
 const DASH: [f64; 2] = [4.0, 2.6];
 /// The same for straight reference lines, in pixels.
 const RULE_DASH: [f64; 2] = [5.0, 3.5];
 /// Width of the white rim around text over the data, in pixels.
 const HALO: f64 = 2.0;
-/// Distance of the handles of a cubic curve along a quarter of the unit circle.
-const QUARTER: f64 = 0.552_284_749_830_793_4;
 /// Text boxes that share less than this, in pixels, only touch.
 const TOUCH: f64 = 0.5;
-
-/// A piece of an outline.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Segment {
-    Move(Point),
-    Line(Point),
-    Quadratic(Point, Point),
-    Cubic(Point, Point, Point),
-    Close,
-}
 
 /// A line along an outline.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,17 +30,25 @@ pub(super) struct Pen {
     pub(super) width: f64,
     /// Dash and space, in pixels.
     pub(super) dash: Option<[f64; 2]>,
-    /// Whether ends and corners are round.
+    /// Whether corners are round, and the ends of lines that are not dashed.
     pub(super) is_round: bool,
 }
 
-/// An outline that is filled, followed by a line, or both.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Shape {
-    pub(super) path: Vec<Segment>,
-    /// Colour and opacity in 0..=1.
-    pub(super) fill: Option<(Colour, f64)>,
-    pub(super) pen: Option<Pen>,
+impl Pen {
+    /// For curves: round ends and corners.
+    pub(super) fn round(colour: Colour, width: f64, is_dashed: bool) -> Self {
+        let dash = is_dashed.then(|| DASH.map(|length| length * width.max(0.5)));
+        Pen { colour, width, dash, is_round: true }
+    }
+
+    /// For straight lines with square ends.
+    pub(super) fn square(colour: Colour, width: f64, is_dashed: bool) -> Self {
+        Pen { colour, width, dash: is_dashed.then_some(RULE_DASH), is_round: false }
+    }
+
+    pub(super) fn has_round_ends(&self) -> bool {
+        self.is_round && self.dash.is_none()
+    }
 }
 
 /// A line of text.
@@ -62,25 +63,36 @@ pub(super) struct Text {
     pub(super) colour: Colour,
     /// Whether the text reads upwards.
     pub(super) upwards: bool,
-    /// Whether a white rim keeps the text apart from what is below it.
-    pub(super) has_halo: bool,
+    /// A white rim that keeps the text apart from what is below it.
+    pub(super) halo: Option<Pen>,
 }
 
 impl Text {
     /// Regular text from left to right.
     pub(super) fn new(text: &str, at: Point, size: f64, colour: Colour) -> Self {
         let text = text.to_owned();
-        Text { text, at, size, weight: Weight::Regular, colour, upwards: false, has_halo: false }
+        Text { text, at, size, weight: Weight::Regular, colour, upwards: false, halo: None }
     }
 
-    /// Moves the text so that this share of it is left of, or below, the point where it was to begin.
+    /// Keeps the text apart from what is below it.
+    pub(super) fn with_halo(self) -> Self {
+        Text { halo: Some(Pen::round(Colour::WHITE, 2.0 * HALO, false)), ..self }
+    }
+
+    /// Moves the text so that this share of it is left of, or below, where it was to begin.
     pub(super) fn aligned(mut self, share: f64) -> Self {
         let back = share * self.width();
         self.at = self.place((-back / self.size, 0.0));
         self
     }
 
-    fn width(&self) -> f64 {
+    /// Makes the letters smaller where the text would be longer than this, in pixels.
+    pub(super) fn fitted(mut self, length: f64) -> Self {
+        self.size *= (length / self.width().max(1.0)).min(1.0);
+        self
+    }
+
+    pub(super) fn width(&self) -> f64 {
         text_width(&self.text, self.size, self.weight)
     }
 
@@ -96,26 +108,30 @@ impl Text {
         Rect { left: a.0.min(b.0), top: a.1.min(b.1), right: a.0.max(b.0), bottom: a.1.max(b.1) }
     }
 
-    /// The white rim, when there is one.
-    pub(super) fn halo(&self) -> Option<Pen> {
-        let pen = Pen { colour: Colour::WHITE, width: 2.0 * HALO, dash: None, is_round: true };
-        self.has_halo.then_some(pen)
-    }
-
-    /// The letters as outlines, over their rim.
-    pub(super) fn shapes(&self) -> impl Iterator<Item = Shape> {
-        let place = |point: Point| self.place(point);
+    /// The outlines of the letters; none when nothing is seen.
+    pub(super) fn path(&self) -> Option<Path> {
+        let mut path = PathBuilder::new();
         let (glyphs, _) = glyphs(&self.text, self.weight);
-        let path: Vec<Segment> = glyphs.iter().flat_map(|glyph| outline(glyph, self.weight, &place)).collect();
-        let rim = self.halo().map(|pen| Shape { path: path.clone(), fill: None, pen: Some(pen) });
-        rim.into_iter().chain([Shape { path, fill: Some((self.colour, 1.0)), pen: None }])
+        for glyph in glyphs {
+            let at = self.place((glyph.x, glyph.rise));
+            let scale = (self.size * glyph.scale * self.weight.em(1.0)) as f32;
+            let (right, up) = if self.upwards { ((0.0, -scale), (-scale, 0.0)) } else { ((scale, 0.0), (0.0, -scale)) };
+            let place = Transform::from_row(right.0, right.1, up.0, up.1, at.0 as f32, at.1 as f32);
+            if let Some(letter) = outline(glyph.id, self.weight).and_then(|letter| letter.transform(place)) {
+                path.push_path(&letter);
+            }
+        }
+        path.finish()
     }
 }
 
 /// A part of a drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Item {
-    Shape(Shape),
+    /// An outline that is filled with a colour of some opacity in 0..=1.
+    Fill(Path, Colour, f64),
+    /// An outline with a line along it.
+    Line(Path, Pen),
     Text(Text),
 }
 
@@ -130,16 +146,13 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    pub(super) fn new(title: &str, size: (u32, u32)) -> Self {
-        Drawing { title: title.to_owned(), size, items: Vec::new() }
-    }
-
-    /// Pairs of lines of text that cover each other, and lines that leave the page, paired with nothing.
+    /// Lines of text that cover each other, and those that leave the page, paired with nothing.
     ///
     /// A figure that is meant to be read has none.
     pub fn text_collisions(&self) -> Vec<(String, String)> {
         let page = Rect { left: 0.0, top: 0.0, right: f64::from(self.size.0), bottom: f64::from(self.size.1) };
-        let texts: Vec<(&Text, Rect)> = self.texts().map(|text| (text, text.rect().grown(-TOUCH))).collect();
+        let texts = self.items.iter().filter_map(|item| if let Item::Text(text) = item { Some(text) } else { None });
+        let texts: Vec<(&Text, Rect)> = texts.map(|text| (text, text.rect().grown(-TOUCH))).collect();
         let mut collisions = Vec::new();
         for (i, (text, rect)) in texts.iter().enumerate() {
             if !page.contains((rect.left, rect.top)) || !page.contains((rect.right, rect.bottom)) {
@@ -151,56 +164,43 @@ impl Drawing {
         collisions
     }
 
-    fn texts(&self) -> impl Iterator<Item = &Text> {
-        self.items.iter().filter_map(|item| match item {
-            Item::Text(text) => Some(text),
-            Item::Shape(_) => None,
-        })
-    }
-
     /// The drawing as outlines alone, for formats that know nothing of text.
-    pub(super) fn shapes(&self) -> impl Iterator<Item = Shape> {
-        self.items.iter().flat_map(|item| match item {
-            Item::Shape(shape) => vec![shape.clone()],
-            Item::Text(text) => text.shapes().collect(),
-        })
-    }
-
-    fn shape(&mut self, path: Vec<Segment>, fill: Option<(Colour, f64)>, pen: Option<Pen>) {
-        if !path.is_empty() {
-            self.items.push(Item::Shape(Shape { path, fill, pen }));
+    pub(super) fn outlines(&self) -> Vec<Item> {
+        let mut outlines = Vec::with_capacity(self.items.len());
+        for item in &self.items {
+            let Item::Text(text) = item else {
+                outlines.push(item.clone());
+                continue;
+            };
+            if let Some(path) = text.path() {
+                outlines.extend(text.halo.map(|pen| Item::Line(path.clone(), pen)));
+                outlines.push(Item::Fill(path, text.colour, 1.0));
+            }
         }
+        outlines
     }
 
-    /// Draws polylines with rounded joins.
-    pub(super) fn polylines(&mut self, lines: &[Vec<Point>], colour: Colour, width: f64, is_dashed: bool) {
-        // A point without neighbours would be invisible as a line.
-        let (points, lines): (Vec<&Vec<Point>>, Vec<&Vec<Point>>) = lines.iter().partition(|line| line.len() == 1);
-        let points: Vec<Point> = points.into_iter().map(|point| point[0]).collect();
-        self.discs(&points, 1.2 * width, colour);
-        let dash = is_dashed.then(|| DASH.map(|length| length * width.max(0.5)));
-        let path = lines.into_iter().flat_map(|line| polyline(line, false)).collect();
-        self.shape(path, None, Some(Pen { colour, width, dash, is_round: true }));
-    }
-
-    /// Draws separate segments with square ends.
-    pub(super) fn segments(&mut self, segments: &[(Point, Point)], colour: Colour, width: f64, is_dashed: bool) {
-        let path = segments.iter().flat_map(|&(from, to)| [Segment::Move(from), Segment::Line(to)]).collect();
-        let dash = is_dashed.then_some(RULE_DASH);
-        self.shape(path, None, Some(Pen { colour, width, dash, is_round: false }));
+    /// Draws polylines.
+    pub(super) fn lines<L: AsRef<[Point]>>(&mut self, lines: &[L], pen: Pen) {
+        let mut path = PathBuilder::new();
+        for line in lines {
+            match *line.as_ref() {
+                // A point without neighbours would be invisible as a line.
+                [(x, y)] => path.push_circle(x as f32, y as f32, 0.5 * pen.width as f32),
+                ref line => put_polyline(&mut path, line),
+            }
+        }
+        self.items.extend(path.finish().map(|path| Item::Line(path, pen)));
     }
 
     /// Fills polygons.
     pub(super) fn polygons(&mut self, polygons: &[Vec<Point>], colour: Colour, opacity: f64) {
-        let drawn = polygons.iter().filter(|polygon| polygon.len() >= 3);
-        let path = drawn.flat_map(|polygon| polyline(polygon, true)).collect();
-        self.shape(path, Some((colour, opacity.clamp(0.0, 1.0))), None);
-    }
-
-    /// Fills discs.
-    pub(super) fn discs(&mut self, centres: &[Point], radius: f64, colour: Colour) {
-        let path = centres.iter().flat_map(|&centre| circle(centre, radius)).collect();
-        self.shape(path, Some((colour, 1.0)), None);
+        let mut path = PathBuilder::new();
+        for polygon in polygons.iter().filter(|polygon| polygon.len() >= 3) {
+            put_polyline(&mut path, polygon);
+            path.close();
+        }
+        self.items.extend(path.finish().map(|path| Item::Fill(path, colour, opacity.clamp(0.0, 1.0))));
     }
 
     /// Writes a line of text.
@@ -211,21 +211,8 @@ impl Drawing {
     }
 }
 
-fn polyline(points: &[Point], is_closed: bool) -> impl Iterator<Item = Segment> {
-    let start = points.first().map(|&first| Segment::Move(first));
-    let lines = points.iter().skip(1).map(|&point| Segment::Line(point));
-    start.into_iter().chain(lines).chain(is_closed.then_some(Segment::Close))
-}
-
-fn circle((x, y): Point, radius: f64) -> Vec<Segment> {
-    let at = |(dx, dy): Point| (x + radius * dx, y + radius * dy);
-    let mut path = vec![Segment::Move(at((1.0, 0.0)))];
-    for (a, b) in
-        [((1.0, 0.0), (0.0, 1.0)), ((0.0, 1.0), (-1.0, 0.0)), ((-1.0, 0.0), (0.0, -1.0)), ((0.0, -1.0), (1.0, 0.0))]
-    {
-        let (from, to) = ((a.0 + QUARTER * b.0, a.1 + QUARTER * b.1), (b.0 + QUARTER * a.0, b.1 + QUARTER * a.1));
-        path.push(Segment::Cubic(at(from), at(to), at(b)));
-    }
-    path.push(Segment::Close);
-    path
+fn put_polyline(path: &mut PathBuilder, points: &[Point]) {
+    let Some(&first) = points.first() else { return };
+    path.move_to(first.0 as f32, first.1 as f32);
+    points[1..].iter().for_each(|point| path.line_to(point.0 as f32, point.1 as f32));
 }

@@ -6,10 +6,8 @@
 
 use std::sync::OnceLock;
 
+use tiny_skia::{Path, PathBuilder};
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
-
-use super::drawing::Segment;
-use super::geometry::Point;
 
 /// Size of a raised or lowered letter relative to the others.
 const SMALL: f64 = 0.68;
@@ -105,37 +103,35 @@ pub(super) fn wrapped(text: &str, size: f64, weight: Weight, width: f64) -> Vec<
     lines
 }
 
-/// The outline of a letter, with `place` taking points in em, y upwards, to the picture.
-pub(super) fn outline(glyph: &Glyph, weight: Weight, place: &dyn Fn(Point) -> Point) -> Vec<Segment> {
-    struct Builder<'a> {
-        path: Vec<Segment>,
-        at: &'a dyn Fn(f32, f32) -> Point,
-    }
-    impl OutlineBuilder for Builder<'_> {
+/// The outline of a letter, in units of the font, y upwards; none for a space.
+pub(super) fn outline(id: GlyphId, weight: Weight) -> Option<Path> {
+    struct Outline(PathBuilder);
+    impl OutlineBuilder for Outline {
         fn move_to(&mut self, x: f32, y: f32) {
-            self.path.push(Segment::Move((self.at)(x, y)));
+            self.0.move_to(x, y);
         }
         fn line_to(&mut self, x: f32, y: f32) {
-            self.path.push(Segment::Line((self.at)(x, y)));
+            self.0.line_to(x, y);
         }
         fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-            self.path.push(Segment::Quadratic((self.at)(x1, y1), (self.at)(x, y)));
+            self.0.quad_to(x1, y1, x, y);
         }
         fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-            self.path.push(Segment::Cubic((self.at)(x1, y1), (self.at)(x2, y2), (self.at)(x, y)));
+            self.0.cubic_to(x1, y1, x2, y2, x, y);
         }
         fn close(&mut self) {
-            self.path.push(Segment::Close);
+            self.0.close();
         }
     }
-    let at = |x: f32, y: f32| place((glyph.x + glyph.scale * weight.em(x), glyph.rise + glyph.scale * weight.em(y)));
-    let mut builder = Builder { path: Vec::new(), at: &at };
-    weight.face().outline_glyph(glyph.id, &mut builder);
-    builder.path
+    let mut outline = Outline(PathBuilder::new());
+    weight.face().outline_glyph(id, &mut outline)?;
+    outline.0.finish()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Colour;
+    use super::super::drawing::Text;
     use super::*;
 
     #[test]
@@ -164,26 +160,22 @@ mod tests {
 
     #[test]
     fn outlines_are_as_wide_as_the_text_is_measured_and_stand_on_the_baseline() {
+        // At a font size of a thousand pixels, from the origin; y grows downwards.
+        let bounds = |text: &str| {
+            let text = Text::new(text, (0.0, 0.0), 1000.0, Colour::INK);
+            (text.path().unwrap().bounds(), text_width(&text.text, 1000.0, Weight::Regular) as f32)
+        };
         for text in ["tangential velocity (m/s)", "0.05", "\u{2212}12.5", "h = 0.02", "μ = 0.6, ε = ½, θ × φ ≤ 10²"]
         {
-            let (glyphs, width) = glyphs(text, Weight::Regular);
-            let path: Vec<Segment> = glyphs.iter().flat_map(|glyph| outline(glyph, Weight::Regular, &|p| p)).collect();
-            let ends = path.iter().filter_map(|segment| match *segment {
-                Segment::Move(p) | Segment::Line(p) | Segment::Quadratic(_, p) | Segment::Cubic(_, _, p) => Some(p),
-                Segment::Close => None,
-            });
-            let ends: Vec<Point> = ends.collect();
-            let (left, right) = ends.iter().fold((f64::MAX, f64::MIN), |(a, b), p| (a.min(p.0), b.max(p.0)));
+            let (bounds, width) = bounds(text);
             // The outlines lack the bearings at both ends, at most 0.1 em each.
+            let (left, right) = (bounds.left(), width - bounds.right());
             assert!(
-                (0.0..0.12).contains(&left) && (0.0..0.12).contains(&(width - right)),
+                (0.0..120.0).contains(&left) && (0.0..120.0).contains(&right),
                 "{text}: {left}, {right} of {width}"
             );
         }
-        let capitals = glyphs("HHH", Weight::Regular).0;
-        let path = capitals.iter().flat_map(|glyph| outline(glyph, Weight::Regular, &|p| p));
-        let heights: Vec<f64> = path.filter_map(|s| if let Segment::Line(p) = s { Some(p.1) } else { None }).collect();
-        let (low, high) = heights.iter().fold((f64::MAX, f64::MIN), |(a, b), &y| (a.min(y), b.max(y)));
-        assert!(low.abs() < 5e-3 && (high - 0.714).abs() < 5e-3, "from {low} to {high}");
+        let (capitals, _) = bounds("HHH");
+        assert!(capitals.bottom().abs() < 5.0 && (capitals.top() + 714.0).abs() < 5.0, "{capitals:?}");
     }
 }

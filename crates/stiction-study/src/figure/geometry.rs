@@ -34,82 +34,23 @@ impl Rect {
     }
 }
 
-/// The samples of one polyline that lie in the same column of pixels, as they come.
-struct Run {
-    column: i64,
-    count: usize,
-    first: (usize, Point),
-    last: (usize, Point),
-    highest: (usize, Point),
-    lowest: (usize, Point),
-}
-
-/// Joins points to polylines and thins them on the way.
+/// Thins a polyline to what columns of pixels of this width can show.
 ///
-/// Of the points that follow each other within one column of pixels, only the first, the last, the highest and the lowest
-/// are kept, in their order. The drawn line covers the same pixels, and a spike of one sample survives.
-pub(super) struct Thinner {
-    column_width: f64,
-    run: Option<Run>,
-    pieces: Vec<Vec<Point>>,
-    open: bool,
-}
-
-impl Thinner {
-    pub(super) fn new(column_width: f64) -> Self {
-        Thinner { column_width, run: None, pieces: Vec::new(), open: false }
+/// Of the points that follow each other within one column, only the first, the last, the highest
+/// and the lowest are kept, in their order. The drawn line covers the same pixels, and a spike of
+/// one sample survives.
+pub(super) fn thinned(line: &[Point], column_width: f64) -> Vec<Point> {
+    let column = |point: &Point| (point.0 / column_width).floor() as i64;
+    let mut kept = Vec::new();
+    for run in line.chunk_by(|a, b| column(a) == column(b)) {
+        let by_height = |a: &usize, b: &usize| run[*a].1.total_cmp(&run[*b].1);
+        let (lowest, highest) = ((0..run.len()).min_by(by_height), (0..run.len()).max_by(by_height));
+        let mut places: Vec<usize> = [Some(0), lowest, highest, Some(run.len() - 1)].into_iter().flatten().collect();
+        places.sort_unstable();
+        places.dedup();
+        kept.extend(places.into_iter().map(|place| run[place]));
     }
-
-    pub(super) fn push(&mut self, point: Point) {
-        let column = (point.0 / self.column_width).floor() as i64;
-        match &mut self.run {
-            Some(run) if run.column == column => {
-                let sample = (run.count, point);
-                run.count += 1;
-                run.last = sample;
-                if point.1 > run.highest.1.1 {
-                    run.highest = sample;
-                }
-                if point.1 < run.lowest.1.1 {
-                    run.lowest = sample;
-                }
-            }
-            _ => {
-                self.flush();
-                let sample = (0, point);
-                self.run = Some(Run { column, count: 1, first: sample, last: sample, highest: sample, lowest: sample });
-            }
-        }
-    }
-
-    /// Breaks the line: the next point starts a new piece.
-    pub(super) fn gap(&mut self) {
-        self.flush();
-        self.open = false;
-    }
-
-    pub(super) fn finish(mut self) -> Vec<Vec<Point>> {
-        self.flush();
-        self.pieces
-    }
-
-    fn flush(&mut self) {
-        let Some(run) = self.run.take() else { return };
-        if !self.open {
-            self.pieces.push(Vec::new());
-            self.open = true;
-        }
-        let mut kept = [run.first, run.highest, run.lowest, run.last];
-        kept.sort_by_key(|&(order, _)| order);
-        let piece = self.pieces.last_mut().expect("a piece is open");
-        let mut previous = None;
-        for (order, point) in kept {
-            if previous != Some(order) {
-                piece.push(point);
-            }
-            previous = Some(order);
-        }
-    }
+    kept
 }
 
 /// The part of the segment from `a` to `b` inside the rectangle (Liang-Barsky).
@@ -178,18 +119,6 @@ pub(super) fn clip_polygon(points: &[Point], rect: &Rect) -> Vec<Point> {
     polygon
 }
 
-/// Whether the point is inside the polygon, by the number of edges to its right.
-pub(super) fn polygon_contains(polygon: &[Point], (x, y): Point) -> bool {
-    let mut inside = false;
-    for (i, &b) in polygon.iter().enumerate() {
-        let a = polygon[(i + polygon.len() - 1) % polygon.len()];
-        if (a.1 > y) != (b.1 > y) && x < a.0 + (y - a.1) / (b.1 - a.1) * (b.0 - a.0) {
-            inside = !inside;
-        }
-    }
-    inside
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,32 +127,24 @@ mod tests {
 
     #[test]
     fn a_spike_of_one_sample_in_a_million_survives() {
-        let mut thinner = Thinner::new(0.5);
         let count = 1_000_000;
-        for i in 0..count {
+        let sample = |i: usize| {
             let x = 400.0 * i as f64 / count as f64;
-            thinner.push((x, if i == 777_777 { 3.0 } else { 100.0 + (x * 0.1).sin() }));
-        }
-        let pieces = thinner.finish();
-        assert_eq!(pieces.len(), 1);
+            (x, if i == 777_777 { 3.0 } else { 100.0 + (x * 0.1).sin() })
+        };
+        let line = thinned(&(0..count).map(sample).collect::<Vec<_>>(), 0.5);
         // 800 columns with at most four samples each.
-        assert!(pieces[0].len() <= 3200, "{} points are left", pieces[0].len());
-        assert_eq!(pieces[0].iter().filter(|p| p.1 == 3.0).count(), 1);
-        assert!(pieces[0].windows(2).all(|pair| pair[0].0 <= pair[1].0), "the order of the samples changed");
-        assert_eq!(pieces[0].first(), Some(&(0.0, 100.0)));
-        assert_eq!(pieces[0].last().unwrap().0, 400.0 * 999_999.0 / 1e6);
+        assert!(line.len() <= 3200, "{} points are left", line.len());
+        assert_eq!(line.iter().filter(|p| p.1 == 3.0).count(), 1);
+        assert!(line.windows(2).all(|pair| pair[0].0 <= pair[1].0), "the order of the samples changed");
+        assert_eq!(line.first(), Some(&(0.0, 100.0)));
+        assert_eq!(line.last().unwrap().0, 400.0 * 999_999.0 / 1e6);
     }
 
     #[test]
-    fn few_points_are_all_kept_and_gaps_part_the_line() {
-        let mut thinner = Thinner::new(0.5);
-        for x in 0..4 {
-            thinner.push((f64::from(x), 0.0));
-        }
-        thinner.gap();
-        thinner.gap();
-        thinner.push((7.0, 1.0));
-        assert_eq!(thinner.finish(), [vec![(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (3.0, 0.0)], vec![(7.0, 1.0)]]);
+    fn few_points_are_all_kept() {
+        let line = [(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (3.0, 0.0)];
+        assert_eq!(thinned(&line, 0.5), line);
     }
 
     #[test]
@@ -242,6 +163,5 @@ mod tests {
         assert_eq!(cut.len(), 4);
         assert!([(0.5, 0.5), (1.0, 0.5), (1.0, 1.0), (0.5, 1.0)].iter().all(|corner| cut.contains(corner)), "{cut:?}");
         assert!(clip_polygon(&[(2.0, 2.0), (3.0, 2.0), (3.0, 3.0)], &UNIT).is_empty());
-        assert!(polygon_contains(&square, (1.0, 1.0)) && !polygon_contains(&square, (0.4, 1.0)));
     }
 }

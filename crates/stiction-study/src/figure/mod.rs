@@ -1,8 +1,8 @@
 //! Figures: panels of curves, bodies and annotations, as SVG, PNG or PDF.
 //!
-//! A [`Figure`] is plain data: panels on a grid, each with series, outlines of bodies, reference lines and text. Fields
-//! left at their default are chosen from the data: ranges, ticks, colours, and the place of the legend, which goes where it
-//! covers nothing or else above the panel.
+//! A [`Figure`] is plain data: panels on a grid, each with series, outlines of bodies, reference
+//! lines and text. Fields left at their default are chosen from the data: ranges, ticks and
+//! colours.
 //!
 //! ```
 //! use stiction_study::figure::{Figure, Panel, Series};
@@ -22,9 +22,12 @@
 //! # Ok::<(), stiction_study::figure::FigureError>(())
 //! ```
 //!
-//! A figure is laid out and drawn once, as a [`Drawing`] that is then written in any format. The fonts are part of the
-//! program; the text of an SVG consists of outlines, and a PDF contains its letters: a figure is the same on every machine.
+//! A figure is laid out and drawn once, as a [`Drawing`] that is then written in any format. The
+//! fonts are part of the program; the text of an SVG consists of outlines, and a PDF contains its
+//! letters: a figure is the same on every machine.
 
+mod annotations;
+mod axis;
 mod colour;
 mod draw;
 mod drawing;
@@ -33,9 +36,6 @@ mod font;
 mod geometry;
 mod layout;
 mod pdf;
-mod placement;
-mod scale;
-mod ticks;
 mod write;
 
 #[cfg(test)]
@@ -55,10 +55,10 @@ pub struct Figure {
     pub subtitle: String,
     /// The panels, row by row.
     pub panels: Vec<Panel>,
-    /// Panels beside each other. More than there are panels, or none, is taken as the nearest possible number.
+    /// Panels beside each other. An impossible number is taken as the nearest possible one.
     pub columns: usize,
-    /// Heights of the rows relative to each other; 1 for every row that is not listed, or listed with a height that is not
-    /// positive.
+    /// Heights of the rows relative to each other; 1 for every row that is not listed, or listed
+    /// with a height that is not positive.
     pub row_weights: Vec<f64>,
     /// Width and height, in pixels of the SVG; a PNG has [`PNG_SCALE`] times as many.
     pub size: (u32, u32),
@@ -79,7 +79,7 @@ impl Default for Figure {
 
 /// One pair of axes and what is drawn on them.
 ///
-/// Drawn in this order: outlines, reference lines, series, marks, legend.
+/// Drawn in this order: outlines, reference lines, series, marks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Panel {
     /// Heading of the panel.
@@ -92,8 +92,8 @@ pub struct Panel {
     pub x_range: Option<(f64, f64)>,
     /// Range of the vertical axis; found from the data inside `x_range` when `None`.
     pub y_range: Option<(f64, f64)>,
-    /// Whether a unit is as long on both axes, as bodies need. A range found from the data is widened for it; where both
-    /// ranges are given, the axes become shorter.
+    /// Whether a unit is as long on both axes, as bodies need. A range found from the data is
+    /// widened for it; where both ranges are given, the axes become shorter.
     pub equal_aspect: bool,
     /// Whether the horizontal axis is logarithmic. Points that are not positive are left out.
     pub log_x: bool,
@@ -101,7 +101,7 @@ pub struct Panel {
     pub log_y: bool,
     /// Words at places of the horizontal axis, instead of numbers.
     pub x_names: Option<Vec<(f64, String)>>,
-    /// Words at places of the vertical axis, instead of numbers; `Some` without any leaves the axis bare.
+    /// Words at places of the vertical axis, instead of numbers; without any the axis is bare.
     pub y_names: Option<Vec<(f64, String)>>,
     /// Whether axes, ticks and grid are left out, as in a picture whose coordinates mean nothing.
     pub is_picture: bool,
@@ -122,12 +122,13 @@ pub struct Panel {
 pub struct Series {
     /// Name in the legend; empty for none.
     pub label: String,
-    /// Points in the order in which they are joined. One that is not finite, or not positive on a logarithmic axis,
-    /// leaves a gap. Long series are thinned to what the pixels can show, and keep their extremes.
+    /// Points in the order in which they are joined. One that is not finite, or not positive on a
+    /// logarithmic axis, leaves a gap. Long series are thinned to what the pixels can show, and
+    /// keep their extremes.
     pub points: Vec<(f64, f64)>,
     /// Colour; the next of [`Colour::SERIES`] when `None`.
     pub colour: Option<Colour>,
-    /// Width of the line, in pixels. The size of the points follows from it.
+    /// Width of the line, in pixels, and measure of the points; a very wide line has square ends.
     pub width: f64,
     /// How the points are drawn.
     pub kind: SeriesKind,
@@ -176,8 +177,8 @@ impl Default for Stroke {
 
 /// The outline of a body, a ground or a wall, in data coordinates.
 ///
-/// An infinite coordinate reaches the edge of the panel and does not widen the axes, as in [`Outline::ground`]. A
-/// coordinate that is not a number breaks the outline off.
+/// An infinite coordinate reaches the edge of the panel and does not widen the axes, as in
+/// [`Outline::ground`]. A coordinate that is not a number breaks the outline off.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outline {
     /// Corners in order.
@@ -188,9 +189,9 @@ pub struct Outline {
     pub fill: Option<(Colour, f64)>,
     /// The line along the corners.
     pub stroke: Option<Stroke>,
-    /// Whether short slanted lines stand on the right-hand side of the way along the corners, as on a fixed ground.
+    /// Whether short slanted lines stand on its right-hand side, as on a fixed ground.
     pub hatched: bool,
-    /// Whether it lies in the background: drawn where it is seen, but the axes are not widened to show it.
+    /// Whether it lies in the background: the axes are not widened to show it.
     pub background: bool,
 }
 
@@ -227,18 +228,6 @@ impl Outline {
         Outline { points, ..Outline::default() }
     }
 
-    /// A box with the given half lengths, turned by `angle`, in radians.
-    pub fn rectangle(centre: (f64, f64), half: (f64, f64), angle: f64) -> Outline {
-        let (sin, cos) = angle.sin_cos();
-        let corners = [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)];
-        let points = corners
-            .iter()
-            .map(|&(sx, sy)| (sx * half.0, sy * half.1))
-            .map(|(x, y)| (centre.0 + cos * x - sin * y, centre.1 + sin * x + cos * y))
-            .collect();
-        Outline { points, ..Outline::default() }
-    }
-
     /// A level ground at height `y` through the whole panel, hatched below.
     pub fn ground(y: f64) -> Outline {
         Outline::wall((f64::NEG_INFINITY, y), (f64::INFINITY, y))
@@ -252,31 +241,20 @@ impl Outline {
 }
 
 /// Text at a point of the data.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mark {
     /// The point, in data coordinates. Outside the panel nothing is drawn.
     pub at: (f64, f64),
     /// The text, on one line.
     pub text: String,
-    /// On which side of the point the text stands. Where that would cover something, another side is taken, or more
-    /// distance; where every place would cover another text, the mark is left out.
+    /// On which side of the point the text stands. Where that would cover something, another side
+    /// is taken, or more distance; where every place would cover another text, the mark is left
+    /// out.
     pub anchor: Anchor,
     /// Other points that will do, best first, where there is no clear place around the first one.
     pub alternatives: Vec<(f64, f64)>,
     /// Colour of the text.
     pub colour: Colour,
-}
-
-impl Default for Mark {
-    fn default() -> Self {
-        Mark {
-            at: (0.0, 0.0),
-            text: String::new(),
-            anchor: Anchor::default(),
-            alternatives: Vec::new(),
-            colour: Colour::INK,
-        }
-    }
 }
 
 /// On which side of its point a text stands.
@@ -285,20 +263,48 @@ pub enum Anchor {
     /// Above the point.
     #[default]
     Above,
-    /// Below the point.
-    Below,
-    /// To the left of the point.
-    Left,
     /// To the right of the point.
     Right,
-    /// Above and to the left of the point.
-    AboveLeft,
+    /// To the left of the point.
+    Left,
+    /// Below the point.
+    Below,
     /// Above and to the right of the point.
     AboveRight,
-    /// Below and to the left of the point.
-    BelowLeft,
+    /// Above and to the left of the point.
+    AboveLeft,
     /// Below and to the right of the point.
     BelowRight,
+    /// Below and to the left of the point.
+    BelowLeft,
+}
+
+impl Anchor {
+    /// Every side, the best first.
+    pub(crate) const ALL: [Anchor; 8] = [
+        Anchor::Above,
+        Anchor::Right,
+        Anchor::Left,
+        Anchor::Below,
+        Anchor::AboveRight,
+        Anchor::AboveLeft,
+        Anchor::BelowRight,
+        Anchor::BelowLeft,
+    ];
+
+    /// Where the text is as seen from its point: to the right and downwards.
+    pub(crate) fn direction(self) -> (f64, f64) {
+        match self {
+            Anchor::Above => (0.0, -1.0),
+            Anchor::Right => (1.0, 0.0),
+            Anchor::Left => (-1.0, 0.0),
+            Anchor::Below => (0.0, 1.0),
+            Anchor::AboveRight => (1.0, -1.0),
+            Anchor::AboveLeft => (-1.0, -1.0),
+            Anchor::BelowRight => (1.0, 1.0),
+            Anchor::BelowLeft => (-1.0, 1.0),
+        }
+    }
 }
 
 /// A vertical or horizontal reference line through the whole panel.
@@ -332,10 +338,8 @@ pub enum RulePosition {
 /// Where the legend of a panel goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Legend {
-    /// Inside the panel where it covers nothing; above the panel when there is no such place.
+    /// In rows above the panel, where it covers nothing.
     #[default]
-    Best,
-    /// In rows above the panel.
     Above,
     /// Nowhere.
     Hidden,

@@ -190,7 +190,7 @@ fn oddities() -> Figure {
                 y_range: Some((0.0, 1.0)),
                 outlines: vec![
                     Outline { fill: Some((Colour::ORANGE, 0.4)), ..Outline::disc((2.0, 0.5), 0.3) },
-                    Outline { fill: Some((Colour::GREEN, 0.4)), ..Outline::rectangle((0.7, 0.4), (0.3, 0.15), 0.4) },
+                    Outline { fill: Some((Colour::GREEN, 0.4)), ..Outline::capsule((0.5, 0.3), (0.9, 0.5), 0.1) },
                     Outline::wall((0.2, 0.9), (0.2, 0.1)),
                 ],
                 series: vec![Series {
@@ -488,7 +488,7 @@ fn an_axis_may_have_words_and_a_background_does_not_widen_it() {
     let panel = Panel {
         y_names: Some(vec![(0.0, "below".into()), (1.0, "above".into()), (9.0, "unseen".into())]),
         outlines: vec![
-            Outline::rectangle((0.0, 0.5), (1.0, 0.6), 0.0),
+            Outline { points: vec![(-1.0, -0.1), (1.0, 1.1)], ..Outline::default() },
             Outline { background: true, ..Outline::wall((-500.0, -400.0), (500.0, 400.0)) },
         ],
         ..Panel::default()
@@ -517,7 +517,7 @@ fn a_mark_moves_to_where_nothing_is_covered() {
         let panel = panel(mark.clone());
         let layout = super::layout::layout(&Figure { panels: vec![panel.clone()], ..Figure::default() }).unwrap();
         let frame = &layout.frames[0];
-        let at = frame.annotations[0].at;
+        let at = super::annotations::annotations(&panel, frame)[0].at;
         let corner = (frame.x.pixel(8.0).unwrap(), frame.y.pixel(8.0).unwrap());
         (at.0 - corner.0).hypot(at.1 - corner.1)
     };

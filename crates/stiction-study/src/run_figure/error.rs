@@ -47,25 +47,13 @@ pub enum RunFigureError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The tables have no rows.
-    #[error("run folder `{}`: `states.parquet` has no rows", run.display())]
-    Empty {
+    /// There is nothing to draw.
+    #[error("run folder `{}`: {reason}", run.display())]
+    Nothing {
         /// The run folder.
         run: PathBuf,
-    },
-    /// No state was recorded in the time that was asked for.
-    #[error("run folder `{}`: there are no states from {from} to {to} s; the run goes from {start} to {end} s", run.display())]
-    NoStates {
-        /// The run folder.
-        run: PathBuf,
-        /// Start of the time asked for, in seconds.
-        from: f64,
-        /// Its end, in seconds.
-        to: f64,
-        /// First recorded time, in seconds.
-        start: f64,
-        /// Last recorded time, in seconds.
-        end: f64,
+        /// Why not.
+        reason: String,
     },
     /// The run has none of the panels that were asked for.
     #[error("run folder `{}` has no panel {}; it has {}", run.display(), words(asked), words(known))]
@@ -76,12 +64,6 @@ pub enum RunFigureError {
         asked: Vec<PanelKind>,
         /// What there is.
         known: Vec<PanelKind>,
-    },
-    /// No column was asked for.
-    #[error("run folder `{}`: no column was named", run.display())]
-    NoColumns {
-        /// The run folder.
-        run: PathBuf,
     },
     /// There is no column of that name.
     #[error("run folder `{}` has no column `{column}`{}; there are {}", run.display(), offer(near), list(columns))]

@@ -1,4 +1,4 @@
-//! How bodies look: their shapes, the links between their joints, and bodies that are given by their inertia alone.
+//! How bodies look: their shapes, the links between their joints, inertia without a shape.
 
 use stiction_bodies::glamx::DVec3;
 use stiction_bodies::{Body, BodyKind, JointKind, Multibody, Pose, Shape};
@@ -9,7 +9,7 @@ use crate::figure::{Colour, Outline, Stroke};
 pub(super) const EDGE_ON: f64 = 1e-6;
 /// Points of a body closer than this share of its size are one.
 const SAME_POINT: f64 = 1e-6;
-/// Distance between the points of an outline that are tried for a label, relative to the radius of the body.
+/// Distance between points of an outline tried for a label, relative to the radius of the body.
 const RIM_SPACING: f64 = 0.1;
 /// Corners of round outlines.
 const CORNERS: usize = 72;
@@ -37,9 +37,9 @@ impl View {
 /// A body as it is drawn.
 pub(super) struct Look<'a> {
     pub(super) body: &'a Body,
-    /// Points that a link of a mechanism connects, in coordinates of the body; none when it is no link.
+    /// Points that a link of a mechanism connects, in its coordinates; none when it is no link.
     link: Vec<DVec3>,
-    /// Semi-axes of the solid ellipsoid of the same mass and inertia, when nothing else of the body is seen.
+    /// Semi-axes of the solid ellipsoid of the same inertia, when nothing else of the body is seen.
     inertia: Option<DVec3>,
 }
 
@@ -96,47 +96,69 @@ impl<'a> Look<'a> {
 
     /// The outlines in a pose; none for a dot.
     pub(super) fn outlines(&self, pose: &Pose, view: View, colour: Colour, is_last: bool) -> Vec<Outline> {
-        let width = if is_last { 1.5 } else { 1.0 };
-        let stroke = Some(Stroke { colour, width, dashed: false });
+        let brush = Brush { colour, is_last };
         let mut outlines = Vec::new();
         if self.is_link() {
-            let points = self.link.iter().map(|&point| view.project(pose.transform_point(point))).collect();
-            let points = hull(points);
-            let stroke = Some(Stroke { colour, width: LINK_WIDTH * width, dashed: false });
-            let fill = (points.len() > 2).then_some((colour, if is_last { 0.12 } else { 0.03 }));
-            outlines.push(Outline { closed: points.len() > 2, points, fill, stroke, ..Outline::default() });
+            let points = hull(self.link.iter().map(|&point| view.project(pose.transform_point(point))).collect());
+            let link = if points.len() > 2 { brush.area(points) } else { brush.line(points) };
+            outlines.push(wider(link, LINK_WIDTH));
         }
         if let Some(semi_axes) = self.inertia {
-            let fill = Some((colour, if is_last { 0.15 } else { 0.04 }));
-            outlines.push(Outline { points: silhouette(pose, semi_axes, view), fill, stroke, ..Outline::default() });
+            outlines.push(brush.area(silhouette(pose, semi_axes, view)));
             // Two of its axes, of which one is longer.
-            for tip in [semi_axes.with_y(0.0).with_z(0.0), 0.5 * semi_axes.with_x(0.0).with_z(0.0)] {
-                let points = vec![view.project(pose.position), view.project(pose.transform_point(tip))];
-                outlines.push(Outline { points, closed: false, stroke, ..Outline::default() });
-            }
+            let tips = [semi_axes.with_y(0.0).with_z(0.0), 0.5 * semi_axes.with_x(0.0).with_z(0.0)];
+            outlines.extend(tips.map(|tip| brush.line(segment(pose, DVec3::ZERO, tip, view))));
         }
         outlines.extend(shapes(self.body, pose, view, colour, is_last));
         outlines
     }
 
-    /// Points along the outlines, no farther apart than a small part of the body; its centre when it has no outline.
+    /// Points along the outlines, close to each other; the centre of a body without an outline.
     pub(super) fn rim(&self, pose: &Pose, view: View) -> Vec<(f64, f64)> {
         let mut points = Vec::new();
-        let outlines = self.outlines(pose, view, Colour::INK, false);
-        for outline in outlines.iter().filter(|outline| outline.points.len() > 1) {
-            let closing = if outline.closed { Some(&outline.points[0]) } else { None };
+        for outline in self.outlines(pose, view, Colour::INK, false) {
+            let closing = outline.points.first().filter(|_| outline.closed);
             let corners: Vec<&(f64, f64)> = outline.points.iter().chain(closing).collect();
             for pair in corners.windows(2) {
-                let (a, b) = (*pair[0], *pair[1]);
-                let length = (b.0 - a.0).hypot(b.1 - a.1);
-                let parts = (length / (RIM_SPACING * self.radius())).ceil().clamp(1.0, 100.0) as usize;
-                let share = |k: usize| k as f64 / parts as f64;
-                points.extend((0..parts).map(|k| (a.0 + share(k) * (b.0 - a.0), a.1 + share(k) * (b.1 - a.1))));
+                let (dx, dy) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
+                let parts = (dx.hypot(dy) / (RIM_SPACING * self.radius())).ceil().clamp(1.0, 100.0) as usize;
+                let at =
+                    |k: usize| (pair[0].0 + k as f64 / parts as f64 * dx, pair[0].1 + k as f64 / parts as f64 * dy);
+                points.extend((0..=parts).map(at));
             }
-            points.extend(corners.last().copied());
         }
         if points.is_empty() { vec![view.project(pose.position)] } else { points }
     }
+}
+
+/// How the parts of a body are drawn: the last pose has thicker lines and a darker inside.
+#[derive(Clone, Copy)]
+struct Brush {
+    colour: Colour,
+    is_last: bool,
+}
+
+impl Brush {
+    fn line(self, points: Vec<(f64, f64)>) -> Outline {
+        let width = if self.is_last { 1.5 } else { 1.0 };
+        let stroke = Some(Stroke { colour: self.colour, width, dashed: false });
+        Outline { points, closed: false, stroke, ..Outline::default() }
+    }
+
+    fn area(self, points: Vec<(f64, f64)>) -> Outline {
+        let opacity = if self.is_last { 0.2 } else { 0.05 };
+        Outline { closed: true, fill: Some((self.colour, opacity)), ..self.line(points) }
+    }
+}
+
+/// An outline with a line that is so many times wider.
+fn wider(outline: Outline, factor: f64) -> Outline {
+    Outline { stroke: outline.stroke.map(|stroke| Stroke { width: factor * stroke.width, ..stroke }), ..outline }
+}
+
+/// The line between two points of a body.
+fn segment(pose: &Pose, from: DVec3, to: DVec3, view: View) -> Vec<(f64, f64)> {
+    [from, to].map(|point| view.project(pose.transform_point(point))).to_vec()
 }
 
 /// Radius of a circle around the origin of the body that holds its finite shapes, in metres.
@@ -149,67 +171,59 @@ fn finite_radius(body: &Body) -> f64 {
     body.shapes.iter().map(|shape| shape.placed.position.length() + reach(&shape.placed.shape)).fold(0.0, f64::max)
 }
 
-/// Semi-axes of the solid ellipsoid with this mass and these moments of inertia: $I_1 = m (b^2 + c^2) / 5$ and so on.
+/// Semi-axes of the solid ellipsoid with this mass and these moments of inertia: $I_1 = m (b^2 +
+/// c^2) / 5$ and so on.
 fn ellipsoid(mass: f64, moments: DVec3) -> DVec3 {
     let half_sum = 0.5 * moments.element_sum();
     let square = |moment: f64| (5.0 / mass * (half_sum - moment)).max(0.0);
     DVec3::new(square(moments.x).sqrt(), square(moments.y).sqrt(), square(moments.z).sqrt())
 }
 
-/// The shapes of a body. Infinite ones and points have no outline.
+/// The shapes of a body. Infinite ones are drawn where they stand, and a point is a dot.
 pub(super) fn shapes(body: &Body, pose: &Pose, view: View, colour: Colour, is_last: bool) -> Vec<Outline> {
-    let stroke = Some(Stroke { colour, width: if is_last { 1.5 } else { 1.0 }, dashed: false });
-    let fill = Some((colour, if is_last { 0.22 } else { 0.06 }));
+    let brush = Brush { colour, is_last };
     let turns = matches!(body.kind, BodyKind::Rigid { .. } | BodyKind::Prescribed(_));
     let mut outlines = Vec::new();
     for shape in &body.shapes {
         let world = shape.placed.world_pose(pose);
-        let centre = view.project(world.position);
-        let mut add = |outline: Outline| outlines.push(outline);
         match shape.placed.shape {
-            // Infinite ones are drawn where they stand, and a point is a dot.
-            Shape::HalfSpace { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } => {}
-            Shape::Sphere { radius: 0.0 } => {}
-            Shape::Cavity { radius } => add(Outline { stroke, hatched: true, ..Outline::disc(centre, radius) }),
+            Shape::HalfSpace { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } | Shape::Sphere { radius: 0.0 } => {}
+            Shape::Cavity { radius } => {
+                let rim = Outline::disc(view.project(world.position), radius);
+                outlines.push(Outline { closed: true, hatched: true, ..brush.line(rim.points) });
+            }
             Shape::Ellipsoid { semi_axes } => {
-                add(Outline { points: silhouette(&world, semi_axes, view), fill, stroke, ..Outline::default() });
-                let tip = view.project(world.transform_point(semi_axes.with_y(0.0).with_z(0.0)));
-                add(Outline { points: vec![centre, tip], closed: false, stroke, ..Outline::default() });
+                outlines.push(brush.area(silhouette(&world, semi_axes, view)));
+                let tip = semi_axes.with_y(0.0).with_z(0.0);
+                outlines.push(brush.line(segment(&world, DVec3::ZERO, tip, view)));
             }
             Shape::Sphere { radius } => {
-                add(Outline { fill, stroke, ..Outline::disc(centre, radius) });
-                if turns {
-                    // A radius shows how it turns.
-                    let rim = view.project(world.transform_point(DVec3::new(radius, 0.0, 0.0)));
-                    add(Outline { points: vec![centre, rim], closed: false, stroke, ..Outline::default() });
-                }
+                outlines.push(brush.area(Outline::disc(view.project(world.position), radius).points));
+                // A radius shows how it turns.
+                let spoke = segment(&world, DVec3::ZERO, DVec3::new(radius, 0.0, 0.0), view);
+                outlines.extend(turns.then(|| brush.line(spoke)));
             }
             Shape::Capsule { half_length, radius } => {
-                let end = |side: f64| view.project(world.transform_point(DVec3::new(side * half_length, 0.0, 0.0)));
-                let (a, b) = (end(-1.0), end(1.0));
-                if radius > 0.0 {
-                    add(Outline { fill, stroke, ..Outline::capsule(a, b, radius) });
-                } else {
-                    let thick = stroke.map(|stroke| Stroke { width: 1.5 * stroke.width, ..stroke });
-                    add(Outline { points: vec![a, b], closed: false, stroke: thick, ..Outline::default() });
-                }
+                let axis = DVec3::new(half_length, 0.0, 0.0);
+                let ends = segment(&world, -axis, axis, view);
+                outlines.push(match radius > 0.0 {
+                    true => brush.area(Outline::capsule(ends[0], ends[1], radius).points),
+                    false => wider(brush.line(ends), 1.5),
+                });
             }
             Shape::Cuboid { half_extents } => {
                 // The faces that one sees; in the plane it is the one that looks out of it.
-                for axis in 0..3 {
-                    for side in [-1.0, 1.0] {
-                        let outwards = world.transform_vector(side * DVec3::AXES[axis]);
-                        if outwards.dot(view.towards_eye) <= EDGE_ON {
-                            continue;
-                        }
-                        let (u, v) = (DVec3::AXES[(axis + 1) % 3], DVec3::AXES[(axis + 2) % 3]);
-                        let corner = |a: f64, b: f64| {
-                            let local = (side * DVec3::AXES[axis] + a * u + b * v) * half_extents;
-                            view.project(world.transform_point(local))
-                        };
-                        let points = vec![corner(1.0, 1.0), corner(-1.0, 1.0), corner(-1.0, -1.0), corner(1.0, -1.0)];
-                        add(Outline { points, fill, stroke, ..Outline::default() });
+                let sides = (0..6).map(|i| (i / 2, if i % 2 == 0 { -1.0 } else { 1.0 }));
+                for (axis, side) in sides {
+                    if world.transform_vector(side * DVec3::AXES[axis]).dot(view.towards_eye) <= EDGE_ON {
+                        continue;
                     }
+                    let (u, v) = (DVec3::AXES[(axis + 1) % 3], DVec3::AXES[(axis + 2) % 3]);
+                    let corners = [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)].map(|(a, b)| {
+                        let local = (side * DVec3::AXES[axis] + a * u + b * v) * half_extents;
+                        view.project(world.transform_point(local))
+                    });
+                    outlines.push(brush.area(corners.to_vec()));
                 }
             }
         }
@@ -217,7 +231,7 @@ pub(super) fn shapes(body: &Body, pose: &Pose, view: View, colour: Colour, is_la
     outlines
 }
 
-/// The corners of the convex hull, anticlockwise (Andrew's monotone chain); of points on a line the two ends.
+/// The corners of the convex hull (Andrew's monotone chain); of points on a line the two ends.
 fn hull(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let (low, high) = (points[0], points[points.len() - 1]);
@@ -242,8 +256,9 @@ fn hull(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 
 /// The outline of an ellipsoid, seen from afar.
 ///
-/// Its shadow on the picture is the ellipse of all $x$ with $x^T Q^{-1} x \le 1$, where $Q = P R A^2 R^T P^T$ with the axes of the
-/// picture as rows of $P$ and the semi-axes in $A$; a factor $L L^T = Q$ takes the unit circle to its rim.
+/// Its shadow on the picture is the ellipse of all $x$ with $x^T Q^{-1} x \le 1$, where $Q = P R
+/// A^2 R^T P^T$ with the axes of the picture as rows of $P$ and the semi-axes in $A$; a factor $L
+/// L^T = Q$ takes the unit circle to its rim.
 fn silhouette(pose: &Pose, semi_axes: DVec3, view: View) -> Vec<(f64, f64)> {
     let centre = view.project(pose.position);
     let columns = [0, 1, 2].map(|i| view.project(semi_axes[i] * pose.transform_vector(DVec3::AXES[i])));
@@ -285,8 +300,9 @@ mod tests {
         };
         let near = |(a, b): (f64, f64), (c, d): (f64, f64)| (a - c).abs() < 5e-3 && (b - d).abs() < 5e-3;
         let semi_axes = DVec3::new(3.0, 1.0, 0.5);
-        // From above 3 by 1; from the front 3 by 0.5; after a turn of 30 degrees about y, √(9 cos² + 0.25 sin²) wide and
-        // √(9 sin² + 0.25 cos²) high. The corners miss the extremes by up to 1 - cos 2.5 degrees, 0.1 %.
+        // From above 3 by 1; from the front 3 by 0.5; after a turn of 30 degrees about y, √(9 cos²
+        // + 0.25 sin²) wide and √(9 sin² + 0.25 cos²) high. The corners miss the extremes by up to
+        // 1 - cos 2.5 degrees, 0.1 %.
         let pose = Pose::new(DVec3::new(1.0, 2.0, 3.0), DQuat::IDENTITY);
         let points = silhouette(&pose, semi_axes, View::new(0, 1));
         assert!(near(extent(&points, |p| p.0), (-2.0, 4.0)) && near(extent(&points, |p| p.1), (1.0, 3.0)));

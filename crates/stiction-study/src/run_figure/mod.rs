@@ -1,12 +1,12 @@
 //! Pictures of a run: what a run folder holds, as a [`Figure`].
 //!
-//! [`default_figure`] suits any run of a scene: poses over time, velocities, contacts, energy by cause, and the
-//! certificate. For a single body in the plane its curves are those of \[ST96\] Figures 3–5; a system given by matrices has
-//! coordinates in place of poses. [`column_figure`] draws any
-//! columns of the tables, over time or against each other; [`available_columns`] lists them.
+//! [`default_figure`] suits any run of a scene: poses over time, velocities, contacts, energy by
+//! cause, and the certificate. For a single body in the plane its curves are those of \[ST96\]
+//! Figures 3–5; a system given by matrices has coordinates in place of poses. [`column_figure`]
+//! draws any columns of the tables, over time or against each other; [`available_columns`] lists
+//! them.
 
 mod columns;
-mod coordinates;
 mod curves;
 mod error;
 mod looks;
@@ -26,15 +26,17 @@ use crate::figure::{Colour, Figure, Panel};
 pub use columns::{available_columns, column_figure};
 pub use error::RunFigureError;
 
-use curves::Load;
 use run_data::{BodyTrack, RunData};
 
 /// Bodies or contacts that get a curve of their own; of more, the fastest or most loaded are shown.
 const MOST_CURVES: usize = 8;
 
-/// Values below this share of the scale of their kind are rounding and drawn as zero. Too large: slow motions vanish.
-/// Too small: rounding fills a panel.
+/// Values below this share of the scale of their kind are rounding and drawn as zero. Too large:
+/// slow motions vanish. Too small: rounding fills a panel.
 const NOISE: f64 = 1e-9;
+
+/// A motion of this size in SI units is one, however small all others are.
+const SMALL_MOTION: f64 = 1e-3;
 
 /// Width of the figure, in pixels.
 const WIDTH: u32 = 1000;
@@ -76,15 +78,7 @@ impl PanelKind {
 
     /// The word on the command line.
     pub fn word(self) -> &'static str {
-        match self {
-            PanelKind::Poses => "poses",
-            PanelKind::Velocities => "velocities",
-            PanelKind::Coordinates => "coordinates",
-            PanelKind::Modes => "modes",
-            PanelKind::Forces => "forces",
-            PanelKind::Energy => "energy",
-            PanelKind::Certificate => "certificate",
-        }
+        ["poses", "velocities", "coordinates", "modes", "forces", "energy", "certificate"][self as usize]
     }
 }
 
@@ -99,48 +93,46 @@ pub struct Selection {
     pub to: Option<f64>,
 }
 
-/// A figure worth looking at, for any run folder: poses over time, or coordinates where there are no bodies, velocities with
-/// the impacts, what the contacts do and carry, energy by cause, and the certificate.
+/// A figure worth looking at, for any run folder: poses over time, or coordinates where there are
+/// no bodies, velocities with the impacts, what the contacts do and carry, energy by cause, and the
+/// certificate.
 ///
 /// What vanishes during the whole run has no panel; the heading names it.
 ///
 /// # Errors
-/// [`RunFigureError`] when the folder is not that of a run, one of its files is missing, cut off or damaged, or nothing of it
-/// was selected.
+/// [`RunFigureError`] when the folder is not that of a run, one of its files is missing, cut off or
+/// damaged, or nothing of it was selected.
 pub fn default_figure(run: &Path, selection: &Selection) -> Result<Figure, RunFigureError> {
     let (data, loaded) = RunData::read(run, selection)?;
     let loaded = loaded?;
     let scene = loaded.scene();
-    if data.times()?.is_empty() {
-        return Err(RunFigureError::Empty { run: run.to_owned() });
+    if data.times().is_empty() {
+        let reason = "`states.parquet` has no rows".to_owned();
+        return Err(RunFigureError::Nothing { run: run.to_owned(), reason });
     }
 
     let mut panels: Vec<(PanelKind, Panel)> = Vec::new();
-    let mut add = |kind, panel: Option<Panel>| panels.extend(panel.map(|panel| (kind, panel)));
+    let mut add = |kind, more: Vec<Panel>| panels.extend(more.into_iter().map(|panel| (kind, panel)));
     // Whether friction has directions to choose, and the energy that counts as some.
     let (is_spatial, energy_scale) = match loaded.system() {
         SceneSystem::Bodies(bodies) => {
-            let (model, tracks) = (bodies.model(), data.tracks(bodies)?);
-            poses::panels(&data, bodies, &tracks)?.into_iter().for_each(|panel| add(PanelKind::Poses, panel));
-            let velocities = match model.dimension {
-                Dimension::Plane => curves::planar_velocities(&data, model, &tracks)?.to_vec(),
-                Dimension::Space => curves::speeds(&data, model, &tracks)?.to_vec(),
-            };
-            velocities.into_iter().for_each(|panel| add(PanelKind::Velocities, panel));
-            (model.dimension == Dimension::Space, curves::energy_scale(&data, model, &tracks))
+            let (model, tracks) = (bodies.model(), data.tracks(bodies));
+            add(PanelKind::Poses, poses::panels(&data, bodies, &tracks));
+            add(PanelKind::Velocities, curves::velocities(&data, model, &tracks));
+            (model.dimension == Dimension::Space, curves::energy_of_bodies(&data, model, &tracks))
         }
         SceneSystem::Matrices(system) => {
-            let rows = coordinates::panels(&data, scene)?;
-            rows.into_iter().flatten().for_each(|panel| add(PanelKind::Coordinates, panel));
+            let names = scene.system.as_ref().map_or(&[][..], |system| &system.coordinates);
+            add(PanelKind::Coordinates, curves::coordinates(&data, names));
             let is_spatial = system.linear_contacts().iter().any(|contact| contact.tangents.len() > 1);
-            (is_spatial, coordinates::energy_scale(&data, system)?)
+            (is_spatial, curves::energy_of_matrices(&data, system))
         }
     };
-    add(PanelKind::Modes, curves::modes(&data)?);
-    add(PanelKind::Forces, curves::loads(&data, Load::Force)?);
-    add(PanelKind::Forces, curves::loads(&data, Load::Moment)?);
-    add(PanelKind::Energy, curves::energy(&data, energy_scale)?);
-    add(PanelKind::Certificate, curves::certificate(&data)?);
+    let loads = [false, true].into_iter().filter_map(|is_moment| curves::loads(&data, is_moment));
+    add(PanelKind::Modes, curves::modes(&data).into_iter().collect());
+    add(PanelKind::Forces, loads.collect());
+    add(PanelKind::Energy, curves::energy(&data, energy_scale).into_iter().collect());
+    add(PanelKind::Certificate, curves::certificate(&data).into_iter().collect());
 
     let (zero, mut panels): (Vec<_>, Vec<_>) = panels.into_iter().partition(|(_, panel)| vanishes(panel));
     let known: Vec<PanelKind> = panels.iter().map(|(kind, _)| *kind).collect();
@@ -178,11 +170,10 @@ fn weight(kind: PanelKind, panel: &Panel) -> f64 {
     }
 }
 
-/// Whether all curves of a panel are zero but for rounding, by the range that [`steady_range`] gave it.
+/// Whether all curves of a panel are zero but for rounding, by its range from [`steady_range`].
 fn vanishes(panel: &Panel) -> bool {
     let Some((low, high)) = panel.y_range.filter(|_| panel.outlines.is_empty() && !panel.log_y) else { return false };
-    let mut values = panel.series.iter().flat_map(|series| &series.points).map(|point| point.1);
-    values.all(|value| value.abs() <= NOISE * low.abs().max(high.abs()))
+    heights(panel).all(|value| value.abs() <= NOISE * low.abs().max(high.abs()))
 }
 
 /// The bodies whose curves are shown, in the order of the scene: all of them, or the fastest.
@@ -196,7 +187,7 @@ fn fastest(tracks: &[BodyTrack]) -> Vec<&BodyTrack> {
     order
 }
 
-/// The colour of a body in all panels: by its place among the curves; grey for those without a curve.
+/// The colour of a body in all panels, by its place among the curves; grey without a curve.
 fn body_colour(shown: &[&BodyTrack], body: usize) -> Colour {
     curve_colour(shown.iter().position(|track| track.body == body).unwrap_or(MOST_CURVES))
 }
@@ -206,13 +197,26 @@ fn curve_colour(place: usize) -> Colour {
     Colour::SERIES.get(place).copied().unwrap_or(Colour::GREY)
 }
 
-/// A range for values that an axis would blow up out of proportion: rounding around zero, relative to `scale`, or around
-/// a constant. `None` where the values themselves give a good range.
+/// The heights of all points of the curves of a panel.
+fn heights(panel: &Panel) -> impl Iterator<Item = f64> {
+    panel.series.iter().flat_map(|series| &series.points).map(|point| point.1)
+}
+
+/// The least and the largest of these values that are finite.
+fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let finite = values.filter(|value| value.is_finite());
+    finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
+}
+
+/// The largest of these values that are finite, without their signs; of none, zero.
+fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().map(f64::abs).filter(|value| value.is_finite()).fold(0.0, f64::max)
+}
+
+/// A range for values that an axis would blow up out of proportion: rounding around zero, relative
+/// to `scale`, or around a constant. `None` where the values themselves give a good range.
 fn steady_range(values: impl Iterator<Item = f64>, scale: f64) -> Option<(f64, f64)> {
-    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-    for value in values.filter(|value| value.is_finite()) {
-        (low, high) = (low.min(value), high.max(value));
-    }
+    let (low, high) = bounds(values);
     let largest = low.abs().max(high.abs());
     if low > high {
         None

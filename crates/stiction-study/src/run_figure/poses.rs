@@ -1,14 +1,14 @@
 //! Bodies at well-chosen times, as they look in the plane or along an axis of space.
 //!
-//! Poses lie over each other where bodies move along, and stand side by side where a body turns in its place. Links, rods,
-//! springs and pins of mechanisms are drawn.
+//! Poses lie over each other where bodies move along, and stand side by side where a body turns in
+//! its place. Links, rods, springs and pins of mechanisms are drawn.
 
 use stiction_bodies::glamx::DVec3;
-use stiction_bodies::{Attachment, BodyKind, Dimension, JointKind, Multibody, Pose, Shape};
+use stiction_bodies::{BodyJoint, BodyKind, Dimension, JointKind, Multibody, Pose, Shape};
 
 use super::looks::{EDGE_ON, Look, View, shapes, zigzag};
-use super::run_data::{BodyTrack, Impact, RunData};
-use super::{NOISE, RunFigureError, body_colour, brief, fastest};
+use super::run_data::{BodyTrack, RunData};
+use super::{NOISE, body_colour, bounds, brief, fastest};
 use crate::figure::{Anchor, Colour, Mark, Outline, Panel, Series, SeriesKind, Stroke};
 
 /// Poses of a single body.
@@ -21,15 +21,15 @@ const MOST_MECHANISMS: usize = 4;
 const SIDE_BY_SIDE: usize = 6;
 /// Distance between them, in radii of the body.
 const PITCH: f64 = 2.2;
-/// A body that moves by less than this many of its radii, and turns by more than this angle in radians, turns in its place.
+/// A body turns in its place when it moves by less than this many radii and turns by more radians.
 const IN_PLACE: f64 = 1.5;
 const TURNED: f64 = 0.7;
-/// Poses that are closer than this share of the radius of a body are too near to each other to be told apart.
+/// Poses closer than this share of the radius of a body cannot be told apart.
 const NEAREST_POSES: f64 = 0.06;
 /// Poses whose time is written beside them.
-const MOST_LABELS: usize = 6;
-/// As many where the first, the last and an impact are among them.
-const FEW_LABELS: usize = 4;
+const MOST_LABELS: usize = 5;
+/// Of poses that cover each other but for this share of the radius of the body, one is labelled.
+const SAME_PLACE: f64 = 0.7;
 /// A pose that lasts for more than this share of the run is labelled with both times.
 const LONG_REST: f64 = 0.02;
 /// Bodies whose way is drawn.
@@ -41,46 +41,44 @@ const LARGE_BODY: f64 = 1.2;
 /// Half length of a slanted wall, in sizes of the picture: enough to leave it on both sides.
 const LONG_WALL: f64 = 50.0;
 
+/// The least box around finite points: its lower left and its upper right corner.
+fn extent<'a>(points: impl Iterator<Item = &'a (f64, f64)> + Clone) -> ((f64, f64), (f64, f64)) {
+    let (x, y) = (bounds(points.clone().map(|point| point.0)), bounds(points.map(|point| point.1)));
+    ((x.0, y.0), (x.1, y.1))
+}
+
 /// Height over width of what a panel shows.
 pub(super) fn aspect(panel: &Panel) -> f64 {
     let bodies = panel.outlines.iter().filter(|outline| !outline.background).flat_map(|outline| &outline.points);
-    let points = || bodies.clone().chain(panel.series.iter().flat_map(|series| &series.points));
-    let extent = |pick: &dyn Fn(&(f64, f64)) -> f64| {
-        let values = || points().map(pick).filter(|value| value.is_finite());
-        values().fold(f64::NEG_INFINITY, f64::max) - values().fold(f64::INFINITY, f64::min)
-    };
-    let (width, height) = (extent(&|point| point.0), extent(&|point| point.1));
+    let (low, high) = extent(bodies.chain(panel.series.iter().flat_map(|series| &series.points)));
+    let (width, height) = (high.0 - low.0, high.1 - low.1);
     if width > 0.0 { height / width } else { f64::INFINITY }
 }
 
-/// The poses of a scene: one picture in the plane, in space two views, the one with most motion first. None when they were
-/// not recorded.
-pub(super) fn panels(
-    data: &RunData,
-    system: &Multibody,
-    tracks: &[BodyTrack],
-) -> Result<Vec<Option<Panel>>, RunFigureError> {
+/// The poses of a scene: one picture in the plane, in space two views, the one with most motion
+/// first. None when they were not recorded.
+pub(super) fn panels(data: &RunData, system: &Multibody, tracks: &[BodyTrack]) -> Vec<Panel> {
+    let panel = |view| Picture::new(data, system, tracks, view).map(Picture::panel);
     if system.model().dimension == Dimension::Plane {
-        return Ok(vec![panel(data, system, tracks, View::new(0, 1))?]);
+        return panel(View::new(0, 1)).into_iter().collect();
     }
-    let mut extent = [0.0_f64; 3];
-    for track in tracks.iter().filter(|track| track.is_free && !track.poses.is_empty()) {
-        for (axis, widest) in extent.iter_mut().enumerate() {
-            let along = || track.poses.iter().map(|pose| pose.position[axis]);
-            *widest = widest.max(along().fold(f64::NEG_INFINITY, f64::max) - along().fold(f64::INFINITY, f64::min));
-        }
-    }
+    let free = tracks.iter().filter(|track| track.is_free && !track.poses.is_empty());
+    let ways = free.map(|track| {
+        let places = || track.poses.iter().map(|pose| pose.position);
+        places().fold(DVec3::NEG_INFINITY, DVec3::max) - places().fold(DVec3::INFINITY, DVec3::min)
+    });
+    let extent = ways.fold(DVec3::ZERO, DVec3::max);
     // Motion that nobody would see does not choose the view.
     let radii = (0..system.model().bodies.len()).map(|number| Look::new(system, number).radius());
-    let size = radii.fold(0.0, f64::max) + extent.into_iter().fold(0.0, f64::max);
-    let seen = extent.map(|length| if length > 1e-3 * size { length } else { 0.0 });
+    let size = radii.fold(0.0, f64::max) + extent.max_element();
+    let seen = |axis: usize| if extent[axis] > 1e-3 * size { extent[axis] } else { 0.0 };
     let mut pairs = [(0, 2), (1, 2), (0, 1)];
-    pairs.sort_by(|a, b| (seen[b.0] + seen[b.1]).total_cmp(&(seen[a.0] + seen[a.1])));
-    if size > 0.0 && extent.iter().all(|length| *length < size - length) {
+    pairs.sort_by(|a, b| (seen(b.0) + seen(b.1)).total_cmp(&(seen(a.0) + seen(a.1))));
+    if 2.0 * extent.max_element() < size {
         // What turns in its place is seen from the side and from above.
         pairs = [(0, 2), (0, 1), (1, 2)];
     }
-    pairs[..2].iter().map(|pair| panel(data, system, tracks, View::new(pair.0, pair.1))).collect()
+    pairs[..2].iter().filter_map(|pair| panel(View::new(pair.0, pair.1))).collect()
 }
 
 /// A moment that is drawn.
@@ -102,168 +100,278 @@ struct Drawn<'a> {
     colour: Colour,
 }
 
-fn panel(
-    data: &RunData,
-    system: &Multibody,
-    tracks: &[BodyTrack],
+impl Drawn<'_> {
+    /// Whether the body turns more than it moves, so that its poses would lie over each other.
+    fn turns_in_place(&self) -> bool {
+        let poses = &self.track.poses;
+        let moved = poses.iter().map(|pose| (pose.position - poses[0].position).length()).fold(0.0, f64::max);
+        let turned = poses.iter().map(|pose| pose.orientation.angle_between(poses[0].orientation)).fold(0.0, f64::max);
+        self.track.turns && turned > TURNED && moved < IN_PLACE * self.look.radius()
+    }
+}
+
+/// A view of a run.
+struct Picture<'a> {
+    system: &'a Multibody,
+    tracks: &'a [BodyTrack],
     view: View,
-) -> Result<Option<Panel>, RunFigureError> {
-    let model = system.model();
-    let shown = fastest(tracks);
-    let times = data.times()?;
-    let mut drawn: Vec<Drawn> = Vec::new();
-    for track in tracks.iter().filter(|track| !track.poses.is_empty()) {
-        let look = Look::new(system, track.body);
-        // Belts stand although they have a track, and half-planes are drawn where they start.
-        if track.is_free || (!look.is_dot() && moves(&track.poses)) {
-            let colour = if track.is_free { body_colour(&shown, track.body) } else { Colour::GREY };
-            drawn.push(Drawn { track, look, colour });
-        }
-    }
-    if !drawn.iter().any(|body| body.track.is_free) {
-        return Ok(None);
-    }
-    let way = way(&drawn);
-    let is_mechanism = drawn.iter().filter(|body| body.look.is_link()).count() > 1;
-    let most = (MOST_BODIES / drawn.len()).clamp(2, if is_mechanism { MOST_MECHANISMS } else { MOST_POSES });
-    let nearest = NEAREST_POSES * drawn.iter().map(|body| body.look.radius()).fold(0.0, f64::max);
-    let moments = moments(times, &way, nearest, most, &data.impacts()?);
+    /// Times of the recorded states, and ends of impacts.
+    times: &'a [f64],
+    impacts: Vec<f64>,
+    /// What moves.
+    drawn: Vec<Drawn<'a>>,
+}
 
-    let axis = |i: usize| ["x", "y", "z"][i];
-    let mut panel = Panel {
-        title: if moments.len() > 1 { "Poses, darker with time".into() } else { "Pose".into() },
-        x_label: format!("{} (m)", axis(view.axes.0)),
-        y_label: format!("{} (m)", axis(view.axes.1)),
-        equal_aspect: true,
-        ..Panel::default()
-    };
-    let is_in_place = moments.len() > 2 && drawn.len() == 1 && turns_in_place(&drawn[0]) && model.joints.is_empty();
-    if is_in_place && stand_side_by_side(&mut panel, data, system, &drawn[0], view)? {
-        return Ok(Some(titled(panel, model.dimension, view)));
-    }
-
-    let last = moments.len() - 1;
-    let share = |i: usize| if last == 0 { 1.0 } else { i as f64 / last as f64 };
-    for (i, moment) in moments.iter().enumerate() {
-        panel.outlines.extend(rods(system, &drawn, view, (moment.row, times[moment.row]), share(i)));
-        for body in &drawn {
-            let (pose, colour) = (&body.track.poses[moment.row], ramp(body.colour, share(i)));
-            if body.look.is_dot() {
-                panel.series.push(dots(vec![view.project(pose.position)], colour, 2.0));
+impl<'a> Picture<'a> {
+    /// The view of what was recorded; none when nothing that moves was.
+    fn new(data: &'a RunData, system: &'a Multibody, tracks: &'a [BodyTrack], view: View) -> Option<Self> {
+        let shown = fastest(tracks);
+        let mut drawn: Vec<Drawn> = Vec::new();
+        for track in tracks.iter().filter(|track| !track.poses.is_empty()) {
+            let look = Look::new(system, track.body);
+            let moves = track.poses.iter().any(|pose| *pose != track.poses[0]);
+            // Belts stand although they have a track, and half-planes are drawn where they start.
+            if track.is_free || (!look.is_dot() && moves) {
+                let colour = if track.is_free { body_colour(&shown, track.body) } else { Colour::GREY };
+                drawn.push(Drawn { track, look, colour });
             }
-            panel.outlines.extend(body.look.outlines(pose, view, colour, i == last));
         }
+        let has_free = drawn.iter().any(|body| body.track.is_free);
+        let impacts = data.impacts().iter().map(|impact| impact.t_end).collect();
+        let picture = Picture { system, tracks, view, times: data.times(), impacts, drawn };
+        has_free.then_some(picture)
     }
-    panel.outlines.extend(springs(system, tracks, view, moments[last].row, times[moments[last].row]));
-    let trails = drawn.iter().filter(|body| body.track.is_free).take(MOST_TRAILS);
-    for body in trails.filter(|_| moments.len() > 1) {
-        let points = body.track.poses.iter().map(|pose| view.project(pose.position)).collect();
-        let colour = Some(body.colour.towards(Colour::INK, 0.3));
-        panel.series.push(Series { points, colour, width: 0.8, ..Series::default() });
-    }
-    panel.series.extend(pins(system, tracks, view, moments[last].row, times[moments[last].row]));
-    panel.marks = time_marks(data, &drawn, &moments, view)?;
-    panel.outlines.extend(standing(system, view, data.span()?.0, &panel));
-    Ok(Some(titled(panel, model.dimension, view)))
-}
 
-/// A view in space names its axes.
-fn titled(panel: Panel, dimension: Dimension, view: View) -> Panel {
-    let axis = |i: usize| ["x", "y", "z"][i];
-    match dimension {
-        Dimension::Plane => panel,
-        Dimension::Space => {
-            Panel { title: format!("{} ({}–{})", panel.title, axis(view.axes.0), axis(view.axes.1)), ..panel }
+    fn panel(self) -> Panel {
+        let model = self.system.model();
+        let is_mechanism = self.drawn.iter().filter(|body| body.look.is_link()).count() > 1;
+        let most = (MOST_BODIES / self.drawn.len()).clamp(2, if is_mechanism { MOST_MECHANISMS } else { MOST_POSES });
+        let nearest = NEAREST_POSES * self.drawn.iter().map(|body| body.look.radius()).fold(0.0, f64::max);
+        let moments = moments(self.times, &self.way(), nearest, most, &self.impacts);
+        let axis = |i: usize| ["x", "y", "z"][i];
+        let mut panel = Panel {
+            title: if moments.len() > 1 { "Poses, darker with time".into() } else { "Pose".into() },
+            x_label: format!("{} (m)", axis(self.view.axes.0)),
+            y_label: format!("{} (m)", axis(self.view.axes.1)),
+            equal_aspect: true,
+            ..Panel::default()
+        };
+        let is_in_place = moments.len() > 2 && self.drawn.len() == 1 && self.drawn[0].turns_in_place();
+        if !(is_in_place && model.joints.is_empty() && self.stand_side_by_side(&mut panel)) {
+            self.draw_poses(&mut panel, &moments);
         }
-    }
-}
-
-/// Whether a body turns more than it moves, so that its poses would lie over each other.
-fn turns_in_place(body: &Drawn) -> bool {
-    let poses = &body.track.poses;
-    let moved = poses.iter().map(|pose| (pose.position - poses[0].position).length()).fold(0.0, f64::max);
-    let turned = poses.iter().map(|pose| pose.orientation.angle_between(poses[0].orientation)).fold(0.0, f64::max);
-    body.track.turns && turned > TURNED && moved < IN_PLACE * body.look.radius()
-}
-
-/// Draws a body at evenly spaced times from the left to the right, each pose in the middle of a place of its own. Not where
-/// anything but level ground stands beside it.
-fn stand_side_by_side(
-    panel: &mut Panel,
-    data: &RunData,
-    system: &Multibody,
-    body: &Drawn,
-    view: View,
-) -> Result<bool, RunFigureError> {
-    let times = data.times()?;
-    let (start, end) = data.span()?;
-    let pitch = PITCH * body.look.radius();
-    let mut names = Vec::new();
-    let mut outlines = Vec::new();
-    for i in 0..SIDE_BY_SIDE {
-        let share = i as f64 / (SIDE_BY_SIDE - 1) as f64;
-        let row = times.partition_point(|&t| t < start + share * (end - start)).min(times.len() - 1);
-        let pose = &body.track.poses[row];
-        let shift = i as f64 * pitch - view.project(pose.position).0;
-        for mut outline in body.look.outlines(pose, view, body.colour, true) {
-            outline.points.iter_mut().for_each(|point| point.0 += shift);
-            outlines.push(outline);
+        if model.dimension == Dimension::Space {
+            panel.title.push_str(&format!(" ({}–{})", axis(self.view.axes.0), axis(self.view.axes.1)));
         }
-        names.push((i as f64 * pitch, brief(times[row], end - start)));
+        panel
     }
-    let beside = Panel { outlines, ..Panel::default() };
-    let ground = standing(system, view, start, &beside);
-    if !ground.iter().all(|outline| outline.points.iter().all(|point| point.0.is_infinite())) {
-        return Ok(false);
+
+    /// Draws bodies and mechanisms at the given moments.
+    fn draw_poses(&self, panel: &mut Panel, moments: &[Moment]) {
+        let last = moments.len() - 1;
+        for (i, moment) in moments.iter().enumerate() {
+            let share = if last == 0 { 1.0 } else { i as f64 / last as f64 };
+            let rods = self.system.model().joints.iter().filter_map(|joint| self.rod(joint, moment.row, share));
+            panel.outlines.extend(rods);
+            for body in &self.drawn {
+                let (pose, colour) = (&body.track.poses[moment.row], ramp(body.colour, share));
+                if body.look.is_dot() {
+                    panel.series.push(dots(vec![self.view.project(pose.position)], colour, 2.0));
+                }
+                panel.outlines.extend(body.look.outlines(pose, self.view, colour, i == last));
+            }
+        }
+        let row = moments[last].row;
+        let stroke = Some(Stroke { colour: Colour::GREY, ..Stroke::default() });
+        let springs = self.system.model().springs.iter();
+        panel.outlines.extend(springs.map(|spring| {
+            let ends = [&spring.first, &spring.second].map(|end| self.place(end.body, end.point, row));
+            Outline { points: zigzag(ends[0], ends[1]), closed: false, stroke, ..Outline::default() }
+        }));
+        let trails = self.drawn.iter().filter(|body| body.track.is_free).take(MOST_TRAILS);
+        for body in trails.filter(|_| moments.len() > 1) {
+            let points = body.track.poses.iter().map(|pose| self.view.project(pose.position)).collect();
+            let colour = Some(body.colour.towards(Colour::INK, 0.3));
+            panel.series.push(Series { points, colour, width: 0.8, ..Series::default() });
+        }
+        panel.series.extend(self.pins(row));
+        panel.marks = self.time_marks(moments);
+        panel.outlines.extend(self.standing(panel));
     }
-    panel.outlines = beside.outlines.into_iter().chain(ground).collect();
-    panel.title = "Poses side by side".into();
-    panel.x_label = "time (s)".into();
-    panel.x_names = Some(names);
-    Ok(true)
+
+    /// Draws the body at evenly spaced times from the left to the right, each pose in the middle of
+    /// a place of its own. Not where anything but level ground stands beside it.
+    fn stand_side_by_side(&self, panel: &mut Panel) -> bool {
+        let body = &self.drawn[0];
+        let (start, span) = (self.times[0], self.span());
+        let mut names = Vec::new();
+        let mut beside = Panel::default();
+        for i in 0..SIDE_BY_SIDE {
+            let t = start + i as f64 / (SIDE_BY_SIDE - 1) as f64 * span;
+            let row = self.times.partition_point(|&known| known < t).min(self.times.len() - 1);
+            let pose = &body.track.poses[row];
+            let place = i as f64 * PITCH * body.look.radius();
+            let shift = place - self.view.project(pose.position).0;
+            let outlines = body.look.outlines(pose, self.view, body.colour, true).into_iter();
+            beside.outlines.extend(outlines.map(|mut outline| {
+                outline.points.iter_mut().for_each(|point| point.0 += shift);
+                outline
+            }));
+            names.push((place, brief(self.times[row], span)));
+        }
+        let ground = self.standing(&beside);
+        let is_level = ground.iter().flat_map(|outline| &outline.points).all(|point| point.0.is_infinite());
+        if is_level {
+            panel.outlines = beside.outlines.into_iter().chain(ground).collect();
+            panel.title = "Poses side by side".into();
+            panel.x_label = "time (s)".into();
+            panel.x_names = Some(names);
+        }
+        is_level
+    }
+
+    /// Length of the recorded time, in seconds.
+    fn span(&self) -> f64 {
+        self.times[self.times.len() - 1] - self.times[0]
+    }
+
+    /// Where a point of a body, or of the world, is seen in a row of the states.
+    fn place(&self, body: Option<usize>, point: DVec3, row: usize) -> (f64, f64) {
+        let pose = body.map_or(Pose::IDENTITY, |body| {
+            let track = self.tracks.iter().find(|track| track.body == body && !track.poses.is_empty());
+            track.map_or_else(|| self.system.model().bodies[body].pose_at(self.times[row]), |track| track.poses[row])
+        });
+        self.view.project(pose.transform_point(point))
+    }
+
+    /// A joint that holds a distance as a rod, dashed where it only measures it.
+    fn rod(&self, joint: &BodyJoint, row: usize, share: f64) -> Option<Outline> {
+        let JointKind::Distance { length } = joint.kind else { return None };
+        let first = self.drawn.iter().find(|drawn| drawn.track.body == joint.first);
+        let colour = ramp(first.map_or(Colour::GREY, |body| body.colour), share);
+        let ends = [(Some(joint.first), &joint.frames[0]), (joint.second, &joint.frames[1])];
+        let points = ends.map(|(body, frame)| self.place(body, frame.point, row)).to_vec();
+        let stroke = Some(Stroke { colour, width: 1.5, dashed: length.is_none() });
+        Some(Outline { points, closed: false, stroke, ..Outline::default() })
+    }
+
+    /// The joints with a fixed point: pins with a white eye, and full ones on the ground.
+    fn pins(&self, row: usize) -> Vec<Series> {
+        let model = self.system.model();
+        let stands = |joint: &BodyJoint| joint.second.is_none_or(|body| !model.bodies[body].kind.is_free());
+        let joints = model.joints.iter().filter(|joint| match joint.kind {
+            JointKind::Planar | JointKind::Prismatic | JointKind::Cylindrical => false,
+            JointKind::Distance { .. } => stands(joint),
+            _ => true,
+        });
+        let (grounded, moving): (Vec<&BodyJoint>, Vec<&BodyJoint>) = joints.partition(|joint| stands(joint));
+        let all = [(&grounded, Colour::INK, 2.2), (&moving, Colour::INK, 1.2), (&moving, Colour::WHITE, 0.1)];
+        let pins = all.into_iter().filter(|(joints, ..)| !joints.is_empty()).map(|(joints, colour, width)| {
+            let points = joints.iter().map(|joint| self.place(joint.second, joint.frames[1].point, row));
+            dots(points.collect(), colour, width)
+        });
+        pins.collect()
+    }
+
+    /// Times beside the body that moves most, where it is farthest from its other poses.
+    fn time_marks(&self, moments: &[Moment]) -> Vec<Mark> {
+        let free = self.drawn.iter().filter(|body| body.track.is_free);
+        let leader = free.max_by(|a, b| a.track.top_speed().total_cmp(&b.track.top_speed()));
+        let leader = leader.expect("some body moves freely");
+        let pose = |moment: &Moment| &leader.track.poses[moment.row];
+        let rims: Vec<Vec<(f64, f64)>> =
+            moments.iter().map(|moment| leader.look.rim(pose(moment), self.view)).collect();
+        let looks_like = |i: usize, j: usize| {
+            let nearest =
+                |point: &(f64, f64)| rims[j].iter().map(|other| distance(*point, *other)).fold(f64::MAX, f64::min);
+            rims[i].iter().map(nearest).fold(0.0, f64::max) < SAME_PLACE * leader.look.radius()
+        };
+        let mut marks = Vec::new();
+        for i in labelled(moments, looks_like) {
+            let Moment { row, until, .. } = moments[i];
+            let others = || rims.iter().enumerate().filter(|(k, _)| *k != i).flat_map(|(_, rim)| rim);
+            let room = |point: (f64, f64)| others().map(|other| distance(point, *other)).fold(f64::INFINITY, f64::min);
+            // Far from the other poses, at the end of a long body; of good points the higher ones
+            // first.
+            let centre = self.view.project(leader.track.poses[row].position);
+            let reach = rims[i].iter().map(|&point| distance(point, centre)).fold(f64::MIN_POSITIVE, f64::max);
+            let grade = |point: (f64, f64)| (8.0 * (room(point).min(reach) + distance(point, centre)) / reach).round();
+            let mut points: Vec<(f64, (f64, f64))> = rims[i].iter().map(|&point| (grade(point), point)).collect();
+            points.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.1.total_cmp(&a.1.1)));
+            let mut points = points.into_iter().map(|point| point.1);
+            let at = points.next().expect("a rim has points");
+            let (from, to) = (brief(self.times[row], self.span()), brief(self.times[until], self.span()));
+            let is_long = self.times[until] - self.times[row] > LONG_REST * self.span();
+            let text = if is_long && to != from { format!("{from} to {to} s") } else { format!("{from} s") };
+            let share = if moments.len() == 1 { 1.0 } else { i as f64 / (moments.len() - 1) as f64 };
+            let colour = Colour::GREY.towards(Colour::INK, share);
+            marks.push(Mark { at, text, anchor: side(at, centre), alternatives: points.collect(), colour });
+        }
+        marks
+    }
+
+    /// How far the bodies have come up to each row: the longest way of their points, in metres.
+    fn way(&self) -> Vec<f64> {
+        let mut way = vec![0.0; self.times.len()];
+        for row in 1..way.len() {
+            let steps = self.drawn.iter().map(|body| {
+                let (a, b) = (&body.track.poses[row - 1], &body.track.poses[row]);
+                let chord = (a.orientation - b.orientation).length().min((a.orientation + b.orientation).length());
+                (b.position - a.position).length() + body.look.radius() * 4.0 * (0.5 * chord).min(1.0).asin()
+            });
+            way[row] = way[row - 1] + steps.fold(0.0, f64::max);
+        }
+        way
+    }
+
+    /// What stands still, or runs in its place: half-planes as hatched lines, shapes in grey.
+    fn standing(&self, moving: &Panel) -> Vec<Outline> {
+        let (view, t) = (self.view, self.times[0]);
+        // The box around everything else.
+        let bodies = moving.outlines.iter().flat_map(|outline| &outline.points);
+        let (low, high) = extent(bodies.chain(moving.series.iter().flat_map(|series| &series.points)));
+        let centre = (0.5 * (low.0 + high.0), 0.5 * (low.1 + high.1));
+        let size = distance(low, high).max(f64::MIN_POSITIVE);
+        let (mut standing, mut walls) = (Vec::new(), Vec::new());
+        for (number, body) in self.system.model().bodies.iter().enumerate().filter(|(_, body)| !body.kind.is_free()) {
+            let pose = self.system.pose(number, t, &[]);
+            let stands = match &body.kind {
+                BodyKind::Prescribed(motion) => {
+                    let velocities = [motion.velocity, motion.angular_velocity];
+                    velocities == [DVec3::ZERO; 2] && motion.oscillations.is_empty()
+                }
+                _ => true,
+            };
+            for mut outline in shapes(body, &pose, view, Colour::GREY, false).into_iter().filter(|_| stands) {
+                let reach = outline.points.iter().map(|&point| distance(point, centre)).fold(0.0, f64::max);
+                outline.background = reach > LARGE_BODY * size;
+                standing.push(outline);
+            }
+            for shape in &body.shapes {
+                let world = shape.placed.world_pose(&pose);
+                match shape.placed.shape {
+                    Shape::HalfSpace { normal, offset } => walls.extend(Wall::seen(&world, normal, offset, view)),
+                    Shape::Cylinder { radius } => standing.extend(round_bar(&world, radius, false, view, size)),
+                    Shape::Tube { radius } => standing.extend(round_bar(&world, radius, true, view, size)),
+                    _ => {}
+                }
+            }
+        }
+        for (i, wall) in walls.iter().enumerate() {
+            let others: Vec<_> = walls.iter().enumerate().filter(|(j, _)| *j != i).map(|(j, it)| (it, j < i)).collect();
+            let corners = [low, (low.0, high.1), (high.0, low.1), high];
+            let distance = corners.iter().map(|&corner| wall.height(corner)).fold(f64::INFINITY, f64::min);
+            let background = wall.is_slanted() || distance > NEAR_WALL * size;
+            let line = wall.line(&others, centre, size);
+            standing.extend(line.map(|line| Outline { background, ..line }));
+        }
+        standing
+    }
 }
 
 /// Points of a fixed size, in pixels.
 fn dots(points: Vec<(f64, f64)>, colour: Colour, width: f64) -> Series {
     Series { points, colour: Some(colour), width, kind: SeriesKind::Dots, ..Series::default() }
-}
-
-/// Times beside the body that moves most, at those of its points that are farthest from its other poses.
-fn time_marks(data: &RunData, drawn: &[Drawn], moments: &[Moment], view: View) -> Result<Vec<Mark>, RunFigureError> {
-    let times = data.times()?;
-    let (start, end) = data.span()?;
-    let leader = drawn
-        .iter()
-        .filter(|body| body.track.is_free)
-        .max_by(|a, b| a.track.top_speed().total_cmp(&b.track.top_speed()))
-        .expect("some body moves freely");
-    let pose = |moment: &Moment| &leader.track.poses[moment.row];
-    let rims: Vec<Vec<(f64, f64)>> = moments.iter().map(|moment| leader.look.rim(pose(moment), view)).collect();
-    let mut marks = Vec::new();
-    for &i in &labelled(moments) {
-        let Moment { row, until, .. } = moments[i];
-        let others = || rims.iter().enumerate().filter(|(k, _)| *k != i).flat_map(|(_, rim)| rim);
-        let room = |point: (f64, f64)| others().map(|other| distance(point, *other)).fold(f64::INFINITY, f64::min);
-        // Far from the other poses, and at the end of a long body; of about equally good points the higher come first.
-        let centre = view.project(leader.track.poses[row].position);
-        let reach = rims[i].iter().map(|&point| distance(point, centre)).fold(f64::MIN_POSITIVE, f64::max);
-        let grade = |point: (f64, f64)| (8.0 * (room(point).min(reach) + distance(point, centre)) / reach).round();
-        let mut points: Vec<(f64, (f64, f64))> = rims[i].iter().map(|&point| (grade(point), point)).collect();
-        points.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.1.total_cmp(&a.1.1)));
-        let mut points = points.into_iter().map(|point| point.1);
-        let at = points.next().expect("a rim has points");
-        let alternatives = points.collect();
-        let from = brief(times[row], end - start);
-        let is_long = times[until] - times[row] > LONG_REST * (end - start);
-        let text = match brief(times[until], end - start) {
-            to if is_long && to != from => format!("{from} to {to} s"),
-            _ => format!("{from} s"),
-        };
-        let share = if moments.len() == 1 { 1.0 } else { i as f64 / (moments.len() - 1) as f64 };
-        let colour = Colour::GREY.towards(Colour::INK, share);
-        marks.push(Mark { at, text, anchor: side(at, centre), alternatives, colour });
-    }
-    Ok(marks)
 }
 
 fn distance(a: (f64, f64), b: (f64, f64)) -> f64 {
@@ -273,25 +381,15 @@ fn distance(a: (f64, f64), b: (f64, f64)) -> f64 {
 /// The side on which a text at a point of a body leaves the body alone.
 fn side(at: (f64, f64), centre: (f64, f64)) -> Anchor {
     let (x, y) = (at.0 - centre.0, at.1 - centre.1);
-    let sides = [
-        Anchor::Right,
-        Anchor::AboveRight,
-        Anchor::Above,
-        Anchor::AboveLeft,
-        Anchor::Left,
-        Anchor::BelowLeft,
-        Anchor::Below,
-        Anchor::BelowRight,
-    ];
-    if x == 0.0 && y == 0.0 {
+    let length = x.hypot(y);
+    if length == 0.0 {
         return Anchor::Above;
     }
-    sides[(y.atan2(x) / std::f64::consts::FRAC_PI_4).round().rem_euclid(8.0) as usize]
-}
-
-/// Whether anything about the poses changes.
-fn moves(poses: &[Pose]) -> bool {
-    poses.iter().any(|pose| *pose != poses[0])
+    let along = |anchor: &Anchor| {
+        let (right, down) = anchor.direction();
+        (right * x - down * y) / right.hypot(down)
+    };
+    Anchor::ALL.into_iter().max_by(|a, b| along(a).total_cmp(&along(b))).unwrap_or_default()
 }
 
 /// The colour of a body at this share of the drawn times.
@@ -299,30 +397,14 @@ fn ramp(base: Colour, share: f64) -> Colour {
     base.towards(Colour::WHITE, 0.68).towards(base.towards(Colour::INK, 0.3), share)
 }
 
-/// How far the bodies have come up to each row, in metres: the longest way of any of their points.
-fn way(drawn: &[Drawn]) -> Vec<f64> {
-    let count = drawn.first().map_or(0, |body| body.track.poses.len());
-    let radii: Vec<f64> = drawn.iter().map(|body| body.look.radius()).collect();
-    let mut way = vec![0.0; count];
-    for row in 1..count {
-        let steps = drawn.iter().zip(&radii).map(|(body, radius)| {
-            let (a, b) = (&body.track.poses[row - 1], &body.track.poses[row]);
-            let chord = (a.orientation - b.orientation).length().min((a.orientation + b.orientation).length());
-            (b.position - a.position).length() + radius * 4.0 * (0.5 * chord).min(1.0).asin()
-        });
-        way[row] = way[row - 1] + steps.fold(0.0, f64::max);
-    }
-    way
-}
-
-/// The moments to draw: the first, the last, the impacts, and others between them at even distances along the way.
-pub(super) fn moments(times: &[f64], way: &[f64], nearest: f64, most: usize, impacts: &[Impact]) -> Vec<Moment> {
+/// The moments to draw: the first, the last, impacts, and others evenly along the way.
+pub(super) fn moments(times: &[f64], way: &[f64], nearest: f64, most: usize, impacts: &[f64]) -> Vec<Moment> {
     let last = times.len() - 1;
     let whole = way[last];
     let spacing = (whole / (most.max(2) - 1) as f64).max(nearest).max(f64::MIN_POSITIVE);
     let mut keys = vec![0];
     for impact in impacts {
-        let row = times.partition_point(|&t| t < impact.t_end).min(last);
+        let row = times.partition_point(|t| t < impact).min(last);
         let room = 0.4 * spacing;
         if way[row] - way[keys[keys.len() - 1]] > room && whole - way[row] > room && keys.len() + 1 < most {
             keys.push(row);
@@ -358,83 +440,21 @@ pub(super) fn moments(times: &[f64], way: &[f64], nearest: f64, most: usize, imp
     moments
 }
 
-/// Which moments get their time written beside them: the keys, and others where few are labelled.
-fn labelled(moments: &[Moment]) -> Vec<usize> {
-    let mut chosen: Vec<usize> = (0..moments.len()).filter(|&i| moments[i].is_key).collect();
-    if chosen.len() > MOST_LABELS {
-        let (count, stride) = (chosen.len() - 1, MOST_LABELS - 1);
-        chosen = (0..=stride).map(|k| chosen[k * count / stride]).collect();
-    }
-    let most = if chosen.len() > 2 { FEW_LABELS } else { MOST_LABELS };
-    while chosen.len() < most {
+/// Which moments get their time written beside them: the last and the first, impacts, then those
+/// that are far from these. Of poses that look alike it is one.
+fn labelled(moments: &[Moment], looks_like: impl Fn(usize, usize) -> bool) -> Vec<usize> {
+    let mut chosen = vec![moments.len() - 1];
+    while chosen.len() < MOST_LABELS {
         let distance = |i: usize| chosen.iter().map(|&c| c.abs_diff(i)).min().unwrap_or(0);
-        match (0..moments.len()).rev().max_by_key(|&i| distance(i)) {
-            Some(i) if distance(i) >= 2 => chosen.push(i),
-            _ => break,
+        let is_apart = |&i: &usize| distance(i) >= if moments[i].is_key { 1 } else { 2 };
+        let is_new = |i: &usize| is_apart(i) && !chosen.iter().any(|&other| looks_like(*i, other));
+        match (0..moments.len()).rev().filter(is_new).max_by_key(|&i| (moments[i].is_key, distance(i))) {
+            Some(i) => chosen.push(i),
+            None => break,
         }
     }
     chosen.sort_unstable();
     chosen
-}
-
-/// Where a point of a body, or of the world, is in a row of the states, at time `t`.
-fn place(system: &Multibody, tracks: &[BodyTrack], (body, point): (Option<usize>, DVec3), row: usize, t: f64) -> DVec3 {
-    let pose = body.map_or(Pose::IDENTITY, |body| {
-        let track = tracks.iter().find(|track| track.body == body && !track.poses.is_empty());
-        track.map_or_else(|| system.model().bodies[body].pose_at(t), |track| track.poses[row])
-    });
-    pose.transform_point(point)
-}
-
-/// The springs between points as they are in a row of the states, at time `t`: zigzag lines.
-fn springs(system: &Multibody, tracks: &[BodyTrack], view: View, row: usize, t: f64) -> Vec<Outline> {
-    let point = |end: &Attachment| view.project(place(system, tracks, (end.body, end.point), row, t));
-    let stroke = Some(Stroke { colour: Colour::GREY, width: 1.0, dashed: false });
-    let lines = system.model().springs.iter().map(|spring| zigzag(point(&spring.first), point(&spring.second)));
-    lines.map(|points| Outline { points, closed: false, stroke, ..Outline::default() }).collect()
-}
-
-/// Joints that hold a distance as rods, or dashed where they only measure it; in the colour of their first body.
-fn rods(system: &Multibody, drawn: &[Drawn], view: View, (row, t): (usize, f64), share: f64) -> Vec<Outline> {
-    let point = |body: Option<usize>, point: DVec3| {
-        let track = drawn.iter().find(|drawn| Some(drawn.track.body) == body);
-        let pose = track.map_or_else(
-            || body.map_or(Pose::IDENTITY, |body| system.model().bodies[body].pose_at(t)),
-            |drawn| drawn.track.poses[row],
-        );
-        view.project(pose.transform_point(point))
-    };
-    let rod = |joint: &stiction_bodies::BodyJoint| {
-        let JointKind::Distance { length } = joint.kind else { return None };
-        let base = drawn.iter().find(|drawn| drawn.track.body == joint.first).map_or(Colour::GREY, |body| body.colour);
-        let points = vec![point(Some(joint.first), joint.frames[0].point), point(joint.second, joint.frames[1].point)];
-        let stroke = Some(Stroke { colour: ramp(base, share), width: 1.5, dashed: length.is_none() });
-        Some(Outline { points, closed: false, stroke, ..Outline::default() })
-    };
-    system.model().joints.iter().filter_map(rod).collect()
-}
-
-/// The joints with a fixed point as they are in a row of the states: pins with a white eye, and full ones on the ground.
-fn pins(system: &Multibody, tracks: &[BodyTrack], view: View, row: usize, t: f64) -> Vec<Series> {
-    let model = system.model();
-    let (mut grounded, mut moving) = (Vec::new(), Vec::new());
-    for joint in &model.joints {
-        let stands = |body: Option<usize>| body.is_none_or(|body| !model.bodies[body].kind.is_free());
-        match joint.kind {
-            JointKind::Planar | JointKind::Prismatic | JointKind::Cylindrical => {}
-            JointKind::Distance { .. } if !stands(joint.second) => {}
-            _ => {
-                let at = place(system, tracks, (joint.second, joint.frames[1].point), row, t);
-                let pins = if stands(joint.second) { &mut grounded } else { &mut moving };
-                pins.push(view.project(at));
-            }
-        }
-    }
-    let all = [(grounded, Colour::INK, 2.2), (moving.clone(), Colour::INK, 1.2), (moving, Colour::WHITE, 0.1)];
-    all.into_iter()
-        .filter(|pins| !pins.0.is_empty())
-        .map(|(points, colour, width)| dots(points, colour, width))
-        .collect()
 }
 
 /// A half-plane of the picture: `normal`·x ≥ `offset` is free.
@@ -444,8 +464,52 @@ struct Wall {
 }
 
 impl Wall {
+    /// A half-space whose surface is seen as a line.
+    fn seen(world: &Pose, normal: DVec3, offset: f64, view: View) -> Option<Self> {
+        let out = world.transform_vector(normal);
+        let (normal, (x, y)) = (view.project(out), view.project(world.transform_point(normal * offset)));
+        let is_line = out.dot(view.towards_eye).abs() <= EDGE_ON;
+        is_line.then_some(Wall { normal, offset: normal.0 * x + normal.1 * y })
+    }
+
     fn height(&self, point: (f64, f64)) -> f64 {
         self.normal.0 * point.0 + self.normal.1 * point.1 - self.offset
+    }
+
+    /// Its surface outside the other walls, as a line through a picture of this centre and size.
+    fn line(&self, others: &[(&Wall, bool)], centre: (f64, f64), size: f64) -> Option<Outline> {
+        let (nx, ny) = self.normal;
+        let height = self.height(centre);
+        let foot = (centre.0 - nx * height, centre.1 - ny * height);
+        // The solid lies on the right-hand side.
+        let along = (ny, -nx);
+        let (mut from, mut to) = (f64::NEG_INFINITY, f64::INFINITY);
+        for (other, is_before) in others {
+            // Inside another solid there is no surface; of two equal walls the first is drawn.
+            let slope = other.normal.0 * along.0 + other.normal.1 * along.1;
+            let above = other.height(foot);
+            if slope > EDGE_ON {
+                from = from.max(-above / slope);
+            } else if slope < -EDGE_ON {
+                to = to.min(-above / slope);
+            } else {
+                let is_same = above.abs() <= EDGE_ON * size && other.normal.0 * nx + other.normal.1 * ny > 0.0;
+                if if is_same { *is_before } else { above < 0.0 } {
+                    return None;
+                }
+            }
+        }
+        let reach = if self.is_slanted() { LONG_WALL * size } else { f64::INFINITY };
+        let point = |s: f64| {
+            let s = s.clamp(-reach, reach);
+            let coordinate = |foot: f64, along: f64| if along.abs() <= EDGE_ON { foot } else { foot + s * along };
+            (coordinate(foot.0, along.0), coordinate(foot.1, along.1))
+        };
+        (from < to).then(|| Outline::wall(point(from), point(to)))
+    }
+
+    fn is_slanted(&self) -> bool {
+        self.normal.0.abs() > EDGE_ON && self.normal.1.abs() > EDGE_ON
     }
 }
 
@@ -473,103 +537,6 @@ fn round_bar(pose: &Pose, radius: f64, is_hole: bool, view: View, size: f64) -> 
     vec![Outline { points: corners.to_vec(), fill, stroke, background: true, ..Outline::default() }]
 }
 
-/// What stands still, or runs without leaving its place: half-planes as hatched lines, other shapes in grey.
-fn standing(system: &Multibody, view: View, t: f64, moving: &Panel) -> Vec<Outline> {
-    let model = system.model();
-    let mut outlines_of_bodies = Vec::new();
-    let mut walls = Vec::new();
-    let mut long = Vec::new();
-    for (number, body) in model.bodies.iter().enumerate().filter(|(_, body)| !body.kind.is_free()) {
-        let pose = system.pose(number, t, &[]);
-        for shape in &body.shapes {
-            let world = shape.placed.world_pose(&pose);
-            match shape.placed.shape {
-                Shape::HalfSpace { normal, offset } => {
-                    let out = world.transform_vector(normal);
-                    if out.dot(view.towards_eye).abs() > EDGE_ON {
-                        continue;
-                    }
-                    let normal_seen = view.project(out);
-                    let (x, y) = view.project(world.transform_point(normal * offset));
-                    walls.push(Wall { normal: normal_seen, offset: normal_seen.0 * x + normal_seen.1 * y });
-                }
-                Shape::Cylinder { radius } => long.push((world, radius, false)),
-                Shape::Tube { radius } => long.push((world, radius, true)),
-                _ => {}
-            }
-        }
-        let is_standing = match &body.kind {
-            BodyKind::Prescribed(motion) => {
-                motion.velocity == DVec3::ZERO
-                    && motion.angular_velocity == DVec3::ZERO
-                    && motion.oscillations.is_empty()
-            }
-            _ => true,
-        };
-        if is_standing {
-            outlines_of_bodies.extend(shapes(body, &pose, view, Colour::GREY, false));
-        }
-    }
-
-    // The box around everything else.
-    let (mut low, mut high) = ((f64::INFINITY, f64::INFINITY), (f64::NEG_INFINITY, f64::NEG_INFINITY));
-    let bodies = moving.outlines.iter().flat_map(|outline| &outline.points);
-    for &(x, y) in bodies.chain(moving.series.iter().flat_map(|series| &series.points)) {
-        low = (low.0.min(x), low.1.min(y));
-        high = (high.0.max(x), high.1.max(y));
-    }
-    if !(low.0 <= high.0 && low.1 <= high.1) {
-        return outlines_of_bodies;
-    }
-    let centre = (0.5 * (low.0 + high.0), 0.5 * (low.1 + high.1));
-    let size = (high.0 - low.0).hypot(high.1 - low.1).max(f64::MIN_POSITIVE);
-
-    for outline in &mut outlines_of_bodies {
-        let reach = outline.points.iter().map(|&point| distance(point, centre)).fold(0.0, f64::max);
-        outline.background = reach > LARGE_BODY * size;
-    }
-    outlines_of_bodies
-        .extend(long.iter().flat_map(|(pose, radius, is_hole)| round_bar(pose, *radius, *is_hole, view, size)));
-    for (i, wall) in walls.iter().enumerate() {
-        let (nx, ny) = wall.normal;
-        let height = wall.height(centre);
-        let foot = (centre.0 - nx * height, centre.1 - ny * height);
-        // The solid lies on the right-hand side.
-        let along = (ny, -nx);
-        let (mut from, mut to) = (f64::NEG_INFINITY, f64::INFINITY);
-        for (j, other) in walls.iter().enumerate().filter(|(j, _)| *j != i) {
-            // Inside another solid there is no surface; of two equal walls the first is drawn.
-            let slope = other.normal.0 * along.0 + other.normal.1 * along.1;
-            let above = other.height(foot);
-            if slope.abs() <= EDGE_ON {
-                let is_same = above.abs() <= EDGE_ON * size && other.normal.0 * nx + other.normal.1 * ny > 0.0;
-                if (is_same && j < i) || (!is_same && above < 0.0) {
-                    to = f64::NEG_INFINITY;
-                }
-            } else if slope > 0.0 {
-                from = from.max(-above / slope);
-            } else {
-                to = to.min(-above / slope);
-            }
-        }
-        if from >= to {
-            continue;
-        }
-        let is_slanted = nx.abs() > EDGE_ON && ny.abs() > EDGE_ON;
-        let reach = if is_slanted { LONG_WALL * size } else { f64::INFINITY };
-        let point = |s: f64| {
-            let s = s.clamp(-reach, reach);
-            let coordinate = |foot: f64, along: f64| if along.abs() <= EDGE_ON { foot } else { foot + s * along };
-            (coordinate(foot.0, along.0), coordinate(foot.1, along.1))
-        };
-        let corners = [(low.0, low.1), (low.0, high.1), (high.0, low.1), (high.0, high.1)];
-        let distance = corners.iter().map(|&corner| wall.height(corner)).fold(f64::INFINITY, f64::min);
-        let background = is_slanted || distance > NEAR_WALL * size;
-        outlines_of_bodies.push(Outline { background, ..Outline::wall(point(from), point(to)) });
-    }
-    outlines_of_bodies
-}
-
 #[cfg(test)]
 mod tests {
     use stiction_bodies::glamx::DQuat;
@@ -580,7 +547,7 @@ mod tests {
     fn tubes_are_walls_on_both_sides_or_a_circle() {
         let along_x = Pose::new(DVec3::new(0.0, 0.0, 1.0), DQuat::IDENTITY);
         let walls = round_bar(&along_x, 0.5, true, View::new(0, 2), 1.0);
-        // The solid lies on the right-hand side: the lower wall runs to the right, the upper one to the left.
+        // The solid lies on the right-hand side: the lower wall runs right, the upper one left.
         let mut runs: Vec<(f64, bool)> = walls.iter().map(|w| (w.points[0].1, w.points[0].0 < w.points[1].0)).collect();
         runs.sort_by(|a, b| a.0.total_cmp(&b.0));
         assert_eq!(runs, [(0.5, true), (1.5, false)]);

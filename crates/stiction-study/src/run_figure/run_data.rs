@@ -1,16 +1,16 @@
 //! What a run folder holds, in the form that pictures need.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use stiction_bodies::glamx::{DQuat, DVec3};
-use stiction_bodies::{BodyKind, CoordinateKind, Dimension, Multibody, Pose};
+use stiction_bodies::{Body, BodyKind, CoordinateKind, Dimension, Multibody, Pose};
+use stiction_dynamics::StepAudit;
 use stiction_scene::record::file;
 use stiction_scene::run_folder::{SUMMARY_FILE, is_run_folder};
-use stiction_scene::system_entry::CoordinateUnit;
-use stiction_scene::table_file::{Column, Table, TableError};
+use stiction_scene::table_file::{Column, Table};
 use stiction_scene::{Loaded, load};
 
 use super::{RunFigureError, Selection, brief};
@@ -25,75 +25,116 @@ pub(super) struct RunData {
     pub(super) run: PathBuf,
     /// As plain JSON: a run that failed may have numbers in it that JSON has not.
     summary: Value,
-    states: Rows,
-    contacts: Rows,
-    audit: Rows,
-    events: Rows,
-    /// Rows of joints and of friction without a load, where there are some, with the column of their names.
-    elements: Vec<(Rows, &'static str)>,
-    /// Units of the coordinates of a system of matrices, as far as its scene tells.
-    pub(super) units: BTreeMap<String, CoordinateUnit>,
-    /// Limits of joints whose coordinate is an angle, by their names as contacts: their gaps are angles and their impulses those of moments.
-    angular_stops: BTreeSet<String>,
+    pub(super) states: Rows,
+    pub(super) contacts: Rows,
+    pub(super) audit: Rows,
+    pub(super) events: Rows,
+    /// Rows of joints and of friction without a load, where there are some.
+    pub(super) elements: Vec<Rows>,
+    /// Contacts whose gaps are angles and whose impulses are those of moments.
+    angular: BTreeSet<String>,
 }
 
 /// A table, and the rows of it that are looked at.
-struct Rows {
+pub(super) struct Rows {
     table: Table,
     range: Range<usize>,
+    /// The column that says what a row belongs to, where there are several things in the table.
+    owner: Option<&'static str>,
+    /// The recorded state to which each row of the table belongs, where its rows do.
+    states: Vec<usize>,
 }
 
 impl Rows {
-    fn new(table: Table) -> Self {
-        let range = 0..table.row_count();
-        Self { table, range }
+    /// Reads a table that has these columns of real numbers and of texts.
+    fn read(
+        run: &Path,
+        name: &str,
+        owner: Option<&'static str>,
+        reals: &[&str],
+        texts: &[&str],
+    ) -> Result<Self, RunFigureError> {
+        let table = Table::read(run.join(name)).and_then(|table| {
+            reals.iter().try_for_each(|column| table.real(column).map(|_| ()))?;
+            texts.iter().chain(&owner).try_for_each(|column| table.text(column).map(|_| ()))?;
+            Ok(table)
+        });
+        let table = table.map_err(|source| RunFigureError::Table { run: run.to_owned(), source })?;
+        Ok(Self { range: 0..table.row_count(), table, owner, states: Vec::new() })
     }
 
-    fn real(&self, name: &str) -> Result<&[f64], TableError> {
-        Ok(&self.table.real(name)?[self.range.clone()])
+    /// A column of real numbers; empty when there is none of that name.
+    pub(super) fn real(&self, name: &str) -> &[f64] {
+        self.table.real(name).map_or(&[], |values| &values[self.range.clone()])
     }
 
-    fn integer(&self, name: &str) -> Result<&[i64], TableError> {
-        Ok(&self.table.integer(name)?[self.range.clone()])
+    /// A column of texts; empty when there is none of that name.
+    pub(super) fn text(&self, name: &str) -> &[String] {
+        self.table.text(name).map_or(&[], |values| &values[self.range.clone()])
     }
 
-    fn text(&self, name: &str) -> Result<&[String], TableError> {
-        Ok(&self.table.text(name)?[self.range.clone()])
+    /// The unit of a column; empty where it is not known.
+    pub(super) fn unit(&self, name: &str) -> &str {
+        self.table.unit(name).unwrap_or_default()
     }
 
-    /// Keeps some of the rows, counted among those that are left.
-    fn keep(&mut self, rows: Range<usize>) {
-        let start = self.range.start + rows.start.min(self.range.len());
-        self.range = start..(start + rows.len()).min(self.range.end);
+    /// Names of the columns with numbers, without the time.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = &str> {
+        let is_number = |name: &&str| !matches!(self.table.column(name), Some(Column::Text(_)));
+        self.table.names().iter().map(String::as_str).filter(|name| *name != "t").filter(is_number)
+    }
+
+    /// What the rows belong to, in the order of their first row.
+    fn owners(&self) -> Vec<&str> {
+        let mut seen = std::collections::HashSet::new();
+        let names = self.owner.map_or(&[][..], |owner| self.text(owner));
+        names.iter().map(String::as_str).filter(|name| seen.insert(*name)).collect()
     }
 }
 
-/// An impact that is worth showing.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Impact {
-    /// Start of its step, in seconds.
+/// A column of numbers, of one owner where the table has several.
+#[derive(Clone, Copy)]
+pub(super) struct ColumnOf<'a> {
+    rows: &'a Rows,
+    pub(super) owner: Option<&'a str>,
+    pub(super) column: &'a str,
+}
+
+impl ColumnOf<'_> {
+    pub(super) fn name(&self) -> String {
+        self.owner.map_or_else(|| self.column.to_owned(), |owner| format!("{owner}.{}", self.column))
+    }
+
+    pub(super) fn is_integer(&self) -> bool {
+        matches!(self.rows.table.column(self.column), Some(Column::Integer(_)))
+    }
+}
+
+/// A row of the contacts.
+#[derive(Clone, Copy)]
+pub(super) struct ContactRow<'a> {
+    /// The recorded step, counted from zero. Times do not tell: steps of no length end where the
+    /// step before them ends.
+    pub(super) step: usize,
+    /// End and length of the step, in seconds.
     pub(super) t: f64,
-    /// End of its step, in seconds.
-    pub(super) t_end: f64,
-    /// Normal impulse, in N s.
+    pub(super) h: f64,
+    pub(super) contact: &'a str,
+    /// Normal impulse, in N s or N m s.
     pub(super) impulse: f64,
-}
-
-/// The rows of the contacts: end and length of the step in seconds, name, normal impulse in N s, mode.
-pub(super) struct ContactRows<'a> {
-    pub(super) t: &'a [f64],
-    pub(super) h: &'a [f64],
-    pub(super) contact: &'a [String],
-    pub(super) impulse: &'a [f64],
-    pub(super) mode: &'a [String],
+    pub(super) mode: &'a str,
 }
 
 /// A contact that changed its mode during a step.
+#[derive(Clone, Copy)]
 pub(super) struct ModeChange<'a> {
+    /// Start and end of the step, in seconds.
     pub(super) t: f64,
     pub(super) t_end: f64,
     pub(super) contact: &'a str,
     pub(super) to: &'a str,
+    /// Normal impulse, in N s.
+    pub(super) impulse: f64,
 }
 
 /// One body over time: a value per recorded state.
@@ -127,7 +168,7 @@ impl BodyTrack {
 }
 
 impl RunData {
-    /// Reads the folder of a run that has come to an end, as far as it was selected, and builds the scene that ran.
+    /// Reads the folder of a run, as far as it was selected, and builds the scene that ran.
     pub(super) fn read(
         run: &Path,
         selection: &Selection,
@@ -136,167 +177,166 @@ impl RunData {
         if !run.is_dir() {
             return Err(no_run(if run.exists() { "it is not a folder" } else { "there is no such folder" }));
         }
-        let unreadable = |file| move |source| RunFigureError::File { run: run.to_owned(), file, source };
-        if !is_run_folder(run).map_err(unreadable(SUMMARY_FILE))? {
+        let unreadable = |source| RunFigureError::File { run: run.to_owned(), file: SUMMARY_FILE, source };
+        if !is_run_folder(run).map_err(unreadable)? {
             return Err(no_run("it has no `summary.json` written by a run"));
         }
-        let text = std::fs::read(run.join(SUMMARY_FILE)).map_err(unreadable(SUMMARY_FILE))?;
+        let text = std::fs::read(run.join(SUMMARY_FILE)).map_err(unreadable)?;
         let summary = serde_json::from_slice(&text).map_err(|_| no_run("its `summary.json` is damaged"))?;
-        let table = |name| Table::read(run.join(name)).map(Rows::new).map_err(in_run(run));
         // Columns are drawn without a scene, too.
         let loaded = build(run);
-        let system = loaded.as_ref().ok().and_then(|loaded| loaded.scene().system.as_ref());
-        let units = system.map_or_else(BTreeMap::new, |system| {
-            system.coordinates.iter().cloned().zip(system.units.clone().unwrap_or_default()).collect()
-        });
         let elements = [(file::JOINTS, "joint"), (file::FRICTION, "element")].into_iter();
         let elements = elements.filter(|(name, _)| run.join(name).exists());
+        let elements = elements.map(|(name, key)| Rows::read(run, name, Some(key), &["t", "h"], &[]));
+        let numbers: Vec<&str> = ["t", "h"].into_iter().chain(StepAudit::NAMES).collect();
         let mut data = Self {
             run: run.to_owned(),
-            units,
-            angular_stops: loaded.as_ref().map_or_else(|_| BTreeSet::new(), angular_stops),
+            angular: loaded.as_ref().map_or_else(|_| BTreeSet::new(), angular_stops),
             summary,
-            states: table(file::STATES)?,
-            contacts: table(file::CONTACTS)?,
-            audit: table(file::AUDIT)?,
-            events: table(file::EVENTS)?,
-            elements: elements.map(|(name, key)| Ok((table(name)?, key))).collect::<Result<_, RunFigureError>>()?,
+            states: Rows::read(run, file::STATES, None, &["t"], &[])?,
+            contacts: Rows::read(run, file::CONTACTS, Some("contact"), &["t", "h", "c_n"], &["mode"])?,
+            audit: Rows::read(run, file::AUDIT, None, &numbers, &[])?,
+            events: Rows::read(run, file::EVENTS, None, &["t", "t_end", "c_n"], &["contact", "to"])?,
+            elements: elements.collect::<Result<_, _>>()?,
         };
+        data.find_states()?;
         data.select(selection.from.unwrap_or(f64::NEG_INFINITY), selection.to.unwrap_or(f64::INFINITY))?;
         Ok((data, loaded))
     }
 
-    /// Leaves out the states before and after these times, and the steps that are not between two of the others.
+    /// Finds the state to which each row belongs. The first state is the start, each other one the
+    /// end of a recorded step.
+    fn find_states(&mut self) -> Result<(), RunFigureError> {
+        self.states.states = self.states.range.clone().collect();
+        self.audit.states = (1..=self.audit.table.row_count()).collect();
+        let in_run = |source| RunFigureError::Table { run: self.run.clone(), source };
+        let counts = self.audit.table.integer("contacts").map_err(in_run)?;
+        let states =
+            counts.iter().zip(1..).flat_map(|(&count, state)| std::iter::repeat_n(state, count.max(0) as usize));
+        // Of a run that was cut off, the last rows may have no certificate.
+        self.contacts.states = states.take(self.contacts.table.row_count()).collect();
+        let steps: Vec<(f64, f64)> =
+            self.audit.real("t").iter().copied().zip(self.audit.real("h").iter().copied()).collect();
+        for rows in &mut self.elements {
+            // An element has one row at most in a step, and steps follow each other.
+            let mut next: HashMap<&String, usize> = HashMap::new();
+            let ends = rows.real("t").iter().copied().zip(rows.real("h").iter().copied());
+            let mut states = Vec::with_capacity(rows.table.row_count());
+            for (name, end) in rows.text(rows.owner.unwrap_or_default()).iter().zip(ends) {
+                let step = next.entry(name).or_default();
+                let ahead = steps.iter().skip(*step).position(|known| *known == end);
+                *step = ahead.map_or(steps.len() + 1, |ahead| *step + ahead + 1);
+                states.push(*step);
+            }
+            rows.states = states;
+        }
+        Ok(())
+    }
+
+    /// Leaves out states before and after these times, and steps that are not between the others.
     fn select(&mut self, from: f64, to: f64) -> Result<(), RunFigureError> {
-        let times = self.times()?;
+        let times = self.times();
         if times.is_empty() || (from == f64::NEG_INFINITY && to == f64::INFINITY) {
             return Ok(());
         }
         let (first, end) = (times.partition_point(|&t| t < from), times.partition_point(|&t| t <= to));
         if first >= end {
-            let (start, last) = self.span()?;
-            return Err(RunFigureError::NoStates { run: self.run.clone(), from, to, start, end: last });
+            let (start, end) = self.span();
+            let reason = format!("there are no states from {from} to {to} s; the run goes from {start} to {end} s");
+            return Err(RunFigureError::Nothing { run: self.run.clone(), reason });
         }
-        let (start, last) = (times[first], times[end - 1]);
-        // The first state is the start, each other one the end of a recorded step.
-        let counts = self.audit.integer("contacts").map_err(in_run(&self.run))?;
-        let rows = |steps: usize| counts.iter().take(steps).map(|&count| count.max(0) as usize).sum::<usize>();
-        let contacts = rows(first)..rows(end - 1);
-        let events = self.events.real("t").map_err(in_run(&self.run))?;
-        let events = events.partition_point(|&t| t < start)..events.partition_point(|&t| t < last);
-        for (rows, _) in &mut self.elements {
-            let t = rows.real("t").map_err(in_run(&self.run))?;
-            let kept = t.partition_point(|&t| t <= start)..t.partition_point(|&t| t <= last);
-            rows.keep(kept);
+        let last = times[end - 1];
+        // What a contact does at the start, it began before.
+        self.events.range.end = self.events.real("t").partition_point(|&t| t < last);
+        self.states.range = first..end;
+        for rows in [&mut self.contacts, &mut self.audit].into_iter().chain(&mut self.elements) {
+            rows.range = rows.states.partition_point(|&s| s <= first)..rows.states.partition_point(|&s| s < end);
         }
-        self.states.keep(first..end);
-        self.audit.keep(first..end - 1);
-        self.contacts.keep(contacts);
-        self.events.keep(events);
         Ok(())
     }
 
     /// Name of the scene.
     pub(super) fn title(&self) -> String {
-        self.summary.get("scene").and_then(Value::as_str).unwrap_or_default().to_owned()
+        self.summary["scene"].as_str().unwrap_or_default().to_owned()
     }
 
     /// Times of the recorded states, in seconds.
-    pub(super) fn times(&self) -> Result<&[f64], RunFigureError> {
-        self.states.real("t").map_err(in_run(&self.run))
+    pub(super) fn times(&self) -> &[f64] {
+        self.states.real("t")
     }
 
     /// First and last recorded time, in seconds.
-    pub(super) fn span(&self) -> Result<(f64, f64), RunFigureError> {
-        let times = self.times()?;
-        Ok((times.first().copied().unwrap_or(0.0), times.last().copied().unwrap_or(1.0)))
+    pub(super) fn span(&self) -> (f64, f64) {
+        let times = self.times();
+        (times.first().copied().unwrap_or(0.0), times.last().copied().unwrap_or(1.0))
     }
 
     /// A range for axes of time; it has some width even when the run made no step.
-    pub(super) fn time_range(&self) -> Result<(f64, f64), RunFigureError> {
-        let (start, end) = self.span()?;
-        Ok(if end > start { (start, end) } else { (start, start + 1.0) })
+    pub(super) fn time_range(&self) -> (f64, f64) {
+        let (start, end) = self.span();
+        if end > start { (start, end) } else { (start, start + 1.0) }
     }
 
     /// A column of the states, when it was recorded.
     pub(super) fn state(&self, name: &str) -> Option<&[f64]> {
-        self.states.real(name).ok()
+        Some(self.states.real(name)).filter(|values| values.len() == self.states.range.len())
     }
 
-    /// Names of the columns of the states, without the time.
-    pub(super) fn state_names(&self) -> impl Iterator<Item = &String> {
-        self.states.table.names().iter().filter(|name| *name != "t")
-    }
-
-    /// A real column of the certificates.
-    pub(super) fn audit(&self, name: &str) -> Result<&[f64], RunFigureError> {
-        self.audit.real(name).map_err(in_run(&self.run))
-    }
-
-    /// Names of the columns of the certificates, without the time.
-    pub(super) fn audit_names(&self) -> impl Iterator<Item = &String> {
-        self.audit.table.names().iter().filter(|name| *name != "t")
-    }
-
-    /// Whether every step was recorded, those that end at an event or have no length among them: the lengths of the recorded steps then fill the time from the
-    /// start to the last of them.
-    pub(super) fn is_whole(&self) -> Result<bool, RunFigureError> {
+    /// Whether every step was recorded, those that end at an event or have no length among them:
+    /// the lengths of the recorded steps then fill the time from the start to the last of them.
+    pub(super) fn is_whole(&self) -> bool {
         let start = match self.states.range.start {
-            0 => self.summary.get("start").and_then(Value::as_f64).unwrap_or(0.0),
-            _ => self.span()?.0,
+            0 => self.summary["start"].as_f64().unwrap_or(0.0),
+            _ => self.span().0,
         };
-        let (t, h) = (self.audit("t")?, self.audit("h")?);
+        let (t, h) = (self.audit.real("t"), self.audit.real("h"));
         let shortest = h.iter().copied().filter(|h| *h > 0.0).fold(f64::INFINITY, f64::min);
-        // Each time carries the rounding of its own size; a step that is missing leaves a hole as long as itself.
+        // Each time carries the rounding of its size; a missing step leaves a hole as long as
+        // itself.
         let mut reached = start;
         let has_hole = t.iter().zip(h).any(|(&t, &h)| {
             let hole = t - h - reached;
             reached = t;
             hole.abs() > 8.0 * f64::EPSILON * t.abs().max(start.abs()).max(h) && hole.abs() > 1e-6 * shortest
         });
-        Ok(!has_hole)
+        !has_hole
     }
 
     /// Step size, in seconds.
     pub(super) fn step(&self) -> Option<f64> {
-        self.summary.get("step").and_then(Value::as_f64).filter(|h| *h > 0.0)
+        self.summary["step"].as_f64().filter(|h| *h > 0.0)
+    }
+
+    /// What the certificate says of a number; nothing where it has none of that name.
+    fn check(&self, name: &str) -> &Value {
+        let checks = self.summary["certificate"]["checks"].as_array();
+        checks.and_then(|checks| checks.iter().find(|check| check["name"] == name)).unwrap_or(&Value::Null)
     }
 
     /// Limit of a number of the certificate, when it has one.
     pub(super) fn limit(&self, check: &str) -> Option<f64> {
-        let checks = self.summary.get("certificate")?.get("checks")?.as_array()?;
-        checks.iter().find(|entry| entry.get("name").and_then(Value::as_str) == Some(check))?.get("limit")?.as_f64()
+        self.check(check)["limit"].as_f64()
     }
 
-    /// What ran and how well: scheme, method, step, outcome, worst residual, digest. Friction has directions only in space.
+    /// What ran and how well. Friction has directions only in space.
     pub(super) fn subtitle(&self, is_spatial: bool) -> String {
+        let summary = &self.summary;
         let mut parts = Vec::new();
-        if let Some((name, settings)) = tagged(self.summary.get("scheme")) {
-            let version = settings.get("version").and_then(Value::as_str).unwrap_or_default();
-            parts.push(format!("{name} {version}").trim_end().to_owned());
+        if let Some((name, settings)) = tagged(&summary["scheme"]) {
+            parts.push(format!("{name} {}", settings["version"].as_str().unwrap_or_default()).trim_end().to_owned());
         }
-        if let Some((name, settings)) = tagged(self.summary.get("method")) {
-            let count = match settings.get("directions") {
-                _ if !is_spatial => None,
-                Some(Value::Array(list)) => Some(list.len() as u64),
-                Some(number) => number.as_u64(),
-                None => None,
-            };
-            parts.push(count.map_or_else(|| name.to_owned(), |count| format!("{name} with {count} directions")));
+        if let Some((name, settings)) = tagged(&summary["method"]) {
+            let directions = &settings["directions"];
+            let count = directions.as_array().map(|list| list.len() as u64).or(directions.as_u64());
+            let count = count.filter(|_| is_spatial).map(|count| format!(" with {count} directions"));
+            parts.push(format!("{name}{}", count.unwrap_or_default()));
         }
-        if let Some(step) = self.step() {
-            parts.push(format!("step {step} s"));
+        parts.extend(self.step().map(|step| format!("step {step} s")));
+        if let Some(outcome) = summary["outcome"].as_str() {
+            let at = summary["end"].as_f64().map(|t| format!(" at t = {} s", brief(t, t.abs())));
+            parts.push(format!("{}{}", outcome.replace('-', " "), at.unwrap_or_default()));
         }
-        let text = |key: &str| self.summary.get(key).and_then(Value::as_str);
-        if let Some(outcome) = text("outcome") {
-            let end = self.summary.get("end").and_then(Value::as_f64);
-            let at = end.map_or_else(String::new, |t| format!(" at t = {} s", brief(t, t.abs())));
-            parts.push(format!("{}{at}", outcome.replace('-', " ")));
-        }
-        let certificate = self.summary.get("certificate");
-        let checks = certificate.and_then(|it| it.get("checks")).and_then(Value::as_array);
-        let residual = checks.and_then(|all| all.iter().find(|it| it.get("name") == Some(&"residual".into())));
-        if let Some(worst) = residual.and_then(|it| it.get("worst")) {
+        if let Some(worst) = self.check("residual").get("worst") {
             let worst = match worst.as_f64() {
                 Some(0.0) => "0".to_owned(),
                 Some(worst) => format!("{worst:.1e}"),
@@ -304,78 +344,83 @@ impl RunData {
             };
             parts.push(format!("worst residual {worst}"));
         }
-        if certificate.and_then(|it| it.get("met")) == Some(&Value::Bool(false)) {
+        if summary["certificate"]["met"] == false {
             parts.push("certificate not met".to_owned());
         }
-        if let Some(digest) = text("digest") {
-            parts.push(format!("digest {}", digest.chars().take(12).collect::<String>()));
-        }
+        let digest = summary["digest"].as_str().map(|digest| digest.chars().take(12).collect::<String>());
+        parts.extend(digest.map(|digest| format!("digest {digest}")));
         parts.join(", ")
     }
 
     /// Poses and velocities of everything that moves, as far as they were recorded.
-    pub(super) fn tracks(&self, system: &Multibody) -> Result<Vec<BodyTrack>, RunFigureError> {
-        let times = self.times()?;
-        let model = system.model();
-        let mut tracks = Vec::new();
-        for (body, entry) in model.bodies.iter().enumerate() {
-            if entry.kind == BodyKind::Static {
-                continue;
-            }
-            let column = |suffix: &str| self.state(&format!("{}.{suffix}", entry.name));
-            let vectors = |suffixes: [&str; 3]| -> Vec<DVec3> {
-                let columns = suffixes.map(|suffix| if suffix.is_empty() { None } else { column(suffix) });
-                let value = |axis: usize, row: usize| match columns[axis] {
-                    Some(values) => values[row],
-                    None if suffixes[axis].is_empty() => 0.0,
-                    None => f64::NAN,
-                };
-                (0..times.len()).map(|i| DVec3::new(value(0, i), value(1, i), value(2, i))).collect()
+    pub(super) fn tracks(&self, system: &Multibody) -> Vec<BodyTrack> {
+        let times = self.times();
+        let (count, is_plane) = (times.len(), system.model().dimension == Dimension::Plane);
+        let moving = system.model().bodies.iter().enumerate().filter(|(_, entry)| entry.kind != BodyKind::Static);
+        let track = |(body, entry): (usize, &Body)| {
+            let numbers = |ending: &str| match self.state(&format!("{}.{ending}", entry.name)) {
+                Some(values) => values.to_vec(),
+                // What the plane does not have.
+                None if ending.is_empty() => vec![0.0; count],
+                None => vec![f64::NAN; count],
             };
-            let is_plane = model.dimension == Dimension::Plane;
+            let vectors = |endings: [&str; 3]| -> Vec<DVec3> {
+                let [x, y, z] = endings.map(numbers);
+                (0..count).map(|i| DVec3::new(x[i], y[i], z[i])).collect()
+            };
             let (place, velocity, spin) = match is_plane {
                 true => (["x", "y", ""], ["vx", "vy", ""], ["", "", "w"]),
                 false => (["x", "y", "z"], ["vx", "vy", "vz"], ["wx", "wy", "wz"]),
             };
             let turns = !matches!(entry.kind, BodyKind::Point { .. });
-            let positions = vectors(place);
-            let orientations: Option<Vec<DQuat>> = if !turns {
-                Some(vec![entry.pose.orientation; times.len()])
+            let orientations: Vec<DQuat> = if !turns {
+                vec![entry.pose.orientation; count]
             } else if is_plane {
-                column("angle").map(|angles| angles.iter().map(|&angle| DQuat::from_rotation_z(angle)).collect())
+                numbers("angle").into_iter().map(DQuat::from_rotation_z).collect()
             } else {
-                let parts = ["qx", "qy", "qz", "qw"].map(column);
-                parts.iter().all(Option::is_some).then(|| {
-                    let [x, y, z, w] = parts.map(Option::unwrap_or_default);
-                    (0..times.len()).map(|i| DQuat::from_xyzw(x[i], y[i], z[i], w[i])).collect()
-                })
+                let [x, y, z, w] = ["qx", "qy", "qz", "qw"].map(numbers);
+                (0..count).map(|i| DQuat::from_xyzw(x[i], y[i], z[i], w[i])).collect()
             };
             let is_free = entry.kind.is_free();
-            let poses = match orientations {
+            let poses: Vec<Pose> = match is_free {
+                true => vectors(place).into_iter().zip(orientations).map(|(p, o)| Pose::new(p, o)).collect(),
                 // A prescribed pose follows from the time alone.
-                _ if !is_free => times.iter().map(|&t| system.pose(body, t, &[])).collect(),
-                Some(orientations) if positions.iter().all(|position| position.is_finite()) => {
-                    positions.into_iter().zip(orientations).map(|(p, o)| Pose::new(p, o)).collect()
-                }
-                _ => Vec::new(),
+                false => times.iter().map(|&t| system.pose(body, t, &[])).collect(),
             };
-            let spin = if turns { vectors(spin) } else { vec![DVec3::ZERO; times.len()] };
-            let name = entry.name.clone();
-            tracks.push(BodyTrack { body, name, is_free, turns, poses, velocity: vectors(velocity), spin });
-        }
-        Ok(tracks)
+            let is_recorded = poses.iter().all(|pose| pose.position.is_finite() && pose.orientation.is_finite());
+            BodyTrack {
+                body,
+                name: entry.name.clone(),
+                is_free,
+                turns,
+                poses: if is_recorded { poses } else { Vec::new() },
+                velocity: vectors(velocity),
+                spin: if turns { vectors(spin) } else { vec![DVec3::ZERO; count] },
+            }
+        };
+        moving.map(track).collect()
+    }
+
+    /// All changes of mode, by time.
+    pub(super) fn mode_changes(&self) -> Vec<ModeChange<'_>> {
+        let (t, t_end) = (self.events.real("t"), self.events.real("t_end"));
+        let (contact, to) = (self.events.text("contact"), self.events.text("to"));
+        let impulse = self.events.real("c_n");
+        let change = |i: usize| ModeChange {
+            t: t[i],
+            t_end: t_end[i],
+            contact: contact[i].as_str(),
+            to: to[i].as_str(),
+            impulse: impulse[i],
+        };
+        (0..t.len()).map(change).collect()
     }
 
     /// The impacts that are worth showing, by time.
-    pub(super) fn impacts(&self) -> Result<Vec<Impact>, RunFigureError> {
-        let at = in_run(&self.run);
-        let modes = self.events.text("to").map_err(&at)?;
-        let (t, t_end) = (self.events.real("t").map_err(&at)?, self.events.real("t_end").map_err(&at)?);
-        let impulse = self.events.real("c_n").map_err(&at)?;
-        let (start, end) = self.span()?;
-        let mut impacts: Vec<Impact> = Vec::new();
-        for i in (0..modes.len()).filter(|&i| modes[i] == "impact") {
-            let impact = Impact { t: t[i], t_end: t_end[i], impulse: impulse[i] };
+    pub(super) fn impacts(&self) -> Vec<ModeChange<'_>> {
+        let (start, end) = self.span();
+        let mut impacts: Vec<ModeChange> = Vec::new();
+        for impact in self.mode_changes().into_iter().filter(|change| change.to == "impact" && change.t >= start) {
             match impacts.last_mut() {
                 Some(last) if impact.t - last.t <= IMPACT_MERGING * (end - start) => {
                     last.impulse = last.impulse.max(impact.impulse);
@@ -386,129 +431,78 @@ impl RunData {
         impacts.sort_by(|a, b| b.impulse.total_cmp(&a.impulse));
         impacts.truncate(MOST_IMPACTS);
         impacts.sort_by(|a, b| a.t.total_cmp(&b.t));
-        Ok(impacts)
-    }
-
-    /// All changes of mode, by time.
-    pub(super) fn mode_changes(&self) -> Result<Vec<ModeChange<'_>>, RunFigureError> {
-        let at = in_run(&self.run);
-        let (t, t_end) = (self.events.real("t").map_err(&at)?, self.events.real("t_end").map_err(&at)?);
-        let (contact, to) = (self.events.text("contact").map_err(&at)?, self.events.text("to").map_err(&at)?);
-        let change = |i: usize| ModeChange { t: t[i], t_end: t_end[i], contact: &contact[i], to: &to[i] };
-        Ok((0..t.len()).map(change).collect())
-    }
-
-    /// Names of the contacts in the table, in the order of their first row.
-    pub(super) fn contact_names(&self) -> Result<Vec<&str>, RunFigureError> {
-        let rows = self.contacts.text("contact").map_err(in_run(&self.run))?;
-        let mut seen = std::collections::HashSet::new();
-        Ok(rows.iter().map(String::as_str).filter(|name| seen.insert(*name)).collect())
-    }
-
-    /// Names of the columns with numbers of the contacts, without time and length of the step.
-    pub(super) fn contact_column_names(&self) -> impl Iterator<Item = &String> {
-        let is_number = |name: &&String| !matches!(self.contacts.table.column(name), Some(Column::Text(_)));
-        self.contacts.table.names().iter().filter(|name| *name != "t" && *name != "h").filter(is_number)
+        impacts
     }
 
     /// Whether the impulses of a contact are those of a moment, and its gap is an angle.
     pub(super) fn is_angular(&self, contact: &str) -> bool {
-        self.angular_stops.contains(contact)
+        self.angular.contains(contact)
     }
 
-    /// Every row of the contacts, by time.
-    pub(super) fn contact_rows(&self) -> Result<ContactRows<'_>, RunFigureError> {
-        let at = in_run(&self.run);
-        Ok(ContactRows {
-            t: self.contacts.real("t").map_err(&at)?,
-            h: self.contacts.real("h").map_err(&at)?,
-            contact: self.contacts.text("contact").map_err(&at)?,
-            impulse: self.contacts.real("c_n").map_err(&at)?,
-            mode: self.contacts.text("mode").map_err(&at)?,
-        })
+    /// The rows of the contacts, by time.
+    pub(super) fn contact_rows(&self) -> Vec<ContactRow<'_>> {
+        let contacts = &self.contacts;
+        let (t, h, impulse) = (contacts.real("t"), contacts.real("h"), contacts.real("c_n"));
+        let (contact, mode) = (contacts.text("contact"), contacts.text("mode"));
+        let steps = contacts.states.iter().skip(contacts.range.start).map(|state| state - 1);
+        let row = |(i, step): (usize, usize)| ContactRow {
+            step,
+            t: t[i],
+            h: h[i],
+            contact: contact[i].as_str(),
+            impulse: impulse[i],
+            mode: mode[i].as_str(),
+        };
+        steps.take(t.len()).enumerate().map(row).collect()
     }
 
-    /// A column of one contact, a value per recorded state; not a number where the contact has no row.
-    pub(super) fn contact_column(&self, contact: &str, column: &str) -> Result<Vec<f64>, RunFigureError> {
-        let names = self.contacts.text("contact").map_err(in_run(&self.run))?;
-        let steps = self.steps_of_contact_rows()?;
-        let of_contact = steps.into_iter().enumerate().filter(|&(row, _)| names[row] == contact);
-        self.beside_states(&self.contacts, column, of_contact)
-    }
-
-    /// Names of the columns of joints and of friction without a load: `hinge.x.force`.
-    pub(super) fn element_column_names(&self) -> Result<Vec<String>, RunFigureError> {
-        let mut names = Vec::new();
-        for (rows, key) in &self.elements {
-            let mut seen = BTreeSet::new();
-            for element in rows.text(key).map_err(in_run(&self.run))?.iter().filter(|name| seen.insert(*name)) {
-                let columns = rows.table.names().iter().filter(|name| *name != "t" && *name != "h");
-                let numbers = columns.filter(|name| rows.table.real(name).is_ok());
-                names.extend(numbers.map(|column| format!("{element}.{column}")));
+    /// Every column of numbers that belongs to the recorded states: those of the states, of the
+    /// certificates, of joints and of friction without a load, and of the contacts.
+    pub(super) fn columns(&self) -> Vec<ColumnOf<'_>> {
+        let mut columns = vec![ColumnOf { rows: &self.states, owner: None, column: "t" }];
+        for rows in [&self.states, &self.audit] {
+            columns.extend(rows.numbers().map(|column| ColumnOf { rows, owner: None, column }));
+        }
+        for rows in self.elements.iter().chain([&self.contacts]) {
+            let mut owners = rows.owners();
+            if rows.owner == self.contacts.owner {
+                owners.sort_unstable();
+            }
+            for owner in owners {
+                let numbers = rows.numbers().filter(|column| *column != "h");
+                columns.extend(numbers.map(|column| ColumnOf { rows, owner: Some(owner), column }));
             }
         }
-        Ok(names)
+        columns
     }
 
-    /// One of these columns, a value per recorded state; not a number where there is no row.
-    pub(super) fn element_column(&self, name: &str) -> Result<Vec<f64>, RunFigureError> {
-        let at = in_run(&self.run);
-        let (element, column) = name.rsplit_once('.').unwrap_or_default();
-        let (t, h) = (self.audit("t")?, self.audit("h")?);
-        let mut values = vec![f64::NAN; self.times()?.len()];
-        for (rows, key) in &self.elements {
-            let (names, Ok(numbers)) = (rows.text(key).map_err(&at)?, rows.real(column)) else { continue };
-            let (row_t, row_h) = (rows.real("t").map_err(&at)?, rows.real("h").map_err(&at)?);
-            // An element has one row at most in a step, and steps follow each other.
-            let mut step = 0;
-            for row in (0..names.len()).filter(|&row| names[row] == element) {
-                while step < t.len() && (t[step], h[step]) != (row_t[row], row_h[row]) {
-                    step += 1;
-                }
-                if let Some(value) = values.get_mut(step + 1) {
-                    *value = numbers[row];
-                }
-                step += 1;
-            }
+    /// The unit of a column: empty for pure numbers, and where it is not known.
+    pub(super) fn unit<'a>(&self, of: ColumnOf<'a>) -> &'a str {
+        let unit = of.rows.unit(of.column);
+        // What belongs to a rotation has the second of two units.
+        match (unit.split_once(" or "), of.owner) {
+            (Some((_, angular)), Some(owner)) if self.is_angular(owner) => angular,
+            (Some((metric, _)), Some(_)) if of.rows.owner == self.contacts.owner => metric,
+            (Some(_), Some(_)) => "",
+            _ if unit == "1" => "",
+            _ => unit,
         }
-        Ok(values)
     }
 
-    /// A column of the certificates, a value per recorded state; not a number where there is no row.
-    pub(super) fn audit_column(&self, column: &str) -> Result<Vec<f64>, RunFigureError> {
-        self.beside_states(&self.audit, column, (0..self.audit.range.len()).map(|row| (row, row)))
-    }
-
-    /// The recorded step to which each row of the contacts belongs, counted from zero. Times do not tell: steps of no length end where the step before them ends.
-    pub(super) fn steps_of_contact_rows(&self) -> Result<Vec<usize>, RunFigureError> {
-        let counts = self.audit.integer("contacts").map_err(in_run(&self.run))?;
-        let steps =
-            counts.iter().enumerate().flat_map(|(step, &count)| std::iter::repeat_n(step, count.max(0) as usize));
-        // Of a run that was cut off, the last rows may have no certificate.
-        Ok(steps.take(self.contacts.range.len()).collect())
-    }
-
-    /// Puts values of another table, given by row and step, beside the states. The first state is the start, each other one the end of a recorded step.
-    fn beside_states(
-        &self,
-        table: &Rows,
-        column: &str,
-        rows: impl Iterator<Item = (usize, usize)>,
-    ) -> Result<Vec<f64>, RunFigureError> {
-        let mut values = vec![f64::NAN; self.times()?.len()];
-        for (row, step) in rows {
-            if let Some(value) = values.get_mut(step + 1) {
-                *value = match table.table.column(column) {
-                    Some(Column::Real(all)) => all[table.range.start + row],
-                    Some(Column::Integer(all)) => all[table.range.start + row] as f64,
-                    _ => {
-                        let error = table.real(column).expect_err("a column that is not a number");
-                        return Err(in_run(&self.run)(error));
-                    }
+    /// The values of a column, one per recorded state; not a number where there is no row.
+    pub(super) fn values(&self, ColumnOf { rows, owner, column }: ColumnOf) -> Vec<f64> {
+        let mut values = vec![f64::NAN; self.times().len()];
+        let owners = rows.owner.map(|key| rows.text(key));
+        for (i, (row, state)) in rows.range.clone().zip(rows.states.iter().skip(rows.range.start)).enumerate() {
+            let is_of_owner = owners.is_none_or(|owners| Some(owners[i].as_str()) == owner);
+            if is_of_owner && let Some(value) = values.get_mut(state - self.states.range.start) {
+                *value = match rows.table.column(column) {
+                    Some(Column::Integer(all)) => all[row] as f64,
+                    _ => rows.real(column)[i],
                 };
             }
         }
-        Ok(values)
+        values
     }
 }
 
@@ -529,14 +523,9 @@ fn build(run: &Path) -> Result<Loaded, RunFigureError> {
     load::parse(&text, file::SCENE).map_err(|error| wrong(error.to_string()))
 }
 
-/// Puts the run folder in front of an error of one of its tables.
-pub(super) fn in_run(run: &Path) -> impl Fn(TableError) -> RunFigureError + '_ {
-    move |source| RunFigureError::Table { run: run.to_owned(), source }
-}
-
 /// Name and settings of a choice such as `{"pyramid": {…}}` or `"pyramid"`.
-fn tagged(value: Option<&Value>) -> Option<(&str, &Value)> {
-    match value? {
+fn tagged(value: &Value) -> Option<(&str, &Value)> {
+    match value {
         Value::Object(map) => map.iter().next().map(|(name, settings)| (name.as_str(), settings)),
         Value::String(name) => Some((name, &Value::Null)),
         _ => None,

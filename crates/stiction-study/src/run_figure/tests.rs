@@ -1,7 +1,6 @@
 //! Pieces that a picture is made of.
 
 use super::poses::moments;
-use super::run_data::Impact;
 use super::*;
 
 #[test]
@@ -32,8 +31,7 @@ fn poses_are_evenly_spaced_along_the_way_and_meet_the_impacts() {
     let times: Vec<f64> = (0..=1000).map(|i| f64::from(i) * 1e-3).collect();
     // Rest for 0.3 s, then a metre at constant speed until 0.8 s, then rest.
     let way: Vec<f64> = times.iter().map(|t| ((t - 0.3) / 0.5).clamp(0.0, 1.0)).collect();
-    let impact = Impact { t: 0.549, t_end: 0.55, impulse: 1.0 };
-    let chosen = moments(&times, &way, 0.01, 11, &[impact]);
+    let chosen = moments(&times, &way, 0.01, 11, &[0.55]);
     assert_eq!((chosen[0].row, chosen.last().unwrap().until), (0, 1000));
     assert!(chosen.iter().any(|moment| moment.row == 550 && moment.is_key), "{chosen:?}");
     assert!(chosen.windows(2).all(|pair| pair[0].row < pair[1].row), "{chosen:?}");
