@@ -374,16 +374,6 @@ pub(crate) fn check_size(
     })
 }
 
-/// Checks that every entry of a matrix is finite.
-pub(crate) fn check_finite(what: &'static str, matrix: MatRef<'_, f64>) -> Result<(), ProblemError> {
-    for column in 0..matrix.ncols() {
-        if let Some(row) = matrix.col(column).iter().position(|value| !value.is_finite()) {
-            return Err(ProblemError::NotFinite { what, row, column, value: matrix[(row, column)] });
-        }
-    }
-    Ok(())
-}
-
 /// Place of the first entry that is infinite or not a number.
 pub(crate) fn first_not_finite(entries: &[f64]) -> Option<usize> {
     // Zero times a number is zero, unless it is infinite or none: one sum, which the compiler can spread, tells whether to search.

@@ -223,7 +223,7 @@ impl<const D: usize, const B: usize, const P: usize> BodySpace<D, B, P> {
                 let v = &self.free_velocity[self.bodies[block] as usize];
                 (0..D).for_each(|k| offset[k] += dot(&self.rows[block][k], v));
             }
-            space.push_contact(self.laws[i], offset, [false; D]);
+            space.push_contact(self.laws[i], offset);
             *space.diagonal_mut() = self.condensed[i * count + i];
             for j in 0..count {
                 let block = &self.condensed[i * count + j];
@@ -231,7 +231,7 @@ impl<const D: usize, const B: usize, const P: usize> BodySpace<D, B, P> {
                     space.push_block(j, *block);
                 }
             }
-            space.end_contact();
+            space.end_contact(&[false; D]);
         }
     }
 
@@ -269,16 +269,9 @@ impl<const D: usize, const B: usize, const P: usize> BodySpace<D, B, P> {
     }
 
     #[inline(always)]
-    fn sweep_here(
-        &mut self,
-        r: &mut [[f64; D]],
-        contacts: &[OneContact<D>],
-        alphas: &mut [f64],
-        is_reversed: bool,
-    ) -> f64 {
+    fn sweep_here(&mut self, r: &mut [[f64; D]], contacts: &[OneContact<D>], alphas: &mut [f64]) -> f64 {
         let (count, mut change) = (self.laws.len(), 0.0);
-        for step in 0..count {
-            let i = if is_reversed { count - 1 - step } else { step };
+        for i in 0..count {
             let mut q = self.rate(i);
             let (w, old) = (&self.diagonal[i], r[i]);
             for k in 0..D {
@@ -445,18 +438,11 @@ impl<const D: usize, const B: usize, const P: usize> Space<D> for BodySpace<D, B
         self.couplings.is_empty()
     }
 
-    fn sweep(
-        &mut self,
-        r: &mut [[f64; D]],
-        contacts: &[OneContact<D>],
-        alphas: &mut [f64],
-        is_first: bool,
-        is_reversed: bool,
-    ) -> f64 {
+    fn sweep(&mut self, r: &mut [[f64; D]], contacts: &[OneContact<D>], alphas: &mut [f64], is_first: bool) -> f64 {
         if is_first {
             self.update_velocity(r);
         }
-        pulp::Arch::new().dispatch(Sweep { space: self, r, contacts, alphas, is_reversed })
+        pulp::Arch::new().dispatch(Sweep { space: self, r, contacts, alphas })
     }
 
     fn newton_step(&mut self, a: &[Small<D>], b: &[Small<D>], f: &[[f64; D]], dr: &mut [[f64; D]]) -> bool {
@@ -491,7 +477,6 @@ struct Sweep<'a, const D: usize, const B: usize, const P: usize> {
     r: &'a mut [[f64; D]],
     contacts: &'a [OneContact<D>],
     alphas: &'a mut [f64],
-    is_reversed: bool,
 }
 
 impl<const D: usize, const B: usize, const P: usize> pulp::NullaryFnOnce for Sweep<'_, D, B, P> {
@@ -499,7 +484,7 @@ impl<const D: usize, const B: usize, const P: usize> pulp::NullaryFnOnce for Swe
 
     #[inline(always)]
     fn call(self) -> f64 {
-        self.space.sweep_here(self.r, self.contacts, self.alphas, self.is_reversed)
+        self.space.sweep_here(self.r, self.contacts, self.alphas)
     }
 }
 
