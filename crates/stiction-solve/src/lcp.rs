@@ -104,7 +104,7 @@ impl Lcp {
         check_finite_vector(OFFSET, &offset)?;
         (self.entries, self.offset) = (entries, offset);
         let Self { entries, offset, scaling, workspace } = self;
-        pulp::Arch::new().dispatch(Equilibrate { scaling, entries, size: n, workspace });
+        scaling.equilibrate(entries, n, workspace);
         scaling.measure_offset(offset);
         Ok(())
     }
@@ -249,26 +249,8 @@ impl LemkeProblem for Lcp {
     }
 }
 
-/// [`Scaling::equilibrate`], compiled for every instruction set and chosen at run time.
-struct Equilibrate<'a> {
-    scaling: &'a mut Scaling,
-    entries: &'a [f64],
-    size: usize,
-    workspace: &'a mut Vec<f64>,
-}
-
-impl pulp::NullaryFnOnce for Equilibrate<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        self.scaling.equilibrate(self.entries, self.size, self.workspace);
-    }
-}
-
 impl Scaling {
     /// Equilibrates $|M|$ by rows and columns.
-    #[inline(always)]
     fn equilibrate(&mut self, entries: &[f64], n: usize, workspace: &mut Vec<f64>) {
         let Self { rows, columns, .. } = self;
         // Unknowns without an entry on the diagonal, as slips are, have the unit of the rates of the others. With the mean of the diagonal made one, the passes begin at the same

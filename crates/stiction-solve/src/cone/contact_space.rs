@@ -84,21 +84,6 @@ impl<const D: usize> ContactSpace<D> {
         sum
     }
 
-    #[inline(always)]
-    fn sweep_here(&mut self, r: &mut [[f64; D]], contacts: &[OneContact<D>], alphas: &mut [f64]) -> f64 {
-        let (count, mut change) = (self.laws.len(), 0.0);
-        for i in 0..count {
-            let q = self.sum_of_others(i, r);
-            let new = contacts[i].solve(&q, &mut alphas[i]);
-            for k in 0..D {
-                let difference = self.diagonal[i][k][k] * (new[k] - r[i][k]);
-                change += difference * difference;
-            }
-            r[i] = new;
-        }
-        change
-    }
-
     fn analyse(&mut self) {
         let count = self.laws.len();
         self.pattern.clear();
@@ -143,7 +128,17 @@ impl<const D: usize> Space<D> for ContactSpace<D> {
     }
 
     fn sweep(&mut self, r: &mut [[f64; D]], contacts: &[OneContact<D>], alphas: &mut [f64], _is_first: bool) -> f64 {
-        pulp::Arch::new().dispatch(Sweep { space: self, r, contacts, alphas })
+        let mut change = 0.0;
+        for i in 0..self.laws.len() {
+            let q = self.sum_of_others(i, r);
+            let new = contacts[i].solve(&q, &mut alphas[i]);
+            for k in 0..D {
+                let difference = self.diagonal[i][k][k] * (new[k] - r[i][k]);
+                change += difference * difference;
+            }
+            r[i] = new;
+        }
+        change
     }
 
     fn newton_step(&mut self, a: &[Small<D>], b: &[Small<D>], f: &[[f64; D]], dr: &mut [[f64; D]]) -> bool {
@@ -186,22 +181,5 @@ impl<const D: usize> Space<D> for ContactSpace<D> {
 
     fn determinant_sign(&self) -> f64 {
         self.lu.determinant_sign()
-    }
-}
-
-/// A sweep, compiled for the vector units of the machine.
-struct Sweep<'a, const D: usize> {
-    space: &'a mut ContactSpace<D>,
-    r: &'a mut [[f64; D]],
-    contacts: &'a [OneContact<D>],
-    alphas: &'a mut [f64],
-}
-
-impl<const D: usize> pulp::NullaryFnOnce for Sweep<'_, D> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn call(self) -> f64 {
-        self.space.sweep_here(self.r, self.contacts, self.alphas)
     }
 }
