@@ -253,7 +253,7 @@ fn main() {
                 for path in paths {
                     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
                     let mut solver = ConeSolver::default();
-                    let (time, solution) = match fclib::read(&path).map(|file| file.problem) {
+                    let (time, solution) = match fclib::read(&path) {
                         Ok(FclibProblem::Local(problem)) => {
                             best(|| solver.solve_local(&problem, &settings, None).clone())
                         }
