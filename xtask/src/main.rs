@@ -27,7 +27,7 @@ jobs:
   test              run every suite of checks
   test SUITE...     run only the suites named
   bench             measure solvers and steps, accuracy beside speed
-  bench ID...       only the benchmarks named: lemke, cones, joints, step, siconos
+  bench ID...       only the benchmarks named: lemke, cones, joints, step, siconos, stages
   soak              one round of attacks: random problems, mutated scenes, damaged files, kills, schemes
   soak --minutes N  for that long; --seed N, --rounds N, --only ATTACK, --keep-all, --out FOLDER
   help              this text

@@ -6,20 +6,24 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use serde_json::Value;
 use stiction_scene::write_atomically;
-use stiction_solve::fclib::{self, FclibProblem};
-use stiction_solve::problem_file::{MATRIX_FILE, read_lcp};
+use stiction_solve::problem_file::MATRIX_FILE;
 use stiction_solve::work::{DEFAULT_WORK_LIMIT, watch};
-use stiction_solve::{Lcp, LemkeSettings};
-use stiction_study::solve_cones::{ConeAnswer, ConeChoice, contact_count, solve_cones};
-use stiction_study::solve_problem::{LcpAnswer, LcpMethod, solve_lcp};
+use stiction_study::solve_problem::{Answer, Method, Problem, Request, solve_problem};
 
 use crate::failure::{BAD_INPUT, Failure, INTERRUPTED, UNSOLVED};
 
 /// Numbers of a certificate that are printed; `--json` has them all.
 const SHOWN: usize = 12;
+
+/// Most repeats of a solve that is too short to be timed.
+const REPEATS: usize = 20;
+
+/// The word for every method that takes problems of a kind.
+const ALL: &str = "all";
 
 /// Arguments of `solve`.
 #[derive(Args)]
@@ -27,8 +31,8 @@ pub struct SolveArguments {
     /// An FCLIB file (.hdf5), a folder with M.mtx and q.mtx, or a folder with such files and folders at any depth
     problem: PathBuf,
     /// Method
-    #[arg(long, value_name = "M", value_enum, default_value = "automatic")]
-    method: Method,
+    #[arg(long, value_name = "M", value_parser = method_names(), default_value = "automatic")]
+    method: String,
     /// Largest error of an answer, err_q and err_scaled alike
     #[arg(long, value_name = "E", default_value = "1e-10")]
     tol: f64,
@@ -43,56 +47,16 @@ pub struct SolveArguments {
     json: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Method {
-    /// Whatever suits the problem, and what comes next where that fails
-    Automatic,
-    /// LCP: Lemke's method in revised form
-    Lemke,
-    /// LCP: Lemke's method on the explicit tableau
-    Tableau,
-    /// LCP: all complementary bases, at most 20 unknowns
-    Enumerate,
-    /// Friction problem: block Gauss-Seidel
-    GaussSeidel,
-    /// Friction problem: semismooth Newton
-    Newton,
-    /// Friction problem: interior points
-    InteriorPoint,
-    /// Every method that takes problems of this kind
-    All,
+fn method_names() -> PossibleValuesParser {
+    let methods = Method::ALL.map(|(_, name, what)| PossibleValue::new(name).help(what));
+    let all = PossibleValue::new(ALL).help("Every method that takes problems of this kind");
+    PossibleValuesParser::new(methods.into_iter().chain([all]))
 }
 
-impl Method {
-    /// The methods for LCPs that it stands for.
-    fn for_lcps(self) -> &'static [LcpMethod] {
-        match self {
-            Self::Automatic => &[LcpMethod::Automatic],
-            Self::Lemke => &[LcpMethod::Lemke],
-            Self::Tableau => &[LcpMethod::Tableau],
-            Self::Enumerate => &[LcpMethod::Enumerate],
-            Self::All => &LcpMethod::ALL,
-            Self::GaussSeidel | Self::Newton | Self::InteriorPoint => &[],
-        }
-    }
-
-    /// The methods for friction problems that it stands for.
-    fn for_cones(self) -> &'static [ConeChoice] {
-        match self {
-            Self::Automatic => &[ConeChoice::Automatic],
-            Self::GaussSeidel => &[ConeChoice::GaussSeidel],
-            Self::Newton => &[ConeChoice::Newton],
-            Self::InteriorPoint => &[ConeChoice::InteriorPoint],
-            Self::All => &ConeChoice::ALL,
-            Self::Lemke | Self::Tableau | Self::Enumerate => &[],
-        }
-    }
-}
-
-/// A problem in memory.
-enum Problem {
-    Lcp(Lcp),
-    Cones(FclibProblem),
+/// The methods that are asked for and take a problem.
+fn methods<'a>(name: &'a str, problem: &'a Problem) -> impl Iterator<Item = Method> + 'a {
+    let asked = Method::ALL.into_iter().filter(move |method| name == ALL || name == method.1);
+    asked.map(|method| method.0).filter(|method| method.takes(problem))
 }
 
 /// Runs the command. A problem that no chosen method solves gives exit code 3, one that cannot be read 2 or 4.
@@ -104,7 +68,7 @@ pub fn solve(arguments: &SolveArguments) -> Result<ExitCode, Failure> {
     if let Some(out) = &arguments.out {
         refuse_input_as_output(&arguments.problem, out)?;
     }
-    if arguments.out.is_some() && (problems.len() > 1 || arguments.method == Method::All) {
+    if arguments.out.is_some() && (problems.len() > 1 || arguments.method == ALL) {
         return Err(Failure::new(BAD_INPUT, "--out takes one problem and one method"));
     }
     let interrupted = Arc::new(AtomicBool::new(false));
@@ -129,7 +93,7 @@ pub fn solve(arguments: &SolveArguments) -> Result<ExitCode, Failure> {
         );
     }
     for path in &problems {
-        let problem = match read(path) {
+        let problem = match Problem::read::<Failure>(path) {
             Ok(problem) => problem,
             // One bad file does not cost the answers of the others.
             Err(failure) => {
@@ -139,23 +103,17 @@ pub fn solve(arguments: &SolveArguments) -> Result<ExitCode, Failure> {
             }
         };
         let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        let is_taken = match &problem {
-            Problem::Lcp(_) => !arguments.method.for_lcps().is_empty(),
-            Problem::Cones(_) => !arguments.method.for_cones().is_empty(),
-        };
-        if !is_taken {
-            unreadable.get_or_insert(wrong_method(path, &problem, arguments.method).report());
+        if methods(&arguments.method, &problem).next().is_none() {
+            unreadable.get_or_insert(wrong_method(path, &problem, &arguments.method).report());
             continue;
         }
-        let answers = match &problem {
-            Problem::Lcp(lcp) => lcp_answers(&name, lcp, arguments),
-            Problem::Cones(problem) => cone_answers(&name, path, problem, arguments)?,
-        };
+        let answers = answers(&name, path, &problem, arguments)?;
         if interrupted.load(Ordering::Relaxed) {
             return Ok(ExitCode::from(INTERRUPTED));
         }
-        let is_solved = answers.iter().any(|answer| answer["status"] == "solved");
-        for mut document in answers {
+        let is_solved = answers.iter().any(|answer| answer.status == "solved");
+        for answer in answers {
+            let mut document = serde_json::to_value(&answer).expect("an answer is plain data");
             if let Some(out) = &arguments.out {
                 write_atomically(out, format!("{document:#}\n").as_bytes())
                     .map_err(|error| Failure::io("write", out, &error))?;
@@ -184,81 +142,60 @@ fn refuse_input_as_output(problem: &Path, out: &Path) -> Result<(), Failure> {
 }
 
 /// A method for the other kind of problem.
-fn wrong_method(path: &Path, problem: &Problem, method: Method) -> Failure {
-    let (kind, others) = match problem {
-        Problem::Lcp(_) => ("an LCP", "lemke, tableau, enumerate"),
-        Problem::Cones(_) => ("a friction problem", "gauss-seidel, newton, interior-point"),
+fn wrong_method(path: &Path, problem: &Problem, name: &str) -> Failure {
+    let kind = match problem {
+        Problem::Lcp(_) => "an LCP",
+        Problem::Cones(_) => "a friction problem",
     };
-    let name = method.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+    let others: Vec<&str> = methods(ALL, problem).map(Method::name).skip(1).collect();
     let message = format!("{}: {kind}, which the method `{name}` does not take", path.display());
-    Failure::new(BAD_INPUT, format!("{message}\n  help: take automatic, all, or one of {others}"))
+    Failure::new(BAD_INPUT, format!("{message}\n  help: take automatic, all, or one of {}", others.join(", ")))
 }
 
-fn read(path: &Path) -> Result<Problem, Failure> {
-    if path.is_dir() {
-        return Ok(Problem::Lcp(read_lcp(path)?));
-    }
-    Ok(Problem::Cones(fclib::read(path)?.problem))
-}
-
-/// Solves an LCP with every chosen method, and prints a row for each.
-fn lcp_answers(name: &str, lcp: &Lcp, arguments: &SolveArguments) -> Vec<Value> {
-    let settings =
-        LemkeSettings { residual_tolerance: arguments.tol, work_limit: arguments.work_limit, ..Default::default() };
+/// Solves a problem with every chosen method, and prints a row for each.
+fn answers(name: &str, path: &Path, problem: &Problem, arguments: &SolveArguments) -> Result<Vec<Answer>, Failure> {
+    let request = Request { tolerance: arguments.tol, work_limit: arguments.work_limit, repeats: REPEATS };
     let mut answers = Vec::new();
-    for &method in arguments.method.for_lcps() {
-        let Some(answer) = solve_lcp(lcp, method, &settings) else {
-            if !arguments.json {
-                say!("{name:<34} {:>5} {:<14} too large for this method", lcp.size(), method.name());
-            }
-            continue;
-        };
-        if !arguments.json {
-            let LcpAnswer { method, status, err_q, err_scaled, iterations, time_s, .. } = answer;
-            print_row(name, lcp.size(), (method, status), [err_q, err_scaled, time_s], iterations);
-            if let Some(count) = answer.solution_count {
-                say!("{:<34} {count} solution{}", "", if count == 1 { "" } else { "s" });
-            }
-            print_remark(&answer.certificate, "y ≥ 0 with Mᵀy ≤ 0 and qᵀy < 0", status, answer.rounding, arguments.tol);
-        }
-        answers.push(serde_json::to_value(&answer).expect("an answer is plain data"));
-    }
-    answers
-}
-
-/// Solves a friction problem with every chosen method, and prints a row for each.
-fn cone_answers(
-    name: &str,
-    path: &Path,
-    problem: &FclibProblem,
-    arguments: &SolveArguments,
-) -> Result<Vec<Value>, Failure> {
-    let size = contact_count(problem);
-    let mut answers = Vec::new();
-    for &method in arguments.method.for_cones() {
-        let answer = solve_cones(problem, method, arguments.tol, arguments.work_limit)
+    for method in methods(&arguments.method, problem) {
+        let answer = solve_problem(problem, method, &request)
             .map_err(|error| Failure::new(BAD_INPUT, format!("{}: {error}", path.display())))?;
-        if !arguments.json {
-            let ConeAnswer { method, status, err_q, err_scaled, iterations, time_s, .. } = answer;
-            print_row(name, size, (method, status), [err_q, err_scaled, time_s], iterations);
-            let meaning = "normal impulses that move nothing and work against the offsets";
-            print_remark(&answer.certificate, meaning, status, answer.rounding, arguments.tol);
+        match answer {
+            Some(answer) => {
+                if !arguments.json {
+                    print_answer(name, problem, &answer, arguments.tol);
+                }
+                answers.push(answer);
+            }
+            None if !arguments.json => {
+                say!("{name:<34} {:>5} {:<14} too large for this method", problem.size(), method.name());
+            }
+            None => {}
         }
-        answers.push(serde_json::to_value(&answer).expect("an answer is plain data"));
     }
     Ok(answers)
 }
 
-/// What a row does not show: the proof that there is no solution, or that the errors are what rounding leaves of them.
-fn print_remark(certificate: &Option<Vec<f64>>, meaning: &str, status: &str, rounding: [f64; 2], tolerance: f64) {
+fn print_answer(name: &str, problem: &Problem, answer: &Answer, tolerance: f64) {
+    let Answer { method, status, err_q, err_scaled, iterations, time_s, rounding, .. } = answer;
+    let time = if *time_s < 0.01 { format!("{:.1} µs", 1e6 * time_s) } else { format!("{:.1} ms", 1e3 * time_s) };
+    let size = problem.size();
+    say!("{name:<34} {size:>5} {method:<14} {status:<12} {err_q:>9.1e} {err_scaled:>9.1e} {iterations:>7} {time:>12}");
+    if let Some(count) = answer.solution_count {
+        say!("{:<34} {count} solution{}", "", if count == 1 { "" } else { "s" });
+    }
+    // What the row does not show: the proof that there is no solution, or that the errors are what rounding leaves of them.
     let largest = rounding[0].max(rounding[1]);
-    match certificate {
+    let meaning = match problem {
+        Problem::Lcp(_) => "y ≥ 0 with Mᵀy ≤ 0 and qᵀy < 0",
+        Problem::Cones(_) => "normal impulses that move nothing and work against the offsets",
+    };
+    match &answer.certificate {
         Some(numbers) => {
             let shown: Vec<String> = numbers.iter().take(SHOWN).map(|number| format!("{number}")).collect();
             let rest = if numbers.len() > SHOWN { ", …" } else { "" };
             say!("{:<34} proved by {meaning}: ({}{rest})", "", shown.join(", "));
         }
-        None if status == "no-solution" => say!("{:<34} proved by exclusion of every complementary basis", ""),
+        None if *status == "no-solution" => say!("{:<34} proved by exclusion of every complementary basis", ""),
         None if largest > tolerance && largest.is_finite() => {
             say!("{:<34} rounding alone is {largest:.1e} in these units: no smaller error can be told", "");
         }
@@ -266,19 +203,8 @@ fn print_remark(certificate: &Option<Vec<f64>>, meaning: &str, status: &str, rou
     }
 }
 
-fn print_row(
-    name: &str,
-    size: usize,
-    (method, status): (&str, &str),
-    [err_q, err_scaled, time_s]: [f64; 3],
-    steps: usize,
-) {
-    let time = if time_s < 0.01 { format!("{:.1} µs", 1e6 * time_s) } else { format!("{:.1} ms", 1e3 * time_s) };
-    say!("{name:<34} {size:>5} {method:<14} {status:<12} {err_q:>9.1e} {err_scaled:>9.1e} {steps:>7} {time:>12}");
-}
-
 /// The problems that an argument names, in order: files, and folders with matrices.
-fn problems(argument: &Path) -> Result<Vec<PathBuf>, Failure> {
+pub(crate) fn problems(argument: &Path) -> Result<Vec<PathBuf>, Failure> {
     let is_file = |path: &Path| {
         path.is_file() && path.extension().is_some_and(|ending| ["hdf5", "h5"].iter().any(|known| ending == *known))
     };

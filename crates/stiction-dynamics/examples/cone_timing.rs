@@ -21,7 +21,6 @@ fn describe(solution: &ConeSolution) -> String {
             ConeMethod::Path => 'H',
             ConeMethod::Pyramids => 'L',
             ConeMethod::InteriorPoint => 'I',
-            ConeMethod::Proximal => 'P',
             ConeMethod::ActiveSet => 'A',
         };
         text += &format!(" {letter}{}({:.0e})", stage.iterations, stage.residual);
@@ -123,8 +122,7 @@ fn main() {
             "middle" => settings = ConeSettings { tolerance: 1e-6, ..settings },
             "sweeps" => {
                 // Gauss-Seidel alone.
-                settings =
-                    ConeSettings { newton_limit: 0, path_limit: 0, interior_limit: 0, proximal_limit: 0, ..settings }
+                settings = ConeSettings { newton_limit: 0, path_limit: 0, interior_limit: 0, ..settings }
             }
             "rand1" => family(
                 "rand1",
@@ -255,7 +253,7 @@ fn main() {
                 for path in paths {
                     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
                     let mut solver = ConeSolver::default();
-                    let (time, solution) = match fclib::read(&path).map(|file| file.problem) {
+                    let (time, solution) = match fclib::read(&path) {
                         Ok(FclibProblem::Local(problem)) => {
                             best(|| solver.solve_local(&problem, &settings, None).clone())
                         }

@@ -7,7 +7,7 @@ use stiction_dynamics::{
     ConstrainedMotion, ContactCondition, ContactProblem, ContactSolution, Directions, FrictionCondition, Inertia,
     JointCondition, PlanarRelay, Pyramid, PyramidSettings, Row, joint_redundancy,
 };
-use stiction_solve::{MixedLcp, SolveStatus};
+use stiction_solve::SolveStatus;
 
 /// How far the joints are from their rates, relative to the terms that these sum.
 fn rate_error(problem: &ContactProblem, solution: &ContactSolution) -> f64 {
@@ -117,16 +117,13 @@ fn the_elimination_agrees_with_the_dense_one() {
         if singular_values[m - 1] < 1e-2 * singular_values[0] {
             continue;
         }
-        let mixed = MixedLcp::new(
-            joints,
-            block(0..m, m..count),
-            block(m..count, 0..m),
-            block(m..count, m..count),
-            rates[..m].to_vec(),
-            rates[m..].to_vec(),
-        )
-        .unwrap();
-        let (matrix, offset, elimination) = mixed.condense().unwrap();
+        // With A x + B z + a = 0: x = -A⁻¹ (B z + a), which leaves D - C A⁻¹ B and b - C A⁻¹ a.
+        let lu = joints.partial_piv_lu();
+        let slope = lu.solve(block(0..m, m..count));
+        let constant = lu.solve(Mat::from_fn(m, 1, |i, _| rates[i]));
+        let matrix = block(m..count, m..count) - block(m..count, 0..m) * &slope;
+        let carried = block(m..count, 0..m) * &constant;
+        let offset: Vec<f64> = (0..count - m).map(|i| rates[m + i] - carried[(i, 0)]).collect();
 
         let lcp = pyramid.contact_lcp(&problem).unwrap();
         let scale = |i: usize| delassus[(m + i, m + i)].sqrt();
@@ -158,7 +155,9 @@ fn the_elimination_agrees_with_the_dense_one() {
             own.extend_from_slice(&impulse.tangent[..contact.tangents.len()]);
         }
         own.extend(solution.friction.iter().map(|impulse| impulse[0]));
-        let expected = elimination.recover(&own);
+        let recovered =
+            |i: usize| -constant[(i, 0)] - own.iter().enumerate().map(|(j, z)| slope[(i, j)] * z).sum::<f64>();
+        let expected: Vec<f64> = (0..m).map(recovered).collect();
         let unit = |i: usize| delassus[(i, i)].sqrt();
         let size = rate_size.max(largest(own.iter().enumerate().map(|(i, impulse)| impulse * unit(m + i))));
         let size = size.max(largest((0..m).map(|i| expected[i] * unit(i))));

@@ -6,9 +6,8 @@ use stiction_solve::cone::{Cone, GlobalConeProblem, LocalConeProblem, SparseRows
 use stiction_solve::fclib::{self, FclibProblem};
 use stiction_solve::problem_file::write_lcp;
 use stiction_solve::work::DEFAULT_WORK_LIMIT;
-use stiction_solve::{ContactLcp, ContactLcpData, FrictionGroup, Lcp, LemkeProblem, LemkeSettings};
-use stiction_study::solve_cones::{ConeChoice, solve_cones_repeatedly};
-use stiction_study::solve_problem::{LcpMethod, solve_lcp_repeatedly};
+use stiction_solve::{ContactLcp, ContactLcpData, FrictionGroup, Lcp, LemkeProblem};
+use stiction_study::solve_problem::{Method, Problem, Request, solve_problem};
 
 use crate::case::{Bodies, Case, Statement};
 
@@ -26,21 +25,14 @@ pub enum Answer {
 
 /// Solves a case from nothing, by the chain of methods and the judge of `stiction solve`; `as_bodies` hands over bodies in place of $W$ where there are some.
 pub fn answer(case: &Case, as_bodies: bool) -> Answer {
-    let (status, point) = match &case.statement {
-        Statement::Cones { .. } => {
-            let problem = cone_problem(&case.statement, as_bodies);
-            let answer = solve_cones_repeatedly(&problem, ConeChoice::Automatic, case.tolerance, WORK_LIMIT, 1);
-            let answer = answer.expect("masses are positive");
-            (answer.status, answer.r)
-        }
-        Statement::Polygons { .. } | Statement::Lcp { .. } => {
-            let settings =
-                LemkeSettings { residual_tolerance: case.tolerance, work_limit: WORK_LIMIT, ..Default::default() };
-            let answer = solve_lcp_repeatedly(&written_out(&case.statement), LcpMethod::Automatic, &settings, 1);
-            let answer = answer.expect("this method takes problems of any size");
-            (answer.status, answer.z)
-        }
+    let problem = match &case.statement {
+        Statement::Cones { .. } => Problem::Cones(cone_problem(&case.statement, as_bodies)),
+        Statement::Polygons { .. } | Statement::Lcp { .. } => Problem::Lcp(written_out(&case.statement)),
     };
+    let request = Request { tolerance: case.tolerance, work_limit: WORK_LIMIT, repeats: 1 };
+    let answer = solve_problem(&problem, Method::Automatic, &request).expect("masses are positive");
+    let answer = answer.expect("this method takes problems of any size");
+    let (status, point) = (answer.status, answer.z.or(answer.r));
     match (status, point) {
         ("solved", Some(point)) => Answer::Solved(point),
         ("no-solution", _) => Answer::NoSolution,

@@ -7,7 +7,7 @@ use crate::ProblemError;
 
 /// Pivots below this, relative to the largest, mean that the matrix is singular. Too large: stiff but regular problems are refused.
 /// Too small: redundant rows give unknowns of pure rounding noise.
-pub(crate) const SINGULAR_PIVOT: f64 = 1e-13;
+const SINGULAR_PIVOT: f64 = 1e-13;
 
 /// The factors of a matrix, with their memory.
 #[derive(Clone, Debug, Default)]

@@ -5,7 +5,6 @@
 //! /fclib_local/W/{m,n,nzmax,nz,p,i,x}    nz = -2: by rows, -1: by columns, otherwise the number of triplets
 //! /fclib_local/vectors/{q,mu}
 //! /fclib_global/...            the same with the matrices M, H, and G where there are joints; vectors f, w, mu, and b
-//! /guesses/1/r                 a start, in few files
 //! ```
 //!
 //! Bounds of friction that do not depend on the load are not part of FCLIB; where a problem has some, they stand in `vectors/stiction_bound`, one for each
@@ -33,15 +32,6 @@ pub enum FclibProblem {
     Local(LocalConeProblem),
     /// With mass matrix and contact rows.
     Global(GlobalConeProblem),
-}
-
-/// What a file holds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FclibFile {
-    /// Its problem.
-    pub problem: FclibProblem,
-    /// Impulses to start from, if there are some.
-    pub guess: Option<Vec<f64>>,
 }
 
 /// Why a file was not read or written.
@@ -102,32 +92,21 @@ impl FclibError {
 ///
 /// # Errors
 /// [`FclibError`], which names the file, the dataset and what to do.
-pub fn read(path: impl AsRef<Path>) -> Result<FclibFile, FclibError> {
+pub fn read(path: impl AsRef<Path>) -> Result<FclibProblem, FclibError> {
     let path = path.as_ref();
     let file_error = |reason: String| FclibError::File { path: path.to_owned(), reason };
     let bytes = std::fs::read(path).map_err(|cause| FclibError::Io { path: path.to_owned(), cause })?;
     let file = File::from_bytes(bytes).map_err(|error| file_error(format!("{error}: an HDF5 file is needed")))?;
     let reader = Reader { path, file };
     let has = |name: &str| reader.file.group(name).is_ok();
-    let problem = match (has("fclib_local"), has("fclib_global")) {
-        (true, false) => FclibProblem::Local(reader.local()?),
-        (false, true) => FclibProblem::Global(reader.global()?),
-        (true, true) => return Err(file_error("it has a local and a global problem: remove one of them".into())),
+    match (has("fclib_local"), has("fclib_global")) {
+        (true, false) => reader.local().map(FclibProblem::Local),
+        (false, true) => reader.global().map(FclibProblem::Global),
+        (true, true) => Err(file_error("it has a local and a global problem: remove one of them".into())),
         (false, false) => {
-            return Err(file_error(
-                "it has neither /fclib_local nor /fclib_global: an FCLIB friction problem is needed".into(),
-            ));
+            Err(file_error("it has neither /fclib_local nor /fclib_global: an FCLIB friction problem is needed".into()))
         }
-    };
-    let rows = match &problem {
-        FclibProblem::Local(problem) => problem.offset().len(),
-        FclibProblem::Global(problem) => problem.contact_bias().len(),
-    };
-    let guess = match reader.file.dataset("guesses/1/r") {
-        Ok(_) => Some(reader.reals("guesses/1/r", Some(rows))?),
-        Err(_) => None,
-    };
-    Ok(FclibFile { problem, guess })
+    }
 }
 
 /// An open file with its path, for messages.
@@ -225,27 +204,14 @@ impl Reader<'_> {
         let form = self.integers(&of("nz"), Some(1))?[0];
         let indices = |part: &str, count: usize, limit: usize| -> Result<Vec<usize>, FclibError> {
             let name = of(part);
-            let values = self.integers(&name, None)?;
-            if values.len() < count {
-                let reason = format!("it has {} entries, but {count} are needed", values.len());
-                return Err(self.dataset_error(&name, reason));
-            }
-            let checked = values[..count].iter().enumerate().map(|(k, &value)| match usize::try_from(value) {
+            let values = self.first(&name, self.integers(&name, None)?, count)?;
+            let checked = values.iter().enumerate().map(|(k, &value)| match usize::try_from(value) {
                 Ok(index) if index < limit => Ok(index),
                 _ => Err(self.dataset_error(&name, format!("entry {k} is {value}, outside of 0..{limit}"))),
             });
             checked.collect()
         };
-        let values = |count: usize| -> Result<Vec<f64>, FclibError> {
-            let name = of("x");
-            let mut values = self.reals(&name, None)?;
-            if values.len() < count {
-                let reason = format!("it has {} entries, but {count} are needed", values.len());
-                return Err(self.dataset_error(&name, reason));
-            }
-            values.truncate(count);
-            Ok(values)
-        };
+        let values = |count: usize| self.first(&of("x"), self.reals(&of("x"), None)?, count);
         let triplets: Vec<(usize, usize, f64)> = match form {
             -2 | -1 => {
                 let (major, minor) = if form == -2 { (m, n) } else { (n, m) };
@@ -283,14 +249,13 @@ impl Reader<'_> {
     fn integers(&self, name: &str, count: Option<usize>) -> Result<Vec<i64>, FclibError> {
         let values = self.file.dataset(name).and_then(|dataset| dataset.read_i64());
         let values = values.map_err(|error| self.dataset_error(name, format!("{error}: integers are needed here")))?;
-        self.check_count(name, values.len(), count)?;
-        Ok(values)
+        self.counted(name, values, count)
     }
 
     fn reals(&self, name: &str, count: Option<usize>) -> Result<Vec<f64>, FclibError> {
         let values = self.file.dataset(name).and_then(|dataset| dataset.read_f64());
         let values = values.map_err(|error| self.dataset_error(name, format!("{error}: numbers are needed here")))?;
-        self.check_count(name, values.len(), count)?;
+        let values = self.counted(name, values, count)?;
         if let Some(k) = values.iter().position(|value| !value.is_finite()) {
             let reason = format!("entry {k} is {}: every number must be finite", values[k]);
             return Err(self.dataset_error(name, reason));
@@ -298,13 +263,26 @@ impl Reader<'_> {
         Ok(values)
     }
 
-    fn check_count(&self, name: &str, found: usize, expected: Option<usize>) -> Result<(), FclibError> {
-        match expected {
-            Some(expected) if expected != found => {
-                Err(self.dataset_error(name, format!("it has {found} entries, but {expected} are needed")))
-            }
-            _ => Ok(()),
+    /// As many values as are needed, and no others where a number is given.
+    fn counted<T>(&self, name: &str, values: Vec<T>, count: Option<usize>) -> Result<Vec<T>, FclibError> {
+        match count {
+            Some(count) if values.len() > count => Err(self.miscounted(name, values.len(), count)),
+            Some(count) => self.first(name, values, count),
+            None => Ok(values),
         }
+    }
+
+    /// The first values of a dataset, which may have more.
+    fn first<T>(&self, name: &str, mut values: Vec<T>, count: usize) -> Result<Vec<T>, FclibError> {
+        if values.len() < count {
+            return Err(self.miscounted(name, values.len(), count));
+        }
+        values.truncate(count);
+        Ok(values)
+    }
+
+    fn miscounted(&self, name: &str, found: usize, needed: usize) -> FclibError {
+        self.dataset_error(name, format!("it has {found} entries, but {needed} are needed"))
     }
 }
 
@@ -441,7 +419,7 @@ mod tests {
         for problem in [FclibProblem::Local(local()), FclibProblem::Global(global())] {
             write(&path, &problem, "a test").unwrap();
             let file = read(&path).unwrap();
-            assert_eq!(file, FclibFile { problem, guess: None });
+            assert_eq!(file, problem);
         }
         std::fs::remove_file(path).unwrap();
     }
@@ -485,7 +463,7 @@ mod tests {
         let columns = written("columns", [2, 2, -1, 3], &[0, 1, 3], &[0, 0, 1], &[3.0, 1.0, 2.0], &[0.3]);
         let triplets = written("triplets", [2, 2, 3, 3], &[1, 0, 1], &[0, 0, 1], &[1.0, 3.0, 2.0], &[0.3]);
         let read = [rows, columns, triplets].map(|path| {
-            let FclibProblem::Local(problem) = read(&path).unwrap().problem else { panic!("a local problem") };
+            let FclibProblem::Local(problem) = read(&path).unwrap() else { panic!("a local problem") };
             std::fs::remove_file(path).unwrap();
             problem
         });

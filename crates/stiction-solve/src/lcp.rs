@@ -104,7 +104,7 @@ impl Lcp {
         check_finite_vector(OFFSET, &offset)?;
         (self.entries, self.offset) = (entries, offset);
         let Self { entries, offset, scaling, workspace } = self;
-        pulp::Arch::new().dispatch(Equilibrate { scaling, entries, size: n, workspace });
+        scaling.equilibrate(entries, n, workspace);
         scaling.measure_offset(offset);
         Ok(())
     }
@@ -249,26 +249,8 @@ impl LemkeProblem for Lcp {
     }
 }
 
-/// [`Scaling::equilibrate`], compiled for every instruction set and chosen at run time.
-struct Equilibrate<'a> {
-    scaling: &'a mut Scaling,
-    entries: &'a [f64],
-    size: usize,
-    workspace: &'a mut Vec<f64>,
-}
-
-impl pulp::NullaryFnOnce for Equilibrate<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        self.scaling.equilibrate(self.entries, self.size, self.workspace);
-    }
-}
-
 impl Scaling {
     /// Equilibrates $|M|$ by rows and columns.
-    #[inline(always)]
     fn equilibrate(&mut self, entries: &[f64], n: usize, workspace: &mut Vec<f64>) {
         let Self { rows, columns, .. } = self;
         // Unknowns without an entry on the diagonal, as slips are, have the unit of the rates of the others. With the mean of the diagonal made one, the passes begin at the same
@@ -372,16 +354,6 @@ pub(crate) fn check_size(
         found: format!("{} x {}", matrix.nrows(), matrix.ncols()),
         expected: format!("{rows} x {columns}"),
     })
-}
-
-/// Checks that every entry of a matrix is finite.
-pub(crate) fn check_finite(what: &'static str, matrix: MatRef<'_, f64>) -> Result<(), ProblemError> {
-    for column in 0..matrix.ncols() {
-        if let Some(row) = matrix.col(column).iter().position(|value| !value.is_finite()) {
-            return Err(ProblemError::NotFinite { what, row, column, value: matrix[(row, column)] });
-        }
-    }
-    Ok(())
 }
 
 /// Place of the first entry that is infinite or not a number.

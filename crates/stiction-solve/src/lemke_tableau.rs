@@ -13,15 +13,12 @@
 //! moment; $z_0$ goes first, weak pivots are dropped, and only among the rest does the lexicographic order decide. So the proof
 //! that the method cannot cycle holds up to the slack, and the pivot limit stays as a guard.
 //!
-//! Where contacts already penetrate a little, theory promises no solution and the path may end in a ray although there is one. So
-//! a path that fails is followed by others, with stricter pivots and other covering vectors, before the method gives up.
+//! One path is followed and its end reported. What helps where that fails, such as other covering vectors and fresh
+//! factors, is in [`lemke`](crate::lemke).
 
-use crate::lemke_settings::{POLISH_ABOVE, covering_entry, pivot_tolerance};
 use crate::residual::{certificate_near, lcp_residual};
 use crate::work::is_interrupted;
 use crate::{Lcp, LcpSolution, LemkeSettings, SolveReport, SolveStatus, Work};
-use faer::Mat;
-use faer::linalg::solvers::Solve;
 
 /// The tableau, kept from solve to solve so that its memory is reused.
 #[derive(Clone, Debug, Default)]
@@ -70,31 +67,7 @@ impl LemkeTableau {
             return LcpSolution { z: vec![0.0; n], w: lcp.offset().to_vec(), report, ..Default::default() };
         }
 
-        let mut best: Option<LcpSolution> = None;
-        let mut iterations = 0;
-        for path in 0..settings.paths.max(1) {
-            let mut solution = self.follow_path(lcp, settings, path);
-            iterations += solution.report.iterations;
-            solution.report.iterations = iterations;
-            let is_solved = solution.report.is_solved();
-            let is_proof = solution.report.status == SolveStatus::NoSolution;
-            if is_proof || best.as_ref().is_none_or(|best| solution.report.residual < best.report.residual) {
-                best = Some(solution);
-            }
-            if is_solved || best.as_ref().is_some_and(|best| best.report.status == SolveStatus::NoSolution) {
-                break;
-            }
-        }
-        let mut best = best.expect("at least one path is followed");
-        best.report.iterations = iterations;
-        best
-    }
-
-    /// Follows one path. The first has the settings as they are and the covering vector of ones.
-    fn follow_path(&mut self, lcp: &Lcp, settings: &LemkeSettings, path: usize) -> LcpSolution {
-        let n = lcp.size();
-        let settings = &LemkeSettings { pivot_tolerance: pivot_tolerance(settings, path), ..settings.clone() };
-        self.load(lcp, path / 3);
+        self.load(lcp);
         let (end, iterations) = self.pivot_to_the_end(lcp, settings);
         let scaling = lcp.scaling();
         let mut z = vec![0.0; n];
@@ -108,12 +81,7 @@ impl LemkeTableau {
         // The judge: the original data, not the tableau. A path that did not end at a complementary basis is no solution
         // unless its point happens to be one.
         let mut w = Vec::with_capacity(n);
-        let mut residual = lcp_residual(lcp, &z, &mut w);
-        if residual > POLISH_ABOVE * settings.residual_tolerance
-            && let Some((polished, polished_w, smaller)) = self.polish(lcp, residual)
-        {
-            (z, w, residual) = (polished, polished_w, smaller);
-        }
+        let residual = lcp_residual(lcp, &z, &mut w);
         // A ray is no proof by itself, but its direction often is one; in contact problems, bodies that are squeezed.
         let is_ray = end == PathEnd::Ray && residual > settings.residual_tolerance;
         let certificate = is_ray.then(|| certificate_near(lcp, &self.ray)).flatten();
@@ -131,7 +99,7 @@ impl LemkeTableau {
     }
 
     /// Writes the scaled problem into the tableau: every $w$ basic, every $z$ and $z_0$ nonbasic.
-    fn load(&mut self, lcp: &Lcp, covering: usize) {
+    fn load(&mut self, lcp: &Lcp) {
         let n = lcp.size();
         let scaling = lcp.scaling();
         self.n = n;
@@ -144,7 +112,7 @@ impl LemkeTableau {
             }
         }
         for i in 0..n {
-            self.entries[i * width + n] = covering_entry(covering, i);
+            self.entries[i * width + n] = 1.0;
             self.entries[i * width + n + 1] = lcp.offset()[i] * scaling.rows[i] / scaling.offset;
         }
         self.basic.clear();
@@ -299,33 +267,6 @@ impl LemkeTableau {
         true
     }
 
-    /// Solves $M_{BB} z_B = -q_B$ afresh for the basic $z$, with one step of refinement; none unless it is better than
-    /// `residual`. Removes the rounding that the pivots have left in the tableau.
-    fn polish(&self, lcp: &Lcp, residual: f64) -> Option<(Vec<f64>, Vec<f64>, f64)> {
-        let n = self.n;
-        let active: Vec<usize> = self.basic.iter().filter(|b| (n..2 * n).contains(*b)).map(|b| b - n).collect();
-        let scaling = lcp.scaling();
-        let block = Mat::from_fn(active.len(), active.len(), |i, j| {
-            lcp.matrix()[(active[i], active[j])] * scaling.rows[active[i]] * scaling.columns[active[j]]
-        });
-        let lu = block.partial_piv_lu();
-        let (mut z, mut w) = (vec![0.0; n], Vec::with_capacity(n));
-        let mut best: Option<(Vec<f64>, Vec<f64>, f64)> = None;
-        for _ in 0..2 {
-            lcp_residual(lcp, &z, &mut w);
-            let defect = Mat::from_fn(active.len(), 1, |i, _| -w[active[i]] * scaling.rows[active[i]]);
-            let correction = lu.solve(&defect);
-            for (i, &k) in active.iter().enumerate() {
-                z[k] += correction[(i, 0)] * scaling.columns[k];
-            }
-            let reached = lcp_residual(lcp, &z, &mut w);
-            if reached < best.as_ref().map_or(residual, |b| b.2) {
-                best = Some((z.clone(), w.clone(), reached));
-            }
-        }
-        best
-    }
-
     /// Keeps the direction of the $z$ along the ray of an entering unknown, as multipliers of the rows of the original problem.
     fn keep_ray(&mut self, lcp: &Lcp, column: usize) {
         let n = self.n;
@@ -355,7 +296,7 @@ impl LemkeTableau {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faer::mat;
+    use faer::{Mat, mat};
 
     fn solve(matrix: Mat<f64>, offset: Vec<f64>) -> LcpSolution {
         LemkeTableau::default().solve(&Lcp::new(matrix, offset).unwrap(), &LemkeSettings::default())
@@ -415,7 +356,7 @@ mod tests {
         for pivot in [-1.0, -0.25] {
             let lcp = Lcp::new(mat![[-1.0, 0.0], [pivot, 0.5]], vec![-1.0, -1.0]).unwrap();
             let mut tableau = LemkeTableau::default();
-            tableau.load(&lcp, 0);
+            tableau.load(&lcp);
             assert!(tableau.is_lexicographically_smaller(1, 0, 0, &settings));
             assert!(!tableau.is_lexicographically_smaller(0, 1, 0, &settings));
             assert!(!tableau.is_lexicographically_smaller(1, 1, 0, &settings), "equal is not smaller");

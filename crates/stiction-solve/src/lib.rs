@@ -4,10 +4,10 @@
 //!
 //! | kind | here |
 //! |---|---|
-//! | problem | [`Lcp`], [`ContactLcp`], [`MixedLcp`]: checked when they are made |
+//! | problem | [`Lcp`], [`ContactLcp`]: checked when they are made |
 //! | settings | [`LemkeSettings`]: every tolerance by name, with a default |
 //! | report | [`SolveReport`]: status, residual, iterations |
-//! | solution | [`LcpSolution`], [`MixedSolution`] |
+//! | solution | [`LcpSolution`] |
 //!
 //! The linear complementarity problem $\mathrm{LCP}(M, q)$ asks for $z$ with
 //!
@@ -21,7 +21,6 @@
 //! | contacts with polygonal friction ([`ContactLcp`]), and any other LCP | [`lemke`] |
 //! | the same, to read and to compare with | [`lemke_tableau`] |
 //! | all solutions of a small LCP | [`enumerate`](mod@enumerate) |
-//! | free variables beside complementary ones | [`MixedLcp`], which eliminates them first |
 //! | contacts with exact friction cones | [`cone::ConeSolver`] |
 //! | the same, in files of the field | `fclib`, with the feature of that name |
 //! | nonlinear equations with kinks, as of a nonlinear complementarity problem | [`SemismoothNewton`] |
@@ -46,6 +45,7 @@ pub mod dense_lu;
 pub mod enumerate;
 pub mod error;
 mod exact;
+mod factor_pattern;
 #[cfg(feature = "fclib")]
 pub mod fclib;
 pub mod judge;
@@ -56,7 +56,6 @@ pub mod lemke;
 pub mod lemke_problem;
 pub mod lemke_settings;
 pub mod lemke_tableau;
-pub mod mixed_lcp;
 pub mod portable;
 pub mod problem_file;
 pub mod report;
@@ -73,11 +72,10 @@ pub use faer;
 pub use judge::{Judgement, judge_lcp};
 pub use lcp::{Lcp, LcpSolution, Scaling};
 pub use least_squares::LeastSquares;
-pub use lemke::Lemke;
+pub use lemke::{Lemke, LemkeStage};
 pub use lemke_problem::LemkeProblem;
 pub use lemke_settings::LemkeSettings;
 pub use lemke_tableau::LemkeTableau;
-pub use mixed_lcp::{Elimination, MixedLcp, MixedSolution};
 pub use portable::PortableMath;
 pub use report::{SolveReport, SolveStatus};
 pub use semismooth_newton::{NewtonReport, NewtonSettings, NonsmoothEquations, SemismoothNewton};

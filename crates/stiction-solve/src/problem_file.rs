@@ -149,33 +149,8 @@ fn parse_matrix(text: &str) -> Result<Mat<f64>, (usize, String)> {
     let last = text.lines().count();
 
     let (size_line, sizes) = lines.next().ok_or((last, "the file ends before the line of sizes".to_owned()))?;
-    let sizes: Vec<usize> = sizes
-        .split_whitespace()
-        .map(|word| word.parse().map_err(|_| (size_line, format!("`{word}` is not a size"))))
-        .collect::<Result<_, _>>()?;
-    let (rows, columns, announced) = match sizes[..] {
-        [rows, columns] if is_array => {
-            let all = rows.checked_mul(columns).ok_or((size_line, "the matrix is too large".to_owned()))?;
-            (rows, columns, if is_symmetric { rows * (rows + 1) / 2 } else { all })
-        }
-        [rows, columns, count] if !is_array => (rows, columns, count),
-        _ => {
-            return Err((size_line, format!("{} sizes, but {} are needed", sizes.len(), if is_array { 2 } else { 3 })));
-        }
-    };
-    if is_symmetric && rows != columns {
-        return Err((size_line, format!("a symmetric matrix is square, not {rows} x {columns}")));
-    }
-    let all = rows.checked_mul(columns).filter(|&all| all <= LARGEST_ENTRY_COUNT);
-    let Some(all) = all else {
-        return Err((size_line, format!("{rows} x {columns} is too large to be held densely")));
-    };
-    // An entry takes a line of two characters at least.
-    let held = announced.min(text.len() / 2);
-    if all > SMALL_ENTRY_COUNT.max(ENTRIES_PER_LINE.saturating_mul(held)) {
-        return Err((size_line, format!("{rows} x {columns} with {held} entries at most: nearly all rows are empty")));
-    }
-
+    let [rows, columns, announced] =
+        parse_sizes(sizes, is_array, is_symmetric, text.len()).map_err(|message| (size_line, message))?;
     let mut matrix = Mat::<f64>::zeros(rows, columns);
     let mut read = 0;
     let (mut next_row, mut next_column) = (0, 0);
@@ -227,6 +202,34 @@ fn parse_matrix(text: &str) -> Result<Mat<f64>, (usize, String)> {
         return Err((last, message.to_owned()));
     }
     Ok(matrix)
+}
+
+/// Rows, columns and entries that follow, from the line of sizes of a text of some length; an error is what is wrong with it.
+fn parse_sizes(line: &str, is_array: bool, is_symmetric: bool, length: usize) -> Result<[usize; 3], String> {
+    let sizes: Vec<usize> = line
+        .split_whitespace()
+        .map(|word| word.parse().map_err(|_| format!("`{word}` is not a size")))
+        .collect::<Result<_, _>>()?;
+    let (rows, columns, announced) = match sizes[..] {
+        [rows, columns] if is_array => {
+            let all = rows.checked_mul(columns).ok_or("the matrix is too large")?;
+            (rows, columns, if is_symmetric { rows * (rows + 1) / 2 } else { all })
+        }
+        [rows, columns, count] if !is_array => (rows, columns, count),
+        _ => return Err(format!("{} sizes, but {} are needed", sizes.len(), if is_array { 2 } else { 3 })),
+    };
+    if is_symmetric && rows != columns {
+        return Err(format!("a symmetric matrix is square, not {rows} x {columns}"));
+    }
+    let Some(all) = rows.checked_mul(columns).filter(|&all| all <= LARGEST_ENTRY_COUNT) else {
+        return Err(format!("{rows} x {columns} is too large to be held densely"));
+    };
+    // An entry takes a line of two characters at least.
+    let held = announced.min(length / 2);
+    if all > SMALL_ENTRY_COUNT.max(ENTRIES_PER_LINE.saturating_mul(held)) {
+        return Err(format!("{rows} x {columns} with {held} entries at most: nearly all rows are empty"));
+    }
+    Ok([rows, columns, announced])
 }
 
 #[cfg(test)]

@@ -3,10 +3,11 @@
 use serde::Serialize;
 
 /// How a solve ended. Only the residual, computed outside the methods, can say [`SolveStatus::Solved`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SolveStatus {
-    /// The residual is within the tolerance.
+    /// The residual is within the tolerance, as that of the empty problem.
+    #[default]
     Solved,
     /// Proved, by a vector that [`proves_no_solution`](crate::residual::proves_no_solution) accepts, or because all complementary
     /// bases were tried and none was left undecided.
@@ -23,8 +24,15 @@ pub enum SolveStatus {
     Interrupted,
 }
 
+impl SolveStatus {
+    /// Whether there is a solution, or a proof that there is none.
+    pub fn is_decided(self) -> bool {
+        matches!(self, Self::Solved | Self::NoSolution)
+    }
+}
+
 /// Outcome of one solve.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SolveReport {
     /// How it ended.
     pub status: SolveStatus,
@@ -34,13 +42,6 @@ pub struct SolveReport {
     pub iterations: usize,
     /// Number of complementary unknowns of the problem that was solved.
     pub size: usize,
-}
-
-impl Default for SolveReport {
-    /// The report of the empty problem, which solves itself.
-    fn default() -> Self {
-        Self { status: SolveStatus::Solved, residual: 0.0, iterations: 0, size: 0 }
-    }
 }
 
 impl SolveReport {

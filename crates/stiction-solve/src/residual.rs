@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 
 use crate::exact::{sign_of_sum, simplified};
-use crate::{ContactLcp, ContactLcpData, Lcp, LemkeProblem, MixedLcp};
+use crate::{ContactLcp, ContactLcpData, Lcp, LemkeProblem};
 
 /// Residual of `z` in the scale of `lcp`; also writes $w = M z + q$ into `w`. A point that is not finite has residual infinity.
 pub fn lcp_residual(lcp: &Lcp, z: &[f64], w: &mut Vec<f64>) -> f64 {
@@ -99,32 +99,6 @@ pub fn certificate_near(lcp: &Lcp, y: &[f64]) -> Option<Vec<f64>> {
     simplified(y).find(|y| proves_no_solution(lcp, y))
 }
 
-/// Residual of the free rows of a mixed problem: $\max_i |A x + B z + a|_i / \sqrt{A_{ii}}$, divided by the largest product or constant that any
-/// row sums, in the same scale, so that rounding alone gives about $10^{-16}$.
-///
-/// The largest of all rows, because a row whose true terms are zero sums rounding of the others: a linkage that moves in a plane has
-/// reactions across it that are nothing else.
-pub fn free_row_residual(problem: &MixedLcp, x: &[f64], z: &[f64]) -> f64 {
-    let (mut worst, mut largest) = (0.0f64, 0.0f64);
-    for i in 0..problem.free_count() {
-        let diagonal = problem.free_by_free()[(i, i)].abs();
-        let scale = if diagonal > 0.0 { 1.0 / diagonal.sqrt() } else { 1.0 };
-        let mut sum = problem.free_offset()[i];
-        largest = largest.max(scale * sum.abs());
-        let own = x.iter().enumerate().map(|(j, &value)| problem.free_by_free()[(i, j)] * value);
-        let others = z.iter().enumerate().map(|(j, &value)| problem.free_by_complementary()[(i, j)] * value);
-        for term in own.chain(others) {
-            sum += term;
-            largest = largest.max(scale * term.abs());
-        }
-        if !sum.is_finite() {
-            return f64::INFINITY;
-        }
-        worst = worst.max(scale * sum.abs());
-    }
-    if worst > 0.0 { worst / largest } else { 0.0 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,19 +116,6 @@ mod tests {
         assert!(lcp_residual(&lcp, &[1.0, -0.5], &mut w) > 0.1);
         assert!(lcp_residual(&lcp, &[1.5, 0.0], &mut w) > 0.1);
         assert_eq!(lcp_residual(&lcp, &[f64::NAN, 0.0], &mut w), f64::INFINITY);
-    }
-
-    #[test]
-    fn a_free_row_of_rounding_alone_counts_for_nothing() {
-        // x = (1, 0) but for rounding: the second row sums nothing else, and the first one is what a residual is measured by.
-        let none = || faer::Mat::zeros(2, 0);
-        let matrix = mat![[4.0, 1e-17], [1e-17, 0.25]];
-        let problem =
-            MixedLcp::new(matrix, none(), faer::Mat::zeros(0, 2), faer::Mat::zeros(0, 0), vec![-4.0, 0.0], vec![]);
-        let problem = problem.unwrap();
-        assert!(free_row_residual(&problem, &[1.0, 0.0], &[]) < 1e-15);
-        assert!((free_row_residual(&problem, &[1.0, 0.4], &[]) - 0.1).abs() < 1e-15, "0.25·0.4/√0.25 of 4/√4");
-        assert_eq!(free_row_residual(&problem, &[f64::NAN, 0.0], &[]), f64::INFINITY);
     }
 
     #[test]

@@ -128,47 +128,8 @@ impl SemismoothNewton {
             }
             matrix.fill(0.0);
             equations.derivative(z, &mut matrix);
-            let mut is_accepted = false;
-            let mut last_rank = None;
-            for share in SINGULAR {
-                self.step.iter_mut().zip(&self.f).for_each(|(step, f)| *step = -f);
-                if share == 0.0 {
-                    let is_regular = self.lu.factor(size, |j, column| {
-                        column.iter_mut().enumerate().for_each(|(i, entry)| *entry = matrix[(i, j)]);
-                    });
-                    if is_regular.is_err() {
-                        continue;
-                    }
-                    self.lu.solve_in_place(&mut self.step);
-                } else {
-                    self.least.fill(size, |j, column| {
-                        column.iter_mut().enumerate().for_each(|(i, entry)| *entry = matrix[(i, j)]);
-                    });
-                    let rank = self.least.solve(Rank::Above(share), &mut self.step);
-                    if last_rank.replace(rank) == Some(rank) {
-                        continue;
-                    }
-                }
-                let reference = norms.iter().fold(0.0f64, |largest, &norm| largest.max(norm));
-                let mut length = 1.0;
-                for halving in 0..=HALVINGS {
-                    for (trial, (z, step)) in self.trial.iter_mut().zip(z.iter().zip(&self.step)) {
-                        *trial = z + length * step;
-                    }
-                    equations.evaluate(&self.trial, &mut self.trial_f);
-                    if norm(&self.trial_f) <= (1.0 - DESCENT * length) * reference {
-                        is_accepted = true;
-                        report.short_steps += usize::from(halving > 0);
-                        report.least_steps += usize::from(share > 0.0);
-                        break;
-                    }
-                    length *= 0.5;
-                }
-                if is_accepted {
-                    break;
-                }
-            }
-            if !is_accepted {
+            let reference = norms.iter().fold(0.0f64, |largest, &norm| largest.max(norm));
+            if !self.step(equations, z, &matrix, reference, &mut report) {
                 break;
             }
             z.copy_from_slice(&self.trial);
@@ -191,6 +152,50 @@ impl SemismoothNewton {
         }
         z.copy_from_slice(&self.best);
         report
+    }
+
+    /// Makes a step from `z` to the trial point, where the norm is below the reference: by the factors of the derivative, or of
+    /// least length, with one rank after the other; whether one was found.
+    fn step(
+        &mut self,
+        equations: &mut dyn NonsmoothEquations,
+        z: &[f64],
+        matrix: &Mat<f64>,
+        reference: f64,
+        report: &mut NewtonReport,
+    ) -> bool {
+        let size = z.len();
+        let fill = |j: usize, column: &mut [f64]| column.copy_from_slice(matrix.col_as_slice(j));
+        let mut last_rank = None;
+        for share in SINGULAR {
+            self.step.iter_mut().zip(&self.f).for_each(|(step, f)| *step = -f);
+            if share == 0.0 {
+                if self.lu.factor(size, fill).is_err() {
+                    continue;
+                }
+                self.lu.solve_in_place(&mut self.step);
+            } else {
+                self.least.fill(size, fill);
+                let rank = self.least.solve(Rank::Above(share), &mut self.step);
+                if last_rank.replace(rank) == Some(rank) {
+                    continue;
+                }
+            }
+            let mut length = 1.0;
+            for halving in 0..=HALVINGS {
+                for (trial, (z, step)) in self.trial.iter_mut().zip(z.iter().zip(&self.step)) {
+                    *trial = z + length * step;
+                }
+                equations.evaluate(&self.trial, &mut self.trial_f);
+                if norm(&self.trial_f) <= (1.0 - DESCENT * length) * reference {
+                    report.short_steps += usize::from(halving > 0);
+                    report.least_steps += usize::from(share > 0.0);
+                    return true;
+                }
+                length *= 0.5;
+            }
+        }
+        false
     }
 }
 

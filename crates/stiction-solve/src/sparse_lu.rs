@@ -41,11 +41,8 @@
 
 use std::ops::Range;
 
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::sparse::SymbolicSparseColMatRef;
-use faer::sparse::linalg::amd;
-
 use crate::ProblemError;
+use crate::factor_pattern::{FactorPattern, Graph, positions, starts};
 
 /// Steps of iterative refinement in [`SparseLu::solve`], at most. Where the first two do not help, the matrix is not of the kind that
 /// can do without pivoting, and more would not help either.
@@ -90,9 +87,8 @@ struct Vectors<'a> {
 struct Analysis {
     /// How often it was made.
     count: usize,
-    /// The row at each position, and the position of each row.
-    order: Vec<usize>,
-    position: Vec<usize>,
+    /// The order of elimination and the pattern of L.
+    pattern: FactorPattern,
     /// Where components begin, with the size as the end, and the component at each position.
     component_starts: Vec<usize>,
     component_of: Vec<usize>,
@@ -101,12 +97,6 @@ struct Analysis {
     row_columns: Vec<usize>,
     /// The place of each entry in the assembled matrix.
     places: Vec<usize>,
-    /// The pattern of L below the diagonal, column by column.
-    column_starts: Vec<usize>,
-    column_rows: Vec<usize>,
-    /// The same row by row: column, and place among the entries of L.
-    factor_row_starts: Vec<usize>,
-    factor_rows: Vec<(usize, usize)>,
 }
 
 impl SparseLu {
@@ -169,8 +159,8 @@ impl SparseLu {
     /// [`ProblemError::Pivot`] with the row whose pivot is zero, infinite or not a number.
     pub fn factor(&mut self) -> Result<(), ProblemError> {
         let n = self.size;
-        let Analysis { order, row_starts, row_columns, column_starts, column_rows, .. } = &self.analysis;
-        let Analysis { factor_row_starts, factor_rows, .. } = &self.analysis;
+        let Analysis { pattern, row_starts, row_columns, .. } = &self.analysis;
+        let FactorPattern { order, column_starts, column_rows, .. } = pattern;
         let (diagonal, off_diagonal) = self.matrix.split_at(n);
         let (below, above) = off_diagonal.split_at(row_columns.len());
         // Every place is written below; what they hold before does not matter.
@@ -184,7 +174,7 @@ impl SparseLu {
                 self.row_and_column[row_columns[entry]] = [below[entry], above[entry]];
             }
             let mut pivot = diagonal[k] + self.shifts[order[k]];
-            for &(i, place) in &factor_rows[factor_row_starts[k]..factor_row_starts[k + 1]] {
+            for &(i, place) in pattern.row(k) {
                 let [row_entry, u] = std::mem::take(&mut self.row_and_column[i]);
                 let l = row_entry * self.inverse_pivots[i];
                 // The entries of column i of L, and of row i of U, between i and k.
@@ -222,11 +212,11 @@ impl SparseLu {
         let n = self.size;
         assert_eq!(x.len(), n, "a right-hand side of {} entries for a matrix of size {n}", x.len());
         let mut vectors = self.vectors(workspace);
-        for (b, &row) in vectors.b.iter_mut().zip(&self.analysis.order) {
+        for (b, &row) in vectors.b.iter_mut().zip(self.order()) {
             *b = x[row];
         }
         let error = self.solve_refined(0..n, &mut vectors);
-        for (&value, &row) in vectors.answer.iter().zip(&self.analysis.order) {
+        for (&value, &row) in vectors.answer.iter().zip(self.order()) {
             x[row] = value;
         }
         error
@@ -258,7 +248,7 @@ impl SparseLu {
             }
             let error = self.solve_refined(own.clone(), &mut vectors);
             worst = if error <= worst { worst } else { error };
-            own.for_each(|position| visit(self.analysis.order[position], vectors.answer[position]));
+            own.for_each(|position| visit(self.order()[position], vectors.answer[position]));
         }
         worst
     }
@@ -327,24 +317,24 @@ impl SparseLu {
 
     /// The positions of the component to which a row belongs: one after another, and not coupled to any other.
     pub fn component(&self, row: usize) -> Range<usize> {
-        let component = self.analysis.component_of[self.analysis.position[row]];
+        let component = self.analysis.component_of[self.position(row)];
         self.analysis.component_starts[component]..self.analysis.component_starts[component + 1]
     }
 
     /// The position of a row in the order of elimination.
     pub fn position(&self, row: usize) -> usize {
-        self.analysis.position[row]
+        self.analysis.pattern.position[row]
     }
 
     /// The rows in the order of elimination.
     pub fn order(&self) -> &[usize] {
-        &self.analysis.order
+        &self.analysis.pattern.order
     }
 
     /// Solves with the factors, shifts included and nothing refined, at the positions of one or more components. The vector stands in
     /// the order of elimination.
     pub fn solve_at(&self, positions: Range<usize>, x: &mut [f64]) {
-        let Analysis { column_starts, column_rows, .. } = &self.analysis;
+        let FactorPattern { column_starts, column_rows, .. } = &self.analysis.pattern;
         for i in positions.clone() {
             let value = x[i];
             if value != 0.0 {
@@ -390,7 +380,8 @@ impl SparseLu {
 
     /// Visits the entries of the assembled matrix, and zeros where only the opposite entry is there.
     pub fn for_each_entry(&self, mut visit: impl FnMut(usize, usize, f64)) {
-        let Analysis { order, row_starts, row_columns, .. } = &self.analysis;
+        let Analysis { row_starts, row_columns, .. } = &self.analysis;
+        let order = self.order();
         let (diagonal, off_diagonal) = self.matrix.split_at(self.size);
         let (below, above) = off_diagonal.split_at(row_columns.len());
         for k in 0..self.size {
@@ -405,12 +396,13 @@ impl SparseLu {
 
     /// Number of entries of $L$ below its diagonal; $U$ has as many above.
     pub fn factor_entry_count(&self) -> usize {
-        self.analysis.column_rows.len()
+        self.analysis.pattern.column_rows.len()
     }
 
     /// Multiplications with subsequent addition of one factorisation.
     pub fn operation_count(&self) -> usize {
-        self.analysis.column_starts.windows(2).map(|ends| ends[1] - ends[0]).map(|count| count * count).sum()
+        let starts = &self.analysis.pattern.column_starts;
+        starts.windows(2).map(|ends| ends[1] - ends[0]).map(|count| count * count).sum()
     }
 
     /// How often a pattern was analysed.
@@ -423,34 +415,19 @@ impl Analysis {
     /// Orders the rows, and finds the pattern of the factors.
     fn analyse(&mut self, size: usize, early: usize, pattern: &[(usize, usize)]) {
         self.count += 1;
-
-        // The pattern of A + Aᵀ as a graph: for each row the others that it is coupled to, ascending.
-        let mut edges: Vec<(usize, usize)> = pattern.iter().copied().filter(|(i, j)| i != j).collect();
-        edges.extend(pattern.iter().filter(|(i, j)| i != j).map(|&(i, j)| (j, i)));
-        edges.sort_unstable();
-        edges.dedup();
-        let mut starts = vec![0; size + 1];
-        edges.iter().for_each(|&(i, _)| starts[i + 1] += 1);
-        (0..size).for_each(|i| starts[i + 1] += starts[i]);
-        let neighbours: Vec<usize> = edges.iter().map(|&(_, j)| j).collect();
-
-        self.order_rows(size, early, &starts, &neighbours);
-        self.place_entries(size, &edges, pattern);
-        self.factor_pattern(size);
+        let graph = Graph::new(size, pattern.iter().copied());
+        let order = self.order_rows(early, &graph);
+        self.pattern = FactorPattern::new(&graph, order);
+        self.place_entries(&graph, pattern);
     }
 
-    /// Chooses the order of elimination: components one after another, minimum degree inside, late rows after their early ones.
-    fn order_rows(&mut self, size: usize, early: usize, starts: &[usize], neighbours: &[usize]) {
-        let (mut order, mut degree_position) = ((0..size).collect::<Vec<_>>(), (0..size).collect::<Vec<_>>());
-        // Any order will do for a diagonal matrix, as that of balls.
-        if !neighbours.is_empty() {
-            let mut memory = MemBuffer::new(amd::order_scratch::<usize>(size, neighbours.len()));
-            let graph = SymbolicSparseColMatRef::new_checked(size, size, starts, None, neighbours);
-            amd::order(&mut order, &mut degree_position, graph, amd::Control::default(), MemStack::new(&mut memory))
-                .expect("the indices of a matrix that fits into memory do not overflow");
-        }
+    /// The order of elimination: components one after another, minimum degree inside, late rows after their early ones.
+    fn order_rows(&mut self, early: usize, graph: &Graph) -> Vec<usize> {
+        let mut order = graph.minimum_degree();
+        let degree_position = positions(&order);
 
         // Components, numbered by their first row.
+        let size = order.len();
         let mut component = vec![usize::MAX; size];
         let (mut component_count, mut stack) = (0, Vec::new());
         for first in 0..size {
@@ -458,7 +435,7 @@ impl Analysis {
                 component[first] = component_count;
                 stack.push(first);
                 while let Some(row) = stack.pop() {
-                    for &other in &neighbours[starts[row]..starts[row + 1]] {
+                    for &other in graph.neighbours(row) {
                         if component[other] == usize::MAX {
                             component[other] = component_count;
                             stack.push(other);
@@ -471,91 +448,42 @@ impl Analysis {
 
         let time = |row: usize| {
             let own = degree_position[row];
-            let before =
-                neighbours[starts[row]..starts[row + 1]].iter().filter(|&&other| row >= early && other < early);
+            let before = graph.neighbours(row).iter().filter(|&&other| row >= early && other < early);
             (before.map(|&other| degree_position[other]).fold(own, usize::max), row >= early, own)
         };
         order.sort_unstable_by_key(|&row| (component[row], time(row)));
-        self.position.clear();
-        self.position.resize(size, 0);
-        order.iter().enumerate().for_each(|(position, &row)| self.position[row] = position);
-        self.component_of.clear();
-        self.component_of.extend(order.iter().map(|&row| component[row]));
-        self.component_starts.clear();
-        self.component_starts.resize(component_count + 1, 0);
-        component.iter().for_each(|&number| self.component_starts[number + 1] += 1);
-        (0..component_count).for_each(|number| self.component_starts[number + 1] += self.component_starts[number]);
-        self.order = order;
+        self.component_of = order.iter().map(|&row| component[row]).collect();
+        self.component_starts = starts(component_count, component.into_iter());
+        order
     }
 
     /// The pattern below the diagonal in the order of elimination, and the place of every entry.
-    fn place_entries(&mut self, size: usize, edges: &[(usize, usize)], pattern: &[(usize, usize)]) {
-        let positions = edges.iter().map(|&(i, j)| (self.position[i], self.position[j]));
-        let mut below: Vec<(usize, usize)> = positions.filter(|(k, i)| k > i).collect();
-        below.sort_unstable();
-        self.row_starts.clear();
-        self.row_starts.resize(size + 1, 0);
-        below.iter().for_each(|&(k, _)| self.row_starts[k + 1] += 1);
-        (0..size).for_each(|k| self.row_starts[k + 1] += self.row_starts[k]);
+    fn place_entries(&mut self, graph: &Graph, entries: &[(usize, usize)]) {
+        let position = &self.pattern.position;
         self.row_columns.clear();
-        self.row_columns.extend(below.iter().map(|&(_, i)| i));
-        let places = pattern.iter().map(|&(i, j)| self.place(i, j).expect("every entry is part of the pattern"));
-        let places = places.collect();
-        self.places = places;
+        self.row_starts.clear();
+        self.row_starts.push(0);
+        for (k, &row) in self.pattern.order.iter().enumerate() {
+            let begin = self.row_columns.len();
+            let own = graph.neighbours(row).iter().map(|&other| position[other]);
+            self.row_columns.extend(own.filter(|&i| i < k));
+            self.row_columns[begin..].sort_unstable();
+            self.row_starts.push(self.row_columns.len());
+        }
+        let places = entries.iter().map(|&(i, j)| self.place(i, j).expect("every entry is part of the pattern"));
+        self.places = places.collect();
     }
 
     /// Place of an entry in the assembled matrix.
     fn place(&self, row: usize, column: usize) -> Option<usize> {
-        let size = self.order.len();
-        let (k, i) = (self.position[row], self.position[column]);
+        let FactorPattern { order, position, .. } = &self.pattern;
+        let (size, k, i) = (order.len(), position[row], position[column]);
         if k == i {
             return Some(k);
         }
         let (start, end) = (self.row_starts[k.max(i)], self.row_starts[k.max(i) + 1]);
         let place = start + self.row_columns[start..end].binary_search(&k.min(i)).ok()?;
         Some(size + place + if k > i { 0 } else { self.row_columns.len() })
-    }
-
-    /// The pattern of L: row k holds what the elimination tree connects with the entries of row k of A.
-    fn factor_pattern(&mut self, size: usize) {
-        const NONE: usize = usize::MAX;
-        let (mut parent, mut seen_by) = (vec![NONE; size], vec![NONE; size]);
-        let mut rows: Vec<usize> = Vec::new();
-        self.factor_row_starts.clear();
-        self.factor_row_starts.push(0);
-        for k in 0..size {
-            seen_by[k] = k;
-            let begin = rows.len();
-            for &first in &self.row_columns[self.row_starts[k]..self.row_starts[k + 1]] {
-                let mut i = first;
-                while seen_by[i] != k {
-                    seen_by[i] = k;
-                    rows.push(i);
-                    if parent[i] == NONE {
-                        parent[i] = k;
-                    }
-                    i = parent[i];
-                }
-            }
-            rows[begin..].sort_unstable();
-            self.factor_row_starts.push(rows.len());
-        }
-
-        self.column_starts.clear();
-        self.column_starts.resize(size + 1, 0);
-        rows.iter().for_each(|&i| self.column_starts[i + 1] += 1);
-        (0..size).for_each(|i| self.column_starts[i + 1] += self.column_starts[i]);
-        let mut next = self.column_starts.clone();
-        self.column_rows.clear();
-        self.column_rows.resize(rows.len(), 0);
-        self.factor_rows.clear();
-        for k in 0..size {
-            for &i in &rows[self.factor_row_starts[k]..self.factor_row_starts[k + 1]] {
-                self.column_rows[next[i]] = k;
-                self.factor_rows.push((i, next[i]));
-                next[i] += 1;
-            }
-        }
     }
 }
 

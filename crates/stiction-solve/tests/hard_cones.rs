@@ -19,7 +19,7 @@ use families::known::Known;
 
 fn local_case(name: &str) -> LocalConeProblem {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../problems/fc3d").join(name);
-    match fclib::read(&file).unwrap().problem {
+    match fclib::read(&file).unwrap() {
         FclibProblem::Local(problem) => problem,
         FclibProblem::Global(_) => panic!("{name} is a local problem"),
     }
@@ -123,7 +123,7 @@ fn a_larger_tolerance_is_met_where_a_smaller_one_is() {
 fn a_residual_that_is_small_in_one_measure_alone_leads_to_a_new_beginning() {
     // Heavy bodies, μ = 5: the methods stopped at 1.6e-7 without units, short of their target and below the tolerance, and the other error was 1.3e-4.
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../problems/gfc3d/loose-60-mu5-heavy.hdf5");
-    let FclibProblem::Global(problem) = fclib::read(&file).unwrap().problem else { panic!("it has bodies") };
+    let FclibProblem::Global(problem) = fclib::read(&file).unwrap() else { panic!("it has bodies") };
     for tolerance in [1e-4, 1e-5, 1e-6, 1e-7, 1e-8] {
         let mut solver = ConeSolver::default();
         let solution = solver.solve_global(&problem, &of_a_file(tolerance), None).unwrap();
@@ -136,7 +136,7 @@ fn a_residual_that_is_small_in_one_measure_alone_leads_to_a_new_beginning() {
 fn balls_that_wedge_each_other_are_solved_to_the_last_digits() {
     // A step of 56 balls in a silo. Contacts that stick contradict each other by 1e-9: one has to slide by that, far from the forces that Newton's method comes to.
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../problems/gfc3d/silo-step.hdf5");
-    let FclibProblem::Global(problem) = fclib::read(&file).unwrap().problem else { panic!("it has bodies") };
+    let FclibProblem::Global(problem) = fclib::read(&file).unwrap() else { panic!("it has bodies") };
     let mut solver = ConeSolver::default();
     let solution = solver.solve_global(&problem, &of_a_file(1e-12), None).unwrap();
     assert!(solution.report.is_solved(), "{:?}", solution.report.errors);

@@ -55,7 +55,7 @@ fn the_files_are_what_the_generators_make() {
         }
     }
     for (name, problem) in global_cones() {
-        let FclibProblem::Global(file) = fclib::read(own("gfc3d", &format!("{name}.hdf5"))).unwrap().problem else {
+        let FclibProblem::Global(file) = fclib::read(own("gfc3d", &format!("{name}.hdf5"))).unwrap() else {
             panic!("{name} has bodies")
         };
         assert!(is_near(file.force(), problem.force(), 1e-12), "{name}: f");
@@ -148,7 +148,7 @@ fn all_are_solved(kind: &str, least: usize, tolerance: f64, unscaled_tolerance: 
     for path in files.iter().filter(|path| !path.ends_with("indefinite-12.hdf5")) {
         let settings = ConeSettings { tolerance, unscaled_tolerance, ..Default::default() };
         let mut solver = ConeSolver::default();
-        let (report, judgement) = match fclib::read(path).unwrap().problem {
+        let (report, judgement) = match fclib::read(path).unwrap() {
             FclibProblem::Local(problem) => {
                 let solution = solver.solve_local(&problem, &settings, None);
                 (&solution.report, judge_local(&problem, &solution.impulses))

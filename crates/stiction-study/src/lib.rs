@@ -9,5 +9,4 @@ pub mod converge;
 pub mod figure;
 pub mod reproduce;
 pub mod run_figure;
-pub mod solve_cones;
 pub mod solve_problem;

@@ -14,7 +14,7 @@
 
 use super::alart_curnier;
 use super::island::Island;
-use super::law::{Law, LawKind};
+use super::law::{Law, LawKind, tangent_norm};
 use super::space::{Small, Space};
 use crate::DenseLu;
 
@@ -143,10 +143,6 @@ fn first_at_bound<const D: usize>(law: &Law, r: &[f64; D], dr: &[f64; D]) -> Opt
     (x < 1.0).then_some(x)
 }
 
-fn tangent_norm<const D: usize>(r: &[f64; D]) -> f64 {
-    r[1..].iter().map(|r| r * r).sum::<f64>().sqrt()
-}
-
 /// Iterates from the best point with the modes that it shows, where rates are of the size `scale`; returns the number of factorisations.
 pub(crate) fn run<const D: usize>(
     space: &mut impl Space<D>,
@@ -255,19 +251,7 @@ impl Dense {
         if rows > DENSE_ROWS {
             return None;
         }
-        let mut w = Vec::with_capacity(rows * rows);
-        island.trial.fill([0.0; D]);
-        space.rates(&island.trial, &mut island.trial_u);
-        island.centre.clone_from(&island.trial_u);
-        for column in 0..rows {
-            island.trial[column / D][column % D] = 1.0;
-            space.rates(&island.trial, &mut island.trial_u);
-            let rates = island.trial_u.as_flattened().iter().zip(island.centre.as_flattened());
-            w.extend(rates.map(|(rate, free)| rate - free));
-            island.trial[column / D][column % D] = 0.0;
-        }
-        island.work.spend(rows as u64 * space.sweep_work());
-        Some(Self { w, lu: DenseLu::default() })
+        Some(Self { w: island.write_out(space), lu: DenseLu::default() })
     }
 
     /// Solves $(A W + B)\,dr = -F$; whether that was possible.

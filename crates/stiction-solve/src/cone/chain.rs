@@ -5,8 +5,9 @@
 //! 3. On piles, the rest of the path of smoothed equations.
 //! 4. Newton's method with $\rho_i = 1 / W_{ii}$; the whole path of smoothed equations; wherever one of them ends near a solution, the active set.
 //! 5. Newton's method from the answers of Lemke's method on pyramids; interior points, in two kinds, and Newton's method from there.
-//! 6. Newton's method with other $\rho$; proximal points; Gauss-Seidel to its limit.
-//! 7. Pyramids once more, whose paths begin far from each other: where friction is strong there are many solutions, and most starts lead to none.
+//! 6. Gauss-Seidel to its limit.
+//!
+//! `docs/solvers.md` says for each stage and constant which problem needs it, and what was tried and removed.
 //!
 //! The best point is kept throughout, and every stage is logged.
 
@@ -14,36 +15,25 @@ use super::active_set;
 use super::gauss_seidel;
 use super::interior_point::{self, Shift};
 use super::island::Island;
-use super::newton::{self, NewtonRun};
+use super::newton::{self, LAST_EPSILON, NewtonRun};
 use super::path::{self, FirstWidth, PathRun};
-use super::proximal;
 use super::pyramids::{PyramidStart, Pyramids};
 use super::settings::{ConeMethod, ConeSettings, ConeStage};
 use super::space::Space;
 use crate::PortableMath as _;
 use crate::lemke_settings::FIRST_UNEVEN;
 
-/// First $\varepsilon$ of Newton's method, and its smallest value. A smaller one is not worth the digits that it costs in the matrix.
+/// First $\varepsilon$ of Newton's method.
 const FIRST_EPSILON: f64 = 1e-4;
-const LAST_EPSILON: f64 = 1e-8;
 
 /// The $\varepsilon$ with which a point that is nearly a solution is improved.
 const POLISH_EPSILON: f64 = 1e-7;
 
-/// Factors on $1 / W_{ii}$ and first $\varepsilon$ with which that is tried.
-const POLISH_SCALES: [(f64, f64); 4] = [(1.0, POLISH_EPSILON), (1.0, 1e-3), (10.0, 1e-2), (100.0, 1e-2)];
-
 /// Part of the tolerance up to which a residual is usually good enough for the errors that judge; where it is not, there will be a smaller target.
 pub(crate) const ENOUGH: f64 = 0.9;
 
-/// A residual up to this multiple of the target is nearly there.
-const NEAR: f64 = 1e3;
-
-/// But a residual above this is not, whatever the target.
+/// A residual up to this, relative to the free rates, is nearly there.
 const NEAR_RESIDUAL: f64 = 1e-5;
-
-/// Steps without a gain of a tenth after which Newton's method is given up.
-const PATIENCE: usize = 10;
 
 /// Short steps after which Newton's method is given up: soon where interior points may do better, late after them.
 const FEW_SHORT_STEPS: usize = 8;
@@ -52,15 +42,9 @@ const MANY_SHORT_STEPS: usize = 25;
 /// Sweeps that cost as much as the steps that Newton's method usually needs, if both grew with the number of contacts.
 const SWEEPS_PER_NEWTON: f64 = 60.0;
 
-/// Factors on $1 / W_{ii}$ that are tried last, each with a first $\varepsilon$.
-const LAST_SCALES: [(f64, f64); 3] = [(1.0, 1e-6), (10.0, FIRST_EPSILON), (100.0, FIRST_EPSILON)];
-
 /// Runs of the interior-point method: how the shift follows, and whether the start is cold.
 const INTERIOR_RUNS: [(Shift, bool); 3] =
     [(Shift::Linearised, false), (Shift::Linearised, true), (Shift::Lagged, false)];
-
-/// Sweeps and first $\varepsilon$ of the restarts of Newton's method.
-const RESTARTS: [(usize, f64); 2] = [(20, 1e-4), (150, 1e-3)];
 
 /// Runs along the path of smoothed equations, each with a factor on $1 / W_{ii}$: loosely at first, then closely. Another factor is another path.
 const PATHS: [(f64, PathRun); 6] = [
@@ -76,19 +60,9 @@ const fn whole_path(close: f64, loose: f64, limit: usize) -> PathRun {
     PathRun { first_width: FirstWidth::Speed, close, loose, growth: 2.0, limit }
 }
 
-/// Runs along the rest of a path, from where sweeps have come to: a factor on $1 / W_{ii}$, sweeps from zero before it, none where the best point is the start, and how it is followed:
-/// with long steps at first.
-const SHORT_PATHS: [(f64, usize, PathRun); 5] = [
-    (3.0, 0, short_path(0.2, 4.0, 100)),
-    (3.0, 0, short_path(0.1, 2.0, 200)),
-    (6.0, 0, short_path(0.2, 4.0, 100)),
-    (3.0, 100, short_path(0.1, 2.0, 200)),
-    (6.0, 300, short_path(0.1, 2.0, 200)),
-];
-
-const fn short_path(near: f64, growth: f64, limit: usize) -> PathRun {
-    PathRun { first_width: FirstWidth::Residual(10.0), close: near, loose: near, growth, limit }
-}
+/// The rest of a path, from where sweeps have come to on a pile: a factor on $1 / W_{ii}$, and how it is followed, with long steps at first.
+const SHORT_PATH: (f64, PathRun) =
+    (3.0, PathRun { first_width: FirstWidth::Residual(10.0), close: 0.2, loose: 0.2, growth: 4.0, limit: 100 });
 
 /// Rows of contacts for each coordinate of the bodies up to which an island is a pile, and contacts from which on. Its forces are nearly unique then, and much of it slides:
 /// Newton's method usually fails on it. Stacks and walls have many more rows.
@@ -127,14 +101,8 @@ fn last_pyramid(number: usize) -> PyramidStart {
 /// The part of the residual that a turn has to leave.
 const TURN_GAIN: f64 = 0.8;
 
-/// The rest of a path that is followed from the answer of a pyramid, with a factor on $1 / W_{ii}$.
-const PYRAMID_PATH: (f64, PathRun) = (3.0, short_path(0.1, 2.0, 100));
-
 /// The part of the residual that has to be left since the active set was of no use for it to be tried again.
 const ANOTHER: f64 = 0.5;
-
-/// First $\alpha$ of proximal points.
-const FIRST_ALPHA: f64 = 1e-2;
 
 /// One island with its log.
 pub(crate) struct Chain<'a, S, const D: usize> {
@@ -161,7 +129,7 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
     /// Goes on from the best point to a smaller target; by all methods where the last target was reached.
     pub fn improve(&mut self, target: f64, is_promising: bool) {
         self.island.make_room();
-        if !self.newton(target, 1.0, LAST_EPSILON, MANY_SHORT_STEPS) {
+        if !self.newton(target, LAST_EPSILON, MANY_SHORT_STEPS) {
             if is_promising {
                 self.island.restore(self.space);
                 self.run_stages(target, true);
@@ -175,10 +143,10 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
     fn run_stages(&mut self, target: f64, is_warm: bool) -> bool {
         if self.space.laws().len() == 1 && self.space.can_sweep() {
             let Island { r, contacts, alphas, .. } = &mut *self.island;
-            self.space.sweep(r, contacts, alphas, true, false);
+            self.space.sweep(r, contacts, alphas, true);
             self.island.measure(self.space);
             // Torsion that has its bound for itself is found by an iteration, which may be slow; and a matrix may be singular.
-            if self.log(ConeMethod::OneContact, 1, target) {
+            if self.log(ConeMethod::OneContact, 0, 1, target) {
                 return true;
             }
         }
@@ -190,18 +158,12 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         }
         self.island.make_room();
         if !is_warm && self.is_pile() {
-            for (factor, sweeps, run) in SHORT_PATHS {
-                if sweeps > 0 && self.space.can_sweep() {
-                    self.sweep_backwards(sweeps);
-                } else {
-                    self.island.restore(self.space);
-                }
-                if self.follow_path(target, factor, run) {
-                    return true;
-                }
+            self.island.restore(self.space);
+            if self.follow_path(target, 0, SHORT_PATH.0, SHORT_PATH.1) {
+                return true;
             }
         }
-        if self.newton(target, 1.0, FIRST_EPSILON, FEW_SHORT_STEPS) {
+        if self.newton(target, FIRST_EPSILON, FEW_SHORT_STEPS) {
             return true;
         }
         if self.follow_paths(target) {
@@ -214,7 +176,7 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         if self.turn_pyramids(target, PYRAMIDS) {
             return true;
         }
-        for (shift, is_cold) in INTERIOR_RUNS {
+        for (number, (shift, is_cold)) in INTERIOR_RUNS.into_iter().enumerate() {
             self.island.restore(self.space);
             let limit = self.settings.interior_limit;
             let iterations = interior_point::run(self.space, self.island, target, limit, shift, is_cold);
@@ -222,28 +184,13 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
                 continue;
             }
             // Newton's method goes on from the interior point itself, whose scales tell closed contacts from open ones.
-            if self.log(ConeMethod::InteriorPoint, iterations, target)
+            if self.log(ConeMethod::InteriorPoint, number, iterations, target)
                 || self.newton_with(target, FIRST_EPSILON, MANY_SHORT_STEPS)
             {
                 return true;
             }
         }
-        for (sweeps, epsilon) in RESTARTS {
-            if self.space.can_sweep() && self.restart(target, sweeps, epsilon) {
-                return true;
-            }
-        }
-        for (factor, epsilon) in LAST_SCALES {
-            if self.newton(target, factor, epsilon, MANY_SHORT_STEPS) {
-                return true;
-            }
-        }
-        let limit = self.settings.proximal_limit;
-        let steps = proximal::run(self.space, self.island, target, FIRST_ALPHA, limit);
-        self.log(ConeMethod::Proximal, steps, target)
-            || self.sweep_to_the_limit(target)
-            || self.newton(target, 1.0, FIRST_EPSILON, MANY_SHORT_STEPS)
-            || self.turn_pyramids(target, (0..LAST_PYRAMIDS).map(last_pyramid))
+        self.sweep_to_the_limit(target) || self.turn_pyramids(target, (0..LAST_PYRAMIDS).map(last_pyramid))
     }
 
     /// Whether the best point is likely to be good enough, though it may miss the target.
@@ -260,14 +207,14 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
 
     /// Runs along whole paths from the best point.
     fn follow_paths(&mut self, target: f64) -> bool {
-        PATHS.iter().any(|&(factor, run)| {
+        PATHS.iter().enumerate().any(|(number, &(factor, run))| {
             self.island.restore(self.space);
-            self.follow_path(target, factor, run)
+            self.follow_path(target, 1 + number, factor, run)
         })
     }
 
     /// Runs along a path from the point that stands in the island, with Newton's method where it ends near.
-    fn follow_path(&mut self, target: f64, factor: f64, mut run: PathRun) -> bool {
+    fn follow_path(&mut self, target: f64, number: usize, factor: f64, mut run: PathRun) -> bool {
         if self.is_enough() {
             return true;
         }
@@ -277,7 +224,7 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         }
         self.set_scales(factor);
         let steps = path::run(self.space, self.island, target, &run);
-        if self.log(ConeMethod::Path, steps, target) {
+        if self.log(ConeMethod::Path, number, steps, target) {
             return true;
         }
         if self.island.best_residual > PATH_END * self.scale {
@@ -294,7 +241,7 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
             return false;
         }
         let Some(mut pyramids) = Pyramids::new(self.space, self.island) else { return false };
-        for start in starts {
+        for (number, start) in starts.into_iter().enumerate() {
             pyramids.begin(&start);
             let mut last = f64::INFINITY;
             for _ in 0..self.settings.pyramid_limit {
@@ -303,13 +250,10 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
                 }
                 let Some((pivots, residual)) = pyramids.next(self.space, self.island) else { return false };
                 self.set_scales(1.0);
-                if self.log(ConeMethod::Pyramids, pivots, target)
+                if self.log(ConeMethod::Pyramids, number, pivots, target)
                     || self.newton_with(target, FIRST_EPSILON, MANY_SHORT_STEPS)
+                    || self.is_enough()
                 {
-                    return true;
-                }
-                pyramids.restore(self.space, self.island);
-                if self.follow_path(target, PYRAMID_PATH.0, PYRAMID_PATH.1) {
                     return true;
                 }
                 if residual > TURN_GAIN * last {
@@ -319,28 +263,6 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
             }
         }
         false
-    }
-
-    /// Newton's method from another point: that of some sweeps in the opposite order.
-    fn restart(&mut self, target: f64, sweeps: usize, epsilon: f64) -> bool {
-        let sweeps = self.sweep_backwards(sweeps);
-        self.log(ConeMethod::GaussSeidel, sweeps, target);
-        self.set_scales(1.0);
-        self.newton_with(target, epsilon, MANY_SHORT_STEPS)
-    }
-
-    /// Sweeps from zero in the opposite order; returns how many.
-    fn sweep_backwards(&mut self, sweeps: usize) -> usize {
-        let Island { r, contacts, alphas, work, .. } = &mut *self.island;
-        r.fill([0.0; D]);
-        let mut done = 0;
-        while done < sweeps && !work.is_spent() {
-            self.space.sweep(r, contacts, alphas, done == 0, true);
-            work.spend(self.space.sweep_work());
-            done += 1;
-        }
-        self.island.measure(self.space);
-        done
     }
 
     fn sweep_while_it_pays(&mut self, target: f64, is_warm: bool) -> bool {
@@ -353,7 +275,7 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
             let needed = (target / progress.change).portable_ln() / progress.rate().min(0.999_999).portable_ln();
             progress.count as f64 + needed < SWEEPS_PER_NEWTON
         });
-        self.log(ConeMethod::GaussSeidel, sweeps, target)
+        self.log(ConeMethod::GaussSeidel, 0, sweeps, target)
     }
 
     fn sweep_to_the_limit(&mut self, target: f64) -> bool {
@@ -362,37 +284,19 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         }
         self.island.restore(self.space);
         let sweeps = gauss_seidel::sweep(self.space, self.island, target, self.settings.sweep_limit, |_| true);
-        self.log(ConeMethod::GaussSeidel, sweeps, target)
+        self.log(ConeMethod::GaussSeidel, 1, sweeps, target)
     }
 
     /// Newton's method from the best point.
-    fn newton(&mut self, target: f64, factor: f64, first_epsilon: f64, short_step_limit: usize) -> bool {
+    fn newton(&mut self, target: f64, first_epsilon: f64, short_step_limit: usize) -> bool {
         self.island.restore(self.space);
-        self.set_scales(factor);
+        self.set_scales(1.0);
         self.newton_with(target, first_epsilon, short_step_limit)
     }
 
-    /// Newton's method from the point and with the scales that stand in the island; more than once where it comes near.
+    /// Newton's method from the point and with the scales that stand in the island, and the active set where it comes near.
     fn newton_with(&mut self, target: f64, first_epsilon: f64, short_step_limit: usize) -> bool {
-        if self.newton_once(target, first_epsilon, short_step_limit) || self.change_modes(target) {
-            return true;
-        }
-        if self.island.best_residual > (NEAR * target).min(NEAR_RESIDUAL * self.scale) {
-            return false;
-        }
-        // Nearly there: the same scales, then others.
-        self.island.restore(self.space);
-        if self.newton_once(target, POLISH_EPSILON, MANY_SHORT_STEPS) {
-            return true;
-        }
-        POLISH_SCALES.iter().any(|&(factor, epsilon)| {
-            if self.is_enough() {
-                return true;
-            }
-            self.island.restore(self.space);
-            self.set_scales(factor);
-            self.newton_once(target, epsilon, MANY_SHORT_STEPS)
-        })
+        self.newton_once(target, first_epsilon, short_step_limit) || self.change_modes(target)
     }
 
     /// The active set from the best point, where that is near, so that only a few contacts are in the wrong mode, and was not tried.
@@ -404,7 +308,7 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         let from = self.island.best_residual;
         let steps = active_set::run(self.space, self.island, target, self.scale, self.settings.active_set_limit);
         self.island.tried_modes = from.min(self.island.best_residual);
-        self.log(ConeMethod::ActiveSet, steps, target)
+        self.log(ConeMethod::ActiveSet, 0, steps, target)
     }
 
     /// Gives Newton's method this multiple of $1 / W_{ii}$ as scales.
@@ -416,22 +320,16 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
 
     /// One run of Newton's method from the point and with the scales that stand in the island.
     fn newton_once(&mut self, target: f64, first_epsilon: f64, short_step_limit: usize) -> bool {
-        let run = NewtonRun {
-            first_epsilon,
-            last_epsilon: LAST_EPSILON,
-            step_limit: self.settings.newton_limit,
-            patience: PATIENCE,
-            short_step_limit,
-        };
+        let run = NewtonRun { first_epsilon, step_limit: self.settings.newton_limit, short_step_limit };
         let steps = newton::run(self.space, self.island, target, &run);
-        self.log(ConeMethod::Newton, steps, target)
+        self.log(ConeMethod::Newton, 0, steps, target)
     }
 
-    /// Notes a stage; whether the best point is below the target.
-    fn log(&mut self, method: ConeMethod, iterations: usize, target: f64) -> bool {
+    /// Notes a run of a method; whether the best point is below the target.
+    fn log(&mut self, method: ConeMethod, run: usize, iterations: usize, target: f64) -> bool {
         let residual = self.island.best_residual / self.scale;
         if iterations > 0 {
-            self.stages.push(ConeStage { island: self.number, method, iterations, residual });
+            self.stages.push(ConeStage { island: self.number, method, run, iterations, residual });
         }
         self.island.best_residual <= target
     }

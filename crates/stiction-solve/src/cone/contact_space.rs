@@ -6,11 +6,9 @@ use super::one_contact::OneContact;
 use super::space::{Small, Space, complete_diagonal};
 
 /// $W$ as rows of blocks, the diagonal apart.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ContactSpace<const D: usize> {
     laws: Vec<Law>,
-    /// Rows of the current contact.
-    is_present: [bool; D],
     offset: Vec<[f64; D]>,
     diagonal: Vec<Small<D>>,
     /// The diagonal without the ones of empty rows.
@@ -24,26 +22,6 @@ pub(crate) struct ContactSpace<const D: usize> {
     places: Vec<Place>,
     is_analysed: bool,
     right_side: Vec<[f64; D]>,
-}
-
-impl<const D: usize> Default for ContactSpace<D> {
-    fn default() -> Self {
-        Self {
-            laws: Vec::new(),
-            is_present: [false; D],
-            offset: Vec::new(),
-            diagonal: Vec::new(),
-            true_diagonal: Vec::new(),
-            starts: Vec::new(),
-            columns: Vec::new(),
-            blocks: Vec::new(),
-            pattern: Vec::new(),
-            lu: BlockLu::default(),
-            places: Vec::new(),
-            is_analysed: false,
-            right_side: Vec::new(),
-        }
-    }
 }
 
 impl<const D: usize> ContactSpace<D> {
@@ -60,10 +38,9 @@ impl<const D: usize> ContactSpace<D> {
         self.is_analysed = false;
     }
 
-    /// Adds a contact with its offset and the rows that it has; its blocks follow, and then [`end_contact`](Self::end_contact).
-    pub fn push_contact(&mut self, law: Law, offset: [f64; D], is_present: [bool; D]) {
+    /// Adds a contact with its offset; its blocks follow, and then [`end_contact`](Self::end_contact).
+    pub fn push_contact(&mut self, law: Law, offset: [f64; D]) {
         self.laws.push(law);
-        self.is_present = is_present;
         self.offset.push(offset);
         self.true_diagonal.push([[0.0; D]; D]);
     }
@@ -85,11 +62,11 @@ impl<const D: usize> ContactSpace<D> {
         self.true_diagonal.last_mut().expect("a contact was pushed")
     }
 
-    /// Ends the blocks of the current contact.
-    pub fn end_contact(&mut self) {
+    /// Ends the blocks of the current contact, which has these rows.
+    pub fn end_contact(&mut self, is_present: &[bool; D]) {
         self.starts.push(self.blocks.len());
         let mut diagonal = *self.true_diagonal.last().expect("a contact was pushed");
-        complete_diagonal(&mut diagonal, &self.is_present);
+        complete_diagonal(&mut diagonal, is_present);
         self.diagonal.push(diagonal);
     }
 
@@ -105,28 +82,6 @@ impl<const D: usize> ContactSpace<D> {
             }
         }
         sum
-    }
-
-    #[inline(always)]
-    fn sweep_here(
-        &mut self,
-        r: &mut [[f64; D]],
-        contacts: &[OneContact<D>],
-        alphas: &mut [f64],
-        is_reversed: bool,
-    ) -> f64 {
-        let (count, mut change) = (self.laws.len(), 0.0);
-        for step in 0..count {
-            let i = if is_reversed { count - 1 - step } else { step };
-            let q = self.sum_of_others(i, r);
-            let new = contacts[i].solve(&q, &mut alphas[i]);
-            for k in 0..D {
-                let difference = self.diagonal[i][k][k] * (new[k] - r[i][k]);
-                change += difference * difference;
-            }
-            r[i] = new;
-        }
-        change
     }
 
     fn analyse(&mut self) {
@@ -172,15 +127,18 @@ impl<const D: usize> Space<D> for ContactSpace<D> {
         true
     }
 
-    fn sweep(
-        &mut self,
-        r: &mut [[f64; D]],
-        contacts: &[OneContact<D>],
-        alphas: &mut [f64],
-        _is_first: bool,
-        is_reversed: bool,
-    ) -> f64 {
-        pulp::Arch::new().dispatch(Sweep { space: self, r, contacts, alphas, is_reversed })
+    fn sweep(&mut self, r: &mut [[f64; D]], contacts: &[OneContact<D>], alphas: &mut [f64], _is_first: bool) -> f64 {
+        let mut change = 0.0;
+        for i in 0..self.laws.len() {
+            let q = self.sum_of_others(i, r);
+            let new = contacts[i].solve(&q, &mut alphas[i]);
+            for k in 0..D {
+                let difference = self.diagonal[i][k][k] * (new[k] - r[i][k]);
+                change += difference * difference;
+            }
+            r[i] = new;
+        }
+        change
     }
 
     fn newton_step(&mut self, a: &[Small<D>], b: &[Small<D>], f: &[[f64; D]], dr: &mut [[f64; D]]) -> bool {
@@ -223,23 +181,5 @@ impl<const D: usize> Space<D> for ContactSpace<D> {
 
     fn determinant_sign(&self) -> f64 {
         self.lu.determinant_sign()
-    }
-}
-
-/// A sweep, compiled for the vector units of the machine.
-struct Sweep<'a, const D: usize> {
-    space: &'a mut ContactSpace<D>,
-    r: &'a mut [[f64; D]],
-    contacts: &'a [OneContact<D>],
-    alphas: &'a mut [f64],
-    is_reversed: bool,
-}
-
-impl<const D: usize> pulp::NullaryFnOnce for Sweep<'_, D> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn call(self) -> f64 {
-        self.space.sweep_here(self.r, self.contacts, self.alphas, self.is_reversed)
     }
 }

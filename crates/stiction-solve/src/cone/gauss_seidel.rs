@@ -46,7 +46,7 @@ pub(crate) fn sweep<const D: usize>(
         let mut done = 0;
         for number in 0..batch {
             let Island { r, contacts, alphas, .. } = &mut *island;
-            change = space.sweep(r, contacts, alphas, number == 0, false).sqrt();
+            change = space.sweep(r, contacts, alphas, number == 0).sqrt();
             done += 1;
             if change <= 0.1 * target {
                 break;

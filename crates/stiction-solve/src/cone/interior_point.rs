@@ -14,9 +14,9 @@
 //! is renewed in each iteration, with or without its derivative in the step. Nothing makes this converge, but it usually comes near a solution from afar, where Newton's method on
 //! the exact equations does not.
 
-use super::island::{Island, residual_of};
+use super::island::Island;
 use super::law::{Law, LawKind, tangent_norm};
-use super::space::Space;
+use super::space::{Small, Space};
 
 /// Part of the way to the boundary that a step goes at most.
 const BOUNDARY: f64 = 0.95;
@@ -106,6 +106,24 @@ impl Shift {
     }
 }
 
+/// $T = \mathrm{diag}(\mu, I)$.
+#[inline(always)]
+fn weight(law: &Law, k: usize) -> f64 {
+    if k == 0 { law.mu } else { 1.0 }
+}
+
+/// The shift $s$ at a slack, and its derivative by the slack.
+fn shift_at<const D: usize>(law: &Law, slack: &[f64; D], kind: Shift) -> (f64, [f64; D]) {
+    let (sliding, mut slope) = (tangent_norm(slack), [0.0; D]);
+    if !has_cone(law) {
+        return (0.0, slope);
+    }
+    if sliding > 0.0 {
+        (1..D).for_each(|k| slope[k] = kind.shift_slope() * law.mu * slack[k] / sliding);
+    }
+    (law.mu * sliding, slope)
+}
+
 /// Iterates from the point of the island, or far from all boundaries (`is_cold`); keeps the best point, and leaves scales for Newton's method in `run_rho`. Returns the number
 /// of iterations, zero when the laws are not cones.
 pub(crate) fn run<const D: usize>(
@@ -116,141 +134,34 @@ pub(crate) fn run<const D: usize>(
     kind: Shift,
     is_cold: bool,
 ) -> usize {
-    let count = space.laws().len();
     if space.laws().iter().any(|law| law.bound > 0.0 || law.kind == LawKind::Friction) {
         return 0;
     }
-    // Scale of the rates: those without impulses.
-    island.trial.fill([0.0; D]);
-    space.rates(&island.trial, &mut island.trial_u);
-    let square: f64 = island.trial_u.as_flattened().iter().map(|u| u * u).sum();
-    let speed = (square / count as f64).sqrt();
+    let speed = island.free_speed(space);
     if speed == 0.0 || !speed.is_finite() {
         return 0;
     }
-    // Inside both cones, with some distance to the boundary.
-    space.rates(&island.r, &mut island.u);
-    island.slack.clear();
-    island.slack_step.clear();
-    island.slack_step.resize(count, [0.0; D]);
-    for i in 0..count {
-        let law = &space.laws()[i];
-        let (r, u) = (&mut island.r[i], &island.u[i]);
-        let mut slack = *u;
-        if law.kind == LawKind::Contact {
-            let least = 0.1 * speed * island.rho[i];
-            r[0] = r[0].max(least);
-            let length = tangent_norm(r);
-            let bound = if has_cone(law) { 0.5 * law.mu * r[0] } else { 0.0 };
-            if length > bound {
-                (1..D).for_each(|k| r[k] *= bound / length);
-            }
-            slack[0] = (2.0 * law.mu * tangent_norm(u)).max(u[0]).max(0.1 * speed);
-            if is_cold {
-                (*r, slack) = ([0.0; D], [0.0; D]);
-                (r[0], slack[0]) = (FAR * speed * island.rho[i], FAR * speed);
-            }
-        }
-        island.slack.push(slack);
-    }
-    let mut iterations = 0;
-    let mut last_step = 0.5f64;
-    let mut short_steps = 0;
+    start(space, island, speed, is_cold);
+    let mean_rho = island.rho.iter().sum::<f64>() / island.rho.len() as f64;
+    let (mut iterations, mut last_step, mut short_steps) = (0, 0.5f64, 0);
     while iterations < limit && !island.work.is_spent() {
-        space.rates(&island.r, &mut island.u);
-        let residual = residual_of(space, &island.r, &island.u, &island.rho);
         // The interior point itself is never a solution: its projection may be.
-        island.keep(residual);
-        if residual <= target {
+        if island.measure(space) <= target {
             break;
         }
-        // Complementarity, and how far the slacks are from the rates.
-        let (mut gap, mut cones) = (0.0, 0);
-        for i in 0..count {
-            let law = &space.laws()[i];
-            if law.kind == LawKind::Contact {
-                let tangents = if has_cone(law) { D } else { 1 };
-                gap += (0..tangents).map(|k| island.r[i][k] * island.slack[i][k]).sum::<f64>();
-                cones += 1;
-            }
-        }
-        if cones == 0 {
-            break;
-        }
+        let (gap, unbalance, cones) = complementarity(space.laws(), island);
         let nu = gap / cones as f64;
-        let mean_rho = island.rho.iter().sum::<f64>() / count as f64;
-        if nu <= END * END * speed * speed * mean_rho {
+        if cones == 0 || nu <= END * END * speed * speed * mean_rho {
             break;
         }
         // As little centring as the last step allowed, but complementarity must not run ahead of the shift.
-        let mut unbalance = 0.0;
-        for i in 0..count {
-            let law = &space.laws()[i];
-            if law.kind == LawKind::Contact {
-                let shift = if has_cone(law) { law.mu * tangent_norm(&island.slack[i]) } else { 0.0 };
-                unbalance += (island.u[i][0] + shift - island.slack[i][0]).abs() * island.r[i][0];
-            }
-        }
         let sigma = (1.0 - last_step).powi(2).clamp(LEAST_CENTRING, MOST_CENTRING);
         let sigma = sigma.max((kind.balance() * unbalance / gap).min(1.0));
-        let exact = kind.shift_slope();
         island.a.clear();
         island.b.clear();
-        for i in 0..count {
-            let law = space.laws()[i];
-            let (r, u, slack) = (island.r[i], island.u[i], island.slack[i]);
-            let (mut a, mut b, mut f) = ([[0.0; D]; D], [[0.0; D]; D], [0.0; D]);
-            if law.kind == LawKind::Joint {
-                for k in 0..D {
-                    a[k][k] = 1.0;
-                    b[k][k] = JOINT_EPSILON / island.rho[i];
-                    f[k] = u[k];
-                }
-            } else if !has_cone(&law) {
-                a[0][0] = 1.0;
-                b[0][0] = slack[0] / r[0];
-                f[0] = u[0] - sigma * nu / r[0];
-                for k in 1..D {
-                    b[k][k] = 1.0;
-                    f[k] = r[k];
-                }
-            } else {
-                let mut x = r;
-                x[0] *= law.mu;
-                let mut y = slack;
-                y[0] /= law.mu;
-                let (x_square, y_square) =
-                    (determinant(&x).max(f64::MIN_POSITIVE), determinant(&y).max(f64::MIN_POSITIVE));
-                let (x_root, y_root) = (x_square.sqrt(), y_square.sqrt());
-                let product: f64 = (0..D).map(|k| x[k] * y[k]).sum::<f64>() / (x_root * y_root);
-                let gamma = (0.5 * (1.0 + product)).sqrt();
-                let sign = |k: usize| if k == 0 { 1.0 } else { -1.0 };
-                let w: [f64; D] = std::array::from_fn(|k| (y[k] / y_root + sign(k) * x[k] / x_root) / (2.0 * gamma));
-                let scale = y_root / x_root;
-                let t = |k: usize| if k == 0 { law.mu } else { 1.0 };
-                let sliding = tangent_norm(&slack);
-                let shift = law.mu * sliding;
-                if sliding > 0.0 {
-                    (1..D).for_each(|k| a[0][k] = exact * law.mu * slack[k] / sliding);
-                }
-                for k in 0..D {
-                    a[k][k] = 1.0;
-                    for l in 0..D {
-                        let own = if k == l { sign(k) } else { 0.0 };
-                        b[k][l] = t(k) * scale * (2.0 * w[k] * w[l] - own) * t(l);
-                    }
-                    // û is not the rate yet: W dr - dû = û - u - s, and dû = T (σ ν x⁻¹ - y) - T Θ T dr.
-                    let inverse = sign(k) * x[k] / x_square;
-                    f[k] = u[k] - t(k) * sigma * nu * inverse;
-                    if k == 0 {
-                        f[k] += shift;
-                        if sliding > 0.0 {
-                            f[k] +=
-                                (1..D).map(|l| exact * law.mu * slack[l] / sliding * (u[l] - slack[l])).sum::<f64>();
-                        }
-                    }
-                }
-            }
+        for (i, law) in space.laws().iter().enumerate() {
+            let point = (&island.r[i], &island.u[i], &island.slack[i]);
+            let (f, a, b) = equations(law, point, island.rho[i], sigma * nu, kind);
             island.f[i] = f;
             island.a.push(a);
             island.b.push(b);
@@ -260,63 +171,140 @@ pub(crate) fn run<const D: usize>(
         if !space.newton_step(&island.a, &island.b, &island.f, &mut island.dr) {
             break;
         }
-        // dû = W dr + (u + s - û), with W dr from rates: those of r + dr less those of r.
-        for i in 0..count {
-            (0..D).for_each(|k| island.trial[i][k] = island.r[i][k] + island.dr[i][k]);
-        }
-        space.rates(&island.trial, &mut island.trial_u);
-        let mut step = 1.0 / BOUNDARY;
-        for i in 0..count {
-            let law = &space.laws()[i];
-            if law.kind == LawKind::Joint {
-                continue;
-            }
-            let shift = if has_cone(law) { law.mu * tangent_norm(&island.slack[i]) } else { 0.0 };
-            let (mut x, mut dx) = (island.r[i], island.dr[i]);
-            let mut y = island.slack[i];
-            let mut dy: [f64; D] = std::array::from_fn(|k| island.trial_u[i][k] - island.slack[i][k]);
-            dy[0] += shift;
-            let sliding = tangent_norm(&island.slack[i]);
-            if has_cone(law) && sliding > 0.0 {
-                dy[0] += (1..D).map(|l| exact * law.mu * island.slack[i][l] / sliding * dy[l]).sum::<f64>();
-            }
-            island.slack_step[i] = dy;
-            if has_cone(law) {
-                x[0] *= law.mu;
-                dx[0] *= law.mu;
-                y[0] /= law.mu;
-                dy[0] /= law.mu;
-                step = step.min(longest_step(&x, &dx)).min(longest_step(&y, &dy));
-            } else {
-                for (value, change) in [(x[0], dx[0]), (y[0], dy[0])] {
-                    if change < 0.0 {
-                        step = step.min(-value / change);
-                    }
-                }
-            }
-        }
-        let step = (BOUNDARY * step).min(1.0);
-        last_step = step;
-        for i in 0..count {
+        last_step = (BOUNDARY * longest_of_all(space, island, kind)).min(1.0);
+        for i in 0..island.r.len() {
             for k in 0..D {
-                island.r[i][k] += step * island.dr[i][k];
-                island.slack[i][k] += step * island.slack_step[i][k];
+                island.r[i][k] += last_step * island.dr[i][k];
+                island.slack[i][k] += last_step * island.slack_step[i][k];
             }
         }
-        short_steps = if step < SHORT_STEP { short_steps + 1 } else { 0 };
+        short_steps = if last_step < SHORT_STEP { short_steps + 1 } else { 0 };
         if short_steps >= SHORT_STEP_LIMIT || !island.r.as_flattened().iter().all(|r| r.is_finite()) {
             break;
         }
     }
-    // A contact that carries much and moves little has a large ratio of impulse to rate: it is closed, and a large scale says so.
-    island.run_rho.clear();
-    for i in 0..count {
-        let (r, u) = (&island.r[i], &island.slack[i]);
-        let size = |x: &[f64; D]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let ratio = if island.rho[i] > 0.0 { size(r) / (size(u) * island.rho[i]) } else { 1.0 };
-        let ratio = if ratio.is_finite() { ratio.sqrt().clamp(1.0, LARGEST_SCALE) } else { LARGEST_SCALE };
-        island.run_rho.push(ratio * island.rho[i]);
-    }
+    leave_scales(island);
     space.rates(&island.r, &mut island.u);
     iterations
+}
+
+/// Impulses and slacks inside both cones, with some distance to the boundary.
+fn start<const D: usize>(space: &mut impl Space<D>, island: &mut Island<D>, speed: f64, is_cold: bool) {
+    space.rates(&island.r, &mut island.u);
+    island.slack.clear();
+    island.slack_step.clear();
+    island.slack_step.resize(island.r.len(), [0.0; D]);
+    for (i, law) in space.laws().iter().enumerate() {
+        let (r, u, rho) = (&mut island.r[i], &island.u[i], island.rho[i]);
+        let mut slack = *u;
+        if law.kind == LawKind::Contact && is_cold {
+            (*r, slack) = ([0.0; D], [0.0; D]);
+            (r[0], slack[0]) = (FAR * speed * rho, FAR * speed);
+        } else if law.kind == LawKind::Contact {
+            r[0] = r[0].max(0.1 * speed * rho);
+            let length = tangent_norm(r);
+            let bound = if has_cone(law) { 0.5 * law.mu * r[0] } else { 0.0 };
+            if length > bound {
+                (1..D).for_each(|k| r[k] *= bound / length);
+            }
+            slack[0] = (2.0 * law.mu * tangent_norm(u)).max(u[0]).max(0.1 * speed);
+        }
+        island.slack.push(slack);
+    }
+}
+
+/// Complementarity, how far the slacks are from the rates with their shifts, and the number of contacts.
+fn complementarity<const D: usize>(laws: &[Law], island: &Island<D>) -> (f64, f64, usize) {
+    let (mut gap, mut unbalance, mut cones) = (0.0, 0.0, 0);
+    for (i, law) in laws.iter().enumerate().filter(|(_, law)| law.kind == LawKind::Contact) {
+        let (r, u, slack) = (&island.r[i], &island.u[i], &island.slack[i]);
+        let rows = if has_cone(law) { D } else { 1 };
+        gap += (0..rows).map(|k| r[k] * slack[k]).sum::<f64>();
+        unbalance += (u[0] + shift_at(law, slack, Shift::Lagged).0 - slack[0]).abs() * r[0];
+        cones += 1;
+    }
+    (gap, unbalance, cones)
+}
+
+/// $F$, $A$ and $B$ of a [Newton step](Space::newton_step) of one contact towards the complementarity `goal` $= \sigma \nu$.
+fn equations<const D: usize>(
+    law: &Law,
+    (r, u, slack): (&[f64; D], &[f64; D], &[f64; D]),
+    rho: f64,
+    goal: f64,
+    kind: Shift,
+) -> ([f64; D], Small<D>, Small<D>) {
+    let (mut a, mut b, mut f) = ([[0.0; D]; D], [[0.0; D]; D], [0.0; D]);
+    if law.kind == LawKind::Joint {
+        (0..D).for_each(|k| (a[k][k], b[k][k], f[k]) = (1.0, JOINT_EPSILON / rho, u[k]));
+        return (f, a, b);
+    }
+    if !has_cone(law) {
+        (a[0][0], b[0][0], f[0]) = (1.0, slack[0] / r[0], u[0] - goal / r[0]);
+        (1..D).for_each(|k| (b[k][k], f[k]) = (1.0, r[k]));
+        return (f, a, b);
+    }
+    let (mut x, mut y) = (*r, *slack);
+    x[0] *= law.mu;
+    y[0] /= law.mu;
+    let (x_square, y_square) = (determinant(&x).max(f64::MIN_POSITIVE), determinant(&y).max(f64::MIN_POSITIVE));
+    let (x_root, y_root) = (x_square.sqrt(), y_square.sqrt());
+    let product: f64 = (0..D).map(|k| x[k] * y[k]).sum::<f64>() / (x_root * y_root);
+    let gamma = (0.5 * (1.0 + product)).sqrt();
+    let sign = |k: usize| if k == 0 { 1.0 } else { -1.0 };
+    let w: [f64; D] = std::array::from_fn(|k| (y[k] / y_root + sign(k) * x[k] / x_root) / (2.0 * gamma));
+    let (shift, slope) = shift_at(law, slack, kind);
+    a[0] = slope;
+    for k in 0..D {
+        a[k][k] = 1.0;
+        for l in 0..D {
+            let own = if k == l { sign(k) } else { 0.0 };
+            b[k][l] = weight(law, k) * (y_root / x_root) * (2.0 * w[k] * w[l] - own) * weight(law, l);
+        }
+        // û is not the rate yet: W dr - dû = û - u - s, and dû = T (σ ν x⁻¹ - y) - T Θ T dr.
+        f[k] = u[k] - weight(law, k) * goal * (sign(k) * x[k] / x_square);
+    }
+    f[0] += shift + (1..D).map(|l| slope[l] * (u[l] - slack[l])).sum::<f64>();
+    (f, a, b)
+}
+
+/// The longest step for which all impulses and slacks stay in their cones; the steps of the slacks are left in the island.
+fn longest_of_all<const D: usize>(space: &mut impl Space<D>, island: &mut Island<D>, kind: Shift) -> f64 {
+    // dû = W dr + (u + s - û), with W dr from rates: those of r + dr less those of r.
+    for ((trial, r), dr) in island.trial.iter_mut().zip(&island.r).zip(&island.dr) {
+        (0..D).for_each(|k| trial[k] = r[k] + dr[k]);
+    }
+    space.rates(&island.trial, &mut island.trial_u);
+    let mut longest = 1.0 / BOUNDARY;
+    for (i, law) in space.laws().iter().enumerate().filter(|(_, law)| law.kind != LawKind::Joint) {
+        let (mut x, mut dx, mut y) = (island.r[i], island.dr[i], island.slack[i]);
+        let mut dy: [f64; D] = std::array::from_fn(|k| island.trial_u[i][k] - y[k]);
+        let (shift, slope) = shift_at(law, &y, kind);
+        dy[0] += shift;
+        dy[0] += (1..D).map(|l| slope[l] * dy[l]).sum::<f64>();
+        island.slack_step[i] = dy;
+        if has_cone(law) {
+            x[0] *= law.mu;
+            dx[0] *= law.mu;
+            y[0] /= law.mu;
+            dy[0] /= law.mu;
+            longest = longest.min(longest_step(&x, &dx)).min(longest_step(&y, &dy));
+        } else {
+            for (value, change) in [(x[0], dx[0]), (y[0], dy[0])] {
+                longest = if change < 0.0 { longest.min(-value / change) } else { longest };
+            }
+        }
+    }
+    longest
+}
+
+/// Scales for Newton's method: a contact that carries much and moves little has a large ratio of impulse to rate, so it is closed.
+fn leave_scales<const D: usize>(island: &mut Island<D>) {
+    let size = |x: &[f64; D]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+    island.run_rho.clear();
+    for ((r, slack), &rho) in island.r.iter().zip(&island.slack).zip(&island.rho) {
+        let ratio = if rho > 0.0 { size(r) / (size(slack) * rho) } else { 1.0 };
+        let ratio = if ratio.is_finite() { ratio.sqrt().clamp(1.0, LARGEST_SCALE) } else { LARGEST_SCALE };
+        island.run_rho.push(ratio * rho);
+    }
 }

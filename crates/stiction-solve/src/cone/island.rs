@@ -30,7 +30,7 @@ pub(crate) struct Island<const D: usize> {
     pub trial_u: Vec<[f64; D]>,
     /// The scales of a run of Newton's method.
     pub run_rho: Vec<f64>,
-    /// The centre of proximal points, and the point near a path to come back to.
+    /// The point near a path to come back to.
     pub centre: Vec<[f64; D]>,
     /// The path of smoothed equations: derivative of $F$ and of $r$ by the logarithm of the width, and its direction.
     pub f_width: Vec<[f64; D]>,
@@ -115,6 +115,31 @@ impl<const D: usize> Island<D> {
         let residual = residual_of(space, &self.r, &self.u, &self.rho);
         self.keep(residual);
         residual
+    }
+
+    /// The scale of the rates: the root mean square of those without impulses, which are left in `trial_u`.
+    pub fn free_speed(&mut self, space: &mut impl Space<D>) -> f64 {
+        self.trial.fill([0.0; D]);
+        space.rates(&self.trial, &mut self.trial_u);
+        let square = self.trial_u.as_flattened().iter().map(|u| u * u).sum::<f64>();
+        square.sqrt() / (self.trial.len() as f64).sqrt()
+    }
+
+    /// The matrix $W$, column after column, from the rates of unit impulses; the rates without impulses are left in `centre`.
+    pub fn write_out(&mut self, space: &mut impl Space<D>) -> Vec<f64> {
+        let rows = self.r.len() * D;
+        let mut w = Vec::with_capacity(rows * rows);
+        self.free_speed(space);
+        self.centre.clone_from(&self.trial_u);
+        for column in 0..rows {
+            self.trial[column / D][column % D] = 1.0;
+            space.rates(&self.trial, &mut self.trial_u);
+            let rates = self.trial_u.as_flattened().iter().zip(self.centre.as_flattened());
+            w.extend(rates.map(|(rate, free)| rate - free));
+            self.trial[column / D][column % D] = 0.0;
+        }
+        self.work.spend(rows as u64 * space.sweep_work());
+        w
     }
 
     /// Keeps the point if it is the best so far.

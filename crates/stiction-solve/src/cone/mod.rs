@@ -18,7 +18,6 @@
 //! | `path` | the curve of solutions of smoothed equations, around its turns |
 //! | `interior_point` | from far away, over second-order cones |
 //! | `pyramids` | Lemke's method on polyhedral cones, as a start |
-//! | `proximal` | a sequence of problems with a little compliance |
 //! | `active_set` | Newton's method with given modes, changed one at a time, for the last digits |
 //! | `island` | the unknowns of one island, and its best point |
 //! | `space`, `body_space`, `contact_space` | rates, sweeps and Newton steps in the two shapes |
@@ -56,7 +55,6 @@ mod newton;
 mod one_contact;
 mod path;
 pub mod problem;
-mod proximal;
 mod pyramids;
 pub mod residual;
 pub mod settings;

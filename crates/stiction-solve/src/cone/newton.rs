@@ -13,6 +13,12 @@ use super::gauss_seidel;
 use super::island::{Island, residual_of};
 use super::space::Space;
 
+/// The smallest $\varepsilon$. A smaller one is not worth the digits that it costs in the matrix.
+pub(crate) const LAST_EPSILON: f64 = 1e-8;
+
+/// Steps without a gain of a tenth after which a run is given up.
+const PATIENCE: usize = 10;
+
 /// Residuals that a new one is compared with.
 const MEMORY: usize = 10;
 
@@ -28,13 +34,10 @@ const RECOVERY_SWEEPS: usize = 25;
 /// What steers a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NewtonRun {
-    /// First $\varepsilon$, and its smallest value.
+    /// First $\varepsilon$.
     pub first_epsilon: f64,
-    pub last_epsilon: f64,
     /// Factorisations.
     pub step_limit: usize,
-    /// Steps without a gain of a tenth after which the run is given up.
-    pub patience: usize,
     /// Steps that had to be shortened much, or failed, after which it is given up.
     pub short_step_limit: usize,
 }
@@ -55,7 +58,7 @@ pub(crate) fn run<const D: usize>(
     let (mut best, mut best_step) = (merit, 0);
     let (mut steps, mut short_steps) = (0, 0);
     while island.best_residual > target && steps < settings.step_limit {
-        let is_patient = steps <= best_step + settings.patience && short_steps < settings.short_step_limit;
+        let is_patient = steps <= best_step + PATIENCE && short_steps < settings.short_step_limit;
         if !is_patient || island.work.is_spent() {
             break;
         }
@@ -78,7 +81,7 @@ pub(crate) fn run<const D: usize>(
         let found = if is_defined { island.shorten(space, largest, HALVINGS, merit_of) } else { None };
         if let Some((_, found)) = found {
             if found < 0.5 * merit {
-                epsilon = (0.1 * epsilon).max(settings.last_epsilon);
+                epsilon = (0.1 * epsilon).max(LAST_EPSILON);
             }
             merit = found;
         }

@@ -191,12 +191,8 @@ pub(crate) fn run<const D: usize>(
     target: f64,
     settings: &PathRun,
 ) -> usize {
-    let count = space.laws().len();
-    let root = (count as f64).sqrt();
-    // Scale of the rates: those without impulses.
-    island.trial.fill([0.0; D]);
-    space.rates(&island.trial, &mut island.trial_u);
-    let speed = island.trial_u.as_flattened().iter().map(|u| u * u).sum::<f64>().sqrt() / root;
+    let root = (space.laws().len() as f64).sqrt();
+    let speed = island.free_speed(space);
     if speed == 0.0 || !speed.is_finite() {
         return 0;
     }
@@ -220,107 +216,149 @@ pub(crate) fn run<const D: usize>(
         && new_beginnings <= NEW_BEGINNINGS
         && !island.work.is_spent()
     {
-        island.a.clear();
-        island.b.clear();
-        for i in 0..count {
-            let rho = island.run_rho[i];
-            let (f, a, mut b, f_width) = linearised(&space.laws()[i], &island.r[i], &island.u[i], rho, width * rho);
-            (0..D).for_each(|k| b[k][k] += EPSILON);
-            (island.f[i], island.f_width[i]) = (f, f_width);
-            island.a.push(a);
-            island.b.push(b);
-        }
         steps += 1;
-        island.work.spend(space.step_work());
-        if !space.newton_step(&island.a, &island.b, &island.f, &mut island.dr)
-            || !space.newton_step_again(&island.f_width, &mut island.tangent)
-        {
+        if !find_steps(space, island, width) {
             break;
         }
-        // Near the path: a new direction, that of (x, 1) or against it, and a point to come back to.
-        let unit = |i: usize| 1.0 / (island.run_rho[i] * width * root);
+        // Near the path: a new direction, and a point to come back to.
         let close = if is_begun { settings.close } else { settings.close.min(BEGINNING) };
         let is_near = merit <= close * width * root;
         if is_near {
-            let mut square = 1.0;
-            for i in 0..count {
-                square += unit(i) * unit(i) * island.tangent[i].iter().map(|x| x * x).sum::<f64>();
-            }
-            direction_width = -space.determinant_sign() / square.sqrt();
-            for i in 0..count {
-                let factor = unit(i) * direction_width;
-                (0..D).for_each(|k| island.direction[i][k] = factor * island.tangent[i][k]);
-            }
+            direction_width = turn(island, space.determinant_sign(), width, root);
             island.centre.clear();
             island.centre.extend_from_slice(&island.r);
             near_width = width;
             is_begun = true;
         }
-        // The step across the path is dr + c x with the change c of ln w that makes it normal to the direction.
-        let (mut of_step, mut of_tangent) = (0.0, direction_width);
-        for i in 0..count {
-            for k in 0..D {
-                of_step += unit(i) * island.direction[i][k] * island.dr[i][k];
-                of_tangent += unit(i) * island.direction[i][k] * island.tangent[i][k];
-            }
-        }
-        let across = if is_begun { -of_step / of_tangent } else { 0.0 };
-
-        // Along and across the path, less and less along; then only across, less and less.
-        let mut advance = if is_near { stride } else { 0.0 };
-        let (mut part, mut tries, mut is_accepted) = (1.0, 0, false);
-        while part > SHORTEST {
-            let change = (part * across + advance * direction_width).clamp(-LARGEST_FALL, LARGEST_FALL);
-            for i in 0..count {
-                for k in 0..D {
-                    island.trial[i][k] = island.r[i][k] + part * island.dr[i][k] + change * island.tangent[i][k];
-                }
-            }
-            space.rates(&island.trial, &mut island.trial_u);
-            let trial_width = width * change.portable_exp();
-            let trial_merit = smoothed_residual(space, &island.trial, &island.trial_u, &island.run_rho, trial_width);
-            tries += 1;
-            is_accepted = if advance > 0.0 {
-                trial_merit <= settings.loose * trial_width * root
-            } else {
-                trial_merit / trial_width <= (1.0 - DESCENT * part) * merit / width
-            };
-            if is_accepted {
-                std::mem::swap(&mut island.r, &mut island.trial);
-                std::mem::swap(&mut island.u, &mut island.trial_u);
-                (merit, width) = (trial_merit, trial_width);
-                break;
-            }
-            if advance > 0.0 {
-                advance = if tries > HALVINGS { 0.0 } else { 0.5 * advance };
-            } else {
-                part *= 0.5;
-            }
-        }
-        if is_accepted {
+        let across = if is_begun { change_across(island, direction_width, width, root) } else { 0.0 };
+        let line = Line { across, direction_width, merit, width, loose: settings.loose, root };
+        if let Some(found) = search(space, island, &line, if is_near { stride } else { 0.0 }) {
+            (merit, width) = (found.merit, found.width);
             residual = residual_of(space, &island.r, &island.u, &island.rho);
             island.keep(residual);
             if is_near {
-                stride = if tries == 1 { settings.growth * stride } else { advance.max(0.1 * stride) };
+                stride = if found.tries == 1 { settings.growth * stride } else { found.advance.max(0.1 * stride) };
             }
-        } else {
-            if is_begun && !is_near {
-                island.r.copy_from_slice(&island.centre);
-                space.rates(&island.r, &mut island.u);
-                width = near_width;
-                stride *= REDUCTION;
-            } else {
-                // Nor does a shorter step lead on from a point near the path: begin again where it is wider.
-                if is_begun {
-                    new_beginnings += 1;
-                    (is_begun, stride) = (false, FIRST_STRIDE);
-                }
-                width *= WIDENING;
-            }
-            merit = smoothed_residual(space, &island.r, &island.u, &island.run_rho, width);
+            continue;
         }
+        if is_begun && !is_near {
+            island.r.copy_from_slice(&island.centre);
+            space.rates(&island.r, &mut island.u);
+            width = near_width;
+            stride *= REDUCTION;
+        } else {
+            // Nor does a shorter step lead on from a point near the path: begin again where it is wider.
+            if is_begun {
+                new_beginnings += 1;
+                (is_begun, stride) = (false, FIRST_STRIDE);
+            }
+            width *= WIDENING;
+        }
+        merit = smoothed_residual(space, &island.r, &island.u, &island.run_rho, width);
     }
     steps
+}
+
+/// Finds Newton's step `dr` and the `tangent`, the derivative of $r$ by $\ln w$; whether that was possible.
+fn find_steps<const D: usize>(space: &mut impl Space<D>, island: &mut Island<D>, width: f64) -> bool {
+    island.a.clear();
+    island.b.clear();
+    for (i, law) in space.laws().iter().enumerate() {
+        let rho = island.run_rho[i];
+        let (f, a, mut b, f_width) = linearised(law, &island.r[i], &island.u[i], rho, width * rho);
+        (0..D).for_each(|k| b[k][k] += EPSILON);
+        (island.f[i], island.f_width[i]) = (f, f_width);
+        island.a.push(a);
+        island.b.push(b);
+    }
+    island.work.spend(space.step_work());
+    space.newton_step(&island.a, &island.b, &island.f, &mut island.dr)
+        && space.newton_step_again(&island.f_width, &mut island.tangent)
+}
+
+/// Takes the direction of the path, that of (x, 1) with the tangent x or against it; returns its part along $\ln w$.
+fn turn<const D: usize>(island: &mut Island<D>, determinant_sign: f64, width: f64, root: f64) -> f64 {
+    let unit = |rho: f64| 1.0 / (rho * width * root);
+    let mut square = 1.0;
+    for (&rho, tangent) in island.run_rho.iter().zip(&island.tangent) {
+        square += unit(rho) * unit(rho) * tangent.iter().map(|x| x * x).sum::<f64>();
+    }
+    let direction_width = -determinant_sign / square.sqrt();
+    for ((&rho, tangent), direction) in island.run_rho.iter().zip(&island.tangent).zip(&mut island.direction) {
+        let factor = unit(rho) * direction_width;
+        (0..D).for_each(|k| direction[k] = factor * tangent[k]);
+    }
+    direction_width
+}
+
+/// The step across the path is dr + c x with the change c of $\ln w$ that makes it normal to the direction: this c.
+fn change_across<const D: usize>(island: &Island<D>, direction_width: f64, width: f64, root: f64) -> f64 {
+    let (mut of_step, mut of_tangent) = (0.0, direction_width);
+    for (i, rho) in island.run_rho.iter().enumerate() {
+        let unit = 1.0 / (rho * width * root);
+        for k in 0..D {
+            of_step += unit * island.direction[i][k] * island.dr[i][k];
+            of_tangent += unit * island.direction[i][k] * island.tangent[i][k];
+        }
+    }
+    -of_step / of_tangent
+}
+
+/// What a step is made of, and what it is compared with.
+struct Line {
+    /// Change of $\ln w$ of a whole step across the path, and for each unit of length along it.
+    across: f64,
+    direction_width: f64,
+    merit: f64,
+    width: f64,
+    loose: f64,
+    root: f64,
+}
+
+/// A step that was accepted.
+struct Found {
+    merit: f64,
+    width: f64,
+    advance: f64,
+    tries: usize,
+}
+
+/// Goes along and across the path, less and less along; then only across, less and less.
+fn search<const D: usize>(
+    space: &mut impl Space<D>,
+    island: &mut Island<D>,
+    line: &Line,
+    mut advance: f64,
+) -> Option<Found> {
+    let (mut part, mut tries) = (1.0, 0);
+    while part > SHORTEST {
+        let change = (part * line.across + advance * line.direction_width).clamp(-LARGEST_FALL, LARGEST_FALL);
+        for i in 0..island.r.len() {
+            for k in 0..D {
+                island.trial[i][k] = island.r[i][k] + part * island.dr[i][k] + change * island.tangent[i][k];
+            }
+        }
+        space.rates(&island.trial, &mut island.trial_u);
+        let width = line.width * change.portable_exp();
+        let merit = smoothed_residual(space, &island.trial, &island.trial_u, &island.run_rho, width);
+        tries += 1;
+        let is_accepted = if advance > 0.0 {
+            merit <= line.loose * width * line.root
+        } else {
+            merit / width <= (1.0 - DESCENT * part) * line.merit / line.width
+        };
+        if is_accepted {
+            std::mem::swap(&mut island.r, &mut island.trial);
+            std::mem::swap(&mut island.u, &mut island.trial_u);
+            return Some(Found { merit, width, advance, tries });
+        }
+        if advance > 0.0 {
+            advance = if tries > HALVINGS { 0.0 } else { 0.5 * advance };
+        } else {
+            part *= 0.5;
+        }
+    }
+    None
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@
 use super::law::Cone;
 use super::sparse_rows::SparseRows;
 use crate::ProblemError;
+use crate::lcp::check_finite_vector;
 
 /// $u = W r + q$ with a law for each cone; see the [module](self).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,7 +43,7 @@ impl LocalConeProblem {
             });
         }
         matrix.check("the matrix W")?;
-        check_finite("the offset q", &offset)?;
+        check_finite_vector("the offset q", &offset)?;
         let mean_diagonal = (0..rows).map(|row| matrix.entry(row, row).abs() / rows as f64).sum();
         Ok(Self { cones, matrix, offset, mean_diagonal })
     }
@@ -167,11 +168,11 @@ impl GlobalConeProblem {
                 return Err(ProblemError::NotFinite { what: "the mass matrix M", row, column, value });
             }
         }
-        check_finite("the force f", &self.force)?;
+        check_finite_vector("the force f", &self.force)?;
         self.joints.check("the joint rows G")?;
-        check_finite("the joint bias b", &self.joint_bias)?;
+        check_finite_vector("the joint bias b", &self.joint_bias)?;
         self.contacts.check("the contact rows H")?;
-        check_finite("the contact bias w", &self.contact_bias)
+        check_finite_vector("the contact bias w", &self.contact_bias)
     }
 
     /// Number of velocity coordinates.
@@ -220,11 +221,4 @@ fn check_length(what: &'static str, found: usize, expected: usize) -> Result<(),
         return Ok(());
     }
     Err(ProblemError::Size { what, found: found.to_string(), expected: expected.to_string() })
-}
-
-fn check_finite(what: &'static str, values: &[f64]) -> Result<(), ProblemError> {
-    match values.iter().position(|value| !value.is_finite()) {
-        Some(row) => Err(ProblemError::NotFinite { what, row, column: 0, value: values[row] }),
-        None => Ok(()),
-    }
 }

@@ -29,7 +29,6 @@ pub(crate) struct Pyramids {
     lemke: Lemke,
     data: ContactLcpData,
     solution: LcpSolution,
-    impulses: Vec<f64>,
     covering: usize,
     basis: Vec<bool>,
     /// Contacts that slide, and the angle against their sliding.
@@ -45,19 +44,8 @@ impl Pyramids {
         if !(2..=3).contains(&D) || count > CONTACT_LIMIT || !space.laws().iter().all(|law| is_plain(law.kind)) {
             return None;
         }
-        let rows = count * D;
-        let mut data = ContactLcpData::default();
-        island.trial.fill([0.0; D]);
-        space.rates(&island.trial, &mut island.trial_u);
-        data.free_rates.extend_from_slice(island.trial_u.as_flattened());
-        for column in 0..rows {
-            island.trial[column / D][column % D] = 1.0;
-            space.rates(&island.trial, &mut island.trial_u);
-            let rates = island.trial_u.as_flattened().iter().zip(&data.free_rates);
-            data.delassus.extend(rates.map(|(rate, free)| rate - free));
-            island.trial[column / D][column % D] = 0.0;
-        }
-        island.work.spend((rows as u64) * space.sweep_work());
+        let mut data = ContactLcpData { delassus: island.write_out(space), ..Default::default() };
+        data.free_rates.extend_from_slice(island.centre.as_flattened());
         for (contact, law) in space.laws().iter().enumerate() {
             let has_friction = law.mu > 0.0 || law.bound > 0.0;
             data.groups.push(FrictionGroup {
@@ -73,7 +61,6 @@ impl Pyramids {
             lemke: Lemke::default(),
             data,
             solution: LcpSolution::default(),
-            impulses: vec![0.0; rows],
             covering: 0,
             basis: Vec::new(),
             is_turned: vec![false; count],
@@ -96,12 +83,6 @@ impl Pyramids {
         }
     }
 
-    /// Puts the last answer into the island again.
-    pub fn restore<const D: usize>(&self, space: &mut impl Space<D>, island: &mut Island<D>) {
-        island.r.as_flattened_mut().copy_from_slice(&self.impulses);
-        space.rates(&island.r, &mut island.u);
-    }
-
     /// Solves the LCP and leaves its impulses in the island, then turns the pyramids. Returns the number of pivots and the residual; none where nothing came of it.
     pub fn next<const D: usize>(&mut self, space: &mut impl Space<D>, island: &mut Island<D>) -> Option<(usize, f64)> {
         let work_limit = island.work.left();
@@ -113,8 +94,7 @@ impl Pyramids {
         let pivots = self.solution.report.iterations;
         let rows = problem.data().free_rates.len() as u64;
         island.work.spend(pivots as u64 * rows * rows);
-        problem.impulses(&self.solution.z, &mut self.impulses);
-        self.restore(space, island);
+        problem.impulses(&self.solution.z, island.r.as_flattened_mut());
         let residual = island.measure(space);
         for (number, group) in problem.data().groups.iter().enumerate() {
             let unknowns = problem.unknowns_of(number);

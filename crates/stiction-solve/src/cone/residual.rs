@@ -23,7 +23,7 @@ const RATE_ROUNDING: f64 = 16.0 * f64::EPSILON;
 pub const ZERO_OFFSET: f64 = 1e-14;
 
 /// The two errors of a point; both are infinite when it is not finite.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ConeErrors {
     /// $e_q$, which depends on units.
     pub unscaled: f64,

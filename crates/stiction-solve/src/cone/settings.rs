@@ -28,8 +28,6 @@ pub struct ConeSettings {
     pub active_set_limit: usize,
     /// Iterations of one run of the interior-point method.
     pub interior_limit: usize,
-    /// Factorisations of the proximal-point method.
-    pub proximal_limit: usize,
     /// Multiplications of all methods on all islands, roughly; see [`work`](crate::work).
     pub work_limit: u64,
 }
@@ -47,7 +45,6 @@ impl Default for ConeSettings {
             pyramid_limit: 8,
             active_set_limit: 60,
             interior_limit: 60,
-            proximal_limit: 60,
             work_limit: DEFAULT_WORK_LIMIT,
         }
     }
@@ -70,8 +67,6 @@ pub enum ConeMethod {
     InteriorPoint,
     /// Newton's method with given modes, changed one at a time.
     ActiveSet,
-    /// Proximal points, each by semismooth Newton.
-    Proximal,
 }
 
 /// One stage of the chain on one island.
@@ -81,6 +76,8 @@ pub struct ConeStage {
     pub island: usize,
     /// What was run.
     pub method: ConeMethod,
+    /// Which of its runs, from 0.
+    pub run: usize,
     /// Sweeps, factorisations or iterations.
     pub iterations: usize,
     /// Residual at its end: the norm of the equations of the method, a velocity, over that of the free rates of the whole problem.
@@ -88,7 +85,7 @@ pub struct ConeStage {
 }
 
 /// How a solve ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConeReport {
     /// [`SolveStatus::Solved`] only when [`residual`](super::residual) says so, [`SolveStatus::NoSolution`] only with a certificate that was checked.
     pub status: SolveStatus,
@@ -112,17 +109,8 @@ impl ConeReport {
     }
 }
 
-impl Default for ConeSolution {
-    /// The solution of the empty problem.
-    fn default() -> Self {
-        let errors = ConeErrors { unscaled: 0.0, scaled: 0.0 };
-        let report = ConeReport { status: SolveStatus::Solved, errors, islands: 0, stages: Vec::new() };
-        Self { impulses: Vec::new(), joints: Vec::new(), velocity: Vec::new(), certificate: Vec::new(), report }
-    }
-}
-
 /// What a solve returns: the best point that was found, whatever the status.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConeSolution {
     /// Impulses of the contacts, row by row.
     pub impulses: Vec<f64>,

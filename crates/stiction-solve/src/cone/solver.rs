@@ -120,16 +120,65 @@ struct Group {
     cone: Option<Cone>,
     first_row: usize,
     row_count: usize,
-    /// Its island, and its number there.
-    island: u32,
+    /// Its number in its island.
     number: u32,
+}
+
+impl Group {
+    fn new(cone: Option<Cone>, first_row: usize) -> Self {
+        let (law, row_count) = cone.map_or((Law::JOINT, 1), |cone| (cone.law(), cone.row_count()));
+        Self { law, cone, first_row, row_count, number: 0 }
+    }
+
+    /// Its rows of the problem and their biases.
+    fn rows<'a>(&self, problem: &'a GlobalConeProblem) -> impl Iterator<Item = (&'a [(usize, f64)], f64)> + use<'a> {
+        let (rows, biases) = match self.cone {
+            Some(_) => (problem.contacts(), problem.contact_bias()),
+            None => (problem.joints(), problem.joint_bias()),
+        };
+        (self.first_row..self.first_row + self.row_count).map(|row| (rows.row(row), biases[row]))
+    }
+
+    /// The slot of each row, and the factor on it.
+    fn slots(&self) -> impl Iterator<Item = (usize, f64)> + use<> {
+        let joint = self.cone.is_none().then_some(self.row_count);
+        let joint = joint.into_iter().flat_map(|count| (0..count).map(|k| (k, 1.0)));
+        joint.chain(self.cone.into_iter().flat_map(|cone| cone.slots()))
+    }
+}
+
+/// Sets that are united: each is known by its smallest member.
+#[derive(Clone, Debug, Default)]
+struct Sets {
+    parents: Vec<u32>,
+}
+
+impl Sets {
+    fn reset(&mut self, count: usize) {
+        self.parents.clear();
+        self.parents.extend(0..count as u32);
+    }
+
+    fn find(&mut self, member: usize) -> usize {
+        let mut node = member;
+        while self.parents[node] as usize != node {
+            self.parents[node] = self.parents[self.parents[node] as usize];
+            node = self.parents[node] as usize;
+        }
+        node
+    }
+
+    fn unite(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.find(a), self.find(b));
+        self.parents[a.max(b)] = a.min(b) as u32;
+    }
 }
 
 /// Space and unknowns of one island.
 #[derive(Clone, Debug, Default)]
 struct IslandSlot<const D: usize, const B: usize, const P: usize> {
-    groups: Vec<u32>,
-    bodies: Vec<u32>,
+    groups: Vec<usize>,
+    bodies: Vec<usize>,
     body_space: BodySpace<D, B, P>,
     contact_space: ContactSpace<D>,
     is_condensed: bool,
@@ -142,16 +191,16 @@ struct Engine<const D: usize, const B: usize, const P: usize> {
     groups: Vec<Group>,
     slots: Vec<IslandSlot<D, B, P>>,
     island_count: usize,
-    /// Union-find over bodies, or over contacts.
-    parents: Vec<u32>,
-    island_of_root: Vec<u32>,
-    /// The number of each body in its island.
-    local_body: Vec<u32>,
+    /// Bodies, or contacts, that know of each other, and the island of each smallest member.
+    sets: Sets,
+    island_of_root: Vec<Option<usize>>,
+    /// The island of each body, where there is one, and its number there.
+    homes: Vec<Option<(usize, usize)>>,
     /// For each row of a local problem its group, its slot and the semi-axis there; for each group the block of it that is being filled.
-    row_owner: Vec<(u32, u32, f64)>,
-    marks: Vec<(u32, u32)>,
-    touched: Vec<u32>,
-    touched_before: Vec<u32>,
+    row_owner: Vec<(usize, usize, f64)>,
+    marks: Vec<(usize, usize)>,
+    touched: Vec<usize>,
+    touched_before: Vec<usize>,
     units: Units,
     /// The unit of each coordinate of a global problem: what a column of $H$ is multiplied by.
     coordinate_units: Vec<f64>,
@@ -195,53 +244,46 @@ fn is_of_a_file(settings: &ConeSettings) -> bool {
     settings.unscaled_tolerance.is_finite()
 }
 
-const NONE: u32 = u32::MAX;
+/// No group yet.
+const NONE: usize = usize::MAX;
 
 impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
-    fn find(parents: &mut [u32], mut node: u32) -> u32 {
-        while parents[node as usize] != node {
-            parents[node as usize] = parents[parents[node as usize] as usize];
-            node = parents[node as usize];
-        }
-        node
-    }
-
-    fn unite(parents: &mut [u32], a: u32, b: u32) {
-        let (a, b) = (Self::find(parents, a), Self::find(parents, b));
-        // The smaller number is the root, so that islands are numbered by their first member.
-        if a != b {
-            parents[a.max(b) as usize] = a.min(b);
-        }
-    }
-
-    fn reset_union(&mut self, count: usize) {
-        self.parents.clear();
-        self.parents.extend(0..count as u32);
+    /// Forgets all islands, and makes a group of each contact.
+    fn begin(&mut self, cones: &[Cone], member_count: usize) {
+        self.sets.reset(member_count);
         self.island_of_root.clear();
-        self.island_of_root.resize(count, NONE);
+        self.island_of_root.resize(member_count, None);
         self.island_count = 0;
         self.slots.iter_mut().for_each(|slot| {
             slot.groups.clear();
             slot.bodies.clear();
         });
+        self.groups.clear();
+        let mut first_row = 0;
+        for cone in cones {
+            self.groups.push(Group::new(Some(*cone), first_row));
+            first_row += cone.row_count();
+        }
     }
 
-    /// The island of a root, made if it is new.
-    fn island_of(&mut self, root: Option<u32>) -> u32 {
-        if let Some(root) = root
-            && self.island_of_root[root as usize] != NONE
-        {
-            return self.island_of_root[root as usize];
+    /// Puts each group into the island of a member, or into one of its own where it has none.
+    fn number_groups(&mut self, member_of: impl Fn(usize, &Group) -> Option<usize>) {
+        for index in 0..self.groups.len() {
+            let root = member_of(index, &self.groups[index]).map(|member| self.sets.find(member));
+            let island = root.and_then(|root| self.island_of_root[root]).unwrap_or(self.island_count);
+            if island == self.island_count {
+                self.island_count += 1;
+                if self.slots.len() < self.island_count {
+                    self.slots.push(IslandSlot::default());
+                }
+            }
+            if let Some(root) = root {
+                self.island_of_root[root] = Some(island);
+            }
+            let slot = &mut self.slots[island];
+            self.groups[index].number = slot.groups.len() as u32;
+            slot.groups.push(index);
         }
-        let island = self.island_count as u32;
-        self.island_count += 1;
-        if self.slots.len() < self.island_count {
-            self.slots.push(IslandSlot::default());
-        }
-        if let Some(root) = root {
-            self.island_of_root[root as usize] = island;
-        }
-        island
     }
 
     fn solve_local(
@@ -276,35 +318,24 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
     }
 
     fn load_local(&mut self, problem: &LocalConeProblem) {
-        self.groups.clear();
-        self.row_owner.clear();
-        for cone in problem.cones() {
-            let group = self.groups.len() as u32;
-            let first_row = self.row_owner.len();
-            self.row_owner.extend(cone.slots().map(|(slot, axis)| (group, slot as u32, axis)));
-            let row_count = cone.row_count();
-            self.groups.push(Group { law: cone.law(), cone: Some(*cone), first_row, row_count, island: 0, number: 0 });
-        }
         let matrix = problem.matrix();
-        self.reset_union(self.groups.len());
+        self.begin(problem.cones(), problem.cones().len());
+        self.row_owner.clear();
+        for (index, group) in self.groups.iter().enumerate() {
+            self.row_owner.extend(group.slots().map(|(slot, axis)| (index, slot, axis)));
+        }
         for row in 0..matrix.row_count() {
             let own = self.row_owner[row].0;
             let mut last = own; // the columns of a group usually follow one another
             for &(column, value) in matrix.row(row) {
                 let other = self.row_owner[column].0;
                 if value != 0.0 && other != last {
-                    Self::unite(&mut self.parents, own, other);
+                    self.sets.unite(own, other);
                     last = other;
                 }
             }
         }
-        for group in 0..self.groups.len() {
-            let root = Self::find(&mut self.parents, group as u32);
-            let island = self.island_of(Some(root));
-            let slot = &mut self.slots[island as usize];
-            (self.groups[group].island, self.groups[group].number) = (island, slot.groups.len() as u32);
-            slot.groups.push(group as u32);
-        }
+        self.number_groups(|index, _| Some(index));
         self.marks.clear();
         self.marks.resize(self.groups.len(), (NONE, 0));
         let (groups, marks, units) = (&self.groups, &mut self.marks, self.units);
@@ -312,35 +343,30 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
             slot.is_condensed = true;
             let space = &mut slot.contact_space;
             space.clear();
-            for &number in &slot.groups {
-                let group = &groups[number as usize];
-                let cone = group.cone.expect("a local problem has no joints");
+            for &index in &slot.groups {
+                let group = &groups[index];
                 let (mut offset, mut is_present) = ([0.0; D], [false; D]);
-                for (k, (slot, axis)) in cone.slots().enumerate() {
+                for (k, (slot, axis)) in group.slots().enumerate() {
                     offset[slot] = units.rate * (axis * problem.offset()[group.first_row + k]);
                     is_present[slot] = true;
                 }
-                space.push_contact(units.law(group.law), offset, is_present);
-                for (k, (row_slot, row_axis)) in cone.slots().enumerate() {
-                    for &(column, value) in matrix.row(group.first_row + k) {
-                        if value == 0.0 {
-                            continue;
-                        }
+                space.push_contact(units.law(group.law), offset);
+                for (k, (row_slot, row_axis)) in group.slots().enumerate() {
+                    for &(column, value) in matrix.row(group.first_row + k).iter().filter(|entry| entry.1 != 0.0) {
                         let (other, column_slot, column_axis) = self.row_owner[column];
                         let value = units.matrix * (row_axis * value * column_axis);
-                        if other == number {
-                            space.diagonal_mut()[row_slot][column_slot as usize] += value;
+                        if other == index {
+                            space.diagonal_mut()[row_slot][column_slot] += value;
                             continue;
                         }
-                        let mark = &mut marks[other as usize];
-                        if mark.0 != number {
-                            let block = space.push_block(groups[other as usize].number as usize, [[0.0; D]; D]);
-                            *mark = (number, block as u32);
+                        let mark = &mut marks[other];
+                        if mark.0 != index {
+                            *mark = (index, space.push_block(groups[other].number as usize, [[0.0; D]; D]));
                         }
-                        space.block_mut(mark.1 as usize)[row_slot][column_slot as usize] += value;
+                        space.block_mut(mark.1)[row_slot][column_slot] += value;
                     }
                 }
-                space.end_contact();
+                space.end_contact(&is_present);
             }
         }
     }
@@ -406,106 +432,79 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
 
     /// Loads all islands; returns the mean of the diagonal of W over the rows of contacts.
     fn load_global(&mut self, problem: &GlobalConeProblem) -> Result<f64, ProblemError> {
-        let body_count = problem.coordinate_count().div_ceil(B);
-        self.groups.clear();
-        let mut first_row = 0;
-        for cone in problem.cones() {
-            let row_count = cone.row_count();
-            self.groups.push(Group { law: cone.law(), cone: Some(*cone), first_row, row_count, island: 0, number: 0 });
-            first_row += row_count;
-        }
-        // Joint rows of the same bodies that follow one another are solved together.
+        self.begin(problem.cones(), problem.coordinate_count().div_ceil(B));
+        self.group_joints(problem);
+        self.find_islands(problem);
+        self.load_bodies(problem);
+        self.load_rows(problem);
+        self.finish_islands(problem)
+    }
+
+    /// Joint rows of the same bodies that follow one another are solved together.
+    fn group_joints(&mut self, problem: &GlobalConeProblem) {
         self.touched_before.clear();
         for row in 0..problem.joints().row_count() {
             self.touched.clear();
-            self.touched.extend(problem.joints().row(row).iter().map(|&(column, _)| (column / B) as u32));
+            self.touched.extend(problem.joints().row(row).iter().map(|&(column, _)| column / B));
             self.touched.sort_unstable();
             self.touched.dedup();
             let can_join = row > 0 && self.touched == self.touched_before;
             match self.groups.last_mut() {
                 Some(group) if can_join && group.cone.is_none() && group.row_count < D => group.row_count += 1,
-                _ => self.groups.push(Group {
-                    law: Law::JOINT,
-                    cone: None,
-                    first_row: row,
-                    row_count: 1,
-                    island: 0,
-                    number: 0,
-                }),
+                _ => self.groups.push(Group::new(None, row)),
             }
             std::mem::swap(&mut self.touched, &mut self.touched_before);
         }
+    }
 
-        self.reset_union(body_count);
+    /// Bodies that share a group, or whose masses are coupled, are in one island.
+    fn find_islands(&mut self, problem: &GlobalConeProblem) {
         for &(row, column, value) in problem.mass() {
             if row / B != column / B && value != 0.0 {
-                Self::unite(&mut self.parents, (row / B) as u32, (column / B) as u32);
+                self.sets.unite(row / B, column / B);
             }
         }
-        for group in &self.groups {
-            let rows = if group.cone.is_some() { problem.contacts() } else { problem.joints() };
-            let mut first = NONE;
-            for row in group.first_row..group.first_row + group.row_count {
-                for &(column, value) in rows.row(row) {
-                    let body = (column / B) as u32;
-                    if value != 0.0 && body != first {
-                        if first == NONE {
-                            first = body;
-                        } else {
-                            Self::unite(&mut self.parents, first, body);
-                        }
-                    }
-                }
-            }
-        }
-        for number in 0..self.groups.len() {
-            let group = self.groups[number];
-            let rows = if group.cone.is_some() { problem.contacts() } else { problem.joints() };
-            let own = group.first_row..group.first_row + group.row_count;
-            let mut entries = own.flat_map(|row| rows.row(row)).filter(|entry| entry.1 != 0.0);
-            let root = entries.next().map(|entry| Self::find(&mut self.parents, (entry.0 / B) as u32));
-            let island = self.island_of(root);
-            let slot = &mut self.slots[island as usize];
-            (self.groups[number].island, self.groups[number].number) = (island, slot.groups.len() as u32);
-            slot.groups.push(number as u32);
-        }
-        self.local_body.clear();
-        for body in 0..body_count as u32 {
-            let root = Self::find(&mut self.parents, body);
-            let island = self.island_of_root[root as usize];
-            self.local_body.push(if island == NONE { NONE } else { self.slots[island as usize].bodies.len() as u32 });
-            if island != NONE {
-                self.slots[island as usize].bodies.push(body);
-            }
-        }
-        let body_island = |parents: &mut [u32], islands: &[u32], body: usize| {
-            islands[Self::find(parents, body as u32) as usize] as usize
+        // The bodies that a group moves, one after another.
+        let bodies = |group: &Group| {
+            let entries = group.rows(problem).flat_map(|(row, _)| row).filter(|entry| entry.1 != 0.0);
+            entries.map(|&(column, _)| column / B)
         };
+        for group in &self.groups {
+            let mut own = bodies(group);
+            let Some(first) = own.next() else { continue };
+            own.filter(|&body| body != first).for_each(|body| self.sets.unite(first, body));
+        }
+        self.number_groups(|_, group| bodies(group).next());
+        self.homes.clear();
+        for body in 0..self.island_of_root.len() {
+            let island = self.island_of_root[self.sets.find(body)];
+            self.homes.push(island.map(|island| (island, self.slots[island].bodies.len())));
+            if let Some(island) = island {
+                self.slots[island].bodies.push(body);
+            }
+        }
+    }
 
+    /// Masses and forces.
+    fn load_bodies(&mut self, problem: &GlobalConeProblem) {
         for slot in &mut self.slots[..self.island_count] {
             slot.body_space.clear(slot.bodies.len());
         }
-        for &(row, column, value) in problem.mass() {
-            let (body, other) = (row / B, column / B);
-            let (local, local_other) = (self.local_body[body], self.local_body[other]);
-            if local == NONE || value == 0.0 {
+        for &(row, column, value) in problem.mass().iter().filter(|entry| entry.2 != 0.0) {
+            let (Some((island, body)), Some((_, other))) = (self.homes[row / B], self.homes[column / B]) else {
                 continue;
-            }
-            let island = body_island(&mut self.parents, &self.island_of_root, body);
+            };
             let units = self.coordinate_units[row] * self.coordinate_units[column];
             let (space, value) = (&mut self.slots[island].body_space, value / self.units.matrix * units);
-            if body == other {
-                space.mass_mut(local as usize)[row % B][column % B] += value;
+            if row / B == column / B {
+                space.mass_mut(body)[row % B][column % B] += value;
             } else {
-                space.push_coupling((local as usize, row % B), (local_other as usize, column % B), value);
+                space.push_coupling((body, row % B), (other, column % B), value);
             }
         }
-        for body in 0..body_count {
-            if self.local_body[body] == NONE {
-                continue;
-            }
-            let island = body_island(&mut self.parents, &self.island_of_root, body);
-            let (space, local) = (&mut self.slots[island].body_space, self.local_body[body] as usize);
+        for (body, home) in self.homes.iter().enumerate() {
+            let &Some((island, local)) = home else { continue };
+            let space = &mut self.slots[island].body_space;
             for k in 0..B {
                 match problem.force().get(body * B + k) {
                     Some(&force) => {
@@ -517,39 +516,40 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
                 }
             }
         }
+    }
+
+    /// The rows of contacts and joints, group by group.
+    fn load_rows(&mut self, problem: &GlobalConeProblem) {
         for slot in &mut self.slots[..self.island_count] {
-            for &number in &slot.groups {
-                let group = &self.groups[number as usize];
-                let (rows, biases) = match group.cone {
-                    Some(_) => (problem.contacts(), problem.contact_bias()),
-                    None => (problem.joints(), problem.joint_bias()),
-                };
+            let space = &mut slot.body_space;
+            for group in slot.groups.iter().map(|&index| &self.groups[index]) {
                 let mut bias = [0.0; D];
-                for (k, (slot, axis)) in slots_of(group).enumerate() {
-                    bias[slot] = self.units.rate * (axis * biases[group.first_row + k]);
+                for ((slot, axis), (_, own)) in group.slots().zip(group.rows(problem)) {
+                    bias[slot] = self.units.rate * (axis * own);
                 }
-                let space = &mut slot.body_space;
                 space.push_contact(self.units.law(group.law), bias);
-                for (k, (row_slot, axis)) in slots_of(group).enumerate() {
-                    for &(column, value) in rows.row(group.first_row + k) {
-                        if value != 0.0 {
-                            let value = axis * value * self.coordinate_units[column];
-                            space.push_entry(row_slot, self.local_body[column / B] as usize, column % B, value);
-                        }
+                for ((slot, axis), (row, _)) in group.slots().zip(group.rows(problem)) {
+                    for &(column, value) in row.iter().filter(|entry| entry.1 != 0.0) {
+                        let (_, body) = self.homes[column / B].expect("a body that a group moves is in its island");
+                        space.push_entry(slot, body, column % B, axis * value * self.coordinate_units[column]);
                     }
                 }
                 space.end_contact();
             }
         }
+    }
+
+    /// Computes what follows from the entries; returns the mean of the diagonal of W.
+    fn finish_islands(&mut self, problem: &GlobalConeProblem) -> Result<f64, ProblemError> {
         let (mut sum, mut count) = (0.0, 0);
         for slot in &mut self.slots[..self.island_count] {
             if !slot.body_space.finish() {
-                return Err(ProblemError::Pivot { row: slot.bodies[0] as usize * B, pivot: 0.0 });
+                return Err(ProblemError::Pivot { row: slot.bodies[0] * B, pivot: 0.0 });
             }
-            for (&number, w) in slot.groups.iter().zip(slot.body_space.diagonal()) {
-                let group = &self.groups[number as usize];
+            for (&index, w) in slot.groups.iter().zip(slot.body_space.diagonal()) {
+                let group = &self.groups[index];
                 if group.cone.is_some() || problem.cones().is_empty() {
-                    for (slot, axis) in slots_of(group) {
+                    for (slot, axis) in group.slots() {
                         sum += w[slot][slot].abs() / (axis * axis);
                         count += 1;
                     }
@@ -568,12 +568,11 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
     fn set_start(&mut self, start: Option<(&[f64], &[f64])>) {
         for slot in &mut self.slots[..self.island_count] {
             slot.island.r.clear();
-            for &number in &slot.groups {
-                let group = &self.groups[number as usize];
+            for group in slot.groups.iter().map(|&index| &self.groups[index]) {
                 let mut r = [0.0; D];
                 if let Some((contacts, joints)) = start {
                     let values = if group.cone.is_some() { contacts } else { joints };
-                    for (k, (slot, axis)) in slots_of(group).enumerate() {
+                    for (k, (slot, axis)) in group.slots().enumerate() {
                         let value = self.units.impulse() * (values[group.first_row + k] / axis);
                         r[slot] = if value.is_finite() { value } else { 0.0 };
                     }
@@ -650,10 +649,10 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
 
     fn gather(&self, solution: &mut ConeSolution) {
         for slot in &self.slots[..self.island_count] {
-            for (&number, r) in slot.groups.iter().zip(&slot.island.r) {
-                let group = &self.groups[number as usize];
+            for (&index, r) in slot.groups.iter().zip(&slot.island.r) {
+                let group = &self.groups[index];
                 let values = if group.cone.is_some() { &mut solution.impulses } else { &mut solution.joints };
-                for (k, (slot, axis)) in slots_of(group).enumerate() {
+                for (k, (slot, axis)) in group.slots().enumerate() {
                     values[group.first_row + k] = axis * r[slot] / self.units.impulse();
                 }
             }
@@ -724,11 +723,4 @@ fn run<S: Space<D>, const D: usize>(mut chain: Chain<'_, S, D>, plan: &Plan) {
     } else if chain.island.best_residual > plan.target {
         chain.improve(plan.target, plan.is_promising);
     }
-}
-
-/// Where each row of a group stands, and the factor on it.
-fn slots_of(group: &Group) -> impl Iterator<Item = (usize, f64)> + use<> {
-    let (joint, cone) = (group.cone.is_none().then_some(group.row_count), group.cone);
-    let joint = joint.into_iter().flat_map(|count| (0..count).map(|k| (k, 1.0)));
-    joint.chain(cone.into_iter().flat_map(|cone| cone.slots()))
 }

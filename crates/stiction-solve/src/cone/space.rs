@@ -29,14 +29,7 @@ pub(crate) trait Space<const D: usize> {
     /// One sweep of Gauss-Seidel over all contacts. Returns the sum of the squares of the changes of rates, each by its own $W_{ii}$.
     ///
     /// `is_first` says that $r$ is not what the last sweep left.
-    fn sweep(
-        &mut self,
-        r: &mut [[f64; D]],
-        contacts: &[OneContact<D>],
-        alphas: &mut [f64],
-        is_first: bool,
-        is_reversed: bool,
-    ) -> f64;
+    fn sweep(&mut self, r: &mut [[f64; D]], contacts: &[OneContact<D>], alphas: &mut [f64], is_first: bool) -> f64;
 
     /// Solves $A\,du + B\,dr = -F$ with $du = W\,dr$, all $B_i$ regular; whether that was possible.
     fn newton_step(&mut self, a: &[Small<D>], b: &[Small<D>], f: &[[f64; D]], dr: &mut [[f64; D]]) -> bool;

@@ -1,14 +1,11 @@
 //! The exact cone on families of contact problems, cold and warm.
 
 use serde::Serialize;
-use stiction_dynamics::families::{Arch, Chain, Generator, Pile, RandomContacts, Tower, Wall, Wedge};
-use stiction_dynamics::{ContactError, ContactProblem, ContactSolution, ExactCone, ExactConeSettings};
+use stiction_dynamics::families::{Arch, Chain, Pile, RandomContacts, Tower, Wall, Wedge};
+use stiction_dynamics::{ContactError, ContactSolution, ExactCone, ExactConeSettings};
 
-use super::measure_each;
 use super::timing::best_time;
-
-/// Velocities are changed by up to this share before a warm start.
-const WARM_CHANGE: f64 = 0.01;
+use super::{Case, Row, a_moment_later, measure_each, micro};
 
 /// Residual to which all problems are solved.
 const TOLERANCE: f64 = 1e-8;
@@ -17,7 +14,7 @@ const TOLERANCE: f64 = 1e-8;
 const FIRST_SEED: u64 = 1001;
 
 /// One family at one size.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ConeRow {
     /// Name of the family.
     pub family: String,
@@ -35,34 +32,46 @@ pub struct ConeRow {
     pub warm: f64,
 }
 
-/// A family at one size.
-struct Case {
-    name: String,
-    seeds: u64,
-    problem: Box<dyn Fn(u64) -> ContactProblem>,
+impl Row for ConeRow {
+    const TITLE: &'static str = "Exact cones to 1e-8: cold and warm (velocities changed by up to 1 %)";
+    const HEADINGS: &'static [&'static str] =
+        &["family", "contacts", "solved", "residual", "cold, median", "cold, worst", "warm, median"];
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.family.clone(),
+            self.contacts.to_string(),
+            format!("{}/{}", self.solved, self.problems),
+            format!("{:.1e}", self.residual),
+            micro(self.cold[0]),
+            micro(self.cold[1]),
+            micro(self.warm),
+        ]
+    }
+
+    fn is_solved(&self) -> bool {
+        self.solved == self.problems
+    }
 }
 
 fn cases() -> Vec<Case> {
-    let mut cases: Vec<Case> = Vec::new();
-    let mut push = |name: String, seeds, problem: Box<dyn Fn(u64) -> ContactProblem>| {
-        cases.push(Case { name, seeds, problem });
-    };
+    let mut cases = Vec::new();
     for contact_count in [1, 4, 7, 20, 48] {
         let family = RandomContacts { contact_count, ..Default::default() };
-        push("random".into(), 10, Box::new(move |seed| family.problem(seed)));
+        cases.push(Case::new("random", 10, move |seed| family.problem(seed)));
     }
     for (levels, top_mass) in [(10, 1.0), (10, 1e3), (50, 1.0)] {
         let family = Tower { levels, top_mass, ..Default::default() };
         let name = if top_mass > 1.0 { "heavy tower" } else { "tower" };
-        push(format!("{name} {levels}"), 10, Box::new(move |seed| family.problem(seed)));
+        cases.push(Case::new(format!("{name} {levels}"), 10, move |seed| family.problem(seed)));
     }
     let wall = Wall { rows: 10, columns: 10, ..Default::default() };
-    push("wall 10 x 10".into(), 5, Box::new(move |seed| wall.problem(seed)));
+    cases.push(Case::new("wall 10 x 10", 5, move |seed| wall.problem(seed)));
     let arch = Arch { voussoirs: 30, ..Default::default() };
-    push("arch 30".into(), 10, Box::new(move |seed| arch.problem(seed)));
+    cases.push(Case::new("arch 30", 10, move |seed| arch.problem(seed)));
     for blocks in [4, 30] {
         let family = Wedge { blocks, ..Default::default() };
-        push(format!("wedge {blocks}"), 10, Box::new(move |seed| family.problem(seed)));
+        cases.push(Case::new(format!("wedge {blocks}"), 10, move |seed| family.problem(seed)));
     }
     for (spheres, tilt, is_tight) in
         [(100, 0.3, false), (200, 0.3, false), (200, 0.0, false), (100, 0.3, true), (200, 0.3, true)]
@@ -70,11 +79,11 @@ fn cases() -> Vec<Case> {
         let family = Pile { spheres, tilt, is_tight };
         let name = if is_tight { "tight pile" } else { "pile" };
         let state = if tilt > 0.0 { "tilted" } else { "settled" };
-        push(format!("{name} {spheres} {state}"), 10, Box::new(move |seed| family.problem(seed)));
+        cases.push(Case::new(format!("{name} {spheres} {state}"), 10, move |seed| family.problem(seed)));
     }
     for links in [10, 30, 100, 300] {
         let family = Chain { links, is_lying: true, ..Default::default() };
-        push(format!("chain {links}"), 5, Box::new(move |seed| family.problem(seed)));
+        cases.push(Case::new(format!("chain {links}"), 5, move |seed| family.problem(seed)));
     }
     cases
 }
@@ -92,15 +101,7 @@ fn measure_case(case: &Case) -> Result<ConeRow, ContactError> {
     let mut cold = ExactCone::new(ExactConeSettings { warm_start: false, ..settings.clone() })?;
     let mut solution = ContactSolution::default();
     let (mut colds, mut warms) = (Vec::new(), Vec::new());
-    let mut row = ConeRow {
-        family: case.name.clone(),
-        contacts: 0,
-        problems: 0,
-        solved: 0,
-        residual: 0.0,
-        cold: [0.0; 2],
-        warm: 0.0,
-    };
+    let mut row = ConeRow { family: case.name.clone(), ..Default::default() };
     for seed in FIRST_SEED..FIRST_SEED + case.seeds {
         let problem = (case.problem)(seed);
         row.contacts = row.contacts.max(problem.contacts.len());
@@ -110,9 +111,7 @@ fn measure_case(case: &Case) -> Result<ConeRow, ContactError> {
         row.residual = row.residual.max(solution.report.residual);
 
         // The same contacts a moment later; each repetition starts from the impulses of this problem.
-        let mut changed = problem.clone();
-        let mut random = Generator::new(seed);
-        changed.free_motion.iter_mut().for_each(|u| *u *= 1.0 + random.uniform(-WARM_CHANGE, WARM_CHANGE));
+        let changed = a_moment_later(&problem, seed);
         let mut first = ExactCone::new(settings.clone())?;
         first.solve(&problem, &mut solution)?;
         first.solve(&changed, &mut solution)?;

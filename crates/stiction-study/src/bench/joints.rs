@@ -6,6 +6,7 @@ use stiction_dynamics::families::Chain;
 use stiction_dynamics::{ConstrainedMotion, ContactError, ContactSolution, Pyramid, PyramidSettings};
 
 use super::timing::best_time;
+use super::{Row, measure_each, micro};
 
 /// Lengths of the chains.
 const LINKS: [usize; 4] = [10, 30, 100, 300];
@@ -31,21 +32,42 @@ pub struct JointRow {
     pub first: f64,
 }
 
+impl Row for JointRow {
+    const TITLE: &'static str = "Chains of planar links with hinges and one contact at the end, cold";
+    const HEADINGS: &'static [&'static str] =
+        &["links", "joint rows", "factor entries", "residual", "joints", "solve", "per link", "with analysis"];
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.links.to_string(),
+            self.joint_rows.to_string(),
+            self.factor_entries.to_string(),
+            format!("{:.1e}", self.residual),
+            micro(self.joints),
+            micro(self.solve),
+            format!("{:.2} µs", 1e6 * self.solve / self.links as f64),
+            micro(self.first),
+        ]
+    }
+
+    fn is_solved(&self) -> bool {
+        self.is_solved
+    }
+}
+
 /// Measures all lengths; `progress` is told how many of how many rows are done.
 ///
 /// # Errors
 /// [`ContactError`] if the family makes a malformed problem.
-pub fn measure(mut progress: impl FnMut(usize, usize)) -> Result<Vec<JointRow>, ContactError> {
-    let mut rows = Vec::new();
-    for (done, links) in LINKS.into_iter().enumerate() {
-        progress(done, LINKS.len());
+pub fn measure(progress: impl FnMut(usize, usize)) -> Result<Vec<JointRow>, ContactError> {
+    measure_each(&LINKS, progress, |&links| {
         let problem = Chain { links, ..Default::default() }.problem(0);
         let cold = Pyramid::new(PyramidSettings { warm_start: false, ..Default::default() })?;
         let (mut pyramid, mut solution) = (cold.clone(), ContactSolution::default());
         pyramid.solve(&problem, &mut solution)?;
         let mut motion = ConstrainedMotion::default();
         motion.factor(&problem)?;
-        rows.push(JointRow {
+        Ok(JointRow {
             links,
             joint_rows: problem.joints.len(),
             factor_entries: motion.matrix().factor_entry_count(),
@@ -54,8 +76,6 @@ pub fn measure(mut progress: impl FnMut(usize, usize)) -> Result<Vec<JointRow>, 
             joints: best_time(|| drop(std::hint::black_box(motion.factor(&problem)))),
             solve: best_time(|| drop(std::hint::black_box(pyramid.solve(&problem, &mut solution)))),
             first: best_time(|| drop(std::hint::black_box(cold.clone().solve(&problem, &mut solution)))),
-        });
-    }
-    progress(LINKS.len(), LINKS.len());
-    Ok(rows)
+        })
+    })
 }

@@ -1,24 +1,21 @@
 //! Lemke's method on families of contact problems: revised cold and warm, and the tableau.
 
 use serde::Serialize;
-use stiction_dynamics::families::{Generator, RandomContacts, Tower};
-use stiction_dynamics::{ContactError, ContactProblem, Pyramid, PyramidSettings};
+use stiction_dynamics::families::{RandomContacts, Tower};
+use stiction_dynamics::{ContactError, Pyramid, PyramidSettings};
 use stiction_solve::{LcpSolution, Lemke, LemkeProblem, LemkeSettings, LemkeTableau};
 
-use super::measure_each;
 use super::timing::best_time;
-
-/// Velocities are changed by up to this share before a warm start.
-const WARM_CHANGE: f64 = 0.01;
+use super::{Case, Row, a_moment_later, measure_each, micro};
 
 /// The tableau is left out beyond this number of unknowns, where it takes seconds.
 const LARGEST_TABLEAU: usize = 500;
 
 /// One family at one size, averaged over its seeds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LemkeRow {
     /// Name of the family.
-    pub family: &'static str,
+    pub family: String,
     /// Number of contacts.
     pub contacts: usize,
     /// Unknowns of the LCP.
@@ -41,28 +38,45 @@ pub struct LemkeRow {
     pub tableau: Option<(usize, f64)>,
 }
 
-/// A family at one size.
-struct Case {
-    name: &'static str,
-    seeds: u64,
-    problem: Box<dyn Fn(u64) -> ContactProblem>,
+impl Row for LemkeRow {
+    const TITLE: &'static str =
+        "Lemke's method: revised, cold and warm (velocities changed by up to 1 %), and the tableau";
+    const HEADINGS: &'static [&'static str] =
+        &["family", "contacts", "n", "solved", "residual", "pivots", "cold", "pivots", "warm", "tableau, solved"];
+
+    fn cells(&self) -> Vec<String> {
+        let tableau = |(solved, time): (usize, f64)| format!("{}, {solved}/{}", micro(time), self.problems);
+        vec![
+            self.family.clone(),
+            self.contacts.to_string(),
+            self.unknowns.to_string(),
+            format!("{}/{}", self.solved, self.problems),
+            format!("{:.1e}", self.residual),
+            format!("{:.0}", self.pivots),
+            micro(self.cold),
+            format!("{:.1}", self.warm_pivots),
+            micro(self.warm),
+            self.tableau.map_or("–".to_owned(), tableau),
+        ]
+    }
+
+    fn is_solved(&self) -> bool {
+        self.solved == self.problems
+    }
 }
 
 fn cases() -> Vec<Case> {
-    let mut cases: Vec<Case> = Vec::new();
-    for (contact_count, seeds) in [(1, 5), (4, 5), (7, 5), (20, 5), (48, 3), (100, 2)] {
+    let random = [(1, 5), (4, 5), (7, 5), (20, 5), (48, 3), (100, 2)].map(|(contact_count, seeds)| {
         let family = RandomContacts { contact_count, ..Default::default() };
-        cases.push(Case { name: "random", seeds, problem: Box::new(move |seed| family.problem(seed)) });
-    }
-    for (levels, seeds) in [(2, 5), (5, 5), (12, 3), (25, 2)] {
-        let family = Tower { levels, ..Default::default() };
-        cases.push(Case { name: "tower", seeds, problem: Box::new(move |seed| family.problem(seed)) });
-    }
-    for (levels, seeds) in [(2, 5), (5, 5), (10, 3)] {
-        let family = Tower { levels, top_mass: 1e3, ..Default::default() };
-        cases.push(Case { name: "heavy tower", seeds, problem: Box::new(move |seed| family.problem(seed)) });
-    }
-    cases
+        Case::new("random", seeds, move |seed| family.problem(seed))
+    });
+    let tower = |name: &str, top_mass: f64, levels: usize, seeds: u64| {
+        let family = Tower { levels, top_mass, ..Default::default() };
+        Case::new(name, seeds, move |seed| family.problem(seed))
+    };
+    let usual = [(2, 5), (5, 5), (12, 3), (25, 2)].map(|(levels, seeds)| tower("tower", 1.0, levels, seeds));
+    let heavy = [(2, 5), (5, 5), (10, 3)].map(|(levels, seeds)| tower("heavy tower", 1e3, levels, seeds));
+    random.into_iter().chain(usual).chain(heavy).collect()
 }
 
 /// Measures all families; `progress` is told how many of how many rows are done.
@@ -78,21 +92,9 @@ fn measure_case(case: &Case) -> Result<LemkeRow, ContactError> {
     let mut pyramid = Pyramid::new(PyramidSettings::default())?;
     let (mut lemke, mut tableau) = (Lemke::default(), LemkeTableau::default());
     let mut solution = LcpSolution::default();
-    let mut row = LemkeRow {
-        family: case.name,
-        contacts: 0,
-        unknowns: 0,
-        problems: 0,
-        solved: 0,
-        residual: 0.0,
-        pivots: 0.0,
-        cold: 0.0,
-        warm_pivots: 0.0,
-        warm: 0.0,
-        tableau: None,
-    };
+    let mut row = LemkeRow { family: case.name.clone(), ..Default::default() };
     for seed in 0..case.seeds {
-        let mut contacts = (case.problem)(seed);
+        let contacts = (case.problem)(seed);
         let problem = pyramid.contact_lcp(&contacts)?;
         row.contacts = problem.data().groups.len();
         row.unknowns = problem.unknown_count();
@@ -104,9 +106,7 @@ fn measure_case(case: &Case) -> Result<LemkeRow, ContactError> {
         row.residual = row.residual.max(solution.report.residual);
 
         // The same contacts a moment later.
-        let mut random = Generator::new(seed);
-        contacts.free_motion.iter_mut().for_each(|u| *u *= 1.0 + random.uniform(-WARM_CHANGE, WARM_CHANGE));
-        let changed = pyramid.contact_lcp(&contacts)?;
+        let changed = pyramid.contact_lcp(&a_moment_later(&contacts, seed))?;
         let start = lemke.basis().to_vec();
         row.warm += best_time(|| lemke.solve(&changed, &settings, &start, &mut solution));
         all_solved &= solution.report.is_solved();

@@ -10,6 +10,7 @@ use stiction_solve::problem_file::{read_lcp, write_lcp};
 use stiction_solve::{Lcp, LcpSolution, Lemke, LemkeProblem, LemkeSettings};
 
 use super::timing::best_time;
+use super::{Row, measure_each, micro};
 
 /// The script that times Siconos.
 const SCRIPT: &str = include_str!("siconos_lcp.py");
@@ -44,6 +45,30 @@ pub struct SiconosRow {
     pub ratio_where_solved: Option<f64>,
 }
 
+impl Row for SiconosRow {
+    const TITLE: &'static str =
+        "The same files by Siconos (lexicographic Lemke); ratios are medians of its time over ours";
+    const HEADINGS: &'static [&'static str] =
+        &["contacts", "solved", "Siconos", "time", "Siconos", "ratio", "where it solves"];
+
+    fn cells(&self) -> Vec<String> {
+        let solved = |count: usize| format!("{count}/{}", self.problems);
+        vec![
+            self.contacts.to_string(),
+            solved(self.solved),
+            solved(self.siconos_solved),
+            micro(self.time),
+            micro(self.siconos_time),
+            format!("{:.1}", self.ratio),
+            self.ratio_where_solved.map_or("–".to_owned(), |ratio| format!("{ratio:.1}")),
+        ]
+    }
+
+    fn is_solved(&self) -> bool {
+        self.solved == self.problems
+    }
+}
+
 /// One line of the script.
 #[derive(Deserialize)]
 struct SiconosAnswer {
@@ -66,12 +91,10 @@ pub fn interpreter() -> Option<&'static str> {
 pub fn measure(
     interpreter: &str,
     folder: &Path,
-    mut progress: impl FnMut(usize, usize),
+    progress: impl FnMut(usize, usize),
 ) -> Result<Vec<SiconosRow>, String> {
-    let mut pyramid = Pyramid::new(PyramidSettings::default()).map_err(|error| error.to_string())?;
-    let mut rows = Vec::new();
-    for (done, (contact_count, seeds)) in SIZES.into_iter().enumerate() {
-        progress(done, SIZES.len());
+    measure_each(&SIZES, progress, |&(contact_count, seeds)| {
+        let mut pyramid = Pyramid::new(PyramidSettings::default()).map_err(|error| error.to_string())?;
         let family = RandomContacts { contact_count, ..Default::default() };
         let mut folders: Vec<PathBuf> = Vec::new();
         for seed in 0..seeds {
@@ -94,10 +117,8 @@ pub fn measure(
             let problem = String::from_utf8_lossy(&output.stderr);
             return Err(format!("Siconos answered {} of {} problems: {problem}", answers.len(), folders.len()));
         }
-        rows.push(compare(contact_count, &folders, &answers)?);
-    }
-    progress(SIZES.len(), SIZES.len());
-    Ok(rows)
+        compare(contact_count, &folders, &answers)
+    })
 }
 
 fn compare(contacts: usize, folders: &[PathBuf], answers: &[SiconosAnswer]) -> Result<SiconosRow, String> {

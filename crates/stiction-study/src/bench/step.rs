@@ -7,6 +7,7 @@ use stiction_scene::SceneError;
 use stiction_scene::load::load;
 
 use super::timing::processor_time;
+use super::{Row, measure_each};
 
 /// Runs of a scene, at least, and the time that all of them take, at least; the best one counts.
 const RUNS: usize = 5;
@@ -32,6 +33,22 @@ pub struct StepRow {
     pub per_step: f64,
 }
 
+impl Row for StepRow {
+    const TITLE: &'static str = "Time steps of built-in scenes, without audit and recording";
+    const HEADINGS: &'static [&'static str] = &["scene", "steps", "solves/step", "largest n", "residual", "per step"];
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.scene.to_owned(),
+            self.steps.to_string(),
+            format!("{:.2}", self.solves_per_step),
+            self.largest_lcp.to_string(),
+            format!("{:.1e}", self.residual),
+            format!("{:.2} µs", 1e6 * self.per_step),
+        ]
+    }
+}
+
 /// Runs every scene; `progress` is told how many of how many are done.
 ///
 /// # Errors
@@ -39,10 +56,8 @@ pub struct StepRow {
 ///
 /// # Panics
 /// When a step of a built-in scene fails.
-pub fn measure(mut progress: impl FnMut(usize, usize)) -> Result<Vec<StepRow>, SceneError> {
-    let mut rows = Vec::new();
-    for (done, scene) in SCENES.into_iter().enumerate() {
-        progress(done, SCENES.len());
+pub fn measure(progress: impl FnMut(usize, usize)) -> Result<Vec<StepRow>, SceneError> {
+    measure_each(&SCENES, progress, |&scene| {
         let loaded = load(scene, &[])?;
         let mut row =
             StepRow { scene, steps: 0, solves_per_step: 0.0, largest_lcp: 0, residual: 0.0, per_step: f64::INFINITY };
@@ -71,8 +86,6 @@ pub fn measure(mut progress: impl FnMut(usize, usize)) -> Result<Vec<StepRow>, S
         }
         row.steps = simulation.steps_done();
         row.solves_per_step = f64::from(solves) / row.steps as f64;
-        rows.push(row);
-    }
-    progress(SCENES.len(), SCENES.len());
-    Ok(rows)
+        Ok(row)
+    })
 }
