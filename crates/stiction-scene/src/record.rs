@@ -160,7 +160,7 @@ impl Recorder {
         };
         let states = plan.columns.iter().map(|(column, unit)| ColumnSpec::real(&names[*column], unit)).collect();
         let contact_names = texts(&["contact", "body_1", "body_2", "mode"]);
-        let certificate = StepAudit::NAMES.map(|name| ColumnSpec::real(name, audit_unit(name))).to_vec();
+        let certificate = StepAudit::names().map(|name| ColumnSpec::real(name, audit_unit(name))).to_vec();
         let changes = texts(&["contact", "body_1", "body_2", "from", "to"]);
         let (joint_names, friction_names) = (row_names(simulation), friction_names(simulation));
         let joints = vec![reals(&STEP), texts(&["joint"]), reals(&JOINT_NUMBERS)];

@@ -1,6 +1,7 @@
 //! Where the bodies are: penetration, passing through each other, pushing from afar. The system is asked anew, outside the scheme.
 
 use super::StepAudit;
+use crate::scheme::origin::At;
 use crate::{Contact, ContactId, MechanicalSystem, State, Step, Way};
 
 /// A contact pushes when its impulse is at least this share of the largest of the step. Too large: a weak push from afar is not seen. Too small: the
@@ -44,8 +45,7 @@ impl Geometry {
         let mut horizon = pushing.clone().fold(0.0f64, |far, (_, size)| far.max(SEARCH_SHARE * size));
 
         let end = &mut self.found[0];
-        end.clear();
-        system.contacts(after.t, &after.q, horizon, end);
+        At::new(system, after.t, &after.q).contacts(horizon, end);
         for contact in end.iter().filter(|contact| contact.gap < 0.0) {
             audit.penetration = audit.penetration.max(-contact.gap);
             audit.penetration_share = audit.penetration_share.max(-contact.gap / size_of(system, contact.id));
@@ -68,8 +68,7 @@ impl Geometry {
                 if !is_searched {
                     is_searched = true;
                     for (found, (t, q)) in self.found.iter_mut().zip(places) {
-                        found.clear();
-                        system.contacts(t, q, horizon, found);
+                        At::new(system, t, q).contacts(horizon, found);
                     }
                 }
                 let gaps = self.found.iter().map(|found| gap_of_pair(found, id, &mut 0, TOUCH_SHARE * size));

@@ -10,9 +10,10 @@
 //! The laws of contact and friction are judged at every sample, with forces times the length of the step as impulses.
 
 use super::accounts::Accounts;
-use super::{Audit, EnergyByCause, Scales, StepAudit, dot, excess_over_kinetic, largest, relative};
+use super::{Audit, EnergyByCause, Rubbing, Scales, StepAudit, excess_over_kinetic, relative};
 use crate::events::STILL_SPEED;
-use crate::static_friction::speed;
+use crate::scheme::origin::At;
+use crate::vector::{dot, largest, norm, refill, zero};
 use crate::{
     Contact, ContactId, ForceCause, FrictionElement, Joint, MechanicalSystem, Row, RowRates, Sample, State, Step,
 };
@@ -37,10 +38,8 @@ impl Audit {
         let ids: Vec<ContactId> = step.contacts.iter().map(|contact| contact.id).collect();
         let mut rows = SampledRows::default();
         let mut momentum = vec![0.0; system.velocity_count()];
-        self.balance.clear();
-        self.balance.resize(momentum.len(), 0.0);
-        self.change.clear();
-        self.change.extend(step.state.v.iter().zip(&before.v).map(|(a, b)| a - b));
+        zero(&mut self.balance, momentum.len());
+        refill(&mut self.change, step.state.v.iter().zip(&before.v).map(|(a, b)| a - b));
         let mut inertia_change = audit.energy.kinetic_change;
         // Energies are measured against the largest kinetic energy; a system at rest has that which its forces would give it.
         let mut scales = Scales { impulse: 0.0, energy: kinetic_before.max(audit.energy.kinetic) };
@@ -71,7 +70,6 @@ impl Audit {
         energy.unexplained = energy.total_change - external;
         audit.kinetic_balance = relative((energy.kinetic_change - explained).abs(), scales.energy);
         // The change of velocity that the accelerations do not explain, as momentum.
-        momentum.fill(0.0);
         self.inertia.apply(&self.change, &mut momentum);
         let unbalanced = largest(&self.balance).max(largest(&momentum));
         audit.momentum = relative(unbalanced, scales.impulse);
@@ -97,44 +95,36 @@ impl Audit {
     fn integrate_momentum(
         &mut self,
         system: &dyn MechanicalSystem,
-        sample: &Sample,
-        momentum: &mut [f64],
+        Sample { weight: w, state: State { t, q, v }, acceleration, .. }: &Sample,
+        momentum: &mut Vec<f64>,
         scales: &mut Scales,
     ) -> f64 {
-        let (w, state) = (sample.weight, &sample.state);
-        self.inertia.clear();
-        system.mass_matrix(state.t, &state.q, &mut self.inertia);
-        momentum.fill(0.0);
-        self.inertia.apply(&state.v, momentum);
+        let kinetic = At::new(system, *t, q).kinetic_energy(v, &mut self.inertia, momentum);
         scales.impulse = scales.impulse.max(ROUNDING_SHARE * largest(momentum));
-        scales.energy = scales.energy.max(0.5 * dot(momentum, &state.v));
-        momentum.fill(0.0);
-        self.inertia.apply(&sample.acceleration, momentum);
+        scales.energy = scales.energy.max(kinetic);
+        self.inertia.apply(acceleration, momentum);
         self.balance.iter_mut().zip(&*momentum).for_each(|(sum, part)| *sum += w * part);
-        self.change.iter_mut().zip(&sample.acceleration).for_each(|(change, a)| *change -= w * a);
-        w * dot(momentum, &state.v)
+        self.change.iter_mut().zip(acceleration).for_each(|(change, a)| *change -= w * a);
+        w * dot(momentum, v)
     }
 
     /// Takes the forces by cause, $w k$, out of the balance, and adds their work.
     fn integrate_forces(
         &mut self,
         system: &dyn MechanicalSystem,
-        (sample, h): (&Sample, f64),
+        (Sample { weight: w, state: State { t, q, v }, .. }, h): (&Sample, f64),
         momentum: &mut Vec<f64>,
         scales: &mut Scales,
         energy: &mut EnergyByCause,
     ) {
-        let (w, state) = (sample.weight, &sample.state);
-        self.force.clear();
-        self.force.resize(momentum.len(), 0.0);
+        let is_regular = self.inertia.factor().is_ok();
         let works = [&mut energy.potential_forces, &mut energy.gyroscopic, &mut energy.applied];
         for (cause, work) in ForceCause::ALL.into_iter().zip(works) {
-            self.force.fill(0.0);
-            system.force_by_cause(cause, state.t, &state.q, &state.v, &mut self.force);
-            *work += w * dot(&self.force, &state.v);
+            At::new(system, *t, q).force_by_cause(cause, v, &mut self.force);
+            *work += w * dot(&self.force, v);
             scales.impulse = scales.impulse.max(h * largest(&self.force));
             self.balance.iter_mut().zip(&self.force).for_each(|(sum, force)| *sum -= w * force);
-            if self.inertia.factor().is_ok() {
+            if is_regular {
                 momentum.clone_from(&self.force);
                 self.inertia.solve_in_place(momentum);
                 scales.energy = scales.energy.max(0.5 * h * h * dot(&self.force, momentum));
@@ -145,10 +135,8 @@ impl Audit {
     /// Writes the rounding of accelerations into `self.force`: a light body between strong forces has an acceleration that is the difference of much larger ones, and
     /// no better than their rounding.
     fn take_rounding(&mut self, system: &dyn MechanicalSystem, sample: &Sample, rows: &SampledRows) {
-        let state = &sample.state;
-        self.force.clear();
-        self.force.resize(state.v.len(), 0.0);
-        system.force(state.t, &state.q, &state.v, &mut self.force);
+        let at = At::new(system, sample.state.t, &sample.state.q);
+        at.force(&sample.state.v, &mut self.force);
         self.force.iter_mut().for_each(|force| *force = force.abs());
         let mut act = |row: &Row, force: f64| {
             row.entries().iter().for_each(|&(k, value)| self.force[k] += (value * force).abs());
@@ -158,8 +146,7 @@ impl Audit {
             act(&contact.normal, *normal);
             contact.tangents.iter().zip(tangent).for_each(|(row, force)| act(row, *force));
         }
-        self.inertia.clear();
-        system.mass_matrix(state.t, &state.q, &mut self.inertia);
+        at.mass(&mut self.inertia);
         self.force.iter_mut().enumerate().for_each(|(k, force)| *force *= UNITS / self.inertia.entry(k, k).abs());
     }
 }
@@ -176,18 +163,12 @@ struct SampledRows {
 
 impl SampledRows {
     fn evaluate(&mut self, system: &dyn MechanicalSystem, state: &State, ids: &[ContactId]) {
-        let (t, q) = (state.t, &state.q);
-        self.found.clear();
-        system.contacts_of(t, q, ids, &mut self.found);
-        self.contacts.clear();
-        for id in ids {
-            let contact = self.found.iter().find(|contact| contact.id == *id);
-            self.contacts.push(contact.cloned().unwrap_or_default());
-        }
-        self.friction.clear();
-        system.friction_elements(t, q, &mut self.friction);
-        self.joints.clear();
-        system.joints(t, q, &mut self.joints);
+        let at = At::new(system, state.t, &state.q);
+        at.contacts_of(ids, &mut self.found);
+        let find = |id: &ContactId| self.found.iter().find(|contact| contact.id == *id).cloned().unwrap_or_default();
+        refill(&mut self.contacts, ids.iter().map(find));
+        at.friction(&mut self.friction);
+        at.joints(&mut self.joints);
     }
 
     /// The laws of contact and friction at a sample. Whether a contact is held by more than kinetic friction.
@@ -196,24 +177,37 @@ impl SampledRows {
         let mut is_held = false;
         let used = self.contacts.iter().zip(&step.contacts);
         for ((contact, used), (normal, tangent)) in used.zip(&sample.contacts) {
-            let power = h * normal * (contact.normal.dot(v) + contact.normal_drift);
+            let power = h * normal * contact.rate(v);
             audit.complementarity = audit.complementarity.max(relative(power.abs(), scales.energy));
             audit.complementarity = audit.complementarity.max(relative((-h * normal).max(0.0), scales.impulse));
-            let (shape, slip) = (contact.friction.shape(), contact.slip(v));
-            let (bound, impulse) = (h * used.mu() * normal, tangent.map(|force| h * force));
-            audit.judge_friction(&contact.friction.axes(), [&shape; 2], bound, &impulse, &slip, scales);
-            let two = contact.static_mu.map(|mu| [mu, contact.friction.mu()].map(|mu| h * mu * normal));
-            let choice = (bound, speed(&slip) <= STILL_SPEED);
-            let excess = h * excess_over_kinetic(contact, &shape, tangent, *normal, 0.0);
-            is_held |= audit.judge_coefficient(two, choice, excess, scales.impulse);
+            let (shape, slip, bound) = (contact.friction.shape(), contact.slip(v), h * used.mu() * normal);
+            let rubbing = Rubbing {
+                axes: contact.friction.axes(),
+                sets: [&shape; 2],
+                bound,
+                impulse: tangent.map(|force| h * force),
+                slip,
+                sticks: norm(&slip) <= STILL_SPEED,
+                two: contact.static_mu.map(|mu| [mu, contact.friction.mu()].map(|mu| h * mu * normal)),
+                used: bound,
+                excess: h * excess_over_kinetic(contact, &shape, tangent, *normal, 0.0),
+            };
+            is_held |= audit.judge_friction(&rubbing, scales);
         }
         for ((element, used), force) in self.friction.iter().zip(&step.friction).zip(&sample.friction) {
-            let (impulse, slip) = (force.map(|force| h * force), element.slip(v));
-            audit.judge_friction(&[1.0; 3], [&element.shape; 2], h * used.limit(), &impulse, &slip, scales);
-            let two = element.static_bound.map(|bound| [bound, element.bound].map(|bound| h * bound));
-            let choice = (h * used.limit(), speed(&slip) <= STILL_SPEED);
-            let excess = element.shape.excess(&impulse, h * element.bound);
-            is_held |= audit.judge_coefficient(two, choice, excess, scales.impulse);
+            let (impulse, slip, bound) = (force.map(|force| h * force), element.slip(v), h * used.limit());
+            let rubbing = Rubbing {
+                axes: [1.0; 3],
+                sets: [&element.shape; 2],
+                bound,
+                impulse,
+                slip,
+                sticks: norm(&slip) <= STILL_SPEED,
+                two: element.static_bound.map(|bound| [bound, element.bound].map(|bound| h * bound)),
+                used: bound,
+                excess: element.shape.excess(&impulse, h * element.bound),
+            };
+            is_held |= audit.judge_friction(&rubbing, scales);
         }
         is_held
     }

@@ -12,14 +12,16 @@
 //! | part that begins to slide | its acceleration is along its direction, against which friction acts |
 
 use super::events::Trigger;
-use super::modes::{Forces, GapMode, Modes, Part, Sliding, dot, norm, unit};
-use super::motion::{Motion, Slider, largest};
+use super::modes::{Forces, GapMode, Modes, Part, Sliding, unit};
+use super::motion::{Motion, Slider};
 use super::phase::Phase;
 use super::switch::Switch;
+use crate::scheme::origin::Origin;
 use crate::scheme::refuse_one_way_elements;
+use crate::vector::{dot, largest, norm};
 use crate::{
     Contact, ContactCondition, ContactError, ContactProblem, ContactSolution, ContactSolver, FrictionCondition,
-    FrictionElement, FrictionShape, JointCondition, MechanicalSystem, State, StepError,
+    FrictionElement, FrictionShape, JointCondition, StepError,
 };
 
 /// Forces and accelerations that violate a law by less than this share of the largest obey it. Too
@@ -55,8 +57,7 @@ const TRIAL_LIMIT: usize = 4096;
 
 /// A choice of modes at a state.
 pub(super) struct Choice<'a> {
-    system: &'a dyn MechanicalSystem,
-    state: &'a State,
+    origin: Origin<'a>,
     switch: &'a Switch,
     motion: &'a mut Motion,
     /// Everything closed, and everything sticking that has friction.
@@ -69,8 +70,7 @@ pub(super) struct Choice<'a> {
 impl<'a> Choice<'a> {
     /// A choice for these contacts, which touch and neither part nor approach.
     pub fn new(
-        system: &'a dyn MechanicalSystem,
-        state: &'a State,
+        origin: Origin<'a>,
         switch: &'a Switch,
         resting: &[Contact],
         motion: &'a mut Motion,
@@ -82,25 +82,24 @@ impl<'a> Choice<'a> {
             modes.contacts.push(GapMode { id: contact.id, is_closed: true, gap });
             modes.sliding.extend(Part::of_contact(contact.id, contact).map(|(part, _)| (part, Sliding::Stick)));
         }
-        let mut elements = Vec::new();
-        system.friction_elements(state.t, &state.q, &mut elements);
+        let (state, mut elements) = (origin.state, Vec::new());
+        origin.here().friction(&mut elements);
         refuse_one_way_elements(state.t, "event-driven", &[], &elements)?;
         let is_held = |element: &&FrictionElement| element.bound > 0.0 && element.shape != FrictionShape::Ball;
         if let Some(element) = elements.iter().find(is_held) {
             let (what, remedy) = (format!("friction element {}", element.id), "choose a time-stepping scheme");
-            let source = ContactError::NotFollowed { what, remedy };
-            return Err(StepError::Malformed { t: state.t, source });
+            return Err(origin.malformed(ContactError::NotFollowed { what, remedy }));
         }
         let parts = elements.iter().filter_map(Part::of_element);
         modes.sliding.extend(parts.map(|(part, _)| (part, Sliding::Stick)));
-        motion.look(system, &modes, state.t, &state.q)?;
+        motion.look(origin.here(), &modes)?;
         let slides = |slider: &Slider| {
             let stopped = switch.triggers.contains(&Trigger::Stops(slider.part));
             if stopped { None } else { unit(&motion.slip(slider, &state.v), motion.still_speed) }
         };
         let slides = motion.sliders.iter().map(slides).collect();
         let sliders = motion.sliders.clone();
-        Ok(Self { system, state, switch, motion, modes, sliders, slides })
+        Ok(Self { origin, switch, motion, modes, sliders, slides })
     }
 
     /// Whether a contact slides already.
@@ -154,12 +153,12 @@ impl<'a> Choice<'a> {
 
     /// In which direction each part slides that begins to: against the friction that held it.
     fn begin_directions(&mut self) -> Result<Vec<(Part, [f64; 3])>, StepError> {
-        let (switch, state) = (self.switch, self.state);
+        let switch = self.switch;
         let begins = |slider: &&Slider| switch.triggers.contains(&Trigger::Slips(slider.part));
         if !switch.triggers.iter().any(|trigger| matches!(trigger, Trigger::Slips(_))) {
             return Ok(Vec::new());
         }
-        self.motion.evaluate(self.system, &switch.modes, state.t, &state.q, &state.v)?;
+        self.evaluate(&switch.modes)?;
         let direction = |slider: &Slider| {
             let friction = unit(&self.motion.friction(slider), 0.0)?;
             Some((slider.part, friction.map(|part| -part)))
@@ -173,12 +172,11 @@ impl<'a> Choice<'a> {
         // Rows and rates of everything, with nothing closed and nothing held.
         let mut open = Modes { contacts: self.modes.contacts.clone(), ..Modes::default() };
         open.contacts.iter_mut().for_each(|mode| mode.is_closed = false);
-        self.motion.evaluate(self.system, &open, self.state.t, &self.state.q, &self.state.v)?;
+        self.evaluate(&open)?;
         let scale = self.motion.acceleration_scale.max(largest(&self.motion.rates.normals)).max(f64::MIN_POSITIVE);
         let problem = self.state_problem(scale);
         let mut solution = ContactSolution::default();
-        let solved = solver.solve(&problem, &mut solution);
-        solved.map_err(|source| StepError::Malformed { t: self.state.t, source })?;
+        solver.solve(&problem, &mut solution).map_err(|source| self.origin.malformed(source))?;
         Ok(solution.report.is_solved().then(|| self.read(scale, &problem, &solution)))
     }
 
@@ -192,7 +190,7 @@ impl<'a> Choice<'a> {
         let mut has_sliding = vec![false; site_count];
         for (slider, slides) in self.sliders.iter().zip(&self.slides) {
             if slides.is_some() {
-                let slip = motion.slip_at(slider.site, &self.state.v);
+                let slip = motion.slip_at(slider.site, &self.origin.state.v);
                 let speed = slider.tangents.clone().map(|a| slip[a] * slip[a]).sum::<f64>().sqrt();
                 let bias = &mut biases[slider.site];
                 slider.tangents.clone().for_each(|a| bias[a] += SLIDING_BIAS * scale / speed * slip[a]);
@@ -361,7 +359,7 @@ impl<'a> Choice<'a> {
     }
 
     fn evaluate(&mut self, modes: &Modes) -> Result<usize, StepError> {
-        self.motion.evaluate(self.system, modes, self.state.t, &self.state.q, &self.state.v)
+        self.motion.evaluate(self.origin.here(), modes, &self.origin.state.v)
     }
 
     /// Whether modes obey all laws with the forces and accelerations that the motion has in them.
@@ -377,7 +375,7 @@ impl<'a> Choice<'a> {
             _ if !modes.is_loaded(*part) => true,
             Sliding::Stick => motion.margin(slider) >= -force,
             // What slides already does so as it did; what begins to must accelerate that way.
-            _ if unit(&motion.slip(slider, &self.state.v), motion.still_speed).is_some() => true,
+            _ if unit(&motion.slip(slider, &self.origin.state.v), motion.still_speed).is_some() => true,
             Sliding::Slip(direction) | Sliding::Begin(direction) => {
                 let rate = motion.slip_acceleration(slider);
                 let along = dot(&rate, &direction);

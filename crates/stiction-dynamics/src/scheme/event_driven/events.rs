@@ -6,9 +6,12 @@
 
 use super::EventDrivenSettings;
 use super::collocation::Collocation;
-use super::modes::{Modes, Part, Sliding, dot, norm};
-use super::motion::{Motion, largest};
+use super::modes::{Modes, Part, Sliding};
+use super::motion::Motion;
 use super::phase::{Phase, state_of};
+use crate::scheme::impact_time::Bracket;
+use crate::scheme::origin::At;
+use crate::vector::{dot, largest, norm};
 use crate::{Contact, ContactId, MechanicalSystem, State, StepError};
 
 /// Forces below this share of the largest are rounding. Too large: contacts pull a little before
@@ -213,7 +216,7 @@ impl Search<'_> {
     /// All indicators of the modes, in the same order at all states.
     fn indicators(&mut self, t: f64, q: &[f64], v: &[f64]) -> Result<Vec<Indicator>, StepError> {
         let Self { motion, phase: Phase { modes, .. }, .. } = self;
-        motion.evaluate(self.system, modes, t, q, v)?;
+        motion.evaluate(At::new(self.system, t, q), modes, v)?;
         let no_force = NO_FORCE * motion.force_scale;
         let no_slip = (NO_SLIP * largest(v)).max(STILL_SHARE * motion.still_speed);
         let normals = modes.contacts.iter().enumerate().map(|(i, mode)| {
@@ -259,7 +262,7 @@ impl Search<'_> {
                     contacts.iter_mut().filter(|contact| contact.id == name).for_each(|contact| contact.id = mode.id);
                 }
             }
-            let gap = |contact: &Contact| Gap { id: contact.id, gap: contact.gap, rate: gap_rate(contact, v) };
+            let gap = |contact: &Contact| Gap { id: contact.id, gap: contact.gap, rate: contact.rate(v) };
             gaps.push((share, contacts.iter().map(gap).collect()));
         }
         if let Some((mut low, mut high)) = renamed {
@@ -317,7 +320,7 @@ impl Search<'_> {
             let State { t, q, v } = self.state_at(share);
             self.contacts_of(t, &q, &[end.id])
                 .first()
-                .map_or((f64::INFINITY, 0.0), |contact| (contact.gap, gap_rate(contact, &v)))
+                .map_or((f64::INFINITY, 0.0), |contact| (contact.gap, contact.rate(&v)))
         };
         let tolerances = (self.accuracy(), 0.0);
         let closes = |low: Place, high: Place| root(low, high, tolerances, |share| Ok(look(share).0)).map(Some);
@@ -347,14 +350,14 @@ impl Search<'_> {
     /// All contacts of the system.
     fn contacts(&self, t: f64, q: &[f64]) -> Vec<Contact> {
         let mut contacts = Vec::new();
-        self.system.contacts(t, q, f64::INFINITY, &mut contacts);
+        At::new(self.system, t, q).contacts(f64::INFINITY, &mut contacts);
         contacts
     }
 
     /// The contacts with these names, as far as they exist.
     fn contacts_of(&self, t: f64, q: &[f64], names: &[ContactId]) -> Vec<Contact> {
         let mut contacts = Vec::new();
-        self.system.contacts_of(t, q, names, &mut contacts);
+        At::new(self.system, t, q).contacts_of(names, &mut contacts);
         contacts
     }
 }
@@ -364,51 +367,27 @@ fn keeps_names(modes: &Modes, contacts: &[Contact]) -> bool {
     modes.contacts.iter().all(|mode| contacts.iter().any(|contact| contact.id == mode.id))
 }
 
-/// Rate of a gap.
-pub(super) fn gap_rate(contact: &Contact, v: &[f64]) -> f64 {
-    contact.normal.dot(v) + contact.normal_drift
-}
-
 /// A root between a place where the function is not negative and one where it is, by the rule of
 /// Illinois: the end that is not negative. It is found when it is known to `accuracy`, or when the
 /// function there is at most `nothing`.
 fn root(
-    (mut low, mut low_value): Place,
-    (mut high, mut high_value): Place,
+    (low, low_value): Place,
+    (high, high_value): Place,
     (accuracy, nothing): (f64, f64),
     mut function: impl FnMut(f64) -> Result<f64, StepError>,
 ) -> Result<f64, StepError> {
-    let mut last_side = 0;
+    let mut bracket = Bracket::new((low, low_value), (high, high_value));
     for step in 1..=ROOT_LIMIT {
-        let width = high - low;
-        if width <= accuracy {
+        if bracket.width() <= accuracy {
             break;
         }
-        let secant = high - high_value * width / (high_value - low_value);
-        let is_inside = |share: f64| share > low && share < high;
-        let middle = 0.5 * (low + high);
-        let follows_secant = low_value.is_finite() && !step.is_multiple_of(HALVING) && is_inside(secant);
-        let share = if follows_secant { secant } else { middle };
-        if !is_inside(share) {
-            break;
-        }
+        let share = if step.is_multiple_of(HALVING) { bracket.middle() } else { bracket.secant() };
+        let Some(share) = share else { break };
         let value = function(share)?;
         if (0.0..=nothing).contains(&value) {
             return Ok(share);
         }
-        if value > 0.0 {
-            (low, low_value) = (share, value);
-            if last_side == 1 {
-                high_value *= 0.5;
-            }
-            last_side = 1;
-        } else {
-            (high, high_value) = (share, value);
-            if last_side == -1 {
-                low_value *= 0.5;
-            }
-            last_side = -1;
-        }
+        bracket.narrow(share, value);
     }
-    Ok(low)
+    Ok(bracket.low.0)
 }

@@ -13,9 +13,11 @@
 //! There Newton's method for the stages of the true motion begins; its derivative of $d$ by $s$ is
 //! as large as $1 / \lVert s \rVert$.
 
-use super::modes::{Modes, Sliding, dot, norm};
+use super::modes::{Modes, Sliding};
 use super::motion::Motion;
-use crate::{MechanicalSystem, StepError};
+use crate::StepError;
+use crate::scheme::origin::At;
+use crate::vector::{dot, norm};
 use stiction_solve::DenseLu;
 use stiction_solve::PortableMath as _;
 
@@ -61,15 +63,8 @@ pub(super) fn begin(motion: &Motion, modes: &Modes, v: &[f64]) -> Option<Modes> 
 
 /// Evaluates the motion with the directions in which sliding begins at this state. The modes keep
 /// them for the next evaluation.
-pub(super) fn evaluate(
-    motion: &mut Motion,
-    system: &dyn MechanicalSystem,
-    modes: &mut Modes,
-    t: f64,
-    q: &[f64],
-    v: &[f64],
-) -> Result<(), StepError> {
-    motion.evaluate(system, modes, t, q, v)?;
+pub(super) fn evaluate(motion: &mut Motion, at: At<'_>, modes: &mut Modes, v: &[f64]) -> Result<(), StepError> {
+    motion.evaluate(at, modes, v)?;
     let mut newton = DenseLu::default();
     for _ in 0..STEPS {
         let beginnings = list(motion, modes);
@@ -87,7 +82,7 @@ pub(super) fn evaluate(
         for &(i, across) in &turns {
             let own = &beginnings[i];
             modes.sliding[own.place].1 = Sliding::Begin(turned(&own.direction, &across, DIFFERENCE));
-            motion.evaluate(system, modes, t, q, v)?;
+            motion.evaluate(at, modes, v)?;
             modes.sliding[own.place].1 = Sliding::Begin(own.direction);
             let (moved, _) = self::residual(motion, &beginnings);
             let mut column: Vec<f64> = moved.iter().zip(&residual).map(|(a, b)| (a - b) / DIFFERENCE).collect();
@@ -106,7 +101,7 @@ pub(super) fn evaluate(
                 *direction = turned(direction, &across, (-angle).clamp(-LARGEST_TURN, LARGEST_TURN));
             }
         }
-        motion.evaluate(system, modes, t, q, v)?;
+        motion.evaluate(at, modes, v)?;
     }
     Ok(())
 }

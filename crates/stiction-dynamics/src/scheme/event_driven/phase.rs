@@ -5,9 +5,11 @@ use std::cell::RefCell;
 use super::collocation::{Accuracy, STAGES};
 use super::events::{Ending, Search, Trigger};
 use super::modes::{Modes, Sliding, unit};
-use super::motion::{Motion, largest};
+use super::motion::Motion;
 use super::switch::{Flight, Past, Switch};
 use super::{EventDriven, Transition, named, onset};
+use crate::scheme::origin::{At, Origin};
+use crate::vector::largest;
 use crate::{ContactId, MechanicalSystem, State, Step, StepError};
 use stiction_solve::PortableMath as _;
 
@@ -84,15 +86,15 @@ impl EventDriven {
     /// Follows the motion over `h`, or to the first event.
     pub(super) fn follow(
         &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
+        origin: Origin<'_>,
         h: f64,
         mut phase: Phase,
         out: &mut Step,
     ) -> Result<Transition, StepError> {
+        let Origin { system, state, .. } = origin;
         let shortest = (SHORTEST_UNITS * f64::EPSILON * (state.t.abs() + h)).min(SHORTEST_SHARE * h);
         let mut now = state.clone();
-        self.motion.project(system, &phase.modes, state.t, &mut now.q, &mut now.v)?;
+        self.motion.project(system, &phase.modes, &mut now)?;
         let mut elapsed = 0.0;
         let mut events = None;
         let mut steps = 0;
@@ -122,14 +124,14 @@ impl EventDriven {
             self.keep_samples(system, &phase, &beginning, taken, is_event, out)?;
             elapsed = if taken >= left { h } else { elapsed + taken };
             now = state_of(system, state.t + elapsed, self.method.end());
-            self.motion.project(system, &phase.modes, now.t, &mut now.q, &mut now.v)?;
+            self.motion.project(system, &phase.modes, &mut now)?;
             phase.past = Past::default();
             phase.forget_touching(system, &now, self.settings.gap_tolerance);
             events = is_event.then_some(triggers);
         }
         out.h = elapsed;
         out.state = now;
-        self.summarize(system, state, &phase.modes, out)?;
+        self.summarize(origin, &phase.modes, out)?;
         Ok(match events {
             None => Transition::Advance(phase),
             Some(triggers) => Transition::Event(phase.end(triggers)),
@@ -215,7 +217,7 @@ impl EventDriven {
     ) -> Result<bool, StepError> {
         let Beginning { t: now, y, split, slope, accuracy } = beginning;
         let (q, v) = y.split_at(*split);
-        self.motion.look(system, modes, *now, q)?;
+        self.motion.look(At::new(system, *now, q), modes)?;
         let begins = onset::begin(&self.motion, modes, v);
         let motion = RefCell::new(&mut self.motion);
         let mut true_rate =
@@ -226,8 +228,8 @@ impl EventDriven {
         let mut guess = |t: f64, y: &[f64], out: &mut [f64]| {
             let mut motion = motion.borrow_mut();
             let (q, v) = y.split_at(*split);
-            onset::evaluate(&mut motion, system, &mut begins, t, q, v)?;
-            motion.write_rate(system, t, q, v, out);
+            onset::evaluate(&mut motion, At::new(system, t, q), &mut begins, v)?;
+            motion.write_rate(At::new(system, t, q), v, out);
             Ok(())
         };
         self.method.step(&mut true_rate, Some(&mut guess), (*now, dt), y, slope, accuracy)
@@ -260,7 +262,7 @@ impl Phase {
             return;
         }
         let mut near = Vec::new();
-        system.contacts(now.t, &now.q, tolerance, &mut near);
+        At::new(system, now.t, &now.q).contacts(tolerance, &mut near);
         self.touching
             .retain(|(id, gap)| near.iter().any(|contact| contact.id == *id && contact.gap <= gap + tolerance));
     }
@@ -320,7 +322,7 @@ fn rate(
     out: &mut [f64],
 ) -> Result<(), StepError> {
     let (q, v) = y.split_at(y.len() - system.velocity_count());
-    motion.evaluate(system, modes, t, q, v)?;
-    motion.write_rate(system, t, q, v, out);
+    motion.evaluate(At::new(system, t, q), modes, v)?;
+    motion.write_rate(At::new(system, t, q), v, out);
     Ok(())
 }

@@ -3,12 +3,12 @@
 use super::EventDriven;
 use super::collocation::STAGES;
 use super::modes::Modes;
-use super::motion::largest;
 use super::phase::{Beginning, Phase, state_of};
-use crate::contact::Tangents;
+use crate::scheme::origin::{At, Origin};
+use crate::vector::{largest, refill, zero};
 use crate::{
-    Contact, ContactCondition, ContactImpulse, FrictionCondition, FrictionElement, Joint, JointCondition,
-    MechanicalSystem, Sample, State, Step, StepError,
+    Contact, ContactCondition, ContactImpulse, FrictionCondition, JointCondition, MechanicalSystem, Sample, State,
+    Step, StepError,
 };
 use stiction_solve::{SolveReport, SolveStatus};
 
@@ -75,7 +75,7 @@ impl EventDriven {
             let y = if at_stages { self.method.stage(i).to_vec() } else { self.method.dense(c) };
             let state = state_of(system, now + c * dt, &y);
             let motion = &mut self.motion;
-            motion.evaluate(system, modes, state.t, &state.q, &state.v)?;
+            motion.evaluate(At::new(system, state.t, &state.q), modes, &state.v)?;
             change.iter_mut().zip(&motion.acceleration).for_each(|(change, a)| *change -= weight * dt * a);
             scale = scale.max(dt * largest(&motion.acceleration));
             let (elements, contacts) = motion.forces.sites.split_at(motion.elements.len());
@@ -95,52 +95,39 @@ impl EventDriven {
     /// for the velocity there.
     pub(super) fn summarize(
         &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
+        Origin { system, state, .. }: Origin<'_>,
         modes: &Modes,
         out: &mut Step,
     ) -> Result<(), StepError> {
-        let n = system.velocity_count();
-        let middle = state.t + 0.5 * out.h;
+        let (n, h) = (state.v.len(), out.h);
+        let middle = state.t + 0.5 * h;
         let distance = |sample: &Sample| (sample.state.t - middle).abs();
         let nearest = out.samples.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))).map(|sample| &sample.state);
         let middle = nearest.unwrap_or(state).clone();
-        self.motion.evaluate(system, modes, middle.t, &middle.q, &middle.v)?;
+        let motion = &mut self.motion;
+        motion.evaluate(At::new(system, middle.t, &middle.q), modes, &middle.v)?;
 
-        out.linearized_time = middle.t;
-        out.linearized_at.clone_from(&middle.q);
-        out.force_time = middle.t;
-        out.force_at.clone_from(&middle.q);
-        let contacts = self.motion.contacts.iter().zip(&modes.contacts);
-        out.contacts.clear();
-        out.contacts.extend(contacts.map(|(contact, mode)| Contact { id: mode.id, ..contact.clone() }));
-        out.friction.clone_from(&self.motion.elements);
-        out.joints.clone_from(&self.motion.joints);
-        out.force.clear();
-        out.force.resize(n, 0.0);
-        out.force_parts.clear();
-        let mut part = vec![0.0; n];
-        for cause in crate::ForceCause::ALL {
-            let from = out.force_parts.len();
-            out.force_parts.resize(from + n, 0.0);
-            for sample in &out.samples {
-                part.fill(0.0);
-                system.force_by_cause(cause, sample.state.t, &sample.state.q, &sample.state.v, &mut part);
-                let share = sample.weight / out.h;
-                out.force_parts[from..].iter_mut().zip(&part).for_each(|(sum, part)| *sum += share * part);
+        out.linearize_at(middle.t, &middle.q);
+        let contacts = motion.contacts.iter().zip(&modes.contacts);
+        refill(&mut out.contacts, contacts.map(|(contact, mode)| Contact { id: mode.id, ..contact.clone() }));
+        out.friction.clone_from(&motion.elements);
+        out.joints.clone_from(&motion.joints);
+        let (samples, mut part) = (std::mem::take(&mut out.samples), Vec::new());
+        out.add_forces(n, |cause, sum| {
+            for Sample { weight, state: State { t, q, v }, .. } in &samples {
+                At::new(system, *t, q).force_by_cause(cause, v, &mut part);
+                let share = weight / h;
+                sum.iter_mut().zip(&part).for_each(|(sum, part)| *sum += share * part);
             }
-            out.force.iter_mut().zip(&out.force_parts[from..]).for_each(|(sum, part)| *sum += part);
-        }
+        });
+        out.samples = samples;
 
         let Step { samples, problem, solution, contacts, .. } = out;
-        solution.contacts.clear();
-        solution
-            .contacts
-            .extend(contacts.iter().map(|contact| ContactImpulse { id: contact.id, ..Default::default() }));
+        let nothing = |contact: &Contact| ContactImpulse { id: contact.id, ..Default::default() };
+        refill(&mut solution.contacts, contacts.iter().map(nothing));
         solution.friction.clear();
-        solution.friction.resize(self.motion.elements.len(), [0.0; 3]);
-        solution.joints.clear();
-        solution.joints.resize(self.motion.joints.len(), 0.0);
+        solution.friction.resize(motion.elements.len(), [0.0; 3]);
+        zero(&mut solution.joints, motion.joints.len());
         for sample in samples.iter() {
             for (sum, (normal, tangent)) in solution.contacts.iter_mut().zip(&sample.contacts) {
                 sum.normal += sample.weight * normal;
@@ -154,32 +141,14 @@ impl EventDriven {
         solution.motion.clone_from(&middle.v);
 
         // The conditions that these impulses and the velocity in the middle obey.
-        problem.inertia.clone_from(&self.motion.inertia);
-        problem.joints.clear();
-        let holds = |joint: &Joint| JointCondition { row: joint.row.clone(), bias: joint.drift, rounding: 0.0 };
-        problem.joints.extend(self.motion.joints.iter().map(holds));
-        problem.contacts.clear();
-        problem.contacts.extend(contacts.iter().map(ContactCondition::of));
-        problem.friction.clear();
-        let bounded = |element: &FrictionElement| FrictionCondition::of(element, out.h);
-        problem.friction.extend(self.motion.elements.iter().map(bounded));
+        problem.inertia.clone_from(&motion.inertia);
+        refill(&mut problem.joints, motion.joints.iter().map(|joint| JointCondition::of(joint, 0.0)));
+        refill(&mut problem.contacts, contacts.iter().map(ContactCondition::of));
+        refill(&mut problem.friction, motion.elements.iter().map(|element| FrictionCondition::of(element, h)));
         let mut momentum = vec![0.0; n];
-        for (joint, impulse) in problem.joints.iter().zip(&solution.joints) {
-            joint.row.add_to(-impulse, &mut momentum);
-        }
-        let add = |rows: &Tangents, parts: &[f64; 3], momentum: &mut [f64]| {
-            rows.iter().zip(parts).for_each(|(row, part)| row.add_to(-part, momentum));
-        };
-        for (contact, impulse) in problem.contacts.iter().zip(&solution.contacts) {
-            contact.normal.add_to(-impulse.normal, &mut momentum);
-            add(&contact.tangents, &impulse.tangent, &mut momentum);
-        }
-        for (element, impulse) in problem.friction.iter().zip(&solution.friction) {
-            add(&element.tangents, impulse, &mut momentum);
-        }
+        problem.add_impulses(-1.0, solution, &mut momentum);
         problem.inertia.solve_in_place(&mut momentum);
-        problem.free_motion.clear();
-        problem.free_motion.extend(solution.motion.iter().zip(&momentum).map(|(u, change)| u + change));
+        refill(&mut problem.free_motion, solution.motion.iter().zip(&momentum).map(|(u, change)| u + change));
         solution.report =
             SolveReport { status: SolveStatus::Solved, residual: 0.0, iterations: samples.len(), size: 0 };
         Ok(())
