@@ -7,9 +7,10 @@
 //! with friction as in every step. Velocities that are consistent already stay as they are, because they solve it without impulses.
 
 use crate::scheme::origin::Origin;
+use crate::vector::filled;
 use crate::{
-    ContactCondition, ContactProblem, ContactSolution, ContactSolver, JointCondition, MechanicalSystem, State,
-    StepError,
+    Contact, ContactCondition, ContactProblem, ContactSolution, ContactSolver, Joint, JointCondition, MechanicalSystem,
+    State, StepError,
 };
 
 /// The state with velocities that neither close a contact whose gap is at most `gap_tolerance`, in metres, nor break a joint.
@@ -25,9 +26,8 @@ pub fn consistent_start(
     let origin = Origin::new(system, state);
     let mut problem = ContactProblem { free_motion: state.v.clone(), ..Default::default() };
     origin.here().factored_mass(&mut problem.inertia).map_err(|source| origin.malformed(source))?;
-    let (mut contacts, mut joints) = (Vec::new(), Vec::new());
-    origin.here().contacts(gap_tolerance, &mut contacts);
-    origin.here().joints(&mut joints);
+    let contacts: Vec<Contact> = filled(|out| origin.here().contacts(gap_tolerance, out));
+    let joints: Vec<Joint> = filled(|out| origin.here().joints(out));
     problem.contacts.extend(contacts.iter().map(ContactCondition::of));
     problem.joints.extend(joints.iter().map(|joint| JointCondition::of(joint, 0.0)));
     solver.adopt_sets(&mut problem);

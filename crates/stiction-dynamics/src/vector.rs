@@ -15,6 +15,13 @@ pub(crate) fn norm(a: &[f64; 3]) -> f64 {
     dot(a, a).sqrt()
 }
 
+/// What is written into an empty buffer.
+pub(crate) fn filled<T: Default>(fill: impl FnOnce(&mut T)) -> T {
+    let mut buffer = T::default();
+    fill(&mut buffer);
+    buffer
+}
+
 /// Writes values into a buffer, in place of what it held.
 pub(crate) fn refill<T>(buffer: &mut Vec<T>, values: impl IntoIterator<Item = T>) {
     buffer.clear();

@@ -6,7 +6,7 @@
 //! §10 has another cubic, of the gap itself as a function of time. It needs the gap at the ends of the step only.
 
 use super::origin::Origin;
-use crate::vector::refill;
+use crate::vector::{filled, refill};
 use crate::{Contact, ContactId, State};
 
 /// Halvings and secants until the root of a gap is found, at most.
@@ -36,8 +36,7 @@ pub(super) fn closing_share_by_cubic(
     penetrated: &Contact,
     closed_at: f64,
 ) -> Option<f64> {
-    let mut found = Vec::new();
-    origin.here().contacts_of(&[penetrated.id], &mut found);
+    let found: Vec<Contact> = filled(|out| origin.here().contacts_of(&[penetrated.id], out));
     let start = found.first()?;
     let (first, last) = (start.gap - closed_at, penetrated.gap - closed_at);
     first_root([first, last], [h * start.rate(&origin.state.v), h * penetrated.rate(v_new)])

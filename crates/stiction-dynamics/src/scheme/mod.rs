@@ -25,7 +25,7 @@ use origin::{At, Origin};
 
 use crate::setting::{Named, SettingError, describe_choices, either};
 use crate::static_friction::{Rubbing, step_with_static_friction};
-use crate::vector::{refill, zero};
+use crate::vector::{filled, refill, zero};
 use crate::{
     Contact, ContactProblem, ContactSolution, ContactSolver, ForceCause, FrictionElement, Joint, MechanicalSystem,
     Passage, Restraint, State, StepError,
@@ -420,8 +420,6 @@ pub struct StepReport {
     pub linearizations: usize,
     /// Whether the fixed point was reached; always true for a linear scheme. A step that did not reach it is accepted.
     pub converged: bool,
-    /// Largest change of a coordinate in the last linearisation of a fixed-point scheme, in metres or radians.
-    pub last_move: f64,
     /// How far down the ladder of [`solve_problem`](ladder) a problem of the step had to go; none where all were solved at once.
     pub rung: Option<Rung>,
     /// Contacts that slide with the static coefficient of friction and stick with the kinetic one; see [`static_friction`](crate::static_friction).
@@ -471,8 +469,7 @@ fn preload_defect(origin: Origin<'_>, step: &Step) -> f64 {
         return 0.0;
     }
     let energy = |state: &State| {
-        let mut elements = Vec::new();
-        origin.at(state.t, &state.q).friction(&mut elements);
+        let elements: Vec<FrictionElement> = filled(|out| origin.at(state.t, &state.q).friction(out));
         elements.iter().map(|element| element.displacement.map_or(0.0, |x| element.bound * x.abs())).sum::<f64>()
     };
     let springs =

@@ -541,8 +541,8 @@ impl StewartTrinkle {
             false => (&self.q_next, &self.q_hat),
             true => (&self.q_new, &self.q_end),
         };
-        out.report.last_move = asked.iter().zip(taken).fold(0.0, |largest: f64, (a, b)| largest.max((a - b).abs()));
-        out.report.converged = plan.is_linear || out.report.last_move <= self.settings.position_tolerance;
+        let last_move = asked.iter().zip(taken).fold(0.0, |largest: f64, (a, b)| largest.max((a - b).abs()));
+        out.report.converged = plan.is_linear || last_move <= self.settings.position_tolerance;
         out.report.converged || out.report.linearizations >= self.settings.linearization_limit.max(1)
     }
 

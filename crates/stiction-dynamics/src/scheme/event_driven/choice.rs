@@ -18,7 +18,7 @@ use super::phase::Phase;
 use super::switch::Switch;
 use crate::scheme::origin::Origin;
 use crate::scheme::refuse_one_way_elements;
-use crate::vector::{dot, largest, norm};
+use crate::vector::{dot, filled, largest, norm};
 use crate::{
     Contact, ContactCondition, ContactError, ContactProblem, ContactSolution, ContactSolver, FrictionCondition,
     FrictionElement, FrictionShape, JointCondition, StepError,
@@ -82,8 +82,8 @@ impl<'a> Choice<'a> {
             modes.contacts.push(GapMode { id: contact.id, is_closed: true, gap });
             modes.sliding.extend(Part::of_contact(contact.id, contact).map(|(part, _)| (part, Sliding::Stick)));
         }
-        let (state, mut elements) = (origin.state, Vec::new());
-        origin.here().friction(&mut elements);
+        let state = origin.state;
+        let elements: Vec<FrictionElement> = filled(|out| origin.here().friction(out));
         refuse_one_way_elements(state.t, "event-driven", &[], &elements)?;
         let is_held = |element: &&FrictionElement| element.bound > 0.0 && element.shape != FrictionShape::Ball;
         if let Some(element) = elements.iter().find(is_held) {
@@ -129,41 +129,33 @@ impl<'a> Choice<'a> {
         self.try_all(proposed.as_ref().map(|(all, _)| all))
     }
 
-    /// The old modes, changed by the events.
+    /// The old modes, changed by the events. A part that begins to slide does so against the
+    /// friction that held it.
     fn suggest(&mut self) -> Result<Modes, StepError> {
-        let begins = self.begin_directions()?;
-        let (old, triggers) = (&self.switch.modes, &self.switch.triggers);
+        let Switch { modes: old, triggers, .. } = self.switch;
+        if triggers.iter().any(|trigger| matches!(trigger, Trigger::Slips(_))) {
+            self.evaluate(old)?;
+        }
+        let begins = |part: Part| {
+            let slips = triggers.contains(&Trigger::Slips(part));
+            let slider = self.motion.sliders.iter().find(|slider| slips && slider.part == part)?;
+            Some(unit(&self.motion.friction(slider), 0.0)?.map(|part| -part))
+        };
         let mut modes = self.modes.clone();
         for mode in &mut modes.contacts {
             mode.is_closed = !triggers.contains(&Trigger::Opens(mode.id));
         }
         for ((part, sliding), slides) in modes.sliding.iter_mut().zip(&self.slides) {
-            let begins = begins.iter().find(|(other, _)| other == part);
-            *sliding = match (begins, slides, old.sliding(*part)) {
-                (Some((_, direction)), ..) | (None, Some(direction), _) => Sliding::Slip(*direction),
+            *sliding = match (begins(*part).or(*slides), old.sliding(*part)) {
+                (Some(direction), _) => Sliding::Slip(direction),
                 // It has just begun.
-                (None, None, Some(Sliding::Slip(reference))) if !triggers.contains(&Trigger::Stops(*part)) => {
+                (None, Some(Sliding::Slip(reference))) if !triggers.contains(&Trigger::Stops(*part)) => {
                     Sliding::Slip(reference)
                 }
                 _ => Sliding::Stick,
             };
         }
         Ok(modes)
-    }
-
-    /// In which direction each part slides that begins to: against the friction that held it.
-    fn begin_directions(&mut self) -> Result<Vec<(Part, [f64; 3])>, StepError> {
-        let switch = self.switch;
-        let begins = |slider: &&Slider| switch.triggers.contains(&Trigger::Slips(slider.part));
-        if !switch.triggers.iter().any(|trigger| matches!(trigger, Trigger::Slips(_))) {
-            return Ok(Vec::new());
-        }
-        self.evaluate(&switch.modes)?;
-        let direction = |slider: &Slider| {
-            let friction = unit(&self.motion.friction(slider), 0.0)?;
-            Some((slider.part, friction.map(|part| -part)))
-        };
-        Ok(self.motion.sliders.iter().filter(begins).filter_map(direction).collect())
     }
 
     /// Modes from the contact problem on accelerations: with all contacts closed that do not part,

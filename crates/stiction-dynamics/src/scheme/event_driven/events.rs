@@ -11,7 +11,7 @@ use super::motion::Motion;
 use super::phase::{Phase, state_of};
 use crate::scheme::impact_time::Bracket;
 use crate::scheme::origin::At;
-use crate::vector::{dot, largest, norm};
+use crate::vector::{dot, filled, largest, norm};
 use crate::{Contact, ContactId, MechanicalSystem, State, StepError};
 
 /// Forces below this share of the largest are rounding. Too large: contacts pull a little before
@@ -252,7 +252,8 @@ impl Search<'_> {
         let mut gaps = Vec::new();
         for (share, y) in self.method.points() {
             let (q, v) = y.split_at(y.len() - self.system.velocity_count());
-            let mut contacts = self.contacts(self.t + share * self.h, q);
+            let at = At::new(self.system, self.t + share * self.h, q);
+            let mut contacts: Vec<Contact> = filled(|out| at.contacts(f64::INFINITY, out));
             if share > 0.0 && renamed.is_none() && !keeps_names(modes, &contacts) {
                 renamed = Some((last, share));
             }
@@ -270,7 +271,8 @@ impl Search<'_> {
             while high - low > self.accuracy() {
                 let middle = 0.5 * (low + high);
                 let State { t, q, .. } = self.state_at(middle);
-                if keeps_names(modes, &self.contacts_of(t, &q, &names)) { low = middle } else { high = middle }
+                let found: Vec<Contact> = filled(|out| At::new(self.system, t, &q).contacts_of(&names, out));
+                if keeps_names(modes, &found) { low = middle } else { high = middle }
             }
             let after = (high + self.together()).min(1.0);
             if after < self.first(found) {
@@ -318,9 +320,8 @@ impl Search<'_> {
     fn closing(&self, (from, start): (f64, Option<&Gap>), (to, end): (f64, &Gap)) -> Result<Option<f64>, StepError> {
         let look = |share: f64| {
             let State { t, q, v } = self.state_at(share);
-            self.contacts_of(t, &q, &[end.id])
-                .first()
-                .map_or((f64::INFINITY, 0.0), |contact| (contact.gap, contact.rate(&v)))
+            let found: Vec<Contact> = filled(|out| At::new(self.system, t, &q).contacts_of(&[end.id], out));
+            found.first().map_or((f64::INFINITY, 0.0), |contact| (contact.gap, contact.rate(&v)))
         };
         let tolerances = (self.accuracy(), 0.0);
         let closes = |low: Place, high: Place| root(low, high, tolerances, |share| Ok(look(share).0)).map(Some);
@@ -345,20 +346,6 @@ impl Search<'_> {
         }
         // Penetrated and deeper still.
         Ok((start.gap <= 0.0 && end.gap < start.gap && start.rate <= 0.0 && end.rate < 0.0).then_some(from))
-    }
-
-    /// All contacts of the system.
-    fn contacts(&self, t: f64, q: &[f64]) -> Vec<Contact> {
-        let mut contacts = Vec::new();
-        At::new(self.system, t, q).contacts(f64::INFINITY, &mut contacts);
-        contacts
-    }
-
-    /// The contacts with these names, as far as they exist.
-    fn contacts_of(&self, t: f64, q: &[f64], names: &[ContactId]) -> Vec<Contact> {
-        let mut contacts = Vec::new();
-        At::new(self.system, t, q).contacts_of(names, &mut contacts);
-        contacts
     }
 }
 

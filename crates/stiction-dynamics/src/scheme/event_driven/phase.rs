@@ -9,8 +9,8 @@ use super::motion::Motion;
 use super::switch::{Flight, Past, Switch};
 use super::{EventDriven, Transition, named, onset};
 use crate::scheme::origin::{At, Origin};
-use crate::vector::largest;
-use crate::{ContactId, MechanicalSystem, State, Step, StepError};
+use crate::vector::{filled, largest};
+use crate::{Contact, ContactId, MechanicalSystem, State, Step, StepError};
 use stiction_solve::PortableMath as _;
 
 /// Sizes of coordinates and velocities, in metres or m/s, below which errors are no longer relative
@@ -261,8 +261,7 @@ impl Phase {
         if self.touching.is_empty() {
             return;
         }
-        let mut near = Vec::new();
-        At::new(system, now.t, &now.q).contacts(tolerance, &mut near);
+        let near: Vec<Contact> = filled(|out| At::new(system, now.t, &now.q).contacts(tolerance, out));
         self.touching
             .retain(|(id, gap)| near.iter().any(|contact| contact.id == *id && contact.gap <= gap + tolerance));
     }

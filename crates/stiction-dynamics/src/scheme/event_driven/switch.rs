@@ -12,7 +12,7 @@ use super::{EventDriven, Transition, named};
 use crate::scheme::collision::{begin_jump, solve_jump};
 use crate::scheme::origin::Origin;
 use crate::scheme::{Step, StepKind, refuse_one_way_elements, solve_problem};
-use crate::vector::{largest, norm};
+use crate::vector::{filled, largest, norm};
 use crate::{
     Contact, ContactCondition, ContactError, ContactId, ContactProblem, ContactSolution, Joint, JointCondition,
     StepError,
@@ -103,8 +103,7 @@ impl Switch {
             _ => None,
         });
         let wanted: Vec<ContactId> = self.modes.contacts.iter().map(|mode| mode.id).chain(closing).collect();
-        let mut near = Vec::new();
-        origin.here().contacts(tolerance, &mut near);
+        let mut near: Vec<Contact> = filled(|out| origin.here().contacts(tolerance, out));
         if wanted.iter().any(|id| !near.iter().any(|contact| contact.id == *id)) {
             let ids: Vec<ContactId> = near.iter().map(|contact| contact.id).chain(wanted).collect();
             origin.here().contacts_of(&ids, &mut near);
@@ -123,7 +122,8 @@ impl Switch {
 impl EventDriven {
     /// Begins a motion. Velocities that contradict the joints are projected on them.
     pub(super) fn start(&mut self, origin: Origin<'_>, out: &mut Step) -> Result<Transition, StepError> {
-        let (joints, v) = (joints(origin), &origin.state.v);
+        let v = &origin.state.v;
+        let joints: Vec<Joint> = filled(|out| origin.here().joints(out));
         let limit = JOINT_RATE * largest(v);
         if !joints.iter().any(|joint| joint.rate(v).abs() > limit) {
             return Ok(Transition::Choose(Switch::default()));
@@ -189,7 +189,7 @@ impl EventDriven {
         near: &[Contact],
         out: &mut Step,
     ) -> Result<Transition, StepError> {
-        begin_jump(StepKind::Impact, origin, &joints(origin), out)?;
+        begin_jump(StepKind::Impact, origin, &filled(|out| origin.here().joints(out)), out)?;
         if self.collision.is_decompressing() {
             self.collision.decompress(near, &mut self.solver, out)?;
         } else {
@@ -259,7 +259,7 @@ impl EventDriven {
         resting: &[Contact],
         out: &mut Step,
     ) -> Result<Transition, StepError> {
-        begin_jump(StepKind::Shock, origin, &joints(origin), out)?;
+        begin_jump(StepKind::Shock, origin, &filled(|out| origin.here().joints(out)), out)?;
         for contact in resting {
             let own = ContactCondition::of(contact);
             let normal_bias = own.normal_bias - PARTING * self.settings.closing_speed;
@@ -323,10 +323,4 @@ impl EventDriven {
         solution.motion = change.motion;
         Ok(())
     }
-}
-
-fn joints(origin: Origin<'_>) -> Vec<Joint> {
-    let mut joints = Vec::new();
-    origin.here().joints(&mut joints);
-    joints
 }

@@ -36,7 +36,7 @@ use crate::joint_projection::JointProjection;
 use crate::judge::{Judge, own_set, solved_limit};
 use crate::setting::{Named, SettingError, at_least_one};
 use crate::static_friction::Rubbing;
-use crate::vector::{has, insert, refill, zero};
+use crate::vector::{filled, has, insert, refill, zero};
 use crate::{
     Contact, ContactCondition, ContactId, ContactImpulse, ContactSolution, ContactSolver, FrictionCondition,
     FrictionElement, Inertia, Joint, JointCondition, MechanicalSystem, Passage, PhantomContact, Restraint, Row, State,
@@ -270,18 +270,17 @@ impl ImplicitNcp {
 
         // The prediction q̂ = q ⊕ h v, on the joints where these are redundant.
         self.u.clone_from(v);
-        let mut q_hat = Vec::new();
-        origin.advance(v, way, &mut q_hat);
+        let mut q_hat = filled(|out| origin.advance(v, way, out));
         self.projection.project(origin.at(t_rows, q), way, &mut self.u, &mut q_hat)?;
         let start = (*t, &q[..]);
         if !is_mean && let Some(passage) = system.passage(Way::Predicted, start, (t_new, &q_hat)) {
             return Ok(Some(passage));
         }
-        let (mut inertia, mut elements) = (Inertia::default(), Vec::new());
         let predicted = origin.at(t_rows, &q_hat);
+        let mut inertia = Inertia::default();
         predicted.factored_mass(&mut inertia).map_err(|source| origin.malformed(source))?;
         self.take_scales(predicted, v, h, &inertia);
-        predicted.friction(&mut elements);
+        let elements: Vec<FrictionElement> = filled(|out| predicted.friction(out));
         self.find_contacts(predicted);
         if is_mean {
             refuse_one_way_elements(*t, "implicit-ncp by the trapezoidal rule", &self.candidates, &elements)?;
@@ -291,9 +290,8 @@ impl ImplicitNcp {
             if is_mean && self.history.is_unsettled(&out.solution) {
                 return self.attempt_by(Rule::Euler, origin, h, out);
             }
-            let mut at_end = Vec::new();
-            origin.at(t_new, self.point.end(reach)).contacts(0.0, &mut at_end);
-            if !self.grow(at_end, predicted) {
+            let end = origin.at(t_new, self.point.end(reach));
+            if !self.grow(filled(|out| end.contacts(0.0, out)), predicted) {
                 break;
             }
             if growth >= GROWTH_LIMIT {
@@ -313,8 +311,7 @@ impl ImplicitNcp {
     fn take_scales(&mut self, predicted: At<'_>, v: &[f64], h: f64, inertia: &Inertia) {
         let Layout { reach, kept_joints, mass_roots, joint_roots, scale, .. } = &mut self.layout;
         refill(mass_roots, (0..v.len()).map(|i| inertia.entry(i, i).sqrt()));
-        let mut joints = Vec::new();
-        predicted.joints(&mut joints);
+        let joints: Vec<Joint> = filled(|out| predicted.joints(out));
         kept_joints.clear();
         if *reach != 1.0 {
             self.history.joint_rates(v, kept_joints);
@@ -337,9 +334,7 @@ impl ImplicitNcp {
         predicted.contacts(TOUCHING, &mut self.candidates);
         let is_near = |id: &ContactId| self.candidates.iter().any(|contact| contact.id == *id);
         let far: Vec<ContactId> = self.active.iter().filter(|id| !is_near(id)).copied().collect();
-        let mut found = Vec::new();
-        predicted.contacts_of(&far, &mut found);
-        self.candidates.append(&mut found);
+        self.candidates.append(&mut filled(|out| predicted.contacts_of(&far, out)));
         let is_violated = |contact: &&Contact| contact.gap < 0.0 || contact.restraint == Restraint::Rate;
         self.candidates.iter().filter(is_violated).for_each(|contact| insert(contact.id, &mut self.active));
     }
@@ -353,8 +348,7 @@ impl ImplicitNcp {
             insert(contact.id, &mut self.active);
             // Its rows where the step begins, or here where it does not exist there.
             if !self.candidates.iter().any(|other| other.id == contact.id) {
-                let mut there = Vec::new();
-                predicted.contacts_of(&[contact.id], &mut there);
+                let mut there: Vec<Contact> = filled(|out| predicted.contacts_of(&[contact.id], out));
                 self.candidates.push(there.pop().unwrap_or(contact));
             }
         }
@@ -422,8 +416,7 @@ impl ImplicitNcp {
             iterations += self.report.steps();
             out.report.linearizations += self.report.steps();
             // Someone else judges.
-            let mut u_found = Vec::new();
-            equations.velocity(z, &mut u_found);
+            let u_found = filled(|out| equations.velocity(z, out));
             equations.locate(&u_found, point);
             state_problem(equations, solver, &u_found, point, out)?;
             let Step { problem, solution, .. } = &mut *out;
@@ -535,7 +528,7 @@ fn start(
     let alone = ContactSolution { motion: u.to_vec(), ..Default::default() };
     equations.write_unknowns(&alone, &[], z);
     let Some(prediction) = prediction else { return };
-    let Some(next) = prediction.next() else { return };
+    let Some([accelerations, friction, joints]) = prediction.next() else { return };
     let time = reach * h;
     let contact = |block: &Block| {
         let (id, keeps_tangents) = (block.id?, !block.shape.is_round_in_the_plane());
@@ -543,10 +536,10 @@ fn start(
         Some(ContactImpulse { id, normal: time * normal, tangent: tangent.map(|force| time * force) })
     };
     let expected = ContactSolution {
-        motion: v.iter().zip(&next.acceleration).map(|(v, acceleration)| v + h * acceleration).collect(),
-        joints: next.joints.iter().map(|force| time * force).collect(),
+        motion: v.iter().zip(&accelerations).map(|(v, acceleration)| v + h * acceleration).collect(),
+        joints: joints.iter().map(|force| time * force).collect(),
         contacts: blocks.iter().filter_map(contact).collect(),
-        friction: next.friction.chunks_exact(3).map(|force| [0, 1, 2].map(|k| time * force[k])).collect(),
+        friction: friction.chunks_exact(3).map(|force| [0, 1, 2].map(|k| time * force[k])).collect(),
         ..Default::default()
     };
     let mut expected_z = vec![0.0; z.len()];

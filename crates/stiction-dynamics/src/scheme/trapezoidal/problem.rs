@@ -34,7 +34,6 @@ impl Trapezoidal {
             origin.advance(u, h, &mut self.q_new);
             refill(&mut self.v_new, u.iter().zip(v).map(|(u, v)| 2.0 * u - v));
             check_finite(*t, "coordinate", &self.q_new)?;
-            out.report.last_move = h * change;
             if !self.settings.iterate || change <= self.settings.iteration_tolerance * largest(u) {
                 out.report.converged = true;
                 break;
