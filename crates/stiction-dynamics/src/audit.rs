@@ -22,7 +22,7 @@ use geometry::Geometry;
 use crate::scheme::origin::At;
 use crate::static_friction::sticks_in;
 use crate::vector::{dot, largest, refill, zero};
-use crate::{Contact, ContactId, ForceCause, FrictionShape, Inertia, Joint, MechanicalSystem, State, Step, StepKind};
+use crate::{ContactId, ForceCause, FrictionShape, Inertia, Joint, MechanicalSystem, State, Step, StepKind};
 
 /// Impulses below this share of the momentum are not told from its rounding, and are measured against this share.
 const ROUNDING_SHARE: f64 = 1e-4;
@@ -269,33 +269,30 @@ impl Audit {
             let pulling = (-impulse.normal).max(0.0);
             audit.complementarity = audit.complementarity.max(relative(power.abs(), scales.energy));
             audit.complementarity = audit.complementarity.max(relative(pulling, scales.impulse));
-            let (slip, set, normal) = (condition.slip(motion), &condition.friction_shape, impulse.normal);
+            let slip = condition.slip(motion);
+            let bounds = |mu: f64| mu * impulse.normal + condition.extra_bound;
             let rubbing = Rubbing {
                 axes: condition.friction_axes,
-                sets: [set, &contact.friction.shape()],
+                sets: [&condition.friction_shape, &contact.friction.shape()],
                 bound,
+                two: contact.static_mu.map(|mu| [mu, contact.friction.mu()].map(bounds)),
                 impulse: impulse.tangent,
                 slip,
                 sticks: sticks_in(step, &condition.tangents, slip),
-                two: contact.static_mu.map(|mu| [mu, contact.friction.mu()].map(|mu| mu * normal)),
-                used: condition.mu * normal,
-                excess: excess_over_kinetic(contact, set, &impulse.tangent, normal, condition.extra_bound),
             };
             is_held |= audit.judge_friction(&rubbing, scales);
         }
         let elements = step.problem.friction.iter().zip(&step.friction);
         for ((condition, element), impulse) in elements.zip(&step.solution.friction) {
-            let (slip, set) = (condition.slip(motion), &condition.friction_shape);
+            let slip = condition.slip(motion);
             let rubbing = Rubbing {
                 axes: [1.0; 3],
-                sets: [set, &element.shape],
+                sets: [&condition.friction_shape, &element.shape],
                 bound: condition.bound,
+                two: element.static_bound.map(|bound| [bound, element.bound].map(|bound| step.h * bound)),
                 impulse: *impulse,
                 slip,
                 sticks: sticks_in(step, &condition.tangents, slip),
-                two: element.static_bound.map(|bound| [bound, element.bound].map(|bound| step.h * bound)),
-                used: condition.bound,
-                excess: set.excess(impulse, step.h * element.bound),
             };
             is_held |= audit.judge_friction(&rubbing, scales);
         }
@@ -357,21 +354,11 @@ struct Rubbing<'a> {
     /// The set that the problem states, and that of the law.
     sets: [&'a FrictionShape; 2],
     bound: f64,
+    /// The static and the kinetic bound, where there are two.
+    two: Option<[f64; 2]>,
     impulse: [f64; 3],
     slip: [f64; 3],
     sticks: bool,
-    /// The static and the kinetic bound, where there are two.
-    two: Option<[f64; 2]>,
-    /// Which of them was used.
-    used: f64,
-    /// How far friction is beyond the kinetic one.
-    excess: f64,
-}
-
-/// How far friction is beyond the set of the kinetic coefficient; not positive within.
-fn excess_over_kinetic(contact: &Contact, set: &FrictionShape, tangent: &[f64; 3], normal: f64, extra: f64) -> f64 {
-    let axes = contact.friction.axes();
-    set.excess(&std::array::from_fn(|k| tangent[k] / axes[k]), contact.friction.mu() * normal + extra)
 }
 
 impl StepAudit {
@@ -438,9 +425,9 @@ impl StepAudit {
 
         let Some([static_bound, kinetic]) = rubbing.two else { return false };
         let most = if rubbing.sticks { static_bound } else { kinetic };
-        let beyond = (rubbing.used - most).max(0.0);
+        let beyond = (bound - most).max(0.0);
         self.cone_violation = self.cone_violation.max(relative(beyond, scales.impulse));
-        rubbing.sticks && rubbing.excess > HELD * scales.impulse
+        rubbing.sticks && set.excess(&y, kinetic) > HELD * scales.impulse
     }
 
     fn combine(&mut self, mut other: Self, rule: impl Fn(f64, f64) -> f64) {

@@ -9,7 +9,7 @@
 //!
 //! Independent rows lose nothing by a prediction that is off by $O(\tau^2)$, and are left where they are.
 
-use crate::scheme::origin::At;
+use crate::scheme::origin::{At, Outcome};
 use crate::vector::{refill, zero};
 use crate::{ConstrainedMotion, ContactProblem, Joint, JointCondition, StepError};
 
@@ -35,13 +35,7 @@ impl JointProjection {
     ///
     /// # Errors
     /// [`StepError::Malformed`] when the mass matrix cannot be factored.
-    pub(crate) fn project(
-        &mut self,
-        start: At<'_>,
-        tau: f64,
-        u: &mut [f64],
-        q_out: &mut [f64],
-    ) -> Result<(), StepError> {
+    pub(crate) fn project(&mut self, start: At<'_>, tau: f64, u: &mut [f64], q_out: &mut [f64]) -> Outcome {
         let is_redundant = match self.is_redundant {
             Some(known) => known,
             None => {
@@ -82,7 +76,7 @@ impl JointProjection {
     }
 
     /// Evaluates the joints at a configuration, and the smallest move onto their tangents.
-    fn linearize(&mut self, at: At<'_>) -> Result<(), StepError> {
+    fn linearize(&mut self, at: At<'_>) -> Outcome {
         let malformed = |source| StepError::Malformed { t: at.t, source };
         at.joints(&mut self.joints);
         at.factored_mass(&mut self.problem.inertia).map_err(malformed)?;

@@ -27,7 +27,7 @@
 //! Friction elements, whose friction no load changes, have two bounds in place of two coefficients, and all of this holds for them as it stands.
 
 use crate::events::STILL_SPEED;
-use crate::scheme::origin::Origin;
+use crate::scheme::origin::{Origin, Outcome};
 use crate::vector::{dot, norm};
 use crate::{Contact, ContactId, ContactProblem, FrictionElement, Row, Step, StepError};
 
@@ -46,8 +46,8 @@ pub(crate) fn step_with_static_friction<S: Clone>(
     resting: impl Fn(&mut S) -> &mut Vec<Rubbing>,
     origin: Origin<'_>,
     out: &mut Step,
-    mut make: impl FnMut(&mut S, Origin<'_>, &mut Step) -> Result<(), StepError>,
-) -> Result<(), StepError> {
+    mut make: impl FnMut(&mut S, Origin<'_>, &mut Step) -> Outcome,
+) -> Outcome {
     let Origin { system, state, .. } = origin;
     if !system.has_static_friction() {
         make(scheme, origin, out)?;

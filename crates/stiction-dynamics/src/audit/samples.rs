@@ -10,7 +10,7 @@
 //! The laws of contact and friction are judged at every sample, with forces times the length of the step as impulses.
 
 use super::accounts::Accounts;
-use super::{Audit, EnergyByCause, Rubbing, Scales, StepAudit, excess_over_kinetic, relative};
+use super::{Audit, EnergyByCause, Rubbing, Scales, StepAudit, relative};
 use crate::events::STILL_SPEED;
 use crate::scheme::origin::At;
 use crate::vector::{dot, largest, norm, refill, zero};
@@ -189,8 +189,6 @@ impl SampledRows {
                 slip,
                 sticks: norm(&slip) <= STILL_SPEED,
                 two: contact.static_mu.map(|mu| [mu, contact.friction.mu()].map(|mu| h * mu * normal)),
-                used: bound,
-                excess: h * excess_over_kinetic(contact, &shape, tangent, *normal, 0.0),
             };
             is_held |= audit.judge_friction(&rubbing, scales);
         }
@@ -204,8 +202,6 @@ impl SampledRows {
                 slip,
                 sticks: norm(&slip) <= STILL_SPEED,
                 two: element.static_bound.map(|bound| [bound, element.bound].map(|bound| h * bound)),
-                used: bound,
-                excess: element.shape.excess(&impulse, h * element.bound),
             };
             is_held |= audit.judge_friction(&rubbing, scales);
         }

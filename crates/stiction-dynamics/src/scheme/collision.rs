@@ -18,10 +18,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::origin::Origin;
+use super::origin::{Origin, Outcome};
 use super::{Step, StepKind, solve_problem};
 use crate::vector::{has, refill, zero};
-use crate::{Contact, ContactCondition, ContactId, ContactSolver, ImpactLaw, Joint, JointCondition, StepError};
+use crate::{Contact, ContactCondition, ContactId, ContactSolver, ImpactLaw, Joint, JointCondition};
 
 /// In which order impacts of contacts that close together are solved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -74,7 +74,7 @@ impl Collision {
         solver: &mut ContactSolver,
         v: &[f64],
         out: &mut Step,
-    ) -> Result<(), StepError> {
+    ) -> Outcome {
         let bounces = |contact: &Contact| !has(carried, contact.id) && contact.rate(v) < -self.rest_speed;
         let fastest = closed.iter().filter(|contact| bounces(contact)).min_by(|a, b| a.rate(v).total_cmp(&b.rate(v)));
         let chosen = match (self.order, fastest) {
@@ -111,12 +111,7 @@ impl Collision {
     }
 
     /// The decompression that follows a compression.
-    pub fn decompress(
-        &mut self,
-        closed: &[Contact],
-        solver: &mut ContactSolver,
-        out: &mut Step,
-    ) -> Result<(), StepError> {
+    pub fn decompress(&mut self, closed: &[Contact], solver: &mut ContactSolver, out: &mut Step) -> Outcome {
         out.kind = StepKind::Decompression;
         let mut given = vec![0.0; out.state.v.len()];
         out.restitution.clear();
@@ -139,12 +134,7 @@ impl Collision {
 }
 
 /// States what all steps of no length have in common: $W = M$, $u_\text{free} = v$, joints that hold.
-pub(super) fn begin_jump(
-    kind: StepKind,
-    origin: Origin<'_>,
-    joints: &[Joint],
-    out: &mut Step,
-) -> Result<(), StepError> {
+pub(super) fn begin_jump(kind: StepKind, origin: Origin<'_>, joints: &[Joint], out: &mut Step) -> Outcome {
     let (n, here) = (origin.state.v.len(), origin.here());
     (out.kind, out.h) = (kind, 0.0);
     out.state.copy_from(origin.state);
@@ -169,7 +159,7 @@ pub(super) fn begin_jump(
 }
 
 /// Solves the problem of a step of no length, whose motion is the new velocity.
-pub(super) fn solve_jump(solver: &mut ContactSolver, out: &mut Step) -> Result<(), StepError> {
+pub(super) fn solve_jump(solver: &mut ContactSolver, out: &mut Step) -> Outcome {
     solve_problem(solver, out.state.t, out)?;
     out.state.v.clone_from(&out.solution.motion);
     Ok(())

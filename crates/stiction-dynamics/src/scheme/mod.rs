@@ -21,7 +21,7 @@ use stiction_solve::SolveReport;
 
 pub use ladder::Rung;
 use ladder::solve_problem;
-use origin::{At, Origin};
+use origin::{At, Origin, Outcome};
 
 use crate::setting::{Named, SettingError, describe_choices, either};
 use crate::static_friction::{Rubbing, step_with_static_friction};
@@ -321,7 +321,7 @@ trait Attempting: Clone {
 
     /// A step of this length, unless bodies pass through each other in it: then after which share
     /// of it they close.
-    fn attempt(&mut self, origin: Origin<'_>, h: f64, out: &mut Step) -> Result<Option<Passage>, StepError>;
+    fn attempt(&mut self, origin: Origin<'_>, h: f64, out: &mut Step) -> Outcome<Option<Passage>>;
 }
 
 /// Makes a step by attempts, with coefficients of friction that agree with it. One in which bodies
@@ -331,12 +331,7 @@ trait Attempting: Clone {
 ///
 /// # Errors
 /// Those of the attempts, the first one where halving did not help, and [`StepError::Passage`] when there are too many cuts.
-fn step_by_attempts<S: Attempting>(
-    scheme: &mut S,
-    origin: Origin<'_>,
-    length: f64,
-    out: &mut Step,
-) -> Result<(), StepError> {
+fn step_by_attempts<S: Attempting>(scheme: &mut S, origin: Origin<'_>, length: f64, out: &mut Step) -> Outcome {
     step_with_static_friction(
         scheme,
         |scheme| scheme.memory().1,
@@ -378,7 +373,7 @@ fn step_by_attempts<S: Attempting>(
 }
 
 /// Refuses a step that has no length.
-fn check_length(h: f64) -> Result<(), StepError> {
+fn check_length(h: f64) -> Outcome {
     if h > 0.0 && h.is_finite() { Ok(()) } else { Err(StepError::StepSize { h }) }
 }
 
@@ -441,7 +436,7 @@ fn state_free_motion(
     mass: At<'_>,
     (force, v): (At<'_>, &[f64]),
     out: &mut Step,
-) -> Result<(), StepError> {
+) -> Outcome {
     mass.factored_mass(&mut out.problem.inertia).map_err(|source| origin.malformed(source))?;
     force.force(v, &mut out.force);
     let ContactProblem { inertia, free_motion, .. } = &mut out.problem;
@@ -487,15 +482,14 @@ fn refuse_one_way_elements(
     scheme: &'static str,
     contacts: &[Contact],
     elements: &[FrictionElement],
-) -> Result<(), StepError> {
-    let what = match () {
-        () if contacts.iter().any(|contact| contact.restraint == Restraint::Rate) => {
-            "a clutch without a limit of its force"
-        }
-        () if elements.iter().any(|element| element.displacement.is_some()) => "a pre-stressed spring",
-        () => return Ok(()),
-    };
-    Err(StepError::Element { t, scheme, what })
+) -> Outcome {
+    let clutch = contacts.iter().any(|contact| contact.restraint == Restraint::Rate);
+    let spring = elements.iter().any(|element| element.displacement.is_some());
+    let clutch = clutch.then_some("a clutch without a limit of its force");
+    match clutch.or(spring.then_some("a pre-stressed spring")) {
+        Some(what) => Err(StepError::Element { t, scheme, what }),
+        None => Ok(()),
+    }
 }
 
 /// Fall of the potential energy over a motion with constant velocity: the work $\int k \cdot u\, d\tau$ of the forces with potential, by Simpson's
@@ -514,7 +508,7 @@ fn potential_drop(origin: Origin<'_>, u: &[f64], h: f64, part: &mut [f64]) -> f6
 }
 
 /// Refuses a step whose result is not finite.
-fn check_finite(t: f64, what: &'static str, values: &[f64]) -> Result<(), StepError> {
+fn check_finite(t: f64, what: &'static str, values: &[f64]) -> Outcome {
     match values.iter().position(|value| !value.is_finite()) {
         Some(index) => Err(StepError::NotFinite { t, what, index, value: values[index] }),
         None => Ok(()),

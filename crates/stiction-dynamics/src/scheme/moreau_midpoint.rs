@@ -28,7 +28,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::origin::Origin;
+use super::origin::{Origin, Outcome};
 use super::{
     Attempting, FullStep, Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, energy_defect,
     solve_problem, state_free_motion, step_by_attempts,
@@ -175,7 +175,7 @@ impl Attempting for MoreauMidpoint {
     }
 
     /// A step of this length, unless bodies pass through each other in one of its halves.
-    fn attempt(&mut self, origin: Origin<'_>, h: f64, out: &mut Step) -> Result<Option<Passage>, StepError> {
+    fn attempt(&mut self, origin: Origin<'_>, h: f64, out: &mut Step) -> Outcome<Option<Passage>> {
         if !(h >= 0.0 && h.is_finite()) {
             return Err(StepError::StepSize { h });
         }
@@ -267,12 +267,7 @@ impl MoreauMidpoint {
     ///
     /// A step that was cut where bodies close may be a thousand times shorter than the next one. So drift is taken back over the full step there, too: within the
     /// short one it would take a speed that breaks the joints in the next.
-    fn state_joints(
-        &mut self,
-        origin: Origin<'_>,
-        (t_middle, t_new): (f64, f64),
-        out: &mut Step,
-    ) -> Result<(), StepError> {
+    fn state_joints(&mut self, origin: Origin<'_>, (t_middle, t_new): (f64, f64), out: &mut Step) -> Outcome {
         let (theta, h) = (self.settings.theta, out.h);
         let Origin { system, state: State { q, v, .. }, .. } = origin;
         self.rates.clear();
@@ -305,12 +300,7 @@ impl MoreauMidpoint {
     }
 
     /// States $W$ and $u_\text{free}$ with forces that are implicit with the weight $\theta$.
-    fn state_implicit_motion(
-        &mut self,
-        origin: Origin<'_>,
-        (t_middle, t_new): (f64, f64),
-        out: &mut Step,
-    ) -> Result<(), StepError> {
+    fn state_implicit_motion(&mut self, origin: Origin<'_>, (t_middle, t_new): (f64, f64), out: &mut Step) -> Outcome {
         let (theta, h) = (self.settings.theta, out.h);
         let Origin { system, state: State { t, q, v }, .. } = origin;
         origin.at(t_middle, &self.q_middle).mass(&mut self.mass);

@@ -6,6 +6,9 @@ use crate::{
     Contact, ContactError, ContactId, ForceCause, FrictionElement, Inertia, Joint, MechanicalSystem, State, StepError,
 };
 
+/// What a part of a step comes to.
+pub(crate) type Outcome<T = ()> = Result<T, StepError>;
+
 /// The beginning of a step: a system in a state, and which coefficients of friction hold in the
 /// step.
 #[derive(Clone, Copy)]

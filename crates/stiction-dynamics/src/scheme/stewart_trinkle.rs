@@ -26,7 +26,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::origin::{At, Origin};
+use super::origin::{At, Origin, Outcome};
 use super::rule::{History, Rule};
 use super::{
     Attempting, FullStep, Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, check_length,
@@ -237,7 +237,7 @@ impl Attempting for StewartTrinkle {
     }
 
     /// A step of this length, unless bodies would pass through each other in it, or be pushed out on the wrong side.
-    fn attempt(&mut self, origin: Origin<'_>, h: f64, out: &mut Step) -> Result<Option<Passage>, StepError> {
+    fn attempt(&mut self, origin: Origin<'_>, h: f64, out: &mut Step) -> Outcome<Option<Passage>> {
         check_length(h)?;
         let rule = if self.settings.activation_gap.is_some() { Rule::Euler } else { self.settings.rule };
         self.attempt_by(rule, origin, h, out)
@@ -246,13 +246,7 @@ impl Attempting for StewartTrinkle {
 
 impl StewartTrinkle {
     /// A step by this rule; by Euler's where a contact pushes that is not settled.
-    fn attempt_by(
-        &mut self,
-        rule: Rule,
-        origin: Origin<'_>,
-        h: f64,
-        out: &mut Step,
-    ) -> Result<Option<Passage>, StepError> {
+    fn attempt_by(&mut self, rule: Rule, origin: Origin<'_>, h: f64, out: &mut Step) -> Outcome<Option<Passage>> {
         let plan = self.plan(rule, origin, h);
         self.predict(&plan, out);
         let bent = loop {
@@ -338,7 +332,7 @@ impl StewartTrinkle {
     }
 
     /// States $W$ and $u_\text{free}$.
-    fn take_inertia_and_forces(&mut self, plan: &Plan<'_>, out: &mut Step) -> Result<(), StepError> {
+    fn take_inertia_and_forces(&mut self, plan: &Plan<'_>, out: &mut Step) -> Outcome {
         let Plan { origin, h, t_hat, .. } = *plan;
         let State { t, v, .. } = origin.state;
         if !plan.is_mean {
@@ -356,7 +350,7 @@ impl StewartTrinkle {
     }
 
     /// Moves $\hat q$ onto the joints, and predicts the end of the step.
-    fn meet_joints(&mut self, plan: &Plan<'_>) -> Result<(), StepError> {
+    fn meet_joints(&mut self, plan: &Plan<'_>) -> Outcome {
         let Plan { origin, h, .. } = *plan;
         // Rows are taken on the joints; a fixed point that meets them at the end keeps the velocity that leads there.
         self.v_rows.clone_from(&self.v_hat);
@@ -419,7 +413,6 @@ impl StewartTrinkle {
 
     /// The joints, linearised at $\hat q$ or at the end.
     fn write_joints(&mut self, plan: &Plan<'_>, out: &mut Step) {
-        let Plan { h, ahead, share, .. } = *plan;
         plan.at(&self.q_hat).joints(&mut out.joints);
         self.joint_rates.clear();
         if plan.is_mean {
@@ -432,20 +425,16 @@ impl StewartTrinkle {
             plan.at_end(&self.q_end).joints(&mut self.expected_joints);
         }
         let conditions = out.joints.iter().zip(&self.joint_rates).enumerate().map(|(i, (joint, kept))| {
-            let along = joint.row.dot(&self.v_hat);
-            let way = ahead * along - (1.0 - ahead) * joint.drift;
-            let whole = match self.expected_joints.get(i) {
-                Some(expected) => expected.value / h - along,
-                None => joint.value / h - way - kept,
-            };
-            let bias = whole - (1.0 - share) * (whole - joint.drift);
+            let expected = self.expected_joints.get(i).map(|joint| joint.value);
+            let whole = plan.bias((joint.value, joint.row.dot(&self.v_hat), joint.drift), expected, *kept);
+            let bias = whole - (1.0 - plan.share) * (whole - joint.drift);
             JointCondition { row: joint.row.clone(), bias, rounding: 0.0 }
         });
         refill(&mut out.problem.joints, conditions);
     }
 
     /// Friction without a normal row, \[ST96\] (30): its bounds are impulses.
-    fn write_friction(&mut self, plan: &Plan<'_>, out: &mut Step) -> Result<(), StepError> {
+    fn write_friction(&mut self, plan: &Plan<'_>, out: &mut Step) -> Outcome {
         let State { t, v, .. } = plan.origin.state;
         plan.at(&self.q_hat).friction(&mut out.friction);
         let condition = |element| FrictionCondition::after(element, plan.h, plan.ahead, &self.v_hat);
@@ -463,11 +452,7 @@ impl StewartTrinkle {
 
     /// Solves with the active set, and lets it grow by what the solution violates, \[ST96\] §4. Returns the contact whose surfaces bend too far from their
     /// tangents, if there is one; nothing where the trapezoidal rule cannot go on, as an unsettled contact pushes.
-    fn solve_with_growing_set(
-        &mut self,
-        plan: &Plan<'_>,
-        out: &mut Step,
-    ) -> Result<Option<Option<ContactId>>, StepError> {
+    fn solve_with_growing_set(&mut self, plan: &Plan<'_>, out: &mut Step) -> Outcome<Option<Option<ContactId>>> {
         let Plan { origin, h, .. } = *plan;
         let t = origin.state.t;
         loop {
@@ -501,7 +486,7 @@ impl StewartTrinkle {
 
     /// The active contacts.
     fn write_contacts(&mut self, plan: &Plan<'_>, out: &mut Step) {
-        let Plan { h, ahead, share, .. } = *plan;
+        let Plan { h, share, .. } = *plan;
         let v = &plan.origin.state.v;
         refill(&mut out.contacts, self.candidates.iter().filter(|c| has(&self.active, c.id)).cloned());
         let conditions = out.contacts.iter().map(|contact| {
@@ -510,13 +495,10 @@ impl StewartTrinkle {
             }
             // [ST96] (29), row of c_n: the gap at the end over h, linearised at q̂ or there.
             let along = contact.normal.dot(&self.v_hat);
-            let way = ahead * along - (1.0 - ahead) * contact.normal_drift;
             let expected = self.expected.iter().find(|other| plan.meets_end && other.id == contact.id);
+            let expected = expected.map(|contact| contact.gap);
             let kept = if plan.is_mean { self.history.kept_rate(contact.id, v) } else { 0.0 };
-            let normal_bias = match expected {
-                Some(expected) => expected.gap / h - along,
-                None => contact.gap / h - way - kept,
-            };
+            let normal_bias = plan.bias((contact.gap, along, contact.normal_drift), expected, kept);
             // Without a driven body, it is the linearised gap at the start: negative, it asks for a penetration to be taken back.
             let recovery = (normal_bias - contact.normal_drift).min(0.0);
             // A part of a step takes back its share of what was there.
@@ -600,6 +582,15 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
+    /// The value at the end over $h$ of a row with the rate `along` by $\hat v$, without $u$: from its
+    /// value at $\hat q$, or from the one that is expected at the end.
+    fn bias(&self, (value, along, drift): (f64, f64, f64), expected: Option<f64>, kept: f64) -> f64 {
+        match expected {
+            Some(expected) => expected / self.h - along,
+            None => value / self.h - (self.ahead * along - (1.0 - self.ahead) * drift) - kept,
+        }
+    }
+
     /// The system at $\hat q$.
     fn at<'b>(&'b self, q_hat: &'b [f64]) -> At<'b> {
         self.origin.at(self.t_hat, q_hat)

@@ -16,12 +16,12 @@ use super::modes::{Forces, GapMode, Modes, Part, Sliding, unit};
 use super::motion::{Motion, Slider};
 use super::phase::Phase;
 use super::switch::Switch;
-use crate::scheme::origin::Origin;
+use crate::scheme::origin::{Origin, Outcome};
 use crate::scheme::refuse_one_way_elements;
 use crate::vector::{dot, filled, largest, norm};
 use crate::{
     Contact, ContactCondition, ContactError, ContactProblem, ContactSolution, ContactSolver, FrictionCondition,
-    FrictionElement, FrictionShape, JointCondition, StepError,
+    FrictionElement, FrictionShape, JointCondition,
 };
 
 /// Forces and accelerations that violate a law by less than this share of the largest obey it. Too
@@ -69,12 +69,7 @@ pub(super) struct Choice<'a> {
 
 impl<'a> Choice<'a> {
     /// A choice for these contacts, which touch and neither part nor approach.
-    pub fn new(
-        origin: Origin<'a>,
-        switch: &'a Switch,
-        resting: &[Contact],
-        motion: &'a mut Motion,
-    ) -> Result<Self, StepError> {
+    pub fn new(origin: Origin<'a>, switch: &'a Switch, resting: &[Contact], motion: &'a mut Motion) -> Outcome<Self> {
         let mut modes = Modes::default();
         for contact in resting {
             // The gap with which it closed, which is rounding or a penetration of the start.
@@ -109,7 +104,7 @@ impl<'a> Choice<'a> {
     }
 
     /// The phase in the first modes that obey all laws; none where no modes do.
-    pub fn make(&mut self, solver: &mut ContactSolver) -> Result<Option<Phase>, StepError> {
+    pub fn make(&mut self, solver: &mut ContactSolver) -> Outcome<Option<Phase>> {
         let suggested = self.suggest()?;
         if let Some(phase) = self.accept_shared(suggested)? {
             return Ok(Some(phase));
@@ -131,7 +126,7 @@ impl<'a> Choice<'a> {
 
     /// The old modes, changed by the events. A part that begins to slide does so against the
     /// friction that held it.
-    fn suggest(&mut self) -> Result<Modes, StepError> {
+    fn suggest(&mut self) -> Outcome<Modes> {
         let Switch { modes: old, triggers, .. } = self.switch;
         if triggers.iter().any(|trigger| matches!(trigger, Trigger::Slips(_))) {
             self.evaluate(old)?;
@@ -160,7 +155,7 @@ impl<'a> Choice<'a> {
 
     /// Modes from the contact problem on accelerations: with all contacts closed that do not part,
     /// and with those closed that carry a force. None when the problem is not solved.
-    fn propose(&mut self, solver: &mut ContactSolver) -> Result<Option<(Modes, Modes)>, StepError> {
+    fn propose(&mut self, solver: &mut ContactSolver) -> Outcome<Option<(Modes, Modes)>> {
         // Rows and rates of everything, with nothing closed and nothing held.
         let mut open = Modes { contacts: self.modes.contacts.clone(), ..Modes::default() };
         open.contacts.iter_mut().for_each(|mode| mode.is_closed = false);
@@ -260,7 +255,7 @@ impl<'a> Choice<'a> {
 
     /// Tries one combination of modes after another: contacts closed or open, parts sticking, or
     /// sliding either way in the plane and as proposed in space.
-    fn try_all(&mut self, proposed: Option<&Modes>) -> Result<Option<Phase>, StepError> {
+    fn try_all(&mut self, proposed: Option<&Modes>) -> Outcome<Option<Phase>> {
         let ways: Vec<Vec<Sliding>> = (0..self.sliders.len()).map(|place| self.ways(place, proposed)).collect();
         let contact_count = u32::try_from(self.modes.contacts.len()).unwrap_or(u32::MAX);
         let combinations = ways.iter().map(Vec::len).try_fold(1, usize::checked_mul);
@@ -317,7 +312,7 @@ impl<'a> Choice<'a> {
 
     /// The phase in these modes, if they obey all laws, where forces are not unique with such as
     /// are inside all bounds: those of the solver may be at a bound, and leave it at once.
-    fn accept_shared(&mut self, mut modes: Modes) -> Result<Option<Phase>, StepError> {
+    fn accept_shared(&mut self, mut modes: Modes) -> Outcome<Option<Phase>> {
         modes.forces = Forces::default();
         let rank = self.evaluate(&modes)?;
         if rank < self.motion.held_count() {
@@ -333,7 +328,7 @@ impl<'a> Choice<'a> {
     }
 
     /// The phase in these modes, if they obey all laws.
-    fn accept(&mut self, mut modes: Modes) -> Result<Option<Phase>, StepError> {
+    fn accept(&mut self, mut modes: Modes) -> Outcome<Option<Phase>> {
         if !self.switch.past.excluded.iter().all(|event| allows(&modes, *event)) {
             return Ok(None);
         }
@@ -350,7 +345,7 @@ impl<'a> Choice<'a> {
         Ok(Some(Phase { modes, touching, flights: Vec::new(), next_step: f64::INFINITY, past }))
     }
 
-    fn evaluate(&mut self, modes: &Modes) -> Result<usize, StepError> {
+    fn evaluate(&mut self, modes: &Modes) -> Outcome<usize> {
         self.motion.evaluate(self.origin.here(), modes, &self.origin.state.v)
     }
 

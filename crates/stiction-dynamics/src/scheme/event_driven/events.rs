@@ -10,9 +10,9 @@ use super::modes::{Modes, Part, Sliding};
 use super::motion::Motion;
 use super::phase::{Phase, state_of};
 use crate::scheme::impact_time::Bracket;
-use crate::scheme::origin::At;
+use crate::scheme::origin::{At, Outcome};
 use crate::vector::{dot, filled, largest, norm};
-use crate::{Contact, ContactId, MechanicalSystem, State, StepError};
+use crate::{Contact, ContactId, MechanicalSystem, State};
 
 /// Forces below this share of the largest are rounding. Too large: contacts pull a little before
 /// they open. Too small: they open by rounding.
@@ -111,7 +111,7 @@ pub(super) struct Search<'a> {
 
 impl Search<'_> {
     /// How the step ends.
-    pub fn run(&mut self) -> Result<Ending, StepError> {
+    pub fn run(&mut self) -> Outcome<Ending> {
         let mut found = Found::default();
         self.find_changes_of_mode(&mut found)?;
         let gaps = self.gaps(&mut found);
@@ -152,7 +152,7 @@ impl Search<'_> {
     }
 
     /// Where closed contacts open, friction reaches its bound, and sliding ends.
-    fn find_changes_of_mode(&mut self, found: &mut Found) -> Result<(), StepError> {
+    fn find_changes_of_mode(&mut self, found: &mut Found) -> Outcome {
         let modes = &self.phase.modes;
         if modes.contacts.is_empty() && modes.sliding.is_empty() {
             return Ok(());
@@ -179,7 +179,7 @@ impl Search<'_> {
 
     /// Where an indicator with these values at the nodes first leaves what the modes allow, if it
     /// does.
-    fn find_change(&mut self, number: usize, values: &[(f64, Indicator)]) -> Result<Option<f64>, StepError> {
+    fn find_change(&mut self, number: usize, values: &[(f64, Indicator)]) -> Outcome<Option<f64>> {
         let still = self.settings.still_speed;
         let start = values[0].1;
         let is_slip = matches!(start.trigger, Trigger::Stops(_));
@@ -214,7 +214,7 @@ impl Search<'_> {
     }
 
     /// All indicators of the modes, in the same order at all states.
-    fn indicators(&mut self, t: f64, q: &[f64], v: &[f64]) -> Result<Vec<Indicator>, StepError> {
+    fn indicators(&mut self, t: f64, q: &[f64], v: &[f64]) -> Outcome<Vec<Indicator>> {
         let Self { motion, phase: Phase { modes, .. }, .. } = self;
         motion.evaluate(At::new(self.system, t, q), modes, v)?;
         let no_force = NO_FORCE * motion.force_scale;
@@ -237,7 +237,7 @@ impl Search<'_> {
         Ok(normals.chain(friction).collect())
     }
 
-    fn indicator_at(&mut self, number: usize, share: f64) -> Result<Indicator, StepError> {
+    fn indicator_at(&mut self, number: usize, share: f64) -> Outcome<Indicator> {
         let State { t, q, v } = self.state_at(share);
         Ok(self.indicators(t, &q, &v)?[number])
     }
@@ -283,7 +283,7 @@ impl Search<'_> {
     }
 
     /// Where gaps of open contacts close.
-    fn find_closing_gaps(&self, nodes: &[(f64, Vec<Gap>)], found: &mut Found) -> Result<(), StepError> {
+    fn find_closing_gaps(&self, nodes: &[(f64, Vec<Gap>)], found: &mut Found) -> Outcome {
         for pair in nodes.windows(2) {
             let ((from, starts), (to, ends)) = (&pair[0], &pair[1]);
             if *from > self.first(found) {
@@ -317,7 +317,7 @@ impl Search<'_> {
     }
 
     /// Where an open contact closes between two nodes, if it does.
-    fn closing(&self, (from, start): (f64, Option<&Gap>), (to, end): (f64, &Gap)) -> Result<Option<f64>, StepError> {
+    fn closing(&self, (from, start): (f64, Option<&Gap>), (to, end): (f64, &Gap)) -> Outcome<Option<f64>> {
         let look = |share: f64| {
             let State { t, q, v } = self.state_at(share);
             let found: Vec<Contact> = filled(|out| At::new(self.system, t, &q).contacts_of(&[end.id], out));
@@ -361,8 +361,8 @@ fn root(
     (low, low_value): Place,
     (high, high_value): Place,
     (accuracy, nothing): (f64, f64),
-    mut function: impl FnMut(f64) -> Result<f64, StepError>,
-) -> Result<f64, StepError> {
+    mut function: impl FnMut(f64) -> Outcome<f64>,
+) -> Outcome<f64> {
     let mut bracket = Bracket::new((low, low_value), (high, high_value));
     for step in 1..=ROOT_LIMIT {
         if bracket.width() <= accuracy {

@@ -59,7 +59,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::collision::{Collision, ImpactOrder};
-use super::origin::Origin;
+use super::origin::{Origin, Outcome};
 use super::{Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, check_length};
 use crate::setting::{Named, SettingError, at_least_one, positive};
 use crate::{Contact, ContactId, ContactSolver, MechanicalSystem, State, StepError};
@@ -271,7 +271,7 @@ impl Pace {
         Origin { system, state, .. }: Origin<'_>,
         settings: &EventDrivenSettings,
         near: &[Contact],
-    ) -> Result<(), StepError> {
+    ) -> Outcome {
         let (t, limit, tolerance) = (state.t, settings.event_limit, settings.event_tolerance);
         if t - self.instant > tolerance || t < self.instant {
             (self.instant, self.instant_count) = (t, 0);

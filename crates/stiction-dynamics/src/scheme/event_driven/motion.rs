@@ -23,7 +23,7 @@ use std::ops::Range;
 use super::modes::{Forces, Modes, Part, Sliding};
 use crate::constrained_motion::mobility;
 use crate::contact::Tangents;
-use crate::scheme::origin::At;
+use crate::scheme::origin::{At, Outcome};
 use crate::vector::{largest, norm, refill, zero};
 use crate::{Contact, ContactId, FrictionElement, Inertia, Joint, MechanicalSystem, Row, RowRates, State, StepError};
 use stiction_solve::LeastSquares;
@@ -107,7 +107,7 @@ impl Motion {
     ///
     /// # Errors
     /// [`StepError::Instant`] when a contact of the modes does not exist there.
-    pub fn evaluate(&mut self, at: At<'_>, modes: &Modes, v: &[f64]) -> Result<usize, StepError> {
+    pub fn evaluate(&mut self, at: At<'_>, modes: &Modes, v: &[f64]) -> Outcome<usize> {
         self.look(at, modes)?;
         let rows = (&self.contacts[..], &self.elements[..], &self.joints[..]);
         at.system.row_rates(at.t, at.q, v, rows, &mut self.rates);
@@ -250,12 +250,7 @@ impl Motion {
 
     /// Moves a configuration and its velocity by the least to what joints, closed contacts and what
     /// sticks demand.
-    pub fn project(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        modes: &Modes,
-        State { t, q, v }: &mut State,
-    ) -> Result<(), StepError> {
+    pub fn project(&mut self, system: &dyn MechanicalSystem, modes: &Modes, State { t, q, v }: &mut State) -> Outcome {
         let mut last = f64::INFINITY;
         for _ in 0..PROJECTION_STEPS {
             self.look(At::new(system, *t, q), modes)?;
@@ -295,7 +290,7 @@ impl Motion {
     ///
     /// # Errors
     /// [`StepError::Instant`] when something that the modes list does not exist there.
-    pub fn look(&mut self, at: At<'_>, modes: &Modes) -> Result<(), StepError> {
+    pub fn look(&mut self, at: At<'_>, modes: &Modes) -> Outcome {
         let (system, t) = (at.system, at.t);
         self.contacts.clear();
         // By their names, or all contacts where one goes by another name.
@@ -342,7 +337,7 @@ impl Motion {
     }
 
     /// The mass matrix, factored.
-    fn weigh(&mut self, at: At<'_>) -> Result<(), StepError> {
+    fn weigh(&mut self, at: At<'_>) -> Outcome {
         at.factored_mass(&mut self.inertia).map_err(|source| StepError::Malformed { t: at.t, source })
     }
 

@@ -15,8 +15,7 @@
 
 use super::modes::{Modes, Sliding};
 use super::motion::Motion;
-use crate::StepError;
-use crate::scheme::origin::At;
+use crate::scheme::origin::{At, Outcome};
 use crate::vector::{dot, norm};
 use stiction_solve::DenseLu;
 use stiction_solve::PortableMath as _;
@@ -63,7 +62,7 @@ pub(super) fn begin(motion: &Motion, modes: &Modes, v: &[f64]) -> Option<Modes> 
 
 /// Evaluates the motion with the directions in which sliding begins at this state. The modes keep
 /// them for the next evaluation.
-pub(super) fn evaluate(motion: &mut Motion, at: At<'_>, modes: &mut Modes, v: &[f64]) -> Result<(), StepError> {
+pub(super) fn evaluate(motion: &mut Motion, at: At<'_>, modes: &mut Modes, v: &[f64]) -> Outcome {
     motion.evaluate(at, modes, v)?;
     let mut newton = DenseLu::default();
     for _ in 0..STEPS {

@@ -8,7 +8,7 @@ use super::modes::{Modes, Sliding, unit};
 use super::motion::Motion;
 use super::switch::{Flight, Past, Switch};
 use super::{EventDriven, Transition, named, onset};
-use crate::scheme::origin::{At, Origin};
+use crate::scheme::origin::{At, Origin, Outcome};
 use crate::vector::{filled, largest};
 use crate::{Contact, ContactId, MechanicalSystem, State, Step, StepError};
 use stiction_solve::PortableMath as _;
@@ -90,7 +90,7 @@ impl EventDriven {
         h: f64,
         mut phase: Phase,
         out: &mut Step,
-    ) -> Result<Transition, StepError> {
+    ) -> Outcome<Transition> {
         let Origin { system, state, .. } = origin;
         let shortest = (SHORTEST_UNITS * f64::EPSILON * (state.t.abs() + h)).min(SHORTEST_SHARE * h);
         let mut now = state.clone();
@@ -140,12 +140,7 @@ impl EventDriven {
 
     /// The slope where an integrator step begins, and its rounding: how far the slope of the next
     /// number differs from it. What slides takes the direction that it has there as its reference.
-    fn begin_step(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        phase: &mut Phase,
-        now: &State,
-    ) -> Result<Beginning, StepError> {
+    fn begin_step(&mut self, system: &dyn MechanicalSystem, phase: &mut Phase, now: &State) -> Outcome<Beginning> {
         let y = [&now.q[..], &now.v].concat();
         let beside = |(k, y): (usize, &f64)| y * (1.0 + if k % 2 == 0 { f64::EPSILON } else { -f64::EPSILON });
         let beside: Vec<f64> = y.iter().enumerate().map(beside).collect();
@@ -175,7 +170,7 @@ impl EventDriven {
         beginning: &mut Beginning,
         mut dt: f64,
         shortest: f64,
-    ) -> Result<(f64, Vec<Trigger>), StepError> {
+    ) -> Outcome<(f64, Vec<Trigger>)> {
         let mut growth = GROWTH;
         while dt >= shortest {
             beginning.allow(dt, self.settings.tolerance);
@@ -214,7 +209,7 @@ impl EventDriven {
         modes: &Modes,
         beginning: &Beginning,
         dt: f64,
-    ) -> Result<bool, StepError> {
+    ) -> Outcome<bool> {
         let Beginning { t: now, y, split, slope, accuracy } = beginning;
         let (q, v) = y.split_at(*split);
         self.motion.look(At::new(system, *now, q), modes)?;
@@ -304,7 +299,7 @@ pub(super) fn state_of(system: &dyn MechanicalSystem, t: f64, y: &[f64]) -> Stat
 
 /// What came of an attempt; none where the system does not know a contact there, which is not so
 /// nearby.
-fn is_near<T>(attempt: Result<T, StepError>) -> Result<Option<T>, StepError> {
+fn is_near<T>(attempt: Outcome<T>) -> Outcome<Option<T>> {
     match attempt {
         Err(StepError::Instant { .. }) => Ok(None),
         other => other.map(Some),
@@ -319,7 +314,7 @@ fn rate(
     t: f64,
     y: &[f64],
     out: &mut [f64],
-) -> Result<(), StepError> {
+) -> Outcome {
     let (q, v) = y.split_at(y.len() - system.velocity_count());
     motion.evaluate(At::new(system, t, q), modes, v)?;
     motion.write_rate(At::new(system, t, q), v, out);

@@ -4,11 +4,10 @@ use super::EventDriven;
 use super::collocation::STAGES;
 use super::modes::Modes;
 use super::phase::{Beginning, Phase, state_of};
-use crate::scheme::origin::{At, Origin};
+use crate::scheme::origin::{At, Origin, Outcome};
 use crate::vector::{largest, refill, zero};
 use crate::{
-    Contact, ContactCondition, ContactImpulse, FrictionCondition, JointCondition, MechanicalSystem, Sample, State,
-    Step, StepError,
+    Contact, ContactCondition, ContactImpulse, FrictionCondition, JointCondition, MechanicalSystem, Sample, State, Step,
 };
 use stiction_solve::{SolveReport, SolveStatus};
 
@@ -33,7 +32,7 @@ impl EventDriven {
         dt: f64,
         is_cut: bool,
         out: &mut Step,
-    ) -> Result<(), StepError> {
+    ) -> Outcome {
         let (by_quadrature, mismatch) = self.samples(system, &phase.modes, beginning.t, dt, false)?;
         if mismatch > BALANCED {
             let whole = self.method.clone();
@@ -61,7 +60,7 @@ impl EventDriven {
         now: f64,
         dt: f64,
         at_stages: bool,
-    ) -> Result<(Vec<Sample>, f64), StepError> {
+    ) -> Outcome<(Vec<Sample>, f64)> {
         let (start, end) = (self.method.start(), self.method.end());
         let first = start.len() - system.velocity_count();
         let mut change: Vec<f64> = end[first..].iter().zip(&start[first..]).map(|(end, start)| end - start).collect();
@@ -98,7 +97,7 @@ impl EventDriven {
         Origin { system, state, .. }: Origin<'_>,
         modes: &Modes,
         out: &mut Step,
-    ) -> Result<(), StepError> {
+    ) -> Outcome {
         let (n, h) = (state.v.len(), out.h);
         let middle = state.t + 0.5 * h;
         let distance = |sample: &Sample| (sample.state.t - middle).abs();

@@ -10,7 +10,7 @@ use super::events::Trigger;
 use super::modes::{GapMode, Modes, Part};
 use super::{EventDriven, Transition, named};
 use crate::scheme::collision::{begin_jump, solve_jump};
-use crate::scheme::origin::Origin;
+use crate::scheme::origin::{Origin, Outcome};
 use crate::scheme::{Step, StepKind, refuse_one_way_elements, solve_problem};
 use crate::vector::{filled, largest, norm};
 use crate::{
@@ -121,7 +121,7 @@ impl Switch {
 
 impl EventDriven {
     /// Begins a motion. Velocities that contradict the joints are projected on them.
-    pub(super) fn start(&mut self, origin: Origin<'_>, out: &mut Step) -> Result<Transition, StepError> {
+    pub(super) fn start(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome<Transition> {
         let v = &origin.state.v;
         let joints: Vec<Joint> = filled(|out| origin.here().joints(out));
         let limit = JOINT_RATE * largest(v);
@@ -134,12 +134,7 @@ impl EventDriven {
     }
 
     /// Solves an impact where one is due, else chooses the modes of the next phase.
-    pub(super) fn decide(
-        &mut self,
-        origin: Origin<'_>,
-        switch: Switch,
-        out: &mut Step,
-    ) -> Result<Transition, StepError> {
+    pub(super) fn decide(&mut self, origin: Origin<'_>, switch: Switch, out: &mut Step) -> Outcome<Transition> {
         let (t, v) = (origin.state.t, &origin.state.v);
         let near = switch.contacts(origin, self.settings.gap_tolerance);
         self.pace.count(origin, &self.settings, &near)?;
@@ -182,13 +177,7 @@ impl EventDriven {
     }
 
     /// An impact, or the decompression of the last one.
-    fn collide(
-        &mut self,
-        origin: Origin<'_>,
-        switch: Switch,
-        near: &[Contact],
-        out: &mut Step,
-    ) -> Result<Transition, StepError> {
+    fn collide(&mut self, origin: Origin<'_>, switch: Switch, near: &[Contact], out: &mut Step) -> Outcome<Transition> {
         begin_jump(StepKind::Impact, origin, &filled(|out| origin.here().joints(out)), out)?;
         if self.collision.is_decompressing() {
             self.collision.decompress(near, &mut self.solver, out)?;
@@ -202,7 +191,7 @@ impl EventDriven {
 
     /// Refuses polytopes and sets of users, and methods with other sets than the cone, but in the
     /// plane.
-    fn check_friction(&self, origin: Origin<'_>, resting: &[Contact]) -> Result<(), StepError> {
+    fn check_friction(&self, origin: Origin<'_>, resting: &[Contact]) -> Outcome {
         for contact in resting.iter().filter(|contact| contact.friction.mu() > 0.0) {
             let count = contact.tangents.len();
             let is_round = contact.friction.shape().is_round_in_the_plane();
@@ -225,7 +214,7 @@ impl EventDriven {
         modes: &Modes,
         begun: &[Flight],
         leaving: &[Contact],
-    ) -> Result<Vec<Flight>, StepError> {
+    ) -> Outcome<Vec<Flight>> {
         if leaving.is_empty() {
             return Ok(Vec::new());
         }
@@ -258,7 +247,7 @@ impl EventDriven {
         mut switch: Switch,
         resting: &[Contact],
         out: &mut Step,
-    ) -> Result<Transition, StepError> {
+    ) -> Outcome<Transition> {
         begin_jump(StepKind::Shock, origin, &filled(|out| origin.here().joints(out)), out)?;
         for contact in resting {
             let own = ContactCondition::of(contact);
@@ -275,7 +264,7 @@ impl EventDriven {
 
     /// Brings contacts that a shock has loaded from their trace of speed to rest, by less of the
     /// same impulses.
-    fn take_parting_back(&mut self, origin: Origin<'_>, out: &mut Step) -> Result<(), StepError> {
+    fn take_parting_back(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome {
         let Step { problem, solution, contacts, .. } = out;
         let parting = PARTING * self.settings.closing_speed;
         problem.contacts.iter_mut().for_each(|condition| condition.normal_bias += parting);

@@ -26,7 +26,7 @@ use stiction_solve::{NewtonReport, NewtonSettings, NonsmoothEquations, Semismoot
 
 use self::equations::{Block, Layout, Point, StepEquations, Unknowns, Workspace, turn_back, turn_forward};
 use self::prediction::Prediction;
-use super::origin::{At, Origin};
+use super::origin::{At, Origin, Outcome};
 use super::rule::{History, Rule};
 use super::{
     Attempting, FullStep, Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, check_length,
@@ -240,7 +240,7 @@ impl Attempting for ImplicitNcp {
     }
 
     /// A step of this length, unless bodies would pass through each other in it.
-    fn attempt(&mut self, origin: Origin<'_>, h: f64, out: &mut Step) -> Result<Option<Passage>, StepError> {
+    fn attempt(&mut self, origin: Origin<'_>, h: f64, out: &mut Step) -> Outcome<Option<Passage>> {
         check_length(h)?;
         self.attempt_by(self.settings.rule, origin, h, out)
     }
@@ -248,13 +248,7 @@ impl Attempting for ImplicitNcp {
 
 impl ImplicitNcp {
     /// A step by this rule; by Euler's where a contact pushes that is not settled.
-    fn attempt_by(
-        &mut self,
-        rule: Rule,
-        origin: Origin<'_>,
-        h: f64,
-        out: &mut Step,
-    ) -> Result<Option<Passage>, StepError> {
+    fn attempt_by(&mut self, rule: Rule, origin: Origin<'_>, h: f64, out: &mut Step) -> Outcome<Option<Passage>> {
         let Origin { system, state: State { t, q, v }, .. } = origin;
         let is_mean = rule == Rule::Trapezoidal;
         let reach = if is_mean { 2.0 } else { 1.0 };
@@ -356,7 +350,7 @@ impl ImplicitNcp {
     }
 
     /// Writes the end of the step, and remembers what touches there.
-    fn end(&mut self, origin: Origin<'_>, (t_rows, t_new): (f64, f64), out: &mut Step) -> Result<(), StepError> {
+    fn end(&mut self, origin: Origin<'_>, (t_rows, t_new): (f64, f64), out: &mut Step) -> Outcome {
         let State { t, v, .. } = origin.state;
         let u = &out.solution.motion;
         out.state.set(t_new, self.point.end(self.layout.reach), u);
@@ -383,7 +377,7 @@ impl ImplicitNcp {
         elements: &[FrictionElement],
         is_grown: bool,
         out: &mut Step,
-    ) -> Result<(), StepError> {
+    ) -> Outcome {
         self.candidates.sort_by_key(|contact| contact.id);
         self.state_blocks(elements, &origin.state.v);
         let newton = self.newton_settings(&origin.state.q);
@@ -467,7 +461,7 @@ fn state_problem(
     u: &[f64],
     point: &Point,
     out: &mut Step,
-) -> Result<(), StepError> {
+) -> Outcome {
     let StepEquations { origin, layout: Layout { reach, blocks, kept_joints, .. } } = equations;
     let h = reach * equations.layout.h;
     // Gaps are differences of coordinates, and no better than their rounding.

@@ -8,7 +8,7 @@
 use super::{ROUNDING, Trapezoidal};
 use crate::constrained_motion::mobility;
 use crate::scheme::collision::{begin_jump, solve_jump};
-use crate::scheme::origin::Origin;
+use crate::scheme::origin::{Origin, Outcome};
 use crate::scheme::{Step, StepKind, check_finite, solve_problem};
 use crate::static_friction::Rubbing;
 use crate::vector::{dot, has, insert, largest, norm, refill};
@@ -30,7 +30,7 @@ const IMPULSE_LIMIT: f64 = 1e4;
 
 impl Trapezoidal {
     /// An impact, its decompression, or a projection of velocities, where one is due. False when there is none.
-    pub(super) fn jump(&mut self, origin: Origin<'_>, out: &mut Step) -> Result<bool, StepError> {
+    pub(super) fn jump(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome<bool> {
         let v = &origin.state.v;
         let rounding = ROUNDING * largest(v);
         // Contacts that approach although they are closed; those that carried an impulse waver around zero.
@@ -83,7 +83,7 @@ impl Trapezoidal {
 
     /// Projects the velocity, in the metric of the inertia, on the rows that hold from now on: joints, normals of contacts that carry
     /// an impulse, tangents of contacts and friction elements that do not slide. False, and nothing is done, where it meets all of them.
-    pub(super) fn project(&mut self, origin: Origin<'_>, out: &mut Step) -> Result<bool, StepError> {
+    pub(super) fn project(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome<bool> {
         self.has_projected = true;
         // Contacts that part are among them if they come back at once.
         self.find_start(origin);
@@ -145,7 +145,7 @@ impl Trapezoidal {
         element: Rubbing,
         attempt: usize,
         out: &mut Step,
-    ) -> Result<bool, StepError> {
+    ) -> Outcome<bool> {
         if !self.has_projected && self.project(origin, out)? {
             return Ok(true);
         }
@@ -157,7 +157,7 @@ impl Trapezoidal {
     }
 
     /// The impact problem of the active contacts, if it stops or turns one that slides; else nothing is done.
-    pub(super) fn shock(&mut self, origin: Origin<'_>, out: &mut Step) -> Result<bool, StepError> {
+    pub(super) fn shock(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome<bool> {
         let (v, trace) = (&origin.state.v, self.settings.still_speed);
         let fast = |contact: &Contact| norm(&contact.slip(v)) > SHOCK_SPEED * trace;
         if !self.start.iter().any(fast) {

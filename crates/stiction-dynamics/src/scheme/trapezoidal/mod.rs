@@ -50,7 +50,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::collision::{Collision, ImpactOrder};
-use super::origin::Origin;
+use super::origin::{Origin, Outcome};
 use super::{
     FullStep, Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, check_length,
     energy_defect, refuse_one_way_elements,
@@ -328,7 +328,7 @@ impl Scheme for Trapezoidal {
 
 impl Trapezoidal {
     /// A step up to its end or the first event.
-    fn step_to_event(&mut self, origin: Origin<'_>, h: f64, out: &mut Step) -> Result<(), StepError> {
+    fn step_to_event(&mut self, origin: Origin<'_>, h: f64, out: &mut Step) -> Outcome {
         check_length(h)?;
         if self.full_step.begin(h) {
             (self.impacts, self.stops) = (0, 0);
@@ -407,7 +407,7 @@ impl Trapezoidal {
     }
 
     /// A smooth step, up to the first event; or a projection or a shock, where it turns out that one is due.
-    fn glide(&mut self, origin: Origin<'_>, out: &mut Step) -> Result<(), StepError> {
+    fn glide(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome {
         let Origin { system, state, .. } = origin;
         let mut halvings_for_slip = 0;
         for _ in 0..HALVING_LIMIT {

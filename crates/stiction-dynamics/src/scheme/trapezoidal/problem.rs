@@ -3,7 +3,7 @@
 use super::overlaps::closed_at;
 use super::{BRAKE, Jacobians, MANY_IMPACTS, ROUNDING, Trapezoidal, TrapezoidalRule};
 use crate::force_jacobians::add_product;
-use crate::scheme::origin::Origin;
+use crate::scheme::origin::{Origin, Outcome};
 use crate::scheme::{Rung, Step, check_finite, solve_problem};
 use crate::static_friction::Rubbing;
 use crate::vector::{has, largest, refill, zero};
@@ -15,7 +15,7 @@ use stiction_solve::PortableMath as _;
 
 impl Trapezoidal {
     /// States and solves (5.4)-(5.8), or (2.5) by iteration, over `out.h`.
-    pub(super) fn solve_step(&mut self, origin: Origin<'_>, out: &mut Step) -> Result<(), StepError> {
+    pub(super) fn solve_step(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome {
         let State { t, q, v } = origin.state;
         let h = out.h;
         // The linearisation point: first q^l, v^l, then what the last problem gave.
@@ -48,7 +48,7 @@ impl Trapezoidal {
     }
 
     /// Evaluates the forces at the start of the step, if they are needed again, and at the linearisation point.
-    fn evaluate_forces(&mut self, origin: Origin<'_>, h: f64, is_first: bool) -> Result<(), StepError> {
+    fn evaluate_forces(&mut self, origin: Origin<'_>, h: f64, is_first: bool) -> Outcome {
         let State { t, q, v } = origin.state;
         let times = self.force_times(*t, h);
         let is_classical = self.settings.rule == TrapezoidalRule::Classical;
@@ -80,7 +80,7 @@ impl Trapezoidal {
     /// States and solves the problem, linearised at `q_new`, `v_new`. Contacts that wedge each other (a drawer that jams) may contradict each other in what they
     /// take back, by rounding. A problem without a solution is stated again, with contacts that only keep their gaps: then theory promises one. While
     /// nothing slides it is stated so at once.
-    fn solve_linear_problem(&mut self, origin: Origin<'_>, out: &mut Step) -> Result<(), StepError> {
+    fn solve_linear_problem(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome {
         if self.settings.stabilize && !self.is_wedged {
             self.state_problem(origin, true, out)?;
             match solve_problem(&mut self.solver, origin.state.t, out) {
@@ -96,7 +96,7 @@ impl Trapezoidal {
     }
 
     /// States $W$ and $u_\text{free}$, linearised at `q_new`, `v_new`.
-    fn state_motion(&mut self, origin: Origin<'_>, out: &mut Step) -> Result<(), StepError> {
+    fn state_motion(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome {
         let (State { t, v, .. }, h) = (origin.state, out.h);
         // W = M(q^l) + M(q^i) - h k_v - h²/2 k_q and W (u_free - v) = h/2 (k^l + k^i) + h k_v (v - u^i) + h/2 k_q (h v - d^i), where u^i is
         // the last mean velocity and d^i the displacement to the linearisation point. With u^i = v, d^i = 0 these are 2 M̃ and k̃.
@@ -124,7 +124,7 @@ impl Trapezoidal {
     }
 
     /// Writes the contact problem, linearised at `q_new`, `v_new`.
-    fn state_problem(&mut self, origin: Origin<'_>, corrects_contacts: bool, out: &mut Step) -> Result<(), StepError> {
+    fn state_problem(&mut self, origin: Origin<'_>, corrects_contacts: bool, out: &mut Step) -> Outcome {
         self.state_motion(origin, out)?;
         let (State { t, q, v }, h) = (origin.state, out.h);
         let t_middle = t + 0.5 * h;
