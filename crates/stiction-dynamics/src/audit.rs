@@ -19,7 +19,7 @@ use serde::Serialize;
 use accounts::Accounts;
 use geometry::Geometry;
 
-use crate::scheme::origin::At;
+use crate::scheme::origin::Origin;
 use crate::static_friction::sticks_in;
 use crate::vector::{dot, largest, refill, zero};
 use crate::{ContactId, ForceCause, FrictionShape, Inertia, Joint, MechanicalSystem, State, Step, StepKind};
@@ -135,33 +135,26 @@ pub struct Audit {
 impl Audit {
     /// Examines the step that led from `before` to `step.state`.
     pub fn observe(&mut self, system: &dyn MechanicalSystem, before: &State, step: &Step) -> StepAudit {
-        let mut audit = StepAudit::default();
+        let (origin, mut audit) = (Origin::new(system, before), StepAudit::default());
         refill(&mut self.mean, before.v.iter().zip(&step.state.v).map(|(a, b)| 0.5 * (a + b)));
-        let kinetic_before = self.take_energies(system, before, step, &mut audit.energy);
+        let kinetic_before = self.take_energies(origin, step, &mut audit.energy);
         if step.samples.is_empty() {
-            let mut scales = self.take_momentum(system, before, step, kinetic_before, &mut audit.energy);
+            let mut scales = self.take_momentum(origin, step, kinetic_before, &mut audit.energy);
             self.take_impulses(step, &mut scales, &mut audit);
             self.judge_laws(step, scales, &mut audit);
         } else {
-            self.judge_samples(system, before, step, kinetic_before, &mut audit);
+            self.judge_samples(origin, step, kinetic_before, &mut audit);
             let work = audit.energy.normal + audit.energy.friction;
             self.judge_gain(step, work, &mut audit);
         }
-        self.conclude(system, before, step, audit)
+        self.conclude(origin, step, audit)
     }
 
     /// Energies before and after, each with its own inertia. Returns the kinetic energy before.
-    fn take_energies(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        before: &State,
-        step: &Step,
-        energy: &mut EnergyByCause,
-    ) -> f64 {
-        let mut kinetic = |state: &State| {
-            let at = At::new(system, state.t, &state.q);
-            at.kinetic_energy(&state.v, &mut self.inertia, &mut self.balance)
-        };
+    fn take_energies(&mut self, origin: Origin<'_>, step: &Step, energy: &mut EnergyByCause) -> f64 {
+        let Origin { system, state: before, .. } = origin;
+        let mut kinetic =
+            |state: &State| origin.at(state.t, &state.q).kinetic_energy(&state.v, &mut self.inertia, &mut self.balance);
         let kinetic_before = kinetic(before);
         energy.kinetic = kinetic(&step.state);
         let potential_before = system.potential_energy(before.t, &before.q).unwrap_or(0.0);
@@ -175,18 +168,18 @@ impl Audit {
     /// The change of momentum less the impulse of the forces, $M (v^+ - v) - h k$, into the balance, and the works of the forces. Returns what impulses and energies are measured against.
     fn take_momentum(
         &mut self,
-        system: &dyn MechanicalSystem,
-        before: &State,
+        origin: Origin<'_>,
         step: &Step,
         kinetic_before: f64,
         energy: &mut EnergyByCause,
     ) -> Scales {
+        let Origin { system, state: before, .. } = origin;
         let (n, h) = (system.velocity_count(), step.h);
         let (v, v_new) = (&before.v, &step.state.v);
         refill(&mut self.change, v_new.iter().zip(v).map(|(a, b)| a - b));
         zero(&mut self.balance, n);
         zero(&mut self.force, n);
-        At::new(system, step.linearized_time, &step.linearized_at).mass(&mut self.inertia);
+        origin.at(step.linearized_time, &step.linearized_at).mass(&mut self.inertia);
         self.inertia.apply(v_new, &mut self.balance);
         let mut impulse_scale = ROUNDING_SHARE * largest(&self.balance);
         match step.averages_mass {
@@ -194,7 +187,7 @@ impl Audit {
             true => {
                 self.balance.fill(0.0);
                 for (t, q) in [(before.t, &before.q), (step.state.t, &step.state.q)] {
-                    At::new(system, t, q).mass(&mut self.inertia);
+                    origin.at(t, q).mass(&mut self.inertia);
                     self.inertia.apply(&self.change, &mut self.force);
                     self.balance.iter_mut().zip(&self.force).for_each(|(sum, part)| *sum += 0.5 * part);
                 }
@@ -312,16 +305,10 @@ impl Audit {
     }
 
     /// Adds the geometry of the step, asked of the system anew, and keeps the worst and the sum.
-    fn conclude(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        before: &State,
-        step: &Step,
-        mut audit: StepAudit,
-    ) -> StepAudit {
-        let passed = self.geometry.judge(system, before, step, &mut audit);
-        self.first_passage = self.first_passage.or(passed.map(|contact| (before.t, contact)));
-        At::new(system, step.state.t, &step.state.q).joints(&mut self.joints);
+    fn conclude(&mut self, origin: Origin<'_>, step: &Step, mut audit: StepAudit) -> StepAudit {
+        let passed = self.geometry.judge(origin, step, &mut audit);
+        self.first_passage = self.first_passage.or(passed.map(|contact| (origin.state.t, contact)));
+        origin.at(step.state.t, &step.state.q).joints(&mut self.joints);
         audit.joint_drift = self.joints.iter().fold(0.0, |largest, joint| largest.max(joint.value.abs()));
         audit.residual = step.report.solves.iter().fold(audit.residual, |worst, solve| worst.max(solve.residual));
 

@@ -12,11 +12,9 @@
 use super::accounts::Accounts;
 use super::{Audit, EnergyByCause, Rubbing, Scales, StepAudit, relative};
 use crate::events::STILL_SPEED;
-use crate::scheme::origin::At;
+use crate::scheme::origin::{At, Origin};
 use crate::vector::{dot, largest, norm, refill, zero};
-use crate::{
-    Contact, ContactId, ForceCause, FrictionElement, Joint, MechanicalSystem, Row, RowRates, Sample, State, Step,
-};
+use crate::{Contact, ContactId, ForceCause, FrictionElement, Joint, Row, RowRates, Sample, State, Step};
 
 /// Forces below this share of what holds the momentum of the step are measured against it.
 const ROUNDING_SHARE: f64 = 1e-4;
@@ -29,24 +27,25 @@ impl Audit {
     /// Momentum, works and laws of a step with samples.
     pub(super) fn judge_samples(
         &mut self,
-        system: &dyn MechanicalSystem,
-        before: &State,
+        origin: Origin<'_>,
         step: &Step,
         kinetic_before: f64,
         audit: &mut StepAudit,
     ) {
+        let before = origin.state;
         let ids: Vec<ContactId> = step.contacts.iter().map(|contact| contact.id).collect();
         let mut rows = SampledRows::default();
-        let mut momentum = vec![0.0; system.velocity_count()];
+        let mut momentum = vec![0.0; before.v.len()];
         zero(&mut self.balance, momentum.len());
         refill(&mut self.change, step.state.v.iter().zip(&before.v).map(|(a, b)| a - b));
         let mut inertia_change = audit.energy.kinetic_change;
         // Energies are measured against the largest kinetic energy; a system at rest has that which its forces would give it.
         let mut scales = Scales { impulse: 0.0, energy: kinetic_before.max(audit.energy.kinetic) };
         for sample in &step.samples {
-            rows.evaluate(system, &sample.state, &ids);
-            inertia_change -= self.integrate_momentum(system, sample, &mut momentum, &mut scales);
-            self.integrate_forces(system, (sample, step.h), &mut momentum, &mut scales, &mut audit.energy);
+            let at = origin.at(sample.state.t, &sample.state.q);
+            rows.evaluate(at, &ids);
+            inertia_change -= self.integrate_momentum(at, sample, &mut momentum, &mut scales);
+            self.integrate_forces(at, (sample, step.h), &mut momentum, &mut scales, &mut audit.energy);
             let mut accounts = Accounts {
                 balance: &mut self.balance,
                 energy: &mut audit.energy,
@@ -82,24 +81,20 @@ impl Audit {
         let free = largest(&momentum);
         let mut is_held = false;
         for sample in &step.samples {
-            rows.evaluate(system, &sample.state, &ids);
+            let at = origin.at(sample.state.t, &sample.state.q);
+            rows.evaluate(at, &ids);
             is_held |= rows.judge_laws(step, sample, scales, audit);
-            self.take_rounding(system, sample, &rows);
-            let defect = rows.acceleration_defect(system, &sample.state, &sample.acceleration, &self.force, free);
+            self.take_rounding(at, sample, &rows);
+            let defect = rows.acceleration_defect(at, sample, &self.force, free);
             audit.residual = audit.residual.max(defect);
         }
         self.held_count += usize::from(is_held);
     }
 
     /// Adds $w M \dot v$ to the balance. Returns the work that it stands for.
-    fn integrate_momentum(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        Sample { weight: w, state: State { t, q, v }, acceleration, .. }: &Sample,
-        momentum: &mut Vec<f64>,
-        scales: &mut Scales,
-    ) -> f64 {
-        let kinetic = At::new(system, *t, q).kinetic_energy(v, &mut self.inertia, momentum);
+    fn integrate_momentum(&mut self, at: At<'_>, sample: &Sample, momentum: &mut Vec<f64>, scales: &mut Scales) -> f64 {
+        let Sample { weight: w, state: State { v, .. }, acceleration, .. } = sample;
+        let kinetic = at.kinetic_energy(v, &mut self.inertia, momentum);
         scales.impulse = scales.impulse.max(ROUNDING_SHARE * largest(momentum));
         scales.energy = scales.energy.max(kinetic);
         self.inertia.apply(acceleration, momentum);
@@ -111,8 +106,8 @@ impl Audit {
     /// Takes the forces by cause, $w k$, out of the balance, and adds their work.
     fn integrate_forces(
         &mut self,
-        system: &dyn MechanicalSystem,
-        (Sample { weight: w, state: State { t, q, v }, .. }, h): (&Sample, f64),
+        at: At<'_>,
+        (Sample { weight: w, state: State { v, .. }, .. }, h): (&Sample, f64),
         momentum: &mut Vec<f64>,
         scales: &mut Scales,
         energy: &mut EnergyByCause,
@@ -120,7 +115,7 @@ impl Audit {
         let is_regular = self.inertia.factor().is_ok();
         let works = [&mut energy.potential_forces, &mut energy.gyroscopic, &mut energy.applied];
         for (cause, work) in ForceCause::ALL.into_iter().zip(works) {
-            At::new(system, *t, q).force_by_cause(cause, v, &mut self.force);
+            at.force_by_cause(cause, v, &mut self.force);
             *work += w * dot(&self.force, v);
             scales.impulse = scales.impulse.max(h * largest(&self.force));
             self.balance.iter_mut().zip(&self.force).for_each(|(sum, force)| *sum -= w * force);
@@ -134,8 +129,7 @@ impl Audit {
 
     /// Writes the rounding of accelerations into `self.force`: a light body between strong forces has an acceleration that is the difference of much larger ones, and
     /// no better than their rounding.
-    fn take_rounding(&mut self, system: &dyn MechanicalSystem, sample: &Sample, rows: &SampledRows) {
-        let at = At::new(system, sample.state.t, &sample.state.q);
+    fn take_rounding(&mut self, at: At<'_>, sample: &Sample, rows: &SampledRows) {
         at.force(&sample.state.v, &mut self.force);
         self.force.iter_mut().for_each(|force| *force = force.abs());
         let mut act = |row: &Row, force: f64| {
@@ -162,8 +156,7 @@ struct SampledRows {
 }
 
 impl SampledRows {
-    fn evaluate(&mut self, system: &dyn MechanicalSystem, state: &State, ids: &[ContactId]) {
-        let at = At::new(system, state.t, &state.q);
+    fn evaluate(&mut self, at: At<'_>, ids: &[ContactId]) {
         at.contacts_of(ids, &mut self.found);
         let find = |id: &ContactId| self.found.iter().find(|contact| contact.id == *id).cloned().unwrap_or_default();
         refill(&mut self.contacts, ids.iter().map(find));
@@ -209,16 +202,10 @@ impl SampledRows {
     }
 
     /// How much closed contacts and joints accelerate beyond the rounding of accelerations, beside the largest acceleration; they should not.
-    fn acceleration_defect(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
-        acceleration: &[f64],
-        rounding: &[f64],
-        free: f64,
-    ) -> f64 {
+    fn acceleration_defect(&mut self, at: At<'_>, sample: &Sample, rounding: &[f64], free: f64) -> f64 {
+        let acceleration = &sample.acceleration;
         let rows = (&self.contacts[..], &self.friction[..], &self.joints[..]);
-        system.row_rates(state.t, &state.q, &state.v, rows, &mut self.rates);
+        at.system.row_rates(at.t, at.q, &sample.state.v, rows, &mut self.rates);
         let normals = self.contacts.iter().map(|contact| &contact.normal).zip(&self.rates.normals);
         let joints = self.joints.iter().map(|joint| &joint.row).zip(&self.rates.joints);
         normals.chain(joints).fold(0.0f64, |worst, (row, rate)| {

@@ -430,13 +430,7 @@ pub struct StepReport {
 ///
 /// # Errors
 /// [`StepError::Malformed`] when the mass matrix cannot be factored.
-fn state_free_motion(
-    origin: Origin<'_>,
-    h: f64,
-    mass: At<'_>,
-    (force, v): (At<'_>, &[f64]),
-    out: &mut Step,
-) -> Outcome {
+fn state_motion(origin: Origin<'_>, h: f64, mass: At<'_>, (force, v): (At<'_>, &[f64]), out: &mut Step) -> Outcome {
     mass.factored_mass(&mut out.problem.inertia).map_err(|source| origin.malformed(source))?;
     force.force(v, &mut out.force);
     let ContactProblem { inertia, free_motion, .. } = &mut out.problem;
@@ -477,12 +471,7 @@ fn preload_defect(origin: Origin<'_>, step: &Step) -> f64 {
 }
 
 /// Refuses unilateral rates and pre-stressed springs, for a scheme that does not treat them.
-fn refuse_one_way_elements(
-    t: f64,
-    scheme: &'static str,
-    contacts: &[Contact],
-    elements: &[FrictionElement],
-) -> Outcome {
+fn refuse_one_way(t: f64, scheme: &'static str, contacts: &[Contact], elements: &[FrictionElement]) -> Outcome {
     let clutch = contacts.iter().any(|contact| contact.restraint == Restraint::Rate);
     let spring = elements.iter().any(|element| element.displacement.is_some());
     let clutch = clutch.then_some("a clutch without a limit of its force");

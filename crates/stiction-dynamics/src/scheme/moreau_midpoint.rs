@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use super::origin::{Origin, Outcome};
 use super::{
     Attempting, FullStep, Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, energy_defect,
-    solve_problem, state_free_motion, step_by_attempts,
+    solve_problem, state_motion, step_by_attempts,
 };
 use crate::force_jacobians::add_product;
 use crate::joint_projection::JointProjection;
@@ -56,14 +56,9 @@ const OVERLAP_WAY: f64 = 1e-2;
 
 /// The contact that closes first among those that overlap too far at the end of a way of `time` seconds with the velocity `v`, and after which share of it they overlap by
 /// `share` of [`OVERLAP`]. Bodies without a size never do.
-fn first_overlap(
-    system: &dyn MechanicalSystem,
-    (v, time): (&[f64], f64),
-    contacts: &[Contact],
-    share: f64,
-) -> Option<Passage> {
+fn first_overlap(origin: Origin<'_>, (v, time): (&[f64], f64), contacts: &[Contact], share: f64) -> Option<Passage> {
     let cuts = contacts.iter().filter(|contact| contact.gap < 0.0).filter_map(|contact| {
-        let allowed = OVERLAP * system.contact_size(contact.id)?;
+        let allowed = OVERLAP * origin.system.contact_size(contact.id)?;
         let start = contact.gap - time * contact.rate(v);
         // One that begins closed is stated at once.
         let way = start - contact.gap;
@@ -194,13 +189,13 @@ impl Attempting for MoreauMidpoint {
         let middle = origin.at(t_middle, &self.q_middle);
         match self.settings.implicit {
             true => self.state_implicit_motion(origin, (t_middle, t_new), out)?,
-            false => state_free_motion(origin, h, middle, (middle, v), out)?,
+            false => state_motion(origin, h, middle, (middle, v), out)?,
         }
 
         // The index set, and the conditions (10), (11) of its contacts.
         let middle = origin.at(t_middle, &self.q_middle);
         middle.contacts(self.settings.gap_tolerance, &mut out.contacts);
-        if let Some(cut) = first_overlap(system, (v, (1.0 - theta) * h), &out.contacts, 0.5) {
+        if let Some(cut) = first_overlap(origin, (v, (1.0 - theta) * h), &out.contacts, 0.5) {
             return Ok(Some(cut));
         }
         let conditions = out.contacts.iter().map(|contact| {
@@ -241,7 +236,7 @@ impl Attempting for MoreauMidpoint {
             let is_deep = system.contact_size(contact.id).is_some_and(|size| contact.gap < -OVERLAP * size);
             is_deep && !taken.iter().any(|other| other.id == contact.id)
         });
-        if let Some(cut) = first_overlap(system, (&out.state.v, theta * h), &self.at_end, TOUCH) {
+        if let Some(cut) = first_overlap(origin, (&out.state.v, theta * h), &self.at_end, TOUCH) {
             return Ok(Some(Passage { share: 1.0 - theta + theta * cut.share, ..cut }));
         }
 

@@ -30,7 +30,7 @@ use super::origin::{At, Origin, Outcome};
 use super::rule::{History, Rule};
 use super::{
     Attempting, FullStep, Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, check_length,
-    energy_defect, refuse_one_way_elements, solve_problem, state_free_motion, step_by_attempts,
+    energy_defect, refuse_one_way, solve_problem, state_motion, step_by_attempts,
 };
 use crate::joint_projection::JointProjection;
 use crate::setting::{Named, SettingError, Suffix, at_least_one, not_negative, positive};
@@ -338,11 +338,11 @@ impl StewartTrinkle {
         if !plan.is_mean {
             // W = M(q̂) and u_free = v + h W⁻¹ k(q + h v/2, v).
             let middle = origin.at(t + h / 2.0, &self.q_middle);
-            return state_free_motion(origin, h, plan.at(&self.q_hat), (middle, v), out);
+            return state_motion(origin, h, plan.at(&self.q_hat), (middle, v), out);
         }
         // W = 2 M(q̂) and u_free = v + h W⁻¹ k(q̂, v̂).
         let middle = plan.at(&self.q_hat);
-        state_free_motion(origin, 0.5 * h, middle, (middle, &self.v_hat), out)?;
+        state_motion(origin, 0.5 * h, middle, (middle, &self.v_hat), out)?;
         out.force_at.set(t_hat, &self.q_hat, &self.v_hat);
         std::mem::swap(&mut self.mass, &mut out.problem.inertia);
         out.problem.inertia.set_sum(&[(&self.mass, 2.0)], []);
@@ -441,7 +441,7 @@ impl StewartTrinkle {
         refill(&mut out.problem.friction, out.friction.iter().map(condition));
         if plan.is_mean {
             let who = "stewart-trinkle by the trapezoidal rule";
-            refuse_one_way_elements(*t, who, &self.candidates, &out.friction)?;
+            refuse_one_way(*t, who, &self.candidates, &out.friction)?;
             for condition in &mut out.problem.friction {
                 let kept = self.history.kept_slip(condition.id, v);
                 condition.tangent_bias.iter_mut().zip(kept).for_each(|(bias, kept)| *bias -= kept);

@@ -17,7 +17,7 @@ use super::motion::{Motion, Slider};
 use super::phase::Phase;
 use super::switch::Switch;
 use crate::scheme::origin::{Origin, Outcome};
-use crate::scheme::refuse_one_way_elements;
+use crate::scheme::refuse_one_way;
 use crate::vector::{dot, filled, largest, norm};
 use crate::{
     Contact, ContactCondition, ContactError, ContactProblem, ContactSolution, ContactSolver, FrictionCondition,
@@ -79,7 +79,7 @@ impl<'a> Choice<'a> {
         }
         let state = origin.state;
         let elements: Vec<FrictionElement> = filled(|out| origin.here().friction(out));
-        refuse_one_way_elements(state.t, "event-driven", &[], &elements)?;
+        refuse_one_way(state.t, "event-driven", &[], &elements)?;
         let is_held = |element: &&FrictionElement| element.bound > 0.0 && element.shape != FrictionShape::Ball;
         if let Some(element) = elements.iter().find(is_held) {
             let (what, remedy) = (format!("friction element {}", element.id), "choose a time-stepping scheme");

@@ -10,9 +10,9 @@ use super::modes::{Modes, Part, Sliding};
 use super::motion::Motion;
 use super::phase::{Phase, state_of};
 use crate::scheme::impact_time::Bracket;
-use crate::scheme::origin::{At, Outcome};
+use crate::scheme::origin::{Origin, Outcome};
 use crate::vector::{dot, filled, largest, norm};
-use crate::{Contact, ContactId, MechanicalSystem, State};
+use crate::{Contact, ContactId, State};
 
 /// Forces below this share of the largest are rounding. Too large: contacts pull a little before
 /// they open. Too small: they open by rounding.
@@ -100,7 +100,7 @@ type Place = (f64, f64);
 
 /// The search for events of the integrator step that was made from `t` over `h`.
 pub(super) struct Search<'a> {
-    pub system: &'a dyn MechanicalSystem,
+    pub origin: Origin<'a>,
     pub settings: &'a EventDrivenSettings,
     pub phase: &'a Phase,
     pub method: &'a Collocation,
@@ -148,7 +148,7 @@ impl Search<'_> {
 
     /// The state after a share of the step.
     fn state_at(&self, share: f64) -> State {
-        state_of(self.system, self.t + share * self.h, &self.method.dense(share))
+        state_of(self.origin, self.t + share * self.h, &self.method.dense(share))
     }
 
     /// Where closed contacts open, friction reaches its bound, and sliding ends.
@@ -159,7 +159,7 @@ impl Search<'_> {
         }
         let (method, mut nodes) = (self.method, Vec::new());
         for (share, y) in method.points() {
-            let (q, v) = y.split_at(y.len() - self.system.velocity_count());
+            let (q, v) = y.split_at(self.origin.state.q.len());
             nodes.push((share, self.indicators(self.t + share * self.h, q, v)?));
         }
         for number in 0..nodes[0].1.len() {
@@ -203,7 +203,7 @@ impl Search<'_> {
                 // The end of sliding is located to rounding, whatever its time may err by: what is
                 // left of the velocity there is dropped, and a stiff load makes much of it in
                 // little time.
-                let v = &self.method.start()[self.method.start().len() - self.system.velocity_count()..];
+                let v = &self.method.start()[self.origin.state.q.len()..];
                 let (accuracy, nothing) =
                     if is_slip { (f64::EPSILON, f64::EPSILON * largest(v)) } else { (self.accuracy(), 0.0) };
                 let value = |share: f64| Ok(self.indicator_at(number, share)?.value);
@@ -216,7 +216,7 @@ impl Search<'_> {
     /// All indicators of the modes, in the same order at all states.
     fn indicators(&mut self, t: f64, q: &[f64], v: &[f64]) -> Outcome<Vec<Indicator>> {
         let Self { motion, phase: Phase { modes, .. }, .. } = self;
-        motion.evaluate(At::new(self.system, t, q), modes, v)?;
+        motion.evaluate(self.origin.at(t, q), modes, v)?;
         let no_force = NO_FORCE * motion.force_scale;
         let no_slip = (NO_SLIP * largest(v)).max(STILL_SHARE * motion.still_speed);
         let normals = modes.contacts.iter().enumerate().map(|(i, mode)| {
@@ -251,8 +251,8 @@ impl Search<'_> {
         let mut renamed = None;
         let mut gaps = Vec::new();
         for (share, y) in self.method.points() {
-            let (q, v) = y.split_at(y.len() - self.system.velocity_count());
-            let at = At::new(self.system, self.t + share * self.h, q);
+            let (q, v) = y.split_at(self.origin.state.q.len());
+            let at = self.origin.at(self.t + share * self.h, q);
             let mut contacts: Vec<Contact> = filled(|out| at.contacts(f64::INFINITY, out));
             if share > 0.0 && renamed.is_none() && !keeps_names(modes, &contacts) {
                 renamed = Some((last, share));
@@ -271,7 +271,7 @@ impl Search<'_> {
             while high - low > self.accuracy() {
                 let middle = 0.5 * (low + high);
                 let State { t, q, .. } = self.state_at(middle);
-                let found: Vec<Contact> = filled(|out| At::new(self.system, t, &q).contacts_of(&names, out));
+                let found: Vec<Contact> = filled(|out| self.origin.at(t, &q).contacts_of(&names, out));
                 if keeps_names(modes, &found) { low = middle } else { high = middle }
             }
             let after = (high + self.together()).min(1.0);
@@ -320,7 +320,7 @@ impl Search<'_> {
     fn closing(&self, (from, start): (f64, Option<&Gap>), (to, end): (f64, &Gap)) -> Outcome<Option<f64>> {
         let look = |share: f64| {
             let State { t, q, v } = self.state_at(share);
-            let found: Vec<Contact> = filled(|out| At::new(self.system, t, &q).contacts_of(&[end.id], out));
+            let found: Vec<Contact> = filled(|out| self.origin.at(t, &q).contacts_of(&[end.id], out));
             found.first().map_or((f64::INFINITY, 0.0), |contact| (contact.gap, contact.rate(&v)))
         };
         let tolerances = (self.accuracy(), 0.0);

@@ -4,11 +4,9 @@ use super::EventDriven;
 use super::collocation::STAGES;
 use super::modes::Modes;
 use super::phase::{Beginning, Phase, state_of};
-use crate::scheme::origin::{At, Origin, Outcome};
+use crate::scheme::origin::{Origin, Outcome};
 use crate::vector::{largest, refill, zero};
-use crate::{
-    Contact, ContactCondition, ContactImpulse, FrictionCondition, JointCondition, MechanicalSystem, Sample, State, Step,
-};
+use crate::{Contact, ContactCondition, ContactImpulse, FrictionCondition, JointCondition, Sample, State, Step};
 use stiction_solve::{SolveReport, SolveStatus};
 
 /// Samples are right when their accelerations make the change of velocity up to this share of it.
@@ -26,20 +24,19 @@ impl EventDriven {
     /// was not cut at an event.
     pub(super) fn keep_samples(
         &mut self,
-        system: &dyn MechanicalSystem,
+        origin: Origin<'_>,
         phase: &Phase,
         beginning: &Beginning,
-        dt: f64,
-        is_cut: bool,
+        (dt, is_cut): (f64, bool),
         out: &mut Step,
     ) -> Outcome {
-        let (by_quadrature, mismatch) = self.samples(system, &phase.modes, beginning.t, dt, false)?;
+        let (by_quadrature, mismatch) = self.samples(origin, &phase.modes, (beginning.t, dt), false)?;
         if mismatch > BALANCED {
             let whole = self.method.clone();
             let is_right =
-                !is_cut || (self.find_stages(system, &phase.modes, beginning, dt)? && self.method.error() <= 1.0);
+                !is_cut || (self.find_stages(origin, &phase.modes, beginning, dt)? && self.method.error() <= 1.0);
             if is_right {
-                let (at_stages, remaining) = self.samples(system, &phase.modes, beginning.t, dt, true)?;
+                let (at_stages, remaining) = self.samples(origin, &phase.modes, (beginning.t, dt), true)?;
                 if remaining <= mismatch {
                     out.samples.extend(at_stages);
                     return Ok(());
@@ -55,26 +52,25 @@ impl EventDriven {
     /// that their accelerations do not make, relative to the change that they make.
     fn samples(
         &mut self,
-        system: &dyn MechanicalSystem,
+        origin: Origin<'_>,
         modes: &Modes,
-        now: f64,
-        dt: f64,
+        (now, dt): (f64, f64),
         at_stages: bool,
     ) -> Outcome<(Vec<Sample>, f64)> {
         let (start, end) = (self.method.start(), self.method.end());
-        let first = start.len() - system.velocity_count();
+        let first = origin.state.q.len();
         let mut change: Vec<f64> = end[first..].iter().zip(&start[first..]).map(|(end, start)| end - start).collect();
         let mut scale = LEAST_CHANGE * largest(&start[first..]);
         let mut samples = Vec::with_capacity(STAGES);
         for i in 0..STAGES {
             let (c, weight) = match at_stages {
-                true => (self.method.nodes[i], self.method.weights[i]),
-                false => self.method.quadrature[i],
+                true => (self.method.table.nodes[i], self.method.table.weights[i]),
+                false => self.method.table.quadrature[i],
             };
             let y = if at_stages { self.method.stage(i).to_vec() } else { self.method.dense(c) };
-            let state = state_of(system, now + c * dt, &y);
+            let state = state_of(origin, now + c * dt, &y);
             let motion = &mut self.motion;
-            motion.evaluate(At::new(system, state.t, &state.q), modes, &state.v)?;
+            motion.evaluate(origin.at(state.t, &state.q), modes, &state.v)?;
             change.iter_mut().zip(&motion.acceleration).for_each(|(change, a)| *change -= weight * dt * a);
             scale = scale.max(dt * largest(&motion.acceleration));
             let (elements, contacts) = motion.forces.sites.split_at(motion.elements.len());
@@ -92,19 +88,14 @@ impl EventDriven {
 
     /// Writes what the step did as a whole: impulses, mean forces, and the conditions in its middle
     /// for the velocity there.
-    pub(super) fn summarize(
-        &mut self,
-        Origin { system, state, .. }: Origin<'_>,
-        modes: &Modes,
-        out: &mut Step,
-    ) -> Outcome {
-        let (n, h) = (state.v.len(), out.h);
+    pub(super) fn summarize(&mut self, origin: Origin<'_>, modes: &Modes, out: &mut Step) -> Outcome {
+        let (state, n, h) = (origin.state, origin.state.v.len(), out.h);
         let middle = state.t + 0.5 * h;
         let distance = |sample: &Sample| (sample.state.t - middle).abs();
         let nearest = out.samples.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))).map(|sample| &sample.state);
         let middle = nearest.unwrap_or(state).clone();
         let motion = &mut self.motion;
-        motion.evaluate(At::new(system, middle.t, &middle.q), modes, &middle.v)?;
+        motion.evaluate(origin.at(middle.t, &middle.q), modes, &middle.v)?;
 
         out.linearize_at(middle.t, &middle.q);
         let contacts = motion.contacts.iter().zip(&modes.contacts);
@@ -114,7 +105,7 @@ impl EventDriven {
         let (samples, mut part) = (std::mem::take(&mut out.samples), Vec::new());
         out.add_forces(n, |cause, sum| {
             for Sample { weight, state: State { t, q, v }, .. } in &samples {
-                At::new(system, *t, q).force_by_cause(cause, v, &mut part);
+                origin.at(*t, q).force_by_cause(cause, v, &mut part);
                 let share = weight / h;
                 sum.iter_mut().zip(&part).for_each(|(sum, part)| *sum += share * part);
             }

@@ -11,7 +11,7 @@ use super::modes::{GapMode, Modes, Part};
 use super::{EventDriven, Transition, named};
 use crate::scheme::collision::{begin_jump, solve_jump};
 use crate::scheme::origin::{Origin, Outcome};
-use crate::scheme::{Step, StepKind, refuse_one_way_elements, solve_problem};
+use crate::scheme::{Step, StepKind, refuse_one_way, solve_problem};
 use crate::vector::{filled, largest, norm};
 use crate::{
     Contact, ContactCondition, ContactError, ContactId, ContactProblem, ContactSolution, Joint, JointCondition,
@@ -157,7 +157,7 @@ impl EventDriven {
             !switch.flies(contact.id) && contact.rate(v) <= closing * given_back.min(RESTING)
         };
         let (resting, leaving): (Vec<Contact>, Vec<Contact>) = near.iter().cloned().partition(rests);
-        refuse_one_way_elements(t, "event-driven", &near, &[])?;
+        refuse_one_way(t, "event-driven", &near, &[])?;
         self.check_friction(origin, &resting)?;
         let mut choice = Choice::new(origin, &switch, &resting, &mut self.motion)?;
         if let Some(mut phase) = choice.make(&mut self.solver)? {

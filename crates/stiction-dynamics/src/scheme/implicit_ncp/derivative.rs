@@ -208,8 +208,7 @@ impl StepEquations<'_> {
                     self.add_friction(i, moved, &y, -factor, column);
                     let place = k * self.layout.blocks.len() + i;
                     if self.is_clutch(i, point) {
-                        let contact = &moved.contacts[i];
-                        rates[place] += factor * (contact.normal.dot(u) + contact.normal_drift);
+                        rates[place] += factor * moved.contacts[i].rate(u);
                     }
                     // A displacement is the same at every velocity that leads to this configuration.
                     if !self.is_displacement(i, point) {

@@ -30,7 +30,7 @@ use super::origin::{At, Origin, Outcome};
 use super::rule::{History, Rule};
 use super::{
     Attempting, FullStep, Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, check_length,
-    energy_defect, refuse_one_way_elements, state_free_motion, step_by_attempts,
+    energy_defect, refuse_one_way, state_motion, step_by_attempts,
 };
 use crate::joint_projection::JointProjection;
 use crate::judge::{Judge, own_set, solved_limit};
@@ -277,7 +277,7 @@ impl ImplicitNcp {
         let elements: Vec<FrictionElement> = filled(|out| predicted.friction(out));
         self.find_contacts(predicted);
         if is_mean {
-            refuse_one_way_elements(*t, "implicit-ncp by the trapezoidal rule", &self.candidates, &elements)?;
+            refuse_one_way(*t, "implicit-ncp by the trapezoidal rule", &self.candidates, &elements)?;
         }
         for growth in 0.. {
             self.solve_step(origin, &inertia, &elements, growth > 0, out)?;
@@ -468,7 +468,7 @@ fn state_problem(
     let largest = point.q.iter().fold(1.0f64, |largest, q| largest.max(q.abs()));
     let rounding = ACCEPTED_ROUNDING * POSITION_ROUNDING * largest / h;
     let here = equations.at(&point.q);
-    state_free_motion(origin, equations.layout.h, here, (here, u), out)?;
+    state_motion(origin, equations.layout.h, here, (here, u), out)?;
     let problem = &mut out.problem;
     if *reach != 1.0 {
         let mass = std::mem::take(&mut problem.inertia);

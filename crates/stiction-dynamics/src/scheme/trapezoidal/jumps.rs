@@ -142,7 +142,7 @@ impl Trapezoidal {
     pub(super) fn end_slip(
         &mut self,
         origin: Origin<'_>,
-        element: Rubbing,
+        id: Rubbing,
         attempt: usize,
         out: &mut Step,
     ) -> Outcome<bool> {
@@ -152,7 +152,7 @@ impl Trapezoidal {
         if attempt < STOP_ATTEMPT {
             return self.shock(origin, out);
         }
-        self.stopped.push(element);
+        self.stopped.push(id);
         self.project(origin, out)
     }
 

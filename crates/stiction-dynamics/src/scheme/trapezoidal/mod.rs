@@ -53,7 +53,7 @@ use super::collision::{Collision, ImpactOrder};
 use super::origin::{Origin, Outcome};
 use super::{
     FullStep, Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, check_length,
-    energy_defect, refuse_one_way_elements,
+    energy_defect, refuse_one_way,
 };
 use crate::joint_projection::JointProjection;
 use crate::setting::{Named, SettingError, Suffix, at_least_one, positive};
@@ -340,7 +340,7 @@ impl Trapezoidal {
         self.find_start(origin);
         self.find_new_sliding(origin);
         if !self.has_begun {
-            refuse_one_way_elements(origin.state.t, "trapezoidal", &self.start, &self.start_friction)?;
+            refuse_one_way(origin.state.t, "trapezoidal", &self.start, &self.start_friction)?;
         }
         self.find_overlaps();
 
