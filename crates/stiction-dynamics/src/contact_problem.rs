@@ -191,7 +191,7 @@ impl ContactProblem {
 }
 
 impl ContactProblem {
-    /// Adds `factor` times the impulses of a solution to a momentum, $\nu^T c_j + \sum (n^T c_n + T^T c_t)$.
+    /// Adds `factor` times the impulses $\nu^T c_j + \sum (n^T c_n + T^T c_t)$ of a solution.
     pub fn add_impulses(&self, factor: f64, solution: &ContactSolution, momentum: &mut [f64]) {
         for (joint, impulse) in self.joints.iter().zip(&solution.joints) {
             joint.row.add_to(factor * impulse, momentum);

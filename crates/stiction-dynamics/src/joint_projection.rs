@@ -30,8 +30,9 @@ pub(crate) struct JointProjection {
 }
 
 impl JointProjection {
-    /// Moves the prediction `q_out` $= q \oplus \tau u$ onto the joints, and `u` with it; `start` is at $q$ at the time of the prediction. Does nothing where no rows
-    /// depend on each other at $q$, which is judged once, at the first call.
+    /// Moves the prediction `q_out` $= q \oplus \tau u$ onto the joints, and `u` with it. `start` is
+    /// at $q$, at the time of the prediction. Does nothing where no rows depend on each other at $q$,
+    /// which is judged once, at the first call.
     ///
     /// # Errors
     /// [`StepError::Malformed`] when the mass matrix cannot be factored.

@@ -318,7 +318,7 @@ impl Judge {
         let target = std::array::from_fn(|k| y[k] - s[k] / mobility);
         let nearest = set.nearest(&target, bound);
         let error = norm(&std::array::from_fn(|k| y[k] - nearest[k]));
-        // A projection does not enlarge distances: a rounding of the slip is at most as large a rounding of the error.
+        // A projection does not enlarge distances, and so not the rounding of the slip.
         let rounding = |k: usize| tangents.get(k).map_or(0.0, |row| axes[k] * self.rounding(row, biases[k]));
         let rounding = norm(&std::array::from_fn(rounding)) / mobility;
         ((error - rounding).max(0.0) * mobility.sqrt(), self.size(row))

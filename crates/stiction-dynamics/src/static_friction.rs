@@ -40,7 +40,8 @@ const STILL_SHARE: f64 = 1e-9;
 /// last step.
 ///
 /// # Errors
-/// Those of `make`, and [`StepError::StaticFriction`] when a system has contacts with two coefficients and does not say so.
+/// Those of `make`, and [`StepError::StaticFriction`] where a system has contacts with two
+/// coefficients and does not say so.
 pub(crate) fn step_with_static_friction<S: Clone>(
     scheme: &mut S,
     resting: impl Fn(&mut S) -> &mut Vec<Rubbing>,

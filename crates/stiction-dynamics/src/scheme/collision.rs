@@ -18,8 +18,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::origin::{Origin, Outcome};
-use super::{Step, StepKind, solve_problem};
+use super::{Origin, Outcome, Step, StepKind, solve_problem};
 use crate::vector::{has, refill, zero};
 use crate::{Contact, ContactCondition, ContactId, ContactSolver, ImpactLaw, Joint, JointCondition};
 
@@ -133,7 +132,7 @@ impl Collision {
     }
 }
 
-/// States what all steps of no length have in common: $W = M$, $u_\text{free} = v$, joints that hold.
+/// States what steps of no length have in common: $W = M$, $u_\text{free} = v$, joints that hold.
 pub(super) fn begin_jump(kind: StepKind, origin: Origin<'_>, joints: &[Joint], out: &mut Step) -> Outcome {
     let (n, here) = (origin.state.v.len(), origin.here());
     (out.kind, out.h) = (kind, 0.0);

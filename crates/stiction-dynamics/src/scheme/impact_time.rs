@@ -5,7 +5,7 @@
 //!
 //! §10 has another cubic, of the gap itself as a function of time. It needs the gap at the ends of the step only.
 
-use super::origin::Origin;
+use super::Origin;
 use crate::vector::{filled, refill};
 use crate::{Contact, ContactId, State};
 
@@ -15,8 +15,8 @@ const ITERATION_LIMIT: usize = 200;
 /// A root is found when the gap is below this share of the gap tolerance.
 const ROOT_SHARE: f64 = 1e-3;
 
-/// The share of a step of length `h` to the velocity `v_new` after which a contact closes that is penetrated at its end; zero for
-/// one that is open nowhere on the way. Closed is a gap of `closed_at`.
+/// The share of a step of length `h` to the velocity `v_new` after which a contact closes that is
+/// penetrated at its end; zero for one that is open nowhere. Closed is a gap of `closed_at`.
 pub(super) fn closing_share(
     origin: Origin<'_>,
     (h, v_new): (f64, &[f64]),

@@ -11,8 +11,7 @@
 //! are negative by rounding or by the curvature of the last step break that promise exactly where a mechanism jams. A penetration that is left is taken back by later steps,
 //! and the certificate shows it. Every rung that was needed is reported.
 
-use super::{Step, check_finite};
-use crate::scheme::origin::Outcome;
+use super::{Outcome, Step, check_finite};
 use crate::{ContactError, ContactSolver, StepError};
 
 /// What was needed to solve a problem.

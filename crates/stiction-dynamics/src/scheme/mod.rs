@@ -291,7 +291,7 @@ impl Step {
     /// Writes the part of the force with this cause into a buffer.
     pub(crate) fn write_force_part(&self, system: &dyn MechanicalSystem, cause: ForceCause, out: &mut Vec<f64>) {
         let State { t, q, v } = &self.force_at;
-        match self.force_parts.chunks_exact(v.len().max(1)).nth(cause as usize) {
+        match self.force_parts.chunks_exact(self.force.len().max(1)).nth(cause as usize) {
             Some(part) => refill(out, part.iter().copied()),
             None => At::new(system, *t, q).force_by_cause(cause, v, out),
         }
@@ -426,7 +426,7 @@ pub struct StepReport {
     pub energy_defect: f64,
 }
 
-/// States $W = M$ at one place, and $u_\text{free} = v + h W^{-1} k$ with the forces at another, and at a velocity.
+/// States $W = M$, and $u_\text{free} = v + h W^{-1} k$ with the force at another place.
 ///
 /// # Errors
 /// [`StepError::Malformed`] when the mass matrix cannot be factored.

@@ -28,10 +28,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::origin::{Origin, Outcome};
 use super::{
-    Attempting, FullStep, Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, energy_defect,
-    solve_problem, state_motion, step_by_attempts,
+    Attempting, FullStep, Impacts, Origin, Outcome, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind,
+    check_finite, energy_defect, solve_problem, state_motion, step_by_attempts,
 };
 use crate::force_jacobians::add_product;
 use crate::joint_projection::JointProjection;

@@ -22,9 +22,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Step;
-use super::origin::Origin;
 use super::trapezoidal::BRAKE;
+use super::{Origin, Step};
 use crate::static_friction::{Rubbing, sliding_in};
 use crate::vector::{has, refill};
 use crate::{Contact, ContactId, ContactSolution, FrictionElement, Joint};

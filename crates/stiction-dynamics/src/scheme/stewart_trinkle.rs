@@ -26,11 +26,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::origin::{At, Origin, Outcome};
 use super::rule::{History, Rule};
 use super::{
-    Attempting, FullStep, Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, check_length,
-    energy_defect, refuse_one_way, solve_problem, state_motion, step_by_attempts,
+    At, Attempting, FullStep, Impacts, Origin, Outcome, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind,
+    check_finite, check_length, energy_defect, refuse_one_way, solve_problem, state_motion, step_by_attempts,
 };
 use crate::joint_projection::JointProjection;
 use crate::setting::{Named, SettingError, Suffix, at_least_one, not_negative, positive};

@@ -16,8 +16,7 @@ use super::modes::{Forces, GapMode, Modes, Part, Sliding, unit};
 use super::motion::{Motion, Slider};
 use super::phase::Phase;
 use super::switch::Switch;
-use crate::scheme::origin::{Origin, Outcome};
-use crate::scheme::refuse_one_way;
+use crate::scheme::{Origin, Outcome, refuse_one_way};
 use crate::vector::{dot, filled, largest, norm};
 use crate::{
     Contact, ContactCondition, ContactError, ContactProblem, ContactSolution, ContactSolver, FrictionCondition,

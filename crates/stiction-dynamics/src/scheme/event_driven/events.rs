@@ -10,7 +10,7 @@ use super::modes::{Modes, Part, Sliding};
 use super::motion::Motion;
 use super::phase::{Phase, state_of};
 use crate::scheme::impact_time::Bracket;
-use crate::scheme::origin::{Origin, Outcome};
+use crate::scheme::{Origin, Outcome};
 use crate::vector::{dot, filled, largest, norm};
 use crate::{Contact, ContactId, State};
 

@@ -59,8 +59,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::collision::{Collision, ImpactOrder};
-use super::origin::{Origin, Outcome};
-use super::{Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, check_length};
+use super::{
+    Impacts, Origin, Outcome, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, check_length,
+};
 use crate::setting::{Named, SettingError, at_least_one, positive};
 use crate::{Contact, ContactId, ContactSolver, MechanicalSystem, State, StepError};
 

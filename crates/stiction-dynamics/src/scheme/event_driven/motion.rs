@@ -23,7 +23,7 @@ use std::ops::Range;
 use super::modes::{Forces, Modes, Part, Sliding};
 use crate::constrained_motion::mobility;
 use crate::contact::Tangents;
-use crate::scheme::origin::{At, Outcome};
+use crate::scheme::{At, Outcome};
 use crate::vector::{largest, norm, refill, zero};
 use crate::{Contact, ContactId, FrictionElement, Inertia, Joint, MechanicalSystem, Row, RowRates, State, StepError};
 use stiction_solve::LeastSquares;

@@ -15,7 +15,7 @@
 
 use super::modes::{Modes, Sliding};
 use super::motion::Motion;
-use crate::scheme::origin::{At, Outcome};
+use crate::scheme::{At, Outcome};
 use crate::vector::{dot, norm};
 use stiction_solve::DenseLu;
 use stiction_solve::PortableMath as _;

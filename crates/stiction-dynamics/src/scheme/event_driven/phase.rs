@@ -8,7 +8,7 @@ use super::modes::{Modes, Sliding, unit};
 use super::motion::Motion;
 use super::switch::{Flight, Past, Switch};
 use super::{EventDriven, Transition, named, onset};
-use crate::scheme::origin::{At, Origin, Outcome};
+use crate::scheme::{At, Origin, Outcome};
 use crate::vector::{filled, largest};
 use crate::{Contact, ContactId, MechanicalSystem, State, Step, StepError};
 use stiction_solve::PortableMath as _;

@@ -4,7 +4,7 @@ use super::EventDriven;
 use super::collocation::STAGES;
 use super::modes::Modes;
 use super::phase::{Beginning, Phase, state_of};
-use crate::scheme::origin::{Origin, Outcome};
+use crate::scheme::{Origin, Outcome};
 use crate::vector::{largest, refill, zero};
 use crate::{Contact, ContactCondition, ContactImpulse, FrictionCondition, JointCondition, Sample, State, Step};
 use stiction_solve::{SolveReport, SolveStatus};
@@ -98,6 +98,7 @@ impl EventDriven {
         motion.evaluate(origin.at(middle.t, &middle.q), modes, &middle.v)?;
 
         out.linearize_at(middle.t, &middle.q);
+        out.force_at.copy_from(&middle);
         let contacts = motion.contacts.iter().zip(&modes.contacts);
         refill(&mut out.contacts, contacts.map(|(contact, mode)| Contact { id: mode.id, ..contact.clone() }));
         out.friction.clone_from(&motion.elements);

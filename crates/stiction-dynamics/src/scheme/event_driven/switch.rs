@@ -10,8 +10,7 @@ use super::events::Trigger;
 use super::modes::{GapMode, Modes, Part};
 use super::{EventDriven, Transition, named};
 use crate::scheme::collision::{begin_jump, solve_jump};
-use crate::scheme::origin::{Origin, Outcome};
-use crate::scheme::{Step, StepKind, refuse_one_way, solve_problem};
+use crate::scheme::{Origin, Outcome, Step, StepKind, refuse_one_way, solve_problem};
 use crate::vector::{filled, largest, norm};
 use crate::{
     Contact, ContactCondition, ContactError, ContactId, ContactProblem, ContactSolution, Joint, JointCondition,

@@ -26,7 +26,7 @@ use stiction_solve::PortableMath as _;
 
 use super::derivative::DerivativeMemory;
 use crate::natural_map::{Friction, Law, project};
-use crate::scheme::origin::{At, Origin};
+use crate::scheme::{At, Origin};
 use crate::vector::zero;
 use crate::{
     Contact, ContactId, ContactImpulse, ContactSolution, FrictionElement, FrictionShape, Inertia, Joint, Restraint, Row,
@@ -154,7 +154,7 @@ impl Workspace {
         self.is_located = false;
     }
 
-    /// Evaluates the system at the velocity of some unknowns, unless it is there already: the derivative is asked for where the equations were.
+    /// Evaluates the system at the velocity of some unknowns, unless it is there already.
     fn locate(&mut self, equations: StepEquations<'_>, z: &[f64]) {
         let Layout { mass_roots, scale, .. } = equations.layout;
         let mut velocity = z.iter().zip(mass_roots).map(|(z, root)| z * (scale / root));
@@ -193,7 +193,7 @@ impl<'a> StepEquations<'a> {
         pick(known, &mut point.found, &mut point.contacts);
         self.turn_back_tangents(&point.contacts, &mut point.turns);
         if *reach != 1.0 {
-            // Gaps and joints at the end of the step. A feature that does not exist there goes on as it is here.
+            // The end of the step. A feature that does not exist there goes on as it is here.
             self.origin.advance(u, reach * h, &mut point.q_end);
             let end = self.origin.at(at.t + (reach - 1.0) * h, &point.q_end);
             end.joints(&mut point.end_joints);
@@ -362,7 +362,7 @@ impl<'a> StepEquations<'a> {
         solution.contacts.clear();
         solution.friction.clear();
         for (i, block) in blocks.iter().enumerate() {
-            // Friction belongs to the impulse and the sliding that are found, without the rounding of the gap.
+            // Friction belongs to the impulse and the sliding, without the rounding of the gap.
             let (normal, y) = self.impulses(i, z);
             let y = self.friction(i, point, &u, (normal.max(0.0), &y));
             let scaled = std::array::from_fn(|k| reach * block.axes[k] * y[k]);

@@ -26,11 +26,10 @@ use stiction_solve::{NewtonReport, NewtonSettings, NonsmoothEquations, Semismoot
 
 use self::equations::{Block, Layout, Point, StepEquations, Unknowns, Workspace, turn_back, turn_forward};
 use self::prediction::Prediction;
-use super::origin::{At, Origin, Outcome};
 use super::rule::{History, Rule};
 use super::{
-    Attempting, FullStep, Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, check_length,
-    energy_defect, refuse_one_way, state_motion, step_by_attempts,
+    At, Attempting, FullStep, Impacts, Origin, Outcome, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind,
+    check_finite, check_length, energy_defect, refuse_one_way, state_motion, step_by_attempts,
 };
 use crate::joint_projection::JointProjection;
 use crate::judge::{Judge, own_set, solved_limit};
@@ -144,7 +143,7 @@ pub struct ImplicitNcp {
     report: NewtonReport,
     /// Contacts with two coefficients of friction that stuck in the last step.
     resting: Vec<Rubbing>,
-    // Workspace of a step. By Euler's rule its rows are at its end, by the trapezoidal rule in its middle.
+    // Workspace of a step.
     layout: Layout,
     workspace: Workspace,
     point: Point,
@@ -301,7 +300,8 @@ impl ImplicitNcp {
         Ok(None)
     }
 
-    /// Takes the roots of masses and of the mobilities of joints, what is kept of the rates of joints, and the root of an energy: momenta and impulses of forces.
+    /// Takes the roots of masses and of mobilities of joints, what is kept of the rates of joints, and
+    /// the root of an energy: momenta and impulses of forces.
     fn take_scales(&mut self, predicted: At<'_>, v: &[f64], h: f64, inertia: &Inertia) {
         let Layout { reach, kept_joints, mass_roots, joint_roots, scale, .. } = &mut self.layout;
         refill(mass_roots, (0..v.len()).map(|i| inertia.entry(i, i).sqrt()));
@@ -393,7 +393,7 @@ impl ImplicitNcp {
                 let prediction = settings.warm_start.then_some(&self.prediction);
                 start(&mut unknowns, prediction, (inertia, &self.part), u, z);
             } else {
-                // The solution without the contacts that have joined, or the linear problem at the last point.
+                // From the solution without what has joined, or the linear problem at the last point.
                 equations.locate(if attempt == 0 { &out.solution.motion } else { &*u }, point);
                 if attempt > 0 {
                     state_problem(equations, solver, u, point, out)?;
@@ -415,7 +415,7 @@ impl ImplicitNcp {
             state_problem(equations, solver, &u_found, point, out)?;
             let Step { problem, solution, .. } = &mut *out;
             equations.write_solution(z, u_found, point, solution);
-            // The motion that the impulses make, which differs from the one that was found by the tolerance of Newton's method.
+            // The motion that the impulses make: the other one is off by Newton's tolerance.
             let mut change = vec![0.0; problem.free_motion.len()];
             problem.add_impulses(1.0, solution, &mut change);
             problem.inertia.solve_in_place(&mut change);
@@ -442,7 +442,7 @@ impl ImplicitNcp {
         Ok(())
     }
 
-    /// When Newton's method ends: gaps are differences of coordinates, and no better than their rounding.
+    /// When Newton's method ends: gaps are no better than the rounding of coordinates.
     fn newton_settings(&self, q: &[f64]) -> NewtonSettings {
         let Layout { h, blocks, joint_roots, scale, .. } = &self.layout;
         let largest = q.iter().fold(1.0f64, |largest, q| largest.max(q.abs()));
@@ -454,7 +454,8 @@ impl ImplicitNcp {
     }
 }
 
-/// Writes the contact problem that the equations are at a point: $W = M(q^{l+1})$, forces and rows there. Its conditions at $u$ are those of the equations themselves.
+/// Writes the contact problem that the equations are at a point: $W = M(q^{l+1})$, forces and rows
+/// there. Its conditions at $u$ are those of the equations themselves.
 fn state_problem(
     equations: StepEquations<'_>,
     solver: &ContactSolver,
@@ -503,7 +504,7 @@ fn state_problem(
     Ok(())
 }
 
-/// Writes the start of Newton's method: without impulses, or what the last steps let expect, if that is nearer to a solution.
+/// Writes the start of Newton's method: no impulses, or what is expected, if that is nearer.
 fn start(
     unknowns: &mut Unknowns<'_>,
     prediction: Option<&Prediction>,

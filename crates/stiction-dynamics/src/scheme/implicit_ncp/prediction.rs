@@ -106,7 +106,7 @@ impl Prediction {
         self.joints.push(step.solution.joints.iter().map(|c| c / h));
     }
 
-    /// Accelerations, friction of elements and forces of joints that the next step may expect; nothing before the first one.
+    /// Accelerations, friction of elements and forces of joints that are expected of the next step.
     pub fn next(&self) -> Option<[Vec<f64>; 3]> {
         Some([self.accelerations.next()?, self.friction.next()?, self.joints.next()?])
     }

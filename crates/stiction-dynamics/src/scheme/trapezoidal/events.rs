@@ -2,9 +2,8 @@
 
 use super::overlaps::closed_at;
 use super::{ClosingTime, ROUNDING, Trapezoidal};
-use crate::scheme::Step;
 use crate::scheme::impact_time::{closing_share, closing_share_by_cubic};
-use crate::scheme::origin::Origin;
+use crate::scheme::{Origin, Step};
 use crate::static_friction::Rubbing;
 use crate::vector::{dot, has, insert, norm, refill};
 use crate::{Contact, FrictionElement, FrictionShape, State};

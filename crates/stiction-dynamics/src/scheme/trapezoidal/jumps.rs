@@ -8,8 +8,7 @@
 use super::{ROUNDING, Trapezoidal};
 use crate::constrained_motion::mobility;
 use crate::scheme::collision::{begin_jump, solve_jump};
-use crate::scheme::origin::{Origin, Outcome};
-use crate::scheme::{Step, StepKind, check_finite, solve_problem};
+use crate::scheme::{Origin, Outcome, Step, StepKind, check_finite, solve_problem};
 use crate::static_friction::Rubbing;
 use crate::vector::{dot, has, insert, largest, norm, refill};
 use crate::{Contact, ContactCondition, Joint, Row, StepError, Tangents};

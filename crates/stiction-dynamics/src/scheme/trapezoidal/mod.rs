@@ -50,10 +50,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::collision::{Collision, ImpactOrder};
-use super::origin::{Origin, Outcome};
 use super::{
-    FullStep, Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, check_length,
-    energy_defect, refuse_one_way,
+    FullStep, Impacts, Origin, Outcome, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite,
+    check_length, energy_defect, refuse_one_way,
 };
 use crate::joint_projection::JointProjection;
 use crate::setting::{Named, SettingError, Suffix, at_least_one, positive};
@@ -379,7 +378,7 @@ impl Trapezoidal {
         if has_both_ends { [t, t + h] } else { [t + 0.5 * h; 2] }
     }
 
-    /// Finds the contacts that are closed at the start, and those that carried an impulse, wherever they are now.
+    /// Finds the contacts that are closed at the start, and those that carried an impulse.
     fn find_start(&mut self, origin: Origin<'_>) {
         origin.here().contacts(self.closed_gap(), &mut self.start);
         let is_missing = |id: &ContactId| !self.start.iter().any(|contact| contact.id == *id);

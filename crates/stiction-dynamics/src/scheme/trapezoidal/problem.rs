@@ -3,8 +3,7 @@
 use super::overlaps::closed_at;
 use super::{BRAKE, Jacobians, MANY_IMPACTS, ROUNDING, Trapezoidal, TrapezoidalRule};
 use crate::force_jacobians::add_product;
-use crate::scheme::origin::{Origin, Outcome};
-use crate::scheme::{Rung, Step, check_finite, solve_problem};
+use crate::scheme::{Origin, Outcome, Rung, Step, check_finite, solve_problem};
 use crate::static_friction::Rubbing;
 use crate::vector::{has, largest, refill, zero};
 use crate::{

@@ -8,8 +8,7 @@
 //! of the rule.
 
 use super::Trapezoidal;
-use crate::scheme::Step;
-use crate::scheme::origin::Origin;
+use crate::scheme::{Origin, Step};
 use crate::{ForceCause, ForceJacobians, Inertia, JacobianKind, State};
 
 /// $\lambda h$ of the first step after a jump. Too large: the fast motion is followed badly. Too small: more steps.
