@@ -19,8 +19,10 @@ use serde::Serialize;
 use accounts::Accounts;
 use geometry::Geometry;
 
+use crate::scheme::origin::Origin;
 use crate::static_friction::sticks_in;
-use crate::{Contact, ContactId, ForceCause, FrictionShape, Inertia, Joint, MechanicalSystem, State, Step, StepKind};
+use crate::vector::{dot, largest, refill, zero};
+use crate::{ContactId, ForceCause, FrictionShape, Inertia, Joint, MechanicalSystem, State, Step, StepKind};
 
 /// Impulses below this share of the momentum are not told from its rounding, and are measured against this share.
 const ROUNDING_SHARE: f64 = 1e-4;
@@ -133,32 +135,28 @@ pub struct Audit {
 impl Audit {
     /// Examines the step that led from `before` to `step.state`.
     pub fn observe(&mut self, system: &dyn MechanicalSystem, before: &State, step: &Step) -> StepAudit {
-        let mut audit = StepAudit::default();
-        self.mean.clear();
-        self.mean.extend(before.v.iter().zip(&step.state.v).map(|(a, b)| 0.5 * (a + b)));
-        let kinetic_before = self.take_energies(system, before, step, &mut audit.energy);
+        let (origin, mut audit) = (Origin::new(system, before), StepAudit::default());
+        refill(&mut self.mean, before.v.iter().zip(&step.state.v).map(|(a, b)| 0.5 * (a + b)));
+        let kinetic_before = self.take_energies(origin, step, &mut audit.energy);
         if step.samples.is_empty() {
-            let mut scales = self.take_momentum(system, before, step, kinetic_before, &mut audit.energy);
+            let mut scales = self.take_momentum(origin, step, kinetic_before, &mut audit.energy);
             self.take_impulses(step, &mut scales, &mut audit);
             self.judge_laws(step, scales, &mut audit);
         } else {
-            self.judge_samples(system, before, step, kinetic_before, &mut audit);
+            self.judge_samples(origin, step, kinetic_before, &mut audit);
             let work = audit.energy.normal + audit.energy.friction;
             self.judge_gain(step, work, &mut audit);
         }
-        self.conclude(system, before, step, audit)
+        self.conclude(origin, step, audit)
     }
 
     /// Energies before and after, each with its own inertia. Returns the kinetic energy before.
-    fn take_energies(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        before: &State,
-        step: &Step,
-        energy: &mut EnergyByCause,
-    ) -> f64 {
-        let kinetic_before = kinetic_energy(system, before, &mut self.inertia, &mut self.balance);
-        energy.kinetic = kinetic_energy(system, &step.state, &mut self.inertia, &mut self.balance);
+    fn take_energies(&mut self, origin: Origin<'_>, step: &Step, energy: &mut EnergyByCause) -> f64 {
+        let Origin { system, state: before, .. } = origin;
+        let mut kinetic =
+            |state: &State| origin.at(state.t, &state.q).kinetic_energy(&state.v, &mut self.inertia, &mut self.balance);
+        let kinetic_before = kinetic(before);
+        energy.kinetic = kinetic(&step.state);
         let potential_before = system.potential_energy(before.t, &before.q).unwrap_or(0.0);
         energy.potential = system.potential_energy(step.state.t, &step.state.q).unwrap_or(0.0);
         energy.kinetic_change = energy.kinetic - kinetic_before;
@@ -170,22 +168,18 @@ impl Audit {
     /// The change of momentum less the impulse of the forces, $M (v^+ - v) - h k$, into the balance, and the works of the forces. Returns what impulses and energies are measured against.
     fn take_momentum(
         &mut self,
-        system: &dyn MechanicalSystem,
-        before: &State,
+        origin: Origin<'_>,
         step: &Step,
         kinetic_before: f64,
         energy: &mut EnergyByCause,
     ) -> Scales {
+        let Origin { system, state: before, .. } = origin;
         let (n, h) = (system.velocity_count(), step.h);
         let (v, v_new) = (&before.v, &step.state.v);
-        self.change.clear();
-        self.change.extend(v_new.iter().zip(v).map(|(a, b)| a - b));
-        self.balance.clear();
-        self.balance.resize(n, 0.0);
-        self.force.clear();
-        self.force.resize(n, 0.0);
-        self.inertia.clear();
-        system.mass_matrix(step.linearized_time, &step.linearized_at, &mut self.inertia);
+        refill(&mut self.change, v_new.iter().zip(v).map(|(a, b)| a - b));
+        zero(&mut self.balance, n);
+        zero(&mut self.force, n);
+        origin.at(step.linearized_time, &step.linearized_at).mass(&mut self.inertia);
         self.inertia.apply(v_new, &mut self.balance);
         let mut impulse_scale = ROUNDING_SHARE * largest(&self.balance);
         match step.averages_mass {
@@ -193,8 +187,7 @@ impl Audit {
             true => {
                 self.balance.fill(0.0);
                 for (t, q) in [(before.t, &before.q), (step.state.t, &step.state.q)] {
-                    self.inertia.clear();
-                    system.mass_matrix(t, q, &mut self.inertia);
+                    origin.at(t, q).mass(&mut self.inertia);
                     self.inertia.apply(&self.change, &mut self.force);
                     self.balance.iter_mut().zip(&self.force).for_each(|(sum, part)| *sum += 0.5 * part);
                 }
@@ -208,14 +201,8 @@ impl Audit {
             impulse_scale = impulse_scale.max((h * step.force[i]).abs());
         }
         let works = [&mut energy.potential_forces, &mut energy.gyroscopic, &mut energy.applied];
-        for (i, (cause, work)) in ForceCause::ALL.into_iter().zip(works).enumerate() {
-            match step.force_parts.get(i * n..(i + 1) * n) {
-                Some(part) => self.force.copy_from_slice(part),
-                None => {
-                    self.force.fill(0.0);
-                    system.force_by_cause(cause, step.force_time, &step.force_at, v, &mut self.force);
-                }
-            }
+        for (cause, work) in ForceCause::ALL.into_iter().zip(works) {
+            step.write_force_part(system, cause, &mut self.force);
             *work = h * dot(&self.force, &self.mean);
         }
         energy.gyroscopic += inertia_change;
@@ -223,7 +210,6 @@ impl Audit {
 
         // Energies are measured against the largest kinetic energy of the step; that of the free motion counts, because a
         // system at rest has no other.
-        self.force.fill(0.0);
         self.inertia.apply(&step.problem.free_motion, &mut self.force);
         let kinetic_free = 0.5 * dot(&self.force, &step.problem.free_motion);
         let energy_scale = kinetic_before.max(energy.kinetic).max(kinetic_free);
@@ -277,23 +263,31 @@ impl Audit {
             audit.complementarity = audit.complementarity.max(relative(power.abs(), scales.energy));
             audit.complementarity = audit.complementarity.max(relative(pulling, scales.impulse));
             let slip = condition.slip(motion);
-            let (axes, set) = (&condition.friction_axes, &condition.friction_shape);
-            let law = contact.friction.shape();
-            audit.judge_friction(axes, [set, &law], bound, &impulse.tangent, &slip, scales);
-            let two = contact.static_mu.map(|mu| [mu, contact.friction.mu()].map(|mu| mu * impulse.normal));
-            let used = (condition.mu * impulse.normal, sticks_in(step, &condition.tangents, slip));
-            let excess = excess_over_kinetic(contact, set, &impulse.tangent, impulse.normal, condition.extra_bound);
-            is_held |= audit.judge_coefficient(two, used, excess, scales.impulse);
+            let bounds = |mu: f64| mu * impulse.normal + condition.extra_bound;
+            let rubbing = Rubbing {
+                axes: condition.friction_axes,
+                sets: [&condition.friction_shape, &contact.friction.shape()],
+                bound,
+                two: contact.static_mu.map(|mu| [mu, contact.friction.mu()].map(bounds)),
+                impulse: impulse.tangent,
+                slip,
+                sticks: sticks_in(step, &condition.tangents, slip),
+            };
+            is_held |= audit.judge_friction(&rubbing, scales);
         }
         let elements = step.problem.friction.iter().zip(&step.friction);
         for ((condition, element), impulse) in elements.zip(&step.solution.friction) {
             let slip = condition.slip(motion);
-            let sets = [&condition.friction_shape, &element.shape];
-            audit.judge_friction(&[1.0; 3], sets, condition.bound, impulse, &slip, scales);
-            let two = element.static_bound.map(|bound| [bound, element.bound].map(|bound| step.h * bound));
-            let used = (condition.bound, sticks_in(step, &condition.tangents, slip));
-            let excess = condition.friction_shape.excess(impulse, step.h * element.bound);
-            is_held |= audit.judge_coefficient(two, used, excess, scales.impulse);
+            let rubbing = Rubbing {
+                axes: [1.0; 3],
+                sets: [&condition.friction_shape, &element.shape],
+                bound: condition.bound,
+                two: element.static_bound.map(|bound| [bound, element.bound].map(|bound| step.h * bound)),
+                impulse: *impulse,
+                slip,
+                sticks: sticks_in(step, &condition.tangents, slip),
+            };
+            is_held |= audit.judge_friction(&rubbing, scales);
         }
         self.held_count += usize::from(is_held);
     }
@@ -311,22 +305,15 @@ impl Audit {
     }
 
     /// Adds the geometry of the step, asked of the system anew, and keeps the worst and the sum.
-    fn conclude(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        before: &State,
-        step: &Step,
-        mut audit: StepAudit,
-    ) -> StepAudit {
-        let passed = self.geometry.judge(system, before, step, &mut audit);
-        self.first_passage = self.first_passage.or(passed.map(|contact| (before.t, contact)));
-        self.joints.clear();
-        system.joints(step.state.t, &step.state.q, &mut self.joints);
+    fn conclude(&mut self, origin: Origin<'_>, step: &Step, mut audit: StepAudit) -> StepAudit {
+        let passed = self.geometry.judge(origin, step, &mut audit);
+        self.first_passage = self.first_passage.or(passed.map(|contact| (origin.state.t, contact)));
+        origin.at(step.state.t, &step.state.q).joints(&mut self.joints);
         audit.joint_drift = self.joints.iter().fold(0.0, |largest, joint| largest.max(joint.value.abs()));
         audit.residual = step.report.solves.iter().fold(audit.residual, |worst, solve| worst.max(solve.residual));
 
-        self.worst.combine(&audit, f64::max_magnitude);
-        self.sum.combine(&audit, |a, b| a + b);
+        self.worst.combine(audit, |a, b| if b.abs() > a.abs() { b } else { a });
+        self.sum.combine(audit, |a, b| a + b);
         self.step_count += 1;
         self.most_contacts = self.most_contacts.max(step.problem.contacts.len());
         self.unconverged_count += usize::from(!step.report.converged);
@@ -348,97 +335,69 @@ struct Scales {
     energy: f64,
 }
 
-/// How far friction is beyond the set of the kinetic coefficient; not positive within.
-fn excess_over_kinetic(contact: &Contact, set: &FrictionShape, tangent: &[f64; 3], normal: f64, extra: f64) -> f64 {
-    let axes = contact.friction.axes();
-    set.excess(&std::array::from_fn(|k| tangent[k] / axes[k]), contact.friction.mu() * normal + extra)
-}
-
-/// The larger of two numbers by magnitude, with its sign.
-trait MaxMagnitude {
-    fn max_magnitude(self, other: Self) -> Self;
-}
-
-impl MaxMagnitude for f64 {
-    fn max_magnitude(self, other: Self) -> Self {
-        if other.abs() > self.abs() { other } else { self }
-    }
+/// Friction that is to be judged, as impulses.
+struct Rubbing<'a> {
+    axes: [f64; 3],
+    /// The set that the problem states, and that of the law.
+    sets: [&'a FrictionShape; 2],
+    bound: f64,
+    /// The static and the kinetic bound, where there are two.
+    two: Option<[f64; 2]>,
+    impulse: [f64; 3],
+    slip: [f64; 3],
+    sticks: bool,
 }
 
 impl StepAudit {
-    /// Names of the numbers in the order of [`values`](Self::values): the columns of the audit table.
-    pub const NAMES: [&'static str; 26] = [
-        "penetration",
-        "cone_violation",
-        "complementarity",
-        "dissipation_defect",
-        "roundness_defect",
-        "momentum",
-        "joint_drift",
-        "kinetic_balance",
-        "residual",
-        "penetration_share",
-        "passages",
-        "push_distance",
-        "contact_gain",
-        "kinetic",
-        "potential",
-        "kinetic_change",
-        "total_change",
-        "work_normal",
-        "work_friction",
-        "work_drive",
-        "work_joints",
-        "work_potential",
-        "work_gyroscopic",
-        "work_applied",
-        "energy_numerical",
-        "energy_unexplained",
-    ];
-
-    /// All numbers, in the order of [`NAMES`](Self::NAMES).
-    pub fn values(&self) -> [f64; 26] {
-        let energy = &self.energy;
+    /// Every number with its name, in the order of the audit table.
+    fn fields(&mut self) -> [(&'static str, &mut f64); 26] {
+        let energy = &mut self.energy;
         [
-            self.penetration,
-            self.cone_violation,
-            self.complementarity,
-            self.dissipation_defect,
-            self.roundness_defect,
-            self.momentum,
-            self.joint_drift,
-            self.kinetic_balance,
-            self.residual,
-            self.penetration_share,
-            self.passages,
-            self.push_distance,
-            self.contact_gain,
-            energy.kinetic,
-            energy.potential,
-            energy.kinetic_change,
-            energy.total_change,
-            energy.normal,
-            energy.friction,
-            energy.drive,
-            energy.joints,
-            energy.potential_forces,
-            energy.gyroscopic,
-            energy.applied,
-            energy.numerical,
-            energy.unexplained,
+            ("penetration", &mut self.penetration),
+            ("cone_violation", &mut self.cone_violation),
+            ("complementarity", &mut self.complementarity),
+            ("dissipation_defect", &mut self.dissipation_defect),
+            ("roundness_defect", &mut self.roundness_defect),
+            ("momentum", &mut self.momentum),
+            ("joint_drift", &mut self.joint_drift),
+            ("kinetic_balance", &mut self.kinetic_balance),
+            ("residual", &mut self.residual),
+            ("penetration_share", &mut self.penetration_share),
+            ("passages", &mut self.passages),
+            ("push_distance", &mut self.push_distance),
+            ("contact_gain", &mut self.contact_gain),
+            ("kinetic", &mut energy.kinetic),
+            ("potential", &mut energy.potential),
+            ("kinetic_change", &mut energy.kinetic_change),
+            ("total_change", &mut energy.total_change),
+            ("work_normal", &mut energy.normal),
+            ("work_friction", &mut energy.friction),
+            ("work_drive", &mut energy.drive),
+            ("work_joints", &mut energy.joints),
+            ("work_potential", &mut energy.potential_forces),
+            ("work_gyroscopic", &mut energy.gyroscopic),
+            ("work_applied", &mut energy.applied),
+            ("energy_numerical", &mut energy.numerical),
+            ("energy_unexplained", &mut energy.unexplained),
         ]
     }
 
-    /// Judges friction by the set that the problem states, and by that of the law.
-    fn judge_friction(
-        &mut self,
-        axes: &[f64; 3],
-        [set, law]: [&FrictionShape; 2],
-        bound: f64,
-        impulse: &[f64; 3],
-        slip: &[f64; 3],
-        scales: Scales,
-    ) {
+    /// Names of the numbers in the order of [`values`](Self::values): the columns of the audit table.
+    pub fn names() -> [&'static str; 26] {
+        Self::default().fields().map(|(name, _)| name)
+    }
+
+    /// All numbers, in the order of [`names`](Self::names).
+    pub fn values(&self) -> [f64; 26] {
+        let mut copy = *self;
+        copy.fields().map(|(_, value)| *value)
+    }
+
+    /// Judges friction by the set that the problem states and by that of the law, and which of two
+    /// bounds was used: the static one is for what sticks. Whether it is held by more than kinetic
+    /// friction.
+    fn judge_friction(&mut self, rubbing: &Rubbing<'_>, scales: Scales) -> bool {
+        let Rubbing { axes, sets: [set, law], bound, impulse, slip, .. } = *rubbing;
         let y = std::array::from_fn(|k| impulse[k] / axes[k]);
         let s = std::array::from_fn(|k| axes[k] * slip[k]);
         let excess = set.excess(&y, bound);
@@ -450,54 +409,17 @@ impl StepAudit {
         self.dissipation_defect = self.dissipation_defect.max(relative(defect, scales.energy));
         let round = (bound * law.support(&s) - dissipated).max(0.0);
         self.roundness_defect = self.roundness_defect.max(relative(round, scales.energy));
-    }
 
-    /// Judges which of two bounds was used, the static or the kinetic one, and for what: the static one is for what sticks. Whether it is held by more than kinetic friction.
-    fn judge_coefficient(
-        &mut self,
-        two: Option<[f64; 2]>,
-        (bound, sticks): (f64, bool),
-        excess: f64,
-        impulse_scale: f64,
-    ) -> bool {
-        let Some([static_bound, kinetic]) = two else { return false };
-        let most = if sticks { static_bound } else { kinetic };
+        let Some([static_bound, kinetic]) = rubbing.two else { return false };
+        let most = if rubbing.sticks { static_bound } else { kinetic };
         let beyond = (bound - most).max(0.0);
-        self.cone_violation = self.cone_violation.max(relative(beyond, impulse_scale));
-        sticks && excess > HELD * impulse_scale
+        self.cone_violation = self.cone_violation.max(relative(beyond, scales.impulse));
+        rubbing.sticks && set.excess(&y, kinetic) > HELD * scales.impulse
     }
 
-    fn combine(&mut self, other: &Self, rule: impl Fn(f64, f64) -> f64) {
-        let (mine, theirs) = (&mut self.energy, &other.energy);
-        for (mine, theirs) in [
-            (&mut self.penetration, other.penetration),
-            (&mut self.cone_violation, other.cone_violation),
-            (&mut self.complementarity, other.complementarity),
-            (&mut self.dissipation_defect, other.dissipation_defect),
-            (&mut self.roundness_defect, other.roundness_defect),
-            (&mut self.momentum, other.momentum),
-            (&mut self.joint_drift, other.joint_drift),
-            (&mut self.kinetic_balance, other.kinetic_balance),
-            (&mut self.residual, other.residual),
-            (&mut self.penetration_share, other.penetration_share),
-            (&mut self.passages, other.passages),
-            (&mut self.push_distance, other.push_distance),
-            (&mut self.contact_gain, other.contact_gain),
-            (&mut mine.kinetic, theirs.kinetic),
-            (&mut mine.potential, theirs.potential),
-            (&mut mine.kinetic_change, theirs.kinetic_change),
-            (&mut mine.total_change, theirs.total_change),
-            (&mut mine.normal, theirs.normal),
-            (&mut mine.friction, theirs.friction),
-            (&mut mine.drive, theirs.drive),
-            (&mut mine.joints, theirs.joints),
-            (&mut mine.potential_forces, theirs.potential_forces),
-            (&mut mine.gyroscopic, theirs.gyroscopic),
-            (&mut mine.applied, theirs.applied),
-            (&mut mine.numerical, theirs.numerical),
-            (&mut mine.unexplained, theirs.unexplained),
-        ] {
-            *mine = rule(*mine, theirs);
+    fn combine(&mut self, mut other: Self, rule: impl Fn(f64, f64) -> f64) {
+        for ((_, mine), (_, theirs)) in self.fields().into_iter().zip(other.fields()) {
+            *mine = rule(*mine, *theirs);
         }
     }
 }
@@ -506,11 +428,10 @@ impl StepAudit {
 /// turns around by other forces has friction that adds energy over the mean of its two velocities, and takes energy over this one.
 fn work_on_problem(step: &Step, mean: &mut Vec<f64>) -> f64 {
     let (free, motion) = (&step.problem.free_motion, &step.solution.motion);
-    mean.clear();
-    mean.extend(free.iter().zip(motion).map(|(a, b)| 0.5 * (a + b)));
+    refill(mean, free.iter().zip(motion).map(|(a, b)| 0.5 * (a + b)));
     let mut work = 0.0;
     for (contact, impulse) in step.contacts.iter().zip(&step.solution.contacts) {
-        work += impulse.normal * (contact.normal.dot(mean) + contact.normal_drift);
+        work += impulse.normal * contact.rate(mean);
         let slip = contact.slip(mean);
         work += (0..3).map(|a| impulse.tangent[a] * slip[a]).sum::<f64>();
     }
@@ -522,23 +443,6 @@ fn work_on_problem(step: &Step, mean: &mut Vec<f64>) -> f64 {
         work += (0..3).map(|a| impulse[a] * slip[a]).sum::<f64>();
     }
     work
-}
-
-fn kinetic_energy(system: &dyn MechanicalSystem, state: &State, inertia: &mut Inertia, momentum: &mut Vec<f64>) -> f64 {
-    inertia.clear();
-    system.mass_matrix(state.t, &state.q, inertia);
-    momentum.clear();
-    momentum.resize(state.v.len(), 0.0);
-    inertia.apply(&state.v, momentum);
-    0.5 * dot(momentum, &state.v)
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn largest(values: &[f64]) -> f64 {
-    values.iter().fold(0.0, |largest, value| largest.max(value.abs()))
 }
 
 fn relative(value: f64, scale: f64) -> f64 {

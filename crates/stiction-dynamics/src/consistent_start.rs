@@ -6,9 +6,11 @@
 //!
 //! with friction as in every step. Velocities that are consistent already stay as they are, because they solve it without impulses.
 
+use crate::scheme::origin::Origin;
+use crate::vector::filled;
 use crate::{
-    ContactCondition, ContactProblem, ContactSolution, ContactSolver, JointCondition, MechanicalSystem, State,
-    StepError,
+    Contact, ContactCondition, ContactProblem, ContactSolution, ContactSolver, Joint, JointCondition, MechanicalSystem,
+    State, StepError,
 };
 
 /// The state with velocities that neither close a contact whose gap is at most `gap_tolerance`, in metres, nor break a joint.
@@ -21,22 +23,18 @@ pub fn consistent_start(
     solver: &mut ContactSolver,
     gap_tolerance: f64,
 ) -> Result<State, StepError> {
-    let t = state.t;
-    let malformed = |source| StepError::Malformed { t, source };
+    let origin = Origin::new(system, state);
     let mut problem = ContactProblem { free_motion: state.v.clone(), ..Default::default() };
-    system.mass_matrix(t, &state.q, &mut problem.inertia);
-    problem.inertia.factor().map_err(malformed)?;
-    let (mut contacts, mut joints) = (Vec::new(), Vec::new());
-    system.contacts(t, &state.q, gap_tolerance, &mut contacts);
-    system.joints(t, &state.q, &mut joints);
+    origin.here().factored_mass(&mut problem.inertia).map_err(|source| origin.malformed(source))?;
+    let contacts: Vec<Contact> = filled(|out| origin.here().contacts(gap_tolerance, out));
+    let joints: Vec<Joint> = filled(|out| origin.here().joints(out));
     problem.contacts.extend(contacts.iter().map(ContactCondition::of));
-    let joint = |joint: crate::Joint| JointCondition { row: joint.row, bias: joint.drift, rounding: 0.0 };
-    problem.joints.extend(joints.into_iter().map(joint));
+    problem.joints.extend(joints.iter().map(|joint| JointCondition::of(joint, 0.0)));
     solver.adopt_sets(&mut problem);
     let mut solution = ContactSolution::default();
-    solver.solve(&problem, &mut solution).map_err(malformed)?;
+    solver.solve(&problem, &mut solution).map_err(|source| origin.malformed(source))?;
     if !solution.report.is_solved() {
-        return Err(StepError::unsolved(t, &mut problem, &solution));
+        return Err(StepError::unsolved(state.t, &mut problem, &solution));
     }
-    Ok(State::new(t, state.q.clone(), solution.motion))
+    Ok(State::new(state.t, state.q.clone(), solution.motion))
 }

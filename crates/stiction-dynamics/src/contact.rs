@@ -60,6 +60,11 @@ pub struct Contact {
 }
 
 impl Contact {
+    /// Rate $n \cdot v$ + drift of the gap.
+    pub fn rate(&self, v: &[f64]) -> f64 {
+        self.normal.dot(v) + self.normal_drift
+    }
+
     /// Sliding velocity $T v$ + drift.
     pub fn slip(&self, v: &[f64]) -> [f64; 3] {
         slip(&self.tangents, &self.tangent_drift, v)
@@ -167,4 +172,11 @@ pub struct Joint {
     pub row: Row,
     /// Part of the rate that does not come from $v$.
     pub drift: f64,
+}
+
+impl Joint {
+    /// Rate $\nu \cdot v$ + drift of the constraint.
+    pub fn rate(&self, v: &[f64]) -> f64 {
+        self.row.dot(v) + self.drift
+    }
 }

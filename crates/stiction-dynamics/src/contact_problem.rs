@@ -16,7 +16,7 @@ use stiction_solve::{SolveReport, SolveStatus};
 
 use crate::contact::{Tangents, slip};
 use crate::judge::Place;
-use crate::{Contact, ContactError, ContactId, FrictionElement, FrictionShape, Inertia, PhantomContact, Row};
+use crate::{Contact, ContactError, ContactId, FrictionElement, FrictionShape, Inertia, Joint, PhantomContact, Row};
 
 /// Inertia, free motion and conditions; see the [module](self) for the letters.
 #[derive(Clone, Debug, Default)]
@@ -187,6 +187,29 @@ impl ContactProblem {
             check_shape(&name, &element.friction_shape, element.tangents.len())?;
         }
         Ok(())
+    }
+}
+
+impl ContactProblem {
+    /// Adds `factor` times the impulses $\nu^T c_j + \sum (n^T c_n + T^T c_t)$ of a solution.
+    pub fn add_impulses(&self, factor: f64, solution: &ContactSolution, momentum: &mut [f64]) {
+        for (joint, impulse) in self.joints.iter().zip(&solution.joints) {
+            joint.row.add_to(factor * impulse, momentum);
+        }
+        for (contact, impulse) in self.contacts.iter().zip(&solution.contacts) {
+            contact.normal.add_to(factor * impulse.normal, momentum);
+            contact.tangents.iter().zip(impulse.tangent).for_each(|(row, part)| row.add_to(factor * part, momentum));
+        }
+        for (element, impulse) in self.friction.iter().zip(&solution.friction) {
+            element.tangents.iter().zip(impulse).for_each(|(row, part)| row.add_to(factor * part, momentum));
+        }
+    }
+}
+
+impl JointCondition {
+    /// The condition that a joint row keeps its value, but for a rate at which it may change.
+    pub fn of(joint: &Joint, rate: f64) -> Self {
+        Self { row: joint.row.clone(), bias: joint.drift - rate, rounding: 0.0 }
     }
 }
 

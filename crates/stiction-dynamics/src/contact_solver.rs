@@ -29,6 +29,13 @@ impl Clone for ContactSolver {
     }
 }
 
+impl Default for ContactSolver {
+    /// The default method.
+    fn default() -> Self {
+        Self::new(ContactMethod::default()).expect("the default settings of a method can be used")
+    }
+}
+
 impl ContactSolver {
     /// A solver for this method.
     ///

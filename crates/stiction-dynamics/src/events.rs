@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::vector::norm;
 use crate::{ContactId, State, Step, StepKind};
 
 /// What a contact does during a step.
@@ -70,11 +71,7 @@ pub fn friction_mode(step: &Step, element: usize) -> ContactMode {
         StepKind::Smooth => step.problem.friction[element].slip(&step.solution.motion),
         _ => step.friction[element].slip(&step.solution.motion),
     };
-    if speed(&slip) > STILL_SPEED { ContactMode::Slip } else { ContactMode::Stick }
-}
-
-fn speed(slip: &[f64; 3]) -> f64 {
-    slip.iter().map(|part| part * part).sum::<f64>().sqrt()
+    if norm(&slip) > STILL_SPEED { ContactMode::Slip } else { ContactMode::Stick }
 }
 
 /// Follows the mode of every contact.
@@ -104,7 +101,7 @@ impl ModeTracker {
         for (i, (contact, impulse)) in step.contacts.iter().zip(&step.solution.contacts).enumerate() {
             let previous = self.last.binary_search_by_key(&contact.id, |entry| entry.0).ok().map(|i| self.last[i]);
             let (from, impact_steps) = previous.map_or((ContactMode::Open, 0), |(_, mode, steps)| (mode, steps));
-            let approach = -(contact.normal.dot(&before.v) + contact.normal_drift);
+            let approach = -contact.rate(&before.v);
             let is_impact = match step.kind {
                 StepKind::Stepping => {
                     approach > STILL_SPEED
@@ -119,7 +116,7 @@ impl ModeTracker {
                 StepKind::Smooth => condition.slip(&step.solution.motion),
                 _ => contact.slip(&step.solution.motion),
             };
-            let is_sliding = speed(&slip) > STILL_SPEED;
+            let is_sliding = norm(&slip) > STILL_SPEED;
             let is_smooth = condition.mu == 0.0 && condition.extra_bound == 0.0;
             let is_loaded = impulse.normal > NO_IMPULSE * largest;
             let gap_at_end = step.h * condition.normal_rate(&step.solution.motion);

@@ -9,7 +9,9 @@
 //!
 //! Independent rows lose nothing by a prediction that is off by $O(\tau^2)$, and are left where they are.
 
-use crate::{ConstrainedMotion, ContactProblem, Joint, JointCondition, MechanicalSystem, StepError};
+use crate::scheme::origin::{At, Outcome};
+use crate::vector::{refill, zero};
+use crate::{ConstrainedMotion, ContactProblem, Joint, JointCondition, StepError};
 
 /// Newton steps, at most. The first leaves the square of a small error.
 const STEP_LIMIT: usize = 4;
@@ -28,23 +30,17 @@ pub(crate) struct JointProjection {
 }
 
 impl JointProjection {
-    /// Moves the prediction `q_out` $= q \oplus \tau u$ at time `t` onto the joints, and `u` with it. Does nothing where no rows depend on each other at
-    /// `q`, which is judged once, at the first call.
+    /// Moves the prediction `q_out` $= q \oplus \tau u$ onto the joints, and `u` with it. `start` is
+    /// at $q$, at the time of the prediction. Does nothing where no rows depend on each other at $q$,
+    /// which is judged once, at the first call.
     ///
     /// # Errors
     /// [`StepError::Malformed`] when the mass matrix cannot be factored.
-    pub(crate) fn project(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        (t, q): (f64, &[f64]),
-        tau: f64,
-        u: &mut [f64],
-        q_out: &mut [f64],
-    ) -> Result<(), StepError> {
+    pub(crate) fn project(&mut self, start: At<'_>, tau: f64, u: &mut [f64], q_out: &mut [f64]) -> Outcome {
         let is_redundant = match self.is_redundant {
             Some(known) => known,
             None => {
-                self.linearize(system, t, q)?;
+                self.linearize(start)?;
                 *self.is_redundant.insert(self.elimination.has_dependent_joints())
             }
         };
@@ -53,7 +49,7 @@ impl JointProjection {
         }
         let mut last = f64::INFINITY;
         for _ in 0..STEP_LIMIT {
-            self.linearize(system, t, q_out)?;
+            self.linearize(At::new(start.system, start.t, q_out))?;
             let worst = self.joints.iter().fold(0.0f64, |worst, joint| worst.max(joint.value.abs()));
             // It falls quadratically, so what falls slowly is rounding.
             if worst <= MET || worst > 0.5 * last {
@@ -61,7 +57,7 @@ impl JointProjection {
             }
             last = worst;
             u.iter_mut().zip(self.elimination.motion()).for_each(|(u, delta)| *u += delta / tau);
-            system.advance(t - tau, q, u, tau, q_out);
+            start.system.advance(start.t - tau, start.q, u, tau, q_out);
         }
         Ok(())
     }
@@ -81,19 +77,13 @@ impl JointProjection {
     }
 
     /// Evaluates the joints at a configuration, and the smallest move onto their tangents.
-    fn linearize(&mut self, system: &dyn MechanicalSystem, t: f64, q: &[f64]) -> Result<(), StepError> {
-        let malformed = |source| StepError::Malformed { t, source };
-        self.joints.clear();
-        system.joints(t, q, &mut self.joints);
-        self.problem.inertia.clear();
-        system.mass_matrix(t, q, &mut self.problem.inertia);
-        self.problem.inertia.factor().map_err(malformed)?;
-        self.problem.free_motion.clear();
-        self.problem.free_motion.resize(system.velocity_count(), 0.0);
-        self.problem.joints.clear();
-        let conditions =
-            self.joints.iter().map(|joint| JointCondition { row: joint.row.clone(), bias: joint.value, rounding: 0.0 });
-        self.problem.joints.extend(conditions);
+    fn linearize(&mut self, at: At<'_>) -> Outcome {
+        let malformed = |source| StepError::Malformed { t: at.t, source };
+        at.joints(&mut self.joints);
+        at.factored_mass(&mut self.problem.inertia).map_err(malformed)?;
+        zero(&mut self.problem.free_motion, at.system.velocity_count());
+        let condition = |joint: &Joint| JointCondition { row: joint.row.clone(), bias: joint.value, rounding: 0.0 };
+        refill(&mut self.problem.joints, self.joints.iter().map(condition));
         self.elimination.factor(&self.problem).map_err(malformed)
     }
 }

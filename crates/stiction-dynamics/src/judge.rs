@@ -27,6 +27,7 @@
 
 use stiction_solve::SolveStatus;
 
+use crate::vector::{norm, refill, zero};
 use crate::{ContactProblem, ContactSolution, FrictionShape, Row};
 
 /// Largest residual of a solved problem with up to [`FEW_CONTACTS`] contacts. Rounding gives $10^{-16}$ to $10^{-13}$; a wrong mode gives more than $10^{-6}$.
@@ -167,12 +168,9 @@ impl Judge {
         self.find_islands(problem, force_rows, solution);
         self.measure(problem, force_rows, solution);
 
-        self.change.clear();
-        self.change.extend(u.iter().zip(&problem.free_motion).map(|(u, free)| u - free));
-        self.largest.clear();
-        self.largest.extend(u.iter().zip(&problem.free_motion).map(|(u, free)| u.abs().max(free.abs())));
-        self.balance.clear();
-        self.balance.resize(u.len(), 0.0);
+        refill(&mut self.change, u.iter().zip(&problem.free_motion).map(|(u, free)| u - free));
+        refill(&mut self.largest, u.iter().zip(&problem.free_motion).map(|(u, free)| u.abs().max(free.abs())));
+        zero(&mut self.balance, u.len());
         inertia.apply(&self.change, &mut self.balance);
         let mut balance = std::mem::take(&mut self.balance);
         let mut verdict = Verdict::default();
@@ -180,55 +178,48 @@ impl Judge {
         for (i, (joint, &impulse)) in problem.joints.iter().zip(&solution.joints).enumerate() {
             joint.row.add_to(-impulse, &mut balance);
             let rate = beyond(joint.row.dot(u) + joint.bias, joint.rounding);
-            match mobility(&self.masses, &joint.row).sqrt() {
+            let (error, size) = match mobility(&self.masses, &joint.row).sqrt() {
                 root if root > 0.0 => {
-                    let rate = beyond(rate, self.rounding(&joint.row, joint.bias));
-                    verdict.add(rate / root, self.size(&joint.row), Place::Joint(i));
+                    (beyond(rate, self.rounding(&joint.row, joint.bias)) / root, self.size(&joint.row))
                 }
                 // Nothing can move: the condition holds or it does not.
-                _ => verdict.add(
-                    beyond(joint.row.dot(u) + joint.bias, joint.rounding),
-                    joint.bias.abs(),
-                    Place::Joint(i),
-                ),
-            }
+                _ => (rate, joint.bias.abs()),
+            };
+            verdict.add(error, size, Place::Joint(i));
         }
         for (i, (contact, impulse)) in problem.contacts.iter().zip(&solution.contacts).enumerate() {
             force_row(i).add_to(-impulse.normal, &mut balance);
             contact.tangents.iter().zip(impulse.tangent).for_each(|(row, c)| row.add_to(-c, &mut balance));
             let rate = beyond(contact.normal_rate(u), contact.rounding);
-            match mobility(&self.masses, &contact.normal).sqrt() {
+            let (error, size) = match mobility(&self.masses, &contact.normal).sqrt() {
                 root if root > 0.0 => {
                     let rate = beyond(rate, self.rounding(&contact.normal, contact.normal_bias));
-                    let error = (impulse.normal * root).min(rate / root);
-                    verdict.add(error, self.size(&contact.normal), Place::Contact(i));
+                    ((impulse.normal * root).min(rate / root), self.size(&contact.normal))
                 }
-                _ => {
-                    let rate = beyond(contact.normal_rate(u), contact.rounding);
-                    verdict.add(rate.min(0.0), contact.normal_bias.abs(), Place::Contact(i));
-                }
-            }
+                _ => (rate.min(0.0), contact.normal_bias.abs()),
+            };
+            verdict.add(error, size, Place::Contact(i));
             let friction = Friction {
                 tangents: &contact.tangents,
+                biases: &contact.tangent_bias,
                 axes: contact.friction_axes,
                 set: set_of(contact.tangents.len(), &contact.friction_shape),
                 bound: contact.mu * impulse.normal.max(0.0) + contact.extra_bound,
             };
-            let roundings = self.roundings(&contact.tangents, &contact.tangent_bias);
-            let (error, row) = friction.error(&self.masses, &impulse.tangent, &contact.slip(u), &roundings);
-            verdict.add(error, row.map_or(1.0, |row| self.size(row)), Place::Contact(i));
+            let (error, size) = self.friction_error(&friction, &impulse.tangent, &contact.slip(u));
+            verdict.add(error, size, Place::Contact(i));
         }
         for (i, (element, impulse)) in problem.friction.iter().zip(&solution.friction).enumerate() {
             element.tangents.iter().zip(impulse).for_each(|(row, c)| row.add_to(-c, &mut balance));
             let friction = Friction {
                 tangents: &element.tangents,
+                biases: &element.tangent_bias,
                 axes: [1.0; 3],
                 set: set_of(element.tangents.len(), &element.friction_shape),
                 bound: element.bound,
             };
-            let roundings = self.roundings(&element.tangents, &element.tangent_bias);
-            let (error, row) = friction.error(&self.masses, impulse, &element.slip(u), &roundings);
-            verdict.add(error, row.map_or(1.0, |row| self.size(row)), Place::Element(i));
+            let (error, size) = self.friction_error(&friction, impulse, &element.slip(u));
+            verdict.add(error, size, Place::Element(i));
         }
         for (k, &left) in balance.iter().enumerate() {
             let (size, mass) = (self.sizes[k], self.masses[k]);
@@ -241,8 +232,7 @@ impl Judge {
 
     /// Joins the coordinates that act on each other: by common inertia, and by the rows that carry impulses.
     fn find_islands(&mut self, problem: &ContactProblem, force_rows: Option<&[Row]>, solution: &ContactSolution) {
-        self.parents.clear();
-        self.parents.extend(0..problem.free_motion.len());
+        refill(&mut self.parents, 0..problem.free_motion.len());
         let parents = &mut self.parents;
         problem.inertia.for_each_coupling(|i, j| join(parents, i, j));
         let mut join_rows = |rows: &mut dyn Iterator<Item = &Row>| {
@@ -265,11 +255,9 @@ impl Judge {
     fn measure(&mut self, problem: &ContactProblem, force_rows: Option<&[Row]>, solution: &ContactSolution) {
         let count = problem.free_motion.len();
         for sizes in [&mut self.tasks, &mut self.motions, &mut self.impulses] {
-            sizes.clear();
-            sizes.resize(count, 0.0);
+            zero(sizes, count);
         }
-        self.masses.clear();
-        self.masses.extend((0..count).map(|k| problem.inertia.entry(k, k).abs()));
+        refill(&mut self.masses, (0..count).map(|k| problem.inertia.entry(k, k).abs()));
         for k in 0..count {
             let root = find(&mut self.parents, k);
             let speed = solution.motion[k].abs().max(problem.free_motion[k].abs());
@@ -316,12 +304,24 @@ impl Judge {
         UNITS * terms.fold(bias.abs(), |sum, term| sum + term)
     }
 
-    /// The same for the tangents of a contact.
-    fn roundings(&self, tangents: &[Row], biases: &[f64; 3]) -> [f64; 3] {
-        let mut roundings = [0.0; 3];
-        let rows = tangents.iter().zip(biases);
-        roundings.iter_mut().zip(rows).for_each(|(rounding, (row, bias))| *rounding = self.rounding(row, *bias));
-        roundings
+    /// The error of friction as the root of an energy, and what it is measured by.
+    fn friction_error(&self, friction: &Friction<'_>, impulse: &[f64; 3], slip: &[f64; 3]) -> (f64, f64) {
+        let Friction { tangents, biases, axes, set, bound } = *friction;
+        let sum: f64 = tangents.iter().zip(axes).map(|(row, axis)| axis * axis * mobility(&self.masses, row)).sum();
+        let Some(row) = tangents.iter().find(|row| !row.entries().is_empty()).filter(|_| sum > 0.0) else {
+            // Nothing can slide: any friction within the bound will do, and none without rows.
+            return (if tangents.is_empty() { norm(impulse) } else { 0.0 }, 1.0);
+        };
+        let mobility = sum / tangents.len() as f64;
+        let y: [f64; 3] = std::array::from_fn(|k| if axes[k] > 0.0 { impulse[k] / axes[k] } else { 0.0 });
+        let s: [f64; 3] = std::array::from_fn(|k| slip[k] * axes[k]);
+        let target = std::array::from_fn(|k| y[k] - s[k] / mobility);
+        let nearest = set.nearest(&target, bound);
+        let error = norm(&std::array::from_fn(|k| y[k] - nearest[k]));
+        // A projection does not enlarge distances, and so not the rounding of the slip.
+        let rounding = |k: usize| tangents.get(k).map_or(0.0, |row| axes[k] * self.rounding(row, biases[k]));
+        let rounding = norm(&std::array::from_fn(rounding)) / mobility;
+        ((error - rounding).max(0.0) * mobility.sqrt(), self.size(row))
     }
 
     /// The size of the island with this root.
@@ -349,46 +349,15 @@ fn mobility(masses: &[f64], row: &Row) -> f64 {
 /// The friction of a contact or of a friction element.
 struct Friction<'a> {
     tangents: &'a [Row],
+    biases: &'a [f64; 3],
     axes: [f64; 3],
     set: &'a FrictionShape,
     bound: f64,
 }
 
-impl<'a> Friction<'a> {
-    /// The error as the root of an energy, and a row whose island it belongs to.
-    fn error(
-        &self,
-        masses: &[f64],
-        impulse: &[f64; 3],
-        slip: &[f64; 3],
-        roundings: &[f64; 3],
-    ) -> (f64, Option<&'a Row>) {
-        let rows = self.tangents.iter().zip(self.axes);
-        let sum: f64 = rows.map(|(row, axis)| axis * axis * mobility(masses, row)).sum();
-        let Some(row) = self.tangents.iter().find(|row| !row.entries().is_empty()).filter(|_| sum > 0.0) else {
-            // Nothing can slide: any friction within the bound will do, and none without rows.
-            let left = if self.tangents.is_empty() { length(impulse) } else { 0.0 };
-            return (left, None);
-        };
-        let mobility = sum / self.tangents.len() as f64;
-        let y: [f64; 3] = std::array::from_fn(|k| if self.axes[k] > 0.0 { impulse[k] / self.axes[k] } else { 0.0 });
-        let s: [f64; 3] = std::array::from_fn(|k| slip[k] * self.axes[k]);
-        let target = std::array::from_fn(|k| y[k] - s[k] / mobility);
-        let nearest = self.set.nearest(&target, self.bound);
-        let error = length(&std::array::from_fn(|k| y[k] - nearest[k]));
-        // A projection does not enlarge distances: a rounding of the slip is at most as large a rounding of the error.
-        let rounding = length(&std::array::from_fn(|k| roundings[k] * self.axes[k])) / mobility;
-        ((error - rounding).max(0.0) * mobility.sqrt(), Some(row))
-    }
-}
-
 /// A rate without what rounding may have made of it.
 fn beyond(rate: f64, rounding: f64) -> f64 {
     if rate.abs() <= rounding { 0.0 } else { rate - rounding.copysign(rate) }
-}
-
-fn length(vector: &[f64; 3]) -> f64 {
-    vector.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
 /// The root of a coordinate's tree, with the path halved.

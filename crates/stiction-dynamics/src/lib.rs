@@ -45,6 +45,7 @@ pub mod state;
 pub mod static_friction;
 pub mod system;
 pub mod total_cone;
+mod vector;
 
 pub use acceleration::{Instant, InstantContact, Motions};
 pub use audit::{Audit, EnergyByCause, StepAudit};

@@ -1,5 +1,7 @@
 //! Where a system is and how it moves.
 
+use crate::vector::refill;
+
 /// Time, configuration and velocity.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
@@ -19,10 +21,13 @@ impl State {
 
     /// Takes over another state without new memory.
     pub fn copy_from(&mut self, other: &Self) {
-        self.t = other.t;
-        self.q.clear();
-        self.q.extend_from_slice(&other.q);
-        self.v.clear();
-        self.v.extend_from_slice(&other.v);
+        self.set(other.t, &other.q, &other.v);
+    }
+
+    /// Takes over a time, a configuration and a velocity without new memory.
+    pub fn set(&mut self, t: f64, q: &[f64], v: &[f64]) {
+        self.t = t;
+        refill(&mut self.q, q.iter().copied());
+        refill(&mut self.v, v.iter().copied());
     }
 }

@@ -27,29 +27,31 @@
 //! Friction elements, whose friction no load changes, have two bounds in place of two coefficients, and all of this holds for them as it stands.
 
 use crate::events::STILL_SPEED;
-use crate::{
-    Contact, ContactId, ForceCause, ForceJacobians, FrictionElement, Inertia, JacobianKind, Joint, MechanicalSystem,
-    Passage, Row, RowRates, State, Step, StepError, Way,
-};
+use crate::scheme::origin::{Origin, Outcome};
+use crate::vector::{dot, norm};
+use crate::{Contact, ContactId, ContactProblem, FrictionElement, Row, Step, StepError};
 
 /// Sliding up to this share of what the motion without contacts would give its row is none: it is what solvers leave. Too large: slow sliding holds. Too small: what
 /// sticks breaks away by rounding.
 const STILL_SHARE: f64 = 1e-9;
 
-/// Makes a step of a scheme with coefficients that are consistent with what it does. `step` makes one with the coefficients of the system that it is given; `resting` are the
-/// contacts that stuck in the last step.
+/// Makes a step of a scheme with coefficients that are consistent with what it does. `make` makes
+/// one with the coefficients of its origin; `resting` is where the scheme keeps what stuck in the
+/// last step.
 ///
 /// # Errors
-/// Those of `step`, and [`StepError::StaticFriction`] when a system has contacts with two coefficients and does not say so.
+/// Those of `make`, and [`StepError::StaticFriction`] where a system has contacts with two
+/// coefficients and does not say so.
 pub(crate) fn step_with_static_friction<S: Clone>(
     scheme: &mut S,
-    resting: &mut Vec<Rubbing>,
-    (system, state): (&dyn MechanicalSystem, &State),
+    resting: impl Fn(&mut S) -> &mut Vec<Rubbing>,
+    origin: Origin<'_>,
     out: &mut Step,
-    mut step: impl FnMut(&mut S, &dyn MechanicalSystem, &mut Step) -> Result<(), StepError>,
-) -> Result<(), StepError> {
+    mut make: impl FnMut(&mut S, Origin<'_>, &mut Step) -> Outcome,
+) -> Outcome {
+    let Origin { system, state, .. } = origin;
     if !system.has_static_friction() {
-        step(scheme, system, out)?;
+        make(scheme, origin, out)?;
         let contact = out.contacts.iter().find(|contact| contact.static_mu.is_some());
         let element = || out.friction.iter().find(|element| element.static_bound.is_some());
         let contact = contact.map(|contact| system.contact_name(contact.id));
@@ -59,33 +61,35 @@ pub(crate) fn step_with_static_friction<S: Clone>(
         };
     }
     let before = scheme.clone();
-    let mut choice = Choice { system, v: &state.v, resting, known: Vec::new() };
+    let mut rested = resting(scheme).clone();
+    let mut coefficients = Coefficients { v: &state.v, resting: &rested, known: Vec::new() };
     loop {
-        step(scheme, &choice, out)?;
-        if !choice.revise(out) {
+        make(scheme, Origin { coefficients: Some(&coefficients), ..origin }, out)?;
+        if !coefficients.revise(out) {
             break;
         }
         scheme.clone_from(&before);
     }
-    let known = choice.known;
+    let known = coefficients.known;
     if out.h > 0.0 {
-        resting.clear();
+        rested.clear();
     }
     let mut undecided = 0;
     for made in two_valued(out, &state.v) {
         let broke_away = known.iter().any(|known| known.id == made.id && known.broke_away);
         undecided += usize::from(made.sticks && broke_away);
-        resting.retain(|id| *id != made.id);
+        rested.retain(|id| *id != made.id);
         if made.sticks {
-            resting.push(made.id);
+            rested.push(made.id);
         }
     }
+    *resting(scheme) = rested;
     out.report.undecided_friction += undecided;
     Ok(())
 }
 
 /// A contact or a friction element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rubbing {
     Contact(ContactId),
     Element(u32),
@@ -105,7 +109,7 @@ struct Made {
 /// All that has two coefficients or bounds, in a step that began with the velocity `v`.
 fn two_valued<'a>(step: &'a Step, v: &'a [f64]) -> impl Iterator<Item = Made> + 'a {
     let motion = &step.solution.motion;
-    let turns = |start: [f64; 3], end: [f64; 3]| start.iter().zip(end).map(|(a, b)| a * b).sum::<f64>() < 0.0;
+    let turns = |start: [f64; 3], end: [f64; 3]| dot(&start, &end) < 0.0;
     let contacts = step.contacts.iter().zip(&step.problem.contacts);
     let contacts = contacts.filter(|(contact, _)| contact.static_mu.is_some()).map(move |(contact, condition)| Made {
         id: Rubbing::Contact(contact.id),
@@ -130,11 +134,18 @@ pub(crate) fn sticks_in(step: &Step, tangents: &[Row], slip: [f64; 3]) -> bool {
     let term = |&(k, value): &(usize, f64)| (value * motion[k]).abs().max((value * free[k]).abs());
     let terms = |row: &Row| row.entries().iter().map(term).sum::<f64>();
     let nothing = STILL_SHARE * tangents.iter().map(terms).fold(0.0, f64::max);
-    speed(&slip) <= STILL_SPEED.max(nothing)
+    norm(&slip) <= STILL_SPEED.max(nothing)
 }
 
-pub(crate) fn speed(slip: &[f64; 3]) -> f64 {
-    slip.iter().map(|part| part * part).sum::<f64>().sqrt()
+/// What slides faster than `still` for a motion, by the conditions of a problem.
+pub(crate) fn sliding_in<'a>(
+    problem: &'a ContactProblem,
+    motion: &'a [f64],
+    still: f64,
+) -> impl Iterator<Item = Rubbing> + 'a {
+    let contacts = problem.contacts.iter().map(|contact| (Rubbing::Contact(contact.id), contact.slip(motion)));
+    let elements = problem.friction.iter().map(|element| (Rubbing::Element(element.id), element.slip(motion)));
+    contacts.chain(elements).filter(move |(_, slip)| norm(slip) > still).map(|(id, _)| id)
 }
 
 /// What is known of a coefficient or bound within a step.
@@ -146,11 +157,8 @@ struct Known {
     broke_away: bool,
 }
 
-/// A system whose contacts and friction elements have the coefficients and bounds that were chosen for them.
-///
-/// Every method of [`MechanicalSystem`] is handed on.
-struct Choice<'a> {
-    system: &'a dyn MechanicalSystem,
+/// The coefficients and bounds that are chosen for a step.
+pub(crate) struct Coefficients<'a> {
     /// Velocity at the start of the step.
     v: &'a [f64],
     /// What stuck in the last step.
@@ -159,7 +167,7 @@ struct Choice<'a> {
     known: Vec<Known>,
 }
 
-impl Choice<'_> {
+impl Coefficients<'_> {
     fn find(&self, id: Rubbing) -> Option<&Known> {
         self.known.iter().find(|known| known.id == id)
     }
@@ -169,14 +177,21 @@ impl Choice<'_> {
         match self.find(id) {
             Some(known) => known.sticks,
             // Rows turn within a step, so that what sticks may slide by those of another place: the last step knows better.
-            None => self.resting.contains(&id) || speed(&slip) <= STILL_SPEED,
+            None => self.resting.contains(&id) || norm(&slip) <= STILL_SPEED,
         }
     }
 
     /// Chooses between the two coefficients of contacts.
-    fn choose(&self, contacts: &mut [Contact]) {
+    pub fn choose(&self, contacts: &mut [Contact]) {
         for contact in contacts.iter_mut().filter(|contact| contact.static_mu.is_some()) {
             contact.sticks = self.sticks(Rubbing::Contact(contact.id), contact.slip(self.v));
+        }
+    }
+
+    /// Chooses between the two bounds of friction elements.
+    pub fn choose_bounds(&self, elements: &mut [FrictionElement]) {
+        for element in elements.iter_mut().filter(|element| element.static_bound.is_some()) {
+            element.sticks = self.sticks(Rubbing::Element(element.id), element.slip(self.v));
         }
     }
 
@@ -200,100 +215,10 @@ impl Choice<'_> {
     }
 }
 
-impl MechanicalSystem for Choice<'_> {
-    fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
-        self.system.contacts(t, q, horizon, out);
-        self.choose(out);
-    }
-
-    fn contacts_of(&self, t: f64, q: &[f64], ids: &[ContactId], out: &mut Vec<Contact>) {
-        self.system.contacts_of(t, q, ids, out);
-        self.choose(out);
-    }
-
-    fn friction_elements(&self, t: f64, q: &[f64], out: &mut Vec<FrictionElement>) {
-        self.system.friction_elements(t, q, out);
-        for element in out.iter_mut().filter(|element| element.static_bound.is_some()) {
-            element.sticks = self.sticks(Rubbing::Element(element.id), element.slip(self.v));
-        }
-    }
-
-    fn has_static_friction(&self) -> bool {
-        self.system.has_static_friction()
-    }
-    fn velocity_count(&self) -> usize {
-        self.system.velocity_count()
-    }
-    fn mass_matrix(&self, t: f64, q: &[f64], out: &mut Inertia) {
-        self.system.mass_matrix(t, q, out);
-    }
-    fn force(&self, t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {
-        self.system.force(t, q, v, k);
-    }
-    fn force_by_cause(&self, cause: ForceCause, t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {
-        self.system.force_by_cause(cause, t, q, v, k);
-    }
-    fn contact_size(&self, id: ContactId) -> Option<f64> {
-        self.system.contact_size(id)
-    }
-    fn passage(&self, way: Way, from: (f64, &[f64]), to: (f64, &[f64])) -> Option<Passage> {
-        self.system.passage(way, from, to)
-    }
-    fn joints(&self, t: f64, q: &[f64], out: &mut Vec<Joint>) {
-        self.system.joints(t, q, out);
-    }
-    fn joint_names(&self) -> Vec<String> {
-        self.system.joint_names()
-    }
-    fn force_jacobians(&self, kind: JacobianKind, t: f64, q: &[f64], v: &[f64], out: &mut ForceJacobians) {
-        self.system.force_jacobians(kind, t, q, v, out);
-    }
-    fn displace(&self, t: f64, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
-        self.system.displace(t, q, v, h, out);
-    }
-    fn advance(&self, t: f64, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
-        self.system.advance(t, q, v, h, out);
-    }
-    fn configuration_rate(&self, t: f64, q: &[f64], v: &[f64], out: &mut [f64]) {
-        self.system.configuration_rate(t, q, v, out);
-    }
-    fn advance_derivative(&self, t: f64, q: &[f64], v: &[f64], h: f64, w: &[f64], out: &mut [f64]) {
-        self.system.advance_derivative(t, q, v, h, w, out);
-    }
-    fn row_rates(
-        &self,
-        t: f64,
-        q: &[f64],
-        v: &[f64],
-        rows: (&[Contact], &[FrictionElement], &[Joint]),
-        out: &mut RowRates,
-    ) {
-        self.system.row_rates(t, q, v, rows, out);
-    }
-    fn potential_energy(&self, t: f64, q: &[f64]) -> Option<f64> {
-        self.system.potential_energy(t, q)
-    }
-    fn column_names(&self) -> Vec<String> {
-        self.system.column_names()
-    }
-    fn record(&self, state: &State, out: &mut Vec<f64>) {
-        self.system.record(state, out);
-    }
-    fn contact_name(&self, id: ContactId) -> String {
-        self.system.contact_name(id)
-    }
-    fn friction_name(&self, id: u32) -> String {
-        self.system.friction_name(id)
-    }
-    fn body_names(&self, id: ContactId) -> (String, String) {
-        self.system.body_names(id)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ContactCondition, ContactImpulse, FrictionLaw};
+    use crate::{ContactCondition, ContactImpulse, FrictionLaw, Inertia, MechanicalSystem, State};
 
     /// A point on a line that touches, with two coefficients.
     struct Point;
@@ -324,40 +249,31 @@ mod tests {
     /// Steps from a velocity with a scheme that counts its steps and whose sliding velocity depends on the coefficient; the coefficients in the order in which they were
     /// tried, and how often it was undecided.
     fn choose(v: f64, resting: &mut Vec<Rubbing>, slip_with: impl Fn(f64) -> f64) -> (Vec<f64>, usize, u32) {
-        let (mut scheme, mut out, mut tried) = (0u32, Step::default(), Vec::new());
+        let (mut scheme, mut out, mut tried) = ((0u32, resting.clone()), Step::default(), Vec::new());
         let state = State::new(0.0, vec![0.0], vec![v]);
-        step_with_static_friction(&mut scheme, resting, (&Point, &state), &mut out, |steps, system, out| {
-            *steps += 1;
-            out.report = Default::default();
-            out.h = 0.1;
-            out.contacts.clear();
-            system.contacts(0.0, &[0.0], 0.0, &mut out.contacts);
-            out.problem.contacts = out.contacts.iter().map(ContactCondition::of).collect();
-            let mu = out.problem.contacts[0].mu;
-            tried.push(mu);
-            out.problem.free_motion = vec![1.0];
-            out.solution.motion = vec![slip_with(mu)];
-            out.solution.contacts = vec![ContactImpulse::default()];
-            Ok(())
-        })
+        let origin = Origin::new(&Point, &state);
+        step_with_static_friction(
+            &mut scheme,
+            |scheme| &mut scheme.1,
+            origin,
+            &mut out,
+            |scheme, origin, out| {
+                scheme.0 += 1;
+                out.report = Default::default();
+                out.h = 0.1;
+                origin.here().contacts(0.0, &mut out.contacts);
+                out.problem.contacts = out.contacts.iter().map(ContactCondition::of).collect();
+                let mu = out.problem.contacts[0].mu;
+                tried.push(mu);
+                out.problem.free_motion = vec![1.0];
+                out.solution.motion = vec![slip_with(mu)];
+                out.solution.contacts = vec![ContactImpulse::default()];
+                Ok(())
+            },
+        )
         .unwrap();
-        (tried, out.report.undecided_friction, scheme)
-    }
-
-    #[test]
-    fn every_method_of_a_system_is_handed_on() {
-        // A method with a default would be answered by the default, and nobody would see it.
-        let names = |text: &str| -> std::collections::BTreeSet<String> {
-            let lines = text.lines().filter_map(|line| line.strip_prefix("    fn "));
-            lines.map(|line| line.split(['(', '<']).next().unwrap_or_default().to_owned()).collect()
-        };
-        let part = |text: &'static str, from: &str| -> &'static str {
-            let start = text.find(from).expect("it stands there");
-            &text[start..start + text[start..].find("\n}").expect("it ends")]
-        };
-        let asked = names(part(include_str!("system.rs"), "pub trait MechanicalSystem"));
-        let handed = names(part(include_str!("static_friction.rs"), "impl MechanicalSystem for Choice"));
-        assert!(asked.len() > 15 && asked == handed, "{:?}", asked.symmetric_difference(&handed));
+        *resting = scheme.1;
+        (tried, out.report.undecided_friction, scheme.0)
     }
 
     #[test]

@@ -46,7 +46,6 @@ pub enum Way {
 ///
 /// A pendulum of three formulas and a pile of a thousand bodies alike. All quantities in SI units; forces and rows are taken in
 /// the coordinates of $v$.
-// A method that is added here is handed on in static_friction.rs, too; a test there sees to it.
 pub trait MechanicalSystem: Send + Sync {
     /// Number of velocity coordinates.
     fn velocity_count(&self) -> usize;

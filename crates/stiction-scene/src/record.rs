@@ -115,7 +115,7 @@ impl Recorder {
         let mut states = columns("t [s]");
         states.extend(plan.columns.iter().map(|(column, unit)| ColumnSpec::real(&names[*column], unit)));
         let mut certificate = columns("t [s], h [s]");
-        certificate.extend(StepAudit::NAMES.map(|name| ColumnSpec::real(name, audit_unit(name))));
+        certificate.extend(StepAudit::names().map(|name| ColumnSpec::real(name, audit_unit(name))));
         certificate.extend(AUDIT_COUNTS.map(ColumnSpec::integer));
         let (joint_names, friction_names) = (row_names(simulation), friction_names(simulation));
         let mut recorder = Self {

@@ -202,7 +202,7 @@ impl Certificate {
         ]
         .into_iter()
         .map(|(name, meaning, limit)| {
-            let column = StepAudit::NAMES.iter().position(|other| *other == name).expect("a column of the audit");
+            let column = StepAudit::names().iter().position(|other| *other == name).expect("a column of the audit");
             let steps = audit.step_count.max(1) as f64;
             let (mut worst, mut mean) = (audit.worst.values()[column], audit.sum.values()[column] / steps);
             match name {
@@ -255,7 +255,7 @@ impl Certificate {
 /// Energy by cause over a whole run; the states of energy (kinetic, potential) are left out.
 pub(crate) fn energy_by_cause(audit: &Audit) -> BTreeMap<String, f64> {
     let is_by_cause = |name: &str| ["total_change", "work_", "energy_"].iter().any(|prefix| name.starts_with(prefix));
-    let sums = StepAudit::NAMES.iter().zip(audit.sum.values());
+    let sums = StepAudit::names().into_iter().zip(audit.sum.values());
     sums.filter(|(name, _)| is_by_cause(name)).map(|(name, value)| (name.to_string(), value)).collect()
 }
 

@@ -81,7 +81,7 @@ fn the_audit_sees_bodies_that_pass_through_each_other() {
         let mut step =
             Step { h: 0.01, state: State { t: 0.01, ..before.clone() }, force: vec![0.0; n], ..Step::default() };
         (step.state.q[7], step.state.q[8]) = (place[0], place[1]);
-        (step.linearized_at, step.force_at) = (before.q.clone(), before.q.clone());
+        (step.linearized_at, step.force_at) = (before.q.clone(), before.clone());
         step.problem.free_motion = vec![0.0; n];
         step.problem.inertia.set_diagonal(&vec![1.0; n]);
         step.solution.motion = vec![0.0; n];

@@ -30,7 +30,7 @@ impl Accounts<'_> {
     /// A contact with its normal and friction force.
     pub fn contact(&mut self, contact: &Contact, normal: f64, tangent: &[f64; 3]) {
         contact.normal.add_to(-self.weight * normal, self.balance);
-        self.energy.normal += self.weight * normal * (contact.normal.dot(self.velocity) + contact.normal_drift);
+        self.energy.normal += self.weight * normal * contact.rate(self.velocity);
         self.energy.drive -= self.weight * normal * contact.normal_drift;
         for (a, row) in contact.tangents.iter().enumerate() {
             row.add_to(-self.weight * tangent[a], self.balance);

@@ -1,7 +1,8 @@
 //! Where the bodies are: penetration, passing through each other, pushing from afar. The system is asked anew, outside the scheme.
 
 use super::StepAudit;
-use crate::{Contact, ContactId, MechanicalSystem, State, Step, Way};
+use crate::scheme::origin::Origin;
+use crate::{Contact, ContactId, MechanicalSystem, Step, Way};
 
 /// A contact pushes when its impulse is at least this share of the largest of the step. Too large: a weak push from afar is not seen. Too small: the
 /// rounding of a solver on a contact that is open counts as a push.
@@ -26,13 +27,8 @@ pub(super) struct Geometry {
 
 impl Geometry {
     /// Judges the geometry of a step; returns a contact of two bodies that passed through each other.
-    pub(super) fn judge(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        before: &State,
-        step: &Step,
-        audit: &mut StepAudit,
-    ) -> Option<ContactId> {
+    pub(super) fn judge(&mut self, origin: Origin<'_>, step: &Step, audit: &mut StepAudit) -> Option<ContactId> {
+        let Origin { system, state: before, .. } = origin;
         let after = &step.state;
         let pushes = |i: usize| {
             step.solution.contacts.get(i).map_or(0.0, |c| c.normal) + step.restitution.get(i).unwrap_or(&0.0)
@@ -44,8 +40,7 @@ impl Geometry {
         let mut horizon = pushing.clone().fold(0.0f64, |far, (_, size)| far.max(SEARCH_SHARE * size));
 
         let end = &mut self.found[0];
-        end.clear();
-        system.contacts(after.t, &after.q, horizon, end);
+        origin.at(after.t, &after.q).contacts(horizon, end);
         for contact in end.iter().filter(|contact| contact.gap < 0.0) {
             audit.penetration = audit.penetration.max(-contact.gap);
             audit.penetration_share = audit.penetration_share.max(-contact.gap / size_of(system, contact.id));
@@ -68,8 +63,7 @@ impl Geometry {
                 if !is_searched {
                     is_searched = true;
                     for (found, (t, q)) in self.found.iter_mut().zip(places) {
-                        found.clear();
-                        system.contacts(t, q, horizon, found);
+                        origin.at(t, q).contacts(horizon, found);
                     }
                 }
                 let gaps = self.found.iter().map(|found| gap_of_pair(found, id, &mut 0, TOUCH_SHARE * size));

@@ -10,12 +10,11 @@
 //! The laws of contact and friction are judged at every sample, with forces times the length of the step as impulses.
 
 use super::accounts::Accounts;
-use super::{Audit, EnergyByCause, Scales, StepAudit, dot, excess_over_kinetic, largest, relative};
+use super::{Audit, EnergyByCause, Rubbing, Scales, StepAudit, relative};
 use crate::events::STILL_SPEED;
-use crate::static_friction::speed;
-use crate::{
-    Contact, ContactId, ForceCause, FrictionElement, Joint, MechanicalSystem, Row, RowRates, Sample, State, Step,
-};
+use crate::scheme::origin::{At, Origin};
+use crate::vector::{dot, largest, norm, refill, zero};
+use crate::{Contact, ContactId, ForceCause, FrictionElement, Joint, Row, RowRates, Sample, State, Step};
 
 /// Forces below this share of what holds the momentum of the step are measured against it.
 const ROUNDING_SHARE: f64 = 1e-4;
@@ -28,26 +27,25 @@ impl Audit {
     /// Momentum, works and laws of a step with samples.
     pub(super) fn judge_samples(
         &mut self,
-        system: &dyn MechanicalSystem,
-        before: &State,
+        origin: Origin<'_>,
         step: &Step,
         kinetic_before: f64,
         audit: &mut StepAudit,
     ) {
+        let before = origin.state;
         let ids: Vec<ContactId> = step.contacts.iter().map(|contact| contact.id).collect();
         let mut rows = SampledRows::default();
-        let mut momentum = vec![0.0; system.velocity_count()];
-        self.balance.clear();
-        self.balance.resize(momentum.len(), 0.0);
-        self.change.clear();
-        self.change.extend(step.state.v.iter().zip(&before.v).map(|(a, b)| a - b));
+        let mut momentum = vec![0.0; before.v.len()];
+        zero(&mut self.balance, momentum.len());
+        refill(&mut self.change, step.state.v.iter().zip(&before.v).map(|(a, b)| a - b));
         let mut inertia_change = audit.energy.kinetic_change;
         // Energies are measured against the largest kinetic energy; a system at rest has that which its forces would give it.
         let mut scales = Scales { impulse: 0.0, energy: kinetic_before.max(audit.energy.kinetic) };
         for sample in &step.samples {
-            rows.evaluate(system, &sample.state, &ids);
-            inertia_change -= self.integrate_momentum(system, sample, &mut momentum, &mut scales);
-            self.integrate_forces(system, (sample, step.h), &mut momentum, &mut scales, &mut audit.energy);
+            let at = origin.at(sample.state.t, &sample.state.q);
+            rows.evaluate(at, &ids);
+            inertia_change -= self.integrate_momentum(at, sample, &mut momentum, &mut scales);
+            self.integrate_forces(at, (sample, step.h), &mut momentum, &mut scales, &mut audit.energy);
             let mut accounts = Accounts {
                 balance: &mut self.balance,
                 energy: &mut audit.energy,
@@ -71,7 +69,6 @@ impl Audit {
         energy.unexplained = energy.total_change - external;
         audit.kinetic_balance = relative((energy.kinetic_change - explained).abs(), scales.energy);
         // The change of velocity that the accelerations do not explain, as momentum.
-        momentum.fill(0.0);
         self.inertia.apply(&self.change, &mut momentum);
         let unbalanced = largest(&self.balance).max(largest(&momentum));
         audit.momentum = relative(unbalanced, scales.impulse);
@@ -84,57 +81,45 @@ impl Audit {
         let free = largest(&momentum);
         let mut is_held = false;
         for sample in &step.samples {
-            rows.evaluate(system, &sample.state, &ids);
+            let at = origin.at(sample.state.t, &sample.state.q);
+            rows.evaluate(at, &ids);
             is_held |= rows.judge_laws(step, sample, scales, audit);
-            self.take_rounding(system, sample, &rows);
-            let defect = rows.acceleration_defect(system, &sample.state, &sample.acceleration, &self.force, free);
+            self.take_rounding(at, sample, &rows);
+            let defect = rows.acceleration_defect(at, sample, &self.force, free);
             audit.residual = audit.residual.max(defect);
         }
         self.held_count += usize::from(is_held);
     }
 
     /// Adds $w M \dot v$ to the balance. Returns the work that it stands for.
-    fn integrate_momentum(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        sample: &Sample,
-        momentum: &mut [f64],
-        scales: &mut Scales,
-    ) -> f64 {
-        let (w, state) = (sample.weight, &sample.state);
-        self.inertia.clear();
-        system.mass_matrix(state.t, &state.q, &mut self.inertia);
-        momentum.fill(0.0);
-        self.inertia.apply(&state.v, momentum);
+    fn integrate_momentum(&mut self, at: At<'_>, sample: &Sample, momentum: &mut Vec<f64>, scales: &mut Scales) -> f64 {
+        let Sample { weight: w, state: State { v, .. }, acceleration, .. } = sample;
+        let kinetic = at.kinetic_energy(v, &mut self.inertia, momentum);
         scales.impulse = scales.impulse.max(ROUNDING_SHARE * largest(momentum));
-        scales.energy = scales.energy.max(0.5 * dot(momentum, &state.v));
-        momentum.fill(0.0);
-        self.inertia.apply(&sample.acceleration, momentum);
+        scales.energy = scales.energy.max(kinetic);
+        self.inertia.apply(acceleration, momentum);
         self.balance.iter_mut().zip(&*momentum).for_each(|(sum, part)| *sum += w * part);
-        self.change.iter_mut().zip(&sample.acceleration).for_each(|(change, a)| *change -= w * a);
-        w * dot(momentum, &state.v)
+        self.change.iter_mut().zip(acceleration).for_each(|(change, a)| *change -= w * a);
+        w * dot(momentum, v)
     }
 
     /// Takes the forces by cause, $w k$, out of the balance, and adds their work.
     fn integrate_forces(
         &mut self,
-        system: &dyn MechanicalSystem,
-        (sample, h): (&Sample, f64),
+        at: At<'_>,
+        (Sample { weight: w, state: State { v, .. }, .. }, h): (&Sample, f64),
         momentum: &mut Vec<f64>,
         scales: &mut Scales,
         energy: &mut EnergyByCause,
     ) {
-        let (w, state) = (sample.weight, &sample.state);
-        self.force.clear();
-        self.force.resize(momentum.len(), 0.0);
+        let is_regular = self.inertia.factor().is_ok();
         let works = [&mut energy.potential_forces, &mut energy.gyroscopic, &mut energy.applied];
         for (cause, work) in ForceCause::ALL.into_iter().zip(works) {
-            self.force.fill(0.0);
-            system.force_by_cause(cause, state.t, &state.q, &state.v, &mut self.force);
-            *work += w * dot(&self.force, &state.v);
+            at.force_by_cause(cause, v, &mut self.force);
+            *work += w * dot(&self.force, v);
             scales.impulse = scales.impulse.max(h * largest(&self.force));
             self.balance.iter_mut().zip(&self.force).for_each(|(sum, force)| *sum -= w * force);
-            if self.inertia.factor().is_ok() {
+            if is_regular {
                 momentum.clone_from(&self.force);
                 self.inertia.solve_in_place(momentum);
                 scales.energy = scales.energy.max(0.5 * h * h * dot(&self.force, momentum));
@@ -144,11 +129,8 @@ impl Audit {
 
     /// Writes the rounding of accelerations into `self.force`: a light body between strong forces has an acceleration that is the difference of much larger ones, and
     /// no better than their rounding.
-    fn take_rounding(&mut self, system: &dyn MechanicalSystem, sample: &Sample, rows: &SampledRows) {
-        let state = &sample.state;
-        self.force.clear();
-        self.force.resize(state.v.len(), 0.0);
-        system.force(state.t, &state.q, &state.v, &mut self.force);
+    fn take_rounding(&mut self, at: At<'_>, sample: &Sample, rows: &SampledRows) {
+        at.force(&sample.state.v, &mut self.force);
         self.force.iter_mut().for_each(|force| *force = force.abs());
         let mut act = |row: &Row, force: f64| {
             row.entries().iter().for_each(|&(k, value)| self.force[k] += (value * force).abs());
@@ -158,8 +140,7 @@ impl Audit {
             act(&contact.normal, *normal);
             contact.tangents.iter().zip(tangent).for_each(|(row, force)| act(row, *force));
         }
-        self.inertia.clear();
-        system.mass_matrix(state.t, &state.q, &mut self.inertia);
+        at.mass(&mut self.inertia);
         self.force.iter_mut().enumerate().for_each(|(k, force)| *force *= UNITS / self.inertia.entry(k, k).abs());
     }
 }
@@ -175,19 +156,12 @@ struct SampledRows {
 }
 
 impl SampledRows {
-    fn evaluate(&mut self, system: &dyn MechanicalSystem, state: &State, ids: &[ContactId]) {
-        let (t, q) = (state.t, &state.q);
-        self.found.clear();
-        system.contacts_of(t, q, ids, &mut self.found);
-        self.contacts.clear();
-        for id in ids {
-            let contact = self.found.iter().find(|contact| contact.id == *id);
-            self.contacts.push(contact.cloned().unwrap_or_default());
-        }
-        self.friction.clear();
-        system.friction_elements(t, q, &mut self.friction);
-        self.joints.clear();
-        system.joints(t, q, &mut self.joints);
+    fn evaluate(&mut self, at: At<'_>, ids: &[ContactId]) {
+        at.contacts_of(ids, &mut self.found);
+        let find = |id: &ContactId| self.found.iter().find(|contact| contact.id == *id).cloned().unwrap_or_default();
+        refill(&mut self.contacts, ids.iter().map(find));
+        at.friction(&mut self.friction);
+        at.joints(&mut self.joints);
     }
 
     /// The laws of contact and friction at a sample. Whether a contact is held by more than kinetic friction.
@@ -196,39 +170,42 @@ impl SampledRows {
         let mut is_held = false;
         let used = self.contacts.iter().zip(&step.contacts);
         for ((contact, used), (normal, tangent)) in used.zip(&sample.contacts) {
-            let power = h * normal * (contact.normal.dot(v) + contact.normal_drift);
+            let power = h * normal * contact.rate(v);
             audit.complementarity = audit.complementarity.max(relative(power.abs(), scales.energy));
             audit.complementarity = audit.complementarity.max(relative((-h * normal).max(0.0), scales.impulse));
-            let (shape, slip) = (contact.friction.shape(), contact.slip(v));
-            let (bound, impulse) = (h * used.mu() * normal, tangent.map(|force| h * force));
-            audit.judge_friction(&contact.friction.axes(), [&shape; 2], bound, &impulse, &slip, scales);
-            let two = contact.static_mu.map(|mu| [mu, contact.friction.mu()].map(|mu| h * mu * normal));
-            let choice = (bound, speed(&slip) <= STILL_SPEED);
-            let excess = h * excess_over_kinetic(contact, &shape, tangent, *normal, 0.0);
-            is_held |= audit.judge_coefficient(two, choice, excess, scales.impulse);
+            let (shape, slip, bound) = (contact.friction.shape(), contact.slip(v), h * used.mu() * normal);
+            let rubbing = Rubbing {
+                axes: contact.friction.axes(),
+                sets: [&shape; 2],
+                bound,
+                impulse: tangent.map(|force| h * force),
+                slip,
+                sticks: norm(&slip) <= STILL_SPEED,
+                two: contact.static_mu.map(|mu| [mu, contact.friction.mu()].map(|mu| h * mu * normal)),
+            };
+            is_held |= audit.judge_friction(&rubbing, scales);
         }
         for ((element, used), force) in self.friction.iter().zip(&step.friction).zip(&sample.friction) {
-            let (impulse, slip) = (force.map(|force| h * force), element.slip(v));
-            audit.judge_friction(&[1.0; 3], [&element.shape; 2], h * used.limit(), &impulse, &slip, scales);
-            let two = element.static_bound.map(|bound| [bound, element.bound].map(|bound| h * bound));
-            let choice = (h * used.limit(), speed(&slip) <= STILL_SPEED);
-            let excess = element.shape.excess(&impulse, h * element.bound);
-            is_held |= audit.judge_coefficient(two, choice, excess, scales.impulse);
+            let (impulse, slip, bound) = (force.map(|force| h * force), element.slip(v), h * used.limit());
+            let rubbing = Rubbing {
+                axes: [1.0; 3],
+                sets: [&element.shape; 2],
+                bound,
+                impulse,
+                slip,
+                sticks: norm(&slip) <= STILL_SPEED,
+                two: element.static_bound.map(|bound| [bound, element.bound].map(|bound| h * bound)),
+            };
+            is_held |= audit.judge_friction(&rubbing, scales);
         }
         is_held
     }
 
     /// How much closed contacts and joints accelerate beyond the rounding of accelerations, beside the largest acceleration; they should not.
-    fn acceleration_defect(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
-        acceleration: &[f64],
-        rounding: &[f64],
-        free: f64,
-    ) -> f64 {
+    fn acceleration_defect(&mut self, at: At<'_>, sample: &Sample, rounding: &[f64], free: f64) -> f64 {
+        let acceleration = &sample.acceleration;
         let rows = (&self.contacts[..], &self.friction[..], &self.joints[..]);
-        system.row_rates(state.t, &state.q, &state.v, rows, &mut self.rates);
+        at.system.row_rates(at.t, at.q, &sample.state.v, rows, &mut self.rates);
         let normals = self.contacts.iter().map(|contact| &contact.normal).zip(&self.rates.normals);
         let joints = self.joints.iter().map(|joint| &joint.row).zip(&self.rates.joints);
         normals.chain(joints).fold(0.0f64, |worst, (row, rate)| {

@@ -18,12 +18,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::trapezoidal::TrapezoidalSettings;
-use super::{Step, StepKind, solve_problem};
-use crate::{
-    Contact, ContactCondition, ContactId, ContactSolver, ImpactLaw, Joint, JointCondition, MechanicalSystem, State,
-    StepError,
-};
+use super::{Origin, Outcome, Step, StepKind, solve_problem};
+use crate::vector::{has, refill, zero};
+use crate::{Contact, ContactCondition, ContactId, ContactSolver, ImpactLaw, Joint, JointCondition};
 
 /// In which order impacts of contacts that close together are solved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -38,20 +35,21 @@ pub enum ImpactOrder {
 }
 
 /// Impacts, and what the compression of one left to be given back.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Collision {
-    rest_speed: f64,
-    order: ImpactOrder,
-    restitution_friction: bool,
+    /// Impacts slower than this, in m/s, give nothing back.
+    pub rest_speed: f64,
+    pub order: ImpactOrder,
+    pub restitution_friction: bool,
     /// Solves the decompression even where nothing is given back.
-    is_literal: bool,
+    pub is_literal: bool,
     /// Contacts of a compression, and what its decompression owes them.
-    owed: Vec<Owed>,
+    pub owed: Vec<Owed>,
 }
 
 /// What the decompression owes a contact.
 #[derive(Clone, Copy, Debug)]
-struct Owed {
+pub(super) struct Owed {
     id: ContactId,
     /// Impulse $e c_n^c$ that Poisson's law gives back.
     impulse: f64,
@@ -62,58 +60,9 @@ struct Owed {
 }
 
 impl Collision {
-    /// Impacts slower than `rest_speed`, in m/s, give nothing back.
-    pub fn new(rest_speed: f64, order: ImpactOrder, restitution_friction: bool) -> Self {
-        Self { rest_speed, order, restitution_friction, is_literal: false, owed: Vec::new() }
-    }
-
-    /// Those of the trapezoidal scheme.
-    pub fn of_trapezoidal(settings: &TrapezoidalSettings) -> Self {
-        let collision = Self::new(settings.rest_speed, settings.impact_order, settings.restitution_friction);
-        Self { is_literal: settings.paper, ..collision }
-    }
-
     /// Whether a compression waits for its decompression.
     pub fn is_decompressing(&self) -> bool {
         !self.owed.is_empty()
-    }
-
-    /// States what all steps of no length have in common: $W = M$, $u_\text{free} = v$, joints that hold.
-    pub fn begin(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
-        joints: &[Joint],
-        out: &mut Step,
-    ) -> Result<(), StepError> {
-        let n = system.velocity_count();
-        out.h = 0.0;
-        out.state.copy_from(state);
-        for at in [&mut out.linearized_at, &mut out.force_at] {
-            at.clone_from(&state.q);
-        }
-        (out.linearized_time, out.force_time) = (state.t, state.t);
-        out.force.clear();
-        out.force.resize(n, 0.0);
-        out.force_parts.clear();
-        out.force_parts.resize(3 * n, 0.0);
-        out.contacts.clear();
-        out.joints.clear();
-        out.joints.extend_from_slice(joints);
-        out.friction.clear();
-        system.friction_elements(state.t, &state.q, &mut out.friction);
-
-        let problem = &mut out.problem;
-        problem.inertia.clear();
-        system.mass_matrix(state.t, &state.q, &mut problem.inertia);
-        problem.inertia.factor().map_err(|source| StepError::Malformed { t: state.t, source })?;
-        problem.free_motion.clone_from(&state.v);
-        problem.joints.clear();
-        let holds = |joint: &Joint| JointCondition { row: joint.row.clone(), bias: joint.drift, rounding: 0.0 };
-        problem.joints.extend(joints.iter().map(holds));
-        problem.contacts.clear();
-        problem.friction.clear(); // a bounded force has no impulse
-        Ok(())
     }
 
     /// The impact of the closed contacts: Newton's law, or the compression of Poisson's.
@@ -122,15 +71,11 @@ impl Collision {
         closed: &[Contact],
         carried: &[ContactId],
         solver: &mut ContactSolver,
-        state: &State,
+        v: &[f64],
         out: &mut Step,
-    ) -> Result<(), StepError> {
-        out.kind = StepKind::Impact;
-        let approach = |contact: &Contact| contact.normal.dot(&state.v) + contact.normal_drift;
-        let bounces =
-            |contact: &Contact| carried.binary_search(&contact.id).is_err() && approach(contact) < -self.rest_speed;
-        let fastest =
-            closed.iter().filter(|contact| bounces(contact)).min_by(|a, b| approach(a).total_cmp(&approach(b)));
+    ) -> Outcome {
+        let bounces = |contact: &Contact| !has(carried, contact.id) && contact.rate(v) < -self.rest_speed;
+        let fastest = closed.iter().filter(|contact| bounces(contact)).min_by(|a, b| a.rate(v).total_cmp(&b.rate(v)));
         let chosen = match (self.order, fastest) {
             (ImpactOrder::FastestFirst, Some(fastest)) => std::slice::from_ref(fastest),
             _ => closed,
@@ -140,16 +85,15 @@ impl Collision {
         for contact in chosen {
             let mut owed = Owed { id: contact.id, impulse: 0.0, normal_rate: 0.0, slip: [0.0; 3] };
             if bounces(contact) && !gives_back_impulses(contact) {
-                owed.normal_rate = contact.restitution.normal * approach(contact);
-                owed.slip = contact.slip(&state.v).map(|slip| contact.restitution.tangential * slip);
+                owed.normal_rate = contact.restitution.normal * contact.rate(v);
+                owed.slip = contact.slip(v).map(|slip| contact.restitution.tangential * slip);
             }
             let now = if has_compression { Owed { normal_rate: 0.0, slip: [0.0; 3], ..owed } } else { owed };
             out.problem.contacts.push(condition(contact, &now));
             out.contacts.push(contact.clone());
             self.owed.push(owed);
         }
-        solve_problem(solver, state.t, out)?;
-        out.state.v.clone_from(&out.solution.motion);
+        solve_jump(solver, out)?;
 
         // What the decompression owes; nothing, unless there was a compression.
         let mut has_to_give = has_compression && self.is_literal;
@@ -166,15 +110,9 @@ impl Collision {
     }
 
     /// The decompression that follows a compression.
-    pub fn decompress(
-        &mut self,
-        closed: &[Contact],
-        solver: &mut ContactSolver,
-        state: &State,
-        out: &mut Step,
-    ) -> Result<(), StepError> {
+    pub fn decompress(&mut self, closed: &[Contact], solver: &mut ContactSolver, out: &mut Step) -> Outcome {
         out.kind = StepKind::Decompression;
-        let mut given = vec![0.0; state.v.len()];
+        let mut given = vec![0.0; out.state.v.len()];
         out.restitution.clear();
         for owed in &self.owed {
             let Some(contact) = closed.iter().find(|contact| contact.id == owed.id) else { continue };
@@ -190,10 +128,40 @@ impl Collision {
         self.owed.clear();
         out.problem.inertia.solve_in_place(&mut given);
         out.problem.free_motion.iter_mut().zip(&given).for_each(|(v, given)| *v += given);
-        solve_problem(solver, state.t, out)?;
-        out.state.v.clone_from(&out.solution.motion);
-        Ok(())
+        solve_jump(solver, out)
     }
+}
+
+/// States what steps of no length have in common: $W = M$, $u_\text{free} = v$, joints that hold.
+pub(super) fn begin_jump(kind: StepKind, origin: Origin<'_>, joints: &[Joint], out: &mut Step) -> Outcome {
+    let (n, here) = (origin.state.v.len(), origin.here());
+    (out.kind, out.h) = (kind, 0.0);
+    out.state.copy_from(origin.state);
+    out.linearize_at(here.t, here.q);
+    out.force_at.copy_from(origin.state);
+    zero(&mut out.force, n);
+    zero(&mut out.force_parts, 3 * n);
+    out.contacts.clear();
+    refill(&mut out.joints, joints.iter().cloned());
+    here.friction(&mut out.friction);
+    if kind == StepKind::Projection {
+        out.friction.clear();
+    }
+
+    let problem = &mut out.problem;
+    here.factored_mass(&mut problem.inertia).map_err(|source| origin.malformed(source))?;
+    problem.free_motion.clone_from(&origin.state.v);
+    refill(&mut problem.joints, joints.iter().map(|joint| JointCondition::of(joint, 0.0)));
+    problem.contacts.clear();
+    problem.friction.clear(); // a bounded force has no impulse
+    Ok(())
+}
+
+/// Solves the problem of a step of no length, whose motion is the new velocity.
+pub(super) fn solve_jump(solver: &mut ContactSolver, out: &mut Step) -> Outcome {
+    solve_problem(solver, out.state.t, out)?;
+    out.state.v.clone_from(&out.solution.motion);
+    Ok(())
 }
 
 fn condition(contact: &Contact, owed: &Owed) -> ContactCondition {

@@ -5,7 +5,9 @@
 //!
 //! §10 has another cubic, of the gap itself as a function of time. It needs the gap at the ends of the step only.
 
-use crate::{Contact, ContactId, MechanicalSystem, State};
+use super::Origin;
+use crate::vector::{filled, refill};
+use crate::{Contact, ContactId, State};
 
 /// Halvings and secants until the root of a gap is found, at most.
 const ITERATION_LIMIT: usize = 200;
@@ -13,37 +15,31 @@ const ITERATION_LIMIT: usize = 200;
 /// A root is found when the gap is below this share of the gap tolerance.
 const ROOT_SHARE: f64 = 1e-3;
 
-/// The share of a step of length `h` from `state` to the velocity `v_new` after which a contact closes that is penetrated at its end; zero for
-/// one that is open nowhere on the way. Closed is a gap of `closed_at`.
+/// The share of a step of length `h` to the velocity `v_new` after which a contact closes that is
+/// penetrated at its end; zero for one that is open nowhere. Closed is a gap of `closed_at`.
 pub(super) fn closing_share(
-    system: &dyn MechanicalSystem,
-    state: &State,
-    h: f64,
-    v_new: &[f64],
+    origin: Origin<'_>,
+    (h, v_new): (f64, &[f64]),
     penetrated: &Contact,
     closed_at: f64,
     gap_tolerance: f64,
 ) -> f64 {
-    let mut path = Path { system, state, h, v_new, closed_at, q: state.q.clone(), u: Vec::new(), found: Vec::new() };
+    let mut path = Path { origin, h, v_new, closed_at, q: Vec::new(), u: Vec::new(), found: Vec::new() };
     path.closing(penetrated, ROOT_SHARE * gap_tolerance)
 }
 
 /// The same by \[PAGT\] §10: the first root of the cubic in time through the gaps and their rates at both ends. None where the system does not know the contact at the start, or
 /// where it is closed there: then the way must be looked at.
 pub(super) fn closing_share_by_cubic(
-    system: &dyn MechanicalSystem,
-    state: &State,
-    h: f64,
-    v_new: &[f64],
+    origin: Origin<'_>,
+    (h, v_new): (f64, &[f64]),
     penetrated: &Contact,
     closed_at: f64,
 ) -> Option<f64> {
-    let mut found = Vec::new();
-    system.contacts_of(state.t, &state.q, &[penetrated.id], &mut found);
+    let found: Vec<Contact> = filled(|out| origin.here().contacts_of(&[penetrated.id], out));
     let start = found.first()?;
-    let rate = |contact: &Contact, v: &[f64]| h * (contact.normal.dot(v) + contact.normal_drift);
     let (first, last) = (start.gap - closed_at, penetrated.gap - closed_at);
-    first_root([first, last], [rate(start, &state.v), rate(penetrated, v_new)])
+    first_root([first, last], [h * start.rate(&origin.state.v), h * penetrated.rate(v_new)])
 }
 
 /// The first root between 0 and 1 of the cubic with these values and slopes at 0 and 1, of which the first value is positive and the second is not.
@@ -80,8 +76,7 @@ fn first_root([first, last]: [f64; 2], [slope, last_slope]: [f64; 2]) -> Option<
 
 /// The way of a step.
 struct Path<'a> {
-    system: &'a dyn MechanicalSystem,
-    state: &'a State,
+    origin: Origin<'a>,
     h: f64,
     v_new: &'a [f64],
     closed_at: f64,
@@ -93,11 +88,10 @@ struct Path<'a> {
 impl Path<'_> {
     /// How far a contact is open after a share of the step; infinite where the system does not know the contact there.
     fn gap(&mut self, share: f64, id: ContactId) -> f64 {
-        self.u.clear();
-        self.u.extend(self.state.v.iter().zip(self.v_new).map(|(v, new)| v + 0.5 * share * (new - v)));
-        self.system.advance(self.state.t, &self.state.q, &self.u, share * self.h, &mut self.q);
-        self.found.clear();
-        self.system.contacts_of(self.state.t + share * self.h, &self.q, &[id], &mut self.found);
+        let State { t, v, .. } = self.origin.state;
+        refill(&mut self.u, v.iter().zip(self.v_new).map(|(v, new)| v + 0.5 * share * (new - v)));
+        self.origin.advance(&self.u, share * self.h, &mut self.q);
+        self.origin.at(t + share * self.h, &self.q).contacts_of(&[id], &mut self.found);
         self.found.first().map_or(f64::INFINITY, |contact| contact.gap - self.closed_at)
     }
 
@@ -105,8 +99,7 @@ impl Path<'_> {
     fn closing(&mut self, contact: &Contact, accuracy: f64) -> f64 {
         let id = contact.id;
         // Where the gap is largest, if it first grows: a contact that has just parted begins with a gap of nothing.
-        let rate = |contact: &Contact, v: &[f64]| contact.normal.dot(v) + contact.normal_drift;
-        let (first_rate, last_rate) = (rate(contact, &self.state.v), rate(contact, self.v_new));
+        let (first_rate, last_rate) = (contact.rate(&self.origin.state.v), contact.rate(self.v_new));
         let mut low = if first_rate > 0.0 && last_rate < 0.0 { first_rate / (first_rate - last_rate) } else { 0.0 };
         let mut low_gap = self.gap(low, id);
         if low_gap <= 0.0 {
@@ -115,37 +108,62 @@ impl Path<'_> {
         if low_gap <= 0.0 {
             return 0.0;
         }
-        let (mut high, mut high_gap) = (1.0, contact.gap - self.closed_at);
-        let mut last_side = 0;
+        let mut bracket = Bracket::new((low, low_gap), (1.0, contact.gap - self.closed_at));
         for _ in 0..ITERATION_LIMIT {
-            let width = high - low;
-            let mut share =
-                if low_gap.is_finite() { high - high_gap * width / (high_gap - low_gap) } else { 0.5 * (low + high) };
-            if !(share > low && share < high) {
-                share = 0.5 * (low + high);
-            }
-            if !(share > low && share < high) {
-                break; // neighbours
-            }
+            let Some(share) = bracket.secant() else { break };
             let gap = self.gap(share, id);
             if gap.abs() <= accuracy {
                 return share;
             }
-            if gap > 0.0 {
-                (low, low_gap) = (share, gap);
-                if last_side == 1 {
-                    high_gap *= 0.5;
-                }
-                last_side = 1;
-            } else {
-                (high, high_gap) = (share, gap);
-                if last_side == -1 {
-                    low_gap *= 0.5;
-                }
-                last_side = -1;
-            }
+            bracket.narrow(share, gap);
         }
-        high
+        bracket.high.0
+    }
+}
+
+/// Two places between which a function changes its sign, with its values: positive at the first
+/// one, and not at the second. It is narrowed by the rule of Illinois.
+pub(super) struct Bracket {
+    pub low: (f64, f64),
+    pub high: (f64, f64),
+    /// The side of the last place: 1 where the function is positive, -1 where it is not.
+    last_side: i8,
+}
+
+impl Bracket {
+    pub fn new(low: (f64, f64), high: (f64, f64)) -> Self {
+        Self { low, high, last_side: 0 }
+    }
+
+    pub fn width(&self) -> f64 {
+        self.high.0 - self.low.0
+    }
+
+    /// The middle; none between neighbours.
+    pub fn middle(&self) -> Option<f64> {
+        Some(0.5 * (self.low.0 + self.high.0)).filter(|place| self.contains(*place))
+    }
+
+    /// The root of the secant, or else the middle; none between neighbours.
+    pub fn secant(&self) -> Option<f64> {
+        let root = self.high.0 - self.high.1 * self.width() / (self.high.1 - self.low.1);
+        Some(root).filter(|root| self.low.1.is_finite() && self.contains(*root)).or_else(|| self.middle())
+    }
+
+    fn contains(&self, place: f64) -> bool {
+        place > self.low.0 && place < self.high.0
+    }
+
+    /// Takes up the value at a place. The other end counts half where it stayed twice.
+    pub fn narrow(&mut self, place: f64, value: f64) {
+        let side = if value > 0.0 { 1 } else { -1 };
+        let (moved, other) =
+            if value > 0.0 { (&mut self.low, &mut self.high) } else { (&mut self.high, &mut self.low) };
+        *moved = (place, value);
+        if self.last_side == side {
+            other.1 *= 0.5;
+        }
+        self.last_side = side;
     }
 }
 

@@ -11,7 +11,7 @@
 //! are negative by rounding or by the curvature of the last step break that promise exactly where a mechanism jams. A penetration that is left is taken back by later steps,
 //! and the certificate shows it. Every rung that was needed is reported.
 
-use super::{Step, check_finite};
+use super::{Outcome, Step, check_finite};
 use crate::{ContactError, ContactSolver, StepError};
 
 /// What was needed to solve a problem.
@@ -46,7 +46,7 @@ impl Rung {
 ///
 /// # Errors
 /// [`StepError`] when the problem is malformed or not solved, which moves it into the error, or when the motion is not finite.
-pub(super) fn solve_problem(solver: &mut ContactSolver, t: f64, out: &mut Step) -> Result<(), StepError> {
+pub(super) fn solve_problem(solver: &mut ContactSolver, t: f64, out: &mut Step) -> Outcome {
     solver.adopt_sets(&mut out.problem);
     let malformed = |source| StepError::Malformed { t, source };
     solver.solve(&out.problem, &mut out.solution).map_err(malformed)?;

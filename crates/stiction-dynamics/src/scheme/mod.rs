@@ -10,6 +10,7 @@ mod impact_time;
 pub mod implicit_ncp;
 pub mod ladder;
 pub mod moreau_midpoint;
+pub(crate) mod origin;
 pub mod rule;
 pub mod stewart_trinkle;
 pub mod trapezoidal;
@@ -20,8 +21,11 @@ use stiction_solve::SolveReport;
 
 pub use ladder::Rung;
 use ladder::solve_problem;
+use origin::{At, Origin, Outcome};
 
 use crate::setting::{Named, SettingError, describe_choices, either};
+use crate::static_friction::{Rubbing, step_with_static_friction};
+use crate::vector::{filled, refill, zero};
 use crate::{
     Contact, ContactProblem, ContactSolution, ContactSolver, ForceCause, FrictionElement, Joint, MechanicalSystem,
     Passage, Restraint, State, StepError,
@@ -219,9 +223,9 @@ pub struct Sample {
 /// | `kind`, `h`, `state` | every scheme | where the step ends |
 /// | `contacts`, `friction`, `joints`, `problem`, `solution` | every scheme, in one order | the laws; momentum and works by the rows of the first three |
 /// | `linearized_at`, `linearized_time` | every scheme | $M$ and rows are those of this place |
-/// | `force`, `force_at`, `force_time` | every scheme | the impulse $h k$, and its parts by cause |
+/// | `force`, `force_at` | every scheme | the impulse $h k$, and its parts by cause |
 /// | `report` | every scheme: each solve, and its energy defect | certificate and summary |
-/// | `force_parts` | schemes whose force is not that of one place and the velocity before the step | works by cause |
+/// | `force_parts` | schemes whose force is not that of one place and velocity | works by cause |
 /// | `averages_mass` | schemes whose $M$ is the mean of both ends | momentum |
 /// | `restitution` | impacts that give impulses back beside the solution | momentum and works |
 /// | `samples` | schemes that know forces on the way | integrals in place of impulses |
@@ -239,14 +243,12 @@ pub struct Step {
     pub linearized_at: Vec<f64>,
     /// Time that belongs to it, in seconds.
     pub linearized_time: f64,
-    /// Configuration and time at which the forces were evaluated.
-    pub force_at: Vec<f64>,
-    /// Time that belongs to it, in seconds.
-    pub force_time: f64,
+    /// Time, configuration and velocity at which the forces were evaluated.
+    pub force_at: State,
     /// The generalised force $k$ of the step, by the system's own axes; of an implicit scheme the mean over the step.
     pub force: Vec<f64>,
-    /// Its parts by cause (potential, gyroscopic, applied), one after another, where they are not those of the system at
-    /// `force_time`, `force_at` and the velocity before the step; else empty.
+    /// Its parts by cause (potential, gyroscopic, applied), one after another, where they are not
+    /// those of the system at `force_at`; else empty.
     pub force_parts: Vec<f64>,
     /// Whether the inertia of the step is the mean of those at its two ends, and not that of `linearized_at`.
     pub averages_mass: bool,
@@ -279,6 +281,31 @@ impl Step {
         self.restitution.clear();
         self.samples.clear();
     }
+
+    /// Says where the rows of the step were taken.
+    fn linearize_at(&mut self, t: f64, q: &[f64]) {
+        self.linearized_time = t;
+        refill(&mut self.linearized_at, q.iter().copied());
+    }
+
+    /// Writes the part of the force with this cause into a buffer.
+    pub(crate) fn write_force_part(&self, system: &dyn MechanicalSystem, cause: ForceCause, out: &mut Vec<f64>) {
+        let State { t, q, v } = &self.force_at;
+        match self.force_parts.chunks_exact(self.force.len().max(1)).nth(cause as usize) {
+            Some(part) => refill(out, part.iter().copied()),
+            None => At::new(system, *t, q).force_by_cause(cause, v, out),
+        }
+    }
+
+    /// Adds to the mean forces of the step by cause, and takes their sum.
+    fn add_forces(&mut self, n: usize, mut add: impl FnMut(ForceCause, &mut [f64])) {
+        self.force_parts.resize(3 * n, 0.0);
+        zero(&mut self.force, n);
+        for (cause, part) in ForceCause::ALL.into_iter().zip(self.force_parts.chunks_exact_mut(n.max(1))) {
+            add(cause, part);
+            self.force.iter_mut().zip(part).for_each(|(sum, part)| *sum += *part);
+        }
+    }
 }
 
 /// Most times that a step is cut because two bodies pass through each other. Every cut ends where they have just closed, so that few are needed.
@@ -287,45 +314,67 @@ const CUT_LIMIT: usize = 64;
 /// How often a step that is not solved is halved.
 const HALVINGS: usize = 6;
 
-/// Makes a step by attempts. One in which bodies pass through each other says after which share of it they close, and the next one is that much shorter. One that is not solved is
-/// halved, which is a rung of the [ladder]: a shorter one is another problem, and its solution is nearer to the start.
+/// A scheme that makes its steps by attempts.
+trait Attempting: Clone {
+    /// The full step, and what stuck in the last step.
+    fn memory(&mut self) -> (&mut FullStep, &mut Vec<Rubbing>);
+
+    /// A step of this length, unless bodies pass through each other in it: then after which share
+    /// of it they close.
+    fn attempt(&mut self, origin: Origin<'_>, h: f64, out: &mut Step) -> Outcome<Option<Passage>>;
+}
+
+/// Makes a step by attempts, with coefficients of friction that agree with it. One in which bodies
+/// pass through each other says after which share of it they close, and the next one is that much
+/// shorter. One that is not solved is halved, which is a rung of the [ladder]: a shorter one is
+/// another problem, and its solution is nearer to the start.
 ///
 /// # Errors
 /// Those of the attempts, the first one where halving did not help, and [`StepError::Passage`] when there are too many cuts.
-fn step_by_attempts(
-    system: &dyn MechanicalSystem,
-    (t, mut h): (f64, f64),
-    out: &mut Step,
-    mut attempt: impl FnMut(f64, &mut Step) -> Result<Option<Passage>, StepError>,
-) -> Result<(), StepError> {
-    let (mut cuts, mut halvings, mut unsolved) = (0, 0, None);
-    loop {
-        match attempt(h, out) {
-            Ok(None) => break,
-            Ok(Some(passage)) => {
-                h *= passage.share;
-                cuts += 1;
-                if cuts > CUT_LIMIT || h <= 0.0 {
-                    let (first, second) = system.body_names(passage.contact);
-                    return Err(StepError::Passage { t, first, second, h });
+fn step_by_attempts<S: Attempting>(scheme: &mut S, origin: Origin<'_>, length: f64, out: &mut Step) -> Outcome {
+    step_with_static_friction(
+        scheme,
+        |scheme| scheme.memory().1,
+        origin,
+        out,
+        |scheme, origin, out| {
+            scheme.memory().0.begin(length);
+            let (mut h, mut cuts, mut halvings, mut unsolved) = (length, 0, 0, None);
+            loop {
+                match scheme.attempt(origin, h, out) {
+                    Ok(None) => break,
+                    Ok(Some(passage)) => {
+                        h *= passage.share;
+                        cuts += 1;
+                        if cuts > CUT_LIMIT || h <= 0.0 {
+                            let (first, second) = origin.system.body_names(passage.contact);
+                            return Err(StepError::Passage { t: origin.state.t, first, second, h });
+                        }
+                    }
+                    Err(error @ StepError::Unsolved { .. }) => {
+                        let first = unsolved.take().unwrap_or(error);
+                        if halvings == HALVINGS || h == 0.0 {
+                            return Err(first);
+                        }
+                        unsolved = Some(first);
+                        halvings += 1;
+                        h *= 0.5;
+                    }
+                    Err(error) => return Err(error),
                 }
             }
-            Err(error @ StepError::Unsolved { .. }) => {
-                let first = unsolved.take().unwrap_or(error);
-                if halvings == HALVINGS || h == 0.0 {
-                    return Err(first);
-                }
-                unsolved = Some(first);
-                halvings += 1;
-                h *= 0.5;
+            if halvings > 0 {
+                out.report.rung = Some(Rung::ShorterStep);
             }
-            Err(error) => return Err(error),
-        }
-    }
-    if halvings > 0 {
-        out.report.rung = Some(Rung::ShorterStep);
-    }
-    Ok(())
+            scheme.memory().0.end(length, out.h);
+            Ok(())
+        },
+    )
+}
+
+/// Refuses a step that has no length.
+fn check_length(h: f64) -> Outcome {
+    if h > 0.0 && h.is_finite() { Ok(()) } else { Err(StepError::StepSize { h }) }
 }
 
 /// The full step of which a step may be a part, cut or halved. What is to be taken back of penetrations and drift is taken back over the full one: within a part of it, which may be
@@ -338,11 +387,12 @@ struct FullStep {
 }
 
 impl FullStep {
-    /// A step of this length is asked for.
-    fn begin(&mut self, h: f64) {
+    /// A step of this length is asked for. Whether it is a full one.
+    fn begin(&mut self, h: f64) -> bool {
         if !self.is_between {
             self.h = h;
         }
+        !self.is_between
     }
 
     /// A step of the length `made` was made where `h` was asked for.
@@ -365,8 +415,6 @@ pub struct StepReport {
     pub linearizations: usize,
     /// Whether the fixed point was reached; always true for a linear scheme. A step that did not reach it is accepted.
     pub converged: bool,
-    /// Largest change of a coordinate in the last linearisation of a fixed-point scheme, in metres or radians.
-    pub last_move: f64,
     /// How far down the ladder of [`solve_problem`](ladder) a problem of the step had to go; none where all were solved at once.
     pub rung: Option<Rung>,
     /// Contacts that slide with the static coefficient of friction and stick with the kinetic one; see [`static_friction`](crate::static_friction).
@@ -378,103 +426,78 @@ pub struct StepReport {
     pub energy_defect: f64,
 }
 
-/// States $W = M$ at one time and configuration, and $u_\text{free} = v + h W^{-1} k$ with the forces at another, and at a velocity.
+/// States $W = M$, and $u_\text{free} = v + h W^{-1} k$ with the force at another place.
 ///
 /// # Errors
 /// [`StepError::Malformed`] when the mass matrix cannot be factored.
-fn state_free_motion(
-    system: &dyn MechanicalSystem,
-    state: &State,
-    h: f64,
-    (mass_time, mass_at): (f64, &[f64]),
-    (force_time, force_at, force_v): (f64, &[f64], &[f64]),
-    out: &mut Step,
-) -> Result<(), StepError> {
+fn state_motion(origin: Origin<'_>, h: f64, mass: At<'_>, (force, v): (At<'_>, &[f64]), out: &mut Step) -> Outcome {
+    mass.factored_mass(&mut out.problem.inertia).map_err(|source| origin.malformed(source))?;
+    force.force(v, &mut out.force);
     let ContactProblem { inertia, free_motion, .. } = &mut out.problem;
-    inertia.clear();
-    system.mass_matrix(mass_time, mass_at, inertia);
-    inertia.factor().map_err(|source| StepError::Malformed { t: state.t, source })?;
-    out.force.clear();
-    out.force.resize(system.velocity_count(), 0.0);
-    system.force(force_time, force_at, force_v, &mut out.force);
-    free_motion.clear();
-    free_motion.extend(out.force.iter().map(|k| h * k));
+    refill(free_motion, out.force.iter().map(|k| h * k));
     inertia.solve_in_place(free_motion);
-    free_motion.iter_mut().zip(&state.v).for_each(|(u, v)| *u += v);
+    free_motion.iter_mut().zip(&origin.state.v).for_each(|(u, v)| *u += v);
     Ok(())
 }
 
 /// What a scheme itself adds to the energy, by its defect. The audit credits forces with their work over the mean of the velocities
 /// before and after; in truth the potential falls by the work along the way, whose velocity is `u`, and gyroscopic forces do none.
-fn energy_defect(system: &dyn MechanicalSystem, state: &State, u: &[f64], step: &Step, part: &mut Vec<f64>) -> f64 {
-    let (n, h) = (u.len(), step.h);
+fn energy_defect(origin: Origin<'_>, u: &[f64], step: &Step, part: &mut Vec<f64>) -> f64 {
+    let (v, h) = (&origin.state.v, step.h);
     let mut credited = 0.0;
-    for (i, cause) in [ForceCause::Potential, ForceCause::Gyroscopic].into_iter().enumerate() {
-        part.clear();
-        match step.force_parts.get(i * n..(i + 1) * n) {
-            Some(known) => part.extend_from_slice(known),
-            None => {
-                part.resize(n, 0.0);
-                system.force_by_cause(cause, step.force_time, &step.force_at, &state.v, part);
-            }
-        }
-        credited += (0..n).map(|i| 0.5 * h * part[i] * (state.v[i] + step.state.v[i])).sum::<f64>();
+    for cause in [ForceCause::Potential, ForceCause::Gyroscopic] {
+        step.write_force_part(origin.system, cause, part);
+        credited += (0..u.len()).map(|i| 0.5 * h * part[i] * (v[i] + step.state.v[i])).sum::<f64>();
     }
-    credited - potential_drop(system, state, u, h, part) + preload_defect(system, state, step)
+    credited - potential_drop(origin, u, h, part) + preload_defect(origin, step)
 }
 
 /// The same of pre-stressed springs, whose force is part of the solution: their work over the mean velocity, less the fall of their energy.
-fn preload_defect(system: &dyn MechanicalSystem, state: &State, step: &Step) -> f64 {
+fn preload_defect(origin: Origin<'_>, step: &Step) -> f64 {
     if step.friction.iter().all(|element| element.displacement.is_none()) {
         return 0.0;
     }
     let energy = |state: &State| {
-        let mut elements = Vec::new();
-        system.friction_elements(state.t, &state.q, &mut elements);
+        let elements: Vec<FrictionElement> = filled(|out| origin.at(state.t, &state.q).friction(out));
         elements.iter().map(|element| element.displacement.map_or(0.0, |x| element.bound * x.abs())).sum::<f64>()
     };
     let springs =
         step.friction.iter().zip(&step.solution.friction).filter(|(element, _)| element.displacement.is_some());
     let work = springs.map(|(element, impulse)| {
         let row = &element.tangents[0];
-        0.5 * impulse[0] * (row.dot(&state.v) + row.dot(&step.state.v))
+        0.5 * impulse[0] * (row.dot(&origin.state.v) + row.dot(&step.state.v))
     });
-    work.sum::<f64>() - (energy(state) - energy(&step.state))
+    work.sum::<f64>() - (energy(origin.state) - energy(&step.state))
 }
 
 /// Refuses unilateral rates and pre-stressed springs, for a scheme that does not treat them.
-fn refuse_one_way_elements(
-    t: f64,
-    scheme: &'static str,
-    contacts: &[Contact],
-    elements: &[FrictionElement],
-) -> Result<(), StepError> {
-    let what = match () {
-        () if contacts.iter().any(|contact| contact.restraint == Restraint::Rate) => {
-            "a clutch without a limit of its force"
-        }
-        () if elements.iter().any(|element| element.displacement.is_some()) => "a pre-stressed spring",
-        () => return Ok(()),
-    };
-    Err(StepError::Element { t, scheme, what })
+fn refuse_one_way(t: f64, scheme: &'static str, contacts: &[Contact], elements: &[FrictionElement]) -> Outcome {
+    let clutch = contacts.iter().any(|contact| contact.restraint == Restraint::Rate);
+    let spring = elements.iter().any(|element| element.displacement.is_some());
+    let clutch = clutch.then_some("a clutch without a limit of its force");
+    match clutch.or(spring.then_some("a pre-stressed spring")) {
+        Some(what) => Err(StepError::Element { t, scheme, what }),
+        None => Ok(()),
+    }
 }
 
 /// Fall of the potential energy over a motion with constant velocity: the work $\int k \cdot u\, d\tau$ of the forces with potential, by Simpson's
 /// rule, which is exact for forces up to cubic ones.
-fn potential_drop(system: &dyn MechanicalSystem, state: &State, u: &[f64], h: f64, part: &mut [f64]) -> f64 {
-    let mut at = smallvec::SmallVec::<[f64; 64]>::from_slice(&state.q);
+fn potential_drop(origin: Origin<'_>, u: &[f64], h: f64, part: &mut [f64]) -> f64 {
+    let Origin { system, state: State { t, q, v }, .. } = origin;
+    let mut at = smallvec::SmallVec::<[f64; 64]>::from_slice(q);
     let mut drop = 0.0;
     for (share, weight) in [(0.0, 1.0 / 6.0), (0.5, 4.0 / 6.0), (1.0, 1.0 / 6.0)] {
-        system.advance(state.t, &state.q, u, share * h, &mut at);
+        system.advance(*t, q, u, share * h, &mut at);
         part.fill(0.0);
-        system.force_by_cause(ForceCause::Potential, state.t + share * h, &at, &state.v, part);
+        system.force_by_cause(ForceCause::Potential, t + share * h, &at, v, part);
         drop += weight * h * part.iter().zip(u).map(|(k, u)| k * u).sum::<f64>();
     }
     drop
 }
 
 /// Refuses a step whose result is not finite.
-fn check_finite(t: f64, what: &'static str, values: &[f64]) -> Result<(), StepError> {
+fn check_finite(t: f64, what: &'static str, values: &[f64]) -> Outcome {
     match values.iter().position(|value| !value.is_finite()) {
         Some(index) => Err(StepError::NotFinite { t, what, index, value: values[index] }),
         None => Ok(()),

@@ -29,16 +29,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FullStep, Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, energy_defect,
-    solve_problem, state_free_motion, step_by_attempts,
+    Attempting, FullStep, Impacts, Origin, Outcome, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind,
+    check_finite, energy_defect, solve_problem, state_motion, step_by_attempts,
 };
 use crate::force_jacobians::add_product;
 use crate::joint_projection::JointProjection;
 use crate::setting::{Named, SettingError, Suffix, not_negative};
-use crate::static_friction::{Rubbing, step_with_static_friction};
+use crate::static_friction::Rubbing;
+use crate::vector::refill;
 use crate::{
-    Contact, ContactCondition, ContactSolver, ForceCause, ForceJacobians, FrictionCondition, Inertia, JacobianKind,
-    Joint, JointCondition, MechanicalSystem, Passage, State, StepError, Way,
+    Contact, ContactCondition, ContactSolver, ForceJacobians, FrictionCondition, Inertia, JacobianKind, Joint,
+    JointCondition, MechanicalSystem, Passage, State, StepError, Way,
 };
 
 /// A contact that closes within a step and overlaps by more than this share of the smaller body is stated where it closes, up to half of this: nothing would take
@@ -54,15 +55,10 @@ const OVERLAP_WAY: f64 = 1e-2;
 
 /// The contact that closes first among those that overlap too far at the end of a way of `time` seconds with the velocity `v`, and after which share of it they overlap by
 /// `share` of [`OVERLAP`]. Bodies without a size never do.
-fn first_overlap(
-    system: &dyn MechanicalSystem,
-    (v, time): (&[f64], f64),
-    contacts: &[Contact],
-    share: f64,
-) -> Option<Passage> {
+fn first_overlap(origin: Origin<'_>, (v, time): (&[f64], f64), contacts: &[Contact], share: f64) -> Option<Passage> {
     let cuts = contacts.iter().filter(|contact| contact.gap < 0.0).filter_map(|contact| {
-        let allowed = OVERLAP * system.contact_size(contact.id)?;
-        let start = contact.gap - time * (contact.normal.dot(v) + contact.normal_drift);
+        let allowed = OVERLAP * origin.system.contact_size(contact.id)?;
+        let start = contact.gap - time * contact.rate(v);
         // One that begins closed is stated at once.
         let way = start - contact.gap;
         let share = (start.max(0.0) + share * allowed.min(OVERLAP_WAY * way)) / way;
@@ -127,7 +123,7 @@ impl OwnFacts for MoreauMidpointSettings {
 }
 
 /// Moreau's midpoint rule.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct MoreauMidpoint {
     settings: MoreauMidpointSettings,
     solver: ContactSolver,
@@ -153,39 +149,13 @@ pub struct MoreauMidpoint {
 impl MoreauMidpoint {
     /// The scheme with these settings and this contact solver.
     pub fn new(settings: MoreauMidpointSettings, solver: ContactSolver) -> Self {
-        let [q_middle, v_joints, q_end, rates, mean, part] = [const { Vec::new() }; 6];
-        Self {
-            settings,
-            solver,
-            projection: JointProjection::default(),
-            full_step: FullStep::default(),
-            resting: Vec::new(),
-            q_middle,
-            q_end,
-            v_joints,
-            joints: Vec::new(),
-            end_joints: Vec::new(),
-            at_end: Vec::new(),
-            rates,
-            mean,
-            part,
-            mass: Inertia::default(),
-            jacobians: ForceJacobians::default(),
-        }
+        Self { settings, solver, ..Self::default() }
     }
 }
 
 impl Scheme for MoreauMidpoint {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
-        let mut resting = std::mem::take(&mut self.resting);
-        let made = step_with_static_friction(self, &mut resting, (system, state), out, |scheme, system, out| {
-            scheme.full_step.begin(h);
-            step_by_attempts(system, (state.t, h), out, |h, out| scheme.attempt(system, state, h, out))?;
-            scheme.full_step.end(h, out.h);
-            Ok(())
-        });
-        self.resting = resting;
-        made
+        step_by_attempts(self, Origin::new(system, state), h, out)
     }
 
     fn contact_solver(&self) -> &ContactSolver {
@@ -193,65 +163,52 @@ impl Scheme for MoreauMidpoint {
     }
 }
 
-impl MoreauMidpoint {
+impl Attempting for MoreauMidpoint {
+    fn memory(&mut self) -> (&mut FullStep, &mut Vec<Rubbing>) {
+        (&mut self.full_step, &mut self.resting)
+    }
+
     /// A step of this length, unless bodies pass through each other in one of its halves.
-    fn attempt(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
-        h: f64,
-        out: &mut Step,
-    ) -> Result<Option<Passage>, StepError> {
+    fn attempt(&mut self, origin: Origin<'_>, h: f64, out: &mut Step) -> Outcome<Option<Passage>> {
         if !(h >= 0.0 && h.is_finite()) {
             return Err(StepError::StepSize { h });
         }
+        let Origin { system, state: State { t, q, v }, .. } = origin;
         let theta = self.settings.theta;
-        let (t, t_new) = (state.t, state.t + h);
-        let t_middle = t + (1.0 - theta) * h;
-        let (q, v) = (&state.q, &state.v);
+        let (t_middle, t_new) = (t + (1.0 - theta) * h, t + h);
         out.begin(StepKind::Stepping, h);
 
         // (17), steps 2 and 3: the middle, inertia and forces there.
-        self.q_middle.clone_from(q);
-        system.advance(t, q, v, (1.0 - theta) * h, &mut self.q_middle);
-        if let Some(passage) = system.passage(Way::Taken, (t, q), (t_middle, &self.q_middle)) {
+        origin.advance(v, (1.0 - theta) * h, &mut self.q_middle);
+        if let Some(passage) = system.passage(Way::Taken, (*t, q), (t_middle, &self.q_middle)) {
             return Ok(Some(passage));
         }
-        (out.linearized_time, out.force_time) = (t_middle, t_middle);
-        out.linearized_at.clone_from(&self.q_middle);
-        out.force_at.clone_from(&self.q_middle);
-        if self.settings.implicit {
-            self.state_implicit_motion(system, state, (t_middle, t_new), out)?;
-        } else {
-            let middle = (t_middle, &self.q_middle[..]);
-            state_free_motion(system, state, h, middle, (t_middle, &self.q_middle, v), out)?;
+        out.linearize_at(t_middle, &self.q_middle);
+        out.force_at.set(t_middle, &self.q_middle, v);
+        let middle = origin.at(t_middle, &self.q_middle);
+        match self.settings.implicit {
+            true => self.state_implicit_motion(origin, (t_middle, t_new), out)?,
+            false => state_motion(origin, h, middle, (middle, v), out)?,
         }
-        let q_middle = &self.q_middle;
 
         // The index set, and the conditions (10), (11) of its contacts.
-        out.contacts.clear();
-        system.contacts(t_middle, q_middle, self.settings.gap_tolerance, &mut out.contacts);
-        if let Some(cut) = first_overlap(system, (v, (1.0 - theta) * h), &out.contacts, 0.5) {
+        let middle = origin.at(t_middle, &self.q_middle);
+        middle.contacts(self.settings.gap_tolerance, &mut out.contacts);
+        if let Some(cut) = first_overlap(origin, (v, (1.0 - theta) * h), &out.contacts, 0.5) {
             return Ok(Some(cut));
         }
-        out.problem.contacts.clear();
-        out.problem.contacts.extend(out.contacts.iter().map(|contact| {
-            let restitution = contact.restitution;
-            let mut tangent_bias = contact.tangent_drift;
-            for (bias, tangent) in tangent_bias.iter_mut().zip(&contact.tangents) {
-                *bias += restitution.tangential * (tangent.dot(v) + *bias);
-            }
+        let conditions = out.contacts.iter().map(|contact| {
+            let (restitution, slip) = (contact.restitution, contact.slip(v));
             ContactCondition {
-                normal_bias: contact.normal_drift + restitution.normal * (contact.normal.dot(v) + contact.normal_drift),
-                tangent_bias,
+                normal_bias: contact.normal_drift + restitution.normal * contact.rate(v),
+                tangent_bias: std::array::from_fn(|a| contact.tangent_drift[a] + restitution.tangential * slip[a]),
                 ..ContactCondition::of(contact)
             }
-        }));
-        self.state_joints(system, state, (t_middle, t_new), out)?;
-        out.friction.clear();
-        system.friction_elements(t_middle, &self.q_middle, &mut out.friction);
-        out.problem.friction.clear();
-        out.problem.friction.extend(out.friction.iter().map(|element| {
+        });
+        refill(&mut out.problem.contacts, conditions);
+        self.state_joints(origin, (t_middle, t_new), out)?;
+        origin.at(t_middle, &self.q_middle).friction(&mut out.friction);
+        let conditions = out.friction.iter().map(|element| {
             let mut condition = FrictionCondition::of(element, h);
             // A displacement counts as it will be in the next middle. At the end of this step, it would swing about zero for ever.
             if let Some(x) = element.displacement
@@ -260,39 +217,38 @@ impl MoreauMidpoint {
                 condition.tangent_bias[0] += x / h;
             }
             condition
-        }));
+        });
+        refill(&mut out.problem.friction, conditions);
 
         // (17), steps 4 and 5: the new velocity and position.
-        solve_problem(&mut self.solver, t, out)?;
-        out.state.t = t_new;
-        out.state.v.clone_from(&out.solution.motion);
-        out.state.q.clone_from(q);
+        solve_problem(&mut self.solver, *t, out)?;
+        out.state.set(t_new, q, &out.solution.motion);
         system.advance(t_middle, &out.linearized_at, &out.state.v, theta * h, &mut out.state.q);
-        check_finite(t, "coordinate", &out.state.q)?;
+        check_finite(*t, "coordinate", &out.state.q)?;
         if let Some(passage) = system.passage(Way::Taken, (t_middle, &self.q_middle), (t_new, &out.state.q)) {
             return Ok(Some(Passage { share: 1.0 - theta + theta * passage.share, ..passage }));
         }
         // One that closes in the second half waits for the next step, which begins where it touches.
-        self.at_end.clear();
-        system.contacts(t_new, &out.state.q, 0.0, &mut self.at_end);
+        origin.at(t_new, &out.state.q).contacts(0.0, &mut self.at_end);
         let taken = &out.contacts;
         self.at_end.retain(|contact| {
             let is_deep = system.contact_size(contact.id).is_some_and(|size| contact.gap < -OVERLAP * size);
             is_deep && !taken.iter().any(|other| other.id == contact.id)
         });
-        if let Some(cut) = first_overlap(system, (&out.state.v, theta * h), &self.at_end, TOUCH) {
+        if let Some(cut) = first_overlap(origin, (&out.state.v, theta * h), &self.at_end, TOUCH) {
             return Ok(Some(Passage { share: 1.0 - theta + theta * cut.share, ..cut }));
         }
 
         if self.settings.implicit {
-            self.complete_forces(state, out);
+            self.complete_forces(v, out);
         }
-        self.mean.clear();
-        self.mean.extend(v.iter().zip(&out.state.v).map(|(a, b)| (1.0 - theta) * a + theta * b));
-        out.report.energy_defect = energy_defect(system, state, &self.mean, out, &mut self.part);
+        refill(&mut self.mean, v.iter().zip(&out.state.v).map(|(a, b)| (1.0 - theta) * a + theta * b));
+        out.report.energy_defect = energy_defect(origin, &self.mean, out, &mut self.part);
         Ok(None)
     }
+}
 
+impl MoreauMidpoint {
     /// States the joints: rows in the middle, and a bias that takes back their drift.
     ///
     /// A straight half step leaves a curved constraint by $\kappa = \Theta(\hat q^E) - \Theta(q^M) - \theta \Delta t\, (\nu u^A + \text{drift})$, with the prediction
@@ -305,102 +261,72 @@ impl MoreauMidpoint {
     ///
     /// A step that was cut where bodies close may be a thousand times shorter than the next one. So drift is taken back over the full step there, too: within the
     /// short one it would take a speed that breaks the joints in the next.
-    fn state_joints(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
-        (t_middle, t_new): (f64, f64),
-        out: &mut Step,
-    ) -> Result<(), StepError> {
-        let (theta, h, v) = (self.settings.theta, out.h, &state.v);
+    fn state_joints(&mut self, origin: Origin<'_>, (t_middle, t_new): (f64, f64), out: &mut Step) -> Outcome {
+        let (theta, h) = (self.settings.theta, out.h);
+        let Origin { system, state: State { q, v, .. }, .. } = origin;
         self.rates.clear();
-        self.joints.clear();
-        system.joints(t_middle, &self.q_middle, &mut self.joints);
+        origin.at(t_middle, &self.q_middle).joints(&mut self.joints);
+        self.q_end.clone_from(&self.q_middle);
         if self.settings.stabilize_joints && h > 0.0 && !self.joints.is_empty() {
-            self.q_end.clone_from(&self.q_middle);
             system.advance(t_middle, &self.q_middle, v, theta * h, &mut self.q_end);
-            self.end_joints.clear();
-            system.joints(t_new, &self.q_end, &mut self.end_joints);
+            origin.at(t_new, &self.q_end).joints(&mut self.end_joints);
             let share = match theta {
                 0.0 => 0.0,
                 _ => (2.0 - theta) + (1.0 - theta) * (1.0 / (theta * theta) - 1.0),
             };
             self.rates.extend(self.joints.iter().zip(&self.end_joints).map(|(middle, end)| {
-                let curvature = end.value - middle.value - theta * h * (middle.row.dot(v) + middle.drift);
+                let curvature = end.value - middle.value - theta * h * middle.rate(v);
                 -(middle.value + share * curvature) * self.full_step.share(h) / h
             }));
+            self.q_end.clone_from(&self.q_middle);
         }
         self.rates.resize(self.joints.len(), 0.0);
 
         // Redundant rows where they are redundant.
-        self.q_end.clone_from(&self.q_middle);
         self.v_joints.clone_from(v);
-        let from = (t_middle, &state.q[..]);
-        self.projection.project(system, from, (1.0 - theta) * h, &mut self.v_joints, &mut self.q_end)?;
+        let start = origin.at(t_middle, q);
+        self.projection.project(start, (1.0 - theta) * h, &mut self.v_joints, &mut self.q_end)?;
         self.projection.reconcile(&mut self.rates);
-        out.joints.clear();
-        system.joints(t_middle, &self.q_end, &mut out.joints);
-        out.problem.joints.clear();
-        out.problem.joints.extend(out.joints.iter().zip(&self.rates).map(|(joint, rate)| JointCondition {
-            row: joint.row.clone(),
-            bias: joint.drift - rate,
-            rounding: 0.0,
-        }));
+        origin.at(t_middle, &self.q_end).joints(&mut out.joints);
+        let rows = out.joints.iter().zip(&self.rates);
+        refill(&mut out.problem.joints, rows.map(|(joint, rate)| JointCondition::of(joint, *rate)));
         Ok(())
     }
 
     /// States $W$ and $u_\text{free}$ with forces that are implicit with the weight $\theta$.
-    fn state_implicit_motion(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
-        (t_middle, t_new): (f64, f64),
-        out: &mut Step,
-    ) -> Result<(), StepError> {
-        let (theta, h, n) = (self.settings.theta, out.h, system.velocity_count());
-        self.mass.clear();
-        system.mass_matrix(t_middle, &self.q_middle, &mut self.mass);
+    fn state_implicit_motion(&mut self, origin: Origin<'_>, (t_middle, t_new): (f64, f64), out: &mut Step) -> Outcome {
+        let (theta, h) = (self.settings.theta, out.h);
+        let Origin { system, state: State { t, q, v }, .. } = origin;
+        origin.at(t_middle, &self.q_middle).mass(&mut self.mass);
         let kinds = [JacobianKind::Exact, JacobianKind::Definite];
         let factors = [h * theta, h * h * theta * theta];
-        let (at, masses) = ((t_new, &state.q[..], &state.v[..]), [(&self.mass, 1.0)]);
+        let (at, masses) = ((t_new, &q[..], &v[..]), [(&self.mass, 1.0)]);
         self.jacobians.state_inertia(system, &kinds, at, &masses, factors, &mut out.problem.inertia);
-        out.problem.inertia.factor().map_err(|source| StepError::Malformed { t: state.t, source })?;
+        out.problem.inertia.factor().map_err(|source| origin.malformed(source))?;
         // θ k(t^E) + (1 - θ) k(t^A) by cause; what depends on u^E follows when it is known.
-        out.force_parts.clear();
-        for cause in ForceCause::ALL {
-            let from = out.force_parts.len();
-            out.force_parts.resize(from + n, 0.0);
-            for (t, weight) in [(state.t, 1.0 - theta), (t_new, theta)] {
-                self.part.clear();
-                self.part.resize(n, 0.0);
-                system.force_by_cause(cause, t, &state.q, &state.v, &mut self.part);
-                out.force_parts[from..].iter_mut().zip(&self.part).for_each(|(sum, part)| *sum += weight * part);
+        out.add_forces(v.len(), |cause, sum| {
+            for (t, weight) in [(*t, 1.0 - theta), (t_new, theta)] {
+                origin.at(t, q).force_by_cause(cause, v, &mut self.part);
+                sum.iter_mut().zip(&self.part).for_each(|(sum, part)| *sum += weight * part);
             }
-        }
+        });
         let free = &mut out.problem.free_motion;
-        free.clear();
-        free.extend((0..n).map(|i| h * (0..3).map(|cause| out.force_parts[cause * n + i]).sum::<f64>()));
-        add_product(&self.jacobians.by_configuration, None, h * h * theta, &state.v, free);
+        refill(free, out.force.iter().map(|k| h * k));
+        add_product(&self.jacobians.by_configuration, None, h * h * theta, v, free);
         out.problem.inertia.solve_in_place(free);
-        free.iter_mut().zip(&state.v).for_each(|(u, v)| *u += v);
+        free.iter_mut().zip(v).for_each(|(u, v)| *u += v);
         Ok(())
     }
 
     /// Adds what the new velocity contributes to the implicit forces: $\theta (k_q \Delta t ((1 - \theta) u^A + \theta u^E) + k_v (u^E - u^A))$.
-    fn complete_forces(&mut self, state: &State, out: &mut Step) {
-        let (theta, h, n) = (self.settings.theta, out.h, state.v.len());
+    fn complete_forces(&mut self, v: &[f64], out: &mut Step) {
+        let (theta, h) = (self.settings.theta, out.h);
         let v_new = &out.solution.motion;
-        self.mean.clear();
-        self.mean.extend(state.v.iter().zip(v_new).map(|(a, b)| h * ((1.0 - theta) * a + theta * b)));
-        self.part.clear();
-        self.part.extend(state.v.iter().zip(v_new).map(|(a, b)| b - a));
-        out.force.clear();
-        out.force.resize(n, 0.0);
-        for (i, cause) in ForceCause::ALL.into_iter().enumerate() {
-            let part = &mut out.force_parts[i * n..(i + 1) * n];
+        refill(&mut self.mean, v.iter().zip(v_new).map(|(a, b)| h * ((1.0 - theta) * a + theta * b)));
+        refill(&mut self.part, v.iter().zip(v_new).map(|(a, b)| b - a));
+        out.add_forces(v.len(), |cause, part| {
             add_product(&self.jacobians.by_configuration, Some(cause), theta, &self.mean, part);
             add_product(&self.jacobians.by_velocity, Some(cause), theta, &self.part, part);
-            out.force.iter_mut().zip(part).for_each(|(sum, part)| *sum += *part);
-        }
+        });
     }
 }

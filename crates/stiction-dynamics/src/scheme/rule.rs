@@ -22,9 +22,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Step;
 use super::trapezoidal::BRAKE;
-use crate::{Contact, ContactId, ContactSolution, FrictionElement, Joint, MechanicalSystem, State};
+use super::{Origin, Step};
+use crate::static_friction::{Rubbing, sliding_in};
+use crate::vector::{has, refill};
+use crate::{Contact, ContactId, ContactSolution, FrictionElement, Joint};
 
 /// How velocities and positions are integrated; see the [module](self).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -53,9 +55,8 @@ pub(super) struct History {
     /// Contacts that pushed in the last step, and in the last two; sorted.
     pushed: Vec<ContactId>,
     settled: Vec<ContactId>,
-    /// Contacts and friction elements that slid in the last step; sorted.
-    sliding: Vec<ContactId>,
-    sliding_elements: Vec<u32>,
+    /// What slid in the last step; sorted.
+    sliding: Vec<Rubbing>,
     contacts: Vec<Contact>,
     elements: Vec<FrictionElement>,
     joints: Vec<Joint>,
@@ -63,64 +64,49 @@ pub(super) struct History {
 
 impl History {
     /// Looks where a step begins.
-    pub fn begin(&mut self, system: &dyn MechanicalSystem, state: &State) {
-        self.elements.clear();
-        self.joints.clear();
-        self.contacts.clear();
-        system.contacts_of(state.t, &state.q, &self.settled, &mut self.contacts);
-        system.friction_elements(state.t, &state.q, &mut self.elements);
-        system.joints(state.t, &state.q, &mut self.joints);
+    pub fn begin(&mut self, origin: Origin<'_>) {
+        origin.here().contacts_of(&self.settled, &mut self.contacts);
+        origin.here().friction(&mut self.elements);
+        origin.here().joints(&mut self.joints);
     }
 
     /// The rate of a gap, from where a step begins, that it keeps.
     pub fn kept_rate(&self, id: ContactId, v: &[f64]) -> f64 {
         let contact = self.contacts.iter().find(|contact| contact.id == id);
-        contact.map_or(0.0, |contact| BRAKE * (contact.normal.dot(v) + contact.normal_drift))
+        contact.map_or(0.0, |contact| BRAKE * contact.rate(v))
     }
 
     /// The contact where a step begins, if its law is that of the sliding at the end.
     pub fn sticking(&self, id: ContactId) -> Option<&Contact> {
         let contact = self.contacts.iter().find(|contact| contact.id == id);
-        contact.filter(|_| self.sliding.binary_search(&id).is_err())
+        contact.filter(|_| !has(&self.sliding, Rubbing::Contact(id)))
     }
 
     /// Half the sliding of a friction element where a step begins, if it did not slide before.
     pub fn kept_slip(&self, element: u32, v: &[f64]) -> [f64; 3] {
         let found = self.elements.iter().find(|own| own.id == element);
-        let found = found.filter(|_| self.sliding_elements.binary_search(&element).is_err());
+        let found = found.filter(|_| !has(&self.sliding, Rubbing::Element(element)));
         found.map_or([0.0; 3], |own| own.slip(v).map(|slip| 0.5 * slip))
     }
 
     /// The rates of joints that a step keeps.
     pub fn joint_rates(&self, v: &[f64], out: &mut Vec<f64>) {
-        out.clear();
-        out.extend(self.joints.iter().map(|joint| BRAKE * (joint.row.dot(v) + joint.drift)));
+        refill(out, self.joints.iter().map(|joint| BRAKE * joint.rate(v)));
     }
 
     /// Whether a contact pushes that is not settled.
     pub fn is_unsettled(&self, solution: &ContactSolution) -> bool {
-        let mut pushing = solution.contacts.iter().filter(|impulse| impulse.normal > 0.0);
-        pushing.any(|impulse| self.settled.binary_search(&impulse.id).is_err())
+        solution.contacts.iter().any(|impulse| impulse.normal > 0.0 && !has(&self.settled, impulse.id))
     }
 
     /// Takes up a step.
     pub fn end(&mut self, step: &Step) {
-        let u = &step.solution.motion;
-        let is_fast = |slip: [f64; 3]| slip.iter().map(|s| s * s).sum::<f64>().sqrt() > STILL_SPEED;
-        self.settled.clear();
         let pushing = step.solution.contacts.iter().filter(|impulse| impulse.normal > 0.0).map(|impulse| impulse.id);
-        self.settled.extend(pushing.clone().filter(|id| self.pushed.binary_search(id).is_ok()));
-        self.pushed.clear();
-        self.pushed.extend(pushing);
-        self.sliding.clear();
-        let sliding = step.problem.contacts.iter().filter(|contact| is_fast(contact.slip(u)));
-        self.sliding.extend(sliding.map(|contact| contact.id));
-        self.sliding_elements.clear();
-        let sliding = step.problem.friction.iter().filter(|element| is_fast(element.slip(u)));
-        self.sliding_elements.extend(sliding.map(|element| element.id));
-        for list in [&mut self.settled, &mut self.pushed, &mut self.sliding] {
-            list.sort_unstable();
-        }
-        self.sliding_elements.sort_unstable();
+        refill(&mut self.settled, pushing.clone().filter(|id| has(&self.pushed, *id)));
+        refill(&mut self.pushed, pushing);
+        self.settled.sort_unstable();
+        self.pushed.sort_unstable();
+        refill(&mut self.sliding, sliding_in(&step.problem, &step.solution.motion, STILL_SPEED));
+        self.sliding.sort_unstable();
     }
 }

@@ -28,14 +28,15 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{History, Rule};
 use super::{
-    FullStep, Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, energy_defect,
-    refuse_one_way_elements, solve_problem, state_free_motion, step_by_attempts,
+    At, Attempting, FullStep, Impacts, Origin, Outcome, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind,
+    check_finite, check_length, energy_defect, refuse_one_way, solve_problem, state_motion, step_by_attempts,
 };
 use crate::joint_projection::JointProjection;
 use crate::setting::{Named, SettingError, Suffix, at_least_one, not_negative, positive};
-use crate::static_friction::{Rubbing, step_with_static_friction};
+use crate::static_friction::Rubbing;
+use crate::vector::{has, insert, refill};
 use crate::{
-    Contact, ContactCondition, ContactId, ContactSolver, ForceCause, FrictionCondition, Inertia, Joint, JointCondition,
+    Contact, ContactCondition, ContactId, ContactSolver, FrictionCondition, Inertia, Joint, JointCondition,
     MechanicalSystem, Passage, Restraint, State, StepError, Way,
 };
 
@@ -165,7 +166,7 @@ impl OwnFacts for StewartTrinkleSettings {
 }
 
 /// The Stewart-Trinkle scheme.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct StewartTrinkle {
     settings: StewartTrinkleSettings,
     solver: ContactSolver,
@@ -205,36 +206,9 @@ pub struct StewartTrinkle {
 impl StewartTrinkle {
     /// The scheme with these settings and this contact solver.
     pub fn new(settings: StewartTrinkleSettings, solver: ContactSolver) -> Self {
-        Self {
-            settings,
-            solver,
-            projection: JointProjection::default(),
-            touching: Vec::new(),
-            full_step: FullStep::default(),
-            resting: Vec::new(),
-            horizon: 0.0,
-            history: History::default(),
-            q_hat: Vec::new(),
-            q_end: Vec::new(),
-            v_hat: Vec::new(),
-            v_rows: Vec::new(),
-            q_middle: Vec::new(),
-            q_new: Vec::new(),
-            q_next: Vec::new(),
-            mass: Inertia::default(),
-            joint_rates: Vec::new(),
-            part: Vec::new(),
-            active: Vec::new(),
-            candidates: Vec::new(),
-            expected: Vec::new(),
-            expected_joints: Vec::new(),
-            at_end: Vec::new(),
-            overlaps: Vec::new(),
-        }
+        Self { settings, solver, ..Self::default() }
     }
-}
 
-impl StewartTrinkle {
     /// A contact that is deep within a body at the end of the step, beyond where it began: its surfaces bend away from their tangents, or it was not there before.
     fn bent_contact(&self, system: &dyn MechanicalSystem, h: f64, out: &Step) -> Option<ContactId> {
         let is_deep = |contact: &Contact| {
@@ -248,15 +222,7 @@ impl StewartTrinkle {
 
 impl Scheme for StewartTrinkle {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
-        let mut resting = std::mem::take(&mut self.resting);
-        let made = step_with_static_friction(self, &mut resting, (system, state), out, |scheme, system, out| {
-            scheme.full_step.begin(h);
-            step_by_attempts(system, (state.t, h), out, |h, out| scheme.attempt(system, state, h, out))?;
-            scheme.full_step.end(h, out.h);
-            Ok(())
-        });
-        self.resting = resting;
-        made
+        step_by_attempts(self, Origin::new(system, state), h, out)
     }
 
     fn contact_solver(&self) -> &ContactSolver {
@@ -264,32 +230,23 @@ impl Scheme for StewartTrinkle {
     }
 }
 
-impl StewartTrinkle {
-    /// A step of this length, unless bodies would pass through each other in it, or be pushed out on the wrong side.
-    fn attempt(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
-        h: f64,
-        out: &mut Step,
-    ) -> Result<Option<Passage>, StepError> {
-        if !(h > 0.0 && h.is_finite()) {
-            return Err(StepError::StepSize { h });
-        }
-        let rule = if self.settings.activation_gap.is_some() { Rule::Euler } else { self.settings.rule };
-        self.attempt_by(rule, system, state, h, out)
+impl Attempting for StewartTrinkle {
+    fn memory(&mut self) -> (&mut FullStep, &mut Vec<Rubbing>) {
+        (&mut self.full_step, &mut self.resting)
     }
 
-    /// The same by this rule; by Euler's where a contact pushes that is not settled.
-    fn attempt_by(
-        &mut self,
-        rule: Rule,
-        system: &dyn MechanicalSystem,
-        state: &State,
-        h: f64,
-        out: &mut Step,
-    ) -> Result<Option<Passage>, StepError> {
-        let plan = self.plan(rule, system, state, h);
+    /// A step of this length, unless bodies would pass through each other in it, or be pushed out on the wrong side.
+    fn attempt(&mut self, origin: Origin<'_>, h: f64, out: &mut Step) -> Outcome<Option<Passage>> {
+        check_length(h)?;
+        let rule = if self.settings.activation_gap.is_some() { Rule::Euler } else { self.settings.rule };
+        self.attempt_by(rule, origin, h, out)
+    }
+}
+
+impl StewartTrinkle {
+    /// A step by this rule; by Euler's where a contact pushes that is not settled.
+    fn attempt_by(&mut self, rule: Rule, origin: Origin<'_>, h: f64, out: &mut Step) -> Outcome<Option<Passage>> {
+        let plan = self.plan(rule, origin, h);
         self.predict(&plan, out);
         let bent = loop {
             out.report.linearizations += 1;
@@ -302,7 +259,7 @@ impl StewartTrinkle {
             self.write_joints(&plan, out);
             self.write_friction(&plan, out)?;
             let Some(bent) = self.solve_with_growing_set(&plan, out)? else {
-                return self.attempt_by(Rule::Euler, system, state, h, out);
+                return self.attempt_by(Rule::Euler, origin, h, out);
             };
             if self.has_arrived(&plan, out) {
                 break bent;
@@ -311,7 +268,8 @@ impl StewartTrinkle {
             self.v_hat.copy_from_slice(&out.solution.motion);
         };
         if self.settings.activation_gap.is_none() {
-            if let Some(passage) = system.passage(Way::Taken, (state.t, &state.q), (plan.t_new, &self.q_new)) {
+            let (start, end) = ((origin.state.t, &origin.state.q[..]), (plan.t_new, &self.q_new[..]));
+            if let Some(passage) = origin.system.passage(Way::Taken, start, end) {
                 return Ok(Some(passage));
             }
             if let Some(contact) = bent.filter(|_| plan.is_linear && h > LEAST_SHARE * self.full_step.h) {
@@ -323,7 +281,7 @@ impl StewartTrinkle {
     }
 
     /// Where in a step things are taken.
-    fn plan<'a>(&self, rule: Rule, system: &'a dyn MechanicalSystem, state: &'a State, h: f64) -> Plan<'a> {
+    fn plan<'a>(&self, rule: Rule, origin: Origin<'a>, h: f64) -> Plan<'a> {
         let is_mean = rule == Rule::Trapezoidal;
         // The rule of [TTP01] takes rows and gaps from the start: one linearisation is the fixed point.
         let activation_gap = self.settings.activation_gap;
@@ -335,11 +293,10 @@ impl StewartTrinkle {
         };
         let looks_ahead = !is_mean && ahead < 1.0;
         Plan {
-            system,
-            state,
+            origin,
             h,
-            t_hat: state.t + ahead * h,
-            t_new: state.t + h,
+            t_hat: origin.state.t + ahead * h,
+            t_new: origin.state.t + h,
             ahead,
             is_mean,
             is_linear,
@@ -351,21 +308,22 @@ impl StewartTrinkle {
 
     /// Predicts $\hat q$ and the middle of the step by the velocity before it, and begins with the contacts that touched.
     fn predict(&mut self, plan: &Plan<'_>, out: &mut Step) {
-        let Plan { system, state: State { t, q, v }, h, .. } = *plan;
-        for buffer in [&mut self.q_hat, &mut self.q_end, &mut self.q_middle, &mut self.q_new, &mut self.q_next] {
+        let Plan { origin, h, .. } = *plan;
+        let State { q, v, .. } = origin.state;
+        for buffer in [&mut self.q_end, &mut self.q_next] {
             buffer.clone_from(q);
         }
         self.v_hat.clone_from(v);
         out.begin(StepKind::Stepping, h);
         out.report.linearizations = 0;
-        system.advance(*t, q, v, plan.ahead * h, &mut self.q_hat);
-        system.advance(*t, q, v, h / 2.0, &mut self.q_middle);
+        origin.advance(v, plan.ahead * h, &mut self.q_hat);
+        origin.advance(v, h / 2.0, &mut self.q_middle);
         if plan.is_mean {
-            self.history.begin(system, plan.state);
+            self.history.begin(origin);
         }
         self.overlaps.clear();
         if plan.share < 1.0 {
-            system.contacts(*t, q, 0.0, &mut self.overlaps);
+            origin.here().contacts(0.0, &mut self.overlaps);
             self.overlaps.retain(|contact| contact.gap < 0.0);
         }
         // [ST96] §4: those that touched before; those violated at the prediction join them.
@@ -373,40 +331,36 @@ impl StewartTrinkle {
     }
 
     /// States $W$ and $u_\text{free}$.
-    fn take_inertia_and_forces(&mut self, plan: &Plan<'_>, out: &mut Step) -> Result<(), StepError> {
-        let Plan { system, state, h, t_hat, .. } = *plan;
+    fn take_inertia_and_forces(&mut self, plan: &Plan<'_>, out: &mut Step) -> Outcome {
+        let Plan { origin, h, t_hat, .. } = *plan;
+        let State { t, v, .. } = origin.state;
         if !plan.is_mean {
             // W = M(q̂) and u_free = v + h W⁻¹ k(q + h v/2, v).
-            let middle = (state.t + h / 2.0, &self.q_middle[..], &state.v[..]);
-            return state_free_motion(system, state, h, (t_hat, &self.q_hat), middle, out);
+            let middle = origin.at(t + h / 2.0, &self.q_middle);
+            return state_motion(origin, h, plan.at(&self.q_hat), (middle, v), out);
         }
         // W = 2 M(q̂) and u_free = v + h W⁻¹ k(q̂, v̂).
-        self.q_middle.clone_from(&self.q_hat);
-        let middle = (t_hat, &self.q_hat[..]);
-        state_free_motion(system, state, 0.5 * h, middle, (t_hat, &self.q_hat, &self.v_hat), out)?;
-        out.force_parts.clear();
-        for cause in ForceCause::ALL {
-            let from = out.force_parts.len();
-            out.force_parts.resize(from + state.v.len(), 0.0);
-            system.force_by_cause(cause, t_hat, &self.q_hat, &self.v_hat, &mut out.force_parts[from..]);
-        }
+        let middle = plan.at(&self.q_hat);
+        state_motion(origin, 0.5 * h, middle, (middle, &self.v_hat), out)?;
+        out.force_at.set(t_hat, &self.q_hat, &self.v_hat);
         std::mem::swap(&mut self.mass, &mut out.problem.inertia);
         out.problem.inertia.set_sum(&[(&self.mass, 2.0)], []);
-        out.problem.inertia.factor().map_err(|source| StepError::Malformed { t: state.t, source })
+        out.problem.inertia.factor().map_err(|source| origin.malformed(source))
     }
 
     /// Moves $\hat q$ onto the joints, and predicts the end of the step.
-    fn meet_joints(&mut self, plan: &Plan<'_>) -> Result<(), StepError> {
-        let Plan { system, state: State { t, q, .. }, h, .. } = *plan;
+    fn meet_joints(&mut self, plan: &Plan<'_>) -> Outcome {
+        let Plan { origin, h, .. } = *plan;
         // Rows are taken on the joints; a fixed point that meets them at the end keeps the velocity that leads there.
         self.v_rows.clone_from(&self.v_hat);
-        self.projection.project(system, (plan.t_hat, q), plan.ahead * h, &mut self.v_rows, &mut self.q_hat)?;
+        let reach = plan.ahead * h;
+        self.projection.project(origin.at(plan.t_hat, &origin.state.q), reach, &mut self.v_rows, &mut self.q_hat)?;
         if !plan.meets_end {
             self.v_hat.copy_from_slice(&self.v_rows);
         }
         match plan.looks_ahead {
             false => self.q_end.copy_from_slice(&self.q_hat),
-            true => system.advance(*t, q, &self.v_hat, h, &mut self.q_end),
+            true => origin.advance(&self.v_hat, h, &mut self.q_end),
         }
         Ok(())
     }
@@ -415,28 +369,26 @@ impl StewartTrinkle {
     /// sees whatever passes through.
     fn predicted_passage(&self, plan: &Plan<'_>, out: &Step) -> Option<Passage> {
         let is_asked = out.report.linearizations == 1 && !plan.is_mean && self.settings.activation_gap.is_none();
-        let (start, end) = ((plan.state.t, &plan.state.q[..]), (plan.t_new, &self.q_end[..]));
-        is_asked.then(|| plan.system.passage(Way::Predicted, start, end)).flatten()
+        let Origin { system, state, .. } = plan.origin;
+        let (start, end) = ((state.t, &state.q[..]), (plan.t_new, &self.q_end[..]));
+        is_asked.then(|| system.passage(Way::Predicted, start, end)).flatten()
     }
 
     /// Finds the contacts at $\hat q$, and those violated at the predicted end, which join the active ones.
     fn find_contacts(&mut self, plan: &Plan<'_>, is_again: bool) {
-        let Plan { system, t_hat, t_new, .. } = *plan;
         let is_violated = |contact: &Contact| contact.gap < 0.0 || contact.restraint == Restraint::Rate;
-        self.candidates.clear();
         let horizon = self.settings.activation_gap.unwrap_or(self.horizon);
-        system.contacts(t_hat, &self.q_hat, horizon, &mut self.candidates);
+        plan.at(&self.q_hat).contacts(horizon, &mut self.candidates);
         if self.settings.activation_gap.is_some() {
             self.active.clear();
             self.candidates.iter().for_each(|contact| insert(contact.id, &mut self.active));
         } else if plan.looks_ahead {
-            self.at_end.clear();
-            system.contacts(t_new, &self.q_end, 0.0, &mut self.at_end);
+            plan.at_end(&self.q_end).contacts(0.0, &mut self.at_end);
             self.at_end.retain(is_violated);
             self.join(plan);
             self.expected.clear();
             if plan.meets_end {
-                system.contacts_of(t_new, &self.q_end, &self.active, &mut self.expected);
+                plan.at_end(&self.q_end).contacts_of(&self.active, &mut self.expected);
             }
         } else {
             let violated = self.candidates.iter().filter(|contact| is_violated(contact));
@@ -445,8 +397,7 @@ impl StewartTrinkle {
         // What took part before takes part in the next round of the fixed point, also where it is some way off by rounding.
         let is_found = |id: &ContactId| self.candidates.iter().any(|candidate| candidate.id == *id);
         if is_again && self.settings.activation_gap.is_none() && !self.active.iter().all(is_found) {
-            self.candidates.clear();
-            system.contacts_of(t_hat, &self.q_hat, &self.active, &mut self.candidates);
+            plan.at(&self.q_hat).contacts_of(&self.active, &mut self.candidates);
         }
     }
 
@@ -455,53 +406,43 @@ impl StewartTrinkle {
         self.at_end.iter().for_each(|contact| insert(contact.id, &mut self.active));
         let is_found = |contact: &Contact| self.candidates.iter().any(|candidate| candidate.id == contact.id);
         if !self.at_end.iter().all(is_found) {
-            self.candidates.clear();
-            plan.system.contacts_of(plan.t_hat, &self.q_hat, &self.active, &mut self.candidates);
+            plan.at(&self.q_hat).contacts_of(&self.active, &mut self.candidates);
         }
     }
 
     /// The joints, linearised at $\hat q$ or at the end.
     fn write_joints(&mut self, plan: &Plan<'_>, out: &mut Step) {
-        let Plan { system, h, ahead, share, .. } = *plan;
-        out.joints.clear();
-        system.joints(plan.t_hat, &self.q_hat, &mut out.joints);
+        plan.at(&self.q_hat).joints(&mut out.joints);
         self.joint_rates.clear();
         if plan.is_mean {
-            self.history.joint_rates(&plan.state.v, &mut self.joint_rates);
+            self.history.joint_rates(&plan.origin.state.v, &mut self.joint_rates);
             self.projection.reconcile(&mut self.joint_rates);
         }
         self.joint_rates.resize(out.joints.len(), 0.0);
         self.expected_joints.clear();
         if plan.meets_end {
-            system.joints(plan.t_new, &self.q_end, &mut self.expected_joints);
+            plan.at_end(&self.q_end).joints(&mut self.expected_joints);
         }
-        out.problem.joints.clear();
-        out.problem.joints.extend(out.joints.iter().zip(&self.joint_rates).enumerate().map(|(i, (joint, kept))| {
-            let along = joint.row.dot(&self.v_hat);
-            let way = ahead * along - (1.0 - ahead) * joint.drift;
-            let whole = match self.expected_joints.get(i) {
-                Some(expected) => expected.value / h - along,
-                None => joint.value / h - way - kept,
-            };
-            let bias = whole - (1.0 - share) * (whole - joint.drift);
+        let conditions = out.joints.iter().zip(&self.joint_rates).enumerate().map(|(i, (joint, kept))| {
+            let expected = self.expected_joints.get(i).map(|joint| joint.value);
+            let whole = plan.bias((joint.value, joint.row.dot(&self.v_hat), joint.drift), expected, *kept);
+            let bias = whole - (1.0 - plan.share) * (whole - joint.drift);
             JointCondition { row: joint.row.clone(), bias, rounding: 0.0 }
-        }));
+        });
+        refill(&mut out.problem.joints, conditions);
     }
 
     /// Friction without a normal row, \[ST96\] (30): its bounds are impulses.
-    fn write_friction(&mut self, plan: &Plan<'_>, out: &mut Step) -> Result<(), StepError> {
-        let Plan { system, state, h, .. } = *plan;
-        out.friction.clear();
-        system.friction_elements(plan.t_hat, &self.q_hat, &mut out.friction);
-        let friction = &mut out.problem.friction;
-        friction.clear();
-        friction
-            .extend(out.friction.iter().map(|element| FrictionCondition::after(element, h, plan.ahead, &self.v_hat)));
+    fn write_friction(&mut self, plan: &Plan<'_>, out: &mut Step) -> Outcome {
+        let State { t, v, .. } = plan.origin.state;
+        plan.at(&self.q_hat).friction(&mut out.friction);
+        let condition = |element| FrictionCondition::after(element, plan.h, plan.ahead, &self.v_hat);
+        refill(&mut out.problem.friction, out.friction.iter().map(condition));
         if plan.is_mean {
             let who = "stewart-trinkle by the trapezoidal rule";
-            refuse_one_way_elements(state.t, who, &self.candidates, &out.friction)?;
-            for condition in friction {
-                let kept = self.history.kept_slip(condition.id, &state.v);
+            refuse_one_way(*t, who, &self.candidates, &out.friction)?;
+            for condition in &mut out.problem.friction {
+                let kept = self.history.kept_slip(condition.id, v);
                 condition.tangent_bias.iter_mut().zip(kept).for_each(|(bias, kept)| *bias -= kept);
             }
         }
@@ -510,25 +451,21 @@ impl StewartTrinkle {
 
     /// Solves with the active set, and lets it grow by what the solution violates, \[ST96\] §4. Returns the contact whose surfaces bend too far from their
     /// tangents, if there is one; nothing where the trapezoidal rule cannot go on, as an unsettled contact pushes.
-    fn solve_with_growing_set(
-        &mut self,
-        plan: &Plan<'_>,
-        out: &mut Step,
-    ) -> Result<Option<Option<ContactId>>, StepError> {
-        let Plan { system, state: State { t, q, .. }, h, t_new, .. } = *plan;
+    fn solve_with_growing_set(&mut self, plan: &Plan<'_>, out: &mut Step) -> Outcome<Option<Option<ContactId>>> {
+        let Plan { origin, h, .. } = *plan;
+        let t = origin.state.t;
         loop {
             self.write_contacts(plan, out);
-            solve_problem(&mut self.solver, *t, out)?;
+            solve_problem(&mut self.solver, t, out)?;
             if plan.is_mean && self.history.is_unsettled(&out.solution) {
                 return Ok(None);
             }
-            system.advance(*t, q, &out.solution.motion, h, &mut self.q_new);
-            check_finite(*t, "coordinate", &self.q_new)?;
+            origin.advance(&out.solution.motion, h, &mut self.q_new);
+            check_finite(t, "coordinate", &self.q_new)?;
 
             // Violated at the end although it did not take part.
-            self.at_end.clear();
-            system.contacts(t_new, &self.q_new, 0.0, &mut self.at_end);
-            let bent = self.bent_contact(system, h, out);
+            plan.at_end(&self.q_new).contacts(0.0, &mut self.at_end);
+            let bent = self.bent_contact(origin.system, h, out);
             let taken = &out.contacts;
             self.at_end.retain(|contact| contact.gap < 0.0 && !taken.iter().any(|other| other.id == contact.id));
             if self.settings.activation_gap.is_some() {
@@ -540,8 +477,7 @@ impl StewartTrinkle {
                 return Ok(Some(bent));
             }
             if plan.meets_end {
-                self.expected.clear();
-                system.contacts_of(t_new, &self.q_end, &self.active, &mut self.expected);
+                plan.at_end(&self.q_end).contacts_of(&self.active, &mut self.expected);
             }
             out.report.growths += 1;
         }
@@ -549,23 +485,19 @@ impl StewartTrinkle {
 
     /// The active contacts.
     fn write_contacts(&mut self, plan: &Plan<'_>, out: &mut Step) {
-        let Plan { state: State { v, .. }, h, ahead, share, .. } = *plan;
-        out.contacts.clear();
-        out.contacts.extend(self.candidates.iter().filter(|c| self.active.binary_search(&c.id).is_ok()).cloned());
-        out.problem.contacts.clear();
-        out.problem.contacts.extend(out.contacts.iter().map(|contact| {
+        let Plan { h, share, .. } = *plan;
+        let v = &plan.origin.state.v;
+        refill(&mut out.contacts, self.candidates.iter().filter(|c| has(&self.active, c.id)).cloned());
+        let conditions = out.contacts.iter().map(|contact| {
             if contact.restraint == Restraint::Rate {
                 return ContactCondition::of(contact);
             }
             // [ST96] (29), row of c_n: the gap at the end over h, linearised at q̂ or there.
             let along = contact.normal.dot(&self.v_hat);
-            let way = ahead * along - (1.0 - ahead) * contact.normal_drift;
             let expected = self.expected.iter().find(|other| plan.meets_end && other.id == contact.id);
+            let expected = expected.map(|contact| contact.gap);
             let kept = if plan.is_mean { self.history.kept_rate(contact.id, v) } else { 0.0 };
-            let normal_bias = match expected {
-                Some(expected) => expected.gap / h - along,
-                None => contact.gap / h - way - kept,
-            };
+            let normal_bias = plan.bias((contact.gap, along, contact.normal_drift), expected, kept);
             // Without a driven body, it is the linearised gap at the start: negative, it asks for a penetration to be taken back.
             let recovery = (normal_bias - contact.normal_drift).min(0.0);
             // A part of a step takes back its share of what was there.
@@ -573,7 +505,8 @@ impl StewartTrinkle {
             let left = before.map_or(0.0, |overlap| (1.0 - share) * overlap.gap / h);
             let (normal_bias, recovery) = (normal_bias - left, (recovery - left).min(0.0));
             ContactCondition { normal_bias, recovery, ..ContactCondition::of(contact) }
-        }));
+        });
+        refill(&mut out.problem.contacts, conditions);
         if plan.is_mean {
             for condition in &mut out.problem.contacts {
                 let kept = self.history.sticking(condition.id).map_or([0.0; 3], |start| start.slip(v));
@@ -584,31 +517,30 @@ impl StewartTrinkle {
 
     /// Whether the linearisation point is where the solution asks for it, or will not come nearer, \[ST96\] §3.6.
     fn has_arrived(&mut self, plan: &Plan<'_>, out: &mut Step) -> bool {
-        let State { t, q, .. } = plan.state;
-        plan.system.advance(*t, q, &out.solution.motion, plan.ahead * plan.h, &mut self.q_next);
-        out.report.last_move = match plan.looks_ahead {
-            false => largest_difference(&self.q_next, &self.q_hat),
-            true => largest_difference(&self.q_new, &self.q_end),
+        plan.origin.advance(&out.solution.motion, plan.ahead * plan.h, &mut self.q_next);
+        let (asked, taken) = match plan.looks_ahead {
+            false => (&self.q_next, &self.q_hat),
+            true => (&self.q_new, &self.q_end),
         };
-        out.report.converged = plan.is_linear || out.report.last_move <= self.settings.position_tolerance;
+        let last_move = asked.iter().zip(taken).fold(0.0, |largest: f64, (a, b)| largest.max((a - b).abs()));
+        out.report.converged = plan.is_linear || last_move <= self.settings.position_tolerance;
         out.report.converged || out.report.linearizations >= self.settings.linearization_limit.max(1)
     }
 
     /// Writes the end of the step, and remembers what touches there.
     fn end(&mut self, plan: &Plan<'_>, out: &mut Step) {
-        let Plan { system, state, h, .. } = *plan;
-        out.linearized_at.clone_from(&self.q_hat);
-        out.linearized_time = plan.t_hat;
-        out.force_at.clone_from(&self.q_middle);
-        out.force_time = state.t + h / 2.0;
-        out.state.t = plan.t_new;
-        out.state.q.clone_from(&self.q_new);
-        out.state.v.clone_from(&out.solution.motion);
+        let Plan { origin, h, .. } = *plan;
+        let State { t, v, .. } = origin.state;
+        out.linearize_at(plan.t_hat, &self.q_hat);
+        if !plan.is_mean {
+            out.force_at.set(t + h / 2.0, &self.q_middle, v);
+        }
+        out.state.set(plan.t_new, &self.q_new, &out.solution.motion);
         if plan.is_mean {
-            out.state.v.iter_mut().zip(&state.v).for_each(|(new, old)| *new = 2.0 * *new - old);
+            out.state.v.iter_mut().zip(v).for_each(|(new, old)| *new = 2.0 * *new - old);
         }
         let u = &out.solution.motion;
-        out.report.energy_defect = energy_defect(system, state, u, out, &mut self.part);
+        out.report.energy_defect = energy_defect(origin, u, out, &mut self.part);
 
         // What touched at the end is active at the start of the next step.
         self.touching.clear();
@@ -629,8 +561,7 @@ impl StewartTrinkle {
 /// Where a step begins and ends, and where in it things are taken.
 #[derive(Clone, Copy)]
 struct Plan<'a> {
-    system: &'a dyn MechanicalSystem,
-    state: &'a State,
+    origin: Origin<'a>,
     h: f64,
     /// Times of $\hat q$ and of the end.
     t_hat: f64,
@@ -649,13 +580,23 @@ struct Plan<'a> {
     share: f64,
 }
 
-/// Adds an id to a sorted list, once.
-fn insert(id: ContactId, list: &mut Vec<ContactId>) {
-    if let Err(place) = list.binary_search(&id) {
-        list.insert(place, id);
+impl Plan<'_> {
+    /// The value at the end over $h$ of a row with the rate `along` by $\hat v$, without $u$: from its
+    /// value at $\hat q$, or from the one that is expected at the end.
+    fn bias(&self, (value, along, drift): (f64, f64, f64), expected: Option<f64>, kept: f64) -> f64 {
+        match expected {
+            Some(expected) => expected / self.h - along,
+            None => value / self.h - (self.ahead * along - (1.0 - self.ahead) * drift) - kept,
+        }
     }
-}
 
-fn largest_difference(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).fold(0.0, |largest, (a, b)| largest.max((a - b).abs()))
+    /// The system at $\hat q$.
+    fn at<'b>(&'b self, q_hat: &'b [f64]) -> At<'b> {
+        self.origin.at(self.t_hat, q_hat)
+    }
+
+    /// The system at an end of the step.
+    fn at_end<'b>(&'b self, q: &'b [f64]) -> At<'b> {
+        self.origin.at(self.t_new, q)
+    }
 }

@@ -12,14 +12,15 @@
 //! | part that begins to slide | its acceleration is along its direction, against which friction acts |
 
 use super::events::Trigger;
-use super::modes::{Forces, GapMode, Modes, Part, Sliding, dot, norm, unit};
-use super::motion::{Motion, Slider, largest};
+use super::modes::{Forces, GapMode, Modes, Part, Sliding, unit};
+use super::motion::{Motion, Slider};
 use super::phase::Phase;
 use super::switch::Switch;
-use crate::scheme::refuse_one_way_elements;
+use crate::scheme::{Origin, Outcome, refuse_one_way};
+use crate::vector::{dot, filled, largest, norm};
 use crate::{
     Contact, ContactCondition, ContactError, ContactProblem, ContactSolution, ContactSolver, FrictionCondition,
-    FrictionElement, FrictionShape, JointCondition, MechanicalSystem, State, StepError,
+    FrictionElement, FrictionShape, JointCondition,
 };
 
 /// Forces and accelerations that violate a law by less than this share of the largest obey it. Too
@@ -55,8 +56,7 @@ const TRIAL_LIMIT: usize = 4096;
 
 /// A choice of modes at a state.
 pub(super) struct Choice<'a> {
-    system: &'a dyn MechanicalSystem,
-    state: &'a State,
+    origin: Origin<'a>,
     switch: &'a Switch,
     motion: &'a mut Motion,
     /// Everything closed, and everything sticking that has friction.
@@ -68,13 +68,7 @@ pub(super) struct Choice<'a> {
 
 impl<'a> Choice<'a> {
     /// A choice for these contacts, which touch and neither part nor approach.
-    pub fn new(
-        system: &'a dyn MechanicalSystem,
-        state: &'a State,
-        switch: &'a Switch,
-        resting: &[Contact],
-        motion: &'a mut Motion,
-    ) -> Result<Self, StepError> {
+    pub fn new(origin: Origin<'a>, switch: &'a Switch, resting: &[Contact], motion: &'a mut Motion) -> Outcome<Self> {
         let mut modes = Modes::default();
         for contact in resting {
             // The gap with which it closed, which is rounding or a penetration of the start.
@@ -82,25 +76,24 @@ impl<'a> Choice<'a> {
             modes.contacts.push(GapMode { id: contact.id, is_closed: true, gap });
             modes.sliding.extend(Part::of_contact(contact.id, contact).map(|(part, _)| (part, Sliding::Stick)));
         }
-        let mut elements = Vec::new();
-        system.friction_elements(state.t, &state.q, &mut elements);
-        refuse_one_way_elements(state.t, "event-driven", &[], &elements)?;
+        let state = origin.state;
+        let elements: Vec<FrictionElement> = filled(|out| origin.here().friction(out));
+        refuse_one_way(state.t, "event-driven", &[], &elements)?;
         let is_held = |element: &&FrictionElement| element.bound > 0.0 && element.shape != FrictionShape::Ball;
         if let Some(element) = elements.iter().find(is_held) {
             let (what, remedy) = (format!("friction element {}", element.id), "choose a time-stepping scheme");
-            let source = ContactError::NotFollowed { what, remedy };
-            return Err(StepError::Malformed { t: state.t, source });
+            return Err(origin.malformed(ContactError::NotFollowed { what, remedy }));
         }
         let parts = elements.iter().filter_map(Part::of_element);
         modes.sliding.extend(parts.map(|(part, _)| (part, Sliding::Stick)));
-        motion.look(system, &modes, state.t, &state.q)?;
+        motion.look(origin.here(), &modes)?;
         let slides = |slider: &Slider| {
             let stopped = switch.triggers.contains(&Trigger::Stops(slider.part));
             if stopped { None } else { unit(&motion.slip(slider, &state.v), motion.still_speed) }
         };
         let slides = motion.sliders.iter().map(slides).collect();
         let sliders = motion.sliders.clone();
-        Ok(Self { system, state, switch, motion, modes, sliders, slides })
+        Ok(Self { origin, switch, motion, modes, sliders, slides })
     }
 
     /// Whether a contact slides already.
@@ -110,7 +103,7 @@ impl<'a> Choice<'a> {
     }
 
     /// The phase in the first modes that obey all laws; none where no modes do.
-    pub fn make(&mut self, solver: &mut ContactSolver) -> Result<Option<Phase>, StepError> {
+    pub fn make(&mut self, solver: &mut ContactSolver) -> Outcome<Option<Phase>> {
         let suggested = self.suggest()?;
         if let Some(phase) = self.accept_shared(suggested)? {
             return Ok(Some(phase));
@@ -130,20 +123,27 @@ impl<'a> Choice<'a> {
         self.try_all(proposed.as_ref().map(|(all, _)| all))
     }
 
-    /// The old modes, changed by the events.
-    fn suggest(&mut self) -> Result<Modes, StepError> {
-        let begins = self.begin_directions()?;
-        let (old, triggers) = (&self.switch.modes, &self.switch.triggers);
+    /// The old modes, changed by the events. A part that begins to slide does so against the
+    /// friction that held it.
+    fn suggest(&mut self) -> Outcome<Modes> {
+        let Switch { modes: old, triggers, .. } = self.switch;
+        if triggers.iter().any(|trigger| matches!(trigger, Trigger::Slips(_))) {
+            self.evaluate(old)?;
+        }
+        let begins = |part: Part| {
+            let slips = triggers.contains(&Trigger::Slips(part));
+            let slider = self.motion.sliders.iter().find(|slider| slips && slider.part == part)?;
+            Some(unit(&self.motion.friction(slider), 0.0)?.map(|part| -part))
+        };
         let mut modes = self.modes.clone();
         for mode in &mut modes.contacts {
             mode.is_closed = !triggers.contains(&Trigger::Opens(mode.id));
         }
         for ((part, sliding), slides) in modes.sliding.iter_mut().zip(&self.slides) {
-            let begins = begins.iter().find(|(other, _)| other == part);
-            *sliding = match (begins, slides, old.sliding(*part)) {
-                (Some((_, direction)), ..) | (None, Some(direction), _) => Sliding::Slip(*direction),
+            *sliding = match (begins(*part).or(*slides), old.sliding(*part)) {
+                (Some(direction), _) => Sliding::Slip(direction),
                 // It has just begun.
-                (None, None, Some(Sliding::Slip(reference))) if !triggers.contains(&Trigger::Stops(*part)) => {
+                (None, Some(Sliding::Slip(reference))) if !triggers.contains(&Trigger::Stops(*part)) => {
                     Sliding::Slip(reference)
                 }
                 _ => Sliding::Stick,
@@ -152,33 +152,17 @@ impl<'a> Choice<'a> {
         Ok(modes)
     }
 
-    /// In which direction each part slides that begins to: against the friction that held it.
-    fn begin_directions(&mut self) -> Result<Vec<(Part, [f64; 3])>, StepError> {
-        let (switch, state) = (self.switch, self.state);
-        let begins = |slider: &&Slider| switch.triggers.contains(&Trigger::Slips(slider.part));
-        if !switch.triggers.iter().any(|trigger| matches!(trigger, Trigger::Slips(_))) {
-            return Ok(Vec::new());
-        }
-        self.motion.evaluate(self.system, &switch.modes, state.t, &state.q, &state.v)?;
-        let direction = |slider: &Slider| {
-            let friction = unit(&self.motion.friction(slider), 0.0)?;
-            Some((slider.part, friction.map(|part| -part)))
-        };
-        Ok(self.motion.sliders.iter().filter(begins).filter_map(direction).collect())
-    }
-
     /// Modes from the contact problem on accelerations: with all contacts closed that do not part,
     /// and with those closed that carry a force. None when the problem is not solved.
-    fn propose(&mut self, solver: &mut ContactSolver) -> Result<Option<(Modes, Modes)>, StepError> {
+    fn propose(&mut self, solver: &mut ContactSolver) -> Outcome<Option<(Modes, Modes)>> {
         // Rows and rates of everything, with nothing closed and nothing held.
         let mut open = Modes { contacts: self.modes.contacts.clone(), ..Modes::default() };
         open.contacts.iter_mut().for_each(|mode| mode.is_closed = false);
-        self.motion.evaluate(self.system, &open, self.state.t, &self.state.q, &self.state.v)?;
+        self.evaluate(&open)?;
         let scale = self.motion.acceleration_scale.max(largest(&self.motion.rates.normals)).max(f64::MIN_POSITIVE);
         let problem = self.state_problem(scale);
         let mut solution = ContactSolution::default();
-        let solved = solver.solve(&problem, &mut solution);
-        solved.map_err(|source| StepError::Malformed { t: self.state.t, source })?;
+        solver.solve(&problem, &mut solution).map_err(|source| self.origin.malformed(source))?;
         Ok(solution.report.is_solved().then(|| self.read(scale, &problem, &solution)))
     }
 
@@ -192,7 +176,7 @@ impl<'a> Choice<'a> {
         let mut has_sliding = vec![false; site_count];
         for (slider, slides) in self.sliders.iter().zip(&self.slides) {
             if slides.is_some() {
-                let slip = motion.slip_at(slider.site, &self.state.v);
+                let slip = motion.slip_at(slider.site, &self.origin.state.v);
                 let speed = slider.tangents.clone().map(|a| slip[a] * slip[a]).sum::<f64>().sqrt();
                 let bias = &mut biases[slider.site];
                 slider.tangents.clone().for_each(|a| bias[a] += SLIDING_BIAS * scale / speed * slip[a]);
@@ -270,7 +254,7 @@ impl<'a> Choice<'a> {
 
     /// Tries one combination of modes after another: contacts closed or open, parts sticking, or
     /// sliding either way in the plane and as proposed in space.
-    fn try_all(&mut self, proposed: Option<&Modes>) -> Result<Option<Phase>, StepError> {
+    fn try_all(&mut self, proposed: Option<&Modes>) -> Outcome<Option<Phase>> {
         let ways: Vec<Vec<Sliding>> = (0..self.sliders.len()).map(|place| self.ways(place, proposed)).collect();
         let contact_count = u32::try_from(self.modes.contacts.len()).unwrap_or(u32::MAX);
         let combinations = ways.iter().map(Vec::len).try_fold(1, usize::checked_mul);
@@ -327,7 +311,7 @@ impl<'a> Choice<'a> {
 
     /// The phase in these modes, if they obey all laws, where forces are not unique with such as
     /// are inside all bounds: those of the solver may be at a bound, and leave it at once.
-    fn accept_shared(&mut self, mut modes: Modes) -> Result<Option<Phase>, StepError> {
+    fn accept_shared(&mut self, mut modes: Modes) -> Outcome<Option<Phase>> {
         modes.forces = Forces::default();
         let rank = self.evaluate(&modes)?;
         if rank < self.motion.held_count() {
@@ -343,7 +327,7 @@ impl<'a> Choice<'a> {
     }
 
     /// The phase in these modes, if they obey all laws.
-    fn accept(&mut self, mut modes: Modes) -> Result<Option<Phase>, StepError> {
+    fn accept(&mut self, mut modes: Modes) -> Outcome<Option<Phase>> {
         if !self.switch.past.excluded.iter().all(|event| allows(&modes, *event)) {
             return Ok(None);
         }
@@ -360,8 +344,8 @@ impl<'a> Choice<'a> {
         Ok(Some(Phase { modes, touching, flights: Vec::new(), next_step: f64::INFINITY, past }))
     }
 
-    fn evaluate(&mut self, modes: &Modes) -> Result<usize, StepError> {
-        self.motion.evaluate(self.system, modes, self.state.t, &self.state.q, &self.state.v)
+    fn evaluate(&mut self, modes: &Modes) -> Outcome<usize> {
+        self.motion.evaluate(self.origin.here(), modes, &self.origin.state.v)
     }
 
     /// Whether modes obey all laws with the forces and accelerations that the motion has in them.
@@ -377,7 +361,7 @@ impl<'a> Choice<'a> {
             _ if !modes.is_loaded(*part) => true,
             Sliding::Stick => motion.margin(slider) >= -force,
             // What slides already does so as it did; what begins to must accelerate that way.
-            _ if unit(&motion.slip(slider, &self.state.v), motion.still_speed).is_some() => true,
+            _ if unit(&motion.slip(slider, &self.origin.state.v), motion.still_speed).is_some() => true,
             Sliding::Slip(direction) | Sliding::Begin(direction) => {
                 let rate = motion.slip_acceleration(slider);
                 let along = dot(&rate, &direction);

@@ -13,6 +13,7 @@
 //! start of the step, since a velocity of zero has no direction, but the solution is as smooth as
 //! ever. An explicit method would have to begin with tiny steps.
 
+use crate::vector::{refill, zero};
 use stiction_solve::DenseLu;
 
 /// Number of stages $s$.
@@ -82,9 +83,9 @@ impl Accuracy {
 /// Number of points of [`Collocation::quadrature`].
 pub(super) const QUADRATURE: usize = STAGES;
 
-/// The coefficients of the method, and the stages of one step.
+/// The coefficients of the method.
 #[derive(Clone, Debug)]
-pub(super) struct Collocation {
+pub(super) struct Coefficients {
     /// Points $c$ and weights $b$.
     pub nodes: [f64; STAGES],
     pub weights: [f64; STAGES],
@@ -97,6 +98,12 @@ pub(super) struct Collocation {
     tail: [f64; STAGES],
     /// Denominators of Lagrange's polynomials.
     lagrange: [f64; STAGES],
+}
+
+/// The method, and the stages of one step.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Collocation {
+    pub table: Coefficients,
     size: usize,
     h: f64,
     start: Vec<f64>,
@@ -112,7 +119,7 @@ pub(super) struct Collocation {
     newton: DenseLu,
 }
 
-impl Default for Collocation {
+impl Default for Coefficients {
     fn default() -> Self {
         let points = radau_points();
         let nodes = points.map(|x| 0.5 * (1.0 + x));
@@ -124,37 +131,15 @@ impl Default for Collocation {
         let lagrange =
             std::array::from_fn(|j| (0..STAGES).filter(|&k| k != j).map(|k| nodes[j] - nodes[k]).product::<f64>());
         let tail = std::array::from_fn(|k| (2.0 * s - 1.0) * weights[k] * legendre(STAGES - 1, points[k]));
-        let mut method = Self {
-            nodes,
-            weights,
-            quadrature: gauss_points(),
-            matrix: [[0.0; STAGES]; STAGES],
-            inverse: [[0.0; STAGES]; STAGES],
-            tail,
-            lagrange,
-            size: 0,
-            h: 0.0,
-            start: Vec::new(),
-            stages: Vec::new(),
-            slopes: Vec::new(),
-            next: Vec::new(),
-            is_stiff: false,
-            allowed: Vec::new(),
-            jacobians: Vec::new(),
-            newton: DenseLu::default(),
-        };
-        method.matrix = nodes.map(|c| method.integrals(c));
-        method.inverse = inverse(&method.matrix);
-        method
+        let [matrix, inverse] = [[[0.0; STAGES]; STAGES]; 2];
+        let mut table = Self { nodes, weights, quadrature: gauss_points(), matrix, inverse, tail, lagrange };
+        table.matrix = nodes.map(|c| table.integrals(c));
+        table.inverse = self::inverse(&table.matrix);
+        table
     }
 }
 
-impl Collocation {
-    /// Forgets how the last step went: a new problem begins.
-    pub fn restart(&mut self) {
-        self.is_stiff = false;
-    }
-
+impl Coefficients {
     /// $\int_0^\theta \ell_j$ for all $j$, by the method's own quadrature, which is exact for their
     /// degree.
     fn integrals(&self, theta: f64) -> [f64; STAGES] {
@@ -165,6 +150,13 @@ impl Collocation {
             };
             theta * self.nodes.iter().zip(&self.weights).map(|(&c, b)| b * at(c)).sum::<f64>()
         })
+    }
+}
+
+impl Collocation {
+    /// Forgets how the last step went: a new problem begins.
+    pub fn restart(&mut self) {
+        self.is_stiff = false;
     }
 
     /// Where the step begins.
@@ -179,7 +171,7 @@ impl Collocation {
 
     /// The start and the stages, with their shares of the step.
     pub fn points(&self) -> impl Iterator<Item = (f64, &[f64])> {
-        let stages = self.nodes.iter().enumerate().map(|(i, share)| (*share, self.stage(i)));
+        let stages = self.table.nodes.iter().enumerate().map(|(i, share)| (*share, self.stage(i)));
         std::iter::once((0.0, self.start())).chain(stages)
     }
 
@@ -191,7 +183,7 @@ impl Collocation {
     /// The polynomial after the share `theta` of the step.
     pub fn dense(&self, theta: f64) -> Vec<f64> {
         let mut y = self.start.clone();
-        for (weight, slope) in self.integrals(theta).iter().zip(self.slopes.chunks_exact(self.size.max(1))) {
+        for (weight, slope) in self.table.integrals(theta).iter().zip(self.slopes.chunks_exact(self.size.max(1))) {
             y.iter_mut().zip(slope).for_each(|(y, f)| *y += self.h * weight * f);
         }
         y
@@ -199,7 +191,7 @@ impl Collocation {
 
     /// Ends the step after the share `theta` of it: the same polynomial on a part of its interval.
     pub fn cut(&mut self, theta: f64) {
-        self.stages = self.nodes.iter().flat_map(|c| self.dense(theta * c)).collect();
+        self.stages = self.table.nodes.iter().flat_map(|c| self.dense(theta * c)).collect();
         self.h *= theta;
         self.derive_slopes();
     }
@@ -210,7 +202,7 @@ impl Collocation {
     pub fn error(&self) -> f64 {
         let share = self.h / (2.0 * (2.0 * STAGES as f64 - 1.0));
         (0..self.size).fold(0.0, |worst, k| {
-            let last: f64 = (0..STAGES).map(|i| self.tail[i] * self.slopes[i * self.size + k]).sum();
+            let last: f64 = (0..STAGES).map(|i| self.table.tail[i] * self.slopes[i * self.size + k]).sum();
             worst.max((share * last).abs() / self.allowed[k])
         })
     }
@@ -232,14 +224,11 @@ impl Collocation {
     ) -> Result<bool, E> {
         let n = y.len();
         (self.size, self.h) = (n, h);
-        self.start.clear();
-        self.start.extend_from_slice(y);
+        refill(&mut self.start, y.iter().copied());
         for vector in [&mut self.stages, &mut self.slopes, &mut self.next] {
-            vector.clear();
-            vector.resize(STAGES * n, 0.0);
+            zero(vector, STAGES * n);
         }
-        self.allowed.clear();
-        self.allowed.extend((0..n).map(|k| accuracy.by_slopes(h, k)));
+        refill(&mut self.allowed, (0..n).map(|k| accuracy.by_slopes(h, k)));
         self.predict(slope);
         if let Some(guess) = guess {
             self.repeat(guess, t)?;
@@ -255,7 +244,7 @@ impl Collocation {
     }
 
     fn predict(&mut self, slope: &[f64]) {
-        for (stage, c) in self.stages.chunks_exact_mut(self.size.max(1)).zip(self.nodes) {
+        for (stage, c) in self.stages.chunks_exact_mut(self.size.max(1)).zip(self.table.nodes) {
             stage.iter_mut().zip(&self.start).zip(slope).for_each(|((stage, y), f)| *stage = y + c * self.h * f);
         }
     }
@@ -266,12 +255,12 @@ impl Collocation {
         let n = self.size;
         for i in 0..STAGES {
             let place = i * n..(i + 1) * n;
-            f(t + self.nodes[i] * self.h, &self.stages[place.clone()], &mut self.slopes[place])?;
+            f(t + self.table.nodes[i] * self.h, &self.stages[place.clone()], &mut self.slopes[place])?;
         }
         let mut change = 0.0f64;
         for i in 0..STAGES {
             for k in 0..n {
-                let sum: f64 = (0..STAGES).map(|j| self.matrix[i][j] * self.slopes[j * n + k]).sum();
+                let sum: f64 = (0..STAGES).map(|j| self.table.matrix[i][j] * self.slopes[j * n + k]).sum();
                 let next = self.start[k] + self.h * sum;
                 let moved = (next - self.stages[i * n + k]).abs() / self.allowed[k];
                 change = if moved.is_nan() { f64::INFINITY } else { change.max(moved) };
@@ -307,7 +296,7 @@ impl Collocation {
                 return Ok(false);
             }
             self.differentiate(f, t, accuracy)?;
-            let (matrix, jacobians, h) = (&self.matrix, &self.jacobians, self.h);
+            let (matrix, jacobians, h) = (&self.table.matrix, &self.jacobians, self.h);
             let fill = |column: usize, out: &mut [f64]| {
                 let (j, k) = (column / n, column % n);
                 for i in 0..STAGES {
@@ -322,7 +311,7 @@ impl Collocation {
             }
             // A rounding r of the slopes is one of (I - h A J)⁻¹ h A r of the stages: a stiff
             // damper takes back what it makes.
-            let (nodes, next) = (&self.nodes, &mut self.next);
+            let (nodes, next) = (&self.table.nodes, &mut self.next);
             let saved = next.clone();
             for (i, c) in nodes.iter().enumerate() {
                 let stage = next[i * n..(i + 1) * n].iter_mut().zip(&accuracy.slope_rounding);
@@ -367,7 +356,7 @@ impl Collocation {
         for i in 0..STAGES {
             for k in 0..n {
                 let rise = |j: usize| self.stages[j * n + k] - self.start[k];
-                self.slopes[i * n + k] = (0..STAGES).map(|j| self.inverse[i][j] * rise(j)).sum::<f64>() / self.h;
+                self.slopes[i * n + k] = (0..STAGES).map(|j| self.table.inverse[i][j] * rise(j)).sum::<f64>() / self.h;
             }
         }
     }
@@ -375,15 +364,14 @@ impl Collocation {
     /// The derivatives of the right-hand side at every stage, column by column.
     fn differentiate<E>(&mut self, f: &mut RightSide<'_, E>, t: f64, accuracy: &Accuracy) -> Result<(), E> {
         let n = self.size;
-        self.jacobians.clear();
-        self.jacobians.resize(STAGES * n * n, 0.0);
+        zero(&mut self.jacobians, STAGES * n * n);
         for i in 0..STAGES {
             for k in 0..n {
                 let y = self.stages[i * n + k];
                 let moved = y + DIFFERENCE * accuracy.by_slopes(self.h, k);
                 self.stages[i * n + k] = moved;
                 let column = &mut self.jacobians[(i * n + k) * n..(i * n + k + 1) * n];
-                f(t + self.nodes[i] * self.h, &self.stages[i * n..(i + 1) * n], column)?;
+                f(t + self.table.nodes[i] * self.h, &self.stages[i * n..(i + 1) * n], column)?;
                 self.stages[i * n + k] = y;
                 for r in 0..n {
                     column[r] = (column[r] - self.slopes[i * n + r]) / (moved - y);
@@ -480,12 +468,12 @@ mod tests {
     fn the_weights_integrate_polynomials_of_degree_twelve() {
         let method = Collocation::default();
         for degree in 0..=12 {
-            let sum: f64 = method.nodes.iter().zip(&method.weights).map(|(c, b)| b * c.powi(degree)).sum();
+            let sum: f64 = method.table.nodes.iter().zip(&method.table.weights).map(|(c, b)| b * c.powi(degree)).sum();
             assert!((sum - 1.0 / f64::from(degree + 1)).abs() < 2e-15, "degree {degree}: {sum}");
         }
-        assert_eq!(method.nodes[STAGES - 1], 1.0);
+        assert_eq!(method.table.nodes[STAGES - 1], 1.0);
         for degree in 0..=13 {
-            let sum: f64 = method.quadrature.iter().map(|(c, b)| b * c.powi(degree)).sum();
+            let sum: f64 = method.table.quadrature.iter().map(|(c, b)| b * c.powi(degree)).sum();
             assert!((sum - 1.0 / f64::from(degree + 1)).abs() < 2e-15, "degree {degree}: {sum}");
         }
     }

@@ -6,10 +6,13 @@
 
 use super::EventDrivenSettings;
 use super::collocation::Collocation;
-use super::modes::{Modes, Part, Sliding, dot, norm};
-use super::motion::{Motion, largest};
+use super::modes::{Modes, Part, Sliding};
+use super::motion::Motion;
 use super::phase::{Phase, state_of};
-use crate::{Contact, ContactId, MechanicalSystem, State, StepError};
+use crate::scheme::impact_time::Bracket;
+use crate::scheme::{Origin, Outcome};
+use crate::vector::{dot, filled, largest, norm};
+use crate::{Contact, ContactId, State};
 
 /// Forces below this share of the largest are rounding. Too large: contacts pull a little before
 /// they open. Too small: they open by rounding.
@@ -97,7 +100,7 @@ type Place = (f64, f64);
 
 /// The search for events of the integrator step that was made from `t` over `h`.
 pub(super) struct Search<'a> {
-    pub system: &'a dyn MechanicalSystem,
+    pub origin: Origin<'a>,
     pub settings: &'a EventDrivenSettings,
     pub phase: &'a Phase,
     pub method: &'a Collocation,
@@ -108,7 +111,7 @@ pub(super) struct Search<'a> {
 
 impl Search<'_> {
     /// How the step ends.
-    pub fn run(&mut self) -> Result<Ending, StepError> {
+    pub fn run(&mut self) -> Outcome<Ending> {
         let mut found = Found::default();
         self.find_changes_of_mode(&mut found)?;
         let gaps = self.gaps(&mut found);
@@ -145,18 +148,18 @@ impl Search<'_> {
 
     /// The state after a share of the step.
     fn state_at(&self, share: f64) -> State {
-        state_of(self.system, self.t + share * self.h, &self.method.dense(share))
+        state_of(self.origin, self.t + share * self.h, &self.method.dense(share))
     }
 
     /// Where closed contacts open, friction reaches its bound, and sliding ends.
-    fn find_changes_of_mode(&mut self, found: &mut Found) -> Result<(), StepError> {
+    fn find_changes_of_mode(&mut self, found: &mut Found) -> Outcome {
         let modes = &self.phase.modes;
         if modes.contacts.is_empty() && modes.sliding.is_empty() {
             return Ok(());
         }
         let (method, mut nodes) = (self.method, Vec::new());
         for (share, y) in method.points() {
-            let (q, v) = y.split_at(y.len() - self.system.velocity_count());
+            let (q, v) = y.split_at(self.origin.state.q.len());
             nodes.push((share, self.indicators(self.t + share * self.h, q, v)?));
         }
         for number in 0..nodes[0].1.len() {
@@ -176,7 +179,7 @@ impl Search<'_> {
 
     /// Where an indicator with these values at the nodes first leaves what the modes allow, if it
     /// does.
-    fn find_change(&mut self, number: usize, values: &[(f64, Indicator)]) -> Result<Option<f64>, StepError> {
+    fn find_change(&mut self, number: usize, values: &[(f64, Indicator)]) -> Outcome<Option<f64>> {
         let still = self.settings.still_speed;
         let start = values[0].1;
         let is_slip = matches!(start.trigger, Trigger::Stops(_));
@@ -200,7 +203,7 @@ impl Search<'_> {
                 // The end of sliding is located to rounding, whatever its time may err by: what is
                 // left of the velocity there is dropped, and a stiff load makes much of it in
                 // little time.
-                let v = &self.method.start()[self.method.start().len() - self.system.velocity_count()..];
+                let v = &self.method.start()[self.origin.state.q.len()..];
                 let (accuracy, nothing) =
                     if is_slip { (f64::EPSILON, f64::EPSILON * largest(v)) } else { (self.accuracy(), 0.0) };
                 let value = |share: f64| Ok(self.indicator_at(number, share)?.value);
@@ -211,9 +214,9 @@ impl Search<'_> {
     }
 
     /// All indicators of the modes, in the same order at all states.
-    fn indicators(&mut self, t: f64, q: &[f64], v: &[f64]) -> Result<Vec<Indicator>, StepError> {
+    fn indicators(&mut self, t: f64, q: &[f64], v: &[f64]) -> Outcome<Vec<Indicator>> {
         let Self { motion, phase: Phase { modes, .. }, .. } = self;
-        motion.evaluate(self.system, modes, t, q, v)?;
+        motion.evaluate(self.origin.at(t, q), modes, v)?;
         let no_force = NO_FORCE * motion.force_scale;
         let no_slip = (NO_SLIP * largest(v)).max(STILL_SHARE * motion.still_speed);
         let normals = modes.contacts.iter().enumerate().map(|(i, mode)| {
@@ -234,7 +237,7 @@ impl Search<'_> {
         Ok(normals.chain(friction).collect())
     }
 
-    fn indicator_at(&mut self, number: usize, share: f64) -> Result<Indicator, StepError> {
+    fn indicator_at(&mut self, number: usize, share: f64) -> Outcome<Indicator> {
         let State { t, q, v } = self.state_at(share);
         Ok(self.indicators(t, &q, &v)?[number])
     }
@@ -248,8 +251,9 @@ impl Search<'_> {
         let mut renamed = None;
         let mut gaps = Vec::new();
         for (share, y) in self.method.points() {
-            let (q, v) = y.split_at(y.len() - self.system.velocity_count());
-            let mut contacts = self.contacts(self.t + share * self.h, q);
+            let (q, v) = y.split_at(self.origin.state.q.len());
+            let at = self.origin.at(self.t + share * self.h, q);
+            let mut contacts: Vec<Contact> = filled(|out| at.contacts(f64::INFINITY, out));
             if share > 0.0 && renamed.is_none() && !keeps_names(modes, &contacts) {
                 renamed = Some((last, share));
             }
@@ -259,7 +263,7 @@ impl Search<'_> {
                     contacts.iter_mut().filter(|contact| contact.id == name).for_each(|contact| contact.id = mode.id);
                 }
             }
-            let gap = |contact: &Contact| Gap { id: contact.id, gap: contact.gap, rate: gap_rate(contact, v) };
+            let gap = |contact: &Contact| Gap { id: contact.id, gap: contact.gap, rate: contact.rate(v) };
             gaps.push((share, contacts.iter().map(gap).collect()));
         }
         if let Some((mut low, mut high)) = renamed {
@@ -267,7 +271,8 @@ impl Search<'_> {
             while high - low > self.accuracy() {
                 let middle = 0.5 * (low + high);
                 let State { t, q, .. } = self.state_at(middle);
-                if keeps_names(modes, &self.contacts_of(t, &q, &names)) { low = middle } else { high = middle }
+                let found: Vec<Contact> = filled(|out| self.origin.at(t, &q).contacts_of(&names, out));
+                if keeps_names(modes, &found) { low = middle } else { high = middle }
             }
             let after = (high + self.together()).min(1.0);
             if after < self.first(found) {
@@ -278,7 +283,7 @@ impl Search<'_> {
     }
 
     /// Where gaps of open contacts close.
-    fn find_closing_gaps(&self, nodes: &[(f64, Vec<Gap>)], found: &mut Found) -> Result<(), StepError> {
+    fn find_closing_gaps(&self, nodes: &[(f64, Vec<Gap>)], found: &mut Found) -> Outcome {
         for pair in nodes.windows(2) {
             let ((from, starts), (to, ends)) = (&pair[0], &pair[1]);
             if *from > self.first(found) {
@@ -312,12 +317,11 @@ impl Search<'_> {
     }
 
     /// Where an open contact closes between two nodes, if it does.
-    fn closing(&self, (from, start): (f64, Option<&Gap>), (to, end): (f64, &Gap)) -> Result<Option<f64>, StepError> {
+    fn closing(&self, (from, start): (f64, Option<&Gap>), (to, end): (f64, &Gap)) -> Outcome<Option<f64>> {
         let look = |share: f64| {
             let State { t, q, v } = self.state_at(share);
-            self.contacts_of(t, &q, &[end.id])
-                .first()
-                .map_or((f64::INFINITY, 0.0), |contact| (contact.gap, gap_rate(contact, &v)))
+            let found: Vec<Contact> = filled(|out| self.origin.at(t, &q).contacts_of(&[end.id], out));
+            found.first().map_or((f64::INFINITY, 0.0), |contact| (contact.gap, contact.rate(&v)))
         };
         let tolerances = (self.accuracy(), 0.0);
         let closes = |low: Place, high: Place| root(low, high, tolerances, |share| Ok(look(share).0)).map(Some);
@@ -343,20 +347,6 @@ impl Search<'_> {
         // Penetrated and deeper still.
         Ok((start.gap <= 0.0 && end.gap < start.gap && start.rate <= 0.0 && end.rate < 0.0).then_some(from))
     }
-
-    /// All contacts of the system.
-    fn contacts(&self, t: f64, q: &[f64]) -> Vec<Contact> {
-        let mut contacts = Vec::new();
-        self.system.contacts(t, q, f64::INFINITY, &mut contacts);
-        contacts
-    }
-
-    /// The contacts with these names, as far as they exist.
-    fn contacts_of(&self, t: f64, q: &[f64], names: &[ContactId]) -> Vec<Contact> {
-        let mut contacts = Vec::new();
-        self.system.contacts_of(t, q, names, &mut contacts);
-        contacts
-    }
 }
 
 /// Whether all closed contacts are among these by their names in the modes.
@@ -364,51 +354,27 @@ fn keeps_names(modes: &Modes, contacts: &[Contact]) -> bool {
     modes.contacts.iter().all(|mode| contacts.iter().any(|contact| contact.id == mode.id))
 }
 
-/// Rate of a gap.
-pub(super) fn gap_rate(contact: &Contact, v: &[f64]) -> f64 {
-    contact.normal.dot(v) + contact.normal_drift
-}
-
 /// A root between a place where the function is not negative and one where it is, by the rule of
 /// Illinois: the end that is not negative. It is found when it is known to `accuracy`, or when the
 /// function there is at most `nothing`.
 fn root(
-    (mut low, mut low_value): Place,
-    (mut high, mut high_value): Place,
+    (low, low_value): Place,
+    (high, high_value): Place,
     (accuracy, nothing): (f64, f64),
-    mut function: impl FnMut(f64) -> Result<f64, StepError>,
-) -> Result<f64, StepError> {
-    let mut last_side = 0;
+    mut function: impl FnMut(f64) -> Outcome<f64>,
+) -> Outcome<f64> {
+    let mut bracket = Bracket::new((low, low_value), (high, high_value));
     for step in 1..=ROOT_LIMIT {
-        let width = high - low;
-        if width <= accuracy {
+        if bracket.width() <= accuracy {
             break;
         }
-        let secant = high - high_value * width / (high_value - low_value);
-        let is_inside = |share: f64| share > low && share < high;
-        let middle = 0.5 * (low + high);
-        let follows_secant = low_value.is_finite() && !step.is_multiple_of(HALVING) && is_inside(secant);
-        let share = if follows_secant { secant } else { middle };
-        if !is_inside(share) {
-            break;
-        }
+        let share = if step.is_multiple_of(HALVING) { bracket.middle() } else { bracket.secant() };
+        let Some(share) = share else { break };
         let value = function(share)?;
         if (0.0..=nothing).contains(&value) {
             return Ok(share);
         }
-        if value > 0.0 {
-            (low, low_value) = (share, value);
-            if last_side == 1 {
-                high_value *= 0.5;
-            }
-            last_side = 1;
-        } else {
-            (high, high_value) = (share, value);
-            if last_side == -1 {
-                low_value *= 0.5;
-            }
-            last_side = -1;
-        }
+        bracket.narrow(share, value);
     }
-    Ok(low)
+    Ok(bracket.low.0)
 }

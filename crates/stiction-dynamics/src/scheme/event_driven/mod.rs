@@ -59,7 +59,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::collision::{Collision, ImpactOrder};
-use super::{Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind};
+use super::{
+    Impacts, Origin, Outcome, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, check_length,
+};
 use crate::setting::{Named, SettingError, at_least_one, positive};
 use crate::{Contact, ContactId, ContactSolver, MechanicalSystem, State, StepError};
 
@@ -157,7 +159,7 @@ const SAME_TIME: f64 = 1e-9;
 const MOST_NAMES: usize = 6;
 
 /// The event-driven scheme.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct EventDriven {
     settings: EventDrivenSettings,
     solver: ContactSolver,
@@ -197,7 +199,7 @@ enum Transition {
 }
 
 /// Guards against events without end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Pace {
     /// Switches since the last point of the grid.
     grid_count: usize,
@@ -209,39 +211,35 @@ struct Pace {
 impl EventDriven {
     /// The scheme with these settings and this contact solver.
     pub fn new(settings: EventDrivenSettings, solver: ContactSolver) -> Self {
-        let collision = Collision::new(settings.closing_speed, settings.impact_order, settings.restitution_friction);
-        let motion = Motion::new(settings.still_speed);
-        let (method, course) = (Collocation::default(), Course::Start);
-        Self { settings, solver, collision, method, motion, course, last: None, pace: Pace::new() }
-    }
-
-    /// Forgets a motion that went on elsewhere.
-    fn forget(&mut self) {
-        let EventDrivenSettings { closing_speed, impact_order, restitution_friction, .. } = self.settings;
-        self.collision = Collision::new(closing_speed, impact_order, restitution_friction);
-        (self.course, self.pace) = (Course::Start, Pace::new());
+        let EventDrivenSettings { closing_speed, impact_order, restitution_friction, still_speed, .. } = settings;
+        let collision =
+            Collision { rest_speed: closing_speed, order: impact_order, restitution_friction, ..Collision::default() };
+        let mut scheme = Self { settings, solver, collision, ..Self::default() };
+        scheme.motion.still_speed = still_speed;
+        scheme
     }
 }
 
 impl Scheme for EventDriven {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
-        if !(h > 0.0 && h.is_finite()) {
-            return Err(StepError::StepSize { h });
-        }
+        check_length(h)?;
+        let origin = Origin::new(system, state);
         let goes_on = |last: State| {
             let near = SAME_TIME * h.max(f64::EPSILON * state.t.abs());
             last.q == state.q && last.v == state.v && (last.t - state.t).abs() <= near
         };
         if !self.last.take().is_some_and(goes_on) {
-            self.forget();
+            // A motion that went on elsewhere.
+            self.collision.owed.clear();
+            (self.course, self.pace) = Default::default();
         }
         let mut is_made = false;
         while !is_made {
             out.begin(StepKind::Smooth, h);
             let transition = match std::mem::take(&mut self.course) {
-                Course::Start => self.start(system, state, out)?,
-                Course::Switch(switch) => self.decide(system, state, switch, out)?,
-                Course::Phase(phase) => self.follow(system, state, h, phase, out)?,
+                Course::Start => self.start(origin, out)?,
+                Course::Switch(switch) => self.decide(origin, switch, out)?,
+                Course::Phase(phase) => self.follow(origin, h, phase, out)?,
             };
             (self.course, is_made) = match transition {
                 Transition::Jump(switch) | Transition::Event(switch) => (Course::Switch(switch), true),
@@ -253,8 +251,8 @@ impl Scheme for EventDriven {
         if out.h >= h {
             self.pace.grid_count = 0;
         }
-        super::check_finite(state.t, "velocity", &out.state.v)?;
-        super::check_finite(state.t, "coordinate", &out.state.q)?;
+        check_finite(state.t, "velocity", &out.state.v)?;
+        check_finite(state.t, "coordinate", &out.state.q)?;
         self.last = Some(out.state.clone());
         Ok(())
     }
@@ -265,22 +263,17 @@ impl Scheme for EventDriven {
 }
 
 impl Pace {
-    fn new() -> Self {
-        Self { grid_count: 0, instant: f64::NEG_INFINITY, instant_count: 0 }
-    }
-
     /// Counts a switch.
     ///
     /// # Errors
     /// [`StepError::Instant`], which names these contacts, when there are too many.
     fn count(
         &mut self,
-        system: &dyn MechanicalSystem,
-        t: f64,
+        Origin { system, state, .. }: Origin<'_>,
         settings: &EventDrivenSettings,
         near: &[Contact],
-    ) -> Result<(), StepError> {
-        let (limit, tolerance) = (settings.event_limit, settings.event_tolerance);
+    ) -> Outcome {
+        let (t, limit, tolerance) = (state.t, settings.event_limit, settings.event_tolerance);
         if t - self.instant > tolerance || t < self.instant {
             (self.instant, self.instant_count) = (t, 0);
         }

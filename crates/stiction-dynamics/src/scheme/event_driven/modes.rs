@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::vector::{dot, norm};
 use crate::{Contact, ContactId, FrictionElement, FrictionShape};
 
 /// A contact that goes on under another name keeps its gap up to this, in metres. Too large: a
@@ -152,14 +153,6 @@ impl Modes {
         self.sliding
             .retain(|(part, _)| part.contact().is_none_or(|id| contacts.iter().any(|contact| contact.id == id)));
     }
-}
-
-pub(super) fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-pub(super) fn norm(a: &[f64; 3]) -> f64 {
-    dot(a, a).sqrt()
 }
 
 /// The direction of a vector that is longer than `nothing`.

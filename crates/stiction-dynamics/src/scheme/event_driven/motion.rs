@@ -20,10 +20,12 @@
 
 use std::ops::Range;
 
-use super::modes::{Forces, Modes, Part, Sliding, norm};
+use super::modes::{Forces, Modes, Part, Sliding};
 use crate::constrained_motion::mobility;
 use crate::contact::Tangents;
-use crate::{Contact, ContactId, FrictionElement, Inertia, Joint, MechanicalSystem, Row, RowRates, StepError};
+use crate::scheme::{At, Outcome};
+use crate::vector::{largest, norm, refill, zero};
+use crate::{Contact, ContactId, FrictionElement, Inertia, Joint, MechanicalSystem, Row, RowRates, State, StepError};
 use stiction_solve::LeastSquares;
 use stiction_solve::least_squares::Rank;
 
@@ -100,30 +102,17 @@ pub(super) struct Motion {
 }
 
 impl Motion {
-    /// Without memory; sliding slower than `still_speed`, in m/s, has no direction of its own.
-    pub fn new(still_speed: f64) -> Self {
-        Self { still_speed, ..Self::default() }
-    }
-
     /// Acceleration and forces of a state in these modes; the rank of the rows that hold. Contacts
     /// that are not closed have no force, but their rows and rates are there.
     ///
     /// # Errors
     /// [`StepError::Instant`] when a contact of the modes does not exist there.
-    pub fn evaluate(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        modes: &Modes,
-        t: f64,
-        q: &[f64],
-        v: &[f64],
-    ) -> Result<usize, StepError> {
-        self.look(system, modes, t, q)?;
-        system.row_rates(t, q, v, (&self.contacts, &self.elements, &self.joints), &mut self.rates);
-        self.weigh(system, t, q)?;
-        self.force.clear();
-        self.force.resize(v.len(), 0.0);
-        system.force(t, q, v, &mut self.force);
+    pub fn evaluate(&mut self, at: At<'_>, modes: &Modes, v: &[f64]) -> Outcome<usize> {
+        self.look(at, modes)?;
+        let rows = (&self.contacts[..], &self.elements[..], &self.joints[..]);
+        at.system.row_rates(at.t, at.q, v, rows, &mut self.rates);
+        self.weigh(at)?;
+        at.force(v, &mut self.force);
         self.slide(modes, v);
 
         // Without what holds.
@@ -163,8 +152,7 @@ impl Motion {
         let rank = modes.rank.map_or(DEPENDENT, Rank::Known);
         let rank = self.solver.solve(rank, &mut self.right);
 
-        self.forces.joints.clear();
-        self.forces.joints.resize(self.joints.len(), 0.0);
+        zero(&mut self.forces.joints, self.joints.len());
         for (k, held) in self.held.iter().enumerate() {
             let force = (self.right[k] + near[k]) / self.scales[k];
             let column = &self.columns[k * v.len()..(k + 1) * v.len()];
@@ -188,8 +176,7 @@ impl Motion {
     fn slide(&mut self, modes: &Modes, v: &[f64]) {
         let nothing = self.still_speed.max(NO_DIRECTION * largest(v));
         self.load.clone_from(&self.force);
-        self.forces.sites.clear();
-        self.forces.sites.resize(self.elements.len() + self.contacts.len(), (0.0, [0.0; 3]));
+        zero(&mut self.forces.sites, self.elements.len() + self.contacts.len());
         for (slider, (part, sliding)) in self.sliders.iter().zip(&modes.sliding) {
             let Some(d) = sliding.direction(slider.tangents.len(), &self.slip(slider, v), nothing) else { continue };
             match self.contact_of(slider) {
@@ -256,25 +243,18 @@ impl Motion {
     }
 
     /// Writes the rates of configuration and velocity where it was evaluated.
-    pub fn write_rate(&self, system: &dyn MechanicalSystem, t: f64, q: &[f64], v: &[f64], out: &mut [f64]) {
-        system.configuration_rate(t, q, v, &mut out[..q.len()]);
-        out[q.len()..].copy_from_slice(&self.acceleration);
+    pub fn write_rate(&self, at: At<'_>, v: &[f64], out: &mut [f64]) {
+        at.system.configuration_rate(at.t, at.q, v, &mut out[..at.q.len()]);
+        out[at.q.len()..].copy_from_slice(&self.acceleration);
     }
 
     /// Moves a configuration and its velocity by the least to what joints, closed contacts and what
     /// sticks demand.
-    pub fn project(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        modes: &Modes,
-        t: f64,
-        q: &mut Vec<f64>,
-        v: &mut [f64],
-    ) -> Result<(), StepError> {
+    pub fn project(&mut self, system: &dyn MechanicalSystem, modes: &Modes, State { t, q, v }: &mut State) -> Outcome {
         let mut last = f64::INFINITY;
         for _ in 0..PROJECTION_STEPS {
-            self.look(system, modes, t, q)?;
-            self.weigh(system, t, q)?;
+            self.look(At::new(system, *t, q), modes)?;
+            self.weigh(At::new(system, *t, q))?;
             self.hold(modes, false);
             let (joints, contacts) = (&self.joints, &self.contacts);
             let violation = |held: &Held| match *held {
@@ -282,8 +262,7 @@ impl Motion {
                 Held::Normal(i) => contacts[i].gap - modes.contacts[i].gap,
                 Held::Tangent(..) => 0.0,
             };
-            self.right.clear();
-            self.right.extend(self.held.iter().map(violation));
+            refill(&mut self.right, self.held.iter().map(violation));
             let worst = largest(&self.right);
             if worst == 0.0 || worst > PROJECTING * last {
                 break;
@@ -291,14 +270,14 @@ impl Motion {
             last = worst;
             self.least_change();
             self.q.clone_from(q);
-            system.displace(t, &self.q, &self.load, 1.0, q);
+            system.displace(*t, &self.q, &self.load, 1.0, q);
         }
-        self.look(system, modes, t, q)?;
-        self.weigh(system, t, q)?;
+        self.look(At::new(system, *t, q), modes)?;
+        self.weigh(At::new(system, *t, q))?;
         self.hold(modes, true);
         let rate = |held: &Held| match *held {
-            Held::Joint(i) => self.joints[i].row.dot(v) + self.joints[i].drift,
-            Held::Normal(i) => self.contacts[i].normal.dot(v) + self.contacts[i].normal_drift,
+            Held::Joint(i) => self.joints[i].rate(v),
+            Held::Normal(i) => self.contacts[i].rate(v),
             Held::Tangent(site, a) => self.slip_at(site, v)[a],
         };
         self.right = self.held.iter().map(rate).collect();
@@ -311,10 +290,14 @@ impl Motion {
     ///
     /// # Errors
     /// [`StepError::Instant`] when something that the modes list does not exist there.
-    pub fn look(&mut self, system: &dyn MechanicalSystem, modes: &Modes, t: f64, q: &[f64]) -> Result<(), StepError> {
+    pub fn look(&mut self, at: At<'_>, modes: &Modes) -> Outcome {
+        let (system, t) = (at.system, at.t);
         self.contacts.clear();
-        if !modes.contacts.is_empty() {
-            self.find_contacts(system, modes, t, q);
+        // By their names, or all contacts where one goes by another name.
+        refill(&mut self.names, modes.contacts.iter().map(|mode| mode.id));
+        at.contacts_of(&self.names, &mut self.found);
+        if self.found.len() < self.names.len() {
+            at.contacts(f64::INFINITY, &mut self.found);
         }
         for mode in &modes.contacts {
             let found = modes.find(mode, &self.found);
@@ -324,13 +307,11 @@ impl Motion {
             let sticks = own.peek().is_some() && own.all(|(_, sliding)| *sliding == Sliding::Stick);
             self.contacts.push(Contact { sticks, ..contact.clone() });
         }
-        self.elements.clear();
-        system.friction_elements(t, q, &mut self.elements);
+        at.friction(&mut self.elements);
         for element in &mut self.elements {
             element.sticks = modes.sliding(Part::Element(element.id)) == Some(Sliding::Stick);
         }
-        self.joints.clear();
-        system.joints(t, q, &mut self.joints);
+        at.joints(&mut self.joints);
         self.sliders.clear();
         for &(part, _) in &modes.sliding {
             let (contacts, elements) = (&self.contacts, &self.elements);
@@ -355,23 +336,9 @@ impl Motion {
         Ok(())
     }
 
-    /// Finds the contacts of the modes by their names, or all contacts where one goes by another name.
-    fn find_contacts(&mut self, system: &dyn MechanicalSystem, modes: &Modes, t: f64, q: &[f64]) {
-        self.names.clear();
-        self.names.extend(modes.contacts.iter().map(|mode| mode.id));
-        self.found.clear();
-        system.contacts_of(t, q, &self.names, &mut self.found);
-        if self.found.len() < self.names.len() {
-            self.found.clear();
-            system.contacts(t, q, f64::INFINITY, &mut self.found);
-        }
-    }
-
     /// The mass matrix, factored.
-    fn weigh(&mut self, system: &dyn MechanicalSystem, t: f64, q: &[f64]) -> Result<(), StepError> {
-        self.inertia.clear();
-        system.mass_matrix(t, q, &mut self.inertia);
-        self.inertia.factor().map_err(|source| StepError::Malformed { t, source })
+    fn weigh(&mut self, at: At<'_>) -> Outcome {
+        at.factored_mass(&mut self.inertia).map_err(|source| StepError::Malformed { t: at.t, source })
     }
 
     /// Lists the rows that hold: joints, closed normals and, if asked for, what sticks.
@@ -399,8 +366,7 @@ impl Motion {
         let (n, count) = (self.inertia.size(), self.held.len());
         let row = |held: &Held| row_of(*held, &self.joints, &self.contacts, &self.elements);
         let rows: Vec<&Row> = self.held.iter().map(row).collect();
-        self.columns.clear();
-        self.columns.resize(count * n, 0.0);
+        zero(&mut self.columns, count * n);
         for (k, held) in self.held.iter().enumerate() {
             let column = &mut self.columns[k * n..(k + 1) * n];
             rows[k].add_to(1.0, column);
@@ -428,8 +394,7 @@ impl Motion {
         self.condense(false);
         self.right.iter_mut().zip(&self.scales).for_each(|(right, scale)| *right /= -scale);
         self.solver.solve(DEPENDENT, &mut self.right);
-        self.load.clear();
-        self.load.resize(n, 0.0);
+        zero(&mut self.load, n);
         for (k, scale) in self.scales.iter().enumerate() {
             let share = self.right[k] / scale;
             self.load.iter_mut().zip(&self.columns[k * n..(k + 1) * n]).for_each(|(sum, x)| *sum += share * x);
@@ -526,10 +491,6 @@ fn row_of<'a>(held: Held, joints: &'a [Joint], contacts: &'a [Contact], elements
             None => &elements[site].tangents[a],
         },
     }
-}
-
-pub(super) fn largest(values: &[f64]) -> f64 {
-    values.iter().fold(0.0, |largest, value| largest.max(value.abs()))
 }
 
 /// The error of a state at which something does not exist that the modes list.

@@ -13,9 +13,10 @@
 //! There Newton's method for the stages of the true motion begins; its derivative of $d$ by $s$ is
 //! as large as $1 / \lVert s \rVert$.
 
-use super::modes::{Modes, Sliding, dot, norm};
+use super::modes::{Modes, Sliding};
 use super::motion::Motion;
-use crate::{MechanicalSystem, StepError};
+use crate::scheme::{At, Outcome};
+use crate::vector::{dot, norm};
 use stiction_solve::DenseLu;
 use stiction_solve::PortableMath as _;
 
@@ -35,13 +36,13 @@ const DIFFERENCE: f64 = 1e-6;
 /// steps.
 const LARGEST_TURN: f64 = 0.5;
 
-/// A part that begins to slide: its place in the modes, and directions across its own that it may
-/// turn to.
+/// A direction across that of a part that begins to slide, to which it may turn; with the place of
+/// the part in the modes.
 #[derive(Clone, Copy, Debug)]
-struct Beginning {
+struct Turn {
     place: usize,
     direction: [f64; 3],
-    across: [Option<[f64; 3]>; 2],
+    across: [f64; 3],
 }
 
 /// The modes in which every part that slides in space slower than the still speed begins to slide.
@@ -61,93 +62,76 @@ pub(super) fn begin(motion: &Motion, modes: &Modes, v: &[f64]) -> Option<Modes> 
 
 /// Evaluates the motion with the directions in which sliding begins at this state. The modes keep
 /// them for the next evaluation.
-pub(super) fn evaluate(
-    motion: &mut Motion,
-    system: &dyn MechanicalSystem,
-    modes: &mut Modes,
-    t: f64,
-    q: &[f64],
-    v: &[f64],
-) -> Result<(), StepError> {
-    motion.evaluate(system, modes, t, q, v)?;
+pub(super) fn evaluate(motion: &mut Motion, at: At<'_>, modes: &mut Modes, v: &[f64]) -> Outcome {
+    motion.evaluate(at, modes, v)?;
     let mut newton = DenseLu::default();
     for _ in 0..STEPS {
-        let beginnings = list(motion, modes);
-        let turns: Vec<(usize, [f64; 3])> = beginnings
-            .iter()
-            .enumerate()
-            .flat_map(|(i, beginning)| beginning.across.into_iter().flatten().map(move |across| (i, across)))
-            .collect();
-        let (mut residual, along) = residual(motion, &beginnings);
+        let turns = list(motion, modes);
+        let (mut residual, along) = residual(motion, &turns);
         if residual.iter().all(|r| r.abs() <= FOUND * along) {
             break;
         }
         // The change of the acceleration across with each turn.
         let mut columns = Vec::new();
-        for &(i, across) in &turns {
-            let own = &beginnings[i];
-            modes.sliding[own.place].1 = Sliding::Begin(turned(&own.direction, &across, DIFFERENCE));
-            motion.evaluate(system, modes, t, q, v)?;
-            modes.sliding[own.place].1 = Sliding::Begin(own.direction);
-            let (moved, _) = self::residual(motion, &beginnings);
+        for Turn { place, direction, across } in &turns {
+            modes.sliding[*place].1 = Sliding::Begin(turned(direction, across, DIFFERENCE));
+            motion.evaluate(at, modes, v)?;
+            modes.sliding[*place].1 = Sliding::Begin(*direction);
+            let (moved, _) = self::residual(motion, &turns);
             let mut column: Vec<f64> = moved.iter().zip(&residual).map(|(a, b)| (a - b) / DIFFERENCE).collect();
             // What is across turns as well.
             let number = columns.len();
-            column[number] -= dot(&motion.slip_acceleration(&motion.sliders[own.place]), &own.direction);
+            column[number] -= dot(&motion.slip_acceleration(&motion.sliders[*place]), direction);
             columns.push(column);
         }
         if newton.factor(turns.len(), |k, out| out.copy_from_slice(&columns[k])).is_err() {
             break;
         }
         newton.solve_in_place(&mut residual);
-        for (&(i, across), angle) in turns.iter().zip(&residual) {
-            let sliding = &mut modes.sliding[beginnings[i].place].1;
-            if let Sliding::Begin(direction) = sliding {
-                *direction = turned(direction, &across, (-angle).clamp(-LARGEST_TURN, LARGEST_TURN));
+        for (turn, angle) in turns.iter().zip(&residual) {
+            if let Sliding::Begin(direction) = &mut modes.sliding[turn.place].1 {
+                *direction = turned(direction, &turn.across, (-angle).clamp(-LARGEST_TURN, LARGEST_TURN));
             }
         }
-        motion.evaluate(system, modes, t, q, v)?;
+        motion.evaluate(at, modes, v)?;
     }
     Ok(())
 }
 
 /// Accelerations of sliding times semi-axes across all directions, and the largest along one.
-fn residual(motion: &Motion, beginnings: &[Beginning]) -> (Vec<f64>, f64) {
-    let mut residual = Vec::new();
-    let mut along = 0.0f64;
-    for own in beginnings {
-        let rate = motion.slip_acceleration(&motion.sliders[own.place]);
-        along = along.max(dot(&rate, &own.direction).abs());
-        residual.extend(own.across.iter().flatten().map(|across| dot(&rate, across)));
-    }
-    (residual, along)
+fn residual(motion: &Motion, turns: &[Turn]) -> (Vec<f64>, f64) {
+    let rate = |turn: &Turn| motion.slip_acceleration(&motion.sliders[turn.place]);
+    let along = turns.iter().fold(0.0f64, |along, turn| along.max(dot(&rate(turn), &turn.direction).abs()));
+    (turns.iter().map(|turn| dot(&rate(turn), &turn.across)).collect(), along)
 }
 
-fn list(motion: &Motion, modes: &Modes) -> Vec<Beginning> {
-    let places = modes.sliding.iter().zip(&motion.sliders).enumerate();
-    let beginnings = places.filter_map(|(place, ((_, sliding), slider))| match *sliding {
-        Sliding::Begin(direction) => Some(Beginning { place, direction, across: across(&direction, &slider.axes) }),
-        _ => None,
-    });
-    beginnings.collect()
+fn list(motion: &Motion, modes: &Modes) -> Vec<Turn> {
+    let mut turns = Vec::new();
+    for (place, ((_, sliding), slider)) in modes.sliding.iter().zip(&motion.sliders).enumerate() {
+        if let Sliding::Begin(direction) = *sliding {
+            let across = across(&direction, &slider.axes).into_iter();
+            turns.extend(across.map(|across| Turn { place, direction, across }));
+        }
+    }
+    turns
 }
 
 /// Unit vectors across a direction and each other, among the tangents that have friction.
-fn across(direction: &[f64; 3], axes: &[f64; 3]) -> [Option<[f64; 3]>; 2] {
-    let mut found: [Option<[f64; 3]>; 2] = [None; 2];
+fn across(direction: &[f64; 3], axes: &[f64; 3]) -> Vec<[f64; 3]> {
+    let mut found: Vec<[f64; 3]> = Vec::new();
     let mut units: Vec<usize> = (0..3).filter(|&a| axes[a] > 0.0).collect();
     // What is least along the direction first; the last one is left over.
     units.sort_by(|&a, &b| direction[a].abs().total_cmp(&direction[b].abs()));
     units.pop();
-    for (slot, &a) in units.iter().enumerate() {
+    for a in units {
         let mut vector = [0.0; 3];
         vector[a] = 1.0;
-        for other in std::iter::once(*direction).chain(found.iter().flatten().copied()) {
-            let part = dot(&vector, &other);
+        for other in std::iter::once(direction).chain(&found) {
+            let part = dot(&vector, other);
             vector.iter_mut().zip(other).for_each(|(x, y)| *x -= part * y);
         }
         let length = norm(&vector);
-        found[slot] = Some(vector.map(|x| x / length));
+        found.push(vector.map(|x| x / length));
     }
     found
 }

@@ -5,10 +5,12 @@ use std::cell::RefCell;
 use super::collocation::{Accuracy, STAGES};
 use super::events::{Ending, Search, Trigger};
 use super::modes::{Modes, Sliding, unit};
-use super::motion::{Motion, largest};
+use super::motion::Motion;
 use super::switch::{Flight, Past, Switch};
 use super::{EventDriven, Transition, named, onset};
-use crate::{ContactId, MechanicalSystem, State, Step, StepError};
+use crate::scheme::{At, Origin, Outcome};
+use crate::vector::{filled, largest};
+use crate::{Contact, ContactId, MechanicalSystem, State, Step, StepError};
 use stiction_solve::PortableMath as _;
 
 /// Sizes of coordinates and velocities, in metres or m/s, below which errors are no longer relative
@@ -84,15 +86,15 @@ impl EventDriven {
     /// Follows the motion over `h`, or to the first event.
     pub(super) fn follow(
         &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
+        origin: Origin<'_>,
         h: f64,
         mut phase: Phase,
         out: &mut Step,
-    ) -> Result<Transition, StepError> {
+    ) -> Outcome<Transition> {
+        let Origin { system, state, .. } = origin;
         let shortest = (SHORTEST_UNITS * f64::EPSILON * (state.t.abs() + h)).min(SHORTEST_SHARE * h);
         let mut now = state.clone();
-        self.motion.project(system, &phase.modes, state.t, &mut now.q, &mut now.v)?;
+        self.motion.project(system, &phase.modes, &mut now)?;
         let mut elapsed = 0.0;
         let mut events = None;
         let mut steps = 0;
@@ -102,10 +104,10 @@ impl EventDriven {
                 let reason = format!("more than {STEP_LIMIT} integrator steps{}", phase.named(system));
                 return Err(StepError::Phase { t: now.t, h: phase.next_step, reason });
             }
-            let mut beginning = self.begin_step(system, &mut phase, &now)?;
+            let mut beginning = self.begin_step(origin, &mut phase, &now)?;
             let left = h - elapsed;
             let dt = phase.propose_step(&beginning, left, shortest);
-            let (taken, triggers) = self.integrate(system, &mut phase, &mut beginning, dt, shortest)?;
+            let (taken, triggers) = self.integrate(origin, &mut phase, &mut beginning, dt, shortest)?;
             let is_event = !triggers.is_empty();
             if taken == 0.0 && elapsed == 0.0 {
                 if !is_event && phase.next_step.is_infinite() {
@@ -119,17 +121,17 @@ impl EventDriven {
                 events = Some(triggers);
                 break;
             }
-            self.keep_samples(system, &phase, &beginning, taken, is_event, out)?;
+            self.keep_samples(origin, &phase, &beginning, (taken, is_event), out)?;
             elapsed = if taken >= left { h } else { elapsed + taken };
-            now = state_of(system, state.t + elapsed, self.method.end());
-            self.motion.project(system, &phase.modes, now.t, &mut now.q, &mut now.v)?;
+            now = state_of(origin, state.t + elapsed, self.method.end());
+            self.motion.project(system, &phase.modes, &mut now)?;
             phase.past = Past::default();
-            phase.forget_touching(system, &now, self.settings.gap_tolerance);
+            phase.forget_touching(origin.at(now.t, &now.q), self.settings.gap_tolerance);
             events = is_event.then_some(triggers);
         }
         out.h = elapsed;
         out.state = now;
-        self.summarize(system, state, &phase.modes, out)?;
+        self.summarize(origin, &phase.modes, out)?;
         Ok(match events {
             None => Transition::Advance(phase),
             Some(triggers) => Transition::Event(phase.end(triggers)),
@@ -138,18 +140,13 @@ impl EventDriven {
 
     /// The slope where an integrator step begins, and its rounding: how far the slope of the next
     /// number differs from it. What slides takes the direction that it has there as its reference.
-    fn begin_step(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        phase: &mut Phase,
-        now: &State,
-    ) -> Result<Beginning, StepError> {
+    fn begin_step(&mut self, origin: Origin<'_>, phase: &mut Phase, now: &State) -> Outcome<Beginning> {
         let y = [&now.q[..], &now.v].concat();
         let beside = |(k, y): (usize, &f64)| y * (1.0 + if k % 2 == 0 { f64::EPSILON } else { -f64::EPSILON });
         let beside: Vec<f64> = y.iter().enumerate().map(beside).collect();
         let (mut slope, mut rounding) = (vec![0.0; y.len()], vec![0.0; y.len()]);
-        rate(&mut self.motion, &phase.modes, system, now.t, &beside, &mut rounding)?;
-        rate(&mut self.motion, &phase.modes, system, now.t, &y, &mut slope)?;
+        rate(&mut self.motion, &phase.modes, origin, now.t, &beside, &mut rounding)?;
+        rate(&mut self.motion, &phase.modes, origin, now.t, &y, &mut slope)?;
         rounding.iter_mut().zip(&slope).for_each(|(other, slope)| *other -= slope);
         let (q, v) = rounding.split_at(now.q.len());
         let size = [vec![largest(q); q.len()], vec![largest(v); v.len()]].concat();
@@ -168,16 +165,16 @@ impl EventDriven {
     /// The length is zero where no step lasts; then the events are those that end it at once.
     fn integrate(
         &mut self,
-        system: &dyn MechanicalSystem,
+        origin: Origin<'_>,
         phase: &mut Phase,
         beginning: &mut Beginning,
         mut dt: f64,
         shortest: f64,
-    ) -> Result<(f64, Vec<Trigger>), StepError> {
+    ) -> Outcome<(f64, Vec<Trigger>)> {
         let mut growth = GROWTH;
         while dt >= shortest {
             beginning.allow(dt, self.settings.tolerance);
-            if !is_near(self.find_stages(system, &phase.modes, beginning, dt))?.unwrap_or(false) {
+            if !is_near(self.find_stages(origin, &phase.modes, beginning, dt))?.unwrap_or(false) {
                 (dt, growth) = (RETRY * dt, 1.0);
                 continue;
             }
@@ -189,7 +186,7 @@ impl EventDriven {
             }
             phase.next_step = dt * factor.clamp(LEAST_NEXT, growth);
             let Self { settings, method, motion, .. } = self;
-            let mut search = Search { system, settings, phase, method, motion, t: beginning.t, h: dt };
+            let mut search = Search { origin, settings, phase, method, motion, t: beginning.t, h: dt };
             match is_near(search.run())? {
                 Some(Ending::Plain) => return Ok((dt, Vec::new())),
                 Some(Ending::Event(share, triggers)) if share * dt < shortest => return Ok((0.0, triggers)),
@@ -208,26 +205,26 @@ impl EventDriven {
     /// Finds the stages of an integrator step, if it is not too long.
     pub(super) fn find_stages(
         &mut self,
-        system: &dyn MechanicalSystem,
+        origin: Origin<'_>,
         modes: &Modes,
         beginning: &Beginning,
         dt: f64,
-    ) -> Result<bool, StepError> {
+    ) -> Outcome<bool> {
         let Beginning { t: now, y, split, slope, accuracy } = beginning;
         let (q, v) = y.split_at(*split);
-        self.motion.look(system, modes, *now, q)?;
+        self.motion.look(origin.at(*now, q), modes)?;
         let begins = onset::begin(&self.motion, modes, v);
         let motion = RefCell::new(&mut self.motion);
         let mut true_rate =
-            |t: f64, y: &[f64], out: &mut [f64]| rate(&mut motion.borrow_mut(), modes, system, t, y, out);
+            |t: f64, y: &[f64], out: &mut [f64]| rate(&mut motion.borrow_mut(), modes, origin, t, y, out);
         let Some(mut begins) = begins else {
             return self.method.step(&mut true_rate, None, (*now, dt), y, slope, accuracy);
         };
         let mut guess = |t: f64, y: &[f64], out: &mut [f64]| {
             let mut motion = motion.borrow_mut();
             let (q, v) = y.split_at(*split);
-            onset::evaluate(&mut motion, system, &mut begins, t, q, v)?;
-            motion.write_rate(system, t, q, v, out);
+            onset::evaluate(&mut motion, origin.at(t, q), &mut begins, v)?;
+            motion.write_rate(origin.at(t, q), v, out);
             Ok(())
         };
         self.method.step(&mut true_rate, Some(&mut guess), (*now, dt), y, slope, accuracy)
@@ -255,12 +252,11 @@ impl Phase {
     }
 
     /// Contacts that touched without force and have a gap by now are open like any other.
-    fn forget_touching(&mut self, system: &dyn MechanicalSystem, now: &State, tolerance: f64) {
+    fn forget_touching(&mut self, now: At<'_>, tolerance: f64) {
         if self.touching.is_empty() {
             return;
         }
-        let mut near = Vec::new();
-        system.contacts(now.t, &now.q, tolerance, &mut near);
+        let near: Vec<Contact> = filled(|out| now.contacts(tolerance, out));
         self.touching
             .retain(|(id, gap)| near.iter().any(|contact| contact.id == *id && contact.gap <= gap + tolerance));
     }
@@ -294,16 +290,16 @@ impl Beginning {
 
 /// A state from coordinates and velocities one after another. A configuration off its manifold, as
 /// one of quaternions that are no longer units, is brought back by a move of no length.
-pub(super) fn state_of(system: &dyn MechanicalSystem, t: f64, y: &[f64]) -> State {
-    let (q, v) = y.split_at(y.len() - system.velocity_count());
+pub(super) fn state_of(origin: Origin<'_>, t: f64, y: &[f64]) -> State {
+    let (q, v) = y.split_at(origin.state.q.len());
     let mut state = State::new(t, q.to_vec(), v.to_vec());
-    system.displace(t, q, v, 0.0, &mut state.q);
+    origin.system.displace(t, q, v, 0.0, &mut state.q);
     state
 }
 
 /// What came of an attempt; none where the system does not know a contact there, which is not so
 /// nearby.
-fn is_near<T>(attempt: Result<T, StepError>) -> Result<Option<T>, StepError> {
+fn is_near<T>(attempt: Outcome<T>) -> Outcome<Option<T>> {
     match attempt {
         Err(StepError::Instant { .. }) => Ok(None),
         other => other.map(Some),
@@ -311,16 +307,9 @@ fn is_near<T>(attempt: Result<T, StepError>) -> Result<Option<T>, StepError> {
 }
 
 /// The right-hand side: rates of configuration and velocity.
-fn rate(
-    motion: &mut Motion,
-    modes: &Modes,
-    system: &dyn MechanicalSystem,
-    t: f64,
-    y: &[f64],
-    out: &mut [f64],
-) -> Result<(), StepError> {
-    let (q, v) = y.split_at(y.len() - system.velocity_count());
-    motion.evaluate(system, modes, t, q, v)?;
-    motion.write_rate(system, t, q, v, out);
+fn rate(motion: &mut Motion, modes: &Modes, origin: Origin<'_>, t: f64, y: &[f64], out: &mut [f64]) -> Outcome {
+    let (q, v) = y.split_at(origin.state.q.len());
+    motion.evaluate(origin.at(t, q), modes, v)?;
+    motion.write_rate(origin.at(t, q), v, out);
     Ok(())
 }

@@ -6,14 +6,15 @@
 //! jump the scheme is at a switch again.
 
 use super::choice::Choice;
-use super::events::{Trigger, gap_rate};
-use super::modes::{GapMode, Modes, Part, norm};
-use super::motion::largest;
+use super::events::Trigger;
+use super::modes::{GapMode, Modes, Part};
 use super::{EventDriven, Transition, named};
-use crate::scheme::{Step, StepKind, refuse_one_way_elements, solve_problem};
+use crate::scheme::collision::{begin_jump, solve_jump};
+use crate::scheme::{Origin, Outcome, Step, StepKind, refuse_one_way, solve_problem};
+use crate::vector::{filled, largest, norm};
 use crate::{
     Contact, ContactCondition, ContactError, ContactId, ContactProblem, ContactSolution, Joint, JointCondition,
-    MechanicalSystem, State, StepError,
+    StepError,
 };
 
 /// A flight is timed by its parabola when it is lower than this many units of rounding of the
@@ -95,18 +96,16 @@ impl Switch {
 
     /// Contacts that take part: closed up to the tolerance, closed before, or those whose gap has
     /// just closed.
-    fn contacts(&self, system: &dyn MechanicalSystem, state: &State, tolerance: f64) -> Vec<Contact> {
+    fn contacts(&self, origin: Origin<'_>, tolerance: f64) -> Vec<Contact> {
         let closing = self.triggers.iter().filter_map(|trigger| match trigger {
             Trigger::Closes(id) => Some(*id),
             _ => None,
         });
         let wanted: Vec<ContactId> = self.modes.contacts.iter().map(|mode| mode.id).chain(closing).collect();
-        let mut near = Vec::new();
-        system.contacts(state.t, &state.q, tolerance, &mut near);
+        let mut near: Vec<Contact> = filled(|out| origin.here().contacts(tolerance, out));
         if wanted.iter().any(|id| !near.iter().any(|contact| contact.id == *id)) {
             let ids: Vec<ContactId> = near.iter().map(|contact| contact.id).chain(wanted).collect();
-            near.clear();
-            system.contacts_of(state.t, &state.q, &ids, &mut near);
+            origin.here().contacts_of(&ids, &mut near);
         }
         near
     }
@@ -121,36 +120,23 @@ impl Switch {
 
 impl EventDriven {
     /// Begins a motion. Velocities that contradict the joints are projected on them.
-    pub(super) fn start(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
-        out: &mut Step,
-    ) -> Result<Transition, StepError> {
-        let joints = joints(system, state);
-        let limit = JOINT_RATE * largest(&state.v);
-        if !joints.iter().any(|joint| (joint.row.dot(&state.v) + joint.drift).abs() > limit) {
+    pub(super) fn start(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome<Transition> {
+        let v = &origin.state.v;
+        let joints: Vec<Joint> = filled(|out| origin.here().joints(out));
+        let limit = JOINT_RATE * largest(v);
+        if !joints.iter().any(|joint| joint.rate(v).abs() > limit) {
             return Ok(Transition::Choose(Switch::default()));
         }
-        self.collision.begin(system, state, &joints, out)?;
-        out.kind = StepKind::Projection;
-        out.friction.clear();
-        solve_problem(&mut self.solver, state.t, out)?;
-        out.state.v.clone_from(&out.solution.motion);
+        begin_jump(StepKind::Projection, origin, &joints, out)?;
+        solve_jump(&mut self.solver, out)?;
         Ok(Transition::Jump(Switch::after_jump(Modes::default())))
     }
 
     /// Solves an impact where one is due, else chooses the modes of the next phase.
-    pub(super) fn decide(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
-        switch: Switch,
-        out: &mut Step,
-    ) -> Result<Transition, StepError> {
-        let (t, v) = (state.t, &state.v);
-        let near = switch.contacts(system, state, self.settings.gap_tolerance);
-        self.pace.count(system, t, &self.settings, &near)?;
+    pub(super) fn decide(&mut self, origin: Origin<'_>, switch: Switch, out: &mut Step) -> Outcome<Transition> {
+        let (t, v) = (origin.state.t, &origin.state.v);
+        let near = switch.contacts(origin, self.settings.gap_tolerance);
+        self.pace.count(origin, &self.settings, &near)?;
 
         // Slow approaches close contacts by an impact that gives nothing back, once; what that
         // leaves is rounding.
@@ -159,59 +145,52 @@ impl EventDriven {
             true => closing,
             false => (SLOWEST_IMPACT * largest(v)).clamp(RESTING * closing, closing),
         };
-        let collides = near.iter().any(|contact| !switch.flies(contact.id) && gap_rate(contact, v) < -slowest);
+        let collides = near.iter().any(|contact| !switch.flies(contact.id) && contact.rate(v) < -slowest);
         if self.collision.is_decompressing() || collides {
-            return self.collide(system, state, switch, &near, out);
+            return self.collide(origin, switch, &near, out);
         }
 
         let rests = |contact: &Contact| {
             let given_back =
                 if contact.restitution.normal > 0.0 { BOUNCING * contact.restitution.normal } else { RESTING };
-            !switch.flies(contact.id) && gap_rate(contact, v) <= closing * given_back.min(RESTING)
+            !switch.flies(contact.id) && contact.rate(v) <= closing * given_back.min(RESTING)
         };
         let (resting, leaving): (Vec<Contact>, Vec<Contact>) = near.iter().cloned().partition(rests);
-        refuse_one_way_elements(t, "event-driven", &near, &[])?;
-        self.check_friction(system, t, &resting)?;
-        let mut choice = Choice::new(system, state, &switch, &resting, &mut self.motion)?;
+        refuse_one_way(t, "event-driven", &near, &[])?;
+        self.check_friction(origin, &resting)?;
+        let mut choice = Choice::new(origin, &switch, &resting, &mut self.motion)?;
         if let Some(mut phase) = choice.make(&mut self.solver)? {
-            phase.flights = self.time_flights(system, state, &phase.modes, &switch.flights, &leaving)?;
+            phase.flights = self.time_flights(origin, &phase.modes, &switch.flights, &leaving)?;
             self.method.restart();
             return Ok(Transition::Begin(phase));
         }
         if choice.has_sliding_contact() {
-            return self.shock(system, state, switch, &resting, out);
+            return self.shock(origin, switch, &resting, out);
         }
         let reason = format!(
             "no accelerations and forces were found that obey all laws{}",
-            named(system, near.iter().map(|contact| contact.id))
+            named(origin.system, near.iter().map(|contact| contact.id))
         );
         let remedy = "choose a time-stepping scheme, such as `stewart-trinkle`, which needs no accelerations";
         Err(StepError::Instant { t, reason, remedy })
     }
 
     /// An impact, or the decompression of the last one.
-    fn collide(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
-        switch: Switch,
-        near: &[Contact],
-        out: &mut Step,
-    ) -> Result<Transition, StepError> {
-        self.collision.begin(system, state, &joints(system, state), out)?;
+    fn collide(&mut self, origin: Origin<'_>, switch: Switch, near: &[Contact], out: &mut Step) -> Outcome<Transition> {
+        begin_jump(StepKind::Impact, origin, &filled(|out| origin.here().joints(out)), out)?;
         if self.collision.is_decompressing() {
-            self.collision.decompress(near, &mut self.solver, state, out)?;
+            self.collision.decompress(near, &mut self.solver, out)?;
         } else {
             let mut carried: Vec<ContactId> = switch.modes.contacts.iter().map(|mode| mode.id).collect();
             carried.sort_unstable();
-            self.collision.impact(near, &carried, &mut self.solver, state, out)?;
+            self.collision.impact(near, &carried, &mut self.solver, &origin.state.v, out)?;
         }
         Ok(Transition::Jump(Switch::after_jump(switch.modes)))
     }
 
     /// Refuses polytopes and sets of users, and methods with other sets than the cone, but in the
     /// plane.
-    fn check_friction(&self, system: &dyn MechanicalSystem, t: f64, resting: &[Contact]) -> Result<(), StepError> {
+    fn check_friction(&self, origin: Origin<'_>, resting: &[Contact]) -> Outcome {
         for contact in resting.iter().filter(|contact| contact.friction.mu() > 0.0) {
             let count = contact.tangents.len();
             let is_round = contact.friction.shape().is_round_in_the_plane();
@@ -220,8 +199,8 @@ impl EventDriven {
                 (true, true) => "choose that method",
                 (true, false) => continue,
             };
-            let what = format!("contact {}", system.contact_name(contact.id));
-            return Err(StepError::Malformed { t, source: ContactError::NotFollowed { what, remedy } });
+            let what = format!("contact {}", origin.system.contact_name(contact.id));
+            return Err(origin.malformed(ContactError::NotFollowed { what, remedy }));
         }
         Ok(())
     }
@@ -230,27 +209,26 @@ impl EventDriven {
     /// flight that was begun goes on from its own height, under the acceleration of the new modes.
     fn time_flights(
         &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
+        origin: Origin<'_>,
         modes: &Modes,
         begun: &[Flight],
         leaving: &[Contact],
-    ) -> Result<Vec<Flight>, StepError> {
+    ) -> Outcome<Vec<Flight>> {
         if leaving.is_empty() {
             return Ok(Vec::new());
         }
-        let closed_count = modes.contacts.len();
+        let (t, closed_count) = (origin.state.t, modes.contacts.len());
         let mut modes = modes.clone();
         modes.contacts.extend(leaving.iter().map(|contact| GapMode { id: contact.id, is_closed: false, gap: 0.0 }));
-        self.motion.evaluate(system, &modes, state.t, &state.q, &state.v)?;
-        let low = LOW_FLIGHT_UNITS * f64::EPSILON * largest(&state.q).max(SMALLEST_COORDINATE);
+        self.motion.evaluate(origin.here(), &modes, &origin.state.v)?;
+        let low = LOW_FLIGHT_UNITS * f64::EPSILON * largest(&origin.state.q).max(SMALLEST_COORDINATE);
         let flights = leaving.iter().enumerate().map(|(i, contact)| {
             let before = begun.iter().find(|flight| flight.id == contact.id);
             Flight {
                 id: contact.id,
-                from: state.t,
-                height: before.map_or(0.0, |flight| flight.height_at(state.t)),
-                rate: gap_rate(contact, &state.v),
+                from: t,
+                height: before.map_or(0.0, |flight| flight.height_at(t)),
+                rate: contact.rate(&origin.state.v),
                 acceleration: self.motion.gap_acceleration(closed_count + i),
             }
         });
@@ -264,22 +242,20 @@ impl EventDriven {
     /// since with none at all the motion before it would be an answer.
     fn shock(
         &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
+        origin: Origin<'_>,
         mut switch: Switch,
         resting: &[Contact],
         out: &mut Step,
-    ) -> Result<Transition, StepError> {
-        self.collision.begin(system, state, &joints(system, state), out)?;
-        out.kind = StepKind::Shock;
+    ) -> Outcome<Transition> {
+        begin_jump(StepKind::Shock, origin, &filled(|out| origin.here().joints(out)), out)?;
         for contact in resting {
             let own = ContactCondition::of(contact);
             let normal_bias = own.normal_bias - PARTING * self.settings.closing_speed;
             out.problem.contacts.push(ContactCondition { normal_bias, ..own });
             out.contacts.push(contact.clone());
         }
-        solve_problem(&mut self.solver, state.t, out)?;
-        self.take_parting_back(state.t, out)?;
+        solve_problem(&mut self.solver, origin.state.t, out)?;
+        self.take_parting_back(origin, out)?;
         out.state.v.clone_from(&out.solution.motion);
         switch.modes.retain_contacts(|_| false);
         Ok(Transition::Jump(Switch { flights: switch.flights, ..Switch::after_jump(switch.modes) }))
@@ -287,7 +263,7 @@ impl EventDriven {
 
     /// Brings contacts that a shock has loaded from their trace of speed to rest, by less of the
     /// same impulses.
-    fn take_parting_back(&mut self, t: f64, out: &mut Step) -> Result<(), StepError> {
+    fn take_parting_back(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome {
         let Step { problem, solution, contacts, .. } = out;
         let parting = PARTING * self.settings.closing_speed;
         problem.contacts.iter_mut().for_each(|condition| condition.normal_bias += parting);
@@ -320,9 +296,9 @@ impl EventDriven {
             ..ContactProblem::default()
         };
         let mut change = ContactSolution::default();
-        self.solver.solve(&rest, &mut change).map_err(|source| StepError::Malformed { t, source })?;
+        self.solver.solve(&rest, &mut change).map_err(|source| origin.malformed(source))?;
         if !change.report.is_solved() {
-            return Err(StepError::unsolved(t, &mut rest, &change));
+            return Err(StepError::unsolved(origin.state.t, &mut rest, &change));
         }
         let (joints, others) = change.joints.split_at(problem.joints.len());
         solution.joints.iter_mut().zip(joints).for_each(|(sum, change)| *sum += change);
@@ -335,10 +311,4 @@ impl EventDriven {
         solution.motion = change.motion;
         Ok(())
     }
-}
-
-fn joints(system: &dyn MechanicalSystem, state: &State) -> Vec<Joint> {
-    let mut joints = Vec::new();
-    system.joints(state.t, &state.q, &mut joints);
-    joints
 }

@@ -20,9 +20,10 @@
 use faer::Mat;
 use stiction_solve::PortableMath as _;
 
-use super::equations::{Point, StepEquations, turn_forward};
+use super::equations::{Point, StepEquations, pick, turn_forward};
 use crate::natural_map::Law;
-use crate::{Contact, ForceJacobians, Inertia, JacobianKind, Restraint, Row};
+use crate::vector::zero;
+use crate::{ForceJacobians, Inertia, JacobianKind, Restraint, Row, State};
 
 /// How far coordinates are moved for differences, in metres or radians: the cube root of the rounding unit.
 const DIFFERENCE: f64 = 6e-6;
@@ -110,14 +111,14 @@ impl Groups {
 impl StepEquations<'_> {
     /// Writes the derivative at the unknowns `z`, of velocity `u`, for which the system is evaluated in `point`.
     pub(super) fn write_derivative(
-        &mut self,
+        self,
         z: &[f64],
         u: &[f64],
         point: &Point,
         memory: &mut DerivativeMemory,
         out: &mut Mat<f64>,
     ) {
-        let laws: Vec<Law> = (0..self.blocks.len()).map(|i| self.law(i, point, u, z)).collect();
+        let laws: Vec<Law> = (0..self.layout.blocks.len()).map(|i| self.law(i, point, u, z)).collect();
         self.write_by_impulses(point, &laws, out);
         self.find_motion(u, memory);
         self.find_changes(z, u, point, memory);
@@ -125,10 +126,10 @@ impl StepEquations<'_> {
     }
 
     /// The columns of the impulses.
-    fn write_by_impulses(&self, point: &Point, laws: &[Law], out: &mut Mat<f64>) {
-        let n = self.v.len();
+    fn write_by_impulses(self, point: &Point, laws: &[Law], out: &mut Mat<f64>) {
+        let n = self.origin.state.v.len();
         let mut column = vec![0.0; n];
-        for (i, block) in self.blocks.iter().enumerate() {
+        for (i, block) in self.layout.blocks.iter().enumerate() {
             let (law, normals) = (&laws[i], block.normal_count());
             for a in 0..block.unknown_count() {
                 let is_normal = a < normals;
@@ -142,7 +143,9 @@ impl StepEquations<'_> {
                     y[a - normals] = unit;
                     self.add_friction(i, point, &y, -1.0, &mut column);
                 }
-                (0..n).for_each(|k| out[(k, block.first + a)] = column[k] / (self.mass_roots[k] * self.scale));
+                (0..n).for_each(|k| {
+                    out[(k, block.first + a)] = column[k] / (self.layout.mass_roots[k] * self.layout.scale)
+                });
                 for k in 0..block.tangent_count {
                     let by = if is_normal { law.by_normal[k] } else { law.by_y[k][a - normals] };
                     out[(block.first + normals + k, block.first + a)] = by * unit / self.unit(block.rho[1]);
@@ -152,37 +155,36 @@ impl StepEquations<'_> {
         let first = self.first_joint();
         for (j, joint) in point.joints.iter().enumerate() {
             for &(k, value) in joint.row.entries() {
-                out[(k, first + j)] -= value / (self.joint_roots[j] * self.mass_roots[k]);
+                out[(k, first + j)] -= value / (self.layout.joint_roots[j] * self.layout.mass_roots[k]);
             }
         }
     }
 
     /// $D$.
-    fn find_motion(&self, u: &[f64], memory: &mut DerivativeMemory) {
-        let n = u.len();
-        memory.direction.clear();
-        memory.direction.resize(n, 0.0);
-        for (motion, h) in [(&mut memory.motion, self.h), (&mut memory.end_motion, self.reach * self.h)] {
+    fn find_motion(self, u: &[f64], memory: &mut DerivativeMemory) {
+        let (State { t, q, .. }, n) = (self.origin.state, u.len());
+        zero(&mut memory.direction, n);
+        for (motion, h) in
+            [(&mut memory.motion, self.layout.h), (&mut memory.end_motion, self.layout.reach * self.layout.h)]
+        {
             motion.resize(n * n, 0.0);
             for (j, column) in motion.chunks_exact_mut(n).enumerate() {
                 memory.direction[j] = 1.0;
-                self.system.advance_derivative(self.t_new - self.h, self.q, u, h, &memory.direction, column);
+                self.origin.system.advance_derivative(*t, q, u, h, &memory.direction, column);
                 memory.direction[j] = 0.0;
             }
         }
     }
 
     /// The changes of momentum and sliding along the coordinates at the end of the step, with $u$ as it is: what the sums over $k$ contain.
-    fn find_changes(&mut self, z: &[f64], u: &[f64], point: &Point, memory: &mut DerivativeMemory) {
-        let (n, h) = (u.len(), self.h);
-        memory.momentum.clear();
-        memory.momentum.resize(n * n, 0.0);
-        memory.slips.clear();
-        memory.slips.resize(n * self.blocks.len(), [0.0; 3]);
-        memory.rates.clear();
-        memory.rates.resize(n * self.blocks.len(), 0.0);
+    fn find_changes(self, z: &[f64], u: &[f64], point: &Point, memory: &mut DerivativeMemory) {
+        let (n, h) = (u.len(), self.layout.h);
+        zero(&mut memory.momentum, n * n);
+        zero(&mut memory.slips, n * self.layout.blocks.len());
+        zero(&mut memory.rates, n * self.layout.blocks.len());
         memory.forces.clear();
-        self.system.force_jacobians(JacobianKind::Exact, self.t_new, &point.q, u, &mut memory.forces);
+        let at = self.at(&point.q);
+        at.system.force_jacobians(JacobianKind::Exact, at.t, at.q, u, &mut memory.forces);
         for entry in &memory.forces.by_configuration {
             memory.momentum[entry.column * n + entry.row] -= h * entry.value;
         }
@@ -195,19 +197,18 @@ impl StepEquations<'_> {
             (0..n).for_each(|k| direction[k] = f64::from(groups.group_of[k] == group));
             self.evaluate_rows(point, direction, DIFFERENCE, ahead);
             self.evaluate_rows(point, direction, -DIFFERENCE, behind);
-            for i in 0..self.blocks.len() {
+            for i in 0..self.layout.blocks.len() {
                 let Some(k) = groups.coordinate(i, group) else { continue };
                 let (normal, y) = self.impulses(i, z);
                 let column = &mut momentum[k * n..(k + 1) * n];
                 for (moved, factor) in [(&*ahead, 0.5 / DIFFERENCE), (&*behind, -0.5 / DIFFERENCE)] {
-                    if self.blocks[i].id.is_some() {
+                    if self.layout.blocks[i].id.is_some() {
                         moved.contacts[i].normal.add_to(-factor * normal, column);
                     }
                     self.add_friction(i, moved, &y, -factor, column);
-                    let place = k * self.blocks.len() + i;
+                    let place = k * self.layout.blocks.len() + i;
                     if self.is_clutch(i, point) {
-                        let contact = &moved.contacts[i];
-                        rates[place] += factor * (contact.normal.dot(u) + contact.normal_drift);
+                        rates[place] += factor * moved.contacts[i].rate(u);
                     }
                     // A displacement is the same at every velocity that leads to this configuration.
                     if !self.is_displacement(i, point) {
@@ -217,8 +218,8 @@ impl StepEquations<'_> {
                 }
             }
             for (j, (a, b)) in ahead.joints.iter().zip(&behind.joints).enumerate() {
-                let Some(k) = groups.coordinate(self.blocks.len() + j, group) else { continue };
-                let impulse = z[first_joint + j] * self.scale / self.joint_roots[j];
+                let Some(k) = groups.coordinate(self.layout.blocks.len() + j, group) else { continue };
+                let impulse = z[first_joint + j] * self.layout.scale / self.layout.joint_roots[j];
                 let column = &mut momentum[k * n..(k + 1) * n];
                 a.row.add_to(-impulse * 0.5 / DIFFERENCE, column);
                 b.row.add_to(impulse * 0.5 / DIFFERENCE, column);
@@ -227,15 +228,14 @@ impl StepEquations<'_> {
     }
 
     /// Adds $(\partial_k M)(u - v)$. Nothing where the inertia is constant, which it is when it does not change along all coordinates at once.
-    fn find_inertia_changes(&self, u: &[f64], point: &Point, memory: &mut DerivativeMemory) {
+    fn find_inertia_changes(self, u: &[f64], point: &Point, memory: &mut DerivativeMemory) {
         let n = u.len();
-        let change: Vec<f64> = u.iter().zip(self.v).map(|(u, v)| u - v).collect();
+        let change: Vec<f64> = u.iter().zip(&self.origin.state.v).map(|(u, v)| u - v).collect();
         let mut product = vec![0.0; n];
-        let (mut q, mut inertia) = (point.q.clone(), Inertia::default());
+        let (at, mut q, mut inertia) = (self.at(&point.q), point.q.clone(), Inertia::default());
         let mut apply = |direction: &[f64], distance: f64, product: &mut [f64]| {
-            self.system.displace(self.t_new, &point.q, direction, distance, &mut q);
-            inertia.clear();
-            self.system.mass_matrix(self.t_new, &q, &mut inertia);
+            at.system.displace(at.t, at.q, direction, distance, &mut q);
+            self.at(&q).mass(&mut inertia);
             inertia.apply(&change, product);
         };
         let mut here = vec![0.0; n];
@@ -259,29 +259,22 @@ impl StepEquations<'_> {
     }
 
     /// Contacts, friction elements and joints where the end of the step is moved along a direction.
-    fn evaluate_rows(&self, point: &Point, direction: &[f64], distance: f64, moved: &mut Point) {
+    fn evaluate_rows(self, point: &Point, direction: &[f64], distance: f64, moved: &mut Point) {
         moved.q.clone_from(&point.q);
-        self.system.displace(self.t_new, &point.q, direction, distance, &mut moved.q);
-        moved.elements.clear();
-        self.system.friction_elements(self.t_new, &moved.q, &mut moved.elements);
-        moved.joints.clear();
-        self.system.joints(self.t_new, &moved.q, &mut moved.joints);
-        moved.found.clear();
-        self.system.contacts_of(self.t_new, &moved.q, self.ids, &mut moved.found);
-        moved.contacts.clear();
-        moved.turns.clear();
-        for (block, here) in self.blocks.iter().zip(&point.contacts) {
-            // What is not known there has not changed.
-            let found: Option<&mut Contact> = moved.found.iter_mut().find(|contact| contact.id == here.id);
-            let contact = found.map_or_else(|| here.clone(), std::mem::take);
-            moved.turns.push(block.turn(&contact));
-            moved.contacts.push(contact);
-        }
+        let at = self.at(&point.q);
+        at.system.displace(at.t, at.q, direction, distance, &mut moved.q);
+        let at = self.at(&moved.q);
+        at.friction(&mut moved.elements);
+        at.joints(&mut moved.joints);
+        at.contacts_of(&self.layout.ids, &mut moved.found);
+        // What is not known there has not changed.
+        pick(point.contacts.iter(), &mut moved.found, &mut moved.contacts);
+        self.turn_back_tangents(&moved.contacts, &mut moved.turns);
     }
 
     /// The columns of the velocities.
-    fn write_by_velocities(&self, point: &Point, laws: &[Law], memory: &DerivativeMemory, out: &mut Mat<f64>) {
-        let (n, h, count) = (self.v.len(), self.h, self.blocks.len());
+    fn write_by_velocities(self, point: &Point, laws: &[Law], memory: &DerivativeMemory, out: &mut Mat<f64>) {
+        let (n, h, count) = (self.origin.state.v.len(), self.layout.h, self.layout.blocks.len());
         // M - h k_v, in physical units first.
         point.inertia.for_each_entry(|i, j, value| out[(i, j)] += value);
         for entry in &memory.forces.by_velocity {
@@ -307,9 +300,9 @@ impl StepEquations<'_> {
                 }
             }
             // One unit of the unknown.
-            let unit = self.scale / self.mass_roots[j];
-            (0..n).for_each(|i| out[(i, j)] *= unit / (self.mass_roots[i] * self.scale));
-            for (i, block) in self.blocks.iter().enumerate() {
+            let unit = self.layout.scale / self.layout.mass_roots[j];
+            (0..n).for_each(|i| out[(i, j)] *= unit / (self.layout.mass_roots[i] * self.layout.scale));
+            for (i, block) in self.layout.blocks.iter().enumerate() {
                 let law = &laws[i];
                 let direct = match self.is_displacement(i, point) {
                     true => [block.axes[0] * self.tangents(i, point).0[0].dot(motion), 0.0, 0.0],
@@ -332,27 +325,28 @@ impl StepEquations<'_> {
                 }
             }
             for (i, joint) in end_joints.iter().enumerate() {
-                out[(first_joint + i, j)] = unit * joint.row.dot(end_motion) / (self.joint_roots[i] * self.scale);
+                out[(first_joint + i, j)] =
+                    unit * joint.row.dot(end_motion) / (self.layout.joint_roots[i] * self.layout.scale);
             }
         }
     }
 
     /// Sliding of a block with a unit of one velocity, in units of its semi-axes and without drift.
-    fn entries_of_slip(&self, block: usize, point: &Point, coordinate: usize) -> [f64; 3] {
+    fn entries_of_slip(self, block: usize, point: &Point, coordinate: usize) -> [f64; 3] {
         let (tangents, turn) = self.tangents(block, point);
         let mut slip = [0.0; 3];
         for (slip, row) in slip.iter_mut().zip(tangents) {
             *slip = entry(row, coordinate);
         }
         let turned = turn_forward(turn, &slip);
-        std::array::from_fn(|k| self.blocks[block].axes[k] * turned[k])
+        std::array::from_fn(|k| self.layout.blocks[block].axes[k] * turned[k])
     }
 
-    fn is_clutch(&self, block: usize, point: &Point) -> bool {
-        self.blocks[block].id.is_some() && point.contacts[block].restraint == Restraint::Rate
+    fn is_clutch(self, block: usize, point: &Point) -> bool {
+        self.layout.blocks[block].id.is_some() && point.contacts[block].restraint == Restraint::Rate
     }
 
-    fn is_displacement(&self, block: usize, point: &Point) -> bool {
+    fn is_displacement(self, block: usize, point: &Point) -> bool {
         let element = block.checked_sub(point.contacts.len()).and_then(|element| point.elements.get(element));
         element.is_some_and(|element| element.displacement.is_some())
     }
@@ -367,8 +361,9 @@ fn entry(row: &Row, coordinate: usize) -> f64 {
 mod tests {
     use stiction_solve::NonsmoothEquations;
 
-    use super::super::equations::{Block, Workspace};
+    use super::super::equations::{Block, Layout, Unknowns, Workspace};
     use crate::reference::{DoublePendulum, FreeTop, Rod};
+    use crate::scheme::origin::Origin;
     use crate::{
         Contact, ContactId, FrictionElement, FrictionLaw, FrictionShape, Inertia, Joint, MechanicalSystem, Row,
     };
@@ -527,22 +522,11 @@ mod tests {
         let (mass_roots, joint_roots) = (vec![1.2; n], vec![0.9; joints.len()]);
         let kept_joints = vec![0.03 * (reach - 1.0); joints.len()];
         let mut workspace = Workspace::default();
-        let ids: Vec<_> = blocks.iter().filter_map(|block| block.id).collect();
-        let mut equations = StepEquations {
-            system,
-            t_new: h,
-            h,
-            reach,
-            kept_joints: &kept_joints,
-            q,
-            v,
-            blocks: &blocks,
-            ids: &ids,
-            mass_roots: &mass_roots,
-            joint_roots: &joint_roots,
-            scale: 1.7,
-            workspace: &mut workspace,
-        };
+        let ids = blocks.iter().filter_map(|block| block.id).collect();
+        let layout = Layout { h, reach, kept_joints, blocks, ids, mass_roots, joint_roots, scale: 1.7 };
+        let state = State::new(0.0, q.to_vec(), v.to_vec());
+        let equations = StepEquations { origin: Origin::new(system, &state), layout: &layout };
+        let mut equations = Unknowns { equations, workspace: &mut workspace };
         let size = equations.size();
         let mut worst = 0.0f64;
         // Impulses of some size, so that contacts press and slide one way, stick, and are open.

@@ -26,7 +26,11 @@ use stiction_solve::PortableMath as _;
 
 use super::derivative::DerivativeMemory;
 use crate::natural_map::{Friction, Law, project};
-use crate::{Contact, ContactId, FrictionElement, FrictionShape, Inertia, Joint, MechanicalSystem, Restraint, Row};
+use crate::scheme::{At, Origin};
+use crate::vector::zero;
+use crate::{
+    Contact, ContactId, ContactImpulse, ContactSolution, FrictionElement, FrictionShape, Inertia, Joint, Restraint, Row,
+};
 
 /// Momentum is balanced up to this share of the largest impulse of the step. Too small: one more iteration in most steps.
 const IMPULSE_SHARE: f64 = 1e-10;
@@ -35,7 +39,7 @@ const IMPULSE_SHARE: f64 = 1e-10;
 const MOMENTUM_ROUNDING: f64 = 1e-14;
 
 /// A contact or a friction element that takes part, with its place among the unknowns.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Block {
     /// Which contact; none for a friction element.
     pub id: Option<ContactId>,
@@ -101,26 +105,34 @@ impl Point {
     }
 }
 
-/// The equations of one step; see the [module](self).
-pub(super) struct StepEquations<'a> {
-    pub system: &'a dyn MechanicalSystem,
-    /// Time of the rows, and of the step up to there; the end of the step is `reach` times as far.
-    pub t_new: f64,
+/// The unknowns of a step, and their units.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Layout {
+    /// The length of the step up to the rows; the end of the step is `reach` times as far.
     pub h: f64,
     pub reach: f64,
     /// What is kept of the rates of joints.
-    pub kept_joints: &'a [f64],
-    /// Where the step begins.
-    pub q: &'a [f64],
-    pub v: &'a [f64],
-    pub blocks: &'a [Block],
+    pub kept_joints: Vec<f64>,
+    pub blocks: Vec<Block>,
     /// The contacts among them.
-    pub ids: &'a [ContactId],
+    pub ids: Vec<ContactId>,
     /// Roots of the diagonal of $M$, and of the mobilities of joints.
-    pub mass_roots: &'a [f64],
-    pub joint_roots: &'a [f64],
+    pub mass_roots: Vec<f64>,
+    pub joint_roots: Vec<f64>,
     /// The root of an energy.
     pub scale: f64,
+}
+
+/// The equations of one step; see the [module](self).
+#[derive(Clone, Copy)]
+pub(super) struct StepEquations<'a> {
+    pub origin: Origin<'a>,
+    pub layout: &'a Layout,
+}
+
+/// The equations as Newton's method sees them.
+pub(super) struct Unknowns<'a> {
+    pub equations: StepEquations<'a>,
     pub workspace: &'a mut Workspace,
 }
 
@@ -141,26 +153,56 @@ impl Workspace {
     pub fn begin(&mut self) {
         self.is_located = false;
     }
+
+    /// Evaluates the system at the velocity of some unknowns, unless it is there already.
+    fn locate(&mut self, equations: StepEquations<'_>, z: &[f64]) {
+        let Layout { mass_roots, scale, .. } = equations.layout;
+        let mut velocity = z.iter().zip(mass_roots).map(|(z, root)| z * (scale / root));
+        if !(self.is_located && self.u.iter().all(|u| velocity.next() == Some(*u))) {
+            equations.velocity(z, &mut self.u);
+            equations.locate(&self.u, &mut self.point);
+            self.is_located = true;
+        }
+    }
 }
 
-impl StepEquations<'_> {
+impl<'a> StepEquations<'a> {
+    /// Number of unknowns.
+    pub fn size(self) -> usize {
+        self.first_joint() + self.layout.joint_roots.len()
+    }
+
+    /// The system at a place of the rows.
+    pub fn at<'b>(self, q: &'b [f64]) -> At<'b>
+    where
+        'a: 'b,
+    {
+        self.origin.at(self.origin.state.t + self.layout.h, q)
+    }
+
     /// Evaluates the system at the velocity `u`.
-    pub fn locate(&mut self, u: &[f64], point: &mut Point) {
-        let (n, h) = (u.len(), self.h);
-        point.q.clear();
-        point.q.extend_from_slice(self.q);
-        self.system.advance(self.t_new - h, self.q, u, h, &mut point.q);
-        point.elements.clear();
-        self.system.friction_elements(self.t_new, &point.q, &mut point.elements);
-        point.joints.clear();
-        self.system.joints(self.t_new, &point.q, &mut point.joints);
-        self.find_contacts(point);
-        if self.reach != 1.0 {
-            self.locate_end(u, point);
+    pub fn locate(self, u: &[f64], point: &mut Point) {
+        let Layout { h, reach, blocks, ids, .. } = self.layout;
+        self.origin.advance(u, *h, &mut point.q);
+        let at = self.at(&point.q);
+        at.friction(&mut point.elements);
+        at.joints(&mut point.joints);
+        // A feature that does not exist here stays as it was where the step began.
+        at.contacts_of(ids, &mut point.found);
+        let known = blocks.iter().filter(|block| block.id.is_some()).map(|block| &block.reference);
+        pick(known, &mut point.found, &mut point.contacts);
+        self.turn_back_tangents(&point.contacts, &mut point.turns);
+        if *reach != 1.0 {
+            // The end of the step. A feature that does not exist there goes on as it is here.
+            self.origin.advance(u, reach * h, &mut point.q_end);
+            let end = self.origin.at(at.t + (reach - 1.0) * h, &point.q_end);
+            end.joints(&mut point.end_joints);
+            end.contacts_of(ids, &mut point.found);
+            pick(point.contacts.iter(), &mut point.found, &mut point.end_contacts);
         }
         // What is restrained on the other level, in the letters of these equations: the rate of a clutch as a gap, a displacement as sliding.
         for contact in point.contacts.iter_mut().filter(|contact| contact.restraint == Restraint::Rate) {
-            contact.gap = h * (contact.normal.dot(u) + contact.normal_drift);
+            contact.gap = h * contact.rate(u);
         }
         for element in &mut point.elements {
             if let Some(x) = element.displacement {
@@ -169,76 +211,31 @@ impl StepEquations<'_> {
         }
 
         // M (u - v) - h k, all at the end of the step.
-        point.force.clear();
-        point.force.resize(n, 0.0);
-        self.system.force(self.t_new, &point.q, u, &mut point.force);
-        point.inertia.clear();
-        self.system.mass_matrix(self.t_new, &point.q, &mut point.inertia);
-        point.momentum.clear();
-        point.momentum.resize(n, 0.0);
-        let change: Vec<f64> = u.iter().zip(self.v).map(|(u, v)| u - v).collect();
+        at.force(u, &mut point.force);
+        at.mass(&mut point.inertia);
+        zero(&mut point.momentum, u.len());
+        let change: Vec<f64> = u.iter().zip(&self.origin.state.v).map(|(u, v)| u - v).collect();
         point.inertia.apply(&change, &mut point.momentum);
         point.momentum.iter_mut().zip(&point.force).for_each(|(sum, k)| *sum -= h * k);
     }
 
-    /// Evaluates the system at the velocity of some unknowns, unless it is there already: the derivative is asked for where the equations were.
-    fn locate_at(&mut self, z: &[f64], u: &mut Vec<f64>, point: &mut Point) {
-        let root = |i: usize| self.scale / self.mass_roots[i];
-        let is_there = self.workspace.is_located && u.iter().enumerate().all(|(i, u)| *u == z[i] * root(i));
-        if !is_there {
-            self.velocity(z, u);
-            self.locate(u, point);
-            self.workspace.is_located = true;
-        }
-    }
-
-    /// The contacts of the blocks at a configuration, with their tangents turned back.
-    pub(super) fn find_contacts(&mut self, point: &mut Point) {
-        self.search(self.t_new, &point.q, &mut point.found);
-        point.contacts.clear();
-        point.turns.clear();
-        for block in self.blocks.iter().filter(|block| block.id.is_some()) {
-            // A feature that does not exist here stays as it was where the step began.
-            let found = point.found.iter_mut().find(|contact| Some(contact.id) == block.id);
-            let contact = found.map_or_else(|| block.reference.clone(), std::mem::take);
-            point.turns.push(block.turn(&contact));
-            point.contacts.push(contact);
-        }
-    }
-
-    /// The contacts of the blocks at a time and a configuration.
-    fn search(&self, t: f64, q: &[f64], found: &mut Vec<Contact>) {
-        found.clear();
-        self.system.contacts_of(t, q, self.ids, found);
-    }
-
-    /// Gaps and joints at the end of the step, where it is beyond the rows.
-    fn locate_end(&mut self, u: &[f64], point: &mut Point) {
-        let t = self.t_new + (self.reach - 1.0) * self.h;
-        point.q_end.clone_from(&point.q);
-        self.system.advance(self.t_new - self.h, self.q, u, self.reach * self.h, &mut point.q_end);
-        point.end_joints.clear();
-        self.system.joints(t, &point.q_end, &mut point.end_joints);
-        self.search(t, &point.q_end, &mut point.found);
-        point.end_contacts.clear();
-        for here in &point.contacts {
-            // A feature that does not exist there goes on as it is here.
-            let found = point.found.iter_mut().find(|contact| contact.id == here.id);
-            point.end_contacts.push(found.map_or_else(|| here.clone(), std::mem::take));
-        }
+    /// Says how the tangents of the contacts are turned back.
+    pub fn turn_back_tangents(self, contacts: &[Contact], turns: &mut Vec<[f64; 2]>) {
+        turns.clear();
+        turns.extend(self.layout.blocks.iter().zip(contacts).map(|(block, contact)| block.turn(contact)));
     }
 
     /// Contacts and joints at the end of the step.
-    pub fn end<'p>(&self, point: &'p Point) -> (&'p [Contact], &'p [Joint]) {
-        match self.reach {
+    pub fn end(self, point: &Point) -> (&[Contact], &[Joint]) {
+        match self.layout.reach {
             1.0 => (&point.contacts, &point.joints),
             _ => (&point.end_contacts, &point.end_joints),
         }
     }
 
     /// Adds the tangent rows of a block with friction $y$ to a momentum, with a factor.
-    pub fn add_friction(&self, block: usize, point: &Point, y: &[f64; 3], factor: f64, out: &mut [f64]) {
-        let own = &self.blocks[block];
+    pub fn add_friction(self, block: usize, point: &Point, y: &[f64; 3], factor: f64, out: &mut [f64]) {
+        let own = &self.layout.blocks[block];
         let (tangents, turn) = self.tangents(block, point);
         let impulse = turn_back(turn, &std::array::from_fn(|k| own.axes[k] * y[k]));
         for (row, impulse) in tangents[..own.tangent_count].iter().zip(impulse) {
@@ -246,34 +243,34 @@ impl StepEquations<'_> {
         }
     }
 
-    pub fn tangents<'p>(&self, block: usize, point: &'p Point) -> (&'p [Row], [f64; 2]) {
-        match self.blocks[block].id {
+    pub fn tangents(self, block: usize, point: &Point) -> (&[Row], [f64; 2]) {
+        match self.layout.blocks[block].id {
             Some(_) => (&point.contacts[block].tangents, point.turns[block]),
             None => (&point.elements[block - point.contacts.len()].tangents, [1.0, 0.0]),
         }
     }
 
     /// Sliding of a block in units of its semi-axes.
-    pub fn slip(&self, block: usize, point: &Point, u: &[f64]) -> [f64; 3] {
-        let (slip, turn) = match self.blocks[block].id {
+    pub fn slip(self, block: usize, point: &Point, u: &[f64]) -> [f64; 3] {
+        let (slip, turn) = match self.layout.blocks[block].id {
             Some(_) => (point.contacts[block].slip(u), point.turns[block]),
             None => (point.elements[block - point.contacts.len()].slip(u), [1.0, 0.0]),
         };
         let turned = turn_forward(turn, &slip);
-        let Block { axes, kept_slip, .. } = &self.blocks[block];
+        let Block { axes, kept_slip, .. } = &self.layout.blocks[block];
         std::array::from_fn(|k| axes[k] * (turned[k] - kept_slip[k]))
     }
 
     /// $\psi / h$ of a block, with the whole step, beyond what is kept.
-    pub fn gap_rate(&self, block: usize, point: &Point) -> f64 {
-        let own = &self.blocks[block];
-        own.id.map_or(0.0, |_| self.end(point).0[block].gap / (self.reach * self.h) - own.kept_rate)
+    pub fn gap_rate(self, block: usize, point: &Point) -> f64 {
+        let own = &self.layout.blocks[block];
+        own.id.map_or(0.0, |_| self.end(point).0[block].gap / (self.layout.reach * self.layout.h) - own.kept_rate)
     }
 
     /// The momentum with all impulses.
-    fn balance(&self, point: &Point, z: &[f64], out: &mut [f64]) {
+    fn balance(self, point: &Point, z: &[f64], out: &mut [f64]) {
         out.copy_from_slice(&point.momentum);
-        for (i, block) in self.blocks.iter().enumerate() {
+        for (i, block) in self.layout.blocks.iter().enumerate() {
             let (normal, y) = self.impulses(i, z);
             if block.id.is_some() {
                 point.contacts[i].normal.add_to(-normal, out);
@@ -282,23 +279,23 @@ impl StepEquations<'_> {
         }
         let first = self.first_joint();
         for (j, joint) in point.joints.iter().enumerate() {
-            joint.row.add_to(-z[first + j] * self.scale / self.joint_roots[j], out);
+            joint.row.add_to(-z[first + j] * self.layout.scale / self.layout.joint_roots[j], out);
         }
     }
 
-    pub fn first_joint(&self) -> usize {
-        self.v.len() + self.blocks.iter().map(Block::unknown_count).sum::<usize>()
+    pub fn first_joint(self) -> usize {
+        self.origin.state.v.len() + self.layout.blocks.iter().map(Block::unknown_count).sum::<usize>()
     }
 
     /// $u$ of the unknowns.
-    pub fn velocity(&self, z: &[f64], u: &mut Vec<f64>) {
+    pub fn velocity(self, z: &[f64], u: &mut Vec<f64>) {
         u.clear();
-        u.extend(z.iter().zip(self.mass_roots).map(|(z, root)| z * (self.scale / root)));
+        u.extend(z.iter().zip(&self.layout.mass_roots).map(|(z, root)| z * (self.layout.scale / root)));
     }
 
     /// $c_n$ and $y$ of a block.
-    pub fn impulses(&self, block: usize, z: &[f64]) -> (f64, [f64; 3]) {
-        let own = &self.blocks[block];
+    pub fn impulses(self, block: usize, z: &[f64]) -> (f64, [f64; 3]) {
+        let own = &self.layout.blocks[block];
         let normals = own.normal_count();
         let normal = if normals == 1 { z[own.first] * self.unit(own.rho[0]) } else { 0.0 };
         let unit = self.unit(own.rho[1]);
@@ -307,21 +304,21 @@ impl StepEquations<'_> {
     }
 
     /// The impulse of an unknown that is one.
-    pub fn unit(&self, rho: f64) -> f64 {
-        self.scale * rho.sqrt()
+    pub fn unit(self, rho: f64) -> f64 {
+        self.layout.scale * rho.sqrt()
     }
 
     /// Friction of a block, in units of its semi-axes, that belongs to a normal impulse and the sliding at `u`: the projection of the law. It is `y` itself at a solution.
-    pub fn friction(&self, block: usize, point: &Point, u: &[f64], (normal, y): (f64, &[f64; 3])) -> [f64; 3] {
-        let own = &self.blocks[block];
+    pub fn friction(self, block: usize, point: &Point, u: &[f64], (normal, y): (f64, &[f64; 3])) -> [f64; 3] {
+        let own = &self.layout.blocks[block];
         let slip = self.slip(block, point, u);
         let x = std::array::from_fn(|k| if k < own.tangent_count { y[k] - own.rho[1] * slip[k] } else { 0.0 });
         project(&own.shape, &x, own.mu * normal + own.bound).0
     }
 
     /// The equations of a block, in its impulses.
-    pub fn law(&self, block: usize, point: &Point, u: &[f64], z: &[f64]) -> Law {
-        let own = &self.blocks[block];
+    pub fn law(self, block: usize, point: &Point, u: &[f64], z: &[f64]) -> Law {
+        let own = &self.layout.blocks[block];
         let friction = Friction {
             shape: &own.shape,
             tangent_count: own.tangent_count,
@@ -332,53 +329,111 @@ impl StepEquations<'_> {
         };
         friction.law(self.impulses(block, z), (self.gap_rate(block, point), self.slip(block, point, u)))
     }
+
+    /// Writes the unknowns of a solution; those of contacts that it does not know stay as they are.
+    pub fn write_unknowns(self, solution: &ContactSolution, turns: &[[f64; 2]], z: &mut [f64]) {
+        let Layout { reach, blocks, ids, mass_roots, joint_roots, scale, .. } = self.layout;
+        for (z, (u, root)) in z.iter_mut().zip(solution.motion.iter().zip(mass_roots)) {
+            *z = u * root / scale;
+        }
+        for (i, block) in blocks.iter().enumerate() {
+            let impulse = match block.id {
+                Some(id) => {
+                    let Some(known) = solution.contacts.iter().find(|impulse| impulse.id == id) else { continue };
+                    z[block.first] = known.normal / (reach * self.unit(block.rho[0]));
+                    turn_forward(turns.get(i).copied().unwrap_or([1.0, 0.0]), &known.tangent)
+                }
+                None => solution.friction.get(i - ids.len()).copied().unwrap_or_default(),
+            };
+            for k in 0..block.tangent_count {
+                let unit = reach * block.axes[k] * self.unit(block.rho[1]);
+                z[block.first + block.normal_count() + k] = impulse[k] / unit;
+            }
+        }
+        let joints = solution.joints.iter().zip(joint_roots);
+        for (z, (c, root)) in z[self.first_joint()..].iter_mut().zip(joints) {
+            *z = c * root / (reach * scale);
+        }
+    }
+
+    /// Writes the solution that some unknowns are.
+    pub fn write_solution(self, z: &[f64], u: Vec<f64>, point: &Point, solution: &mut ContactSolution) {
+        let Layout { reach, blocks, joint_roots, scale, .. } = self.layout;
+        solution.contacts.clear();
+        solution.friction.clear();
+        for (i, block) in blocks.iter().enumerate() {
+            // Friction belongs to the impulse and the sliding, without the rounding of the gap.
+            let (normal, y) = self.impulses(i, z);
+            let y = self.friction(i, point, &u, (normal.max(0.0), &y));
+            let scaled = std::array::from_fn(|k| reach * block.axes[k] * y[k]);
+            match block.id {
+                Some(id) => {
+                    let (normal, tangent) = ((reach * normal).max(0.0), turn_back(point.turns[i], &scaled));
+                    solution.contacts.push(ContactImpulse { id, normal, tangent });
+                }
+                None => solution.friction.push(scaled),
+            }
+        }
+        let joints = z[self.first_joint()..].iter().zip(joint_roots);
+        solution.joints.clear();
+        solution.joints.extend(joints.map(|(z, root)| reach * z * scale / root));
+        solution.motion = u;
+    }
 }
 
-impl NonsmoothEquations for StepEquations<'_> {
+impl NonsmoothEquations for Unknowns<'_> {
     fn size(&self) -> usize {
-        self.first_joint() + self.joint_roots.len()
+        self.equations.size()
     }
 
     fn evaluate(&mut self, z: &[f64], f: &mut [f64]) {
-        let n = self.v.len();
-        let (mut point, mut u) = (std::mem::take(&mut self.workspace.point), std::mem::take(&mut self.workspace.u));
-        self.locate_at(z, &mut u, &mut point);
-        self.balance(&point, z, &mut f[..n]);
-        f[..n].iter_mut().zip(self.mass_roots).for_each(|(f, root)| *f /= root * self.scale);
-        for (i, block) in self.blocks.iter().enumerate() {
-            let law = self.law(i, &point, &u, z);
+        let (equations, n) = (self.equations, self.equations.origin.state.v.len());
+        let Layout { h, reach, blocks, mass_roots, joint_roots, kept_joints, scale, .. } = equations.layout;
+        self.workspace.locate(equations, z);
+        let Workspace { point, u, largest_impulse, .. } = &mut *self.workspace;
+        equations.balance(point, z, &mut f[..n]);
+        f[..n].iter_mut().zip(mass_roots).for_each(|(f, root)| *f /= root * scale);
+        for (i, block) in blocks.iter().enumerate() {
+            let law = equations.law(i, point, u, z);
             let mut next = block.first;
             if block.id.is_some() {
-                f[next] = law.normal[0] / self.unit(block.rho[0]);
+                f[next] = law.normal[0] / equations.unit(block.rho[0]);
                 next += 1;
             }
-            (0..block.tangent_count).for_each(|k| f[next + k] = law.friction[k] / self.unit(block.rho[1]));
+            (0..block.tangent_count).for_each(|k| f[next + k] = law.friction[k] / equations.unit(block.rho[1]));
         }
-        let forces = point.force.iter().zip(self.mass_roots).map(|(k, root)| self.h * k / (root * self.scale));
+        let forces = point.force.iter().zip(mass_roots).map(|(k, root)| h * k / (root * scale));
         let impulses = forces.chain(z[n..].iter().copied());
-        self.workspace.largest_impulse = impulses.fold(0.0, |largest, c| largest.max(c.abs()));
-        let first = self.first_joint();
-        for (j, joint) in self.end(&point).1.iter().enumerate() {
-            let rate = joint.value / (self.reach * self.h) - self.kept_joints[j];
-            f[first + j] = rate / (self.joint_roots[j] * self.scale);
+        *largest_impulse = impulses.fold(0.0, |largest, c| largest.max(c.abs()));
+        let first = equations.first_joint();
+        for (j, joint) in equations.end(point).1.iter().enumerate() {
+            let rate = joint.value / (reach * h) - kept_joints[j];
+            f[first + j] = rate / (joint_roots[j] * scale);
         }
-        (self.workspace.point, self.workspace.u) = (point, u);
     }
 
     // Gaps and joints are differences of coordinates, with their rounding; momentum is better known, and compared with the impulses of the step.
     fn is_met(&self, f: &[f64], tolerance: f64) -> bool {
-        let n = self.v.len();
+        let n = self.equations.origin.state.v.len();
         let momentum = (IMPULSE_SHARE * self.workspace.largest_impulse).max(MOMENTUM_ROUNDING).min(tolerance);
         f[..n].iter().all(|f| f.abs() <= momentum) && f[n..].iter().all(|f| f.abs() <= tolerance)
     }
 
     fn derivative(&mut self, z: &[f64], out: &mut Mat<f64>) {
-        let (mut point, mut u) = (std::mem::take(&mut self.workspace.point), std::mem::take(&mut self.workspace.u));
-        let mut memory = std::mem::take(&mut self.workspace.derivative);
-        self.locate_at(z, &mut u, &mut point);
-        self.write_derivative(z, &u, &point, &mut memory, out);
-        (self.workspace.point, self.workspace.u, self.workspace.derivative) = (point, u, memory);
+        self.workspace.locate(self.equations, z);
+        let Workspace { point, u, derivative, .. } = &mut *self.workspace;
+        self.equations.write_derivative(z, u, point, derivative, out);
     }
+}
+
+/// Takes the contacts with the ids of known ones out of those that were found, or else the known
+/// ones.
+pub(super) fn pick<'a>(known: impl Iterator<Item = &'a Contact>, found: &mut [Contact], out: &mut Vec<Contact>) {
+    out.clear();
+    out.extend(known.map(|known| {
+        let found = found.iter_mut().find(|contact| contact.id == known.id);
+        found.map_or_else(|| known.clone(), std::mem::take)
+    }));
 }
 
 /// Cosine and sine of the angle by which the two tangents of a contact are turned, so that they are as near as possible to those of another one.

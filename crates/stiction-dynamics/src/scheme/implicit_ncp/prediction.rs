@@ -74,14 +74,6 @@ pub(super) struct Prediction {
     joints: Past,
 }
 
-/// What is expected of a step.
-#[derive(Clone, Debug)]
-pub(super) struct Expected {
-    pub acceleration: Vec<f64>,
-    pub friction: Vec<f64>,
-    pub joints: Vec<f64>,
-}
-
 impl Prediction {
     /// Takes up a step from the velocity `v`. Kept are the contacts that push or are nearer than `touching`.
     pub fn push(&mut self, v: &[f64], touching: f64, step: &Step) {
@@ -114,10 +106,9 @@ impl Prediction {
         self.joints.push(step.solution.joints.iter().map(|c| c / h));
     }
 
-    /// What the next step may expect; nothing before the first one.
-    pub fn next(&self) -> Option<Expected> {
-        let acceleration = self.accelerations.next()?;
-        Some(Expected { acceleration, friction: self.friction.next()?, joints: self.joints.next()? })
+    /// Accelerations, friction of elements and forces of joints that are expected of the next step.
+    pub fn next(&self) -> Option<[Vec<f64>; 3]> {
+        Some([self.accelerations.next()?, self.friction.next()?, self.joints.next()?])
     }
 
     /// The forces that a contact may expect: normal, and friction along the tangents of `reference`, or along its own where `keeps_tangents`.

@@ -1,10 +1,12 @@
 //! Where a smooth step ends early: a gap closes, sliding ends, or a normal turns too far.
 
 use super::overlaps::closed_at;
-use super::{ClosingTime, Element, ROUNDING, Trapezoidal, dot, insert, speed};
-use crate::scheme::Step;
+use super::{ClosingTime, ROUNDING, Trapezoidal};
 use crate::scheme::impact_time::{closing_share, closing_share_by_cubic};
-use crate::{Contact, FrictionElement, FrictionShape, MechanicalSystem, State};
+use crate::scheme::{Origin, Step};
+use crate::static_friction::Rubbing;
+use crate::vector::{dot, has, insert, norm, refill};
+use crate::{Contact, FrictionElement, FrictionShape, State};
 
 /// Cosine of the largest angle by which the normal of a contact may turn in half a step; if it turns farther, the step is halved. The
 /// rows in its middle stand for the whole step: with a pin that runs around a hole of little play they do not, and its speed grows.
@@ -26,7 +28,7 @@ pub(super) enum Trial {
     /// Sliding ends so early in it that it must be repeated with a shorter step.
     TooLong {
         /// What slid.
-        element: Element,
+        element: Rubbing,
     },
 }
 
@@ -43,22 +45,21 @@ impl Trapezoidal {
     }
 
     /// Finds the contacts at the end of the trial, and friction elements at both ends.
-    pub(super) fn find_ends(&mut self, system: &dyn MechanicalSystem, state: &State, out: &Step) {
-        let t_new = state.t + out.h;
-        self.end.clear();
-        system.contacts(t_new, &self.q_new, self.horizon, &mut self.end);
+    pub(super) fn find_ends(&mut self, origin: Origin<'_>, out: &Step) {
+        let end = origin.at(origin.state.t + out.h, &self.q_new);
+        end.contacts(self.horizon, &mut self.end);
         self.start_friction.clear();
         self.end_friction.clear();
         if !out.friction.is_empty() {
-            system.friction_elements(state.t, &state.q, &mut self.start_friction);
-            system.friction_elements(t_new, &self.q_new, &mut self.end_friction);
+            origin.here().friction(&mut self.start_friction);
+            end.friction(&mut self.end_friction);
         }
     }
 
     /// Whether what slid goes on sliding. Where it ends within the trial, the share of it after which the sliding speed is smallest.
     pub(super) fn judge_slip(&mut self, state: &State, out: &Step) -> Trial {
         self.stopped.clear();
-        if self.settings.paper || !self.settings.locate_stops || self.stops > STOP_LIMIT {
+        if !self.settings.locate_stops || self.stops > STOP_LIMIT {
             return Trial::Holds { share: 1.0 };
         }
         let (v, u, v_new) = (&state.v, &out.solution.motion, &self.v_new);
@@ -76,7 +77,7 @@ impl Trapezoidal {
                 None => c.slip(v),
             };
             let slips = [slip_of(&self.start, v), c.slip(u), slip_of(&self.end, v_new)];
-            (Element::Contact(c.id), slips.map(|slip| std::array::from_fn(|a| c.friction_axes[a] * slip[a])))
+            (Rubbing::Contact(c.id), slips.map(|slip| std::array::from_fn(|a| c.friction_axes[a] * slip[a])))
         });
         let elements = out.problem.friction.iter().zip(&out.friction);
         let elements = elements.filter(|(e, element)| e.bound > 0.0 && element.shape == FrictionShape::Ball);
@@ -85,19 +86,19 @@ impl Trapezoidal {
                 elements.iter().find(|element| element.id == e.id).map_or_else(|| e.slip(v), |element| element.slip(v))
             };
             let slips = [slip_of(&self.start_friction, v), e.slip(u), slip_of(&self.end_friction, v_new)];
-            (Element::Friction(e.id), slips)
+            (Rubbing::Element(e.id), slips)
         });
         let mut share = 1.0f64;
         let still = self.settings.still_speed.max(DRIFT_SHARE * self.drift_rate);
         for (element, [first, mean, last]) in contacts.chain(elements) {
             // What did not slide may begin to, and needs no event: its friction changes continuously.
-            if speed(&first) <= still || self.sliding.binary_search(&element).is_err() {
+            if norm(&first) <= still || !has(&self.sliding, element) {
                 continue;
             }
             if dot(&first, &last) > 0.0 {
                 continue;
             }
-            if dot(&first, &mean) <= still * speed(&first) {
+            if dot(&first, &mean) <= still * norm(&first) {
                 return Trial::TooLong { element }; // friction held it, or worse, pushed it: not what it did before the end
             }
             let change: [f64; 3] = std::array::from_fn(|a| last[a] - first[a]);
@@ -115,13 +116,7 @@ impl Trapezoidal {
     }
 
     /// The share of the trial after which an open contact closes, if that is before `share`; what stopped later has then not stopped.
-    pub(super) fn first_collision(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
-        share: f64,
-        out: &mut Step,
-    ) -> f64 {
+    pub(super) fn first_collision(&mut self, origin: Origin<'_>, share: f64, out: &mut Step) -> f64 {
         let (active, overlaps) = (&out.contacts, &self.overlaps);
         let is_active = |contact: &Contact| active.iter().any(|other| other.id == contact.id);
         self.end.retain(|contact| contact.gap < closed_at(overlaps, contact.id) && !is_active(contact));
@@ -131,17 +126,17 @@ impl Trapezoidal {
         let mut first = share;
         for contact in &self.end {
             let (closed_at, tolerance) = (closed_at(&self.overlaps, contact.id), self.settings.gap_tolerance);
+            let way = (out.h, &self.v_new[..]);
             let cubic = match self.settings.closing_time {
                 ClosingTime::Way => None,
-                ClosingTime::Cubic => closing_share_by_cubic(system, state, out.h, &self.v_new, contact, closed_at),
+                ClosingTime::Cubic => closing_share_by_cubic(origin, way, contact, closed_at),
             };
-            let share = cubic
-                .unwrap_or_else(|| closing_share(system, state, out.h, &self.v_new, contact, closed_at, tolerance));
+            let share = cubic.unwrap_or_else(|| closing_share(origin, way, contact, closed_at, tolerance));
             first = first.min(share);
             if share <= ROUNDING {
                 insert(contact.id, &mut self.carried);
-                if speed(&contact.slip(&state.v)) > self.settings.still_speed {
-                    insert(Element::Contact(contact.id), &mut self.sliding);
+                if norm(&contact.slip(&origin.state.v)) > self.settings.still_speed {
+                    insert(Rubbing::Contact(contact.id), &mut self.sliding);
                 }
             }
         }
@@ -152,12 +147,12 @@ impl Trapezoidal {
     }
 
     /// Ends the step after a share of it: velocities are linear on the way, impulses and friction bounds are in proportion.
-    pub(super) fn cut(&mut self, system: &dyn MechanicalSystem, state: &State, share: f64, out: &mut Step) {
+    pub(super) fn cut(&mut self, origin: Origin<'_>, share: f64, out: &mut Step) {
         out.h *= share;
-        self.v_new.iter_mut().zip(&state.v).for_each(|(end, start)| *end = start + share * (*end - start));
-        self.product.clear();
-        self.product.extend(self.v_new.iter().zip(&state.v).map(|(end, start)| 0.5 * (start + end)));
-        system.advance(state.t, &state.q, &self.product, out.h, &mut self.q_new);
+        let v = &origin.state.v;
+        self.v_new.iter_mut().zip(v).for_each(|(end, start)| *end = start + share * (*end - start));
+        refill(&mut self.product, self.v_new.iter().zip(v).map(|(end, start)| 0.5 * (start + end)));
+        origin.advance(&self.product, out.h, &mut self.q_new);
         out.solution.joints.iter_mut().for_each(|impulse| *impulse *= share);
         for impulse in &mut out.solution.contacts {
             impulse.normal *= share;

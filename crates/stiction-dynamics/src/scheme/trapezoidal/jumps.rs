@@ -5,10 +5,13 @@
 //! impulses twice as large, however short the step. Such a step is made as the impact problem instead. With nothing that approaches the
 //! motion before it would be an answer, so contacts are asked to part by a trace of speed; the projection that follows takes it back.
 
-use super::{Element, ROUNDING, Trapezoidal, dot, insert, largest, rate, speed};
+use super::{ROUNDING, Trapezoidal};
 use crate::constrained_motion::mobility;
-use crate::scheme::{Step, StepKind, check_finite, solve_problem};
-use crate::{Contact, ContactCondition, Joint, MechanicalSystem, Row, State, StepError};
+use crate::scheme::collision::{begin_jump, solve_jump};
+use crate::scheme::{Origin, Outcome, Step, StepKind, check_finite, solve_problem};
+use crate::static_friction::Rubbing;
+use crate::vector::{dot, has, insert, largest, norm, refill};
+use crate::{Contact, ContactCondition, Joint, Row, StepError, Tangents};
 
 /// Shocks are looked for where contacts slide this many times faster than the trace of speed. Too small: what the trace does to a
 /// sliding contact counts as a shock. Too large: slow shocks are missed.
@@ -26,43 +29,39 @@ const IMPULSE_LIMIT: f64 = 1e4;
 
 impl Trapezoidal {
     /// An impact, its decompression, or a projection of velocities, where one is due. False when there is none.
-    pub(super) fn jump(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
-        out: &mut Step,
-    ) -> Result<bool, StepError> {
-        let v = &state.v;
+    pub(super) fn jump(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome<bool> {
+        let v = &origin.state.v;
         let rounding = ROUNDING * largest(v);
         // Contacts that approach although they are closed; those that carried an impulse waver around zero.
         // Slower than anything that slides is rounding, too: else what is left of velocities would collide without end.
         let least = rounding.max(STANDSTILL * self.settings.still_speed);
-        let approaches = |contact: &Contact| !self.is_carried(contact.id) && rate(contact, v) < -least;
+        let approaches = |contact: &Contact| !self.is_carried(contact.id) && contact.rate(v) < -least;
         let collides = self.start.iter().any(approaches);
         if !self.collision.is_decompressing() && !collides {
             // Before the first step velocities may contradict joints.
             let is_due = !self.has_begun || !self.stopped.is_empty();
-            return if is_due { self.project(system, state, out) } else { Ok(false) };
+            return if is_due { self.project(origin, out) } else { Ok(false) };
         }
-        self.collision.begin(system, state, &self.start_joints, out)?;
+        begin_jump(StepKind::Impact, origin, &self.start_joints, out)?;
         if self.collision.is_decompressing() {
-            self.collision.decompress(&self.start, &mut self.solver, state, out)?;
+            self.collision.decompress(&self.start, &mut self.solver, out)?;
         } else {
-            self.collision.impact(&self.start, &self.carried, &mut self.solver, state, out)?;
+            self.collision.impact(&self.start, &self.carried, &mut self.solver, v, out)?;
             // What holds after the impact is known from its own solution.
             self.stopped.clear();
         }
-        check_finite(state.t, "velocity", &out.state.v)?;
+        check_finite(origin.state.t, "velocity", &out.state.v)?;
 
         // A contact that the impact leaves at rest stays closed; one that it sends away is open.
         let rounding = ROUNDING * largest(&out.state.v).max(largest(v));
         self.carried.retain(|id| out.contacts.iter().any(|contact| contact.id == *id));
         for (contact, impulse) in out.contacts.iter().zip(&out.solution.contacts) {
-            let place = self.carried.binary_search(&contact.id);
-            let stays = rate(contact, &out.state.v) <= rounding && !self.collision.is_decompressing();
-            match place {
-                Err(place) if stays && impulse.normal > 0.0 => self.carried.insert(place, contact.id),
-                Ok(place) if rate(contact, &out.state.v) > rounding => {
+            let is_away = contact.rate(&out.state.v) > rounding;
+            match self.carried.binary_search(&contact.id) {
+                Err(place) if !is_away && !self.collision.is_decompressing() && impulse.normal > 0.0 => {
+                    self.carried.insert(place, contact.id);
+                }
+                Ok(place) if is_away => {
                     self.carried.remove(place);
                 }
                 _ => {}
@@ -73,49 +72,35 @@ impl Trapezoidal {
     }
 
     fn find_sliding_after_jump(&mut self, out: &Step) {
-        self.sliding.clear();
-        for contact in &out.contacts {
-            if speed(&contact.slip(&out.state.v)) > self.settings.still_speed {
-                insert(Element::Contact(contact.id), &mut self.sliding);
-            }
-        }
-        for element in &out.friction {
-            if speed(&element.slip(&out.state.v)) > self.settings.still_speed {
-                insert(Element::Friction(element.id), &mut self.sliding);
-            }
-        }
+        let (v, still) = (&out.state.v, self.settings.still_speed);
+        let contacts = out.contacts.iter().map(|contact| (Rubbing::Contact(contact.id), contact.slip(v)));
+        let elements = out.friction.iter().map(|element| (Rubbing::Element(element.id), element.slip(v)));
+        let sliding = contacts.chain(elements).filter(|(_, slip)| norm(slip) > still);
+        refill(&mut self.sliding, sliding.map(|(id, _)| id));
+        self.sliding.sort_unstable();
     }
 
     /// Projects the velocity, in the metric of the inertia, on the rows that hold from now on: joints, normals of contacts that carry
     /// an impulse, tangents of contacts and friction elements that do not slide. False, and nothing is done, where it meets all of them.
-    pub(super) fn project(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
-        out: &mut Step,
-    ) -> Result<bool, StepError> {
+    pub(super) fn project(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome<bool> {
         self.has_projected = true;
         // Contacts that part are among them if they come back at once.
-        self.start.clear();
-        system.contacts(state.t, &state.q, self.closed_gap(), &mut self.start);
-        self.find_carried(system, state);
-        self.start_friction.clear();
-        system.friction_elements(state.t, &state.q, &mut self.start_friction);
-        let stands = |element: Element| {
-            self.stopped.contains(&element) || (self.has_begun && self.sliding.binary_search(&element).is_err())
+        self.find_start(origin);
+        origin.here().friction(&mut self.start_friction);
+        let stands = |element| self.stopped.contains(&element) || (self.has_begun && !has(&self.sliding, element));
+        let row = |(row, drift): (&Row, f64)| Joint { value: 0.0, row: row.clone(), drift };
+        let rows = |tangents: &Tangents, drift: [f64; 3], held: &mut Vec<Joint>| {
+            held.extend(tangents.iter().zip(drift).map(row));
         };
-        let held = &mut self.held;
-        held.clone_from(&self.start_joints);
-        let mut hold = |row: &Row, drift: f64| held.push(Joint { value: 0.0, row: row.clone(), drift });
-        for element in self.start_friction.iter().filter(|element| stands(Element::Friction(element.id))) {
-            element.tangents.iter().zip(element.tangent_drift).for_each(|(row, drift)| hold(row, drift));
+        self.held.clone_from(&self.start_joints);
+        for element in self.start_friction.iter().filter(|element| stands(Rubbing::Element(element.id))) {
+            rows(&element.tangents, element.tangent_drift, &mut self.held);
         }
         let contacts_from = self.held.len();
-        let mut hold = |row: &Row, drift: f64| self.held.push(Joint { value: 0.0, row: row.clone(), drift });
-        for contact in self.start.iter().filter(|contact| self.carried.binary_search(&contact.id).is_ok()) {
-            hold(&contact.normal, contact.normal_drift);
-            if stands(Element::Contact(contact.id)) {
-                contact.tangents.iter().zip(contact.tangent_drift).for_each(|(row, drift)| hold(row, drift));
+        for contact in self.start.iter().filter(|contact| has(&self.carried, contact.id)) {
+            self.held.push(row((&contact.normal, contact.normal_drift)));
+            if stands(Rubbing::Contact(contact.id)) {
+                rows(&contact.tangents, contact.tangent_drift, &mut self.held);
             }
         }
         // What has stopped does not slide, whatever its rows say a little later.
@@ -123,33 +108,30 @@ impl Trapezoidal {
         self.stopped.clear();
 
         // A problem whose conditions hold but for rounding has nothing to say, and its solution would be judged by rounding.
-        let largest_speed = largest(&state.v);
+        let v = &origin.state.v;
+        let largest_speed = largest(v);
         let is_met = |joint: &Joint| {
             let size = joint.row.entries().iter().map(|(_, value)| value.abs()).sum::<f64>() * largest_speed;
-            (joint.row.dot(&state.v) + joint.drift).abs() <= ROUNDING * size.max(joint.drift.abs())
+            joint.rate(v).abs() <= ROUNDING * size.max(joint.drift.abs())
         };
         if self.held.iter().all(is_met) {
             return Ok(false);
         }
-        self.collision.begin(system, state, &self.held, out)?;
-        out.kind = StepKind::Projection;
-        out.friction.clear();
-        let is_met = match solve_problem(&mut self.solver, state.t, out) {
+        begin_jump(StepKind::Projection, origin, &self.held, out)?;
+        let is_met = match solve_jump(&mut self.solver, out) {
             Err(StepError::Unsolved { .. }) if !self.carried.is_empty() => false,
             result => result.map(|()| self.carried.is_empty() || has_measure(out))?,
         };
         if !is_met {
             // Rows of many contacts contradict each other, or would but for rounding: two ends at one pin keep heights that differ by the drift of the pin. Contacts
             // that may part, with friction that may give way, do not: as an impact that gives nothing back the problem has a solution.
-            self.collision.begin(system, state, &self.held[..contacts_from], out)?;
-            out.friction.clear();
-            let carried = self.start.iter().filter(|contact| self.carried.binary_search(&contact.id).is_ok());
+            begin_jump(StepKind::Projection, origin, &self.held[..contacts_from], out)?;
+            let carried = self.start.iter().filter(|contact| has(&self.carried, contact.id));
             out.contacts.extend(carried.cloned());
             out.problem.contacts.extend(out.contacts.iter().map(ContactCondition::of));
-            solve_problem(&mut self.solver, state.t, out)?;
+            solve_jump(&mut self.solver, out)?;
         }
-        out.state.v.clone_from(&out.solution.motion);
-        check_finite(state.t, "velocity", &out.state.v)?;
+        check_finite(origin.state.t, "velocity", &out.state.v)?;
         Ok(true)
     }
 
@@ -158,60 +140,53 @@ impl Trapezoidal {
     /// within a step, and has stopped. False when nothing was done.
     pub(super) fn end_slip(
         &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
-        element: Element,
+        origin: Origin<'_>,
+        id: Rubbing,
         attempt: usize,
         out: &mut Step,
-    ) -> Result<bool, StepError> {
-        if !self.has_projected && self.project(system, state, out)? {
+    ) -> Outcome<bool> {
+        if !self.has_projected && self.project(origin, out)? {
             return Ok(true);
         }
         if attempt < STOP_ATTEMPT {
-            return self.shock(system, state, out);
+            return self.shock(origin, out);
         }
-        self.stopped.push(element);
-        self.project(system, state, out)
+        self.stopped.push(id);
+        self.project(origin, out)
     }
 
     /// The impact problem of the active contacts, if it stops or turns one that slides; else nothing is done.
-    pub(super) fn shock(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
-        out: &mut Step,
-    ) -> Result<bool, StepError> {
-        let trace = self.settings.still_speed;
-        let fast = |contact: &Contact| speed(&contact.slip(&state.v)) > SHOCK_SPEED * trace;
+    pub(super) fn shock(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome<bool> {
+        let (v, trace) = (&origin.state.v, self.settings.still_speed);
+        let fast = |contact: &Contact| norm(&contact.slip(v)) > SHOCK_SPEED * trace;
         if !self.start.iter().any(fast) {
             return Ok(false);
         }
-        let (h, report) = (out.h, out.report.clone());
-        self.collision.begin(system, state, &self.start_joints, out)?;
-        for contact in self.start.iter().filter(|contact| self.stays(contact, &state.v)) {
+        let (kind, h, report) = (out.kind, out.h, out.report.clone());
+        begin_jump(StepKind::Shock, origin, &self.start_joints, out)?;
+        for contact in self.start.iter().filter(|contact| self.stays(contact, v)) {
             let own = ContactCondition::of(contact);
-            let normal_bias = own.normal_bias - rate(contact, &state.v).max(0.0) - trace;
+            let normal_bias = own.normal_bias - contact.rate(v).max(0.0) - trace;
             out.problem.contacts.push(ContactCondition { normal_bias, ..own });
             out.contacts.push(contact.clone());
         }
-        let is_solved = solve_problem(&mut self.solver, state.t, out).is_ok();
+        let is_solved = solve_problem(&mut self.solver, origin.state.t, out).is_ok();
         let turns = |contact: &Contact| {
-            let before = contact.slip(&state.v);
+            let before = contact.slip(v);
             fast(contact) && dot(&before, &contact.slip(&out.solution.motion)) <= 0.5 * dot(&before, &before)
         };
         if !is_solved || !out.contacts.iter().any(turns) {
-            (out.h, out.report) = (h, report);
+            (out.kind, out.h, out.report) = (kind, h, report);
             return Ok(false);
         }
-        out.kind = StepKind::Shock;
         out.state.v.clone_from(&out.solution.motion);
         self.find_sliding_after_jump(out);
         self.stopped.clear();
         for (contact, impulse) in out.contacts.iter().zip(&out.solution.contacts) {
-            let element = Element::Contact(contact.id);
+            let element = Rubbing::Contact(contact.id);
             if impulse.normal > 0.0 {
                 insert(contact.id, &mut self.carried);
-                if self.sliding.binary_search(&element).is_err() {
+                if !has(&self.sliding, element) {
                     self.stopped.push(element);
                 }
             }

@@ -51,12 +51,13 @@ use serde::{Deserialize, Serialize};
 
 use super::collision::{Collision, ImpactOrder};
 use super::{
-    Impacts, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, energy_defect,
-    refuse_one_way_elements,
+    FullStep, Impacts, Origin, Outcome, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite,
+    check_length, energy_defect, refuse_one_way,
 };
 use crate::joint_projection::JointProjection;
 use crate::setting::{Named, SettingError, Suffix, at_least_one, positive};
-use crate::static_friction::{Rubbing, step_with_static_friction};
+use crate::static_friction::{Rubbing, sliding_in, step_with_static_friction};
+use crate::vector::{has, insert, norm, refill};
 use crate::{
     Contact, ContactId, ContactSolver, ForceJacobians, FrictionElement, Inertia, Joint, MechanicalSystem, State,
     StepError, Way,
@@ -229,25 +230,23 @@ impl OwnFacts for TrapezoidalSettings {
 }
 
 /// The linearly implicit trapezoidal scheme.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Trapezoidal {
     settings: TrapezoidalSettings,
     solver: ContactSolver,
     collision: Collision,
     projection: JointProjection,
     /// The full step $h_s$ of which this step may be the rest.
-    full_step: f64,
-    /// Whether the last step ended early, so that $h_s$ stands.
-    is_between: bool,
+    full_step: FullStep,
     /// Whether a step has been made; before, velocities may contradict joints.
     has_begun: bool,
     /// Contacts that carried an impulse, or stayed closed, in the last smooth step; sorted.
     carried: Vec<ContactId>,
     was_carried: Vec<ContactId>,
     /// Contacts and friction elements that slid in it; sorted.
-    sliding: Vec<Element>,
+    sliding: Vec<Rubbing>,
     /// Those whose sliding ended at the end of it.
-    stopped: Vec<Element>,
+    stopped: Vec<Rubbing>,
     /// Gaps of contacts that are taken as closed where they are, since they overlapped when they were found; by contact.
     overlaps: Vec<(ContactId, f64)>,
     /// Contacts with two coefficients of friction that stuck in the last step.
@@ -295,70 +294,30 @@ pub struct Trapezoidal {
     forces: [Vec<f64>; 6],
 }
 
-/// Something that slides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Element {
-    Contact(ContactId),
-    Friction(u32),
-}
-
 impl Trapezoidal {
     /// The scheme with these settings and this contact solver.
-    pub fn new(settings: TrapezoidalSettings, solver: ContactSolver) -> Self {
-        Self {
-            collision: Collision::of_trapezoidal(&settings),
-            projection: JointProjection::default(),
-            settings,
-            solver,
-            full_step: 0.0,
-            is_between: false,
-            has_begun: false,
-            carried: Vec::new(),
-            was_carried: Vec::new(),
-            sliding: Vec::new(),
-            stopped: Vec::new(),
-            overlaps: Vec::new(),
-            resting: Vec::new(),
-            is_wedged: false,
-            settling: Settling::Due,
-            has_projected: false,
-            jumps_in_a_row: 0,
-            impacts: 0,
-            stops: 0,
-            start: Vec::new(),
-            middle: Vec::new(),
-            end: Vec::new(),
-            ids: Vec::new(),
-            horizon: 0.0,
-            start_friction: Vec::new(),
-            end_friction: Vec::new(),
-            start_joints: Vec::new(),
-            held: Vec::new(),
-            rates: Vec::new(),
-            drift_rate: 0.0,
-            jacobians: ForceJacobians::default(),
-            mass: Inertia::default(),
-            mass_sum: Inertia::default(),
-            q_middle: Vec::new(),
-            q_new: Vec::new(),
-            v_new: Vec::new(),
-            u_last: Vec::new(),
-            displacement: Vec::new(),
-            momentum: Vec::new(),
-            product: Vec::new(),
-            forces: Default::default(),
+    pub fn new(mut settings: TrapezoidalSettings, solver: ContactSolver) -> Self {
+        if settings.paper {
+            (settings.stabilize, settings.locate_stops) = (false, false);
+            settings.jacobians = Jacobians::Definite;
         }
+        let TrapezoidalSettings { paper: is_literal, rest_speed, impact_order: order, restitution_friction, .. } =
+            settings;
+        let collision = Collision { rest_speed, order, restitution_friction, is_literal, ..Default::default() };
+        Self { settings, solver, collision, ..Self::default() }
     }
 }
 
 impl Scheme for Trapezoidal {
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError> {
-        let mut resting = std::mem::take(&mut self.resting);
-        let made = step_with_static_friction(self, &mut resting, (system, state), out, |scheme, system, out| {
-            scheme.step_to_event(system, state, h, out)
-        });
-        self.resting = resting;
-        made
+        let origin = Origin::new(system, state);
+        step_with_static_friction(
+            self,
+            |scheme| &mut scheme.resting,
+            origin,
+            out,
+            |scheme, origin, out| scheme.step_to_event(origin, h, out),
+        )
     }
 
     fn contact_solver(&self) -> &ContactSolver {
@@ -368,63 +327,44 @@ impl Scheme for Trapezoidal {
 
 impl Trapezoidal {
     /// A step up to its end or the first event.
-    fn step_to_event(
-        &mut self,
-        system: &dyn MechanicalSystem,
-        state: &State,
-        h: f64,
-        out: &mut Step,
-    ) -> Result<(), StepError> {
-        if !(h > 0.0 && h.is_finite()) {
-            return Err(StepError::StepSize { h });
-        }
-        if !self.is_between {
-            self.full_step = h;
+    fn step_to_event(&mut self, origin: Origin<'_>, h: f64, out: &mut Step) -> Outcome {
+        check_length(h)?;
+        if self.full_step.begin(h) {
             (self.impacts, self.stops) = (0, 0);
         }
         out.begin(StepKind::Smooth, h);
         out.averages_mass = true;
 
-        self.start.clear();
-        system.contacts(state.t, &state.q, self.closed_gap(), &mut self.start);
-        self.start_joints.clear();
-        system.joints(state.t, &state.q, &mut self.start_joints);
-        self.find_carried(system, state);
-        let has_begun = self.has_begun;
-        self.find_new_sliding(system, state);
-        if !has_begun {
-            refuse_one_way_elements(state.t, "trapezoidal", &self.start, &self.start_friction)?;
+        origin.here().joints(&mut self.start_joints);
+        self.find_start(origin);
+        self.find_new_sliding(origin);
+        if !self.has_begun {
+            refuse_one_way(origin.state.t, "trapezoidal", &self.start, &self.start_friction)?;
         }
         self.find_overlaps();
 
         // Steps of no length come first.
-        if !self.jump(system, state, out)? {
-            self.limit_after_jump(system, state, out);
-            self.glide(system, state, out)?;
+        if !self.jump(origin, out)? {
+            self.limit_after_jump(origin, out);
+            self.glide(origin, out)?;
         }
         if out.h > 0.0 {
             self.jumps_in_a_row = 0;
         } else {
-            self.begin_settling();
+            self.settling = Settling::Due;
             self.jumps_in_a_row += 1;
             self.impacts += usize::from(out.kind == StepKind::Impact);
             if self.jumps_in_a_row > IMPACT_LIMIT {
-                return Err(StepError::Impacts { t: state.t, count: IMPACT_LIMIT });
+                return Err(StepError::Impacts { t: origin.state.t, count: IMPACT_LIMIT });
             }
         }
         self.has_begun = true;
-        self.is_between = out.h < h;
+        self.full_step.end(h, out.h);
         Ok(())
-    }
-}
-
-impl Trapezoidal {
-    fn stabilizes(&self) -> bool {
-        self.settings.stabilize && !self.settings.paper
     }
 
     fn is_carried(&self, id: ContactId) -> bool {
-        self.carried.binary_search(&id).is_ok()
+        has(&self.carried, id)
     }
 
     /// Gap up to which contacts count as closed, in metres.
@@ -438,39 +378,39 @@ impl Trapezoidal {
         if has_both_ends { [t, t + h] } else { [t + 0.5 * h; 2] }
     }
 
-    /// Adds the contacts that carried an impulse to those that are closed at the start, wherever they are now.
-    fn find_carried(&mut self, system: &dyn MechanicalSystem, state: &State) {
+    /// Finds the contacts that are closed at the start, and those that carried an impulse.
+    fn find_start(&mut self, origin: Origin<'_>) {
+        origin.here().contacts(self.closed_gap(), &mut self.start);
         let is_missing = |id: &ContactId| !self.start.iter().any(|contact| contact.id == *id);
         if self.carried.iter().any(is_missing) {
             let mut ids: Vec<ContactId> = self.start.iter().map(|contact| contact.id).collect();
             ids.extend(&self.carried);
-            self.start.clear();
-            system.contacts_of(state.t, &state.q, &ids, &mut self.start);
+            origin.here().contacts_of(&ids, &mut self.start);
         }
     }
 
     /// Adds what slides without having had a step that could say so: contacts that have just closed, and everything before the first step.
-    fn find_new_sliding(&mut self, system: &dyn MechanicalSystem, state: &State) {
-        let still = self.settings.still_speed;
+    fn find_new_sliding(&mut self, origin: Origin<'_>) {
+        let (still, v) = (self.settings.still_speed, &origin.state.v);
         for contact in &self.start {
-            if self.carried.binary_search(&contact.id).is_err() && speed(&contact.slip(&state.v)) > still {
-                insert(Element::Contact(contact.id), &mut self.sliding);
+            if !self.is_carried(contact.id) && norm(&contact.slip(v)) > still {
+                insert(Rubbing::Contact(contact.id), &mut self.sliding);
             }
         }
         if !self.has_begun {
-            self.start_friction.clear();
-            system.friction_elements(state.t, &state.q, &mut self.start_friction);
-            for element in self.start_friction.iter().filter(|element| speed(&element.slip(&state.v)) > still) {
-                insert(Element::Friction(element.id), &mut self.sliding);
+            origin.here().friction(&mut self.start_friction);
+            for element in self.start_friction.iter().filter(|element| norm(&element.slip(v)) > still) {
+                insert(Rubbing::Element(element.id), &mut self.sliding);
             }
         }
     }
 
     /// A smooth step, up to the first event; or a projection or a shock, where it turns out that one is due.
-    fn glide(&mut self, system: &dyn MechanicalSystem, state: &State, out: &mut Step) -> Result<(), StepError> {
+    fn glide(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome {
+        let Origin { system, state, .. } = origin;
         let mut halvings_for_slip = 0;
         for _ in 0..HALVING_LIMIT {
-            self.solve_step(system, state, out)?;
+            self.solve_step(origin, out)?;
             let (start, end) = ((state.t, &state.q[..]), (state.t + out.h, &self.q_new[..]));
             if let Some(passage) = system.passage(Way::Taken, start, end) {
                 out.h *= passage.share; // bodies close there, and not beyond: the impact is located below
@@ -478,37 +418,36 @@ impl Trapezoidal {
             }
             if self.turns_too_far(out) {
                 // The mode (-1)^l of the normal velocity would turn into others with the normal: it ends here.
-                let v = &state.v;
-                let wavers = |c: &Contact| self.is_carried(c.id) && rate(c, v).abs() > self.settings.still_speed;
+                let wavers = |c: &Contact| self.is_carried(c.id) && c.rate(&state.v).abs() > self.settings.still_speed;
                 let is_due = !self.has_projected && self.start.iter().any(wavers);
-                if is_due && self.project(system, state, out)? {
+                if is_due && self.project(origin, out)? {
                     return Ok(());
                 }
                 out.h *= 0.5;
                 continue;
             }
-            self.find_ends(system, state, out);
+            self.find_ends(origin, out);
             match self.judge_slip(state, out) {
                 Trial::Holds { share } => {
-                    let share = self.first_collision(system, state, share, out);
+                    let share = self.first_collision(origin, share, out);
                     if share <= ROUNDING {
                         // A contact parts and comes back at once: it stays closed.
-                        if self.project(system, state, out)? {
+                        if self.project(origin, out)? {
                             return Ok(());
                         }
                         continue;
                     }
                     if share < 1.0 {
-                        self.cut(system, state, share, out);
+                        self.cut(origin, share, out);
                     }
-                    self.finish(system, state, out);
+                    self.finish(origin, out);
                     return check_finite(state.t, "coordinate", &out.state.q);
                 }
                 Trial::TooLong { element } => {
                     out.h *= 0.5;
                     halvings_for_slip += 1;
                     if halvings_for_slip % SHOCK_HALVINGS == 0
-                        && self.end_slip(system, state, element, halvings_for_slip / SHOCK_HALVINGS, out)?
+                        && self.end_slip(origin, element, halvings_for_slip / SHOCK_HALVINGS, out)?
                     {
                         return Ok(());
                     }
@@ -519,65 +458,31 @@ impl Trapezoidal {
     }
 
     /// Writes the new state, what the scheme adds to the energy, and what is carried on to the next step.
-    fn finish(&mut self, system: &dyn MechanicalSystem, state: &State, out: &mut Step) {
-        out.state.t = state.t + out.h;
-        out.state.q.clone_from(&self.q_new);
-        out.state.v.clone_from(&self.v_new);
-
-        self.product.clear();
-        self.product.extend(state.v.iter().zip(&self.v_new).map(|(a, b)| 0.5 * (a + b)));
-        out.report.energy_defect = energy_defect(system, state, &self.product, out, &mut self.momentum);
+    fn finish(&mut self, origin: Origin<'_>, out: &mut Step) {
+        let v = &origin.state.v;
+        out.state.set(origin.state.t + out.h, &self.q_new, &self.v_new);
+        refill(&mut self.product, v.iter().zip(&self.v_new).map(|(a, b)| 0.5 * (a + b)));
+        out.report.energy_defect = energy_defect(origin, &self.product, out, &mut self.momentum);
 
         self.recover_overlaps(out.h);
         self.grow_after(out.h);
         self.has_projected = false;
         std::mem::swap(&mut self.carried, &mut self.was_carried);
         self.carried.clear();
-        self.sliding.clear();
         let u = &out.solution.motion;
         let conditions = out.problem.contacts.iter().zip(&out.contacts);
         for ((condition, contact), impulse) in conditions.zip(&out.solution.contacts) {
             let slack = condition.normal_rate(u);
             // What is left of a gap is taken back over a full step. In a shorter one a contact may approach for it without an impulse, and stays closed.
-            let goes_on = self.was_carried.binary_search(&condition.id).is_ok()
-                && rate(contact, &self.v_new) <= 0.0
-                && slack * self.full_step <= self.settings.gap_tolerance;
+            let goes_on = has(&self.was_carried, condition.id)
+                && contact.rate(&self.v_new) <= 0.0
+                && slack * self.full_step.h <= self.settings.gap_tolerance;
             if impulse.normal > 0.0 || slack.abs() <= self.settings.still_speed || goes_on {
                 insert(condition.id, &mut self.carried);
             }
-            if speed(&condition.slip(u)) > self.settings.still_speed {
-                insert(Element::Contact(condition.id), &mut self.sliding);
-            }
         }
-        for condition in &out.problem.friction {
-            if speed(&condition.slip(u)) > self.settings.still_speed {
-                insert(Element::Friction(condition.id), &mut self.sliding);
-            }
-        }
+        refill(&mut self.sliding, sliding_in(&out.problem, u, self.settings.still_speed));
+        self.sliding.sort_unstable();
         self.is_wedged &= self.sliding.is_empty();
-    }
-}
-
-/// Rate of the gap of a contact.
-fn rate(contact: &Contact, v: &[f64]) -> f64 {
-    contact.normal.dot(v) + contact.normal_drift
-}
-
-fn speed(slip: &[f64; 3]) -> f64 {
-    dot(slip, slip).sqrt()
-}
-
-fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn largest(values: &[f64]) -> f64 {
-    values.iter().fold(0.0, |largest, value| largest.max(value.abs()))
-}
-
-/// Adds to a sorted list, once.
-fn insert<T: Ord>(value: T, list: &mut Vec<T>) {
-    if let Err(place) = list.binary_search(&value) {
-        list.insert(place, value);
     }
 }

@@ -6,6 +6,7 @@
 
 use super::Trapezoidal;
 use crate::ContactId;
+use crate::vector::has;
 use stiction_solve::PortableMath as _;
 
 impl Trapezoidal {
@@ -13,7 +14,7 @@ impl Trapezoidal {
     pub(super) fn find_overlaps(&mut self) {
         let Self { start, overlaps, carried, settings, has_begun, .. } = self;
         overlaps.retain(|(id, _)| start.iter().any(|contact| contact.id == *id));
-        for contact in start.iter().filter(|contact| carried.binary_search(&contact.id).is_err()) {
+        for contact in start.iter().filter(|contact| !has(carried, contact.id)) {
             match overlaps.binary_search_by_key(&contact.id, |(id, _)| *id) {
                 Ok(place) => overlaps[place].1 = overlaps[place].1.max(contact.gap.min(0.0)),
                 Err(place) if !*has_begun || contact.gap < -settings.gap_tolerance => {

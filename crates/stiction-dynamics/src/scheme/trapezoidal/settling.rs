@@ -8,8 +8,8 @@
 //! of the rule.
 
 use super::Trapezoidal;
-use crate::scheme::Step;
-use crate::{ForceCause, ForceJacobians, Inertia, JacobianKind, MechanicalSystem, State};
+use crate::scheme::{Origin, Step};
+use crate::{ForceCause, ForceJacobians, Inertia, JacobianKind, State};
 
 /// $\lambda h$ of the first step after a jump. Too large: the fast motion is followed badly. Too small: more steps.
 const FIRST: f64 = 0.1;
@@ -19,9 +19,10 @@ const FIRST: f64 = 0.1;
 const GROWTH: f64 = 1.2;
 
 /// Where the steps after a jump stand.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) enum Settling {
     /// Velocities have jumped, and the step that follows is not yet chosen.
+    #[default]
     Due,
     /// The next step may be this long, in seconds.
     Below(f64),
@@ -30,18 +31,15 @@ pub(super) enum Settling {
 }
 
 impl Trapezoidal {
-    pub(super) fn begin_settling(&mut self) {
-        self.settling = Settling::Due;
-    }
-
     /// Shortens the step that begins as far as stiff dampers need it after a jump.
-    pub(super) fn limit_after_jump(&mut self, system: &dyn MechanicalSystem, state: &State, out: &mut Step) {
+    pub(super) fn limit_after_jump(&mut self, origin: Origin<'_>, out: &mut Step) {
         if self.settings.paper {
             return;
         }
         if self.settling == Settling::Due {
-            let rate = damping_rate(system, state, &mut self.jacobians, &mut self.mass);
-            self.settling = if rate * self.full_step > FIRST { Settling::Below(FIRST / rate) } else { Settling::Over };
+            let rate = damping_rate(origin, &mut self.jacobians, &mut self.mass);
+            self.settling =
+                if rate * self.full_step.h > FIRST { Settling::Below(FIRST / rate) } else { Settling::Over };
         }
         if let Settling::Below(limit) = self.settling {
             out.h = out.h.min(limit);
@@ -54,26 +52,21 @@ impl Trapezoidal {
             && h >= limit
         {
             let next = GROWTH * limit;
-            self.settling = if next < self.full_step { Settling::Below(next) } else { Settling::Over };
+            self.settling = if next < self.full_step.h { Settling::Below(next) } else { Settling::Over };
         }
     }
 }
 
 /// An upper estimate of the fastest rate at which dampers end a motion, in 1/s: the largest sum of a row of $M^{-1/2} k_v M^{-1/2}$ with the diagonal of $M$.
-fn damping_rate(
-    system: &dyn MechanicalSystem,
-    state: &State,
-    jacobians: &mut ForceJacobians,
-    mass: &mut Inertia,
-) -> f64 {
+fn damping_rate(origin: Origin<'_>, jacobians: &mut ForceJacobians, mass: &mut Inertia) -> f64 {
+    let Origin { system, state: State { t, q, v }, .. } = origin;
     jacobians.clear();
-    system.force_jacobians(JacobianKind::Exact, state.t, &state.q, &state.v, jacobians);
+    system.force_jacobians(JacobianKind::Exact, *t, q, v, jacobians);
     if jacobians.by_velocity.is_empty() {
         return 0.0;
     }
-    mass.clear();
-    system.mass_matrix(state.t, &state.q, mass);
-    let mut sums = vec![0.0; state.v.len()];
+    origin.here().mass(mass);
+    let mut sums = vec![0.0; v.len()];
     for entry in jacobians.by_velocity.iter().filter(|entry| entry.cause != ForceCause::Gyroscopic) {
         let scale = (mass.entry(entry.row, entry.row) * mass.entry(entry.column, entry.column)).sqrt();
         sums[entry.row] += entry.value.abs() / scale;
