@@ -13,11 +13,11 @@
 //!
 //! Friction obeys the principle of maximum work: it dissipates as much as its set allows against the sliding.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::convex_set::{ConvexSet, ConvexSetError, SharedSet};
 use crate::polytope::{Polytope, PolytopeError};
-use stiction_solve::PortableMath as _;
 
 /// The friction law of a contact.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -114,94 +114,123 @@ impl FrictionLaw {
 
     /// The coefficient of friction $\mu$; zero without friction.
     pub fn mu(&self) -> f64 {
-        match *self {
-            Self::None => 0.0,
-            Self::Coulomb { mu }
-            | Self::Elliptic { mu, .. }
-            | Self::EllipseAndTorsion { mu, .. }
-            | Self::Polyhedral { mu, .. }
-            | Self::Convex { mu, .. } => mu,
-        }
+        self.parts().0
     }
 
     /// The semi-axes of the friction set along the tangent rows, over $\mu$.
     pub fn axes(&self) -> [f64; 3] {
-        match *self {
-            Self::None | Self::Coulomb { .. } => [1.0; 3],
-            Self::Elliptic { semi_axes, .. }
-            | Self::EllipseAndTorsion { semi_axes, .. }
-            | Self::Polyhedral { semi_axes, .. }
-            | Self::Convex { semi_axes, .. } => semi_axes,
-        }
+        self.parts().1
     }
 
     /// The friction set in units of the semi-axes.
     pub fn shape(&self) -> FrictionShape {
+        self.parts().2
+    }
+
+    /// Coefficient, semi-axes and set: what all laws are made of.
+    fn parts(&self) -> (f64, [f64; 3], FrictionShape) {
         match self {
-            Self::None | Self::Coulomb { .. } | Self::Elliptic { .. } => FrictionShape::Ball,
-            Self::EllipseAndTorsion { .. } => FrictionShape::DiscAndInterval,
-            Self::Polyhedral { polytope, .. } => FrictionShape::Polytope(polytope.clone()),
-            Self::Convex { set, .. } => FrictionShape::Convex(set.clone()),
+            Self::None => (0.0, [1.0; 3], FrictionShape::Ball),
+            Self::Coulomb { mu } => (*mu, [1.0; 3], FrictionShape::Ball),
+            Self::Elliptic { mu, semi_axes } => (*mu, *semi_axes, FrictionShape::Ball),
+            Self::EllipseAndTorsion { mu, semi_axes } => (*mu, *semi_axes, FrictionShape::DiscAndInterval),
+            Self::Polyhedral { mu, semi_axes, polytope } => {
+                (*mu, *semi_axes, FrictionShape::Polytope(polytope.clone()))
+            }
+            Self::Convex { mu, semi_axes, set } => (*mu, *semi_axes, FrictionShape::Convex(set.clone())),
         }
     }
 }
 
+/// The nearest point of a friction set with some bound, and how it moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Projection {
+    /// The nearest point $P$.
+    pub point: [f64; 3],
+    /// $\partial P / \partial x$.
+    pub by_point: [[f64; 3]; 3],
+    /// $\partial P / \partial b$.
+    pub by_bound: [f64; 3],
+}
+
 impl FrictionShape {
+    /// The coordinates of the balls of which a round set is the product; none of the other sets.
+    fn balls(&self) -> &'static [Range<usize>] {
+        match self {
+            Self::Ball => &[0..3],
+            Self::DiscAndInterval => &[0..2, 2..3],
+            Self::Polytope(_) | Self::Convex(_) => &[],
+        }
+    }
+
     /// $\max_y -y \cdot s$: the largest friction power per unit of the bound against this sliding, given in units of the semi-axes.
     pub fn support(&self, s: &[f64; 3]) -> f64 {
         match self {
-            Self::Ball => length(s),
-            Self::DiscAndInterval => s[0].portable_hypot(s[1]) + s[2].abs(),
             Self::Polytope(polytope) => polytope.support(s),
             Self::Convex(set) => set.support(s),
-        }
-    }
-
-    /// Whether both are the same set, polytopes by their place in memory: cheap, and right for sets that one method hands out.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Polytope(own), Self::Polytope(other)) => Arc::ptr_eq(own, other),
-            (Self::Convex(own), Self::Convex(other)) => own == other,
-            (Self::Ball, Self::Ball) | (Self::DiscAndInterval, Self::DiscAndInterval) => true,
-            _ => false,
-        }
-    }
-
-    /// The point of the set with this bound that is nearest to `y`.
-    pub fn nearest(&self, y: &[f64; 3], bound: f64) -> [f64; 3] {
-        let shrink = |length: f64| if length > bound { bound.max(0.0) / length } else { 1.0 };
-        match self {
-            Self::Ball => {
-                let factor = shrink(length(y));
-                y.map(|y| factor * y)
-            }
-            Self::DiscAndInterval => {
-                let factor = shrink(y[0].portable_hypot(y[1]));
-                [factor * y[0], factor * y[1], shrink(y[2].abs()) * y[2]]
-            }
-            Self::Polytope(polytope) => polytope.nearest(y, bound),
-            Self::Convex(set) => set.nearest(y, bound),
+            _ => self.balls().iter().map(|ball| length(&s[ball.clone()])).sum(),
         }
     }
 
     /// How far a point is outside of the set with this bound; not positive inside.
     pub fn excess(&self, y: &[f64; 3], bound: f64) -> f64 {
         match self {
-            Self::Ball => length(y) - bound,
-            Self::DiscAndInterval => y[0].portable_hypot(y[1]).max(y[2].abs()) - bound,
             Self::Polytope(polytope) => polytope.excess(y, bound),
             Self::Convex(set) => set.excess(y, bound),
+            _ => self.balls().iter().map(|ball| length(&y[ball.clone()])).fold(0.0, f64::max) - bound,
         }
+    }
+
+    /// The point of the set with this bound that is nearest to `y`.
+    pub fn nearest(&self, y: &[f64; 3], bound: f64) -> [f64; 3] {
+        match self {
+            Self::Convex(set) => set.nearest(y, bound),
+            _ => self.project(y, bound).point,
+        }
+    }
+
+    /// The same with its derivatives.
+    pub fn project(&self, y: &[f64; 3], bound: f64) -> Projection {
+        match self {
+            Self::Polytope(polytope) => return polytope.project(y, bound),
+            Self::Convex(set) => return set.project(y, bound),
+            Self::Ball | Self::DiscAndInterval => {}
+        }
+        let mut out = Projection { point: *y, ..Default::default() };
+        for ball in self.balls() {
+            let length = length(&y[ball.clone()]);
+            if length <= bound {
+                ball.clone().for_each(|k| out.by_point[k][k] = 1.0);
+                continue;
+            }
+            let share = bound.max(0.0) / length;
+            for k in ball.clone() {
+                out.point[k] = share * y[k];
+                out.by_bound[k] = y[k] / length;
+                for l in ball.clone() {
+                    out.by_point[k][l] = share * (f64::from(k == l) - y[k] * y[l] / (length * length));
+                }
+            }
+        }
+        out
     }
 
     /// Whether it is the same in all directions of the tangent plane, where the semi-axes are.
     pub(crate) fn is_round_in_the_plane(&self) -> bool {
-        matches!(self, Self::Ball | Self::DiscAndInterval)
+        !self.balls().is_empty()
     }
 }
 
-fn length(vector: &[f64; 3]) -> f64 {
-    vector.iter().map(|x| x * x).sum::<f64>().sqrt()
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+pub(crate) fn length(x: &[f64]) -> f64 {
+    dot(x, x).sqrt()
+}
+
+pub(crate) fn subtract(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
+    std::array::from_fn(|k| a[k] - b[k])
 }
 
 #[cfg(test)]

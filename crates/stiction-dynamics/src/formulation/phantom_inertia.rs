@@ -481,7 +481,7 @@ impl PhantomInertia {
     pub(crate) fn is_own(&self, tangent_count: usize, shape: &FrictionShape, contact: PhantomContact) -> bool {
         let ball = FrictionShape::Ball;
         let own = Self::own_set(tangent_count, &ball, contact);
-        shape.is_same(own.as_ref().unwrap_or_else(|| self.set(tangent_count, &ball)))
+        shape == own.as_ref().unwrap_or_else(|| self.set(tangent_count, &ball))
     }
 
     /// The problem with the sets of contacts that have lines of their own, so that it can be judged by itself; none where it is that already.

@@ -97,7 +97,7 @@ impl Lines {
     /// Whether relays can stand for a friction set, or it is one of theirs already.
     pub fn can_span(&self, tangent_count: usize, shape: &FrictionShape) -> bool {
         match shape {
-            FrictionShape::Polytope(_) => self.sets.iter().any(|set| set.get().is_some_and(|set| set.is_same(shape))),
+            FrictionShape::Polytope(_) => self.sets.iter().any(|set| set.get().is_some_and(|set| set == shape)),
             FrictionShape::Ball => tangent_count <= 2,
             FrictionShape::DiscAndInterval => true,
             FrictionShape::Convex(_) => false,

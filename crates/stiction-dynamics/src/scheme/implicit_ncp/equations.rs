@@ -25,7 +25,7 @@ use stiction_solve::NonsmoothEquations;
 use stiction_solve::PortableMath as _;
 
 use super::derivative::DerivativeMemory;
-use crate::natural_map::{Friction, Law, project};
+use crate::natural_map::{Friction, Law};
 use crate::{Contact, ContactId, FrictionElement, FrictionShape, Inertia, Joint, MechanicalSystem, Restraint, Row};
 
 /// Momentum is balanced up to this share of the largest impulse of the step. Too small: one more iteration in most steps.
@@ -316,7 +316,7 @@ impl StepEquations<'_> {
         let own = &self.blocks[block];
         let slip = self.slip(block, point, u);
         let x = std::array::from_fn(|k| if k < own.tangent_count { y[k] - own.rho[1] * slip[k] } else { 0.0 });
-        project(&own.shape, &x, own.mu * normal + own.bound).0
+        own.shape.nearest(&x, own.mu * normal + own.bound)
     }
 
     /// The equations of a block, in its impulses.
