@@ -1,13 +1,15 @@
 //! Convex polytopes around the origin in up to three dimensions: friction sets with corners and facets.
 //!
-//! A [`Polytope`] $K$ is the hull of its corners and of the origin, because friction may always be zero. Friction with
-//! the bound $b$ is a point of $b K$: in the weights of the corners, $c = \sum d_i \beta_i$ with $\beta \ge 0$ and
-//! $\sum \beta_i \le b$, which is what the complementarity problems of \[ST96\] state; in the facets,
-//! $a_j \cdot c \le g_j b$, which is how \[TTP01\] §2 gives its example (b).
+//! A [`Polytope`] $K$ is the hull of its corners and of the origin, because friction may always be
+//! zero. Friction with the bound $b$ is a point of $b K$: in the weights of the corners,
+//! $c = \sum d_i \beta_i$ with $\beta \ge 0$ and $\sum \beta_i \le b$, which is what the
+//! complementarity problems of \[ST96\] state; in the facets, $a_j \cdot c \le g_j b$, which is how
+//! \[TTP01\] §2 gives its example (b).
 //!
-//! The hull may be flat: a single direction is a segment, the directions of a tangent plane have no torsion. Everything is
-//! computed in the space that the corners span. The plane, line or point of every face has the projection
-//! $x \mapsto \Pi x + b\thinspace o$. The nearest point of $b K$ is the nearest of those of these images that lie in it.
+//! The hull may be flat: a single direction is a segment, the directions of a tangent plane have no
+//! torsion. Everything is computed in the space that the corners span. The plane, line or point of
+//! every face has the projection $x \mapsto \Pi x + b\thinspace o$. The nearest point of $b K$ is
+//! the nearest of those of these images that lie in it.
 
 use thiserror::Error;
 
@@ -16,12 +18,14 @@ use crate::friction::{Projection, dot, length, subtract};
 /// Lengths below this share of the largest corner are rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// A corner lies on a facet, and two facets are the same, when they are this near to each other, as a share of the reach.
+/// A corner lies on a facet, and two facets are the same, when they are this near to each other, as
+/// a share of the reach.
 const SAME: f64 = 1e-9;
 
-/// An image lies in the set when it is no farther outside: as a share of the largest corner, and of the point itself.
-/// Too large: points a little outside count as nearest. Too small: a right face is passed over for its rounding.
-const INSIDE: [f64; 2] = [1e-13, 1e-15];
+/// An image lies in the set when it is no farther outside: as a share of the largest corner, and of
+/// the point itself. Too large: points a little outside count as nearest. Too small: a right face
+/// is passed over for its rounding.
+const INSIDE: [f64; 2] = [1e-13, 1e-14];
 
 /// Most half-spaces from which a polytope is made: all triples of them are tried.
 const MOST_HALF_SPACES: usize = 128;
@@ -32,7 +36,8 @@ pub struct Polytope {
     /// The corners as they were given.
     corners: Vec<[f64; 3]>,
     facets: Vec<Facet>,
-    /// The polytope itself, its facets, the edges of a solid, and from `first_corner` on its corners and the origin.
+    /// The polytope itself, its facets, the edges of a solid, and from `first_corner` on its
+    /// corners and the origin.
     faces: Vec<Face>,
     first_corner: usize,
     /// Length of the longest corner.
@@ -87,7 +92,8 @@ impl Polytope {
 
     /// The points with $a_j \cdot x \le 1$ for all $j$, in as many coordinates as `dimension` says: the others are zero.
     ///
-    /// This is the polar set of the hull of the $a_j$: a facet $n \cdot a \le g$ of the hull stands for the corner $n / g$.
+    /// This is the polar set of the hull of the $a_j$: a facet $n \cdot a \le g$ of the hull stands
+    /// for the corner $n / g$.
     ///
     /// # Errors
     /// When the half-spaces do not bound the set, or a number is not finite.
@@ -160,7 +166,8 @@ impl Face {
     }
 }
 
-/// All faces but the corners: what the points span, the facets, and the edges of a solid, which lie on two facets.
+/// All faces but the corners: what the points span, the facets, and the edges of a solid, which lie
+/// on two facets.
 fn faces(points: &[[f64; 3]], facets: &[Facet], span: &[[f64; 3]], same: f64) -> Vec<Face> {
     let mut whole = [[0.0; 3]; 3];
     span.iter().for_each(|e| add_outer(&mut whole, 1.0, e));
@@ -187,8 +194,8 @@ fn faces(points: &[[f64; 3]], facets: &[Facet], span: &[[f64; 3]], same: f64) ->
     faces
 }
 
-/// The facets of the hull of some points, each once: the planes through as many points as the span has dimensions that have all
-/// points on one side.
+/// The facets of the hull of some points, each once: the planes through as many points as the span
+/// has dimensions that have all points on one side.
 fn facets(points: &[[f64; 3]], basis: &[[f64; 3]; 3], rank: usize, rounding: f64) -> Vec<Facet> {
     let mut facets: Vec<Facet> = Vec::new();
     let mut try_normal = |normal: [f64; 3], through: &[f64; 3]| {
@@ -221,7 +228,8 @@ fn facets(points: &[[f64; 3]], basis: &[[f64; 3]; 3], rank: usize, rounding: f64
     facets
 }
 
-/// An orthonormal basis whose first vectors span some vectors, the longest remainder first, and how many do.
+/// An orthonormal basis whose first vectors span some vectors, the longest remainder first, and how
+/// many do.
 fn span(vectors: &[[f64; 3]], rounding: f64) -> ([[f64; 3]; 3], usize) {
     let without = |v: &[f64; 3], e: &[f64; 3]| {
         let along = dot(e, v);
