@@ -6,9 +6,9 @@
 //! | example | set | here |
 //! |---|---|---|
 //! | (a) | ellipsoid with torsion, $\sum (c_k / e_k)^2 \le b^2$ | [`FrictionLaw::Elliptic`]: a ball |
-//! | (b) | polyhedron, $\alpha_j c_t + \beta_j c_o + \gamma_j c_r \le b$ | [`FrictionLaw::Polyhedral`]: a polytope |
+//! | (b) | polyhedron, $\alpha_j c_t + \beta_j c_o + \gamma_j c_r \le b$ | [`FrictionLaw::half_spaces`]: a polytope |
 //! | (c) | ellipse, and torsion for itself | [`FrictionLaw::EllipseAndTorsion`]: disc and interval |
-//! | any | a convex set of a user | [`FrictionLaw::Convex`]: a [`ConvexSet`] |
+//! | any | a convex set of a user | [`FrictionLaw::convex`]: a [`ConvexSet`] |
 //! | plane | $\lvert c_t \rvert \le b$ | any of them with one tangent row |
 //!
 //! Friction obeys the principle of maximum work: it dissipates as much as its set allows against the sliding.
@@ -45,23 +45,14 @@ pub enum FrictionLaw {
         /// Semi-axes $e$: factors on $\mu$ along the tangents; for torsion a length, in metres.
         semi_axes: [f64; 3],
     },
-    /// A polytope; see [`FrictionLaw::directions`] and [`FrictionLaw::half_spaces`], which make one.
-    Polyhedral {
+    /// Any other set: see [`FrictionLaw::directions`], [`FrictionLaw::half_spaces`] and [`FrictionLaw::convex`], which make one.
+    Shaped {
         /// Coefficient of friction $\mu \ge 0$.
         mu: f64,
         /// Units along the tangents.
         semi_axes: [f64; 3],
         /// The set in these units, for $\mu c_n = 1$.
-        polytope: Arc<Polytope>,
-    },
-    /// A set of a user; see [`FrictionLaw::convex`], which makes one.
-    Convex {
-        /// Coefficient of friction $\mu \ge 0$.
-        mu: f64,
-        /// Units along the tangents.
-        semi_axes: [f64; 3],
-        /// The set in these units, for $\mu c_n = 1$.
-        set: SharedSet,
+        shape: FrictionShape,
     },
 }
 
@@ -85,7 +76,7 @@ impl FrictionLaw {
     /// # Errors
     /// [`ConvexSetError`] when the set is not bounded, does not contain zero, or contradicts itself.
     pub fn convex(mu: f64, semi_axes: [f64; 3], set: Arc<dyn ConvexSet>) -> Result<Self, ConvexSetError> {
-        Ok(Self::Convex { mu, semi_axes, set: SharedSet::new(set)? })
+        Ok(Self::Shaped { mu, semi_axes, shape: FrictionShape::Convex(SharedSet::new(set)?) })
     }
 
     /// Friction that is any sum of these directions with weights that are not negative and sum to $\mu c_n$ at most: the hull of the directions and of zero.
@@ -100,7 +91,8 @@ impl FrictionLaw {
             if reach > 0.0 { reach } else { 1.0 }
         });
         let scaled = directions.iter().map(|direction| std::array::from_fn(|k| direction[k] / semi_axes[k])).collect();
-        Ok(Self::Polyhedral { mu, semi_axes, polytope: Arc::new(Polytope::from_corners(scaled)?) })
+        let shape = FrictionShape::Polytope(Arc::new(Polytope::from_corners(scaled)?));
+        Ok(Self::Shaped { mu, semi_axes, shape })
     }
 
     /// Friction with $\alpha_j c_t + \beta_j c_o + \gamma_j c_r \le \mu c_n$ for every $(\alpha, \beta, \gamma)$ of a list; with fewer tangent rows the others have no
@@ -134,10 +126,7 @@ impl FrictionLaw {
             Self::Coulomb { mu } => (*mu, [1.0; 3], FrictionShape::Ball),
             Self::Elliptic { mu, semi_axes } => (*mu, *semi_axes, FrictionShape::Ball),
             Self::EllipseAndTorsion { mu, semi_axes } => (*mu, *semi_axes, FrictionShape::DiscAndInterval),
-            Self::Polyhedral { mu, semi_axes, polytope } => {
-                (*mu, *semi_axes, FrictionShape::Polytope(polytope.clone()))
-            }
-            Self::Convex { mu, semi_axes, set } => (*mu, *semi_axes, FrictionShape::Convex(set.clone())),
+            Self::Shaped { mu, semi_axes, shape } => (*mu, *semi_axes, shape.clone()),
         }
     }
 }
@@ -154,12 +143,11 @@ pub struct Projection {
 }
 
 impl FrictionShape {
-    /// The coordinates of the balls of which a round set is the product; none of the other sets.
-    fn balls(&self) -> &'static [Range<usize>] {
+    /// The coordinates of the balls of which a round set is the product.
+    fn balls(&self) -> [Range<usize>; 2] {
         match self {
-            Self::Ball => &[0..3],
-            Self::DiscAndInterval => &[0..2, 2..3],
-            Self::Polytope(_) | Self::Convex(_) => &[],
+            Self::DiscAndInterval => [0..2, 2..3],
+            _ => [0..3, 3..3],
         }
     }
 
@@ -168,7 +156,7 @@ impl FrictionShape {
         match self {
             Self::Polytope(polytope) => polytope.support(s),
             Self::Convex(set) => set.support(s),
-            _ => self.balls().iter().map(|ball| length(&s[ball.clone()])).sum(),
+            _ => self.balls().map(|ball| length(&s[ball])).iter().sum(),
         }
     }
 
@@ -177,7 +165,7 @@ impl FrictionShape {
         match self {
             Self::Polytope(polytope) => polytope.excess(y, bound),
             Self::Convex(set) => set.excess(y, bound),
-            _ => self.balls().iter().map(|ball| length(&y[ball.clone()])).fold(0.0, f64::max) - bound,
+            _ => self.balls().map(|ball| length(&y[ball])).into_iter().fold(0.0, f64::max) - bound,
         }
     }
 
@@ -217,7 +205,7 @@ impl FrictionShape {
 
     /// Whether it is the same in all directions of the tangent plane, where the semi-axes are.
     pub(crate) fn is_round_in_the_plane(&self) -> bool {
-        !self.balls().is_empty()
+        matches!(self, Self::Ball | Self::DiscAndInterval)
     }
 }
 
@@ -253,11 +241,8 @@ mod tests {
                 [1.0, -1.0].map(|sign| std::array::from_fn(|j| if j == k { sign / semi_axes[k] } else { 0.0 }))
             })
             .collect();
-        let FrictionLaw::Polyhedral { semi_axes: units, polytope, .. } =
-            FrictionLaw::half_spaces(0.2, &faces, 3).unwrap()
-        else {
-            panic!("a polytope")
-        };
+        let law = FrictionLaw::half_spaces(0.2, &faces, 3).unwrap();
+        let (units, FrictionShape::Polytope(polytope)) = (law.axes(), law.shape()) else { panic!("a polytope") };
         assert_eq!(polytope.corners().len(), 8);
         assert!(units.iter().zip(semi_axes).all(|(a, b)| (a - b).abs() < 1e-14), "{units:?}");
         assert!((polytope.support(&[3.0, -4.0, -2.0]) - 9.0).abs() < 1e-14);

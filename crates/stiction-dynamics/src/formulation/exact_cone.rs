@@ -104,37 +104,32 @@ impl MethodSettings for ExactConeSettings {
     }
 
     fn build(&self) -> Result<Box<dyn Formulation>, ContactError> {
-        Ok(Box::new(ConeOrConvex { cone: ExactCone::new(self.clone())?, convex: Convex::new()? }))
+        Ok(Box::new(ExactCone::new(self.clone())?))
     }
 }
 
-/// The method of the exact cone, and what it does for sets of users.
-#[derive(Clone, Debug)]
-struct ConeOrConvex {
-    cone: ExactCone,
-    convex: Convex,
-}
-
-impl Formulation for ConeOrConvex {
+impl Formulation for ExactCone {
     fn treats(&self, group: &Group) -> bool {
         !matches!(group.shape, FrictionShape::Polytope(_))
     }
 
     fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
-        match Convex::first(problem) {
-            Some(_) => self.convex.solve(problem, solution),
-            None => self.cone.solve(problem, solution),
+        // Sets of users have a method of their own.
+        if Convex::first(problem).is_none() {
+            return self.solve(problem, solution);
         }
+        let convex = self.convex.take().map_or_else(Convex::new, Ok)?;
+        self.convex.insert(convex).solve(problem, solution)
     }
 
     fn forget(&mut self) -> bool {
-        self.cone.forget() | self.convex.forget()
+        self.forget() | self.convex.as_mut().is_some_and(Convex::forget)
     }
 
     fn state(&self, problem: &ContactProblem) -> Result<StatedProblem, ContactError> {
         match Convex::first(problem) {
             Some(group) => Err(Untreated::ConvexSet("a problem file".to_owned()).of(group.name)),
-            None => Ok(StatedProblem::Cone(self.cone.cone_problem(problem))),
+            None => Ok(StatedProblem::Cone(self.cone_problem(problem))),
         }
     }
 }
@@ -159,6 +154,8 @@ pub struct ExactCone {
     /// $u_\text{free} + W^{-1} H^T r$.
     pushed: Vec<f64>,
     judge: Judge,
+    /// For sets of users, once there was one.
+    convex: Option<Convex>,
 }
 
 impl ExactCone {

@@ -68,6 +68,7 @@ use super::rows::{LcpWorkspace, Rows, check_tangents, impulses_at, lcp_limit, pl
 use super::{Formulation, FrictionSets, MethodFacts, MethodSettings};
 use crate::constrained_motion::mobility;
 use crate::contact_problem::Group;
+use crate::judge::own_set;
 use crate::setting::{SettingError, Suffix};
 use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, Row, StatedProblem};
 
@@ -194,7 +195,12 @@ impl Formulation for PhantomInertia {
     }
 
     fn friction_set(&self, tangent_count: usize, shape: &FrictionShape, phantom: PhantomContact) -> FrictionShape {
-        Self::own_set(tangent_count, shape, phantom).unwrap_or_else(|| self.polygon.set(tangent_count, shape).clone())
+        // Only the circle in space is replaced.
+        if tangent_count != 2 || *shape != FrictionShape::Ball {
+            return shape.clone();
+        }
+        let own = phantom.lines.and_then(|lines| Polygon::with_lines(lines).ok());
+        own.as_ref().unwrap_or(&self.polygon).corners.set(tangent_count, shape).clone()
     }
 
     fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
@@ -314,15 +320,6 @@ impl Polygon {
             _ => &self.lines,
         }
     }
-
-    /// The friction set with which a shape is replaced, for this many tangent rows: only the circle
-    /// in space.
-    fn set<'a>(&'a self, tangent_count: usize, shape: &'a FrictionShape) -> &'a FrictionShape {
-        match (tangent_count, shape) {
-            (2, FrictionShape::Ball) => self.corners.set(tangent_count, shape),
-            _ => shape,
-        }
-    }
 }
 
 /// A problem in the form (8), and the elimination of its friction forces.
@@ -379,20 +376,13 @@ impl PhantomInertia {
         self.polygon.corners.of(tangent_count)
     }
 
-    /// The set of a contact that has lines of its own, where its shape is Coulomb's circle; none for all others.
-    fn own_set(tangent_count: usize, shape: &FrictionShape, contact: PhantomContact) -> Option<FrictionShape> {
-        let lines = contact.lines.filter(|_| tangent_count == 2 && *shape == FrictionShape::Ball)?;
-        Polygon::with_lines(lines).ok().map(|polygon| polygon.set(tangent_count, shape).clone())
-    }
-
-    /// The problem with the sets of contacts that have lines of their own, so that it can be judged by itself; none where it is that already.
-    fn adopted(problem: &ContactProblem) -> Option<ContactProblem> {
-        let own = |group: Group| Self::own_set(group.tangents.len(), group.shape, group.phantom);
-        problem.groups().find_map(own)?;
+    /// The problem with the polygons for circles, so that it can be judged by itself; none where it has them already.
+    fn adopted(&self, problem: &ContactProblem) -> Option<ContactProblem> {
+        let set = |group: Group| self.friction_set(group.tangents.len(), group.shape, group.phantom);
+        let is_circle = |group: &Group| group.tangents.len() == 2 && *group.shape == FrictionShape::Ball;
+        problem.groups().find(is_circle)?;
         let mut adopted = problem.clone();
-        for (shape, set) in adopted.shapes_mut().zip(problem.groups().map(own)) {
-            *shape = set.unwrap_or_else(|| std::mem::take(shape));
-        }
+        adopted.shapes_mut().zip(problem.groups()).for_each(|(shape, group)| *shape = set(group));
         Some(adopted)
     }
 
@@ -485,7 +475,7 @@ impl PhantomInertia {
         force_rows: Option<&[Row]>,
         solution: &mut ContactSolution,
     ) -> Result<(), ContactError> {
-        if let Some(adopted) = Self::adopted(problem) {
+        if let Some(adopted) = self.adopted(problem) {
             return self.solve_along(&adopted, force_rows, solution);
         }
         self.state(problem, force_rows)?;
@@ -519,13 +509,13 @@ impl PhantomInertia {
 
     /// The solution that belongs to the answer of the LCP, judged.
     fn complete(&mut self, problem: (&ContactProblem, Option<&[Row]>), solution: &mut ContactSolution) {
-        let Self { stated, work, polygon, .. } = self;
+        let Self { stated, work, .. } = self;
         stated.impulses(&work.answer.z, &mut work.impulses);
         let normals = stated.normal_count;
         let at = |group: usize, impulses: &[f64]| {
             impulses_at((group < normals).then_some(group), stated.groups[group].rows.clone(), impulses)
         };
-        work.complete(problem, &|count, shape| polygon.set(count, shape), &self.settings.lemke, at, solution);
+        work.complete(problem, &own_set, &self.settings.lemke, at, solution);
     }
 
     /// Relaxes all rows and repeats until the relaxation has no effect left. The best point by the residual of the
@@ -586,7 +576,7 @@ impl PhantomInertia {
         force_rows: Option<&[Row]>,
         z: &[f64],
     ) -> ContactSolution {
-        if let Some(adopted) = Self::adopted(problem) {
+        if let Some(adopted) = self.adopted(problem) {
             return self.solution_at(&adopted, force_rows, z);
         }
         let mut solution = ContactSolution::default();
