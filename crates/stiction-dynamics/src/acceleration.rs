@@ -26,7 +26,7 @@ use crate::formulation::convex::Convex;
 use crate::least_norm::least_norm_with_kinetic;
 use crate::{
     ContactCondition, ContactError, ContactId, ContactProblem, ContactSolution, Directions, FrictionShape, Inertia,
-    LeastNorm, PhantomContact, PhantomInertia, PlanarRelay, Pyramid, PyramidSettings, Row,
+    LeastNorm, PhantomContact, PhantomInertia, PlanarRelay, Pyramid, PyramidSettings, Row, Untreated,
 };
 
 /// A sliding direction whose length differs from one by more is refused.
@@ -223,7 +223,8 @@ impl Instant {
     /// slide may have two, as their friction is known.
     ///
     /// # Errors
-    /// [`ContactError::NotPlanar`] when a contact with two tangents rests; else [`ContactError`] when the instant is malformed.
+    /// [`Untreated::NotPlanar`] when a contact with two tangents rests; else [`ContactError`] when
+    /// the instant is malformed.
     pub fn solve_relay(&self, method: &mut PlanarRelay) -> Result<ContactSolution, ContactError> {
         let (problem, force_rows) = self.problem_without_torsion()?;
         let mut solution = ContactSolution::default();
@@ -319,7 +320,7 @@ impl Instant {
     fn problem_without_torsion(&self) -> Result<(ContactProblem, Vec<Row>), ContactError> {
         if let Some(contact) = self.contacts.iter().find(|contact| contact.tangents.len() > 2 && contact.mu > 0.0) {
             let what = format!("contact {:?}", contact.id);
-            return Err(ContactError::TangentCount { what, found: contact.tangents.len() });
+            return Err(Untreated::TangentCount(contact.tangents.len()).of(what));
         }
         self.problem()
     }
@@ -336,7 +337,7 @@ impl Instant {
             }
             if !(1..=3).contains(&contact.tangents.len()) && contact.mu > 0.0 {
                 let what = format!("contact {:?}", contact.id);
-                return Err(ContactError::TangentCount { what, found: contact.tangents.len() });
+                return Err(Untreated::TangentCount(contact.tangents.len()).of(what));
             }
             let mut force_row = contact.normal.clone();
             if let (Some([t, o]), Some(kinetic)) = (contact.sliding, contact.kinetic()) {

@@ -11,8 +11,10 @@
 //! mass matrix or something larger, the biases $b$ carry gaps, restitution and drift. Schemes write this struct, contact methods
 //! solve it, the audit checks it, problem files store it.
 
+use std::fmt;
+
 use smallvec::SmallVec;
-use stiction_solve::{SolveReport, SolveStatus};
+use stiction_solve::SolveReport;
 
 use crate::contact::{Tangents, slip};
 use crate::judge::Place;
@@ -100,7 +102,7 @@ pub struct ContactImpulse {
 }
 
 /// What a contact method returns.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ContactSolution {
     /// $u$.
     pub motion: Vec<f64>,
@@ -116,20 +118,93 @@ pub struct ContactSolution {
     pub worst: Place,
 }
 
-impl Default for ContactSolution {
-    fn default() -> Self {
-        Self {
-            motion: Vec::new(),
-            joints: Vec::new(),
-            contacts: Vec::new(),
-            friction: SmallVec::new(),
-            report: SolveReport { status: SolveStatus::Solved, residual: 0.0, iterations: 0, size: 0 },
-            worst: Place::Nowhere,
+/// Which contact or friction element, the same from step to step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum GroupName {
+    Contact(ContactId),
+    Element(u32),
+}
+
+impl fmt::Display for GroupName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Contact(id) => write!(f, "contact {id:?}"),
+            Self::Element(id) => write!(f, "friction element {id}"),
         }
     }
 }
 
+/// A contact or a friction element: what is said of both.
+#[derive(Clone, Copy)]
+pub(crate) struct Group<'a> {
+    pub name: GroupName,
+    /// Row and bias of the normal; none of a friction element.
+    pub normal: Option<(&'a Row, f64)>,
+    pub tangents: &'a [Row],
+    pub tangent_bias: [f64; 3],
+    pub mu: f64,
+    /// The part of the bound that does not depend on the load.
+    pub bound: f64,
+    pub axes: [f64; 3],
+    pub shape: &'a FrictionShape,
+    pub phantom: PhantomContact,
+}
+
+impl<'a> Group<'a> {
+    pub fn has_friction(&self) -> bool {
+        self.normal.is_none() || self.mu > 0.0 || self.bound > 0.0
+    }
+
+    /// The tangents along which friction acts.
+    pub fn rough_tangents(&self) -> &'a [Row] {
+        if self.has_friction() { self.tangents } else { &[] }
+    }
+
+    /// Whether its friction set is that of Coulomb's law.
+    pub fn is_round(&self) -> bool {
+        self.axes == [1.0; 3] && *self.shape == FrictionShape::Ball
+    }
+
+    /// Sliding velocity in units of the semi-axes.
+    pub fn scaled_slip(&self, motion: &[f64]) -> [f64; 3] {
+        let slip = slip(self.tangents, &self.tangent_bias, motion);
+        std::array::from_fn(|k| self.axes[k] * slip[k])
+    }
+}
+
 impl ContactProblem {
+    /// The contacts, and then the friction elements.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = Group<'_>> + Clone {
+        let contacts = self.contacts.iter().map(|contact| Group {
+            name: GroupName::Contact(contact.id),
+            normal: Some((&contact.normal, contact.normal_bias)),
+            tangents: &contact.tangents,
+            tangent_bias: contact.tangent_bias,
+            mu: contact.mu,
+            bound: contact.extra_bound,
+            axes: contact.friction_axes,
+            shape: &contact.friction_shape,
+            phantom: contact.phantom,
+        });
+        contacts.chain(self.friction.iter().map(|element| Group {
+            name: GroupName::Element(element.id),
+            normal: None,
+            tangents: &element.tangents,
+            tangent_bias: element.tangent_bias,
+            mu: 0.0,
+            bound: element.bound,
+            axes: [1.0; 3],
+            shape: &element.friction_shape,
+            phantom: PhantomContact::default(),
+        }))
+    }
+
+    /// The friction sets in the order of the groups.
+    pub(crate) fn shapes_mut(&mut self) -> impl Iterator<Item = &mut FrictionShape> {
+        let contacts = self.contacts.iter_mut().map(|contact| &mut contact.friction_shape);
+        contacts.chain(self.friction.iter_mut().map(|element| &mut element.friction_shape))
+    }
+
     /// Checks sizes, rows and coefficients.
     ///
     /// # Errors
@@ -143,48 +218,24 @@ impl ContactProblem {
             Some(&(index, _)) => Err(ContactError::RowIndex { what: what(), index, count }),
             None => Ok(()),
         };
-        let check_coefficient = |what: &dyn Fn() -> String, quantity, value: f64| {
-            if value >= 0.0 && value.is_finite() {
-                Ok(())
-            } else {
-                Err(ContactError::Coefficient { what: what(), quantity, value })
-            }
-        };
         for (i, joint) in self.joints.iter().enumerate() {
             check_row(&|| format!("joint row {i}"), &joint.row)?;
         }
-        let check_shape = |what: &dyn Fn() -> String, shape: &FrictionShape, count: usize| {
-            let reason = match shape {
-                FrictionShape::Convex(set) if set.reaches_beyond(count) => {
-                    format!("the friction set of {} has more directions than its {count} tangent rows", what())
-                }
-                FrictionShape::Polytope(polytope) => {
-                    let mut corners = polytope.corners().iter();
-                    match corners.position(|corner| corner.iter().skip(count).any(|d| *d != 0.0)) {
-                        Some(i) => format!("direction {i} of {} is not along its {count} tangent rows", what()),
-                        None => return Ok(()),
-                    }
-                }
-                _ => return Ok(()),
+        for group in self.groups() {
+            let what = || group.name.to_string();
+            let mut rows = group.normal.map(|(row, _)| row).into_iter().chain(group.tangents);
+            rows.try_for_each(|row| check_row(&what, row))?;
+            let bound = match group.name {
+                GroupName::Contact(_) => "load-independent friction bound",
+                GroupName::Element(_) => "friction bound",
             };
-            Err(ContactError::Directions(reason))
-        };
-        for contact in &self.contacts {
-            let name = || format!("contact {:?}", contact.id);
-            check_row(&name, &contact.normal)?;
-            contact.tangents.iter().try_for_each(|row| check_row(&name, row))?;
-            check_coefficient(&name, "friction coefficient", contact.mu)?;
-            for axis in contact.friction_axes {
-                check_coefficient(&name, "semi-axis of friction", axis)?;
+            let [x, y, z] = group.axes.map(|axis| ("semi-axis of friction", axis));
+            for (quantity, value) in [("friction coefficient", group.mu), x, y, z, (bound, group.bound)] {
+                if !(value >= 0.0 && value.is_finite()) {
+                    return Err(ContactError::Coefficient { what: what(), quantity, value });
+                }
             }
-            check_coefficient(&name, "load-independent friction bound", contact.extra_bound)?;
-            check_shape(&name, &contact.friction_shape, contact.tangents.len())?;
-        }
-        for element in &self.friction {
-            let name = || format!("friction element {}", element.id);
-            element.tangents.iter().try_for_each(|row| check_row(&name, row))?;
-            check_coefficient(&name, "friction bound", element.bound)?;
-            check_shape(&name, &element.friction_shape, element.tangents.len())?;
+            group.check_shape()?;
         }
         Ok(())
     }
@@ -213,23 +264,53 @@ impl JointCondition {
     }
 }
 
+impl Group<'_> {
+    /// Refuses a friction set that reaches beyond the tangents.
+    fn check_shape(&self) -> Result<(), ContactError> {
+        let count = self.tangents.len();
+        let reason = match self.shape {
+            FrictionShape::Convex(set) if set.reaches_beyond(count) => {
+                format!("the friction set of {} has more directions than its {count} tangent rows", self.name)
+            }
+            FrictionShape::Polytope(polytope) => {
+                let is_beyond = |corner: &[f64; 3]| corner.iter().skip(count).any(|d| *d != 0.0);
+                let Some(i) = polytope.corners().iter().position(is_beyond) else { return Ok(()) };
+                format!("direction {i} of {} is not along its {count} tangent rows", self.name)
+            }
+            _ => return Ok(()),
+        };
+        Err(ContactError::Directions(reason))
+    }
+}
+
+impl ContactSolution {
+    /// Writes the impulses of contacts and friction elements: normal and tangents, by their number
+    /// among both.
+    pub(crate) fn write_impulses(&mut self, problem: &ContactProblem, impulse: impl Fn(usize) -> [f64; 4]) {
+        self.contacts.clear();
+        self.contacts.extend(problem.contacts.iter().enumerate().map(|(i, contact)| {
+            let [normal, tangent @ ..] = impulse(i);
+            ContactImpulse { id: contact.id, normal, tangent }
+        }));
+        self.friction.clear();
+        let elements = problem.contacts.len()..problem.contacts.len() + problem.friction.len();
+        self.friction.extend(elements.map(|i| {
+            let [_, tangent @ ..] = impulse(i);
+            tangent
+        }));
+    }
+
+    /// The same impulses one after another.
+    pub(crate) fn impulses(&self) -> impl Iterator<Item = (f64, [f64; 3])> {
+        let contacts = self.contacts.iter().map(|impulse| (impulse.normal, impulse.tangent));
+        contacts.chain(self.friction.iter().map(|tangent| (0.0, *tangent)))
+    }
+}
+
 impl Default for ContactCondition {
     /// No rows, no friction.
     fn default() -> Self {
-        Self {
-            id: ContactId::default(),
-            normal: Row::new(),
-            normal_bias: 0.0,
-            rounding: 0.0,
-            recovery: 0.0,
-            tangents: Tangents::default(),
-            tangent_bias: [0.0; 3],
-            mu: 0.0,
-            friction_axes: [1.0; 3],
-            friction_shape: FrictionShape::Ball,
-            extra_bound: 0.0,
-            phantom: PhantomContact::default(),
-        }
+        Self::of(&Contact::default())
     }
 }
 
@@ -250,11 +331,6 @@ impl ContactCondition {
             extra_bound: 0.0,
             phantom: contact.phantom,
         }
-    }
-
-    /// Whether its friction set is that of Coulomb's law.
-    pub fn is_round(&self) -> bool {
-        self.friction_axes == [1.0; 3] && self.friction_shape == FrictionShape::Ball
     }
 
     /// Rate $n u + b_n$ at which the condition stands for this motion.

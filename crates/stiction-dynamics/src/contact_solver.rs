@@ -3,8 +3,9 @@
 use stiction_solve::cone::GlobalConeProblem;
 use stiction_solve::{Lcp, LemkeSettings};
 
-use crate::contact::Tangents;
-use crate::formulation::{ContactMethod, Formulation, StatedSet};
+use crate::contact_problem::Group;
+use crate::error::Untreated;
+use crate::formulation::{ContactMethod, Formulation, FrictionSets, MethodFacts};
 use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, PhantomContact};
 
 /// A contact problem in the form in which its method solves it, to be saved.
@@ -61,27 +62,15 @@ impl ContactSolver {
     /// Refuses a problem that is malformed, or has friction sets that the method cannot describe.
     fn check(&self, problem: &ContactProblem) -> Result<(), ContactError> {
         problem.check()?;
-        for contact in problem.contacts.iter().filter(|contact| contact.mu > 0.0 || contact.extra_bound > 0.0) {
-            let set = StatedSet {
-                has_normal: true,
-                tangent_count: contact.tangents.len(),
-                axes: contact.friction_axes,
-                shape: &contact.friction_shape,
-                phantom: contact.phantom,
-            };
-            self.workspace.check_set(&|| format!("contact {:?}", contact.id), set)?;
-        }
-        for element in &problem.friction {
-            let set = StatedSet {
-                has_normal: false,
-                tangent_count: element.tangents.len(),
-                axes: [1.0; 3],
-                shape: &element.friction_shape,
-                phantom: PhantomContact::default(),
-            };
-            self.workspace.check_set(&|| format!("friction element {}", element.id), set)?;
-        }
-        Ok(())
+        let is_refused = |group: &Group| group.has_friction() && !self.workspace.treats(group);
+        let Some(Group { name, shape, .. }) = problem.groups().find(is_refused) else { return Ok(()) };
+        let MethodFacts { named, sets, .. } = self.method.facts();
+        let why = match shape {
+            FrictionShape::Convex(_) => Untreated::ConvexSet(format!("the method `{}`", named.name)),
+            FrictionShape::Polytope(_) if sets == FrictionSets::Round => Untreated::Polytope,
+            _ => Untreated::NotRound(named.name),
+        };
+        Err(why.of(name))
     }
 
     /// Forgets the last solution, so that the next problem is solved without a start. Whether there was one.
@@ -99,10 +88,7 @@ impl ContactSolver {
         problem: &ContactProblem,
         solution: &mut ContactSolution,
     ) -> Result<bool, ContactError> {
-        let is_line = |tangents: &Tangents| tangents.len() <= 1;
-        let is_planar = problem.contacts.iter().all(|contact| is_line(&contact.tangents) && contact.is_round())
-            && problem.friction.iter().all(|element| is_line(&element.tangents) && element.is_round());
-        if !is_planar {
+        if !problem.groups().all(|group| group.tangents.len() <= 1 && group.is_round()) {
             return Ok(false);
         }
         let others = [

@@ -33,6 +33,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use stiction_solve::PortableMath as _;
+use thiserror::Error;
+
+use crate::friction::{Projection, dot, length, subtract};
 
 /// A closed, bounded, convex set that contains zero: what friction may be for $\mu c_n = 1$, along two tangents and about the normal, in units of the semi-axes of its law.
 pub trait ConvexSet: fmt::Debug + Send + Sync {
@@ -75,16 +78,9 @@ impl PartialEq for SharedSet {
 }
 
 /// Why a set of a user is not one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
 pub struct ConvexSetError(String);
-
-impl fmt::Display for ConvexSetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ConvexSetError {}
 
 impl SharedSet {
     /// A set whose answers agree with each other along the axes and between them.
@@ -111,7 +107,7 @@ impl SharedSet {
         let inside = samples.iter().map(|(_, farthest)| farthest.map(|y| 0.5 * y));
         for x in outside.chain(inside) {
             let nearest = set.nearest(&x);
-            let away: [f64; 3] = std::array::from_fn(|k| x[k] - nearest[k]);
+            let away = subtract(&x, &nearest);
             // The nearest point is in the set, and no point of the set is farther along the line to x.
             let reach = dot(&away, &set.farthest(&away));
             let gap = reach - dot(&away, &nearest);
@@ -143,31 +139,28 @@ impl SharedSet {
         if b > 0.0 { self.0.nearest(&x.map(|x| x / b)).map(|y| b * y) } else { [0.0; 3] }
     }
 
-    /// The same with its derivatives by the point and by the bound. It is homogeneous, $P = P_x x + P_b b$.
-    pub(crate) fn project(&self, x: &[f64; 3], b: f64) -> ([f64; 3], [[f64; 3]; 3], [f64; 3]) {
+    /// The same with its derivatives. It is homogeneous, $P = P_x x + P_b b$.
+    pub(crate) fn project(&self, x: &[f64; 3], b: f64) -> Projection {
         if b <= 0.0 {
-            return ([0.0; 3], [[0.0; 3]; 3], [0.0; 3]);
+            return Projection::default();
         }
         let scaled = x.map(|x| x / b);
         let (nearest, by_point) = (self.0.nearest(&scaled), self.0.derivative(&scaled));
         let by_bound = std::array::from_fn(|i| nearest[i] - dot(&by_point[i], &scaled));
-        (nearest.map(|y| b * y), by_point, by_bound)
+        Projection { point: nearest.map(|y| b * y), by_point, by_bound }
     }
 
     /// How far a point is outside of $b K$; zero inside.
     pub(crate) fn excess(&self, x: &[f64; 3], b: f64) -> f64 {
         let nearest = self.nearest(x, b);
-        length(&std::array::from_fn(|k| x[k] - nearest[k]))
+        length(&subtract(x, &nearest))
     }
 
     /// Whether the set has a part along a coordinate from this one on.
     pub(crate) fn reaches_beyond(&self, first: usize) -> bool {
         (first..3).any(|k| {
-            [1.0, -1.0].into_iter().any(|sign| {
-                let mut d = [0.0; 3];
-                d[k] = sign;
-                self.0.farthest(&d)[k] != 0.0
-            })
+            let axis = |sign: f64| std::array::from_fn(|i| if i == k { sign } else { 0.0 });
+            [1.0, -1.0].into_iter().any(|sign| self.0.farthest(&axis(sign))[k] != 0.0)
         })
     }
 
@@ -202,14 +195,6 @@ fn sample_directions() -> impl Iterator<Item = [f64; 3]> {
         let length = length(&d);
         d.map(|d| d / length)
     })
-}
-
-fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn length(x: &[f64; 3]) -> f64 {
-    dot(x, x).sqrt()
 }
 
 #[cfg(test)]
@@ -254,7 +239,7 @@ mod tests {
     fn the_projection_has_the_derivatives_that_it_names() {
         let set = SharedSet::new(Arc::new(OffCentre)).unwrap();
         for (x, b) in [([1.7, -0.9, 0.0], 1.3), ([-2.0, 0.4, 0.0], 0.6), ([0.1, 0.1, 0.0], 1.0)] {
-            let (point, by_point, by_bound) = set.project(&x, b);
+            let Projection { point, by_point, by_bound } = set.project(&x, b);
             assert_eq!(point, set.nearest(&x, b));
             let step = 1e-5;
             let [ahead, behind] = [step, -step].map(|step| set.nearest(&x, b + step));

@@ -49,56 +49,13 @@ pub enum ContactError {
         /// The value found.
         value: f64,
     },
-    /// The method cannot treat this friction.
-    #[error("{what}: {found} tangent rows; polygonal friction treats one (plane) or two (space)")]
-    TangentCount {
+    /// Friction that the chosen method cannot treat.
+    #[error("{what}: {why}")]
+    Friction {
         /// Which contact or friction element.
         what: String,
-        /// Number of tangent rows.
-        found: usize,
-    },
-    /// Friction that does not act along a single line, given to a method for the plane.
-    #[error(
-        "{what}: friction along {found} tangent rows; the planar-relay method treats exactly one, as in the plane, \
-         and the pyramid method one or two"
-    )]
-    NotPlanar {
-        /// Which contact or friction element.
-        what: String,
-        /// Number of tangent rows.
-        found: usize,
-    },
-    /// Friction that has no row along which it could act.
-    #[error("{what}: it has friction, but no tangent rows; give it one (plane) or two (space), or no friction")]
-    NoTangents {
-        /// Which contact or friction element.
-        what: String,
-    },
-    /// A friction set other than Coulomb's circle, given to a method for it alone.
-    #[error(
-        "{what}: its friction set is not Coulomb's circle, which alone the method `{method}` treats; choose the method `cone` or `pyramid`"
-    )]
-    NotRound {
-        /// Which contact.
-        what: String,
-        /// The method.
-        method: &'static str,
-    },
-    /// A polytope as friction set, given to a method for round ones.
-    #[error("{what}: its friction set is a polytope, which only the method `pyramid` treats")]
-    Polytope {
-        /// Which contact.
-        what: String,
-    },
-    /// A friction set of a user, where it cannot be used.
-    #[error(
-        "{what}: its friction set is a convex set of the user's own, which {user} cannot use; choose the method `cone`, or give the set by its corners, as `FrictionLaw::directions`"
-    )]
-    ConvexSet {
-        /// Which contact.
-        what: String,
-        /// Who cannot use it.
-        user: &'static str,
+        /// Why not.
+        why: Untreated,
     },
     /// A friction set that the event-driven scheme does not follow.
     #[error(
@@ -162,6 +119,42 @@ pub enum ContactError {
     /// The complementarity problem behind it could not be stated.
     #[error(transparent)]
     Problem(#[from] ProblemError),
+}
+
+/// Why a method cannot treat some friction.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum Untreated {
+    /// A number of tangent rows that a polygon does not have.
+    #[error("{0} tangent rows; polygonal friction treats one (plane) or two (space)")]
+    TangentCount(usize),
+    /// Friction that does not act along a single line, given to a method for the plane.
+    #[error(
+        "friction along {0} tangent rows; the planar-relay method treats exactly one, as in the plane, and the pyramid method one or two"
+    )]
+    NotPlanar(usize),
+    /// Friction that has no row along which it could act.
+    #[error("it has friction, but no tangent rows; give it one (plane) or two (space), or no friction")]
+    NoTangents,
+    /// A friction set other than Coulomb's circle, given to this method for it alone.
+    #[error(
+        "its friction set is not Coulomb's circle, which alone the method `{0}` treats; choose the method `cone` or `pyramid`"
+    )]
+    NotRound(&'static str),
+    /// A polytope as friction set, given to a method for round ones.
+    #[error("its friction set is a polytope, which only the method `pyramid` treats")]
+    Polytope,
+    /// A friction set of a user, where this one cannot use it.
+    #[error(
+        "its friction set is a convex set of the user's own, which {0} cannot use; choose the method `cone`, or give the set by its corners, as `FrictionLaw::directions`"
+    )]
+    ConvexSet(String),
+}
+
+impl Untreated {
+    /// The error of a contact or a friction element.
+    pub(crate) fn of(self, what: impl ToString) -> ContactError {
+        ContactError::Friction { what: what.to_string(), why: self }
+    }
 }
 
 /// A step that could not be made.

@@ -6,18 +6,18 @@
 //! | example | set | here |
 //! |---|---|---|
 //! | (a) | ellipsoid with torsion, $\sum (c_k / e_k)^2 \le b^2$ | [`FrictionLaw::Elliptic`]: a ball |
-//! | (b) | polyhedron, $\alpha_j c_t + \beta_j c_o + \gamma_j c_r \le b$ | [`FrictionLaw::Polyhedral`]: a polytope |
+//! | (b) | polyhedron, $\alpha_j c_t + \beta_j c_o + \gamma_j c_r \le b$ | [`FrictionLaw::half_spaces`]: a polytope |
 //! | (c) | ellipse, and torsion for itself | [`FrictionLaw::EllipseAndTorsion`]: disc and interval |
-//! | any | a convex set of a user | [`FrictionLaw::Convex`]: a [`ConvexSet`] |
+//! | any | a convex set of a user | [`FrictionLaw::convex`]: a [`ConvexSet`] |
 //! | plane | $\lvert c_t \rvert \le b$ | any of them with one tangent row |
 //!
 //! Friction obeys the principle of maximum work: it dissipates as much as its set allows against the sliding.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::convex_set::{ConvexSet, ConvexSetError, SharedSet};
 use crate::polytope::{Polytope, PolytopeError};
-use stiction_solve::PortableMath as _;
 
 /// The friction law of a contact.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,23 +45,14 @@ pub enum FrictionLaw {
         /// Semi-axes $e$: factors on $\mu$ along the tangents; for torsion a length, in metres.
         semi_axes: [f64; 3],
     },
-    /// A polytope; see [`FrictionLaw::directions`] and [`FrictionLaw::half_spaces`], which make one.
-    Polyhedral {
+    /// Any other set: see [`FrictionLaw::directions`], [`FrictionLaw::half_spaces`] and [`FrictionLaw::convex`], which make one.
+    Shaped {
         /// Coefficient of friction $\mu \ge 0$.
         mu: f64,
         /// Units along the tangents.
         semi_axes: [f64; 3],
         /// The set in these units, for $\mu c_n = 1$.
-        polytope: Arc<Polytope>,
-    },
-    /// A set of a user; see [`FrictionLaw::convex`], which makes one.
-    Convex {
-        /// Coefficient of friction $\mu \ge 0$.
-        mu: f64,
-        /// Units along the tangents.
-        semi_axes: [f64; 3],
-        /// The set in these units, for $\mu c_n = 1$.
-        set: SharedSet,
+        shape: FrictionShape,
     },
 }
 
@@ -85,7 +76,7 @@ impl FrictionLaw {
     /// # Errors
     /// [`ConvexSetError`] when the set is not bounded, does not contain zero, or contradicts itself.
     pub fn convex(mu: f64, semi_axes: [f64; 3], set: Arc<dyn ConvexSet>) -> Result<Self, ConvexSetError> {
-        Ok(Self::Convex { mu, semi_axes, set: SharedSet::new(set)? })
+        Ok(Self::Shaped { mu, semi_axes, shape: FrictionShape::Convex(SharedSet::new(set)?) })
     }
 
     /// Friction that is any sum of these directions with weights that are not negative and sum to $\mu c_n$ at most: the hull of the directions and of zero.
@@ -100,7 +91,8 @@ impl FrictionLaw {
             if reach > 0.0 { reach } else { 1.0 }
         });
         let scaled = directions.iter().map(|direction| std::array::from_fn(|k| direction[k] / semi_axes[k])).collect();
-        Ok(Self::Polyhedral { mu, semi_axes, polytope: Arc::new(Polytope::from_corners(scaled)?) })
+        let shape = FrictionShape::Polytope(Arc::new(Polytope::from_corners(scaled)?));
+        Ok(Self::Shaped { mu, semi_axes, shape })
     }
 
     /// Friction with $\alpha_j c_t + \beta_j c_o + \gamma_j c_r \le \mu c_n$ for every $(\alpha, \beta, \gamma)$ of a list; with fewer tangent rows the others have no
@@ -114,84 +106,101 @@ impl FrictionLaw {
 
     /// The coefficient of friction $\mu$; zero without friction.
     pub fn mu(&self) -> f64 {
-        match *self {
-            Self::None => 0.0,
-            Self::Coulomb { mu }
-            | Self::Elliptic { mu, .. }
-            | Self::EllipseAndTorsion { mu, .. }
-            | Self::Polyhedral { mu, .. }
-            | Self::Convex { mu, .. } => mu,
-        }
+        self.parts().0
     }
 
     /// The semi-axes of the friction set along the tangent rows, over $\mu$.
     pub fn axes(&self) -> [f64; 3] {
-        match *self {
-            Self::None | Self::Coulomb { .. } => [1.0; 3],
-            Self::Elliptic { semi_axes, .. }
-            | Self::EllipseAndTorsion { semi_axes, .. }
-            | Self::Polyhedral { semi_axes, .. }
-            | Self::Convex { semi_axes, .. } => semi_axes,
-        }
+        self.parts().1
     }
 
     /// The friction set in units of the semi-axes.
     pub fn shape(&self) -> FrictionShape {
+        self.parts().2
+    }
+
+    /// Coefficient, semi-axes and set: what all laws are made of.
+    fn parts(&self) -> (f64, [f64; 3], FrictionShape) {
         match self {
-            Self::None | Self::Coulomb { .. } | Self::Elliptic { .. } => FrictionShape::Ball,
-            Self::EllipseAndTorsion { .. } => FrictionShape::DiscAndInterval,
-            Self::Polyhedral { polytope, .. } => FrictionShape::Polytope(polytope.clone()),
-            Self::Convex { set, .. } => FrictionShape::Convex(set.clone()),
+            Self::None => (0.0, [1.0; 3], FrictionShape::Ball),
+            Self::Coulomb { mu } => (*mu, [1.0; 3], FrictionShape::Ball),
+            Self::Elliptic { mu, semi_axes } => (*mu, *semi_axes, FrictionShape::Ball),
+            Self::EllipseAndTorsion { mu, semi_axes } => (*mu, *semi_axes, FrictionShape::DiscAndInterval),
+            Self::Shaped { mu, semi_axes, shape } => (*mu, *semi_axes, shape.clone()),
         }
     }
 }
 
+/// The nearest point of a friction set with some bound, and how it moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Projection {
+    /// The nearest point $P$.
+    pub point: [f64; 3],
+    /// $\partial P / \partial x$.
+    pub by_point: [[f64; 3]; 3],
+    /// $\partial P / \partial b$.
+    pub by_bound: [f64; 3],
+}
+
 impl FrictionShape {
+    /// The coordinates of the balls of which a round set is the product.
+    fn balls(&self) -> [Range<usize>; 2] {
+        match self {
+            Self::DiscAndInterval => [0..2, 2..3],
+            _ => [0..3, 3..3],
+        }
+    }
+
     /// $\max_y -y \cdot s$: the largest friction power per unit of the bound against this sliding, given in units of the semi-axes.
     pub fn support(&self, s: &[f64; 3]) -> f64 {
         match self {
-            Self::Ball => length(s),
-            Self::DiscAndInterval => s[0].portable_hypot(s[1]) + s[2].abs(),
             Self::Polytope(polytope) => polytope.support(s),
             Self::Convex(set) => set.support(s),
-        }
-    }
-
-    /// Whether both are the same set, polytopes by their place in memory: cheap, and right for sets that one method hands out.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Polytope(own), Self::Polytope(other)) => Arc::ptr_eq(own, other),
-            (Self::Convex(own), Self::Convex(other)) => own == other,
-            (Self::Ball, Self::Ball) | (Self::DiscAndInterval, Self::DiscAndInterval) => true,
-            _ => false,
-        }
-    }
-
-    /// The point of the set with this bound that is nearest to `y`.
-    pub fn nearest(&self, y: &[f64; 3], bound: f64) -> [f64; 3] {
-        let shrink = |length: f64| if length > bound { bound.max(0.0) / length } else { 1.0 };
-        match self {
-            Self::Ball => {
-                let factor = shrink(length(y));
-                y.map(|y| factor * y)
-            }
-            Self::DiscAndInterval => {
-                let factor = shrink(y[0].portable_hypot(y[1]));
-                [factor * y[0], factor * y[1], shrink(y[2].abs()) * y[2]]
-            }
-            Self::Polytope(polytope) => polytope.nearest(y, bound),
-            Self::Convex(set) => set.nearest(y, bound),
+            _ => self.balls().map(|ball| length(&s[ball])).iter().sum(),
         }
     }
 
     /// How far a point is outside of the set with this bound; not positive inside.
     pub fn excess(&self, y: &[f64; 3], bound: f64) -> f64 {
         match self {
-            Self::Ball => length(y) - bound,
-            Self::DiscAndInterval => y[0].portable_hypot(y[1]).max(y[2].abs()) - bound,
             Self::Polytope(polytope) => polytope.excess(y, bound),
             Self::Convex(set) => set.excess(y, bound),
+            _ => self.balls().map(|ball| length(&y[ball])).into_iter().fold(0.0, f64::max) - bound,
         }
+    }
+
+    /// The point of the set with this bound that is nearest to `y`.
+    pub fn nearest(&self, y: &[f64; 3], bound: f64) -> [f64; 3] {
+        match self {
+            Self::Convex(set) => set.nearest(y, bound),
+            _ => self.project(y, bound).point,
+        }
+    }
+
+    /// The same with its derivatives.
+    pub fn project(&self, y: &[f64; 3], bound: f64) -> Projection {
+        match self {
+            Self::Polytope(polytope) => return polytope.project(y, bound),
+            Self::Convex(set) => return set.project(y, bound),
+            Self::Ball | Self::DiscAndInterval => {}
+        }
+        let mut out = Projection { point: *y, ..Default::default() };
+        for ball in self.balls() {
+            let length = length(&y[ball.clone()]);
+            if length <= bound {
+                ball.clone().for_each(|k| out.by_point[k][k] = 1.0);
+                continue;
+            }
+            let share = bound.max(0.0) / length;
+            for k in ball.clone() {
+                out.point[k] = share * y[k];
+                out.by_bound[k] = y[k] / length;
+                for l in ball.clone() {
+                    out.by_point[k][l] = share * (f64::from(k == l) - y[k] * y[l] / (length * length));
+                }
+            }
+        }
+        out
     }
 
     /// Whether it is the same in all directions of the tangent plane, where the semi-axes are.
@@ -200,8 +209,16 @@ impl FrictionShape {
     }
 }
 
-fn length(vector: &[f64; 3]) -> f64 {
-    vector.iter().map(|x| x * x).sum::<f64>().sqrt()
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+pub(crate) fn length(x: &[f64]) -> f64 {
+    dot(x, x).sqrt()
+}
+
+pub(crate) fn subtract(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
+    std::array::from_fn(|k| a[k] - b[k])
 }
 
 #[cfg(test)]
@@ -224,11 +241,8 @@ mod tests {
                 [1.0, -1.0].map(|sign| std::array::from_fn(|j| if j == k { sign / semi_axes[k] } else { 0.0 }))
             })
             .collect();
-        let FrictionLaw::Polyhedral { semi_axes: units, polytope, .. } =
-            FrictionLaw::half_spaces(0.2, &faces, 3).unwrap()
-        else {
-            panic!("a polytope")
-        };
+        let law = FrictionLaw::half_spaces(0.2, &faces, 3).unwrap();
+        let (units, FrictionShape::Polytope(polytope)) = (law.axes(), law.shape()) else { panic!("a polytope") };
         assert_eq!(polytope.corners().len(), 8);
         assert!(units.iter().zip(semi_axes).all(|(a, b)| (a - b).abs() < 1e-14), "{units:?}");
         assert!((polytope.support(&[3.0, -4.0, -2.0]) - 9.0).abs() < 1e-14);

@@ -38,7 +38,7 @@ use stiction_solve::{Lcp, LcpSolution, LemkeSettings, SolveReport, SolveStatus};
 
 use crate::judge::{Judge, own_set, solved_limit};
 use crate::polytope::Polytope as FrictionPolytope;
-use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, Row};
+use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, Row, Untreated};
 
 /// Rates, slips and slacks below this, relative to the largest term of the problem in the same unit, are zero. Too large: a contact
 /// that opens slowly takes load again, or friction that is at its bound seems to have a choice. Too small: the rounding of the solution
@@ -252,7 +252,7 @@ fn elements<'a>(
                     Some(_) => format!("contact {:?}", problem.contacts[element.number].id),
                     None => format!("friction element {}", problem.friction[element.number].id),
                 };
-                return Err(ContactError::TangentCount { what, found });
+                return Err(Untreated::TangentCount(found).of(what));
             }
         }
     }

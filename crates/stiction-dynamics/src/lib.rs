@@ -59,14 +59,14 @@ pub use contact_problem::{
 };
 pub use contact_solver::{ContactSolver, StatedProblem};
 pub use convex_set::{ConvexSet, ConvexSetError, SharedSet};
-pub use error::{ContactError, StepError};
+pub use error::{ContactError, StepError, Untreated};
 pub use events::{ContactMode, Event, ModeTracker, friction_mode};
 pub use existence::{Existence, RestCondition};
 pub use force_jacobians::{ForceJacobians, JacobianEntry, JacobianKind};
 pub use formulation::alternating::{Alternating, AlternatingSettings};
 pub use formulation::exact_cone::{ExactCone, ExactConeSettings};
 pub use formulation::phantom_inertia::{PhantomContact, PhantomInertia, PhantomInertiaSettings, check_independence};
-pub use formulation::planar_relay::{BoxProgram, PlanarRelay, PlanarRelaySettings};
+pub use formulation::planar_relay::{PlanarRelay, PlanarRelaySettings};
 pub use formulation::pyramid::{Directions, Pyramid, PyramidSettings};
 pub use formulation::spatial_relay::SpatialRelaySettings;
 pub use formulation::{ContactMethod, FrictionSets, MethodFacts};

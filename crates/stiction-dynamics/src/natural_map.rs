@@ -6,6 +6,7 @@
 //! the projection is asked of the set, so that these equations hold for every convex one.
 
 use crate::FrictionShape;
+use crate::friction::Projection;
 
 /// A contact or a friction element with its law.
 pub(crate) struct Friction<'a> {
@@ -50,9 +51,9 @@ impl Friction<'_> {
         };
         let x: [f64; 3] = std::array::from_fn(|k| if k < self.tangent_count { y[k] - rho_t * slip[k] } else { 0.0 });
         let bound = self.mu * pressed.max(0.0) + self.bound;
-        let (projected, by_point, by_bound) = project(self.shape, &x, bound);
+        let Projection { point, by_point, by_bound } = self.shape.project(&x, bound);
         for i in 0..3 {
-            law.friction[i] = y[i] - projected[i];
+            law.friction[i] = y[i] - point[i];
             for j in 0..3 {
                 law.by_y[i][j] = f64::from(i == j) - by_point[i][j];
                 law.by_slip[i][j] = rho_t * by_point[i][j];
@@ -64,38 +65,4 @@ impl Friction<'_> {
         }
         law
     }
-}
-
-/// The projection on a friction set, with its derivatives by the point and by the bound.
-pub(crate) fn project(shape: &FrictionShape, x: &[f64; 3], bound: f64) -> ([f64; 3], [[f64; 3]; 3], [f64; 3]) {
-    let mut projected = *x;
-    let (mut by_point, mut by_bound) = ([[0.0; 3]; 3], [0.0; 3]);
-    let mut project_ball = |slots: std::ops::Range<usize>| {
-        let length = x[slots.clone()].iter().map(|x| x * x).sum::<f64>().sqrt();
-        if length <= bound {
-            slots.for_each(|k| by_point[k][k] = 1.0);
-            return;
-        }
-        let share = bound / length;
-        for k in slots.clone() {
-            projected[k] = share * x[k];
-            by_bound[k] = x[k] / length;
-            for l in slots.clone() {
-                by_point[k][l] = share * (f64::from(k == l) - x[k] * x[l] / (length * length));
-            }
-        }
-    };
-    match shape {
-        FrictionShape::Ball => project_ball(0..3),
-        FrictionShape::DiscAndInterval => {
-            project_ball(0..2);
-            project_ball(2..3);
-        }
-        FrictionShape::Polytope(polytope) => {
-            let found = polytope.project(x, bound);
-            return (found.point, found.by_point, found.by_bound);
-        }
-        FrictionShape::Convex(set) => return set.project(x, bound),
-    }
-    (projected, by_point, by_bound)
 }

@@ -1,22 +1,31 @@
 //! Convex polytopes around the origin in up to three dimensions: friction sets with corners and facets.
 //!
-//! A [`Polytope`] $K$ is the hull of its corners and of the origin, because friction may always be zero. Friction with the bound $b$ is a point of
-//! $b K$: in the weights of the corners, $c = \sum d_i \beta_i$ with $\beta \ge 0$ and $\sum \beta_i \le b$, which is what the complementarity problems of
-//! \[ST96\] state; in the facets, $a_j \cdot c \le g_j b$, which is how \[TTP01\] §2 gives its example (b).
+//! A [`Polytope`] $K$ is the hull of its corners and of the origin, because friction may always be
+//! zero. Friction with the bound $b$ is a point of $b K$: in the weights of the corners,
+//! $c = \sum d_i \beta_i$ with $\beta \ge 0$ and $\sum \beta_i \le b$, which is what the
+//! complementarity problems of \[ST96\] state; in the facets, $a_j \cdot c \le g_j b$, which is how
+//! \[TTP01\] §2 gives its example (b).
 //!
-//! The hull may be flat: a single direction is a segment, the directions of a tangent plane have no torsion. Everything is computed in the space that the corners
-//! span.
+//! The hull may be flat: a single direction is a segment, the directions of a tangent plane have no
+//! torsion. Everything is computed in the space that the corners span. The plane, line or point of
+//! every face has the projection $x \mapsto \Pi x + b\thinspace o$. The nearest point of $b K$ is
+//! the nearest of those of these images that lie in it.
 
-use std::fmt;
+use thiserror::Error;
+
+use crate::friction::{Projection, dot, length, subtract};
 
 /// Lengths below this share of the largest corner are rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// A corner lies on a side when it is this near to it, as a share of the largest one.
-const ON_SIDE: f64 = 1e-9;
+/// A corner lies on a facet, and two facets are the same, when they are this near to each other, as
+/// a share of the reach.
+const SAME: f64 = 1e-9;
 
-/// Most steps of the search for the nearest point; each one moves to a smaller distance, and few corners are needed.
-const STEP_LIMIT: usize = 200;
+/// An image lies in the set when it is no farther outside: as a share of the largest corner, and of
+/// the point itself. Too large: points a little outside count as nearest. Too small: a right face
+/// is passed over for its rounding.
+const INSIDE: [f64; 2] = [1e-13, 1e-14];
 
 /// Most half-spaces from which a polytope is made: all triples of them are tried.
 const MOST_HALF_SPACES: usize = 128;
@@ -26,10 +35,11 @@ const MOST_HALF_SPACES: usize = 128;
 pub struct Polytope {
     /// The corners as they were given.
     corners: Vec<[f64; 3]>,
-    /// An orthonormal basis of what they span; unused rows are zero.
-    basis: [[f64; 3]; 3],
-    rank: usize,
     facets: Vec<Facet>,
+    /// The polytope itself, its facets, the edges of a solid, and from `first_corner` on its
+    /// corners and the origin.
+    faces: Vec<Face>,
+    first_corner: usize,
     /// Length of the longest corner.
     reach: f64,
 }
@@ -43,28 +53,17 @@ pub struct Facet {
     pub offset: f64,
 }
 
-/// The nearest point of $b K$, and how it moves.
+/// The projection $\Pi x + b\thinspace o$ on the plane, line or point of a face of $b K$.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Projection {
-    /// The nearest point $P$.
-    pub point: [f64; 3],
-    /// $\partial P / \partial x$: the projection on the directions of the face on which it lies.
-    pub by_point: [[f64; 3]; 3],
-    /// $\partial P / \partial b$.
-    pub by_bound: [f64; 3],
+struct Face {
+    projector: [[f64; 3]; 3],
+    foot: [f64; 3],
 }
 
 /// Why corners or half-spaces do not make a polytope.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
 pub struct PolytopeError(String);
-
-impl fmt::Display for PolytopeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for PolytopeError {}
 
 impl Polytope {
     /// The hull of these corners and of the origin.
@@ -76,19 +75,25 @@ impl Polytope {
             return Err(PolytopeError("there is no direction; give at least one".into()));
         }
         for (i, corner) in corners.iter().enumerate() {
-            let length = dot(corner, corner).sqrt();
-            if !(length > 0.0 && length.is_finite()) {
+            if !(length(corner) > 0.0 && length(corner).is_finite()) {
                 let reason = format!("direction {i} is {corner:?}; every direction needs a finite, positive length");
                 return Err(PolytopeError(reason));
             }
         }
-        let reach = corners.iter().fold(0.0f64, |reach, corner| reach.max(dot(corner, corner).sqrt()));
+        let points: Vec<[f64; 3]> = corners.iter().copied().chain([[0.0; 3]]).collect();
+        let reach = longest_of(&corners);
         let (basis, rank) = span(&corners, ROUNDING * reach);
-        let facets = facets(&corners, &basis, rank, ROUNDING * reach);
-        Ok(Self { corners, basis, rank, facets, reach })
+        let facets = facets(&points, &basis, rank, ROUNDING * reach);
+        let mut faces = faces(&points, &facets, &basis[..rank], SAME * reach);
+        let first_corner = faces.len();
+        faces.extend(points.iter().map(|&foot| Face { projector: [[0.0; 3]; 3], foot }));
+        Ok(Self { corners, facets, faces, first_corner, reach })
     }
 
     /// The points with $a_j \cdot x \le 1$ for all $j$, in as many coordinates as `dimension` says: the others are zero.
+    ///
+    /// This is the polar set of the hull of the $a_j$: a facet $n \cdot a \le g$ of the hull stands
+    /// for the corner $n / g$.
     ///
     /// # Errors
     /// When the half-spaces do not bound the set, or a number is not finite.
@@ -100,45 +105,16 @@ impl Polytope {
         if let Some((i, normal)) = normals.iter().enumerate().find(|(_, a)| a.iter().any(|a| !a.is_finite())) {
             return Err(PolytopeError(format!("half-space {i} is {normal:?}; its numbers must be finite")));
         }
-        let largest = normals.iter().fold(0.0f64, |largest, a| largest.max(dot(a, a).sqrt()));
-        let (_, rank) = span(normals, ROUNDING * largest);
-        // A direction in which no half-space ends. If there is one, one of those along the lines in which planes meet is.
-        let open = |d: &[f64; 3]| {
-            let rounding = ROUNDING * largest * dot(d, d).sqrt();
-            dot(d, d) > 0.0 && normals.iter().all(|a| dot(a, d) <= rounding)
-        };
-        let lines: Vec<[f64; 3]> = match dimension {
-            1 => vec![[1.0, 0.0, 0.0]],
-            2 => normals.iter().map(|a| [a[1], -a[0], 0.0]).collect(),
-            _ => pairs(normals.len()).map(|(i, j)| cross(&normals[i], &normals[j])).collect(),
-        };
-        if rank < dimension || lines.iter().any(|d| open(d) || open(&d.map(|d| -d))) {
+        let own = |a: &[f64; 3]| std::array::from_fn(|k| if k < dimension { a[k] } else { 0.0 });
+        let points: Vec<[f64; 3]> = normals.iter().map(own).chain([[0.0; 3]]).collect();
+        let rounding = ROUNDING * longest_of(&points);
+        let (basis, rank) = span(&points, rounding);
+        let facets = facets(&points, &basis, rank, rounding);
+        if rank < dimension || facets.iter().any(|facet| facet.offset <= rounding) {
             let reason = "the half-spaces do not bound the friction: in some direction none of them ends it";
             return Err(PolytopeError(reason.into()));
         }
-        // Corners: where as many planes meet as there are coordinates, inside of all the others.
-        let mut corners: Vec<[f64; 3]> = Vec::new();
-        let mut try_planes = |planes: &[usize]| {
-            let mut matrix = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-            let mut right = [0.0; 3];
-            for (row, &plane) in planes.iter().enumerate() {
-                matrix[row] = std::array::from_fn(|k| if k < dimension { normals[plane][k] } else { 0.0 });
-                right[row] = 1.0;
-            }
-            let Some(x) = solve(&matrix, &right, dimension) else { return };
-            let is_inside = |a: &[f64; 3]| dot(a, &x) <= 1.0 + 1e-9;
-            let is_new = |other: &[f64; 3]| distance(other, &x) > 1e-9 * dot(&x, &x).sqrt();
-            if normals.iter().all(is_inside) && corners.iter().all(is_new) {
-                corners.push(x);
-            }
-        };
-        let count = normals.len();
-        match dimension {
-            1 => (0..count).for_each(|i| try_planes(&[i])),
-            2 => pairs(count).for_each(|(i, j)| try_planes(&[i, j])),
-            _ => pairs(count).for_each(|(i, j)| (j + 1..count).for_each(|k| try_planes(&[i, j, k]))),
-        }
-        Self::from_corners(corners)
+        Self::from_corners(facets.iter().map(|facet| facet.normal.map(|n| n / facet.offset)).collect())
     }
 
     /// The corners as they were given.
@@ -158,200 +134,93 @@ impl Polytope {
 
     /// How far a point is outside of $b K$; not positive inside.
     pub fn excess(&self, x: &[f64; 3], b: f64) -> f64 {
-        let within = self.within(x);
-        let off = distance(x, &within);
+        let within = self.faces[0].image(x, b);
+        let off = length(&subtract(x, &within));
         self.facets.iter().fold(off, |excess, facet| excess.max(dot(&facet.normal, &within) - b * facet.offset))
-    }
-
-    /// The nearest point of $b K$, without its derivatives; of a polygon or a segment without allocation.
-    pub fn nearest(&self, x: &[f64; 3], b: f64) -> [f64; 3] {
-        if self.rank > 2 || b <= 0.0 {
-            return self.project(x, b).point;
-        }
-        let within = self.within(x);
-        let (mut nearest, mut shortest) = (within, f64::INFINITY);
-        for Facet { normal, offset } in &self.facets {
-            if dot(normal, &within) <= b * offset {
-                continue;
-            }
-            // The side from one corner to the other: along the facet, between the corners that lie on it.
-            let side = if self.rank == 2 { cross(&cross(&self.basis[0], &self.basis[1]), normal) } else { [0.0; 3] };
-            let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-            let origin = [0.0; 3];
-            for corner in self.corners.iter().chain(std::iter::once(&origin)) {
-                if dot(normal, corner) >= offset - ON_SIDE * self.reach {
-                    (low, high) = (low.min(dot(&side, corner)), high.max(dot(&side, corner)));
-                }
-            }
-            let along = dot(&side, &within).clamp(b * low.min(high), b * high);
-            let point = std::array::from_fn(|k| b * offset * normal[k] + along * side[k]);
-            let far = distance(&point, &within);
-            if far < shortest {
-                (nearest, shortest) = (point, far);
-            }
-        }
-        nearest
     }
 
     /// The nearest point of $b K$.
     pub fn project(&self, x: &[f64; 3], b: f64) -> Projection {
-        let within = self.within(x);
-        if b > 0.0 && self.facets.iter().all(|facet| dot(&facet.normal, &within) <= b * facet.offset) {
-            let mut by_point = [[0.0; 3]; 3];
-            self.basis[..self.rank].iter().for_each(|e| add_outer(&mut by_point, e));
-            return Projection { point: within, by_point, by_bound: [0.0; 3] };
-        }
         if b <= 0.0 {
-            return Projection { point: [0.0; 3], by_point: [[0.0; 3]; 3], by_bound: [0.0; 3] };
+            return Projection::default();
         }
-        let target = within.map(|x| x / b);
-        let face = self.nearest_face(&target);
-        // The directions of the face: P = b p + D Dᵀ (x - b p).
-        let p = face[0];
-        let differences: Vec<[f64; 3]> = face[1..].iter().map(|corner| subtract(corner, &p)).collect();
-        let (directions, count) = span(&differences, ROUNDING * self.reach);
-        let mut by_point = [[0.0; 3]; 3];
-        directions[..count].iter().for_each(|d| add_outer(&mut by_point, d));
-        let away = subtract(&target, &p);
-        let along = multiply(&by_point, &away);
-        let point = std::array::from_fn(|k| b * (p[k] + along[k]));
-        let along = multiply(&by_point, &p);
-        Projection { point, by_point, by_bound: subtract(&p, &along) }
-    }
-
-    /// The part of a point in the space that the corners span.
-    fn within(&self, x: &[f64; 3]) -> [f64; 3] {
-        let mut within = [0.0; 3];
-        for e in &self.basis[..self.rank] {
-            let along = dot(e, x);
-            (0..3).for_each(|k| within[k] += along * e[k]);
-        }
-        within
-    }
-
-    /// Corners of the face on which the nearest point to `x` lies, by Wolfe's algorithm: the nearest point of the hull of few corners is moved until no other corner is
-    /// nearer along the line to `x`.
-    fn nearest_face(&self, x: &[f64; 3]) -> Vec<[f64; 3]> {
-        let origin = [0.0; 3];
-        let points = || self.corners.iter().chain(std::iter::once(&origin));
-        let first = points().min_by(|a, b| distance(a, x).total_cmp(&distance(b, x))).expect("there is the origin");
-        let mut face = vec![*first];
-        let mut weights = vec![1.0];
-        let mut nearest = *first;
-        for _ in 0..STEP_LIMIT {
-            let away = subtract(&nearest, x);
-            let farthest = |a: &&[f64; 3], b: &&[f64; 3]| dot(a, &away).total_cmp(&dot(b, &away));
-            let next = points().min_by(farthest).expect("there is the origin");
-            let gain = dot(&nearest, &away) - dot(next, &away);
-            if gain <= ROUNDING * self.reach * dot(&away, &away).sqrt() || face.len() > self.rank {
-                break;
-            }
-            face.push(*next);
-            weights.push(0.0);
-            while let Some(wanted) = nearest_weights(&face, x) {
-                if wanted.iter().all(|&weight| weight > 0.0) {
-                    weights = wanted;
-                    break;
-                }
-                // As far towards them as the weights stay positive; the corner whose weight vanishes leaves.
-                let reach = weights.iter().zip(&wanted).filter(|(_, wanted)| **wanted <= 0.0);
-                let share = reach.map(|(has, wanted)| has / (has - wanted)).fold(1.0, f64::min);
-                weights.iter_mut().zip(&wanted).for_each(|(has, wanted)| *has += share * (wanted - *has));
-                let smallest = (0..face.len()).min_by(|&a, &b| weights[a].total_cmp(&weights[b])).expect("a corner");
-                face.remove(smallest);
-                weights.remove(smallest);
-            }
-            nearest = [0.0; 3];
-            for (corner, weight) in face.iter().zip(&weights) {
-                (0..3).for_each(|k| nearest[k] += weight * corner[k]);
+        let within = self.faces[0].image(x, b);
+        let slack = INSIDE[0] * b * self.reach + INSIDE[1] * length(x);
+        let is_inside =
+            |point: &[f64; 3]| self.facets.iter().all(|facet| dot(&facet.normal, point) <= b * facet.offset + slack);
+        let (mut nearest, mut shortest) = (&self.faces[0], f64::INFINITY);
+        for (i, face) in self.faces.iter().enumerate() {
+            let point = face.image(&within, b);
+            let far = length(&subtract(&point, &within));
+            if far < shortest && (i >= self.first_corner || is_inside(&point)) {
+                (nearest, shortest) = (face, far);
             }
         }
-        face
+        Projection { point: nearest.image(&within, b), by_point: nearest.projector, by_bound: nearest.foot }
     }
 }
 
-/// Weights, which sum to one, of the point nearest to `x` in the plane through some points; none where these depend on each other.
-fn nearest_weights(points: &[[f64; 3]], x: &[f64; 3]) -> Option<Vec<f64>> {
-    let base = points[0];
-    let edges: Vec<[f64; 3]> = points[1..].iter().map(|point| subtract(point, &base)).collect();
-    if edges.len() > 3 {
-        return None;
+impl Face {
+    fn image(&self, x: &[f64; 3], b: f64) -> [f64; 3] {
+        std::array::from_fn(|i| dot(&self.projector[i], x) + b * self.foot[i])
     }
-    let away = subtract(x, &base);
-    let mut gram = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-    let mut right = [0.0; 3];
-    for (i, edge) in edges.iter().enumerate() {
-        right[i] = dot(edge, &away);
-        for (j, other) in edges.iter().enumerate() {
-            gram[i][j] = dot(edge, other);
-        }
-    }
-    let rest = solve(&gram, &right, edges.len())?;
-    let rest = &rest[..edges.len()];
-    Some(std::iter::once(1.0 - rest.iter().sum::<f64>()).chain(rest.iter().copied()).collect())
 }
 
-/// An orthonormal basis of the span of some vectors, and their rank: the longest remainder first.
-fn span(vectors: &[[f64; 3]], rounding: f64) -> ([[f64; 3]; 3], usize) {
-    let mut basis = [[0.0; 3]; 3];
-    let mut rest = vectors.to_vec();
-    for rank in 0..3 {
-        let longest = rest.iter().copied().max_by(|a, b| dot(a, a).total_cmp(&dot(b, b)));
-        let Some(longest) = longest.filter(|v| dot(v, v).sqrt() > rounding) else { return (basis, rank) };
-        let length = dot(&longest, &longest).sqrt();
-        basis[rank] = longest.map(|x| x / length);
-        for vector in &mut rest {
-            let along = dot(&basis[rank], vector);
-            (0..3).for_each(|k| vector[k] -= along * basis[rank][k]);
+/// All faces but the corners: what the points span, the facets, and the edges of a solid, which lie
+/// on two facets.
+fn faces(points: &[[f64; 3]], facets: &[Facet], span: &[[f64; 3]], same: f64) -> Vec<Face> {
+    let mut whole = [[0.0; 3]; 3];
+    span.iter().for_each(|e| add_outer(&mut whole, 1.0, e));
+    let mut faces = vec![Face { projector: whole, foot: [0.0; 3] }];
+    for Facet { normal, offset } in facets {
+        let mut projector = whole;
+        add_outer(&mut projector, -1.0, normal);
+        faces.push(Face { projector, foot: normal.map(|n| offset * n) });
+    }
+    let is_on = |facet: &Facet, point| dot(&facet.normal, point) >= facet.offset - same;
+    for (i, p) in points.iter().enumerate().filter(|_| span.len() == 3) {
+        for q in &points[i + 1..] {
+            let edge = subtract(q, p);
+            let size = length(&edge);
+            if size > same && facets.iter().filter(|facet| is_on(facet, p) && is_on(facet, q)).count() > 1 {
+                let direction = edge.map(|x| x / size);
+                let mut projector = [[0.0; 3]; 3];
+                add_outer(&mut projector, 1.0, &direction);
+                let along = dot(&direction, p);
+                faces.push(Face { projector, foot: std::array::from_fn(|k| p[k] - along * direction[k]) });
+            }
         }
     }
-    (basis, 3)
+    faces
 }
 
-/// The facets of the hull of some corners and of the origin, each once.
-fn facets(corners: &[[f64; 3]], basis: &[[f64; 3]; 3], rank: usize, rounding: f64) -> Vec<Facet> {
-    let mut points: Vec<[f64; 3]> = corners.to_vec();
-    points.push([0.0; 3]);
+/// The facets of the hull of some points, each once: the planes through as many points as the span
+/// has dimensions that have all points on one side.
+fn facets(points: &[[f64; 3]], basis: &[[f64; 3]; 3], rank: usize, rounding: f64) -> Vec<Facet> {
     let mut facets: Vec<Facet> = Vec::new();
     let mut try_normal = |normal: [f64; 3], through: &[f64; 3]| {
-        let length = dot(&normal, &normal).sqrt();
-        if length == 0.0 {
-            return;
-        }
-        let normal = normal.map(|x| x / length);
         let offset = dot(&normal, through);
         let is_outward = points.iter().all(|point| dot(&normal, point) <= offset + rounding);
-        let is_new = |facet: &Facet| distance(&facet.normal, &normal) > 1e-9;
+        let is_new = |facet: &Facet| length(&subtract(&facet.normal, &normal)) > SAME;
         if is_outward && facets.iter().all(is_new) {
             facets.push(Facet { normal, offset: offset.max(0.0) });
         }
     };
-    let mut both = |normal: [f64; 3], through: &[f64; 3]| {
-        try_normal(normal, through);
-        try_normal(normal.map(|x| -x), through);
-    };
-    let count = points.len();
-    match rank {
-        1 => points.iter().for_each(|point| both(basis[0], point)),
-        2 => {
-            let across = cross(&basis[0], &basis[1]);
-            for (i, j) in pairs(count) {
-                let edge = subtract(&points[j], &points[i]);
-                if dot(&edge, &edge).sqrt() > rounding {
-                    both(cross(&edge, &across), &points[i]);
-                }
-            }
-        }
-        _ => {
-            for (i, j) in pairs(count) {
-                let edge = subtract(&points[j], &points[i]);
-                for k in j + 1..count {
-                    let other = subtract(&points[k], &points[i]);
-                    let normal = cross(&edge, &other);
-                    let size = dot(&edge, &edge).sqrt() * dot(&other, &other).sqrt();
-                    if dot(&normal, &normal).sqrt() > 1e-9 * size {
-                        both(normal, &points[i]);
-                    }
+    let later = |i: usize, is_free: bool| if is_free { i + 1..points.len() } else { i..i + 1 };
+    for (i, point) in points.iter().enumerate() {
+        for j in later(i, rank > 1) {
+            for k in later(j, rank > 2) {
+                // Two directions of the plane: from point to point, and across the span.
+                let first = if rank > 1 { subtract(&points[j], point) } else { basis[1] };
+                let second = if rank > 2 { subtract(&points[k], point) } else { basis[2] };
+                let normal = cross(&first, &second);
+                let size = length(&normal);
+                if length(&first) > rounding
+                    && length(&second) > rounding
+                    && size > SAME * length(&first) * length(&second)
+                {
+                    try_normal(normal.map(|x| x / size), point);
+                    try_normal(normal.map(|x| -x / size), point);
                 }
             }
         }
@@ -359,60 +228,40 @@ fn facets(corners: &[[f64; 3]], basis: &[[f64; 3]; 3], rank: usize, rounding: f6
     facets
 }
 
-/// All pairs of numbers below a count, the smaller first.
-fn pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..count).flat_map(move |i| (i + 1..count).map(move |j| (i, j)))
-}
-
-/// The solution of the first `size` equations by elimination with exchanges of rows; the other unknowns are zero. None where they are singular.
-fn solve(matrix: &[[f64; 3]; 3], right: &[f64; 3], size: usize) -> Option<[f64; 3]> {
-    let (mut a, mut b) = (*matrix, *right);
-    let largest = a.as_flattened().iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
-    for k in 0..size {
-        let pivot = (k..size).max_by(|&i, &j| a[i][k].abs().total_cmp(&a[j][k].abs()))?;
-        if a[pivot][k].abs() <= ROUNDING * largest {
-            return None;
+/// An orthonormal basis whose first vectors span some vectors, the longest remainder first, and how
+/// many do.
+fn span(vectors: &[[f64; 3]], rounding: f64) -> ([[f64; 3]; 3], usize) {
+    let without = |v: &[f64; 3], e: &[f64; 3]| {
+        let along = dot(e, v);
+        std::array::from_fn(|k| v[k] - along * e[k])
+    };
+    let longest = |rest: &[[f64; 3]]| rest.iter().copied().max_by(|a, b| dot(a, a).total_cmp(&dot(b, b)));
+    let (mut basis, mut rank, mut rest) = ([[0.0; 3]; 3], 3, vectors.to_vec());
+    for k in 0..3 {
+        if rank == 3 && longest(&rest).is_none_or(|v| length(&v) <= rounding) {
+            rank = k;
+            rest = vec![[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+            basis[..k].iter().for_each(|e| rest.iter_mut().for_each(|v| *v = without(v, e)));
         }
-        a.swap(k, pivot);
-        b.swap(k, pivot);
-        for i in k + 1..size {
-            let factor = a[i][k] / a[k][k];
-            (k..size).for_each(|j| a[i][j] -= factor * a[k][j]);
-            b[i] -= factor * b[k];
-        }
+        let next = longest(&rest).unwrap_or_default();
+        basis[k] = next.map(|x| x / length(&next));
+        rest.iter_mut().for_each(|v| *v = without(v, &basis[k]));
     }
-    let mut x = [0.0; 3];
-    for k in (0..size).rev() {
-        x[k] = (b[k] - (k + 1..size).map(|j| a[k][j] * x[j]).sum::<f64>()) / a[k][k];
-    }
-    Some(x)
+    (basis, rank)
 }
 
-fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-fn subtract(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
-    std::array::from_fn(|k| a[k] - b[k])
-}
-
-fn distance(a: &[f64; 3], b: &[f64; 3]) -> f64 {
-    let difference = subtract(a, b);
-    dot(&difference, &difference).sqrt()
+fn longest_of(vectors: &[[f64; 3]]) -> f64 {
+    vectors.iter().map(|v| length(v)).fold(0.0, f64::max)
 }
 
 fn cross(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-fn multiply(matrix: &[[f64; 3]; 3], x: &[f64; 3]) -> [f64; 3] {
-    std::array::from_fn(|i| dot(&matrix[i], x))
-}
-
-/// Adds $d d^T$.
-fn add_outer(matrix: &mut [[f64; 3]; 3], d: &[f64; 3]) {
+/// Adds $\sigma\thinspace d d^T$.
+fn add_outer(matrix: &mut [[f64; 3]; 3], sigma: f64, d: &[f64; 3]) {
     for i in 0..3 {
-        (0..3).for_each(|j| matrix[i][j] += d[i] * d[j]);
+        (0..3).for_each(|j| matrix[i][j] += sigma * d[i] * d[j]);
     }
 }
 
@@ -426,30 +275,6 @@ mod tests {
         let corners = (0..3)
             .flat_map(|k| [1.0, -1.0].map(|sign| std::array::from_fn(|j| if j == k { sign * axes[k] } else { 0.0 })));
         Polytope::from_corners(corners.collect()).unwrap()
-    }
-
-    #[test]
-    fn the_nearest_point_is_that_of_the_projection() {
-        let octagon: Vec<[f64; 3]> = (0..8)
-            .map(|i| (std::f64::consts::TAU * f64::from(i) / 8.0).sin_cos())
-            .map(|(sine, cosine)| [cosine, sine, 0.0])
-            .collect();
-        let sets = [
-            octagon,
-            vec![[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]],
-            vec![[1.0, 0.2, 0.0], [0.0, 1.0, 0.0]],
-            vec![[0.0, 0.5, 0.5], [0.0, -1.0, 0.2], [0.0, 0.0, -1.0]],
-            vec![[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, -1.0, -1.0]],
-        ];
-        for corners in sets {
-            let polytope = Polytope::from_corners(corners).unwrap();
-            for seed in 0..200 {
-                let coordinate = |k: u32| 4.0 * (f64::from(seed * 3 + k) * 0.618_033_988_749_895).fract() - 2.0;
-                let (x, b) = ([coordinate(0), coordinate(1), coordinate(2)], 0.2 + coordinate(1).abs());
-                let (expected, found) = (polytope.project(&x, b).point, polytope.nearest(&x, b));
-                assert!(distance(&expected, &found) < 1e-12, "{polytope:?} {x:?} {b}: {expected:?} {found:?}");
-            }
-        }
     }
 
     #[test]
@@ -577,8 +402,7 @@ mod tests {
     fn without_a_bound_there_is_no_friction() {
         let octahedron = octahedron([1.0, 2.0, 0.5]);
         for b in [0.0, -1e-9] {
-            let found = octahedron.project(&[0.0; 3], b);
-            assert_eq!(found, Projection { point: [0.0; 3], by_point: [[0.0; 3]; 3], by_bound: [0.0; 3] });
+            assert_eq!(octahedron.project(&[0.0; 3], b), Projection::default());
             assert_eq!(octahedron.project(&[0.3, -2.0, 1.0], b).point, [0.0; 3]);
         }
     }

@@ -4,7 +4,7 @@ use stiction_dynamics::families::Generator;
 use stiction_dynamics::{
     ContactCondition, ContactError, ContactId, ContactMethod, ContactProblem, ContactSolution, ContactSolver,
     Directions, ExactConeSettings, FrictionLaw, PhantomContact, PhantomInertiaSettings, PlanarRelaySettings,
-    PyramidSettings, Row,
+    PyramidSettings, Row, Untreated,
 };
 
 fn cone() -> ContactSolver {
@@ -196,7 +196,7 @@ fn methods_that_cannot_say_so_and_name_one_that_can() {
     let phantom = || solver(ContactMethod::PhantomInertia(PhantomInertiaSettings::default()));
     for (solver, method) in [(relay(), "planar-relay"), (phantom(), "phantom-inertia")] {
         let error = refused(solver, &patches(1, &ellipsoid));
-        assert!(matches!(error, ContactError::NotRound { .. }), "{error}");
+        assert!(matches!(error, ContactError::Friction { why: Untreated::NotRound(_), .. }), "{error}");
         let text = error.to_string();
         assert!(text.contains(method) && text.contains("choose the method `cone` or `pyramid`"), "{text}");
     }

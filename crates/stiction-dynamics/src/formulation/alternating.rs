@@ -5,8 +5,10 @@
 //! $$ \min_{c_n \ge 0} \tfrac12 c_n^T G_{NN} c_n + (b_N + G_{NT} c_t)^T c_n, \qquad
 //! \min_{c_t \in C(\mu c_n + a)} \tfrac12 c_t^T G_{TT} c_t + (b_T + G_{TN} c_n)^T c_t. $$
 //!
-//! The two are solved in turn, with joints in both, until the [judge](crate::judge) says that the pair solves the contact problem. Both are [contact problems](ContactProblem)
-//! themselves: one without friction, and one in which every contact is a friction element. Friction sets are exact.
+//! The two are solved in turn, with joints in both, until the [judge](crate::judge) says that the
+//! pair solves the contact problem. Both are [contact problems](ContactProblem) themselves: one
+//! without friction, and one without normals, in which every bound is a number. Friction sets are
+//! exact.
 //!
 //! **What it misses.** Each part is solved however friction is; together they are a fixed-point iteration, which nothing makes a contraction. A single contact that slides has
 //! $c_n \mapsto (-b_N \pm \mu G_{NT} c_n) / G_{NN}$, so that it converges with the factor
@@ -22,14 +24,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stiction_solve::SolveStatus;
 
-use super::exact_cone::{ExactCone, ExactConeSettings};
-use super::{Formulation, FrictionSets, MethodFacts, MethodSettings, StatedSet};
-use crate::contact::Tangents;
+use super::exact_cone::ExactCone;
+use super::rows::refuse_missing_tangents;
+use super::{Formulation, FrictionSets, MethodFacts, MethodSettings};
+use crate::contact_problem::Group;
 use crate::judge::{Judge, own_set, solved_limit};
-use crate::setting::{Named, SettingError, at_least_one, positive};
+use crate::setting::{SettingError, at_least_one, positive};
 use crate::{
-    ContactCondition, ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionCondition, FrictionShape,
-    Row, StatedProblem,
+    ContactCondition, ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, StatedProblem,
 };
 
 /// Rounds after which a residual that has not halved is given up. A factor of 0.99 halves it in 69.
@@ -55,15 +57,8 @@ impl Default for AlternatingSettings {
 
 impl MethodSettings for AlternatingSettings {
     fn facts(&self) -> MethodFacts {
-        MethodFacts {
-            named: Named {
-                name: "alternating",
-                summary: "Normal and tangential problems in turn, with exact friction sets: for comparison, as it need not converge. [GS05]",
-                suffixes: &[],
-            },
-            sets: FrictionSets::Round,
-            is_exact: true,
-        }
+        let summary = "Normal and tangential problems in turn, with exact friction sets: for comparison, as it need not converge. [GS05]";
+        MethodFacts { is_exact: true, ..MethodFacts::new("alternating", summary, &[], FrictionSets::Round) }
     }
 
     fn check(&self, _: usize) -> Result<(), SettingError> {
@@ -77,15 +72,12 @@ impl MethodSettings for AlternatingSettings {
 }
 
 impl Formulation for Alternating {
-    fn check_set(&self, what: &dyn Fn() -> String, set: StatedSet<'_>) -> Result<(), ContactError> {
-        set.refuse_of_user(what, "the method `alternating`")?;
-        match set.shape {
-            FrictionShape::Polytope(_) => Err(ContactError::Polytope { what: what() }),
+    fn treats(&self, group: &Group) -> bool {
+        match group.shape {
+            FrictionShape::Ball => true,
             // Its two parts have bounds of their own, and the tangential problem knows one for an element.
-            FrictionShape::DiscAndInterval if !set.has_normal => {
-                Err(ContactError::NotRound { what: what(), method: "alternating" })
-            }
-            _ => Ok(()),
+            FrictionShape::DiscAndInterval => group.normal.is_some(),
+            FrictionShape::Polytope(_) | FrictionShape::Convex(_) => false,
         }
     }
 
@@ -94,20 +86,17 @@ impl Formulation for Alternating {
     }
 
     fn forget(&mut self) -> bool {
-        self.forget()
+        self.methods.iter_mut().for_each(|method| _ = method.forget());
+        self.memory.take().is_some()
     }
 
     fn state(&self, problem: &ContactProblem) -> Result<StatedProblem, ContactError> {
         Ok(StatedProblem::Cone(self.methods[0].cone_problem(problem)))
     }
-
-    fn duplicate(&self) -> Box<dyn Formulation> {
-        Box::new(self.clone())
-    }
 }
 
 /// The alternation with its workspace.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Alternating {
     settings: AlternatingSettings,
     /// Of the normal and of the tangential problem: method, statement and answer.
@@ -131,23 +120,7 @@ impl Alternating {
             let what = "the settings of the alternation".to_owned();
             return Err(ContactError::Coefficient { what, quantity: "tolerance", value: settings.tolerance });
         }
-        let method = || ExactCone::new(ExactConeSettings::default());
-        Ok(Self {
-            settings,
-            methods: [method()?, method()?],
-            problems: Default::default(),
-            answers: Default::default(),
-            push: Vec::new(),
-            best: ContactSolution::default(),
-            memory: None,
-            judge: Judge::default(),
-        })
-    }
-
-    /// Forgets the last solution. Whether there was one.
-    pub(crate) fn forget(&mut self) -> bool {
-        self.methods.iter_mut().for_each(|method| _ = method.forget());
-        self.memory.take().is_some()
+        Ok(Self { settings, ..Default::default() })
     }
 
     /// Solves a contact problem whose inertia is factored.
@@ -156,7 +129,8 @@ impl Alternating {
     /// [`ContactError`] when a number is not finite, the inertia is singular, or friction has no tangent rows. A problem that was not solved is not an error but a status of the
     /// report.
     pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
-        self.state(problem)?;
+        refuse_missing_tangents(problem)?;
+        self.state(problem);
         let limit = solved_limit(problem.contacts.len());
         self.begin(problem, solution);
         let (mut iterations, mut last_gain, mut gained) = (0, 0, f64::INFINITY);
@@ -183,54 +157,34 @@ impl Alternating {
         Ok(())
     }
 
-    /// States both parts, with the motion of the whole problem.
-    fn state(&mut self, problem: &ContactProblem) -> Result<(), ContactError> {
-        for part in &mut self.problems {
-            part.inertia.clone_from(&problem.inertia);
-            part.joints.clone_from(&problem.joints);
-            part.contacts.clear();
-            part.friction.clear();
-        }
+    /// States both parts: the contacts without friction, and without normals and load.
+    fn state(&mut self, problem: &ContactProblem) {
         let [normal, tangential] = &mut self.problems;
-        for contact in &problem.contacts {
-            normal.contacts.push(ContactCondition {
-                id: contact.id,
-                normal: contact.normal.clone(),
-                normal_bias: contact.normal_bias,
-                rounding: contact.rounding,
-                ..Default::default()
-            });
-            for (range, bias) in parts(contact) {
-                let tangents = scaled(&contact.tangents[range.clone()], &contact.friction_axes[range]);
-                let id = tangential.friction.len() as u32;
-                tangential.friction.push(FrictionCondition { id, tangents, tangent_bias: bias, ..Default::default() });
-            }
-            if contact.tangents.is_empty() && (contact.mu > 0.0 || contact.extra_bound > 0.0) {
-                return Err(ContactError::NoTangents { what: format!("contact {:?}", contact.id) });
-            }
+        normal.clone_from(problem);
+        normal.friction.clear();
+        for contact in &mut normal.contacts {
+            contact.tangents.clear();
+            (contact.mu, contact.extra_bound) = (0.0, 0.0);
         }
-        for element in &problem.friction {
-            let id = tangential.friction.len() as u32;
-            tangential.friction.push(FrictionCondition { id, ..element.clone() });
+        tangential.clone_from(problem);
+        for contact in &mut tangential.contacts {
+            contact.normal.clear();
+            (contact.normal_bias, contact.rounding, contact.mu) = (0.0, 0.0, 0.0);
         }
-        Ok(())
     }
 
     /// Begins with the friction of the last solution, or without.
     fn begin(&self, problem: &ContactProblem, solution: &mut ContactSolution) {
-        let start = |contact: &ContactCondition| {
-            let memory = self.memory.as_ref()?;
-            memory.contacts.iter().find(|impulse| impulse.id == contact.id).copied()
+        let known = self.memory.as_ref();
+        let of = |id| known.and_then(|known| known.contacts.iter().find(|impulse| impulse.id == id));
+        let start = |contact: &ContactCondition| match of(contact.id) {
+            Some(impulse) => *impulse,
+            None => ContactImpulse { id: contact.id, ..Default::default() },
         };
         solution.contacts.clear();
-        solution.contacts.extend(
-            problem
-                .contacts
-                .iter()
-                .map(|contact| start(contact).unwrap_or(ContactImpulse { id: contact.id, ..Default::default() })),
-        );
-        let known = self.memory.as_ref().map(|memory| &memory.friction);
-        solution.friction = known.filter(|known| known.len() == problem.friction.len()).cloned().unwrap_or_default();
+        solution.contacts.extend(problem.contacts.iter().map(start));
+        let elements = known.map(|known| &known.friction).filter(|known| known.len() == problem.friction.len());
+        solution.friction = elements.cloned().unwrap_or_default();
         solution.friction.resize(problem.friction.len(), [0.0; 3]);
         solution.report.size = problem.contacts.len() + problem.friction.len();
     }
@@ -239,11 +193,8 @@ impl Alternating {
     fn turn(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
         self.push.clear();
         self.push.resize(problem.free_motion.len(), 0.0);
-        for (contact, impulse) in problem.contacts.iter().zip(&solution.contacts) {
-            contact.tangents.iter().zip(impulse.tangent).for_each(|(row, c)| row.add_to(c, &mut self.push));
-        }
-        for (element, impulse) in problem.friction.iter().zip(&solution.friction) {
-            element.tangents.iter().zip(impulse).for_each(|(row, &c)| row.add_to(c, &mut self.push));
+        for (group, (_, impulse)) in problem.groups().zip(solution.impulses()) {
+            group.tangents.iter().zip(impulse).for_each(|(row, c)| row.add_to(c, &mut self.push));
         }
         self.solve_part(problem, 0)?;
         for (impulse, found) in solution.contacts.iter_mut().zip(&self.answers[0].contacts) {
@@ -251,24 +202,17 @@ impl Alternating {
         }
 
         self.push.fill(0.0);
-        let mut bounds = self.problems[1].friction.iter_mut();
-        for (contact, impulse) in problem.contacts.iter().zip(&solution.contacts) {
+        let stated = self.problems[1].contacts.iter_mut();
+        for ((contact, impulse), stated) in problem.contacts.iter().zip(&solution.contacts).zip(stated) {
             contact.normal.add_to(impulse.normal, &mut self.push);
-            let bound = contact.mu * impulse.normal.max(0.0) + contact.extra_bound;
-            parts(contact).for_each(|_| bounds.next().expect("every part was stated").bound = bound);
+            stated.extra_bound = contact.mu * impulse.normal.max(0.0) + contact.extra_bound;
         }
         self.solve_part(problem, 1)?;
         let [_, answer] = &self.answers;
-        let mut found = answer.friction.iter();
-        for (contact, impulse) in problem.contacts.iter().zip(&mut solution.contacts) {
-            impulse.tangent = [0.0; 3];
-            for (range, _) in parts(contact) {
-                let part = found.next().expect("every part was solved");
-                range.zip(part).for_each(|(k, &y)| impulse.tangent[k] = contact.friction_axes[k] * y);
-            }
+        for (impulse, found) in solution.contacts.iter_mut().zip(&answer.contacts) {
+            impulse.tangent = found.tangent;
         }
-        solution.friction.clear();
-        solution.friction.extend(found.copied());
+        solution.friction.clone_from(&answer.friction);
         // Its motion and joints follow from both.
         solution.motion.clone_from(&answer.motion);
         solution.joints.clone_from(&answer.joints);
@@ -285,35 +229,11 @@ impl Alternating {
     }
 }
 
-/// The tangent rows that share a bound, with their biases: all of them, or the two of the plane and that of the torsion. None without friction.
-fn parts(contact: &ContactCondition) -> impl Iterator<Item = (std::ops::Range<usize>, [f64; 3])> {
-    let count = if contact.mu > 0.0 || contact.extra_bound > 0.0 { contact.tangents.len() } else { 0 };
-    let is_split = count == 3 && contact.friction_shape == FrictionShape::DiscAndInterval;
-    let ranges = if is_split { [0..2, 2..3] } else { [0..count, 0..0] };
-    let bias = contact.tangent_bias;
-    let axes = contact.friction_axes;
-    ranges.into_iter().filter(|range| !range.is_empty()).map(move |range| {
-        let mut own = [0.0; 3];
-        range.clone().for_each(|k| own[k - range.start] = axes[k] * bias[k]);
-        (range, own)
-    })
-}
-
-/// Rows in units of the semi-axes, in which an ellipse is a circle.
-fn scaled(tangents: &[Row], axes: &[f64]) -> Tangents {
-    let scale = |(row, axis): (&Row, &f64)| {
-        let mut out = Row::new();
-        row.entries().iter().for_each(|&(index, value)| out.push(index, axis * value));
-        out
-    };
-    tangents.iter().zip(axes).map(scale).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::families::{BodyKind, RandomContacts};
-    use crate::{ContactMethod, ContactSolver, PlanarRelay};
+    use crate::{ContactMethod, ContactSolver, ExactConeSettings, FrictionCondition, PlanarRelay, Row};
 
     fn solve(problem: &ContactProblem) -> ContactSolution {
         let mut solution = ContactSolution::default();

@@ -12,6 +12,8 @@
 //! Few contacts on a mechanism are solved without its joints: these are eliminated first, exactly and with all their redundancies, as by the other
 //! formulations, and a [`LocalConeProblem`] is left.
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stiction_solve::cone::residual::ZERO_OFFSET;
@@ -19,15 +21,15 @@ use stiction_solve::cone::{Cone, ConeSettings, ConeSolver, GlobalConeProblem, Lo
 use stiction_solve::{SolveReport, SolveStatus};
 
 use super::convex::Convex;
-use super::rows::Rows;
-use super::{Formulation, FrictionSets, MethodFacts, MethodSettings, StatedSet};
+use super::memory::Memory;
+use super::rows::{Rows, impulses_at, refuse_missing_tangents};
+use super::{Formulation, FrictionSets, MethodFacts, MethodSettings};
 use crate::constrained_motion::ConstrainedMotion;
-use crate::contact::Tangents;
+use crate::contact_problem::Group;
+use crate::error::Untreated;
 use crate::judge::{FEW_CONTACTS, Judge, SOLVED, SOLVED_LARGE, own_set, solved_limit};
-use crate::setting::{Named, SettingError};
-use crate::{
-    ContactError, ContactId, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, Row, StatedProblem,
-};
+use crate::setting::SettingError;
+use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, Row, StatedProblem};
 
 /// Rows of contacts and friction up to which joints are eliminated first. Each row costs one solve with the joints, and the matrix that is left is dense.
 const CONDENSED_ROWS: usize = 24;
@@ -87,11 +89,8 @@ impl ExactConeSettings {
 
 impl MethodSettings for ExactConeSettings {
     fn facts(&self) -> MethodFacts {
-        MethodFacts {
-            named: Named { name: "cone", summary: "The exact friction cone.", suffixes: &[] },
-            sets: FrictionSets::Round,
-            is_exact: true,
-        }
+        let summary = "The exact friction cone.";
+        MethodFacts { is_exact: true, ..MethodFacts::new("cone", summary, &[], FrictionSets::Round) }
     }
 
     fn residual_tolerance(&self, contact_count: usize) -> f64 {
@@ -105,75 +104,58 @@ impl MethodSettings for ExactConeSettings {
     }
 
     fn build(&self) -> Result<Box<dyn Formulation>, ContactError> {
-        Ok(Box::new(ConeOrConvex { cone: ExactCone::new(self.clone())?, convex: Convex::new()? }))
+        Ok(Box::new(ExactCone::new(self.clone())?))
     }
 }
 
-/// The method of the exact cone, and what it does for sets of users.
-#[derive(Clone, Debug)]
-struct ConeOrConvex {
-    cone: ExactCone,
-    convex: Convex,
-}
-
-impl Formulation for ConeOrConvex {
-    fn check_set(&self, what: &dyn Fn() -> String, set: StatedSet<'_>) -> Result<(), ContactError> {
-        match set.shape {
-            FrictionShape::Polytope(_) => Err(ContactError::Polytope { what: what() }),
-            _ => Ok(()),
-        }
+impl Formulation for ExactCone {
+    fn treats(&self, group: &Group) -> bool {
+        !matches!(group.shape, FrictionShape::Polytope(_))
     }
 
     fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
-        match Convex::is_for(problem) {
-            true => self.convex.solve(problem, solution),
-            false => self.cone.solve(problem, solution),
+        // Sets of users have a method of their own.
+        if Convex::first(problem).is_none() {
+            return self.solve(problem, solution);
         }
+        let convex = self.convex.take().map_or_else(Convex::new, Ok)?;
+        self.convex.insert(convex).solve(problem, solution)
     }
 
     fn forget(&mut self) -> bool {
-        self.cone.forget() | self.convex.forget()
+        self.forget() | self.convex.as_mut().is_some_and(Convex::forget)
     }
 
     fn state(&self, problem: &ContactProblem) -> Result<StatedProblem, ContactError> {
         match Convex::first(problem) {
-            Some(what) => Err(ContactError::ConvexSet { what, user: "a problem file" }),
-            None => Ok(StatedProblem::Cone(self.cone.cone_problem(problem))),
+            Some(group) => Err(Untreated::ConvexSet("a problem file".to_owned()).of(group.name)),
+            None => Ok(StatedProblem::Cone(self.cone_problem(problem))),
         }
-    }
-
-    fn duplicate(&self) -> Box<dyn Formulation> {
-        Box::new(self.clone())
     }
 }
 
 /// The method of the exact cone with its workspace.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ExactCone {
     settings: ExactConeSettings,
     problem: GlobalConeProblem,
+    /// Rows of contacts and friction elements.
+    rows_of: Vec<Range<usize>>,
     solver: ConeSolver,
     joints: ConstrainedMotion,
-    // Rows of contacts and friction, and what is left of them without joints.
+    // The same rows, and what is left of them without joints.
     rows: Rows,
     local: LocalConeProblem,
-    delassus: Vec<f64>,
-    free_rates: Vec<f64>,
     impulses: Vec<f64>,
-    /// Impulses of the last solution, sorted by their contact or friction element.
-    memory: Vec<(Name, [f64; 4])>,
+    /// Impulses of the last solution.
+    memory: Memory<f64>,
     joint_memory: Vec<f64>,
     start: Vec<f64>,
     /// $u_\text{free} + W^{-1} H^T r$.
     pushed: Vec<f64>,
     judge: Judge,
-}
-
-/// What identifies the impulses of a contact or a friction element from step to step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Name {
-    Contact(ContactId),
-    Element(u32),
+    /// For sets of users, once there was one.
+    convex: Option<Convex>,
 }
 
 impl ExactCone {
@@ -186,83 +168,42 @@ impl ExactCone {
             let what = "the settings of the exact cone".to_owned();
             return Err(ContactError::Coefficient { what, quantity, value });
         }
-        Ok(Self {
-            settings,
-            problem: GlobalConeProblem::default(),
-            solver: ConeSolver::default(),
-            joints: ConstrainedMotion::default(),
-            rows: Rows::default(),
-            local: LocalConeProblem::default(),
-            delassus: Vec::new(),
-            free_rates: Vec::new(),
-            impulses: Vec::new(),
-            memory: Vec::new(),
-            joint_memory: Vec::new(),
-            start: Vec::new(),
-            pushed: Vec::new(),
-            judge: Judge::default(),
-        })
+        Ok(Self { settings, ..Default::default() })
     }
 
-    /// The cone problem that stands for a contact problem, to be saved and solved elsewhere. All its contacts have as many rows: those that a contact or a
-    /// friction element does not have are empty.
+    /// The cone problem that stands for a contact problem, to be saved and solved elsewhere. All
+    /// its contacts have the same number of rows: those that a contact or a friction element does
+    /// not have are empty.
     pub fn cone_problem(&self, problem: &ContactProblem) -> GlobalConeProblem {
         let mut out = GlobalConeProblem::default();
-        state_motion(problem, &mut out);
-        let contacts = problem.contacts.iter().map(|contact| &contact.tangents);
-        let tangents = contacts.chain(problem.friction.iter().map(|element| &element.tangents));
-        let tangent_count = tangents.map(|tangents| tangents.len()).max().unwrap_or(0).max(1);
+        let largest = problem.groups().map(|group| group.tangents.len()).max().unwrap_or(0).max(1);
         let is_split = problem.contacts.iter().any(|contact| contact.friction_shape == FrictionShape::DiscAndInterval);
-        let tangent_count = if is_split { 3 } else { tangent_count };
-        let cone = |mu: f64, bound: f64, axes, shape: &FrictionShape| cone(tangent_count, [mu, bound], axes, shape);
-        let empty = Row::new();
-        let mut push = |cone: Cone, normal: &Row, normal_bias: f64, tangents: &Tangents, tangent_bias: [f64; 3]| {
-            let rows = std::iter::once(normal).chain(tangents).chain(std::iter::repeat(&empty)).take(cone.row_count());
-            let bias = std::iter::once(normal_bias).chain(tangent_bias).take(cone.row_count());
-            out.push_contact(cone, rows.map(|row| row.entries().iter().copied()), bias);
-        };
-        for contact in &problem.contacts {
-            let cone = cone(contact.mu, contact.extra_bound, contact.friction_axes, &contact.friction_shape);
-            push(cone, &contact.normal, contact.normal_bias, &contact.tangents, contact.tangent_bias);
-        }
-        for element in &problem.friction {
-            push(
-                cone(0.0, element.bound, [1.0; 3], &FrictionShape::Ball),
-                &empty,
-                0.0,
-                &element.tangents,
-                element.tangent_bias,
-            );
+        let count = if is_split { 3 } else { largest };
+        state_motion(problem, &mut out);
+        let none = Row::new();
+        for group in problem.groups() {
+            push(cone(count, &group), group.normal.unwrap_or((&none, 0.0)), group.tangents, &group, &mut out);
         }
         out
     }
 
+    /// States the problem, every contact and element with the rows that it has.
     fn state(&mut self, problem: &ContactProblem) -> Result<(), ContactError> {
-        let out = &mut self.problem;
-        state_motion(problem, out);
-        for contact in &problem.contacts {
-            let (mu, bound) = (contact.mu, contact.extra_bound);
-            let has_friction = mu > 0.0 || bound > 0.0;
-            if has_friction && contact.tangents.is_empty() {
-                return Err(ContactError::NoTangents { what: format!("contact {:?}", contact.id) });
+        refuse_missing_tangents(problem)?;
+        state_motion(problem, &mut self.problem);
+        self.rows_of.clear();
+        for group in problem.groups() {
+            let first = self.problem.contact_bias().len();
+            let tangents = group.rough_tangents();
+            match group.normal {
+                Some(normal) => push(cone(tangents.len(), &group), normal, tangents, &group, &mut self.problem),
+                None => {
+                    let cone = Cone::Friction { rows: tangents.len(), bound: group.bound };
+                    let rows = tangents.iter().map(|row| row.entries().iter().copied());
+                    self.problem.push_contact(cone, rows, group.tangent_bias.into_iter().take(tangents.len()));
+                }
             }
-            let tangents: &[Row] = if has_friction { &contact.tangents } else { &[] };
-            let cone = cone(tangents.len(), [mu, bound], contact.friction_axes, &contact.friction_shape);
-            let rows = std::iter::once(&contact.normal).chain(tangents);
-            // An ellipse without torsion is an ellipsoid whose last row is empty.
-            let empty = Row::new();
-            let rows = rows.chain(std::iter::once(&empty)).take(cone.row_count());
-            let bias = std::iter::once(contact.normal_bias).chain(contact.tangent_bias).take(cone.row_count());
-            out.push_contact(cone, rows.map(|row| row.entries().iter().copied()), bias);
-        }
-        for element in &problem.friction {
-            if element.tangents.is_empty() {
-                return Err(ContactError::NoTangents { what: format!("friction element {}", element.id) });
-            }
-            let rows = element.tangents.len();
-            let cone = Cone::Friction { rows, bound: element.bound };
-            let bias = element.tangent_bias.into_iter().take(rows);
-            out.push_contact(cone, element.tangents.iter().map(|row| row.entries().iter().copied()), bias);
+            self.rows_of.push(first..self.problem.contact_bias().len());
         }
         Ok(())
     }
@@ -307,31 +248,26 @@ impl ExactCone {
         solution: &mut ContactSolution,
     ) -> Result<f64, ContactError> {
         let row_count = self.problem.contact_bias().len();
-        let mut is_condensed = !problem.joints.is_empty() && row_count <= CONDENSED_ROWS;
-        let settings = ConeSettings {
-            sweep_limit: self.settings.sweep_limit,
-            newton_limit: self.settings.newton_limit,
-            interior_limit: self.settings.interior_limit,
-            path_limit: if row_count <= PATH_ROWS { ConeSettings::default().path_limit } else { 0 },
-            ..Default::default()
-        };
+        let may_condense = |most: usize| !problem.joints.is_empty() && row_count <= most;
+        let mut is_condensed = may_condense(CONDENSED_ROWS);
         self.impulses.clear();
-        if is_condensed {
-            self.condense(problem)?;
-        } else {
-            self.joints.factor(problem)?;
-        }
-        if row_count > 0 {
-            self.run(problem, is_condensed, is_warm, &settings, [aim, accepted], &mut solution.report)?;
-            let is_condensable = !problem.joints.is_empty() && !is_condensed && row_count <= CONDENSABLE_ROWS;
-            if !solution.report.is_solved() && is_condensable {
-                is_condensed = true;
+        loop {
+            if is_condensed {
                 self.condense(problem)?;
-                self.run(problem, is_condensed, is_warm, &settings, [aim, accepted], &mut solution.report)?;
+            } else {
+                self.joints.factor(problem)?;
             }
-            self.impulses.extend_from_slice(&self.solver.solution().impulses);
+            if row_count == 0 {
+                break;
+            }
+            self.run(problem, is_condensed, is_warm, [aim, accepted], &mut solution.report)?;
+            if solution.report.is_solved() || is_condensed || !may_condense(CONDENSABLE_ROWS) {
+                self.impulses.extend_from_slice(&self.solver.solution().impulses);
+                break;
+            }
+            is_condensed = true;
         }
-        self.write_impulses(problem, solution);
+        solution.write_impulses(problem, |group| self.impulse(group));
         if is_condensed {
             self.rows.recover(&self.impulses, solution);
         } else {
@@ -342,10 +278,8 @@ impl ExactCone {
 
     /// Forgets the last solution: the next problem is solved without a start.
     pub(crate) fn forget(&mut self) -> bool {
-        let was_warm = !self.memory.is_empty();
-        self.memory.clear();
         self.joint_memory.clear();
-        was_warm
+        self.memory.forget()
     }
 
     /// Solves the problem that was stated, and says how well.
@@ -354,12 +288,15 @@ impl ExactCone {
         problem: &ContactProblem,
         is_condensed: bool,
         is_warm: bool,
-        settings: &ConeSettings,
         [aim, accepted]: [f64; 2],
         report: &mut SolveReport,
     ) -> Result<(), ContactError> {
         let share = self.rate_share(problem, is_condensed);
-        let settings = ConeSettings { tolerance: aim / share, ..settings.clone() };
+        let ExactConeSettings { sweep_limit, newton_limit, interior_limit, .. } = self.settings;
+        let default = ConeSettings::default();
+        let path_limit = if report.size <= PATH_ROWS { default.path_limit } else { 0 };
+        let tolerance = aim / share;
+        let settings = ConeSettings { tolerance, sweep_limit, newton_limit, interior_limit, path_limit, ..default };
         let start = is_warm.then_some(&self.start[..]);
         let found = if is_condensed {
             &self.solver.solve_local(&self.local, &settings, start).report
@@ -382,41 +319,27 @@ impl ExactCone {
     fn condense(&mut self, problem: &ContactProblem) -> Result<(), ContactError> {
         let (contacts, bias) = (self.problem.contacts(), self.problem.contact_bias());
         self.rows.begin();
-        bias.iter().enumerate().for_each(|(row, &bias)| self.rows.push_entries(contacts.row(row), bias));
-        self.rows.condense(problem, &mut self.delassus, &mut self.free_rates)?;
+        bias.iter().enumerate().for_each(|(row, &bias)| self.rows.push(contacts.row(row), bias));
+        self.rows.condense(problem, None)?;
         let (mut cones, mut matrix, mut offset) = std::mem::take(&mut self.local).into_parts();
         cones.clear();
         cones.extend_from_slice(self.problem.cones());
         let size = bias.len();
         matrix.clear(size);
         for row in 0..size {
-            matrix.push_row((0..size).map(|column| (column, self.delassus[column * size + row])));
+            matrix.push_row((0..size).map(|column| (column, self.rows.delassus[column * size + row])));
         }
-        offset.clone_from(&self.free_rates);
+        offset.clone_from(&self.rows.free_rates);
         self.local = LocalConeProblem::new(cones, matrix, offset)?;
         Ok(())
     }
 
-    /// From impulses by row to those of contacts and friction elements.
-    fn write_impulses(&self, problem: &ContactProblem, solution: &mut ContactSolution) {
-        let mut left = &self.impulses[..];
-        let mut take = |count: usize| {
-            let mut impulse = [0.0; 4];
-            let (own, rest) = left.split_at(count);
-            impulse[..count].copy_from_slice(own);
-            left = rest;
-            impulse
-        };
-        let mut cones = self.problem.cones().iter();
-        solution.contacts.clear();
-        for contact in &problem.contacts {
-            let [normal, tangent @ ..] = take(cones.next().map_or(0, Cone::row_count));
-            solution.contacts.push(ContactImpulse { id: contact.id, normal, tangent });
-        }
-        solution.friction.clear();
-        for element in &problem.friction {
-            let [x, y, z, _] = take(element.tangents.len());
-            solution.friction.push([x, y, z]);
+    /// The impulses of a contact or a friction element.
+    fn impulse(&self, group: usize) -> [f64; 4] {
+        let own = self.rows_of[group].clone();
+        match self.problem.cones()[group] {
+            Cone::Friction { .. } => impulses_at(None, own, &self.impulses),
+            _ => impulses_at(Some(own.start), own.start + 1..own.end, &self.impulses),
         }
     }
 
@@ -459,36 +382,33 @@ impl ExactCone {
 
     /// Writes the start: the impulses that contacts had in the last solution.
     fn recall(&mut self, problem: &ContactProblem) {
-        self.start.clear();
-        let names = problem.contacts.iter().map(|contact| Name::Contact(contact.id));
-        let names = names.chain(problem.friction.iter().map(|element| Name::Element(element.id)));
-        for (name, cone) in names.zip(self.problem.cones()) {
-            let place = self.memory.binary_search_by_key(&name, |(name, _)| *name);
-            let impulse = place.map_or([0.0; 4], |place| self.memory[place].1);
-            self.start.extend_from_slice(&impulse[..cone.row_count()]);
-        }
+        let Self { memory, rows_of, start, .. } = self;
+        let count = rows_of.last().map_or(0, |last| last.end);
+        memory.recall(problem, count, |group| [rows_of[group].clone(), 0..0, 0..0], start);
         self.joint_memory.resize(problem.joints.len(), 0.0);
     }
 
     fn remember(&mut self, problem: &ContactProblem, solution: &ContactSolution) {
-        self.memory.clear();
-        self.joint_memory.clear();
-        if !(self.settings.warm_start && solution.report.is_solved()) {
-            return;
+        self.forget();
+        if self.settings.warm_start && solution.report.is_solved() {
+            let Self { memory, rows_of, impulses, .. } = self;
+            memory.store(problem, impulses, |group| [rows_of[group].clone(), 0..0, 0..0]);
+            self.joint_memory.extend_from_slice(&solution.joints);
         }
-        self.memory.extend(solution.contacts.iter().map(|impulse| {
-            let [x, y, z] = impulse.tangent;
-            (Name::Contact(impulse.id), [impulse.normal, x, y, z])
-        }));
-        let elements = problem.friction.iter().zip(&solution.friction);
-        self.memory.extend(elements.map(|(element, &[x, y, z])| (Name::Element(element.id), [x, y, z, 0.0])));
-        self.memory.sort_unstable_by_key(|(name, _)| *name);
-        self.joint_memory.extend_from_slice(&solution.joints);
     }
 }
 
+/// Appends a contact with its rows; those that its cone has beyond them are empty, as the last one
+/// of an ellipse without torsion.
+fn push(cone: Cone, (normal, bias): (&Row, f64), tangents: &[Row], group: &Group, out: &mut GlobalConeProblem) {
+    let (count, none) = (cone.row_count(), Row::new());
+    let rows = std::iter::once(normal).chain(tangents).chain(std::iter::repeat(&none)).take(count);
+    let bias = std::iter::once(bias).chain(group.tangent_bias).take(count);
+    out.push_contact(cone, rows.map(|row| row.entries().iter().copied()), bias);
+}
+
 /// The cone of a contact with this many tangent rows.
-fn cone(tangent_count: usize, [mu, bound]: [f64; 2], semi_axes: [f64; 3], shape: &FrictionShape) -> Cone {
+fn cone(tangent_count: usize, &Group { mu, bound, axes: semi_axes, shape, .. }: &Group) -> Cone {
     match tangent_count {
         0 => Cone::HalfLine,
         1 => Cone::Planar { mu: mu * semi_axes[0], bound: bound * semi_axes[0] },

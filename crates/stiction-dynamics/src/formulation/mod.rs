@@ -5,9 +5,10 @@
 //! the documents follow.
 
 pub mod alternating;
-mod basis_memory;
 pub(crate) mod convex;
+mod directions;
 pub mod exact_cone;
+mod memory;
 pub mod phantom_inertia;
 pub mod planar_relay;
 pub mod pyramid;
@@ -20,7 +21,8 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use stiction_solve::LemkeSettings;
 
-use crate::setting::{Named, SettingError, describe_choices, either};
+use crate::contact_problem::Group;
+use crate::setting::{Named, SettingError, Suffix, describe_choices, either};
 use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, PhantomContact, StatedProblem};
 
 /// How a contact problem is solved: friction approximation and method together, because not every product of them works.
@@ -132,6 +134,13 @@ pub struct MethodFacts {
     pub is_exact: bool,
 }
 
+impl MethodFacts {
+    /// A method whose sets in space are polygons.
+    fn new(name: &'static str, summary: &'static str, suffixes: &'static [Suffix], sets: FrictionSets) -> Self {
+        Self { named: Named { name, summary, suffixes }, sets, is_exact: false }
+    }
+}
+
 /// Friction sets that a method treats, each with those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FrictionSets {
@@ -184,37 +193,10 @@ trait MethodSettings {
     fn build(&self) -> Result<Box<dyn Formulation>, ContactError>;
 }
 
-/// The friction set of a contact or a friction element.
-#[derive(Clone, Copy)]
-pub(crate) struct StatedSet<'a> {
-    /// Whether it is that of a contact, which a normal impulse loads.
-    pub has_normal: bool,
-    pub tangent_count: usize,
-    pub axes: [f64; 3],
-    /// In units of the semi-axes.
-    pub shape: &'a FrictionShape,
-    pub phantom: PhantomContact,
-}
-
-impl StatedSet<'_> {
-    /// Whether it is a ball.
-    fn is_round(&self) -> bool {
-        self.axes == [1.0; 3] && *self.shape == FrictionShape::Ball
-    }
-
-    /// Refuses a set of a user, for a method that needs corners or circles.
-    fn refuse_of_user(&self, what: &dyn Fn() -> String, user: &'static str) -> Result<(), ContactError> {
-        match self.shape {
-            FrictionShape::Convex(_) => Err(ContactError::ConvexSet { what: what(), user }),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// A contact method at work: what [`ContactSolver`](crate::ContactSolver) asks of it.
-pub(crate) trait Formulation: Debug + Send + Sync {
-    /// Refuses a friction set that the method cannot describe; `what` says whose it is.
-    fn check_set(&self, what: &dyn Fn() -> String, set: StatedSet<'_>) -> Result<(), ContactError>;
+pub(crate) trait Formulation: Debug + Send + Sync + Duplicate {
+    /// Whether the method can describe the friction of a contact or a friction element.
+    fn treats(&self, group: &Group) -> bool;
 
     /// The friction set with which the method replaces a shape, for this many tangent rows, in units of the semi-axes. `phantom` is what a
     /// contact has of its own.
@@ -230,7 +212,16 @@ pub(crate) trait Formulation: Debug + Send + Sync {
 
     /// The problem in the form in which the method solves it, to be saved.
     fn state(&self, problem: &ContactProblem) -> Result<StatedProblem, ContactError>;
+}
 
+/// What makes copies of a method, whichever it is.
+pub(crate) trait Duplicate {
     /// The same method with a workspace of its own.
     fn duplicate(&self) -> Box<dyn Formulation>;
+}
+
+impl<T: Formulation + Clone + 'static> Duplicate for T {
+    fn duplicate(&self) -> Box<dyn Formulation> {
+        Box::new(self.clone())
+    }
 }

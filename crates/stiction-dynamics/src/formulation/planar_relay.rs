@@ -30,9 +30,11 @@
 //! velocities, such as a sprag clutch (§2), is a contact without friction whose bias holds no gap. In space a contact has
 //! [several relays](super::spatial_relay).
 //!
-//! **Load-independent friction.** Where every $\mu$ is zero and the inertia is symmetric, the matrix is bisymmetric, $((G, E), (-E, 0))$, and
-//! the problem states the Kuhn-Tucker conditions of a quadratic program, the [`BoxProgram`] of [`PlanarRelay::quadratic_program`].
-//! As $G$ is positive semidefinite, it has a solution, and the motion is unique.
+//! **Load-independent friction.** Where every $\mu$ is zero and the inertia is symmetric, the
+//! matrix is bisymmetric, $((G, E), (-E, 0))$, and the problem states the Kuhn-Tucker conditions of
+//! a quadratic program, $\min \tfrac12 \Lambda^T G \Lambda + b^T \Lambda$ with $\Lambda_N \ge 0$
+//! and $\lvert \Lambda_T \rvert \le a$. As $G$ is positive semidefinite, it has a solution, and the
+//! motion is unique.
 //!
 //! **Existence.** With $\mu > 0$ the matrix is not copositive, as that of the [pyramid](super::pyramid) is, so that the path of Lemke's
 //! method may end in a ray although there is a solution. The conditions are the same with the tangent of a contact reversed, which
@@ -51,18 +53,14 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stiction_solve::PortableMath as _;
-use stiction_solve::{Lcp, LcpSolution, Lemke, LemkeSettings, SolveStatus};
+use stiction_solve::{Lcp, LemkeSettings, SolveStatus};
 
-use super::basis_memory::{BasisMemory, Places};
-use super::rows::Rows;
+use super::rows::{LcpWorkspace, places};
 use super::spatial_relay::Lines;
-use super::{Formulation, FrictionSets, MethodFacts, MethodSettings, StatedSet};
-use crate::contact::Tangents;
-use crate::judge::{Judge, solved_limit};
-use crate::setting::Named;
-use crate::{
-    ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, PhantomContact, Row, StatedProblem,
-};
+use super::{Formulation, FrictionSets, MethodFacts, MethodSettings};
+use crate::contact_problem::Group;
+use crate::error::Untreated;
+use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, PhantomContact, Row, StatedProblem};
 
 /// Choices of tangents that are tried, at most: as given, all reversed, against the free slip, along it, and then mixed ones.
 const ATTEMPTS: usize = 40;
@@ -89,15 +87,8 @@ impl Default for PlanarRelaySettings {
 
 impl MethodSettings for PlanarRelaySettings {
     fn facts(&self) -> MethodFacts {
-        MethodFacts {
-            named: Named {
-                name: "planar-relay",
-                summary: "Relay functions, in the plane only: the linear complementarity problem of [GS05].",
-                suffixes: &[],
-            },
-            sets: FrictionSets::Line,
-            is_exact: false,
-        }
+        let summary = "Relay functions, in the plane only: the linear complementarity problem of [GS05].";
+        MethodFacts::new("planar-relay", summary, &[], FrictionSets::Line)
     }
 
     fn lemke(&self) -> Option<&LemkeSettings> {
@@ -110,19 +101,12 @@ impl MethodSettings for PlanarRelaySettings {
 }
 
 impl Formulation for PlanarRelay {
-    fn check_set(&self, what: &dyn Fn() -> String, set: StatedSet<'_>) -> Result<(), ContactError> {
-        let (method, user, is_treated) = match &self.lines {
-            Some(lines) => {
-                ("spatial-relay", "the method `spatial-relay`", lines.can_span(set.tangent_count, set.shape))
-            }
-            None => ("planar-relay", "the method `planar-relay`", set.is_round()),
-        };
-        set.refuse_of_user(what, user)?;
-        if is_treated { Ok(()) } else { Err(ContactError::NotRound { what: what(), method }) }
+    fn treats(&self, group: &Group) -> bool {
+        self.lines.as_ref().map_or(group.is_round(), |lines| lines.can_span(group.tangents.len(), group.shape))
     }
 
     fn friction_set(&self, tangent_count: usize, shape: &FrictionShape, _: PhantomContact) -> FrictionShape {
-        self.set(tangent_count, shape).clone()
+        set(&self.lines, tangent_count, shape).clone()
     }
 
     fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
@@ -130,15 +114,11 @@ impl Formulation for PlanarRelay {
     }
 
     fn forget(&mut self) -> bool {
-        self.forget()
+        self.work.memory.forget()
     }
 
     fn state(&self, problem: &ContactProblem) -> Result<StatedProblem, ContactError> {
         Ok(StatedProblem::Lcp(self.clone().lcp(problem)?))
-    }
-
-    fn duplicate(&self) -> Box<dyn Formulation> {
-        Box::new(self.clone())
     }
 }
 
@@ -149,27 +129,15 @@ pub struct PlanarRelay {
     /// Along which lines the relays of a tangent plane act; none where friction in space is refused.
     lines: Option<Lines>,
     lcp: Lcp,
-    lemke: Lemke,
-    answer: LcpSolution,
-    /// Normals of contacts, tangents of contacts with friction, tangents of friction elements; last, where they are not the normals,
-    /// the rows along which the normal forces act.
-    rows: Rows,
-    /// $G$ over all rows but those of forces, joints eliminated, column after column, and the rates $b$ of these rows in free motion.
-    delassus: Vec<f64>,
-    free_rates: Vec<f64>,
+    /// Its rows: normals of contacts, relays of contacts with friction and of friction elements.
+    work: LcpWorkspace,
     normal_count: usize,
     /// The unit in which the impulse of each of these rows is measured in the LCP.
     units: Vec<f64>,
-    /// The relays in the order of their tangent rows.
+    /// The relays in the order of their rows.
     relays: Vec<Relay>,
     /// The relays of each contact, and then of each friction element.
     relays_of: Vec<Range<usize>>,
-    /// Impulses by row.
-    impulses: Vec<f64>,
-    /// Which unknowns the next solve starts with.
-    start: Vec<bool>,
-    memory: BasisMemory,
-    judge: Judge,
 }
 
 /// Friction along one line.
@@ -186,23 +154,9 @@ struct Relay {
     sign: f64,
 }
 
-/// The quadratic program behind load-independent friction (\[GS05\], remarks after (33)):
-///
-/// $$ \min_\Lambda \tfrac12 \Lambda^T G \Lambda + b^T \Lambda, \qquad \Lambda_N \ge 0, \quad |\Lambda_T| \le a. $$
-///
-/// Without biases this is the kinetic energy of $u$, up to a constant: of all admissible impulses the contacts take those that leave the
-/// least. The unknowns are the normal impulses of all contacts, then the friction impulses of those contacts that
-/// have friction, then those of the friction elements, each in the order of the problem.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BoxProgram {
-    /// $G$, symmetric and positive semidefinite, column after column; joints are eliminated.
-    pub matrix: Vec<f64>,
-    /// $b$.
-    pub linear: Vec<f64>,
-    /// Smallest value of each unknown: 0 or $-a$.
-    pub lower: Vec<f64>,
-    /// Largest value of each unknown: infinity or $a$.
-    pub upper: Vec<f64>,
+/// The friction set with which a shape is replaced, for this many tangent rows.
+fn set<'a>(lines: &'a Option<Lines>, tangent_count: usize, shape: &'a FrictionShape) -> &'a FrictionShape {
+    lines.as_ref().map_or(shape, |lines| lines.set(tangent_count, shape))
 }
 
 impl PlanarRelay {
@@ -214,35 +168,6 @@ impl PlanarRelay {
     /// The method in space, with relays along these lines.
     pub(super) fn along(settings: PlanarRelaySettings, lines: Lines) -> Self {
         Self { settings, lines: Some(lines), ..Default::default() }
-    }
-
-    /// The friction set with which a shape is replaced, for this many tangent rows.
-    fn set<'a>(&'a self, tangent_count: usize, shape: &'a FrictionShape) -> &'a FrictionShape {
-        self.lines.as_ref().map_or(shape, |lines| lines.set(tangent_count, shape))
-    }
-
-    /// Whether the bounds of all friction are independent of the normal load and the inertia is symmetric: the special case in which
-    /// the matrix of (33) is bisymmetric, and the impulses solve a [`BoxProgram`].
-    pub fn is_bisymmetric(problem: &ContactProblem) -> bool {
-        problem.contacts.iter().all(|contact| contact.mu == 0.0) && problem.inertia.is_symmetric()
-    }
-
-    /// The quadratic program whose Kuhn-Tucker conditions the problem states, where it [is bisymmetric](Self::is_bisymmetric).
-    ///
-    /// # Errors
-    /// [`ContactError`] as for [`solve`](Self::solve).
-    pub fn quadratic_program(&mut self, problem: &ContactProblem) -> Result<Option<BoxProgram>, ContactError> {
-        if !Self::is_bisymmetric(problem) {
-            return Ok(None);
-        }
-        self.state(problem, None)?;
-        let (normals, relays) = (self.normal_count, &self.relays);
-        Ok(Some(BoxProgram {
-            matrix: self.delassus.clone(),
-            linear: self.free_rates.clone(),
-            lower: (0..normals).map(|_| 0.0).chain(relays.iter().map(|relay| -relay.extra_bound)).collect(),
-            upper: (0..normals).map(|_| f64::INFINITY).chain(relays.iter().map(|relay| relay.extra_bound)).collect(),
-        }))
     }
 
     /// The LCP (27), (33) of a contact problem whose inertia is factored, joints eliminated: to be saved and solved elsewhere. Its unknowns
@@ -260,89 +185,57 @@ impl PlanarRelay {
 
     /// Collects rows and relays, and eliminates the joints.
     fn state(&mut self, problem: &ContactProblem, force_rows: Option<&[Row]>) -> Result<(), ContactError> {
-        self.rows.begin();
-        for contact in &problem.contacts {
-            self.rows.push(&contact.normal, contact.normal_bias);
-        }
+        self.work.rows.begin();
+        problem.contacts.iter().for_each(|c| self.work.rows.push(c.normal.entries(), c.normal_bias));
         self.normal_count = problem.contacts.len();
         self.relays.clear();
         self.relays_of.clear();
-        for (number, contact) in problem.contacts.iter().enumerate() {
+        for (number, group) in problem.groups().enumerate() {
             let first = self.relays.len();
-            if contact.mu > 0.0 || contact.extra_bound > 0.0 {
-                let (normal, mu, extra_bound) = (Some(number), contact.mu, contact.extra_bound);
-                let relay = Relay { line: contact.friction_axes, normal, mu, extra_bound, sign: 1.0 };
-                let what = || format!("contact {:?}", contact.id);
-                self.push_relays(&contact.tangents, &contact.tangent_bias, relay, what)?;
+            if group.has_friction() {
+                self.push_relays(number, &group)?;
             }
             self.relays_of.push(first..self.relays.len());
         }
-        for element in &problem.friction {
-            let first = self.relays.len();
-            let relay = Relay { line: [1.0; 3], normal: None, mu: 0.0, extra_bound: element.bound, sign: 1.0 };
-            let what = || format!("friction element {}", element.id);
-            self.push_relays(&element.tangents, &element.tangent_bias, relay, what)?;
-            self.relays_of.push(first..self.relays.len());
-        }
-        force_rows.into_iter().flatten().for_each(|row| self.rows.push(row, 0.0));
-        self.rows.condense(problem, &mut self.delassus, &mut self.free_rates)?;
-        if force_rows.is_some() {
-            // The columns of the force rows take the places of those of the normals; their rates mean nothing.
-            let (all, own) = (self.free_rates.len(), self.normal_count + self.relays.len());
-            for j in 0..own {
-                let from = all * if j < self.normal_count { own + j } else { j };
-                self.delassus.copy_within(from..from + own, j * own);
-            }
-            self.delassus.truncate(own * own);
-            self.free_rates.truncate(own);
-        }
+        self.work.rows.condense(problem, force_rows)?;
         self.choose_units();
         Ok(())
     }
 
-    /// Appends the relays of a contact or friction element, with their rows. As given, the relay has the semi-axes for its line.
-    fn push_relays(
-        &mut self,
-        tangents: &Tangents,
-        biases: &[f64; 3],
-        relay: Relay,
-        what: impl Fn() -> String,
-    ) -> Result<(), ContactError> {
+    /// Appends the relays of a contact or friction element, with their rows.
+    fn push_relays(&mut self, number: usize, group: &Group) -> Result<(), ContactError> {
+        let Group { tangents, mu, bound, .. } = *group;
+        let normal = group.normal.map(|_| number);
+        let relay = |line| Relay { line, normal, mu, extra_bound: bound, sign: 1.0 };
+        let rows = &mut self.work.rows;
         match (tangents.len(), &self.lines) {
             (1, None) => {
-                self.rows.push(&tangents[0], biases[0]);
-                self.relays.push(Relay { line: [1.0, 0.0, 0.0], ..relay });
+                rows.push_tangents(group);
+                self.relays.push(relay([1.0, 0.0, 0.0]));
             }
-            (0, Some(_)) => return Err(ContactError::NoTangents { what: what() }),
+            (0, Some(_)) => return Err(Untreated::NoTangents.of(group.name)),
             (count, Some(lines)) => {
                 let mut row = Row::new();
-                for line in lines.of(count, relay.line) {
+                for line in lines.of(count, group.axes) {
                     row.clear();
                     for (tangent, factor) in tangents.iter().zip(line).filter(|(_, factor)| *factor != 0.0) {
                         tangent.entries().iter().for_each(|&(index, value)| row.push(index, factor * value));
                     }
-                    self.rows.push(&row, biases.iter().zip(line).map(|(bias, factor)| bias * factor).sum());
-                    self.relays.push(Relay { line, ..relay });
+                    let bias = group.tangent_bias.iter().zip(line).map(|(bias, factor)| bias * factor).sum();
+                    rows.push(row.entries(), bias);
+                    self.relays.push(relay(line));
                 }
             }
-            (found, None) => return Err(ContactError::NotPlanar { what: what(), found }),
+            (found, None) => return Err(Untreated::NotPlanar(found).of(group.name)),
         }
         Ok(())
-    }
-
-    /// Where the unknowns of a contact or friction element stand: $\Lambda_N$, $\Lambda_R$, $\xi_L$.
-    fn places(normal_count: usize, relay_count: usize, relays_of: &[Range<usize>], group: usize) -> Places {
-        let normal = if group < normal_count { group..group + 1 } else { 0..0 };
-        let Range { start, end } = relays_of[group];
-        let at = |first: usize| first + start..first + end;
-        [normal, at(normal_count), at(normal_count + relay_count)]
     }
 
     /// Units of impulse in which the Delassus matrix is about one. With E among its entries, no scaling of (33) by its largest ones would
     /// find them: the motion of bodies of tons would be right to ten digits only, and the residual would not notice.
     fn choose_units(&mut self) {
-        let rows = self.free_rates.len();
-        let diagonal = |row: usize| self.delassus[row * rows + row].abs();
+        let rows = self.work.rows.free_rates.len();
+        let diagonal = |row: usize| self.work.rows.delassus[row * rows + row].abs();
         let unit = |mean: f64| if mean > 0.0 { (-0.5 * mean.portable_log2()).round().portable_exp2() } else { 1.0 };
         self.units.clear();
         self.units.resize(rows, 1.0);
@@ -362,15 +255,15 @@ impl PlanarRelay {
         let (normals, tangents) = (self.normal_count, self.relays.len());
         let (rows, size) = (normals + tangents, normals + 2 * tangents);
         let sign = |row: usize| if row < normals { 1.0 } else { self.relays[row - normals].sign };
-        let units = &self.units;
+        let (units, work) = (&self.units, &self.work.rows);
         entries.clear();
         entries.resize(size * size, 0.0);
         offset.clear();
-        offset.extend((0..rows).map(|i| sign(i) * units[i] * self.free_rates[i]));
+        offset.extend((0..rows).map(|i| sign(i) * units[i] * work.free_rates[i]));
         offset.resize(size, 0.0);
         for j in 0..rows {
             for i in 0..rows {
-                entries[j * size + i] = sign(i) * units[i] * sign(j) * units[j] * self.delassus[j * rows + i];
+                entries[j * size + i] = sign(i) * units[i] * sign(j) * units[j] * work.delassus[j * rows + i];
             }
         }
         for (k, relay) in self.relays.iter().enumerate() {
@@ -395,19 +288,12 @@ impl PlanarRelay {
         Ok(self.lcp.state(entries, offset)?)
     }
 
-    /// Forgets the last basis: the next problem is solved without a start. Whether there was one.
-    pub(crate) fn forget(&mut self) -> bool {
-        let was_warm = !self.memory.is_empty();
-        self.memory.clear();
-        was_warm
-    }
-
     /// Solves a contact problem whose inertia is factored.
     ///
     /// # Errors
-    /// [`ContactError::NotPlanar`] when a contact or friction element has friction along two tangents, as in space; or a
-    /// number is not finite.
-    /// A problem that was not solved is not an error but a status of the report.
+    /// [`Untreated::NotPlanar`] when a contact or friction element has friction along two tangents,
+    /// as in space; or a number is not finite. A problem that was not solved is not an error but a
+    /// status of the report.
     pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
         self.solve_along(problem, None, solution)
     }
@@ -420,72 +306,44 @@ impl PlanarRelay {
         solution: &mut ContactSolution,
     ) -> Result<(), ContactError> {
         self.state(problem, force_rows)?;
-        self.solve_warm(problem)?;
-        solution.report = self.answer.report.clone();
+        let (normals, tangents) = (self.normal_count, self.relays.len());
+        let Self { work, relays_of, .. } = self;
+        let is_warm = self.settings.warm_start;
+        work.recall(is_warm, problem, normals + 2 * tangents, |group| {
+            places([normals, tangents], &relays_of[group], group)
+        });
+        self.solve_lcp()?;
+        let Self { work, relays, relays_of, lines, .. } = self;
+        work.memory.forget();
+        if is_warm && work.answer.report.is_solved() {
+            work.start_from_basis();
+            let start = &mut work.start;
+            for (k, _) in relays.iter().enumerate().filter(|(_, relay)| relay.sign < 0.0) {
+                let (right, left) = (normals + k, normals + tangents + k);
+                (start[right], start[left]) = (!start[left], !start[right]);
+            }
+            work.memory.store(problem, start, |group| places([normals, tangents], &relays_of[group], group));
+        }
 
         // Back to impulses by row: Λ_T = Λ_R - μ Λ_N - a.
-        let normals = self.normal_count;
-        self.impulses.clear();
-        self.impulses.extend(self.answer.z.iter().zip(&self.units).map(|(z, unit)| z * unit));
-        let (normal_impulses, right) = self.impulses.split_at_mut(normals);
-        for (relay, impulse) in self.relays.iter().zip(right) {
+        work.impulses.clear();
+        work.impulses.extend(work.answer.z.iter().zip(&self.units).map(|(z, unit)| z * unit));
+        let (normal_impulses, right) = work.impulses.split_at_mut(normals);
+        for (relay, impulse) in relays.iter().zip(right) {
             let bound = relay.normal.map_or(0.0, |normal| relay.mu * normal_impulses[normal]) + relay.extra_bound;
             *impulse = relay.sign * (*impulse - bound);
         }
-        let mut first_normal = 0;
-        if force_rows.is_some() {
-            // The normal forces belong to the force rows, which stand last, and nothing acts along the normals themselves.
-            first_normal = self.impulses.len();
-            self.impulses.extend_from_within(..normals);
-            self.impulses[..normals].fill(0.0);
-        }
-        self.rows.recover(&self.impulses, solution);
-
-        let normal_impulses = &self.impulses[first_normal..first_normal + normals];
-        let tangent_impulses = &self.impulses[normals..];
-        solution.contacts.clear();
-        solution.contacts.extend(
-            problem.contacts.iter().zip(normal_impulses).map(|(contact, &normal)| ContactImpulse {
-                id: contact.id,
-                normal,
-                tangent: [0.0; 3],
-            }),
-        );
-        let tangent = |group: usize| {
-            let relays = self.relays_of[group].clone();
-            let parts = self.relays[relays.clone()].iter().zip(&tangent_impulses[relays]);
-            parts.fold([0.0; 3], |sum, (relay, impulse)| std::array::from_fn(|k| sum[k] + relay.line[k] * impulse))
+        let at = |group: usize, impulses: &[f64]| {
+            let own = relays_of[group].clone();
+            let normal = if group < normals { impulses[group] } else { 0.0 };
+            let parts = relays[own.clone()].iter().zip(&impulses[normals..][own]);
+            parts.fold([normal, 0.0, 0.0, 0.0], |[n, x, y, z], (relay, impulse)| {
+                let [a, b, c] = relay.line.map(|along| along * impulse);
+                [n, x + a, y + b, z + c]
+            })
         };
-        solution.contacts.iter_mut().enumerate().for_each(|(group, contact)| contact.tangent = tangent(group));
-        solution.friction.clear();
-        solution.friction.extend((normals..self.relays_of.len()).map(tangent));
-        let limit = solved_limit(normals).min(self.settings.lemke.residual_tolerance);
-        let mut judge = std::mem::take(&mut self.judge);
-        judge.pronounce(problem, force_rows, &|count, shape| self.set(count, shape), limit, solution);
-        self.judge = judge;
-        Ok(())
-    }
-
-    /// Solves the LCP from the basis of the last solution, and keeps the basis of this one.
-    fn solve_warm(&mut self, problem: &ContactProblem) -> Result<(), ContactError> {
-        let (normals, tangents) = (self.normal_count, self.relays.len());
-        self.start.clear();
-        if self.settings.warm_start {
-            let places = |group: usize| Self::places(normals, tangents, &self.relays_of, group);
-            self.memory.recall(problem, normals + 2 * tangents, places, &mut self.start);
-        }
-        self.solve_lcp()?;
-        self.memory.clear();
-        if self.settings.warm_start && self.answer.report.is_solved() {
-            self.start.clear();
-            self.start.extend_from_slice(self.lemke.basis());
-            for (k, _) in self.relays.iter().enumerate().filter(|(_, relay)| relay.sign < 0.0) {
-                let (right, left) = (normals + k, normals + tangents + k);
-                (self.start[right], self.start[left]) = (!self.start[left], !self.start[right]);
-            }
-            let places = |group: usize| Self::places(normals, tangents, &self.relays_of, group);
-            self.memory.store(problem, &self.start, places);
-        }
+        let sets = |count, shape| set(lines, count, shape);
+        work.complete((problem, force_rows), &sets, &self.settings.lemke, at, solution);
         Ok(())
     }
 
@@ -493,7 +351,7 @@ impl PlanarRelay {
     fn solve_lcp(&mut self) -> Result<(), ContactError> {
         let mut iterations = 0;
         for attempt in 0..ATTEMPTS {
-            let slips = &self.free_rates[self.normal_count..];
+            let slips = &self.work.rows.free_rates[self.normal_count..];
             for (k, (relay, slip)) in self.relays.iter_mut().zip(slips).enumerate() {
                 let is_reversed = match attempt {
                     0 => false,
@@ -506,20 +364,21 @@ impl PlanarRelay {
             }
             self.write()?;
             // The start is in terms of the tangents as given.
-            let start = if attempt == 0 { &self.start[..] } else { &[] };
+            let LcpWorkspace { lemke, answer, start, .. } = &mut self.work;
+            let start = if attempt == 0 { &start[..] } else { &[] };
             // Without load-dependent friction nothing is to be gained from another path.
             let is_last = attempt + 1 == ATTEMPTS || self.relays.iter().all(|relay| relay.mu == 0.0);
             if is_last {
-                self.lemke.solve_or_enumerate(&self.lcp, &self.settings.lemke, start, &mut self.answer);
+                lemke.solve_or_enumerate(&self.lcp, &self.settings.lemke, start, answer);
             } else {
-                self.lemke.solve(&self.lcp, &self.settings.lemke, start, &mut self.answer);
+                lemke.solve(&self.lcp, &self.settings.lemke, start, answer);
             }
-            iterations += self.answer.report.iterations;
-            if is_last || matches!(self.answer.report.status, SolveStatus::Solved | SolveStatus::NoSolution) {
+            iterations += answer.report.iterations;
+            if is_last || matches!(answer.report.status, SolveStatus::Solved | SolveStatus::NoSolution) {
                 break;
             }
         }
-        self.answer.report.iterations = iterations;
+        self.work.answer.report.iterations = iterations;
         Ok(())
     }
 }

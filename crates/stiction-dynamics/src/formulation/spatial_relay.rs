@@ -10,17 +10,15 @@
 //! several tangents for one normal. Torsion with a bound of its own is one more relay, about the normal. An ellipsoid with torsion is no sum of segments, and a
 //! polytope need not be one; they are refused.
 
-use std::sync::{Arc, OnceLock};
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stiction_solve::LemkeSettings;
 
+use super::directions::{Corners, Directions};
 use super::planar_relay::{PlanarRelay, PlanarRelaySettings};
-use super::pyramid::Directions;
 use super::{Formulation, FrictionSets, MethodFacts, MethodSettings};
-use crate::setting::{Named, SettingError, Suffix};
-use crate::{ContactError, FrictionShape, Polytope};
+use crate::setting::{SettingError, Suffix};
+use crate::{ContactError, FrictionShape};
 
 /// Settings of the spatial relay method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,15 +41,13 @@ impl Default for SpatialRelaySettings {
 
 impl MethodSettings for SpatialRelaySettings {
     fn facts(&self) -> MethodFacts {
-        MethodFacts {
-            named: Named {
-                name: "spatial-relay",
-                summary: "A sum of relay functions, in space too: a friction pyramid in the terms of [GS05].",
-                suffixes: &[Suffix::Count { of: "friction directions", key: "directions" }],
-            },
-            sets: FrictionSets::Segments,
-            is_exact: false,
-        }
+        let summary = "A sum of relay functions, in space too: a friction pyramid in the terms of [GS05].";
+        MethodFacts::new(
+            "spatial-relay",
+            summary,
+            &[Suffix::Count { of: "friction directions", key: "directions" }],
+            FrictionSets::Segments,
+        )
     }
 
     fn lemke(&self) -> Option<&LemkeSettings> {
@@ -59,9 +55,7 @@ impl MethodSettings for SpatialRelaySettings {
     }
 
     fn check(&self, _: usize) -> Result<(), SettingError> {
-        let remedy = "give an even number from 4 to 1000";
-        let unusable = |error: ContactError| SettingError::new("directions", error.to_string(), remedy);
-        Directions::Regular(self.directions).corners().map(drop).map_err(unusable)
+        Directions::Regular(self.directions).check("give an even number from 4 to 1000")
     }
 
     fn build(&self) -> Result<Box<dyn Formulation>, ContactError> {
@@ -73,10 +67,8 @@ impl MethodSettings for SpatialRelaySettings {
 /// The half sides of a regular polygon in the circle, and the sets that their relays span.
 #[derive(Clone, Debug)]
 pub(super) struct Lines {
-    corners: Vec<[f64; 2]>,
     half_sides: Vec<[f64; 2]>,
-    /// The polygon, and the prism over it; made when someone asks.
-    sets: [OnceLock<FrictionShape>; 2],
+    corners: Corners,
 }
 
 impl Lines {
@@ -84,7 +76,7 @@ impl Lines {
         let corners = Directions::Regular(directions).corners()?;
         let half_side = |pair: &[[f64; 2]]| [0.5 * (pair[1][0] - pair[0][0]), 0.5 * (pair[1][1] - pair[0][1])];
         let half_sides = corners[..=directions / 2].windows(2).map(half_side).collect();
-        Ok(Self { corners, half_sides, sets: Default::default() })
+        Ok(Self { half_sides, corners: Corners::new(corners) })
     }
 
     /// The lines of the relays of a contact with this many tangent rows and these semi-axes.
@@ -97,7 +89,7 @@ impl Lines {
     /// Whether relays can stand for a friction set, or it is one of theirs already.
     pub fn can_span(&self, tangent_count: usize, shape: &FrictionShape) -> bool {
         match shape {
-            FrictionShape::Polytope(_) => self.sets.iter().any(|set| set.get().is_some_and(|set| set.is_same(shape))),
+            FrictionShape::Polytope(_) => self.corners.has_set(shape),
             FrictionShape::Ball => tangent_count <= 2,
             FrictionShape::DiscAndInterval => true,
             FrictionShape::Convex(_) => false,
@@ -106,19 +98,7 @@ impl Lines {
 
     /// The set that the relays span in place of a shape.
     pub fn set<'a>(&'a self, tangent_count: usize, shape: &'a FrictionShape) -> &'a FrictionShape {
-        let heights: &[f64] = match tangent_count {
-            2 => &[0.0],
-            3 => &[1.0, -1.0],
-            _ => return shape,
-        };
-        if matches!(shape, FrictionShape::Polytope(_)) {
-            return shape;
-        }
-        self.sets[tangent_count - 2].get_or_init(|| {
-            let at = |&height: &f64| self.corners.iter().map(move |&[t, o]| [t, o, height]);
-            let corners = heights.iter().flat_map(at).collect();
-            FrictionShape::Polytope(Arc::new(Polytope::from_corners(corners).expect("the corners were checked")))
-        })
+        self.corners.set(tangent_count, shape)
     }
 }
 

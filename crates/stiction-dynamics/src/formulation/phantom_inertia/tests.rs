@@ -350,8 +350,8 @@ fn the_corners_are_those_of_the_lines() {
         // Every corner lies on the sides of two lines and within all others.
         for corner in method.corners(2) {
             let along = |e: &[f64; 2]| (e[0] * corner[0] + e[1] * corner[1]).abs();
-            assert!(method.lines(2).iter().all(|e| along(e) < 1.0 + 1e-14));
-            assert_eq!(method.lines(2).iter().filter(|e| along(e) > 1.0 - 1e-14).count(), 2);
+            assert!(method.polygon.lines.iter().all(|e| along(e) < 1.0 + 1e-14));
+            assert_eq!(method.polygon.lines.iter().filter(|e| along(e) > 1.0 - 1e-14).count(), 2);
         }
         assert_eq!((method.corners(2).len(), method.corners(1).len()), (2 * k, 2));
     }

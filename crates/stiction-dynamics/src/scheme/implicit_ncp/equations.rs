@@ -25,7 +25,7 @@ use stiction_solve::NonsmoothEquations;
 use stiction_solve::PortableMath as _;
 
 use super::derivative::DerivativeMemory;
-use crate::natural_map::{Friction, Law, project};
+use crate::natural_map::{Friction, Law};
 use crate::scheme::{At, Origin};
 use crate::vector::zero;
 use crate::{
@@ -313,7 +313,7 @@ impl<'a> StepEquations<'a> {
         let own = &self.layout.blocks[block];
         let slip = self.slip(block, point, u);
         let x = std::array::from_fn(|k| if k < own.tangent_count { y[k] - own.rho[1] * slip[k] } else { 0.0 });
-        project(&own.shape, &x, own.mu * normal + own.bound).0
+        own.shape.nearest(&x, own.mu * normal + own.bound)
     }
 
     /// The equations of a block, in its impulses.
