@@ -6,7 +6,7 @@ use stiction_dynamics::{
     StewartTrinkle, StewartTrinkleSettings, TimeGrid, Version,
 };
 
-use super::{Auditor, Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict};
+use super::{Auditor, Effort, Exact, Measured, NamedFigure, ReproduceError, Reproduction, Rounding, Rows, Verdict};
 use crate::figure::{Figure, Panel, Series};
 
 /// What a reader of the paper should know.
@@ -92,32 +92,25 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
         rows.fed_by(&known.iter().fold(linear.verdict.clone(), |verdict, check| verdict.but_for(check, reason)));
         rows.add(
             of("largest energy, of that at the start", "linear"),
-            None,
-            Some(thrown[0]),
+            thrown[0],
             linear.energy,
-            [5e-10, 1e-13][i],
+            [Measured(5e-10), Rounding][i],
         );
-        rows.add(of("largest spin, rad/s", "linear"), None, Some(thrown[1]), linear.spin, [2e-8, 1e-12][i]);
+        rows.add(of("largest spin, rad/s", "linear"), thrown[1], linear.spin, [Measured(2e-8), Measured(1e-12)][i]);
         for (j, (place, linearization, _)) in PLACES.into_iter().enumerate() {
             let cured = run(rod(), (Version::FixedPoint, linearization), start(), (1.0, h))?;
             rows.fed_by(&cured.verdict);
             let how = format!("fixed point, rows from the {place}");
             let quantity = of("largest energy, of that at the start", &how);
-            rows.add(quantity, None, Some(CURED_ENERGY[i]), cured.energy, 1e-14);
+            rows.add(quantity, CURED_ENERGY[i], cured.energy, Measured(1e-14));
             if i == 0 {
-                rows.add(
-                    of("largest spin, rad/s", &how),
-                    None,
-                    Some(CURED_SPIN[j]),
-                    cured.spin,
-                    [1e-8, 2e-11, 1e-10][j],
-                );
+                rows.add(of("largest spin, rad/s", &how), CURED_SPIN[j], cured.spin, Measured([1e-8, 2e-11, 1e-10][j]));
                 if linearization == Linearization::End {
                     let label = "fixed point".to_owned();
                     panel.series.push(Series { label, points: cured.points, ..Default::default() });
                 }
             }
-            rows.add(of("steps without a fixed point", &how), None, Some(0.0), cured.unconverged as f64, 0.0);
+            rows.add(of("steps without a fixed point", &how), 0.0, cured.unconverged as f64, Exact);
         }
         if i == 0 {
             panel.series.push(Series { label: "linear".into(), points: linear.points, ..Default::default() });
@@ -151,7 +144,7 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
         rows.fed_by(&found.verdict);
         let quantity = format!("bead on a circle: speed after {count} steps, m/s (fixed point, rows from the {place})");
         let v = &found.end.v;
-        rows.add(quantity, None, Some(speed(turn)), v[0].hypot(v[1]), 1e-12);
+        rows.add(quantity, speed(turn), v[0].hypot(v[1]), Measured(1e-12));
         circle.series.push(Series { label: format!("the {place}"), points: found.points, ..Default::default() });
     }
     let figure = Figure {

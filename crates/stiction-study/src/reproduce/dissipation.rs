@@ -5,7 +5,7 @@ use stiction_dynamics::{
     ContactMethod, ContactProblem, ContactSolution, ContactSolver, Inertia, Simulation, StepAudit,
 };
 
-use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, scene};
+use super::{Effort, Measured, NamedFigure, ReproduceError, Reproduction, Rounding, Rows, Verdict, scene};
 use crate::figure::{Figure, Panel, Series};
 
 /// What a reader of the paper should know.
@@ -87,7 +87,7 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
     let neither: Potential = |q| [-q.cos(), q.sin(), q.cos()];
     let [least, most, miss] = changes_20(convex);
     rows.add_between("(20), convex V = q²/2 + q⁴/4: largest change of the energy in a step, J", (-1e-3, 0.0), most);
-    rows.add("(20), convex V: change of the energy against its formula, J", None, Some(0.0), miss, 5e-14);
+    rows.add("(20), convex V: change of the energy against its formula, J", 0.0, miss, Measured(5e-14));
     rows.add_between("(20), convex V: least change of the energy in a step, J", (f64::NEG_INFINITY, -0.1), least);
     let [least, most, _] = changes_20(concave);
     rows.add_between("(20), concave V = −q²/2 − q⁴/4: least change of the energy in a step, J", (0.0, 1e-3), least);
@@ -117,7 +117,7 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
     rows.fed_by(&verdict);
     let sample = format!("{cases} random problems with gaps");
     rows.add_between(format!("(24) with −kᵀq: largest excess, relative ({sample})"), (-1.0, 1e-13), excess);
-    rows.add(format!("(24) and Σ c_n gap/h: equality up to, relative ({sample})"), None, Some(0.0), miss, 5e-14);
+    rows.add(format!("(24) and Σ c_n gap/h: equality up to, relative ({sample})"), 0.0, miss, Measured(5e-14));
     let share = printed_fails as f64 / cases as f64;
     rows.add_between(format!("(24) with the printed kᵀq: share that violates it ({sample})"), (0.1, 0.9), share);
 
@@ -139,7 +139,7 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
         rows.fed_by(&verdict);
         // The rod of 1 kg falls with 9.81 m/s².
         let quantity = format!("energy lost in 0.35 s of flight, J (linear, h = {h})");
-        rows.add(quantity, None, Some(0.5 * 9.81 * 9.81 * h * 0.35), -total, 1e-12);
+        rows.add(quantity, 0.5 * 9.81 * 9.81 * h * 0.35, -total, Rounding);
         panel.series.push(Series { label: format!("h = {h}"), points, ..Default::default() });
     }
     let figure = Figure {

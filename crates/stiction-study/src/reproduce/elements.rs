@@ -17,7 +17,7 @@ use stiction_dynamics::{
     Simulation, State, StewartTrinkle, StewartTrinkleSettings, TimeGrid, Trapezoidal, TrapezoidalSettings,
 };
 
-use super::{Auditor, Effort, ROUNDING, ReproduceError, Reproduction, Rows, Verdict, of_scene};
+use super::{Auditor, Effort, ReproduceError, Reproduction, Rounding, Rows, Verdict, of_scene};
 
 /// What a reader of the papers should know.
 const REMARKS: &[&str] = &[
@@ -71,8 +71,8 @@ fn add_clutch(rows: &mut Rows) -> Result<(), ReproduceError> {
         rows.fed_by(&verdict);
         let force = simulation.last_step().solution.contacts[0].normal / H;
         let place = simulation.state().q[0];
-        rows.add(format!("clutch: stops at, m ({scheme})"), None, Some(0.5 - lag(scheme, 2.0)), place, ROUNDING);
-        rows.add(format!("clutch: holds with, N ({scheme})"), None, Some(4.0), force, ROUNDING);
+        rows.add(format!("clutch: stops at, m ({scheme})"), 0.5 - lag(scheme, 2.0), place, Rounding);
+        rows.add(format!("clutch: holds with, N ({scheme})"), 4.0, force, Rounding);
     }
     Ok(())
 }
@@ -84,12 +84,12 @@ fn add_spring(rows: &mut Rows) -> Result<(), ReproduceError> {
         let (simulation, verdict) = run(scheme, 1.0, &format!("{}{spring}", one(1.5, 0.0, 0.0)))?;
         rows.fed_by(&verdict);
         let force = simulation.last_step().solution.friction[0][0] / H;
-        rows.add(format!("pre-stressed spring: holds 1.5 N with, N ({scheme})"), None, Some(-1.5), force, ROUNDING);
+        rows.add(format!("pre-stressed spring: holds 1.5 N with, N ({scheme})"), -1.5, force, Rounding);
         let (simulation, verdict) = run(scheme, 0.5, &format!("{}{spring}", one(0.0, 0.0, 1.0)))?;
         rows.fed_by(&verdict);
         let (place, expected) = (simulation.state().q[0], 0.75 - lag(scheme, 1.0));
         let quantity = format!("pre-stressed spring: let go at 1 m, after 0.5 s at, m ({scheme})");
-        rows.add(quantity, None, Some(expected), place, ROUNDING);
+        rows.add(quantity, expected, place, Rounding);
     }
     Ok(())
 }
@@ -116,7 +116,7 @@ fn add_spatial_relay(rows: &mut Rows) -> Result<(), ReproduceError> {
             let v = &simulation.state().v;
             let along = cosine * v[0] + sine * v[1];
             let quantity = format!("spatial relay: pushed along {name} of the octagon, m/s after 1 s ({scheme})");
-            rows.add(quantity, None, Some(expected), along, ROUNDING);
+            rows.add(quantity, expected, along, Rounding);
         }
     }
     Ok(())
@@ -230,7 +230,7 @@ fn add_user_set(rows: &mut Rows) -> Result<(), ReproduceError> {
             for (k, axis) in ["x", "y"].into_iter().enumerate() {
                 let quantity = format!("a user's stadium {name}: {axis} velocity after 1 s, m/s ({scheme})");
                 let expected = push[k] + bound * nearest[k];
-                rows.add(quantity, None, Some(expected), simulation.state().v[k], ROUNDING);
+                rows.add(quantity, expected, simulation.state().v[k], Rounding);
             }
         }
     }
@@ -259,7 +259,7 @@ fn add_polytope(rows: &mut Rows) -> Result<(), ReproduceError> {
             let k = usize::from(push[1] > push[0]);
             let off = (v[1 - k] - expected[1 - k]).abs();
             let quantity = format!("a triangle without a load: velocity under {push:?} N after 1 s, m/s ({scheme})");
-            rows.add(quantity, None, Some(expected[k]), v[k] + off, ROUNDING);
+            rows.add(quantity, expected[k], v[k] + off, Rounding);
         }
     }
     Ok(())
@@ -288,7 +288,7 @@ fn add_two_coefficients(rows: &mut Rows) -> Result<(), ReproduceError> {
                 let (simulation, verdict) = run(scheme, 1.0, &text)?;
                 rows.fed_by(&verdict);
                 let quantity = format!("{what}: what {name} goes after 1 s with, m/s ({scheme})");
-                rows.add(quantity, None, Some(expected), simulation.state().v[0], ROUNDING);
+                rows.add(quantity, expected, simulation.state().v[0], Rounding);
             }
         }
     }

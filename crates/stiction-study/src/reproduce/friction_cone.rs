@@ -5,7 +5,7 @@ use stiction_dynamics::{
     ContactCondition, ContactMethod, ContactProblem, ContactSolution, ContactSolver, Pointedness, Row, TotalCone,
 };
 
-use super::{Effort, ReproduceError, Reproduction, Rows};
+use super::{Effort, Exact, Measured, ReproduceError, Reproduction, Rows};
 
 /// What a reader of the paper should know.
 const REMARKS: &[&str] = &[
@@ -99,7 +99,7 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
         for degrees in [30.0f64, 45.0, 60.0] {
             let angle = degrees.to_radians();
             let quantity = format!("friction from which {what} that lean by {degrees}° wedge a particle");
-            rows.add(quantity, None, Some(1.0 / angle.tan()), limit(angle, is_spatial)?, 1e-6);
+            rows.add(quantity, 1.0 / angle.tan(), limit(angle, is_spatial)?, Measured(1e-6));
         }
     }
     for (degrees, mu) in [(60.0f64, 0.0f64), (60.0, 0.3), (75.0, 0.1)] {
@@ -108,11 +108,11 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
         let expected = phi.cos() / (2.0 * (angle + phi)).sin();
         for (side, value) in [("at least", bound.least), ("at most", bound.most)] {
             let quantity = format!("c_FC {side}, two walls that lean by {degrees}°, μ = {mu}");
-            rows.add(quantity, None, Some(expected), value, 4e-14);
+            rows.add(quantity, expected, value, Measured(4e-14));
         }
     }
     let constant = TotalCone::new(groove(1.0, 0.0, true))?.collision_constant(&[0.8; 3])?;
-    rows.add("c_c without friction, e = 0.8", None, Some(1.0), constant, 0.0);
+    rows.add("c_c without friction, e = 0.8", 1.0, constant, Exact);
 
     progress("collisions");
     let count = if effort == Effort::Full { COLLISIONS } else { QUICK_COLLISIONS };

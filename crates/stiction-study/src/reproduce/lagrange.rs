@@ -9,7 +9,7 @@ use stiction_dynamics::{
     StewartTrinkle, StewartTrinkleSettings, TimeGrid, Trapezoidal, TrapezoidalSettings,
 };
 
-use super::{Auditor, Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, fitted_order};
+use super::{Auditor, Effort, Measured, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, fitted_order};
 use crate::figure::{Figure, Panel, Series};
 
 /// What a reader of the paper should know.
@@ -120,7 +120,7 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
         let quantity = format!("double pendulum, {sign} of (10): change of the energy in 2 s, J (event-driven)");
         match is_printed {
             false => {
-                rows.add(quantity, None, Some(0.0), change, 1e-12);
+                rows.add(quantity, 0.0, change, Measured(1e-12));
                 // The velocity terms against those written by hand.
                 let (mut found, mut by_hand, mut weight) = ([0.0; 2], [0.0; 2], [0.0; 2]);
                 let (q, v) = (&state.q, &state.v);
@@ -130,7 +130,7 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
                 PendulumInAngles { gravity: GRAVITY }.force(0.0, q, v, &mut by_hand);
                 for i in 0..2 {
                     let quantity = format!("velocity term {} of (10) at the end, N m (differences)", i + 1);
-                    rows.add(quantity, None, Some(by_hand[i] - weight[i]), found[i], 2e-12);
+                    rows.add(quantity, by_hand[i] - weight[i], found[i], Measured([1e-12, 2e-12][i]));
                 }
             }
             true => rows.add_between(quantity, (0.5, 2.0), change),
@@ -147,7 +147,7 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
     };
     let (state, ..) = run(cart_pendulum(), event_driven()?, start.clone(), period, period / 20.0)?;
     let quantity = "pendulum on a cart: distance from its start after one period (event-driven)";
-    rows.add(quantity, None, Some(0.0), error(&state), 5e-14);
+    rows.add(quantity, 0.0, error(&state), Measured(5e-14));
     for (name, order) in
         [("stewart-trinkle", 1.0), ("moreau-midpoint", 1.0), ("implicit-ncp", 1.0), ("trapezoidal", 2.0)]
     {

@@ -33,10 +33,41 @@ use crate::converge::ConvergeError;
 use crate::figure::Figure;
 
 /// What rounding may make of a number near one, after some hundred steps: 450 units of it.
-///
-/// **How wide tolerances are.** A tolerance is at most a hundred times the error that was found, so that a change of the last two digits known shows. Where that error is rounding
-/// itself (1e-16 to 1e-15, or none at all) a hundred times it would be luck: there this bound stands in its place.
 pub const ROUNDING: f64 = 1e-13;
+
+/// How far a number may be from what it is compared with, and why so far: [`Row::has_fair_tolerance`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tolerance {
+    /// Not at all: it is a count, or an answer of yes or no.
+    Exact,
+    /// As far as rounding takes it: [`ROUNDING`].
+    Rounding,
+    /// Half a unit of the last one of so many decimals, with which the other number is printed.
+    Printed(i32),
+    /// As far as was measured, and a little more: at most a hundred times.
+    Measured(f64),
+}
+
+use Tolerance::{Exact, Measured, Printed, Rounding};
+
+impl Tolerance {
+    /// The largest difference.
+    pub fn bound(self) -> f64 {
+        match self {
+            Exact => 0.0,
+            Rounding => ROUNDING,
+            // Halves are rounded up by some and to even by others.
+            Printed(decimals) => 0.5 * 10f64.powi(-decimals) * (1.0 + 1e-9),
+            Measured(bound) => bound,
+        }
+    }
+}
+
+/// The tolerance of a number that is printed with so many significant digits.
+fn significant(digits: i32, value: f64) -> Tolerance {
+    let first = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
+    Printed(digits - 1 - first)
+}
 
 /// One number of an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -55,7 +86,7 @@ pub struct Row {
     #[serde(serialize_with = "finite_or_null")]
     pub computed: f64,
     /// Largest accepted difference from the reference, or from the published number where there is no reference; where a range is
-    /// asked for, half its width. How wide it may be: [`ROUNDING`].
+    /// asked for, half its width.
     #[serde(serialize_with = "finite_or_null")]
     pub tolerance: f64,
     /// Whether it is met, by a run whose certificate is met.
@@ -76,6 +107,9 @@ pub struct Row {
     /// The printed number with its digits.
     #[serde(skip)]
     pub printed: Option<&'static str>,
+    /// Why the tolerance is what it is; none where a range is asked for.
+    #[serde(skip)]
+    pub reason: Option<Tolerance>,
 }
 
 /// JSON has no infinity and no number that is not one.
@@ -100,6 +134,22 @@ impl Row {
         self.ok && self.computed.is_nan()
     }
 
+    /// Whether the tolerance is no wider than its reason allows, so that a change of the last two digits known shows.
+    ///
+    /// It is at most a hundred times the error that was found. Where that error is rounding itself (1e-16 to 1e-15, or none at all) a hundred times it would be luck: there
+    /// it is at most [`ROUNDING`], times the number where that is larger than one. Where the other number is printed, it is the rounding of its last digit.
+    pub fn has_fair_tolerance(&self) -> bool {
+        let (Some(reason), Some(target)) = (self.reason, self.reference.or(self.published)) else { return true };
+        match reason {
+            Exact | Rounding => true,
+            Printed(decimals) => {
+                let digits = target.to_string();
+                digits.split_once('.').is_none_or(|(_, digits)| digits.len() as i32 <= decimals)
+            }
+            Measured(bound) => bound <= (100.0 * (self.computed - target).abs()).max(ROUNDING * target.abs().max(1.0)),
+        }
+    }
+
     /// How it stands: `ok`, `differs from print`, or what is wrong.
     pub fn standing(&self) -> &'static str {
         match () {
@@ -121,9 +171,8 @@ fn short(bound: f64) -> String {
 fn agrees_with_print(printed: &str, computed: f64) -> bool {
     let (mantissa, exponent) = printed.split_once('e').unwrap_or((printed, "0"));
     let decimals = mantissa.split_once('.').map_or(0, |(_, decimals)| decimals.len() as i32);
-    let unit = 10f64.powi(exponent.parse::<i32>().unwrap_or(0) - decimals);
-    // Halves are rounded up by some and to even by others.
-    (computed - print_value(printed)).abs() <= 0.5 * unit * (1.0 + 1e-9)
+    let unit = decimals - exponent.parse::<i32>().unwrap_or(0);
+    (computed - print_value(printed)).abs() <= Printed(unit).bound()
 }
 
 /// The value of a printed number.
@@ -309,19 +358,25 @@ impl Rows {
         self.verdict = Some(verdict.clone());
     }
 
-    /// Adds a number that should be the reference, or the published one where there is none.
-    fn add(
+    /// Adds a number that should be the reference.
+    fn add(&mut self, quantity: impl Into<String>, reference: f64, computed: f64, tolerance: Tolerance) {
+        self.add_printed(quantity, None, Some(reference), computed, tolerance);
+    }
+
+    /// Adds a number that should be the reference, or the printed one where there is none.
+    fn add_printed(
         &mut self,
         quantity: impl Into<String>,
         printed: Option<&'static str>,
         reference: Option<f64>,
         computed: f64,
-        tolerance: f64,
+        tolerance: Tolerance,
     ) {
         let published = printed.map(print_value);
         let target = reference.or(published).unwrap_or(f64::NAN);
-        let ok = (computed - target).abs() <= tolerance;
-        self.push(Row { printed, published, reference, tolerance, ok, ..self.row(quantity, computed) });
+        let ok = (computed - target).abs() <= tolerance.bound();
+        let row = Row { printed, published, reference, ok, ..self.row(quantity, computed) };
+        self.push(Row { tolerance: tolerance.bound(), reason: Some(tolerance), ..row });
     }
 
     /// Adds a number that should lie between two others, one of which may be infinite.
@@ -384,11 +439,28 @@ mod tests {
     fn a_row_is_met_within_its_tolerance_on_both_sides_and_never_without_a_number() {
         let mut rows = Rows::new("rod", "ST96");
         for computed in [1.9, 2.1, 1.7, 2.3, f64::NAN, f64::INFINITY] {
-            rows.add("near the reference, far from print", Some("5.0"), Some(2.0), computed, 0.2);
+            rows.add_printed("near the reference, far from print", Some("5.0"), Some(2.0), computed, Measured(0.2));
         }
-        rows.add("print alone", Some("5.0"), None, 5.1, 0.2);
-        rows.add("neither", None, None, 5.1, 0.2);
+        rows.add_printed("print alone", Some("5.0"), None, 5.1, Measured(0.2));
+        rows.add_printed("neither", None, None, 5.1, Measured(0.2));
         assert_eq!(met(rows), [true, true, false, false, false, false, true, false]);
+    }
+
+    #[test]
+    fn a_tolerance_is_no_wider_than_its_reason_allows() {
+        let mut rows = Rows::new("rod", "ST96");
+        rows.add("a hundred times the error", 2.0, 2.001, Measured(0.1));
+        rows.add("more than that", 2.0, 2.001, Measured(0.11));
+        rows.add("rounding of a number near one", 1.0, 1.0, Measured(1e-13));
+        rows.add("rounding of a larger number", 200.0, 200.0, Measured(2e-11));
+        rows.add("more than rounding", 1.0, 1.0 + 1e-15, Measured(2e-13));
+        rows.add("all decimals of the reference", 0.352, 0.3521, Printed(3));
+        rows.add("the reference has more of them", 0.352, 0.3521, Printed(2));
+        rows.add_between("a range has no error", (0.0, 1.0), 0.5);
+        let fair: Vec<bool> = rows.rows.iter().map(Row::has_fair_tolerance).collect();
+        assert_eq!(fair, [true, false, true, true, false, true, false, true]);
+        assert_eq!(significant(3, 0.0123), Printed(4));
+        assert!(rows.rows.iter().all(|row| row.ok));
     }
 
     #[test]
@@ -417,9 +489,9 @@ mod tests {
         let (verdict, _) = Auditor::default().run(&mut simulation, |_, _| {}).unwrap();
         let mut rows = Rows::new("rod", "ST96");
         rows.fed_by(&verdict);
-        rows.add("certified", None, Some(1.0), 1.0, 0.1);
+        rows.add("certified", 1.0, 1.0, Measured(0.1));
         rows.fed_by(&verdict.and(&Verdict::unmet("residual 2.5e-10, limit 1.0e-10")));
-        rows.add("not certified", None, Some(1.0), 1.0, 0.1);
+        rows.add("not certified", 1.0, 1.0, Measured(0.1));
         assert_eq!(rows.rows[0].certificate.as_deref(), Some("met"));
         let words = rows.rows[1].certificate.clone().unwrap();
         assert!(words.starts_with("not met: residual"), "{words}");
@@ -443,7 +515,7 @@ mod tests {
             assert_eq!(agrees_with_print(printed, computed), expected, "{printed} and {computed}");
         }
         let mut rows = Rows::new("four-balls", "ST96");
-        rows.add("both", Some("0.3523"), Some(0.3518), 0.3518, 1e-4);
+        rows.add_printed("both", Some("0.3523"), Some(0.3518), 0.3518, Printed(4));
         // The reference is met, and the table does not hide that print is not.
         assert_eq!((rows.rows[0].ok, rows.rows[0].standing()), (true, "differs from print"));
     }

@@ -4,7 +4,7 @@ use stiction_dynamics::families::Generator;
 use stiction_dynamics::reference::painleve_rod;
 use stiction_dynamics::{PhantomInertia, PhantomInertiaSettings};
 
-use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows};
+use super::{Effort, Exact, NamedFigure, Printed, ReproduceError, Reproduction, Rounding, Rows};
 use crate::figure::{Colour, Figure, Legend, Panel, Series, SeriesKind};
 
 /// What a reader of the paper should know.
@@ -44,8 +44,9 @@ struct Listed {
     omega: f64,
     push: f64,
     sliding: Option<[f64; 2]>,
-    /// Normal forces of its motions, ascending.
+    /// Normal forces of its motions, ascending, and their decimals.
     forces: &'static [f64],
+    decimals: i32,
 }
 
 fn listed() -> [Listed; 4] {
@@ -57,6 +58,7 @@ fn listed() -> [Listed; 4] {
         push: 0.0,
         sliding,
         forces,
+        decimals: 12,
     };
     let steep = 2.0f64.atan().to_degrees();
     [
@@ -65,6 +67,7 @@ fn listed() -> [Listed; 4] {
         state("tan θ = 2, μ = 2, sliding, ω = 4", steep, 2.0, 4.0, LEFT, &[0.0, 5.626043819998]),
         Listed {
             push: -40.0,
+            decimals: 9,
             ..state(
                 "tan θ = 2, μ = 2, at rest, ω = 3.5, f = -40",
                 steep,
@@ -81,12 +84,12 @@ fn listed() -> [Listed; 4] {
 pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
     let mut rows = Rows::new("painleve", "none");
     progress("the listed states");
-    for Listed { name, angle, mu, omega, push, sliding, forces } in listed() {
+    for Listed { name, angle, mu, omega, push, sliding, forces, decimals } in listed() {
         let found = normal_forces(angle, mu, omega, push, sliding)?;
-        rows.add(format!("{name}: number of motions"), None, Some(forces.len() as f64), found.len() as f64, 0.0);
+        rows.add(format!("{name}: number of motions"), forces.len() as f64, found.len() as f64, Exact);
         for (i, &force) in forces.iter().enumerate() {
             let computed = found.get(i).copied().unwrap_or(f64::NAN);
-            rows.add(format!("{name}: normal force {}, N", i + 1), None, Some(force), computed, 1e-9);
+            rows.add(format!("{name}: normal force {}, N", i + 1), force, computed, Printed(decimals));
         }
     }
 
@@ -97,7 +100,7 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
         let bounds = painleve_rod(degrees.to_radians(), 0.1, 0.0, 0.0, LEFT).existence()?;
         for (what, bound) in [("one exists", bounds.existence_bound), ("it is unique", bounds.uniqueness_bound)] {
             let quantity = format!("Theorem 1: friction up to which {what}, sliding, θ = {degrees:.0}°");
-            rows.add(quantity, None, Some(threshold), bound.unwrap_or(f64::NAN), 1e-9);
+            rows.add(quantity, threshold, bound.unwrap_or(f64::NAN), Rounding);
         }
     }
 
@@ -110,7 +113,7 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
         let (omega, push) = (random.uniform(-6.0, 6.0), random.uniform(-60.0, 60.0));
         without += usize::from(normal_forces(angle, mu, omega, push, None)?.is_empty());
     }
-    rows.add(format!("{count} random states at rest: without a motion"), None, Some(0.0), without as f64, 0.0);
+    rows.add(format!("{count} random states at rest: without a motion"), 0.0, without as f64, Exact);
 
     progress("the map of motions");
     let figures = vec![map(effort)?];

@@ -11,7 +11,8 @@ use stiction_dynamics::{
 };
 
 use super::{
-    Auditor, Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, event_driven, fitted_order, scene,
+    Auditor, Effort, Measured, NamedFigure, Printed, ReproduceError, Reproduction, Rounding, Rows, Verdict,
+    event_driven, fitted_order, scene,
 };
 use crate::figure::{Anchor, Colour, Figure, Mark, Outline, Panel, Series, Stroke};
 
@@ -134,13 +135,19 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
         rows.fed_by(&run.verdict);
         let start = |number: usize| run.impacts.get(number).map_or(f64::NAN, |impact| impact.start);
         // The paper reads its times off at this step: 0.383 and 0.548 are these starts, rounded.
-        rows.add(at("first contact, start of its step, s", h), Some("0.383"), Some(0.3825), start(0), 1e-9);
-        rows.add(at("second contact, start of its step, s", h), Some("0.548"), Some(0.5475), start(1), 1e-9);
+        rows.add_printed(at("first contact, start of its step, s", h), Some("0.383"), Some(0.3825), start(0), Rounding);
+        rows.add_printed(
+            at("second contact, start of its step, s", h),
+            Some("0.548"),
+            Some(0.5475),
+            start(1),
+            Rounding,
+        );
         if version == "fixed-point" {
             let touch = run.states.iter().position(|state| (state.v[2] - 4.0).abs() > 1e-9).unwrap_or(0);
             let spin = |offset: usize| run.states.get(touch + offset).map_or(f64::NAN, |state| state.v[2]);
-            rows.add(at("spike of the angular velocity at first contact, rad/s", h), None, Some(1.77), spin(0), 0.005);
-            rows.add(at("angular velocity after the spike, rad/s", h), None, Some(5.18), spin(1), 0.005);
+            rows.add(at("spike of the angular velocity at first contact, rad/s", h), 1.77, spin(0), Printed(2));
+            rows.add(at("angular velocity after the spike, rad/s", h), 5.18, spin(1), Printed(2));
         }
 
         progress(&format!("{version} version, h = 1e-4"));
@@ -150,29 +157,30 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
         // Positions hold at the end of a step.
         let end = |number: usize| run.impacts.get(number).map_or(f64::NAN, |impact| impact.start + h);
         let after = |number: usize, i: usize| run.impacts.get(number).map_or(f64::NAN, |impact| impact.velocity[i]);
-        rows.add(at("first impact, s", h), None, Some(exact::FIRST_IMPACT), end(0), h);
+        rows.add(at("first impact, s", h), exact::FIRST_IMPACT, end(0), Measured(h));
         for (i, name) in ["x velocity, m/s", "y velocity, m/s", "angular velocity, rad/s"].into_iter().enumerate() {
             let quantity = at(&format!("after the first impact: {name}"), h);
-            rows.add(quantity, None, Some(exact::AFTER_FIRST[i]), after(0, i), 0.003);
+            rows.add(quantity, exact::AFTER_FIRST[i], after(0, i), Measured(0.003));
         }
         for (i, name) in ["normal", "tangential"].into_iter().enumerate() {
             let quantity = at(&format!("{name} impulse of the first impact, N s"), h);
             let computed = run.impacts.first().map_or(f64::NAN, |impact| impact.impulse[i]);
-            rows.add(quantity, None, Some(exact::FIRST_IMPULSE[i]), computed, 0.003);
+            rows.add(quantity, exact::FIRST_IMPULSE[i], computed, Measured(0.003));
         }
         let slip = run.stick_to_slip.unwrap_or(f64::NAN);
-        rows.add(at("sticking turns to sliding, s", h), None, Some(exact::STICK_TO_SLIP), slip, 3.0 * h);
-        rows.add(at("second impact, s", h), None, Some(exact::SECOND_IMPACT), end(1), h);
+        rows.add(at("sticking turns to sliding, s", h), exact::STICK_TO_SLIP, slip, Measured(3.0 * h));
+        rows.add(at("second impact, s", h), exact::SECOND_IMPACT, end(1), Measured(h));
         for (i, name) in ["x velocity, m/s", "y velocity, m/s", "angular velocity, rad/s"].into_iter().enumerate() {
             let quantity = at(&format!("after the second impact: {name}"), h);
             // Both ends stand: what is left of turning is the penetration of an end, and of falling nothing.
-            let tolerance = [0.003, 1e-12, 1e-5][i];
-            rows.add(quantity, None, Some(exact::AFTER_SECOND[i]), after(1, i), tolerance);
+            let of_turning = if version == "linear" { 1e-5 } else { 1e-10 };
+            let tolerance = [Measured(0.003), Rounding, Measured(of_turning)][i];
+            rows.add(quantity, exact::AFTER_SECOND[i], after(1, i), tolerance);
         }
         let rest = run.rest.unwrap_or(f64::NAN);
-        rows.add(at("at rest, s", h), None, Some(exact::REST), rest, 3.0 * h);
+        rows.add(at("at rest, s", h), exact::REST, rest, Measured(3.0 * h));
         let x_at_rest = |run: &RodRun| run.states.last().map_or(f64::NAN, |state| state.q[0]);
-        rows.add(at("x at rest, m", h), None, Some(exact::X_AT_REST), x_at_rest(&run), 2e-4);
+        rows.add(at("x at rest, m", h), exact::X_AT_REST, x_at_rest(&run), Measured(2e-4));
 
         if effort == Effort::Quick {
             continue;
@@ -181,13 +189,13 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
         let h = 1e-5;
         let run = run_rod(version, h)?;
         rows.fed_by(&run.verdict);
-        rows.add(at("x at rest, m", h), None, Some(exact::X_AT_REST), x_at_rest(&run), 2e-5);
+        rows.add(at("x at rest, m", h), exact::X_AT_REST, x_at_rest(&run), Measured(2e-5));
         for (i, phase) in PHASES.into_iter().enumerate() {
             let quantity = at(&format!("energy lost {phase}, J"), h);
-            rows.add(quantity, None, Some(exact::ENERGY_LOST[i]), run.lost[i], ENERGY_TOLERANCE[i]);
+            rows.add(quantity, exact::ENERGY_LOST[i], run.lost[i], Measured(ENERGY_TOLERANCE[i]));
         }
         let quantity = at("change of the energy that no cause explains, J", h);
-        rows.add(quantity, None, Some(0.0), run.unexplained, 1e-9);
+        rows.add(quantity, 0.0, run.unexplained, Measured(1e-9));
 
         progress(&format!("{version} version, order over six step sizes"));
         let (mut errors, mut verdict) = (Vec::new(), Verdict::default());
@@ -209,7 +217,7 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
     // One linearisation per step, as in the paper: the formulas of the rod have no size by which a step would be halved.
     let reason = "the step is too long, which is shown here";
     rows.fed_by(&verdict.but_for("penetration_share", reason));
-    rows.add("x at rest, m (linear, formulas, h = 0.04): 1/25 s is not sufficient", None, Some(-0.2412), x, 5e-5);
+    rows.add("x at rest, m (linear, formulas, h = 0.04): 1/25 s is not sufficient", -0.2412, x, Printed(4));
     let run = run_rod("fixed-point", h)?;
     rows.fed_by(&run.verdict);
     let error = run.states.last().map_or(f64::NAN, |state| (state.q[0] - exact::X_AT_REST).abs());
@@ -221,7 +229,7 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
         let quantity = format!("§3.5: slider stops after, m (h = {h})");
         let (stop, verdict) = slider(h)?;
         rows.fed_by(&verdict);
-        rows.add(quantity, None, Some(0.2 - 2.0 * h / 2.0), stop, 1e-12);
+        rows.add(quantity, 0.2 - 2.0 * h / 2.0, stop, Rounding);
     }
 
     progress("event-driven");

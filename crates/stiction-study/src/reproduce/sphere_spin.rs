@@ -6,7 +6,10 @@
 use stiction_dynamics::{Simulation, StepAudit};
 
 use super::friction_set::{FrictionSet, picture, section};
-use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, scene, torsion};
+use super::{
+    Effort, Exact, Measured, NamedFigure, Printed, ReproduceError, Reproduction, Rounding, Rows, Tolerance, Verdict,
+    scene, torsion,
+};
 use crate::figure::{Colour, Figure, Legend, Panel, Series, SeriesKind};
 
 /// The step of the paper, in seconds.
@@ -85,43 +88,48 @@ fn with_directions(directions: &[[f64; 3]]) -> String {
 }
 
 /// Adds velocities and forces of a run: the steps to `last` and to the one after it, in which the spin ends.
-fn add_run(rows: &mut Rows, name: &str, samples: &[Sample], last: usize, expected: [f64; 3], digits: [f64; 3]) {
+fn add_run(rows: &mut Rows, name: &str, samples: &[Sample], last: usize, expected: [f64; 3], known: [Tolerance; 3]) {
     let (before, at) = (&samples[last], &samples[last + 1]);
     let [spin, moment, last_moment] = expected;
-    rows.add(format!("{name}: spin at t = {:.2}, rad/s", before.t), None, Some(spin), before.v[5], digits[0]);
-    rows.add(format!("{name}: spin at t = {:.2}, rad/s", at.t), None, Some(0.0), at.v[5], 1e-10);
-    rows.add(format!("{name}: moment until then, N m"), None, Some(moment), before.force[3], digits[1]);
-    rows.add(format!("{name}: moment in the last step, N m"), None, Some(last_moment), at.force[3], digits[2]);
+    rows.add(format!("{name}: spin at t = {:.2}, rad/s", before.t), spin, before.v[5], known[0]);
+    rows.add(format!("{name}: spin at t = {:.2}, rad/s", at.t), 0.0, at.v[5], Rounding);
+    rows.add(format!("{name}: moment until then, N m"), moment, before.force[3], known[1]);
+    rows.add(format!("{name}: moment in the last step, N m"), last_moment, at.force[3], known[2]);
     let normal = samples.iter().map(|sample| (sample.force[0] - 9.81).abs()).fold(0.0, f64::max);
-    rows.add(format!("{name}: normal force, N"), None, Some(9.81), 9.81 + normal, 1e-10);
+    rows.add(
+        format!("{name}: normal force, N"),
+        9.81,
+        9.81 + normal,
+        if name == "NCP" { Measured(1e-11) } else { Rounding },
+    );
     let others = samples.iter().flat_map(|sample| &sample.v[..5]).fold(0.0f64, |worst, v| worst.max(v.abs()));
-    rows.add(format!("{name}: largest other velocity"), None, Some(0.0), others, 1e-10);
+    rows.add(format!("{name}: largest other velocity"), 0.0, others, Rounding);
 }
 
 /// Experiment 1.
 pub(super) fn aligned(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
     let mut rows = Rows::new("sphere-spin", "TTP01");
-    let expected = [0.03924, -0.7848, -0.224228571429];
+    let (expected, known) = ([0.03924, -0.7848, -0.224228571429], [Rounding, Rounding, Printed(12)]);
     progress("the LCP of 20 directions");
     let (lcp, lcp_verdict) = run("sphere-spin-misaligned", &[with_directions(&figure_3(0.4))])?;
     rows.fed_by(&lcp_verdict);
-    add_run(&mut rows, "LCP", &lcp, 13, expected, [1e-10; 3]);
-    rows.add("LCP: unknowns", None, Some(22.0), lcp[0].size as f64, 0.0);
+    add_run(&mut rows, "LCP", &lcp, 13, expected, known);
+    rows.add("LCP: unknowns", 22.0, lcp[0].size as f64, Exact);
     progress("the LCP of one direction");
     let (one, one_verdict) = run("sphere-spin-misaligned", &[with_directions(&[[0.0, 0.0, -0.4]])])?;
     rows.fed_by(&one_verdict);
-    add_run(&mut rows, "LCP of one direction", &one, 13, expected, [1e-10; 3]);
-    rows.add("LCP of one direction: unknowns", None, Some(3.0), one[0].size as f64, 0.0);
+    add_run(&mut rows, "LCP of one direction", &one, 13, expected, known);
+    rows.add("LCP of one direction: unknowns", 3.0, one[0].size as f64, Exact);
     add_translation(&mut rows, progress)?;
     progress("the instant of the start");
     torsion::add_spin(&mut rows)?;
     progress("the implicit scheme");
     let (ncp, ncp_verdict) = run("sphere-spin", &["scheme.implicit-ncp={}".into()])?;
     rows.fed_by(&ncp_verdict);
-    add_run(&mut rows, "NCP", &ncp, 13, expected, [1e-10; 3]);
+    add_run(&mut rows, "NCP", &ncp, 13, expected, known);
     rows.fed_by(&lcp_verdict);
     let slope = (lcp[12].v[5] - lcp[0].v[5]) / (12.0 * STEP);
-    rows.add("slope of the spin, rad/s²", None, Some(TRUE_SLOPE), slope, 1e-10);
+    rows.add("slope of the spin, rad/s²", TRUE_SLOPE, slope, Rounding);
     progress("the friction sets");
     let ellipsoid = FrictionSet::of_scene("sphere-spin", &[], DRAWN_NORMAL_FORCE)?;
     let hull = FrictionSet::of_scene("sphere-spin-misaligned", &[with_directions(&figure_3(0.4))], DRAWN_NORMAL_FORCE)?;
@@ -145,25 +153,22 @@ fn add_translation(rows: &mut Rows, progress: &mut dyn FnMut(&str)) -> Result<()
         let speed = last.v[0].hypot(last.v[1]);
         rows.add(
             format!("{name} of one direction, thrown: speed at t = {:.0}, m/s", last.t),
-            None,
-            Some(0.5),
+            0.5,
             speed,
-            1e-14,
+            Measured(1e-14),
         );
         rows.add(
             format!("{name} of one direction, thrown: spin at t = 1.05, rad/s"),
-            None,
-            Some(0.0),
+            0.0,
             samples[14].v[5],
-            1e-14,
+            Measured(1e-14),
         );
         let roll = samples.iter().flat_map(|sample| &sample.v[3..5]).fold(0.0f64, |most, v| most.max(v.abs()));
         rows.add(
             format!("{name} of one direction, thrown: largest spin along the plane, rad/s"),
-            None,
-            Some(0.0),
+            0.0,
             roll,
-            1e-14,
+            Measured(1e-14),
         );
     }
     Ok(())
@@ -172,25 +177,24 @@ fn add_translation(rows: &mut Rows, progress: &mut dyn FnMut(&str)) -> Result<()
 /// Experiment 2.
 pub(super) fn misaligned(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
     let mut rows = Rows::new("sphere-spin-misaligned", "TTP01");
-    // Half a unit of the last digit of each.
-    let (expected, digits) = ([0.0370176, -0.687493712, -0.211529], [5.1e-8, 5.1e-10, 5.1e-7]);
+    let (expected, known) = ([0.0370176, -0.687493712, -0.211529], [Printed(7), Printed(9), Printed(6)]);
     progress("the LCP");
     let (lcp, lcp_verdict) = run("sphere-spin-misaligned", &[])?;
     rows.fed_by(&lcp_verdict);
-    add_run(&mut rows, "LCP", &lcp, 15, expected, digits);
+    add_run(&mut rows, "LCP", &lcp, 15, expected, known);
     progress("the implicit scheme with the same set");
     let (ncp, ncp_verdict) = run("sphere-spin-misaligned", &["scheme.implicit-ncp={}".into()])?;
     rows.fed_by(&ncp_verdict);
-    add_run(&mut rows, "NCP", &ncp, 15, expected, digits);
+    add_run(&mut rows, "NCP", &ncp, 15, expected, known);
     for (name, samples, verdict) in [("NCP", &ncp, &ncp_verdict), ("LCP", &lcp, &lcp_verdict)] {
         rows.fed_by(verdict);
         let slope = (samples[12].v[5] - samples[0].v[5]) / (12.0 * STEP);
-        rows.add(format!("{name}: slope of the spin, rad/s²"), None, Some(-1.718734280424), slope, 1e-10);
+        rows.add(format!("{name}: slope of the spin, rad/s²"), -1.718734280424, slope, Printed(12));
     }
     let impulse = lcp.iter().map(|sample| STEP * sample.force[3]).sum::<f64>();
-    rows.add("LCP: whole torsional impulse, N m s", None, Some(-0.7848), impulse, 1e-10);
+    rows.add("LCP: whole torsional impulse, N m s", -0.7848, impulse, Rounding);
     let largest = lcp.last().expect("steps").v.iter().fold(0.0f64, |largest, v| largest.max(v.abs()));
-    rows.add("LCP: velocity that remains", None, Some(0.0), largest, 1e-14);
+    rows.add("LCP: velocity that remains", 0.0, largest, Measured(1e-14));
     let title = "A ball spins in place, with friction directions that miss the true one";
     progress("the friction sets");
     let ellipsoid = FrictionSet::of_scene("sphere-spin", &[], DRAWN_NORMAL_FORCE)?;
@@ -198,7 +202,7 @@ pub(super) fn misaligned(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Re
     // The moment that stops the ball of the reference, over that of Coulomb's bound, is what the directions in the scene span.
     let arm = expected[1].abs() / (0.2 * 9.81);
     let quantity = "largest moment that the directions span, N m, for μ c_n = 1 N";
-    rows.add(quantity, None, Some(arm), hull.reach([0.0, 0.0, -1.0]), 1e-9);
+    rows.add(quantity, arm, hull.reach([0.0, 0.0, -1.0]), Measured(1e-9));
     let sets = set_figure("sphere-spin-misaligned-sets", 6, &ellipsoid, &hull);
     let figures = vec![sets, figure("sphere-spin-misaligned", title, [7, 8], &lcp, None)];
     Ok(rows.into_reproduction(figures, MISALIGNED_REMARKS))

@@ -13,7 +13,8 @@ use stiction_scene::load::{Loaded, parse};
 
 use super::sphere_spin::figure_3;
 use super::{
-    Auditor, Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, fitted_order, of_scene, torsion,
+    Auditor, Effort, Exact, Measured, NamedFigure, Printed, ReproduceError, Reproduction, Rounding, Rows, Verdict,
+    fitted_order, of_scene, torsion,
 };
 use crate::figure::{Colour, Figure, Legend, Panel, Series, SeriesKind};
 
@@ -57,6 +58,9 @@ const CHATTER_END: f64 = 2.5;
 /// Forces of the two contacts at the start: normal, along the seam, across it, moment about the normal.
 const FORCES: [[f64; 4]; 2] =
     [[2.641003631, -0.478785363, 0.0, -0.066921241], [8.766902852, -0.050912969, 0.0, 0.463560055]];
+
+/// How far the forces of a step of 1e-3 are from them at most.
+const FIRST_STEP: [[f64; 4]; 2] = [[3e-7, 1e-8, 3e-7, 3e-8], [3e-7, 3e-7, 3e-7, 3e-8]];
 
 /// Its events: the second contact slides; the contacts break.
 const EVENTS: [(&str, f64); 3] =
@@ -213,7 +217,7 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
             let quantity = format!("forces at the start, contact {}: {name}", number + 1);
             // The system's tangent at the second contact points along -x.
             let sign = if number == 1 && (k == 1 || k == 2) { -1.0 } else { 1.0 };
-            rows.add(quantity, None, Some(expected[k]), sign * first[0].forces[number][k], 3e-7);
+            rows.add(quantity, expected[k], sign * first[0].forces[number][k], Measured(FIRST_STEP[number][k]));
         }
     }
 
@@ -232,23 +236,23 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
         ("x(3), m", at(&coarse, 3.0).q[0], 4.166254371493),
         ("vx(3), m/s", at(&coarse, 3.0).v[0], 3.901986115134),
     ] {
-        rows.add(format!("NCP, h = 0.1: {name}"), None, Some(expected), value, 1e-11);
+        rows.add(format!("NCP, h = 0.1: {name}"), expected, value, Measured(1e-11));
     }
     let gap = coarse.iter().flat_map(|s| (0..2).map(move |k| (s, k))).filter(|(s, k)| s.forces[*k][0] > 0.0);
     let gap = gap.map(|(sample, k)| sample.gaps[k].abs()).fold(0.0, f64::max);
-    rows.add("NCP, h = 0.1: largest gap of a loaded contact, m", None, Some(0.0), gap, 1e-13);
+    rows.add("NCP, h = 0.1: largest gap of a loaded contact, m", 0.0, gap, Measured(1e-13));
 
     let error_at_3 = |samples: &[Sample]| {
         let (last, expected) = (&at(samples, 3.0).q, [STATES[2][1], ACROSS, STATES[2][2]]);
         (0..3).fold(0.0f64, |error, k| error.max((last[k] - expected[k]).abs()))
     };
     let quantity = "NCP: largest error of a coordinate at t = 3, h = 0.1, m";
-    rows.add(quantity, None, Some(0.516), error_at_3(&coarse), 6e-4);
+    rows.add(quantity, 0.516, error_at_3(&coarse), Printed(3));
     let across = coarse
         .iter()
         .filter(|sample| sample.t < 3.05)
         .fold(0.0f64, |most, sample| most.max((sample.q[1] - ACROSS).abs()));
-    rows.add("NCP, h = 0.1: largest |y − 6.62105263158| up to t = 3, m", None, Some(0.0), across, 1e-11);
+    rows.add("NCP, h = 0.1: largest |y − 6.62105263158| up to t = 3, m", 0.0, across, Measured(1e-11));
 
     progress("the order of the implicit scheme");
     let (mut ratios, mut runs, mut verdicts) = (Vec::new(), Vec::new(), Verdict::default());
@@ -261,15 +265,11 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
         ratios.push(error / h);
         runs.push(samples);
         // Three digits, and what the digits of the reference itself leave.
-        let known = [(0.01, 0.0469, 6e-5), (0.001, 0.00465, 6e-6)].into_iter().find(|(step, ..)| *step == h);
+        let known = [(0.01, 0.0469, Measured(6e-5)), (0.001, 0.00465, Measured(6e-6))]
+            .into_iter()
+            .find(|(step, ..)| *step == h);
         if let Some((_, expected, digits)) = known {
-            rows.add(
-                format!("NCP: largest error of a coordinate at t = 3, h = {h}, m"),
-                None,
-                Some(expected),
-                error,
-                digits,
-            );
+            rows.add(format!("NCP: largest error of a coordinate at t = 3, h = {h}, m"), expected, error, digits);
         }
     }
     rows.fed_by(&verdicts);
@@ -281,7 +281,7 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
         let accuracy = if effort == Effort::Full { 1e-6 } else { 2.5e-5 } * [1.0, 5.0, 20.0][t as usize - 1];
         for k in 0..7 {
             let value = finer[k] + (finer[k] - coarser[k]) / (steps[steps.len() - 2] / steps[steps.len() - 1] - 1.0);
-            rows.add(format!("NCP, h → 0: {} at t = {t}", NUMBERS[k]), None, Some(expected[k]), value, accuracy);
+            rows.add(format!("NCP, h → 0: {} at t = {t}", NUMBERS[k]), expected[k], value, Measured(accuracy));
         }
     }
     let (least, most) = ratios.iter().fold((f64::MAX, 0.0f64), |(a, b), &ratio| (a.min(ratio), b.max(ratio)));
@@ -293,7 +293,7 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
     rows.fed_by(&verdict);
     let slides = fine.iter().find(|sample| sample.slip > 1e-5).map_or(f64::NAN, |sample| sample.t - h);
     for ((name, expected), value) in EVENTS.into_iter().zip([slides, last_contact(&fine, 0), last_contact(&fine, 1)]) {
-        rows.add(format!("NCP, h = {h}: {name}, s"), None, Some(expected), value, 2.0 * h);
+        rows.add(format!("NCP, h = {h}: {name}, s"), expected, value, Measured(2.0 * h));
     }
 
     progress("the LCP method, h = 0.1");
@@ -304,16 +304,16 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
     rows.fed_by(&ruled_verdict);
     let penetrates = ruled.iter().find(|sample| sample.gaps.iter().any(|gap| *gap < -1e-3));
     let penetrates = penetrates.map_or(f64::NAN, |sample| sample.t);
-    rows.add("LCP with the paper's rule, h = 0.1: first penetrates, s", None, Some(2.0), penetrates, 0.05);
+    rows.add("LCP with the paper's rule, h = 0.1: first penetrates, s", 2.0, penetrates, Rounding);
     let lost = last_contact(&ruled, 0).max(last_contact(&ruled, 1));
-    rows.add("LCP with the paper's rule, h = 0.1: loses contact, s", None, Some(3.6), lost, 0.05);
+    rows.add("LCP with the paper's rule, h = 0.1: loses contact, s", 3.6, lost, Rounding);
     rows.fed_by(&always_verdict);
     let deepest = always.iter().flat_map(|sample| sample.gaps).fold(0.0f64, |deepest, gap| deepest.max(-gap));
-    rows.add("LCP with both contacts in, h = 0.1: penetration, m", None, Some(0.0), deepest, 1e-12);
+    rows.add("LCP with both contacts in, h = 0.1: penetration, m", 0.0, deepest, Rounding);
     // Smooth: the ball does not leave the seam, so the velocity across it stays small.
     let across =
         |samples: &[Sample]| samples.iter().filter(|s| s.t < 3.05).fold(0.0f64, |worst, s| worst.max(s.v[1].abs()));
-    rows.add("LCP with both contacts in, h = 0.1: |vy| up to t = 3, m/s", None, Some(0.0), across(&always), 1e-4);
+    rows.add("LCP with both contacts in, h = 0.1: |vy| up to t = 3, m/s", 0.0, across(&always), Measured(1e-4));
     rows.fed_by(&ruled_verdict);
     let quantity = "LCP with the paper's rule, h = 0.1: |vy| up to t = 3, m/s";
     rows.add_between(quantity, (0.3, f64::INFINITY), across(&ruled));
@@ -334,7 +334,7 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
     let quantity = format!("LCP, h = {finest_step}: distance from the exact friction set at t = 3, m");
     rows.add_between(quantity, (0.16, 0.29), error_at_3(&finest));
     let quantity = format!("LCP, h = {finest_step}: steps in which the moment chatters, before t = {CHATTER_END}");
-    rows.add(quantity, None, Some(0.0), chatter(&finest) as f64, 0.0);
+    rows.add(quantity, 0.0, chatter(&finest) as f64, Exact);
     progress("the LCP method with errors of 1e-6");
     let noisy = add_noise(&mut rows)?;
     figures.push(fine_figure(&lcp, &fine, fine_step, &finest, &noisy, finest_step));
@@ -398,7 +398,7 @@ fn add_sweep(rows: &mut Rows, effort: Effort, across: &dyn Fn(&[Sample]) -> f64)
     }
     rows.fed_by(&verdicts);
     let quantity = "LCP: distances of entry that fit Figure 10 and the sweep";
-    rows.add(quantity, None, Some(0.0), fitting as f64, 0.0);
+    rows.add(quantity, 0.0, fitting as f64, Exact);
     if let Some(row) = rows.rows.last_mut() {
         row.note = Some(notes.join("; "));
     }
@@ -429,7 +429,7 @@ fn add_trapezoidal(rows: &mut Rows) -> Result<(), ReproduceError> {
             let value = runs[3][k] + (runs[3][k] - runs[2][k]) / 3.0;
             let quantity = format!("{name} by the trapezoidal rule, h → 0: {} at t = {t}", NUMBERS[k]);
             // What is left is of order three.
-            rows.add(quantity, None, Some(expected[k]), value, 1e-5);
+            rows.add(quantity, expected[k], value, Measured(1e-5));
         }
     }
     Ok(())
@@ -444,16 +444,16 @@ fn add_event_driven(rows: &mut Rows) -> Result<(), ReproduceError> {
         // Eleven digits while the second contact rolls, eight when it slides.
         let digits = if t < 3.0 { 2e-11 } else { 6e-9 };
         for k in 0..7 {
-            rows.add(format!("event-driven: {} at t = {t}", NUMBERS[k]), None, Some(expected[k]), found[k], digits);
+            rows.add(format!("event-driven: {} at t = {t}", NUMBERS[k]), expected[k], found[k], Measured(digits));
         }
     }
     // Steps that do not end on the grid end with an event.
     let is_event = |sample: &&Sample| (10.0 * sample.t - (10.0 * sample.t).round()).abs() > 1e-6;
     let events: Vec<f64> = samples.iter().filter(is_event).map(|sample| sample.t).collect();
-    rows.add("event-driven: number of events", None, Some(3.0), events.len() as f64, 0.0);
+    rows.add("event-driven: number of events", 3.0, events.len() as f64, Exact);
     for (k, (name, expected)) in EVENTS.into_iter().enumerate() {
         let found = events.get(k).copied().unwrap_or(f64::NAN);
-        rows.add(format!("event-driven: {name}, s"), None, Some(expected), found, 1e-9);
+        rows.add(format!("event-driven: {name}, s"), expected, found, Printed([11, 9, 9][k]));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use stiction_dynamics::existence::RestCondition;
 use stiction_dynamics::{Instant, InstantContact};
 use stiction_scene::load::load;
 
-use super::{ReproduceError, Rows, Verdict};
+use super::{Exact, Measured, Printed, ReproduceError, Rows, Verdict};
 
 /// Sliding slower than this is none, in m/s.
 const STILL: f64 = 1e-12;
@@ -43,8 +43,8 @@ pub(super) fn add_spin(rows: &mut Rows) -> Result<(), ReproduceError> {
     let mut instant = start_of("sphere-spin")?;
     let solution = instant.solve_exact()?;
     rows.fed_by(&Verdict::of_solve(&solution.report));
-    rows.add("instant: moment, N m", None, Some(-0.7848), solution.contacts[0].tangent[2], 1e-14);
-    rows.add("instant: angular acceleration, rad/s²", None, Some(-1.962), solution.motion[5], 1e-14);
+    rows.add("instant: moment, N m", -0.7848, solution.contacts[0].tangent[2], Measured(1e-14));
+    rows.add("instant: angular acceleration, rad/s²", -1.962, solution.motion[5], Measured(1e-14));
     // Theorem 1 (A) at rest: 4 > μ² Σ w_a² e_a² A_aa for all unit vectors w, with the largest e_a² A_aa = 3.5.
     instant.contacts[0].sliding = None;
     let bound = instant.existence()?.uniqueness_bound.unwrap_or(f64::NAN);
@@ -59,10 +59,9 @@ pub(super) fn add_valley(rows: &mut Rows, forces: &[[f64; 4]; 2]) -> Result<(), 
     let said = instant.existence()?;
     rows.add(
         "Theorem 1 at the start: (B) holds where (A) does not apply",
-        None,
-        Some(1.0),
+        1.0,
         f64::from(u8::from(said.rest == RestCondition::Holds && !said.is_definite)),
-        0.0,
+        Exact,
     );
     let solution = instant.solve_exact()?;
     rows.fed_by(&Verdict::of_solve(&solution.report));
@@ -72,13 +71,7 @@ pub(super) fn add_valley(rows: &mut Rows, forces: &[[f64; 4]; 2]) -> Result<(), 
         let [t, o, r] = found.tangent;
         let names = ["normal force, N", "force along the seam, N", "force across it, N", "moment, N m"];
         for ((name, found), expected) in names.into_iter().zip([found.normal, sign * t, sign * o, r]).zip(expected) {
-            rows.add(
-                format!("instant of the start, contact {}: {name}", number + 1),
-                None,
-                Some(*expected),
-                found,
-                1e-9,
-            );
+            rows.add(format!("instant of the start, contact {}: {name}", number + 1), *expected, found, Printed(9));
         }
     }
     Ok(())

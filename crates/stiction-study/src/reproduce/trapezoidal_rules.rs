@@ -7,7 +7,7 @@ use stiction_dynamics::{
     Simulation, State, TimeGrid, Trapezoidal, TrapezoidalRule, TrapezoidalSettings,
 };
 
-use super::{Auditor, Effort, ReproduceError, Reproduction, Row, Rows, Verdict, fitted_order};
+use super::{Auditor, Effort, Measured, ReproduceError, Reproduction, Row, Rows, Verdict, fitted_order};
 
 /// What a reader of the paper should know.
 const REMARKS: &[&str] = &[
@@ -66,7 +66,14 @@ fn steps(powers: std::ops::Range<i32>) -> impl Iterator<Item = f64> {
 fn add_order(rows: &mut Rows, quantity: String, expected: f64, tolerance: f64, errors: Vec<(f64, f64)>) {
     let order = fitted_order(&errors);
     let ok = (order - expected).abs() <= tolerance;
-    rows.push(Row { reference: Some(expected), tolerance, ok, errors, ..rows.row(quantity, order) });
+    rows.push(Row {
+        reference: Some(expected),
+        tolerance,
+        reason: Some(Measured(tolerance)),
+        ok,
+        errors,
+        ..rows.row(quantity, order)
+    });
 }
 
 /// Differences between two rules after one step, of positions and of velocities.
@@ -121,7 +128,7 @@ fn add_errors(
     rows.fed_by(&but_for_inertia(verdict));
     let ratio = errors[errors.len() - 2].1 / errors[errors.len() - 1].1;
     let quantity = format!("ratio of the errors at h = 2^-9 and 2^-10 against the closed form, {name}");
-    rows.add(quantity, None, Some(2f64.powf(order)), ratio, tolerances[0]);
+    rows.add(quantity, 2f64.powf(order), ratio, Measured(tolerances[0]));
     add_order(rows, format!("order of the error against the closed form, {name}"), order, tolerances[1], errors);
     Ok(())
 }
@@ -189,7 +196,7 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
     let [q, v] = differences(&mut rows, ORBIT, &orbit(0.0), [classical(), modified()])?;
     let largest = q.iter().chain(&v).fold(0.0f64, |most, (_, difference)| most.max(*difference));
     let quantity = "Theorem 3.2: largest difference of (2.5) and (2.4) in a step, M constant";
-    rows.add(quantity, None, Some(0.0), largest, 1e-15);
+    rows.add(quantity, 0.0, largest, Measured(1e-15));
     let [q, v] = differences(&mut rows, BentOscillator, &start, [exact.clone(), modified()])?;
     add_order(&mut rows, "Theorem 3.3: order in h of q of (2.6) - (2.5) in a step, M(t, q)".into(), 3.0, 0.1, q);
     add_order(&mut rows, "Theorem 3.3: order in h of v of (2.6) - (2.5) in a step, M(t, q)".into(), 2.0, 0.1, v);
@@ -225,6 +232,6 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
     add_order(&mut rows, quantity.into(), 4.0, 0.2, errors);
     let errors = closing_errors(&mut rows, ClosingTime::Way)?;
     let largest = errors.iter().fold(0.0f64, |most, (_, error)| most.max(*error));
-    rows.add("(6.2): largest error of the time of collision by the gap on the way, s", None, Some(0.0), largest, 5e-12);
+    rows.add("(6.2): largest error of the time of collision by the gap on the way, s", 0.0, largest, Measured(5e-12));
     Ok(rows.into_reproduction(Vec::new(), REMARKS))
 }

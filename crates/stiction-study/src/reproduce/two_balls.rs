@@ -7,7 +7,7 @@ use std::f64::consts::TAU;
 
 use stiction_dynamics::{Simulation, StepAudit, StepKind};
 
-use super::{Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, scene};
+use super::{Effort, Measured, NamedFigure, ReproduceError, Reproduction, Rounding, Rows, Verdict, scene};
 use crate::figure::{Anchor, Colour, Figure, Legend, Mark, Outline, Panel, Series, Stroke};
 
 /// What a reader of the paper should know.
@@ -127,19 +127,19 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
     let direct = run(&[&exactly[..], &DIRECT_THROW, &["run.step=0.01"]].concat())?;
     rows.fed_by(&direct.verdict);
     let found = direct.impacts.first().copied().unwrap_or(f64::NAN);
-    rows.add("thrown directly: the balls meet, s (event-driven)", None, Some(hit), found, 1e-14);
+    rows.add("thrown directly: the balls meet, s (event-driven)", hit, found, Measured(1e-14));
     let expected = after_direct_hit(hit);
     // The state at the end of the impact is the last one at its time.
     let after = direct.states.iter().rfind(|(t, _)| *t == found).map_or([f64::NAN; 10], |(_, values)| *values);
     for (i, (name, column)) in AFTER.into_iter().enumerate() {
         let quantity = format!("thrown directly: {name} after the impact (event-driven)");
-        rows.add(quantity, None, Some(expected[i]), after[column], 1e-12);
+        rows.add(quantity, expected[i], after[column], if name.contains("spin") { Measured(1e-12) } else { Rounding });
     }
     let stepped = run(&[&DIRECT_THROW[..], &["run.step=0.000625"]].concat())?;
     rows.fed_by(&stepped.verdict);
     for (i, (name, column)) in AFTER.into_iter().enumerate() {
         let quantity = format!("thrown directly: {name} after the impact (linear, h = 0.000625)");
-        rows.add(quantity, None, Some(expected[i]), stepped.at(hit + 2.0 * 0.000625)[column], IN_TWO_STEPS[i]);
+        rows.add(quantity, expected[i], stepped.at(hit + 2.0 * 0.000625)[column], Measured(IN_TWO_STEPS[i]));
     }
     let direct = stepped;
 
@@ -152,18 +152,12 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
     rows.fed_by(&table.verdict);
     let impacts: Vec<f64> =
         [0.0, fall + 1e-3].map(|after| table.impacts.iter().copied().find(|t| *t > after).unwrap_or(f64::NAN)).to_vec();
-    rows.add("thrown on the table: it lands, s (event-driven)", None, Some(fall), impacts[0], 1e-14);
-    rows.add("thrown on the table: the balls meet, s (event-driven)", None, Some(meeting), impacts[1], 1e-13);
+    rows.add("thrown on the table: it lands, s (event-driven)", fall, impacts[0], Measured(1e-14));
+    rows.add("thrown on the table: the balls meet, s (event-driven)", meeting, impacts[1], Measured(1e-13));
     let stepped = run(&["run.end=0.7"])?;
     rows.fed_by(&stepped.verdict);
     let speed = stepped.at(0.5)[2];
-    rows.add(
-        "thrown on the table: it rolls with 5/7 of its speed, m/s (h = 0.0025)",
-        None,
-        Some(rolling),
-        speed,
-        1e-14,
-    );
+    rows.add("thrown on the table: it rolls with 5/7 of its speed, m/s (h = 0.0025)", rolling, speed, Measured(1e-14));
 
     let figures = vec![figure(&direct, &stepped)];
     Ok(rows.into_reproduction(figures, REMARKS))

@@ -10,7 +10,10 @@ use stiction_dynamics::{
     MoreauMidpointSettings, PlanarRelaySettings, Simulation, State, StepAudit, TimeGrid, consistent_start,
 };
 
-use super::{Auditor, Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, event_driven, fitted_order};
+use super::{
+    Auditor, Effort, Exact, Measured, NamedFigure, Printed, ReproduceError, Reproduction, Rounding, Rows, Tolerance,
+    Verdict, event_driven, fitted_order,
+};
 use crate::figure::{Figure, Panel, Series};
 
 /// What a reader of the paper should know.
@@ -38,16 +41,16 @@ pub(super) const MEAN_SPEED: f64 = 0.133209367341;
 pub(super) const BEAKLESS_PERIOD: f64 = 0.130300;
 const BEAKLESS_PERIOD_LOCATED: f64 = 0.1303002728311;
 
-/// A number of the state, its name, its least and largest value in the cycle, and how well they are known.
-pub(super) type Range = (usize, &'static str, Option<f64>, Option<f64>, f64);
+/// A number of the state, its name, its least and largest value in the cycle, and how well each is known.
+pub(super) type Range = (usize, &'static str, [f64; 2], [Tolerance; 2]);
 
 /// What the state reaches in the cycle.
 pub(super) const RANGES: [Range; 5] = [
-    (1, "φ_M", Some(-0.103448276), Some(0.103448276), 1e-9),
-    (2, "φ_S", Some(LOWEST_ANGLE), Some(0.12), 2e-8),
-    (3, "v, m/s", Some(-0.3759634), Some(0.0828310), 2e-7),
-    (4, "ω_M, rad/s", Some(-11.4141088), Some(31.8560405), 1e-6),
-    (5, "ω_S, rad/s", Some(-10.5037993), Some(17.6001560), 1e-6),
+    (1, "φ_M", [-0.103448276, 0.103448276], [Printed(9); 2]),
+    (2, "φ_S", [LOWEST_ANGLE, 0.12], [Measured(5e-10), Rounding]),
+    (3, "v, m/s", [-0.3759634, 0.0828310], [Measured(2e-7); 2]),
+    (4, "ω_M, rad/s", [-11.4141088, 31.8560405], [Measured(1e-6); 2]),
+    (5, "ω_S, rad/s", [-10.5037993, 17.6001560], [Printed(7), Measured(1e-6)]),
 ];
 
 /// Period and descent of an independent implementation of the midpoint rule, by step: between the steps in which the beak hits, mean of twenty cycles.
@@ -93,9 +96,8 @@ const SECTION: f64 = -0.45;
 const CYCLES: f64 = 36.0;
 const LEFT_OUT: usize = 14;
 const AVERAGED: usize = 20;
-/// Rounding of some ten thousand steps, in seconds and metres; and half a unit of the last digit of the reference, where it has seven.
-const RULE_ROUNDING: f64 = 1e-9;
-const SEVEN_DIGITS: f64 = 5.1e-8;
+/// Rounding of some ten thousand steps, in metres.
+const RULE_ROUNDING: f64 = 2e-12;
 /// A contact that opens within this many steps after its impact has separated in it.
 const SEPARATES_WITHIN: f64 = 3.5;
 
@@ -289,7 +291,7 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
         rows.fed_by(&verdict);
         let state = simulation.state();
         for (i, found) in state.q.iter().chain(&state.v).enumerate() {
-            rows.add(format!("{} at t = {t} s, Δt = 1e-4", names[i]), None, Some(expected[i]), *found, 2e-12);
+            rows.add(format!("{} at t = {t} s, Δt = 1e-4", names[i]), expected[i], *found, Printed(12));
         }
     }
 
@@ -304,14 +306,14 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
         let period = run.mean_change(|crossing| crossing.t);
         errors.push((h, (period - PERIOD).abs()));
         // The rule is of order one: what it misses is about 2.8 Δt, and as much of the descent at the mean speed.
-        rows.add(format!("period, s, Δt = {h:e}"), None, Some(PERIOD), period, 3.5 * h);
+        rows.add(format!("period, s, Δt = {h:e}"), PERIOD, period, Measured(3.5 * h));
         let descent = -run.mean_change(|crossing| crossing.height);
-        rows.add(format!("descent per cycle, m, Δt = {h:e}"), None, Some(DESCENT), descent, 20.0 * MEAN_SPEED * h);
+        rows.add(format!("descent per cycle, m, Δt = {h:e}"), DESCENT, descent, Measured(20.0 * MEAN_SPEED * h));
         if let Some((_, other_period, other_descent)) = BY_STEP.into_iter().find(|(step, ..)| *step == h) {
             let (period, descent) = run.beak_to_beak();
-            rows.add(format!("period of the rule, s, Δt = {h:e}"), None, Some(other_period), period, RULE_ROUNDING);
-            let digits = if h < FIGURE_STEP { SEVEN_DIGITS } else { RULE_ROUNDING };
-            rows.add(format!("descent of the rule, m, Δt = {h:e}"), None, Some(other_descent), descent, digits);
+            rows.add(format!("period of the rule, s, Δt = {h:e}"), other_period, period, Rounding);
+            let tolerance = if h < FIGURE_STEP { Printed(7) } else { Measured(RULE_ROUNDING) };
+            rows.add(format!("descent of the rule, m, Δt = {h:e}"), other_descent, descent, tolerance);
         }
         // The smallest step only for its period: the cycle is the same to what a figure shows.
         if h >= FIGURE_STEP {
@@ -339,13 +341,7 @@ fn add_variants(rows: &mut Rows, effort: Effort, progress: &mut dyn FnMut(&str))
     let system = Woodpecker::default().system();
     let consistent = consistent_start(&system, &start, &mut ContactSolver::new(method())?, 0.0).map_err(Box::new)?;
     let change = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-    rows.add(
-        "change of the velocities of Table I by (33) with Δt = 0",
-        None,
-        Some(0.0),
-        change(&start.v, &consistent.v),
-        0.0,
-    );
+    rows.add("change of the velocities of Table I by (33) with Δt = 0", 0.0, change(&start.v, &consistent.v), Exact);
 
     progress("alternation of normal and tangential problems");
     let (t, expected) = STATES[1];
@@ -358,12 +354,11 @@ fn add_variants(rows: &mut Rows, effort: Effort, progress: &mut dyn FnMut(&str))
     let state: Vec<f64> = simulation.state().q.iter().chain(&simulation.state().v).copied().collect();
     rows.add(
         format!("error at t = {t} s by the alternation, Δt = 1e-4"),
-        None,
-        Some(0.0),
+        0.0,
         change(&state, &expected),
-        2e-10,
+        Measured(1e-10),
     );
-    rows.add("steps that the alternation leaves to another method", None, Some(0.0), fallen_back, 0.0);
+    rows.add("steps that the alternation leaves to another method", 0.0, fallen_back, Exact);
 
     let steps: &[f64] = if effort == Effort::Full { &[1e-4, 1e-5] } else { &[] };
     for &h in steps {
@@ -371,13 +366,7 @@ fn add_variants(rows: &mut Rows, effort: Effort, progress: &mut dyn FnMut(&str))
         let run = peck(&beakless(), h)?;
         rows.fed_by(&run.verdict);
         let period = run.jam_to_jam();
-        rows.add(
-            format!("period without the beak, s, Δt = {h:e}"),
-            None,
-            Some(BEAKLESS_PERIOD_LOCATED),
-            period,
-            3.5 * h,
-        );
+        rows.add(format!("period without the beak, s, Δt = {h:e}"), BEAKLESS_PERIOD_LOCATED, period, Measured(3.5 * h));
     }
     Ok(())
 }
@@ -393,24 +382,29 @@ fn add_cycle(rows: &mut Rows, finest: &PeckRun, progress: &mut dyn FnMut(&str)) 
         cycle.len() == EVENTS.len() && cycle.iter().zip(&EVENTS).all(is_expected)
     };
     let good: Vec<_> = cycles.iter().filter(in_order).collect();
-    rows.add("cycles with the nine events in order, Δt = 1e-5", None, Some(AVERAGED as f64), good.len() as f64, 0.0);
+    rows.add("cycles with the nine events in order, Δt = 1e-5", AVERAGED as f64, good.len() as f64, Exact);
     let mean =
         |value: &dyn Fn(&[PeckEvent]) -> f64| good.iter().map(|cycle| value(cycle)).sum::<f64>() / good.len() as f64;
     for (i, (_, _, time, name)) in EVENTS.iter().enumerate().skip(1) {
         let computed = mean(&|cycle| cycle[i].t - cycle[0].t);
-        rows.add(format!("{name}, s after the beak, Δt = 1e-5"), None, Some(*time), computed, 3.5 * FIGURE_STEP);
+        rows.add(
+            format!("{name}, s after the beak, Δt = 1e-5"),
+            *time,
+            computed,
+            Measured(if *time < 0.01 { 1.0 } else { 3.5 } * FIGURE_STEP),
+        );
     }
     let impulse = mean(&|cycle| cycle[0].impulse);
-    rows.add("normal impulse of the beak, N s, Δt = 1e-5", None, Some(BEAK_IMPULSE), impulse, 0.002 * BEAK_IMPULSE);
+    rows.add("normal impulse of the beak, N s, Δt = 1e-5", BEAK_IMPULSE, impulse, Measured(0.002 * BEAK_IMPULSE));
     let lowest = finest.tail.iter().fold(f64::INFINITY, |lowest, state| lowest.min(state.q[2]));
-    rows.add("lowest φ_S, Δt = 1e-5", None, Some(LOWEST_ANGLE), lowest, 1e-3);
+    rows.add("lowest φ_S, Δt = 1e-5", LOWEST_ANGLE, lowest, Measured(1e-3));
 
     progress("multiplier of the return map");
     let last = &finest.crossings[finest.crossings.len() - AVERAGED..];
     let fixed_point = last.iter().map(|crossing| crossing.omega).sum::<f64>() / AVERAGED as f64;
     let (slope, verdict) = multiplier(fixed_point)?;
     rows.fed_by(&verdict);
-    rows.add("Floquet multiplier", None, Some(MULTIPLIER), slope, 0.01 * MULTIPLIER.abs());
+    rows.add("Floquet multiplier", MULTIPLIER, slope, Measured(0.01 * MULTIPLIER.abs()));
     Ok(())
 }
 
