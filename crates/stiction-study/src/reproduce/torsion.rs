@@ -2,16 +2,15 @@
 
 use stiction_dynamics::existence::RestCondition;
 use stiction_dynamics::{Instant, InstantContact};
-use stiction_scene::load::load;
 
-use super::{Exact, Measured, Printed, ReproduceError, Rows, Verdict};
+use super::*;
 
 /// Sliding slower than this is none, in m/s.
 const STILL: f64 = 1e-12;
 
 /// The instant at which a scene starts. Its contacts must touch, and their rows must not turn, as where nothing moves, or only about a normal.
 fn start_of(scene: &str) -> Result<Instant, ReproduceError> {
-    let simulation = load(scene, &[]).map_err(Box::new)?.simulation();
+    let simulation = super::scene(scene, &[])?;
     let (system, state) = (simulation.system(), simulation.state());
     let mut instant = Instant { force: vec![0.0; state.v.len()], ..Default::default() };
     system.mass_matrix(state.t, &state.q, &mut instant.inertia);
@@ -42,7 +41,7 @@ fn start_of(scene: &str) -> Result<Instant, ReproduceError> {
 pub(super) fn add_spin(rows: &mut Rows) -> Result<(), ReproduceError> {
     let mut instant = start_of("sphere-spin")?;
     let solution = instant.solve_exact()?;
-    rows.fed_by(&Verdict::of_solve(&solution.report));
+    rows.solved(&solution);
     rows.add("instant: moment, N m", -0.7848, solution.contacts[0].tangent[2], Measured(1e-14));
     rows.add("instant: angular acceleration, rad/s²", -1.962, solution.motion[5], Measured(1e-14));
     // Theorem 1 (A) at rest: 4 > μ² Σ w_a² e_a² A_aa for all unit vectors w, with the largest e_a² A_aa = 3.5.
@@ -53,26 +52,27 @@ pub(super) fn add_spin(rows: &mut Rows) -> Result<(), ReproduceError> {
     Ok(())
 }
 
+/// Forces of a contact of the ball in the valley: normal, along the seam, across it, moment about the normal.
+pub(super) const FORCES: [&str; 4] =
+    ["normal force, N", "force along the seam, N", "force across it, N", "moment, N m"];
+
+/// The forces of the contacts of the valley. The system's tangent at the second contact points along -x.
+pub(super) fn forces(number: usize, normal: f64, tangent: [f64; 3]) -> [f64; 4] {
+    let sign = if number == 1 { -1.0 } else { 1.0 };
+    [normal, sign * tangent[0], sign * tangent[1], tangent[2]]
+}
+
 /// The ball in the valley at its start, where both contacts rest: forces of the reference, and (B) of Theorem 1, because eight rows on six coordinates depend on each other.
-pub(super) fn add_valley(rows: &mut Rows, forces: &[[f64; 4]; 2]) -> Result<(), ReproduceError> {
+pub(super) fn add_valley(rows: &mut Rows, expected: &[[f64; 4]; 2]) -> Result<(), ReproduceError> {
     let instant = start_of("sphere-valley")?;
     let said = instant.existence()?;
-    rows.add(
-        "Theorem 1 at the start: (B) holds where (A) does not apply",
-        1.0,
-        f64::from(u8::from(said.rest == RestCondition::Holds && !said.is_definite)),
-        Exact,
-    );
+    let holds = f64::from(u8::from(said.rest == RestCondition::Holds && !said.is_definite));
+    rows.add("Theorem 1 at the start: (B) holds where (A) does not apply", 1.0, holds, Exact);
     let solution = instant.solve_exact()?;
-    rows.fed_by(&Verdict::of_solve(&solution.report));
-    for (number, (found, expected)) in solution.contacts.iter().zip(forces).enumerate() {
-        // The system's tangent at the second contact points along -x.
-        let sign = if number == 1 { -1.0 } else { 1.0 };
-        let [t, o, r] = found.tangent;
-        let names = ["normal force, N", "force along the seam, N", "force across it, N", "moment, N m"];
-        for ((name, found), expected) in names.into_iter().zip([found.normal, sign * t, sign * o, r]).zip(expected) {
-            rows.add(format!("instant of the start, contact {}: {name}", number + 1), *expected, found, Printed(9));
-        }
+    rows.solved(&solution);
+    for (number, (found, expected)) in solution.contacts.iter().zip(expected).enumerate() {
+        let of = |name: &str| format!("instant of the start, contact {}: {name}", number + 1);
+        rows.add_each(of, &FORCES, expected, &forces(number, found.normal, found.tangent), Printed(9));
     }
     Ok(())
 }
