@@ -213,6 +213,46 @@ fn a_sliding_block_stops_where_it_must_in_every_direction() {
     }
 }
 
+/// One coordinate or one body of 1 kg that rests, and something that runs beside it.
+const SYSTEM: &str = "[system]\ncoordinates = [\"x\"]\nmass = [[1.0]]\n";
+const BODIES: &str = "dimension = \"plane\"\ngravity = [0.0, 0.0]\n[[body]]\nname = \"block\"\nmass = 1.0\ninertia = 1.0\n\
+                      [[body]]\nname = \"belt\"\nkind = \"prescribed\"\nmotion = { velocity = [1.0, 0.0], angular-velocity = 3.0 }\n";
+
+#[test]
+fn a_drift_carries_what_rubs_on_it_what_it_drives_and_what_stands_on_it() {
+    // Friction of 2 N takes 1 kg to the 1 m/s of the belt in half a second; a clutch does not let
+    // the wheel fall behind its driver; a floor that rises takes along what lies on it.
+    let felt = "bound = 2.0\n";
+    let rubs =
+        format!("{SYSTEM}[[system.dry-friction]]\nname = \"felt\"\ntangents = [[1.0]]\ntangent-drift = [-1.0]\n{felt}");
+    let rubs_bodies = format!(
+        "{BODIES}[[dry-friction]]\nname = \"felt\"\nbody = \"block\"\nagainst = \"belt\"\naxes = [[1.0, 0.0]]\n{felt}"
+    );
+    let driven = format!("{SYSTEM}[[system.clutch]]\nname = \"sprag\"\nrow = [1.0]\ndrift = -3.0\n");
+    let driven_bodies =
+        format!("{BODIES}[[clutch]]\nname = \"sprag\"\nbody = \"block\"\nagainst = \"belt\"\nrotational = true\n");
+    let system = SYSTEM.replace("mass", "force = [-9.81]\nmass");
+    let lifted =
+        format!("{system}[[system.contact]]\nname = \"floor\"\ngap = 0.0\nnormal = [1.0]\nnormal-drift = -0.5\n");
+    for scheme in ["stewart-trinkle", "moreau-midpoint", "implicit-ncp"] {
+        for (scene, coordinate, end, expected) in [
+            (&rubs, 0, 0.25, 0.5),
+            (&rubs, 0, 1.0, 1.0),
+            (&rubs_bodies, 0, 0.25, 0.5),
+            (&rubs_bodies, 0, 1.0, 1.0),
+            (&driven, 0, 1.0, 3.0),
+            (&driven_bodies, 2, 1.0, 3.0),
+            (&lifted, 0, 1.0, 0.5),
+        ] {
+            let run = format!("run = {{ step = 0.0625, end = {end:?} }}\nscheme.{scheme} = {{}}\n");
+            let text = format!("format = 1\nname = \"drift\"\n{run}{scene}");
+            let mut simulation = parse(&text, "drift.toml").unwrap().simulation();
+            let found = simulation.run().unwrap().v[coordinate];
+            assert_close(found, expected, 1e-13, &format!("{scheme} at {end} s: {scene}"));
+        }
+    }
+}
+
 #[test]
 fn a_block_on_a_belt_reaches_the_speed_of_the_belt() {
     let mut belt = simulation("belt", &[]);

@@ -132,6 +132,6 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
     ];
     let title = "One linearisation on curved surfaces, and the fixed point that cures it";
     let subtitle = "Stewart and Trinkle 1996, section 3.6 and remark 4";
-    rows.figure("curved-surfaces", title, subtitle, Layout::new(1, 800, 700), panels);
+    rows.figure("curved-surfaces", title, subtitle, (1, 800, 700), panels);
     Ok(())
 }

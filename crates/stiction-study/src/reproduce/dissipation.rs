@@ -136,7 +136,7 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
     let panels = vec![panel(title, "t, s", "change of the energy, J", series)];
     let subtitle = "Stewart and Trinkle 1996, section 3.3: the falling rod before its first impact";
     let title = "The scheme dissipates in flight, of order h";
-    rows.figure("dissipation", title, subtitle, Layout::new(1, 800, 450), panels);
+    rows.figure("dissipation", title, subtitle, (1, 800, 450), panels);
     Ok(())
 }
 

@@ -25,22 +25,14 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 /// Step sizes of Table 1, in seconds; the last one is the paper's "exact" solution.
 const STEPS: [f64; 5] = [0.02, 0.01, 0.005, 0.0025, 0.00125];
 
-/// Table 1 as printed: velocity error, position error, velocity variation.
-const PUBLISHED: [[Option<&str>; 3]; 5] = [
-    [Some("0.5050"), Some("0.2505"), Some("19.4046")],
-    [Some("0.3523"), Some("0.2015"), Some("19.1728")],
-    [Some("0.1657"), Some("0.0838"), Some("19.1702")],
-    [Some("0.0700"), Some("0.0298"), Some("19.0862")],
-    [None, None, Some("19.0690")],
-];
-
-/// The same from an independent implementation.
-const REFERENCE: [[Option<f64>; 3]; 5] = [
-    [Some(0.5050), Some(0.2505), Some(19.4046)],
-    [Some(0.3518), Some(0.2007), Some(19.1701)],
-    [Some(0.1660), Some(0.0829), Some(19.1704)],
-    [Some(0.0700), Some(0.0298), Some(19.0862)],
-    [None, None, Some(19.0690)],
+/// Table 1: velocity error, position error, velocity variation. Each as printed, and as an
+/// independent implementation has it; the last run has no errors.
+const TABLE: [[(Option<&str>, f64); 3]; 5] = [
+    [(Some("0.5050"), 0.5050), (Some("0.2505"), 0.2505), (Some("19.4046"), 19.4046)],
+    [(Some("0.3523"), 0.3518), (Some("0.2015"), 0.2007), (Some("19.1728"), 19.1701)],
+    [(Some("0.1657"), 0.1660), (Some("0.0838"), 0.0829), (Some("19.1702"), 19.1704)],
+    [(Some("0.0700"), 0.0700), (Some("0.0298"), 0.0298), (Some("19.0862"), 19.0862)],
+    [(None, 0.0), (None, 0.0), (Some("19.0690"), 19.0690)],
 ];
 
 /// Final x, y, vx, vy and angular velocity of the balls at the finest step, from the same implementation.
@@ -51,7 +43,8 @@ const FINAL: [[f64; 7]; 4] = [
     [1.468089752, 0.002979146, 0.161427537, 0.006993382, -0.069934, 1.614275, -0.242705],
 ];
 
-/// How far the ratios of errors by the relay formulation are from those by the pyramid at most, for all steps but the finest.
+/// How far the ratios of errors by the relay formulation are from those by the pyramid at most, for
+/// all steps but the finest.
 const RELAY_TOLERANCES: [f64; 4] = [1e-12, 3e-12, 1e-10, 1e-11];
 
 /// Radius of the balls, in metres.
@@ -114,7 +107,8 @@ fn run_balls(rows: &mut Rows, h: f64, settings: &[&str]) -> Result<BallRun, Repr
             strongest = impulse;
             run.hit_time = simulation.before().t;
             let hit = contacts().map(|(contact, impulse)| {
-                // The impulse in world axes is what the rows give to the first body: its linear part.
+                // The impulse in world axes is what the rows give to the first body: its linear
+                // part.
                 let mut total = vec![0.0; simulation.state().v.len()];
                 contact.normal.add_to(impulse.normal, &mut total);
                 contact.tangents.iter().enumerate().for_each(|(a, row)| row.add_to(impulse.tangent[a], &mut total));
@@ -173,12 +167,12 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
     }
     let verdict = rows.verdict.clone();
     let finest = runs.last().expect("five steps");
-    for (i, run) in runs.iter().enumerate() {
-        let computed = measures(run, finest);
-        for (j, name) in ["velocity error", "position error", "velocity variation"].into_iter().enumerate() {
-            if REFERENCE[i][j].is_some() {
+    for (run, line) in runs.iter().zip(TABLE) {
+        let names = ["velocity error", "position error", "velocity variation"];
+        for ((name, (printed, reference)), computed) in names.into_iter().zip(line).zip(measures(run, finest)) {
+            if printed.is_some() {
                 let quantity = format!("Table 1: {name} (h = {})", run.h);
-                rows.add_printed(quantity, PUBLISHED[i][j], REFERENCE[i][j], computed[j], Printed(4));
+                rows.add_printed(quantity, printed, Some(reference), computed, Printed(4));
             }
         }
     }
@@ -191,7 +185,8 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
     rows.add_each(of_axis, &["x", "y"], &[5.0 / 7.0 * 1.5, 5.0 / 7.0 * 0.1], rolling, Rounding);
 
     rows.progress("angular errors, by the relay formulation too");
-    // The same octagon as a sum of relays, \[GS05\] (33): another LCP, another way back to the impulses, the same motion.
+    // The same octagon as a sum of relays, \[GS05\] (33): another LCP, another way back to the
+    // impulses, the same motion.
     const RELAY: [&str; 1] = ["method.spatial-relay.directions=8"];
     let relays = STEPS.into_iter().map(|h| run_balls(rows, h, &RELAY)).collect::<Result<Vec<_>, _>>()?;
     for ((run, relay), tolerance) in runs.iter().zip(&relays).zip(RELAY_TOLERANCES) {
@@ -284,11 +279,11 @@ fn figure(rows: &mut Rows, run: &BallRun) {
         let view = panel(title, "x, m", label, series);
         panels.push(Panel { equal_aspect: true, legend: Legend::Above, outlines, marks, ..view });
     }
-    // The elevation is as high as all the rest.
-    let layout = Layout { row_weights: vec![1.0, 1.9, 1.0], ..Layout::new(1, 900, 1350) };
     let subtitle =
         "Stewart and Trinkle 1996, Figures 6 to 8, h = 0.00125; impulses act on the ball above or to the left";
-    rows.figure("four-balls", "A ball is thrown at three others in a line", subtitle, layout, panels);
+    rows.figure("four-balls", "A ball is thrown at three others in a line", subtitle, (1, 900, 1350), panels);
+    // The elevation is as high as all the rest.
+    rows.set_row_weights(vec![1.0, 1.9, 1.0]);
 }
 
 /// An arrow as one open line.

@@ -130,6 +130,6 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
     }
     let panels = vec![panel("A double pendulum by (10)", "t, s", "change of the energy, J", series)];
     let title = "The velocity terms of Lagrange's equations, and their sign";
-    rows.figure("lagrange", title, "Stewart and Trinkle 1996, equation (10)", Layout::new(1, 800, 450), panels);
+    rows.figure("lagrange", title, "Stewart and Trinkle 1996, equation (10)", (1, 800, 450), panels);
     Ok(())
 }

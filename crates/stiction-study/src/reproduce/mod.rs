@@ -40,7 +40,8 @@ use plot::{Curve, body, coloured, curve, dots, line, panel};
 /// What rounding may make of a number near one, after some hundred steps: 450 units of it.
 pub const ROUNDING: f64 = 1e-13;
 
-/// How far a number may be from what it is compared with, and why so far: [`Row::has_fair_tolerance`].
+/// How far a number may be from what it is compared with, and why so far:
+/// [`Row::has_fair_tolerance`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
     /// Not at all: it is a count, or an answer of yes or no.
@@ -139,10 +140,13 @@ impl Row {
         self.ok && self.computed.is_nan()
     }
 
-    /// Whether the tolerance is no wider than its reason allows, so that a change of the last two digits known shows.
+    /// Whether the tolerance is no wider than its reason allows, so that a change of the last two
+    /// digits known shows.
     ///
-    /// It is at most a hundred times the error that was found. Where that error is rounding itself (1e-16 to 1e-15, or none at all) a hundred times it would be luck: there
-    /// it is at most [`ROUNDING`], times the number where that is larger than one. Where the other number is printed, it is the rounding of its last digit.
+    /// It is at most a hundred times the error that was found. Where that error is rounding itself
+    /// (1e-16 to 1e-15, or none at all) a hundred times it would be luck: there it is at most
+    /// [`ROUNDING`], times the number where that is larger than one. Where the other number is
+    /// printed, it is the rounding of its last digit.
     pub fn has_fair_tolerance(&self) -> bool {
         let (Some(reason), Some(target)) = (self.reason, self.reference.or(self.published)) else { return true };
         match reason {
@@ -155,6 +159,12 @@ impl Row {
         }
     }
 
+    /// What is to be said below it: its note, and a certificate that is not met.
+    pub fn notes(&self) -> Vec<String> {
+        let unmet = self.certificate.as_ref().filter(|words| *words != "met");
+        self.note.iter().cloned().chain(unmet.map(|words| format!("certificate {words}"))).collect()
+    }
+
     /// How it stands: `ok`, `differs from print`, or what is wrong.
     pub fn standing(&self) -> &'static str {
         match () {
@@ -164,6 +174,32 @@ impl Row {
             () if self.differs_from_print => "differs from print",
             () => "ok",
         }
+    }
+}
+
+/// How rows stand; notes are no numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// Numbers.
+    pub count: usize,
+    /// Those that are met.
+    pub met: usize,
+    unlike_print: usize,
+}
+
+impl Tally {
+    /// Of these rows.
+    pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
+        rows.into_iter().filter(|row| !row.is_note()).fold(Self::default(), |sum, row| Self {
+            count: sum.count + 1,
+            met: sum.met + usize::from(row.ok),
+            unlike_print: sum.unlike_print + usize::from(row.differs_from_print),
+        })
+    }
+
+    /// How many differ from print, as the end of a sentence; nothing where none does.
+    pub fn unlike_print(&self) -> String {
+        if self.unlike_print == 0 { String::new() } else { format!(", {} differ from print", self.unlike_print) }
     }
 }
 
@@ -292,7 +328,8 @@ pub const EXPERIMENTS: [Experiment; 20] = [
     schemes::EXPERIMENT,
 ];
 
-/// What an experiment writes: its rows, judged as they are added, and its figures. Runs are made through it, so that it knows what their certificates say.
+/// What an experiment writes: its rows, judged as they are added, and its figures. Runs are made
+/// through it, so that it knows what their certificates say.
 struct Rows<'a> {
     id: &'static str,
     paper: &'static str,
@@ -302,7 +339,8 @@ struct Rows<'a> {
     figures: Vec<NamedFigure>,
     /// Of the runs behind the rows that are added next.
     verdict: Option<Verdict>,
-    /// Whether a row was added since the last run, so that the next one begins a verdict of its own.
+    /// Whether a row was added since the last run, so that the next one begins a verdict of its
+    /// own.
     has_spoken: bool,
     steps: u64,
 }
@@ -324,7 +362,8 @@ impl<'a> Rows<'a> {
         if self.is_quick { quick } else { full }
     }
 
-    /// Runs to the end; `observer` sees the certificate of every step. The rows that follow are fed by this run, and by those before it since the last row.
+    /// Runs to the end; `observer` sees the certificate of every step. The rows that follow are fed
+    /// by this run, and by those before it since the last row.
     fn run(
         &mut self,
         simulation: &mut Simulation,
@@ -421,26 +460,24 @@ impl<'a> Rows<'a> {
         self.rows.last_mut().expect("a row was added")
     }
 
-    /// Adds a figure: its name, its heading and its subtitle.
-    fn figure(&mut self, name: &'static str, title: &str, subtitle: &str, layout: Layout, panels: Vec<Panel>) {
-        let (title, subtitle) = (title.to_owned(), subtitle.to_owned());
-        let Layout { columns, size, row_weights } = layout;
-        self.figures.push(NamedFigure { name, figure: Figure { title, subtitle, panels, columns, row_weights, size } });
+    /// Adds a figure: its name, heading and subtitle, how many panels stand beside each other, its
+    /// width and height, and the panels.
+    fn figure(
+        &mut self,
+        name: &'static str,
+        title: impl Into<String>,
+        subtitle: impl Into<String>,
+        (columns, width, height): (usize, u32, u32),
+        panels: Vec<Panel>,
+    ) {
+        let (title, subtitle, size) = (title.into(), subtitle.into(), (width, height));
+        let figure = Figure { title, subtitle, panels, columns, size, ..Default::default() };
+        self.figures.push(NamedFigure { name, figure });
     }
-}
 
-/// How the panels of a figure stand.
-#[derive(Default)]
-struct Layout {
-    columns: usize,
-    size: (u32, u32),
-    row_weights: Vec<f64>,
-}
-
-impl Layout {
-    /// So many panels beside each other, on this size.
-    fn new(columns: usize, width: u32, height: u32) -> Self {
-        Self { columns, size: (width, height), ..Default::default() }
+    /// Gives the rows of the last figure other heights than equal ones.
+    fn set_row_weights(&mut self, weights: Vec<f64>) {
+        self.figures.last_mut().expect("a figure was added").figure.row_weights = weights;
     }
 }
 

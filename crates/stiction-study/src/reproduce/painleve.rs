@@ -40,7 +40,8 @@ fn normal_forces(
     Ok(forces)
 }
 
-/// States with a known number of motions: angle, friction, rate, push, sliding; their normal forces, ascending, and the decimals of these.
+/// States with a known number of motions: angle, friction, rate, push, sliding; their normal
+/// forces, ascending, and the decimals of these.
 type Listed = (&'static str, f64, f64, f64, f64, Option<[f64; 2]>, &'static [f64], i32);
 
 fn listed() -> [Listed; 4] {
@@ -126,6 +127,6 @@ fn map(rows: &mut Rows) -> Result<(), ReproduceError> {
     }
     let subtitle = "Rod of 1 kg and half length 1 m, its end slides to the left; all solutions by enumeration";
     let title = "How many motions a sliding rod has";
-    rows.figure("painleve", title, subtitle, Layout::new(1, 900, 1000), panels);
+    rows.figure("painleve", title, subtitle, (1, 900, 1000), panels);
     Ok(())
 }

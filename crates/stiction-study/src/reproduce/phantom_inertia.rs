@@ -29,57 +29,31 @@ const RHO: [Option<f64>; 5] = [None, Some(1e-3), Some(1.0), Some(30.0), Some(1e3
 /// Digits of the reference.
 const DIGITS: i32 = 12;
 
-/// An instant, and what an independent implementation found for it.
-struct Case {
-    name: &'static str,
-    problem: ContactProblem,
-    lines: usize,
-    acceleration: [f64; 3],
-    normal: f64,
-    tangential: Option<[f64; 2]>,
-    /// How well the numbers are known, where it is less than by all digits.
-    accuracy: Option<f64>,
-}
+/// An instant: its name, its problem, and the number of lines; and what an independent
+/// implementation found for it: acceleration, normal force and friction. How well these are known,
+/// where it is less than by all digits.
+type Case = (&'static str, ContactProblem, usize, [f64; 3], f64, &'static [f64], Option<f64>);
 
 fn cases() -> [Case; 4] {
-    let slide = [2.5, -6.93351193466, -4.4635185093];
+    let slides = touching_arm([2.5, -6.93351193466, -4.4635185093]);
+    let sticks = touching_arm([0.0, -6.93351193466, -1.4635185093]);
+    let pushed = [0.53164123828, 0.53164123828, 0.0];
+    let by_four = [0.501355341892, 1.40559476629, -3.88610006491];
+    let by_eight = [0.801983156161, 1.35029665402, -3.73321531973];
+    let rest = [0.0; 3];
     [
-        Case {
-            name: "A: particle, k = 4",
-            problem: particle(),
-            lines: 4,
-            acceleration: [0.53164123828, 0.53164123828, 0.0],
-            normal: 19.62,
-            tangential: Some([-7.93671752344, -5.93671752344]),
-            accuracy: None,
-        },
-        Case {
-            name: "B: arm slides, k = 4",
-            problem: touching_arm(slide),
-            lines: 4,
-            acceleration: [0.501355341892, 1.40559476629, -3.88610006491],
-            normal: 10.2557951064,
-            tangential: Some([6.15347706382, -1.47186474041]),
-            accuracy: Some(1e-10),
-        },
-        Case {
-            name: "B: arm slides, k = 8",
-            problem: touching_arm(slide),
-            lines: 8,
-            acceleration: [0.801983156161, 1.35029665402, -3.73321531973],
-            normal: 10.2203786659,
-            tangential: None,
-            accuracy: Some(1e-10),
-        },
-        Case {
-            name: "C: arm sticks",
-            problem: touching_arm([0.0, -6.93351193466, -1.4635185093]),
-            lines: 4,
-            acceleration: [0.0; 3],
-            normal: 10.4761370884,
-            tangential: Some([-3.47982133478, -1.07643488101]),
-            accuracy: None,
-        },
+        ("A: particle, k = 4", particle(), 4, pushed, 19.62, &[-7.93671752344, -5.93671752344], None),
+        (
+            "B: arm slides, k = 4",
+            slides.clone(),
+            4,
+            by_four,
+            10.2557951064,
+            &[6.15347706382, -1.47186474041],
+            Some(1e-10),
+        ),
+        ("B: arm slides, k = 8", slides, 8, by_eight, 10.2203786659, &[], Some(1e-10)),
+        ("C: arm sticks", sticks, 4, rest, 10.4761370884, &[-3.47982133478, -1.07643488101], None),
     ]
 }
 
@@ -115,22 +89,18 @@ fn particle_lcp(rho: f64) -> Result<(f64, Vec<f64>), ReproduceError> {
 
 /// All cases with every phantom inertia.
 fn add_cases(rows: &mut Rows) -> Result<(), ReproduceError> {
-    for case in cases() {
-        rows.progress(case.name);
+    for (name, problem, lines, acceleration, normal, friction, accuracy) in cases() {
+        rows.progress(name);
         for rho in RHO {
-            let solution = solve(rows, method(case.lines, rho)?, &case.problem)?;
+            let ContactSolution { motion, contacts, .. } = solve(rows, method(lines, rho)?, &problem)?;
             let rho = rho.map_or_else(|| "ρ chosen".to_owned(), |rho| format!("ρ = {rho}"));
-            let mut add = |quantity: &str, expected: f64, computed: f64| {
-                let tolerance = case.accuracy.map_or(significant(DIGITS, expected), Measured);
-                rows.add(format!("{}, {rho}: {quantity}", case.name), expected, computed, tolerance);
-            };
-            for (i, expected) in case.acceleration.into_iter().enumerate() {
-                add(&format!("acceleration {}", i + 1), expected, solution.motion[i]);
-            }
-            let impulse = &solution.contacts[0];
-            add("normal force, N", case.normal, impulse.normal);
-            for (i, expected) in case.tangential.into_iter().flatten().enumerate() {
-                add(&format!("friction force {}, N", i + 1), expected, impulse.tangent[i]);
+            let names = ["acceleration 1", "acceleration 2", "acceleration 3", "normal force, N"];
+            let names = names.into_iter().chain(["friction force 1, N", "friction force 2, N"]);
+            let expected = acceleration.iter().chain([&normal]).chain(friction);
+            let found = motion.iter().chain([&contacts[0].normal]).chain(&contacts[0].tangent);
+            for ((quantity, expected), found) in names.zip(expected).zip(found) {
+                let tolerance = accuracy.map_or(significant(DIGITS, *expected), Measured);
+                rows.add(format!("{name}, {rho}: {quantity}"), *expected, *found, tolerance);
             }
         }
     }
@@ -227,7 +197,8 @@ fn add_variants(rows: &mut Rows) -> Result<(), ReproduceError> {
     Ok(())
 }
 
-/// The configuration map Γ(q, t) of the paper, where it depends on time: a particle with spring and friction, its velocities along axes that turn.
+/// The configuration map Γ(q, t) of the paper, where it depends on time: a particle with spring and
+/// friction, its velocities along axes that turn.
 fn add_turning_axes(rows: &mut Rows) -> Result<(), ReproduceError> {
     // Where it ends, along fixed axes.
     let end = |rows: &mut Rows, rate: f64, name: &str, step: f64| {
@@ -251,7 +222,8 @@ fn add_turning_axes(rows: &mut Rows) -> Result<(), ReproduceError> {
     Ok(())
 }
 
-/// Static friction is confined to its cone, kinetic friction is known: with a coefficient each, stick and slip in closed form. A block of 2 kg on a belt, held by a spring of 50 N/m.
+/// Static friction is confined to its cone, kinetic friction is known: with a coefficient each,
+/// stick and slip in closed form. A block of 2 kg on a belt, held by a spring of 50 N/m.
 fn add_two_coefficients(rows: &mut Rows) -> Result<(), ReproduceError> {
     let (static_mu, mu, g, omega, speed) = (0.6, 0.4, 9.81, 5.0f64, 0.2);
     let first = static_mu * g / (omega * omega * speed);
@@ -304,7 +276,8 @@ fn figure_one(rows: &mut Rows) -> Result<(), ReproduceError> {
         let [x, y] = found.force;
         let (along, across) = (x * e[0] + y * e[1], -x * e[1] + y * e[0]);
         let (plus, minus, kappa) = (found.sigma_plus[SHOWN], found.sigma_minus[SHOWN], found.kappa[0][SHOWN]);
-        // The saturations reach from the force to either bound, and ρ κ₊ beyond; drawn beside the line.
+        // The saturations reach from the force to either bound, and ρ κ₊ beyond; drawn beside the
+        // line.
         let beside =
             |from: f64, to: f64, across: f64, colour| line(vec![point(from, across), point(to, across)], colour, 2.5);
         let mut outlines = vec![
@@ -343,7 +316,7 @@ fn figure_one(rows: &mut Rows) -> Result<(), ReproduceError> {
     }
     let subtitle = "Particle of 2 kg, four lines, ρ = 1 kg. Once it slides, σ₊ reaches ρ κ₊ beyond the bound";
     let title = "Figure 1: the discretised friction model";
-    rows.figure("phantom-inertia-model", title, subtitle, Layout::new(2, 960, 560), panels);
+    rows.figure("phantom-inertia-model", title, subtitle, (2, 960, 560), panels);
     Ok(())
 }
 
@@ -360,7 +333,7 @@ fn figure(rows: &mut Rows) -> Result<(), ReproduceError> {
     let panels = vec![Panel { log_x: true, log_y: true, ..condition }];
     let subtitle = "Particle of case A, four lines. The paper has no figure of this; at ρ = 8 kg the rank is lost, which it leaves out";
     let title = "Phantom inertia gives the problem full rank";
-    rows.figure("phantom-inertia", title, subtitle, Layout::new(1, 760, 430), panels);
+    rows.figure("phantom-inertia", title, subtitle, (1, 760, 430), panels);
     Ok(())
 }
 

@@ -172,7 +172,8 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
     figure(rows)
 }
 
-/// What the paper reads off at h = 0.0025: 0.383 and 0.548 are the starts of the steps of contact, rounded.
+/// What the paper reads off at h = 0.0025: 0.383 and 0.548 are the starts of the steps of contact,
+/// rounded.
 fn add_reading(rows: &mut Rows, version: &str) -> Result<(), ReproduceError> {
     let h = 0.0025;
     rows.progress(format!("{version} version, h = {h}"));
@@ -209,7 +210,8 @@ fn add_events(rows: &mut Rows, version: &str) -> Result<(), ReproduceError> {
     let slip = run.stick_to_slip.unwrap_or(f64::NAN);
     rows.add(at("sticking turns to sliding, s"), exact::STICK_TO_SLIP, slip, Measured(3.0 * h));
     rows.add(at("second impact, s"), exact::SECOND_IMPACT, second.start + h, Measured(h));
-    // Both ends stand: what is left of turning is the penetration of an end, and of falling nothing.
+    // Both ends stand: what is left of turning is the penetration of an end, and of falling
+    // nothing.
     let of_turning = if version == "linear" { 1e-5 } else { 1e-10 };
     for (i, tolerance) in [Measured(0.003), Rounding, Measured(of_turning)].into_iter().enumerate() {
         let quantity = at(&format!("after the second impact: {}", VELOCITIES[i]));
@@ -237,7 +239,8 @@ fn add_limit(rows: &mut Rows, version: &str) -> Result<(), ReproduceError> {
     for h in ORDER_STEPS {
         errors.push((h, (run_rod(rows, version, h)?.x_at_rest() - exact::X_AT_REST).abs()));
     }
-    // A coarse step leaves the linearised gap by the square of its way, which is part of the error whose order is asked for.
+    // A coarse step leaves the linearised gap by the square of its way, which is part of the error
+    // whose order is asked for.
     rows.but_for("penetration_share", "coarse steps leave the linearised gap, in order two");
     let quantity = format!("order of x at rest over h = 0.02 to 0.000625 ({version})");
     rows.add_between(quantity, (0.9, 1.15), fitted_order(&errors));
@@ -294,6 +297,6 @@ fn figure(rows: &mut Rows) -> Result<(), ReproduceError> {
         panels.push(panel(title, "t, s", label, steps.iter().zip(&runs).map(velocity).collect()));
     }
     let subtitle = "Stewart and Trinkle 1996, Figures 2 to 5, computed with the linear version of their scheme";
-    rows.figure("rod", "A spinning rod falls on a table", subtitle, Layout::new(2, 1000, 760), panels);
+    rows.figure("rod", "A spinning rod falls on a table", subtitle, (2, 1000, 760), panels);
     Ok(())
 }

@@ -111,7 +111,7 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
         panels.push(scene_panel(scene.name, &convergence, &rows.rows[first..]));
     }
     const COLUMNS: usize = 4;
-    let layout = Layout::new(COLUMNS, 1400, 80 + 230 * panels.len().div_ceil(COLUMNS) as u32);
+    let layout = (COLUMNS, 1400, 80 + 230 * panels.len().div_ceil(COLUMNS) as u32);
     let subtitle = "Largest error of a coordinate against the event-driven scheme, over the step";
     rows.figure("schemes", "Every scheme on every built-in scene", subtitle, layout, panels);
     Ok(())

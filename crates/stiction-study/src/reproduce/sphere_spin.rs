@@ -4,6 +4,7 @@
 //! method, and `implicit-ncp` with the same set or with the ellipsoid itself.
 
 use super::friction_set::{FrictionSet, picture, section};
+use super::torsion::{Sample, history, samples};
 use super::*;
 
 /// An experiment.
@@ -36,7 +37,8 @@ const STEP: f64 = 0.07;
 /// Deceleration of the spin that the ellipsoid gives, in rad/s².
 const TRUE_SLOPE: f64 = -1.962;
 
-/// Directions (5) of the paper on the ellipsoid with this torsion radius, its Figure 3: three rings out of the tangent plane, and two poles.
+/// Directions (5) of the paper on the ellipsoid with this torsion radius, its Figure 3: three rings
+/// out of the tangent plane, and two poles.
 pub(super) fn figure_3(radius: f64) -> Vec<[f64; 3]> {
     let mut directions = Vec::new();
     for (count, rise) in [(8, 0.0f64), (5, 0.5), (5, -0.5)] {
@@ -53,29 +55,8 @@ pub(super) fn figure_3(radius: f64) -> Vec<[f64; 3]> {
 /// Normal force for which the paper draws the friction sets, in N.
 const DRAWN_NORMAL_FORCE: f64 = 5.0;
 
-/// One step: its end, the six velocities there, and the mean force of the contact (normal, two tangents, torsion).
-struct Sample {
-    t: f64,
-    v: Vec<f64>,
-    force: [f64; 4],
-    size: usize,
-}
-
 fn run(rows: &mut Rows, name: &str, overrides: &[String]) -> Result<Vec<Sample>, ReproduceError> {
-    let mut simulation = scene(name, overrides)?;
-    let mut samples = Vec::new();
-    rows.run(&mut simulation, |simulation, _| {
-        let step = simulation.last_step();
-        let impulse = step.solution.contacts.first().copied().unwrap_or_default();
-        let [t, o, r] = impulse.tangent;
-        samples.push(Sample {
-            t: step.state.t,
-            v: step.state.v.clone(),
-            force: [impulse.normal, t, o, r].map(|c| c / step.h),
-            size: step.solution.report.size,
-        });
-    })?;
-    Ok(samples)
+    samples(rows, &mut scene(name, overrides)?)
 }
 
 /// The setting that makes the scheme implicit.
@@ -102,9 +83,9 @@ fn add_run(
     let (before, at) = (&samples[last], &samples[last + 1]);
     rows.add(format!("{name}: spin at t = {:.2}, rad/s", before.t), spin, before.v[5], of_spin);
     rows.add(format!("{name}: spin at t = {:.2}, rad/s", at.t), 0.0, at.v[5], Rounding);
-    rows.add(format!("{name}: moment until then, N m"), moment, before.force[3], of_moment);
-    rows.add(format!("{name}: moment in the last step, N m"), last_moment, at.force[3], of_last);
-    let off = samples.iter().map(|sample| (sample.force[0] - 9.81).abs()).fold(0.0, f64::max);
+    rows.add(format!("{name}: moment until then, N m"), moment, before.forces[0][3], of_moment);
+    rows.add(format!("{name}: moment in the last step, N m"), last_moment, at.forces[0][3], of_last);
+    let off = samples.iter().map(|sample| (sample.forces[0][0] - 9.81).abs()).fold(0.0, f64::max);
     // Newton's method leaves more than rounding.
     let tolerance = if name == "NCP" { Measured(1e-11) } else { Rounding };
     rows.add(format!("{name}: normal force, N"), 9.81, 9.81 + off, tolerance);
@@ -176,7 +157,7 @@ fn misaligned(rows: &mut Rows) -> Result<(), ReproduceError> {
     rows.add("NCP: slope of the spin, rad/s²", -1.718734280424, slope(&ncp), Printed(12));
     rows.verdict = of_lcp;
     rows.add("LCP: slope of the spin, rad/s²", -1.718734280424, slope(&lcp), Printed(12));
-    let impulse = lcp.iter().map(|sample| STEP * sample.force[3]).sum::<f64>();
+    let impulse = lcp.iter().map(|sample| STEP * sample.forces[0][3]).sum::<f64>();
     rows.add("LCP: whole torsional impulse, N m s", -0.7848, impulse, Rounding);
     rows.add("LCP: velocity that remains", 0.0, largest(&lcp[lcp.len() - 1..], 0..6), Measured(1e-14));
     rows.progress("the friction sets");
@@ -215,17 +196,17 @@ fn set_figure(rows: &mut Rows, name: &'static str, number: u32, ellipsoid: &Fric
         section("Cut without moment", [0, 1], &sets),
         upright,
     ];
-    rows.figure(name, "What friction may be", &subtitle, Layout::new(2, 1100, 900), panels);
+    rows.figure(name, "What friction may be", subtitle, (2, 1100, 900), panels);
 }
 
 /// Velocities and forces over time, beside the true ones.
 fn figure(rows: &mut Rows, title: &str, numbers: [u32; 2], lcp: &[Sample], ncp: Option<&[Sample]>) {
     let spin = |samples: &[Sample]| -> Curve {
-        std::iter::once((0.0, 1.962)).chain(samples.iter().map(|sample| (sample.t, sample.v[5]))).collect()
+        std::iter::once((0.0, 1.962)).chain(history(samples, |sample| sample.v[5])).collect()
     };
-    let force = |samples: &[Sample], k: usize| -> Curve { samples.iter().map(|s| (s.t, s.force[k])).collect() };
+    let force = |samples, k: usize| history(samples, |sample| sample.forces[0][k]);
     let end = lcp.last().map_or(1.0, |sample| sample.t);
-    let others = lcp.iter().map(|s| (s.t, s.v[..5].iter().fold(0.0f64, |worst, v| worst.max(v.abs())))).collect();
+    let others = history(lcp, |sample| largest(std::slice::from_ref(sample), 0..5));
     let dashed = |label: &str, points| Series { kind: SeriesKind::Dashed, ..coloured(label, points, Colour::INK) };
     let dotted =
         |label: &str, points, colour| Series { kind: SeriesKind::LineAndPoints, ..coloured(label, points, colour) };
@@ -249,5 +230,5 @@ fn figure(rows: &mut Rows, title: &str, numbers: [u32; 2], lcp: &[Sample], ncp: 
         Panel { legend: Legend::Above, ..panel(title, "time, s", unit, series) }
     });
     let subtitle = format!("Trinkle, Tzitzouris and Pang 2001, Figures {} and {}, h = {STEP}", numbers[0], numbers[1]);
-    rows.figure(rows.id, title, &subtitle, Layout::new(2, 1100, 480), panels.collect());
+    rows.figure(rows.id, title, subtitle, (2, 1100, 480), panels.collect());
 }

@@ -7,6 +7,7 @@ use stiction_dynamics::families::Generator;
 use stiction_dynamics::{PyramidSettings, Scheme, Step, StewartTrinkle};
 
 use super::sphere_spin::figure_3;
+use super::torsion::{Sample, history, sample, samples};
 use super::*;
 
 /// The experiment.
@@ -66,27 +67,13 @@ const EVENTS: [(&str, f64, Tolerance); 3] = [
     ("contact 2 breaks", 3.701600417, Printed(9)),
 ];
 
-/// One step: its end, position, velocities, and the mean forces of the two contacts.
-struct Sample {
-    t: f64,
-    q: Vec<f64>,
-    v: Vec<f64>,
-    forces: [[f64; 4]; 2],
-    /// Largest sliding of the second contact.
-    slip: f64,
-    /// Gaps at the end of the step.
-    gaps: [f64; 2],
-    iterations: usize,
-}
-
 /// What the reference has of a state.
 const NUMBERS: [&str; 7] = ["x, m", "z, m", "vx, m/s", "vz, m/s", "ωx, rad/s", "ωy, rad/s", "ωz, rad/s"];
 
-impl Sample {
-    fn numbers(&self) -> [f64; 7] {
-        let Self { q, v, .. } = self;
-        [q[0], q[2], v[0], v[2], v[3], v[4], v[5]]
-    }
+/// The same of a sample.
+fn numbers(sample: &Sample) -> [f64; 7] {
+    let Sample { q, v, .. } = sample;
+    [q[0], q[2], v[0], v[2], v[3], v[4], v[5]]
 }
 
 /// The settings of a scheme with the exact friction set.
@@ -94,7 +81,8 @@ fn exact(scheme: &str) -> Vec<String> {
     vec![format!("scheme.{scheme}={{}}")]
 }
 
-/// The settings of the LCP method with directions (5) of the paper, and with contacts that enter by their gap at the start of a step, in metres, or that are always in.
+/// The settings of the LCP method with directions (5) of the paper, and with contacts that enter by
+/// their gap at the start of a step, in metres, or that are always in.
 fn by_directions(entry: Option<f64>) -> Vec<String> {
     let entry = entry.map(|gap| format!("scheme.stewart-trinkle.activation-gap={gap:?}"));
     let pair = format!(
@@ -112,42 +100,14 @@ fn settings(method: &[String], h: f64, end: f64) -> Vec<String> {
 }
 
 fn run(rows: &mut Rows, method: &[String], h: f64, end: f64) -> Result<Vec<Sample>, ReproduceError> {
-    let mut simulation = scene("sphere-valley", &settings(method, h, end))?;
-    let mut samples = Vec::new();
-    rows.run(&mut simulation, |simulation, _| {
-        samples.push(sample(simulation.system(), simulation.last_step()));
-    })?;
-    Ok(samples)
-}
-
-fn sample(system: &dyn MechanicalSystem, step: &Step) -> Sample {
-    let mut sample = Sample {
-        t: step.state.t,
-        q: step.state.q.clone(),
-        v: step.state.v.clone(),
-        forces: [[0.0; 4]; 2],
-        slip: 0.0,
-        gaps: [f64::INFINITY; 2],
-        iterations: step.report.solves.iter().map(|solve| solve.iterations).sum(),
-    };
-    for (contact, impulse) in step.contacts.iter().zip(&step.solution.contacts) {
-        let number = place(contact.id.second);
-        let [t, o, r] = impulse.tangent;
-        sample.forces[number] = [impulse.normal, t, o, r].map(|c| c / step.h);
-        if number == 1 && impulse.normal > 0.0 {
-            sample.slip = contact.slip(&step.state.v).iter().fold(0.0, |slip, s| slip.max(s.abs()));
-        }
-    }
-    let mut nearby = Vec::new();
-    system.contacts(step.state.t, &step.state.q, f64::INFINITY, &mut nearby);
-    nearby.iter().for_each(|contact| sample.gaps[place(contact.id.second)] = contact.gap);
-    sample
+    samples(rows, &mut scene("sphere-valley", &settings(method, h, end))?)
 }
 
 /// Error of the velocities with which the LCPs of a noisy run are stated, and so of their right-hand sides, in m/s and rad/s.
 const NOISE: f64 = 1e-6;
 
-/// The LCP method with the paper's directions, whose right-hand sides are off: every step begins with velocities that are off by up to [`NOISE`], from a fixed seed.
+/// The LCP method with the paper's directions, whose right-hand sides are off: every step begins
+/// with velocities that are off by up to [`NOISE`], from a fixed seed.
 fn run_with_noise(rows: &mut Rows, h: f64) -> Result<Vec<Sample>, ReproduceError> {
     let loaded = load("sphere-valley", &settings(&by_directions(None), h, CHATTER_END)).map_err(Box::new)?;
     let (system, mut state) = (loaded.system().mechanics(), loaded.start().clone());
@@ -174,11 +134,7 @@ fn chatter(samples: &[Sample]) -> usize {
     moment.windows(3).filter(|window| is_turn(window)).count()
 }
 
-/// The sphere of radius 10 is the first body of the scene, that of radius 9 the second.
-fn place(body: u32) -> usize {
-    (body as usize).min(1)
-}
-
+/// The sample at a time.
 fn at(samples: &[Sample], t: f64) -> &Sample {
     samples.iter().find(|sample| (sample.t - t).abs() < 1e-9).expect("a time of the grid")
 }
@@ -208,7 +164,8 @@ fn add_state(rows: &mut Rows, how: &str, t: f64, expected: &[f64], found: &[f64]
     rows.add_each(|number| format!("{how}: {number} at t = {t}"), &NUMBERS, expected, found, tolerance);
 }
 
-/// The limit of two runs whose leading error falls with this factor: the finer one and a share of what it changed.
+/// The limit of two runs whose leading error falls with this factor: the finer one and a share of
+/// what it changed.
 fn extrapolated(coarser: [f64; 7], finer: [f64; 7], factor: f64) -> [f64; 7] {
     std::array::from_fn(|k| finer[k] + (finer[k] - coarser[k]) / (factor - 1.0))
 }
@@ -279,7 +236,8 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
     let quantity = format!("LCP, h = {finest_step}: steps in which the moment chatters, before t = {CHATTER_END}");
     rows.add(quantity, 0.0, chatter(&finest) as f64, Exact);
     rows.progress("the LCP method with errors of 1e-6");
-    // Figure 16 by errors: the right-hand sides of the LCPs are off by 1e-6, in the two smallest steps of the paper.
+    // Figure 16 by errors: the right-hand sides of the LCPs are off by 1e-6, in the two smallest
+    // steps of the paper.
     let mut noisy = Vec::new();
     for (h, expected) in [(0.0012, (0.38, 0.42)), (0.0004, (0.54, 0.59))] {
         noisy = run_with_noise(rows, h)?;
@@ -328,7 +286,7 @@ fn add_order(rows: &mut Rows) -> Result<(), ReproduceError> {
         unreachable!("there are three at least")
     };
     for [t, expected @ ..] in STATES {
-        let limit = extrapolated(at(coarser, t).numbers(), at(finer, t).numbers(), coarser_step / finer_step);
+        let limit = extrapolated(numbers(at(coarser, t)), numbers(at(finer, t)), coarser_step / finer_step);
         // What is left is of order two, and grows as the ball runs down the seam.
         let bound = rows.full_or(1e-6, 2.5e-5) * [1.0, 5.0, 20.0][t as usize - 1];
         add_state(rows, "NCP, h → 0", t, &expected, &limit, Measured(bound));
@@ -386,7 +344,7 @@ fn add_trapezoidal(rows: &mut Rows) -> Result<(), ReproduceError> {
         let (mut errors, mut runs) = (Vec::new(), Vec::new());
         for h in [0.1, 0.05, 0.025, 0.0125] {
             let samples = run(rows, &[format!("scheme.{scheme}={{ rule = \"trapezoidal\" }}")], h, t)?;
-            let found = at(&samples, t).numbers();
+            let found = numbers(at(&samples, t));
             errors.push((h, largest_difference(&found, &expected)));
             runs.push(found);
         }
@@ -406,7 +364,7 @@ fn add_event_driven(rows: &mut Rows) -> Result<(), ReproduceError> {
     for [t, expected @ ..] in STATES {
         // Eleven digits while the second contact rolls, eight when it slides.
         let bound = if t < 3.0 { 2e-11 } else { 6e-9 };
-        add_state(rows, "event-driven", t, &expected, &at(&samples, t).numbers(), Measured(bound));
+        add_state(rows, "event-driven", t, &expected, &numbers(at(&samples, t)), Measured(bound));
     }
     // Steps that do not end on the grid end with an event.
     let is_event = |t: &f64| (10.0 * t - (10.0 * t).round()).abs() > 1e-6;
@@ -425,12 +383,8 @@ fn over_time(title: impl Into<String>, y_label: &str, series: Vec<Series>) -> Pa
     Panel { x_range: Some((0.0, END)), legend: Legend::Above, ..panel }
 }
 
-/// A value of all samples.
-fn history(samples: &[Sample], value: impl Fn(&Sample) -> f64) -> Curve {
-    samples.iter().map(|sample| (sample.t, value(sample))).collect()
-}
-
-/// All velocities of a run, and friction at the first contact, along the tangents and about the normal.
+/// All velocities of a run, and friction at the first contact, along the tangents and about the
+/// normal.
 fn motion_and_friction(titles: [&str; 2], samples: &[Sample]) -> [Panel; 2] {
     let [blue, red, green] = [Colour::BLUE, Colour::VERMILLION, Colour::GREEN];
     let colours = [blue, red, green, Colour::PURPLE, Colour::INK, Colour::ORANGE];
@@ -450,7 +404,7 @@ fn coarse_figure(rows: &mut Rows, ruled: &[Sample], always: &[Sample], ncp: &[Sa
     let panels = panels.into_iter().flat_map(|(titles, samples)| motion_and_friction(titles, samples)).collect();
     let subtitle =
         "Trinkle, Tzitzouris and Pang 2001, Figures 10 to 13: the bouncing comes from the rule by which contacts enter";
-    rows.figure("sphere-valley", "A ball between two spheres, h = 0.1", subtitle, Layout::new(2, 1200, 1250), panels);
+    rows.figure("sphere-valley", "A ball between two spheres, h = 0.1", subtitle, (2, 1200, 1250), panels);
 }
 
 fn fine_figure(
@@ -487,5 +441,5 @@ fn fine_figure(
     ];
     let title = format!("A ball between two spheres, h = {h}");
     let subtitle = "Trinkle, Tzitzouris and Pang 2001, Figures 14 to 16: 20 directions beside the exact friction set";
-    rows.figure("sphere-valley-fine", &title, subtitle, Layout::new(1, 1000, 1750), panels);
+    rows.figure("sphere-valley-fine", title, subtitle, (1, 1000, 1750), panels);
 }

@@ -1,9 +1,65 @@
-//! \[TTP01\] §2 and §3 at the start of its two problems: forces and accelerations of the instant, and what Theorem 1 says of it.
+//! \[TTP01\] §2 and §3 at the start of its two problems: forces and accelerations of the instant,
+//! and what Theorem 1 says of it. And what is seen of the steps of both.
 
 use stiction_dynamics::existence::RestCondition;
-use stiction_dynamics::{Instant, InstantContact};
+use stiction_dynamics::{Instant, InstantContact, Step};
 
 use super::*;
+
+/// One step of a ball: its end, position, velocities, and what its contacts do.
+pub(super) struct Sample {
+    pub t: f64,
+    pub q: Vec<f64>,
+    pub v: Vec<f64>,
+    /// Mean forces of the contacts with the first and with the second body: normal, two tangents,
+    /// torsion.
+    pub forces: [[f64; 4]; 2],
+    /// Largest sliding at the second one.
+    pub slip: f64,
+    /// Gaps at the end of the step.
+    pub gaps: [f64; 2],
+    pub iterations: usize,
+    /// Unknowns of the last problem.
+    pub size: usize,
+}
+
+/// Runs to the end; all its steps.
+pub(super) fn samples(rows: &mut Rows, simulation: &mut Simulation) -> Result<Vec<Sample>, ReproduceError> {
+    let mut samples = Vec::new();
+    rows.run(simulation, |simulation, _| samples.push(sample(simulation.system(), simulation.last_step())))?;
+    Ok(samples)
+}
+
+pub(super) fn sample(system: &dyn MechanicalSystem, step: &Step) -> Sample {
+    let mut sample = Sample {
+        t: step.state.t,
+        q: step.state.q.clone(),
+        v: step.state.v.clone(),
+        forces: [[0.0; 4]; 2],
+        slip: 0.0,
+        gaps: [f64::INFINITY; 2],
+        iterations: step.report.solves.iter().map(|solve| solve.iterations).sum(),
+        size: step.solution.report.size,
+    };
+    let place = |body: u32| (body as usize).min(1);
+    for (contact, impulse) in step.contacts.iter().zip(&step.solution.contacts) {
+        let number = place(contact.id.second);
+        let [t, o, r] = impulse.tangent;
+        sample.forces[number] = [impulse.normal, t, o, r].map(|c| c / step.h);
+        if number == 1 && impulse.normal > 0.0 {
+            sample.slip = contact.slip(&step.state.v).iter().fold(0.0, |slip, s| slip.max(s.abs()));
+        }
+    }
+    let mut nearby = Vec::new();
+    system.contacts(step.state.t, &step.state.q, f64::INFINITY, &mut nearby);
+    nearby.iter().for_each(|contact| sample.gaps[place(contact.id.second)] = contact.gap);
+    sample
+}
+
+/// A value of all samples over time.
+pub(super) fn history(samples: &[Sample], value: impl Fn(&Sample) -> f64) -> Curve {
+    samples.iter().map(|sample| (sample.t, value(sample))).collect()
+}
 
 /// Sliding slower than this is none, in m/s.
 const STILL: f64 = 1e-12;
@@ -52,11 +108,13 @@ pub(super) fn add_spin(rows: &mut Rows) -> Result<(), ReproduceError> {
     Ok(())
 }
 
-/// Forces of a contact of the ball in the valley: normal, along the seam, across it, moment about the normal.
+/// Forces of a contact of the ball in the valley: normal, along the seam, across it, moment about
+/// the normal.
 pub(super) const FORCES: [&str; 4] =
     ["normal force, N", "force along the seam, N", "force across it, N", "moment, N m"];
 
-/// The forces of the contacts of the valley. The system's tangent at the second contact points along -x.
+/// The forces of the contacts of the valley. The system's tangent at the second contact points
+/// along -x.
 pub(super) fn forces(number: usize, normal: f64, tangent: [f64; 3]) -> [f64; 4] {
     let sign = if number == 1 { -1.0 } else { 1.0 };
     [normal, sign * tangent[0], sign * tangent[1], tangent[2]]

@@ -225,7 +225,7 @@ fn double_pendulum(rows: &mut Rows) -> Result<(), ReproduceError> {
     ];
     let subtitle = "Potra, Anitescu, Gavrea and Trinkle, Figure 2; plain scheme, e = 0.1";
     let title = "A double pendulum beside a wall";
-    rows.figure("double-pendulum", title, subtitle, Layout::new(2, 1000, 430), panels);
+    rows.figure("double-pendulum", title, subtitle, (2, 1000, 430), panels);
     if !rows.is_quick {
         add_joint_drift(rows)?;
     }
@@ -377,7 +377,8 @@ fn add_deviation(rows: &mut Rows, what: &str, expected: f64, found: f64, at: &st
     rows.add(format!("largest {what}, m, {at}"), expected, found, tolerance);
 }
 
-/// Adds where the carts end, and what their energy does; `stiffest` is what rounding leaves of it where the link is stiffest.
+/// Adds where the carts end, and what their energy does; `stiffest` is what rounding leaves of it
+/// where the link is stiffest.
 fn add_end(rows: &mut Rows, run: &CartRun, (time, at): (f64, &str), end: [f64; 2], unexplained: Tolerance) {
     for (i, expected) in end.into_iter().enumerate() {
         rows.add(format!("x{} at t = {time} s, m, {at}", i + 1), expected, run.end.q[i], Printed(8));
@@ -396,7 +397,7 @@ fn cart_figure(rows: &mut Rows, title: &str, figure: &str, labels: [&str; 2], ru
     }
     let subtitle = format!("Potra, Anitescu, Gavrea and Trinkle, {figure}; plain scheme, h = 0.01");
     let panels = vec![over_time(labels[0], labels[1], deviations), over_time("Total energy", "energy, J", energies)];
-    rows.figure(rows.id, title, &subtitle, Layout::new(2, 1000, 430), panels);
+    rows.figure(rows.id, title, subtitle, (2, 1000, 430), panels);
 }
 
 /// The carts with a stiffer and stiffer damper: Figure 4.
@@ -519,6 +520,6 @@ fn free_top(rows: &mut Rows) -> Result<(), ReproduceError> {
     let series = ["about the axis of moment 1", "of moment 2", "of moment 3"].into_iter().zip(curves);
     let panels = vec![over_time("Angular velocity in body axes", "rad/s", series)];
     let subtitle = "moments 1, 2, 3 kg m²; trapezoidal scheme";
-    rows.figure("free-top", "A free top", subtitle, Layout::new(1, 700, 400), panels);
+    rows.figure("free-top", "A free top", subtitle, (1, 700, 400), panels);
     Ok(())
 }

@@ -98,8 +98,9 @@ fn after_direct_hit(t: f64) -> [f64; 5] {
     [s + turn * n[1], -turn * n[0], w, s, s / r]
 }
 
-/// Names of those five, where they are among the columns, how far they are by the event-driven scheme at most, and by steps: in these the impact falls across two, in the
-/// first of which friction has a part of the normal impulse only.
+/// Names of those five, where they are among the columns, how far they are by the event-driven
+/// scheme at most, and by steps: in these the impact falls across two, in the first of which
+/// friction has a part of the normal impulse only.
 const AFTER: [(&str, usize, Tolerance, f64); 5] = [
     ("thrown ball, x velocity, m/s", 2, Rounding, 0.02),
     ("thrown ball, z velocity, m/s", 3, Rounding, 0.02),
@@ -142,9 +143,9 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
     rows.add(quantity, rolling, table.at(0.5)[2], Measured(1e-14));
 
     let panels = vec![cone(), side("thrown directly", &direct), side("thrown on the table", &table)];
-    let layout = Layout { row_weights: vec![1.2, 1.0, 1.0], ..Layout::new(1, 800, 1150) };
     let subtitle = "Stewart and Trinkle 1996, Figure 1 and the first test of the balls";
-    rows.figure("two-balls", "A ball is thrown at another", subtitle, layout, panels);
+    rows.figure("two-balls", "A ball is thrown at another", subtitle, (1, 800, 1150), panels);
+    rows.set_row_weights(vec![1.2, 1.0, 1.0]);
     Ok(())
 }
 

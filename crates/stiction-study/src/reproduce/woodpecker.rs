@@ -39,7 +39,8 @@ pub(super) const MEAN_SPEED: f64 = 0.133209367341;
 pub(super) const BEAKLESS_PERIOD: f64 = 0.130300;
 const BEAKLESS_PERIOD_LOCATED: f64 = 0.1303002728311;
 
-/// A number of the state, its name, its least and largest value in the cycle, and how well each is known.
+/// A number of the state, its name, its least and largest value in the cycle, and how well each is
+/// known.
 pub(super) type Range = (usize, &'static str, [f64; 2], [Tolerance; 2]);
 
 /// What the state reaches in the cycle.
@@ -207,39 +208,39 @@ impl PeckRun {
         (value(&self.crossings[last]) - value(&self.crossings[last - AVERAGED])) / AVERAGED as f64
     }
 
-    /// Time and height at the step in which the beak hits, for every hit.
-    fn hits(&self) -> Vec<(f64, f64)> {
-        let hits = self.events.iter().filter(|event| event.contact == 0 && event.to == ContactMode::Impact);
-        hits.map(|event| (event.t, event.height)).collect()
+    /// Where among the events a contact becomes something.
+    fn places(&self, contact: usize, to: ContactMode) -> Vec<usize> {
+        let is_one = |i: &usize| (self.events[*i].contact, self.events[*i].to) == (contact, to);
+        (0..self.events.len()).filter(is_one).collect()
     }
 
     /// Period and descent from beak to beak, over the cycles that count.
     fn beak_to_beak(&self) -> (f64, f64) {
-        let hits = self.hits();
+        let hits = self.places(0, ContactMode::Impact);
         let (Some(first), Some(last)) = (hits.get(LEFT_OUT), hits.get(LEFT_OUT + AVERAGED)) else {
             return (f64::NAN, f64::NAN);
         };
-        ((last.0 - first.0) / AVERAGED as f64, (first.1 - last.1) / AVERAGED as f64)
+        let (first, last) = (&self.events[*first], &self.events[*last]);
+        ((last.t - first.t) / AVERAGED as f64, (first.height - last.height) / AVERAGED as f64)
     }
 
     /// Period from jam to jam of the lower sleeve, over the last cycles.
     fn jam_to_jam(&self) -> f64 {
-        let is_jam = |event: &&PeckEvent| event.contact == 1 && event.to == ContactMode::Stick;
-        let jams: Vec<f64> = self.events.iter().filter(is_jam).map(|event| event.t).collect();
+        let jams = self.places(1, ContactMode::Stick);
         let Some(before) = jams.len().checked_sub(AVERAGED + 1) else { return f64::NAN };
-        (jams[jams.len() - 1] - jams[before]) / AVERAGED as f64
+        (self.events[jams[jams.len() - 1]].t - self.events[jams[before]].t) / AVERAGED as f64
     }
 
     /// The events of each of the last cycles, from one hit of the beak to the next.
     fn cycles(&self) -> Vec<&[PeckEvent]> {
-        let is_hit = |i: &usize| self.events[*i].contact == 0 && self.events[*i].to == ContactMode::Impact;
-        let hits: Vec<usize> = (0..self.events.len()).filter(is_hit).collect();
+        let hits = self.places(0, ContactMode::Impact);
         let skipped = hits.len().saturating_sub(AVERAGED + 1);
         hits[skipped..].windows(2).map(|pair| &self.events[pair[0]..pair[1]]).collect()
     }
 }
 
-/// The return map: from $\omega_S$ on the section to that at the next passage, with the verdict on the way.
+/// The return map: from $\omega_S$ on the section to that at the next passage, with the verdict on
+/// the way.
 fn return_map(omega: f64, h: f64) -> Result<(f64, Verdict), ReproduceError> {
     let toy = Woodpecker::default();
     let closed = -(toy.sleeve_radius - toy.pole_radius) / toy.sleeve_half_height;
@@ -403,5 +404,5 @@ fn figure(rows: &mut Rows, run: &PeckRun, step: f64) {
     }
     let subtitle =
         format!("Glocker and Studer 2005, Figures 4 to 6; midpoint rule, Δt = {step:e}, two cycles after 34 others");
-    rows.figure("woodpecker", "The woodpecker toy", &subtitle, Layout::new(2, 1000, 1000), panels);
+    rows.figure("woodpecker", "The woodpecker toy", subtitle, (2, 1000, 1000), panels);
 }
