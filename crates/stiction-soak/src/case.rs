@@ -72,7 +72,8 @@ pub struct Case {
 }
 
 impl Case {
-    /// A case that is no target, without a known solution.
+    /// A case that is no target, without a known solution. Contacts are asked for to 1e-8, an LCP
+    /// without friction to 1e-10.
     fn new(family: impl Into<String>, friction: &'static str, statement: Statement, truth: Truth) -> Self {
         let tolerance = if friction.is_empty() { 1e-10 } else { 1e-8 };
         let family = family.into();

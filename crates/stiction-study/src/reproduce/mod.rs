@@ -23,6 +23,7 @@ mod trapezoidal_rules;
 mod two_balls;
 mod woodpecker;
 
+// What the experiments share; they import this module whole.
 use serde::Serialize;
 use stiction_dynamics::{
     Audit, ContactError, ContactMethod, ContactSolution, ContactSolver, MechanicalSystem, SchemeSettings, Simulation,
