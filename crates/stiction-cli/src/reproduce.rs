@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use stiction_scene::write_atomically;
-use stiction_study::reproduce::{EXPERIMENTS, Effort, Experiment, Reproduction, Row, report};
+use stiction_study::reproduce::{EXPERIMENTS, Effort, Experiment, Reproduction, Row, Tally, report};
 
 use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure};
 use crate::terminal::spinner;
@@ -55,21 +55,15 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<ExitCode, Failure> {
         results.push((experiment, result));
     }
     let rows: Vec<&Row> = results.iter().flat_map(|(_, result)| &result.rows).collect();
-    let count = rows.iter().filter(|row| !row.is_note()).count();
-    let met = rows.iter().filter(|row| row.ok && !row.is_note()).count();
-    let all_are_met = met == count;
+    let tally = Tally::of(rows.iter().copied());
     if arguments.json {
         let document = serde_json::to_value(&rows).map_err(|error| Failure::new(BAD_INPUT, error))?;
         say!("{document:#}");
     } else {
         write_report(&arguments.out, &results)?;
-        let unlike_print = match rows.iter().filter(|row| row.differs_from_print).count() {
-            0 => String::new(),
-            number => format!(", {number} differ from print"),
-        };
-        say!("\n{met} of {count} numbers met{unlike_print}");
+        say!("\n{} of {} numbers met{}", tally.met, tally.count, tally.unlike_print());
     }
-    Ok(if all_are_met { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
+    Ok(if tally.met == tally.count { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
 /// Writes the page, and each figure as a file of its own.
@@ -104,9 +98,7 @@ fn print_table(rows: &[Row]) {
             if row.reference.or(row.published).is_some() { format!("{:.1e}", row.tolerance) } else { none() },
             row.standing(),
         );
-        let unmet =
-            row.certificate.as_ref().filter(|words| *words != "met").map(|words| format!("certificate {words}"));
-        row.note.iter().chain(&unmet).for_each(|note| say!("    {note}"));
+        row.notes().iter().for_each(|note| say!("    {note}"));
     }
     say!();
 }

@@ -23,12 +23,10 @@ pub enum Answer {
     NotSolved,
 }
 
-/// Solves a case from nothing, by the chain of methods and the judge of `stiction solve`; `as_bodies` hands over bodies in place of $W$ where there are some.
+/// Solves a case from nothing, by the chain of methods and the judge of `stiction solve`;
+/// `as_bodies` hands over bodies in place of $W$ where there are some.
 pub fn answer(case: &Case, as_bodies: bool) -> Answer {
-    let problem = match &case.statement {
-        Statement::Cones { .. } => Problem::Cones(cone_problem(&case.statement, as_bodies)),
-        Statement::Polygons { .. } | Statement::Lcp { .. } => Problem::Lcp(written_out(&case.statement)),
-    };
+    let problem = written(&case.statement, as_bodies);
     let request = Request { tolerance: case.tolerance, work_limit: WORK_LIMIT, repeats: 1 };
     let answer = solve_problem(&problem, Method::Automatic, &request).expect("masses are positive");
     let answer = answer.expect("this method takes problems of any size");
@@ -40,72 +38,71 @@ pub fn answer(case: &Case, as_bodies: bool) -> Answer {
     }
 }
 
-fn cone_problem(statement: &Statement, as_bodies: bool) -> FclibProblem {
-    let Statement::Cones { mu, delassus, offset, bodies } = statement else { unreachable!("only cones come here") };
-    if let (true, Some(Bodies { layout, velocity, bias })) = (as_bodies, bodies) {
-        let mut problem = GlobalConeProblem::default();
-        problem.clear(velocity.len());
-        for (k, (inverse_mass, v)) in layout.inverse_masses.iter().zip(velocity).enumerate() {
-            problem.push_mass(k, k, 1.0 / inverse_mass);
-            problem.force_mut()[k] = v / inverse_mass;
+/// A case as a problem of the library.
+fn written(statement: &Statement, as_bodies: bool) -> Problem {
+    const FINITE: &str = "its numbers are finite";
+    match statement {
+        Statement::Cones { mu, bodies: Some(bodies), .. } if as_bodies => {
+            let Bodies { layout, velocity, bias } = bodies;
+            let mut problem = GlobalConeProblem::default();
+            problem.clear(velocity.len());
+            for (k, (inverse_mass, v)) in layout.inverse_masses.iter().zip(velocity).enumerate() {
+                problem.push_mass(k, k, 1.0 / inverse_mass);
+                problem.force_mut()[k] = v / inverse_mass;
+            }
+            for (i, rows) in layout.contacts.iter().enumerate() {
+                let rows = rows.iter().map(|row| row.iter().copied());
+                problem.push_contact(Cone::coulomb(mu[i]), rows, bias[3 * i..3 * i + 3].iter().copied());
+            }
+            Problem::Cones(FclibProblem::Global(problem))
         }
-        for (i, rows) in layout.contacts.iter().enumerate() {
-            let rows = rows.iter().map(|row| row.iter().copied());
-            problem.push_contact(Cone::coulomb(mu[i]), rows, bias[3 * i..3 * i + 3].iter().copied());
+        Statement::Cones { mu, delassus, offset, .. } => {
+            let n = offset.len();
+            let mut matrix = SparseRows::new(n);
+            for row in delassus.chunks_exact(n) {
+                matrix.push_row(row.iter().copied().enumerate().filter(|(_, value)| *value != 0.0));
+            }
+            let cones = mu.iter().map(|&mu| Cone::coulomb(mu)).collect();
+            let problem = LocalConeProblem::new(cones, matrix, offset.clone()).expect(FINITE);
+            Problem::Cones(FclibProblem::Local(problem))
         }
-        return FclibProblem::Global(problem);
+        Statement::Polygons { mu, delassus, offset, directions } => {
+            let group = |(i, &mu): (usize, &f64)| FrictionGroup {
+                normal: Some(3 * i),
+                tangent: 3 * i + 1,
+                tangent_count: 2,
+                directions: 0..directions.len(),
+                mu,
+                bound: 0.0,
+            };
+            // W is symmetric, so rows are columns.
+            let data = ContactLcpData {
+                delassus: delassus.clone(),
+                free_rates: offset.clone(),
+                groups: mu.iter().enumerate().map(group).collect(),
+                directions: directions.iter().map(|d| [d[0], d[1], 0.0]).collect(),
+            };
+            Problem::Lcp(ContactLcp::new(data).expect(FINITE).to_lcp().expect(FINITE))
+        }
+        Statement::Lcp { matrix, offset } => {
+            let n = offset.len();
+            let columns = (0..n * n).map(|k| matrix[(k % n) * n + k / n]).collect();
+            Problem::Lcp(Lcp::from_columns(columns, offset.clone()).expect(FINITE))
+        }
     }
-    let n = offset.len();
-    let mut matrix = SparseRows::new(n);
-    for row in delassus.chunks_exact(n) {
-        matrix.push_row(row.iter().copied().enumerate().filter(|(_, value)| *value != 0.0));
-    }
-    let cones = mu.iter().map(|&mu| Cone::coulomb(mu)).collect();
-    FclibProblem::Local(LocalConeProblem::new(cones, matrix, offset.clone()).expect("its numbers are finite"))
-}
-
-fn polygons(statement: &Statement) -> ContactLcp {
-    let Statement::Polygons { mu, delassus, offset, directions } = statement else {
-        unreachable!("only polygons come here")
-    };
-    let group = |(i, &mu): (usize, &f64)| FrictionGroup {
-        normal: Some(3 * i),
-        tangent: 3 * i + 1,
-        tangent_count: 2,
-        directions: 0..directions.len(),
-        mu,
-        bound: 0.0,
-    };
-    // W is symmetric, so rows are columns.
-    ContactLcp::new(ContactLcpData {
-        delassus: delassus.clone(),
-        free_rates: offset.clone(),
-        groups: mu.iter().enumerate().map(group).collect(),
-        directions: directions.iter().map(|d| [d[0], d[1], 0.0]).collect(),
-    })
-    .expect("its numbers are finite")
-}
-
-fn written_out(statement: &Statement) -> Lcp {
-    let Statement::Lcp { matrix, offset } = statement else {
-        return polygons(statement).to_lcp().expect("its numbers are finite");
-    };
-    let n = offset.len();
-    let columns = (0..n * n).map(|k| matrix[(k % n) * n + k / n]).collect();
-    Lcp::from_columns(columns, offset.clone()).expect("its numbers are finite")
 }
 
 /// Writes a case for `stiction solve`, and says where.
 pub fn save(case: &Case, as_bodies: bool, folder: &Path, name: &str) -> Result<PathBuf, String> {
-    match &case.statement {
-        Statement::Cones { .. } => {
+    match written(&case.statement, as_bodies) {
+        Problem::Cones(problem) => {
             let path = folder.join(format!("{name}.hdf5"));
-            fclib::write(&path, &cone_problem(&case.statement, as_bodies), name).map_err(|error| error.to_string())?;
+            fclib::write(&path, &problem, name).map_err(|error| error.to_string())?;
             Ok(path)
         }
-        Statement::Polygons { .. } | Statement::Lcp { .. } => {
+        Problem::Lcp(lcp) => {
             let path = folder.join(name);
-            write_lcp(&path, &written_out(&case.statement)).map_err(|error| error.to_string())?;
+            write_lcp(&path, &lcp).map_err(|error| error.to_string())?;
             Ok(path)
         }
     }

@@ -41,6 +41,16 @@ pub struct Bodies {
     pub bias: Vec<f64>,
 }
 
+impl Statement {
+    /// Number of contacts, or unknowns of an LCP without them.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Cones { mu, .. } | Self::Polygons { mu, .. } => mu.len(),
+            Self::Lcp { offset, .. } => offset.len(),
+        }
+    }
+}
+
 /// A problem and what is known of it.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -48,8 +58,6 @@ pub struct Case {
     pub family: String,
     /// Class of friction, for the table; empty without friction.
     pub friction: &'static str,
-    /// Number of contacts, or unknowns of an LCP without them.
-    pub size: usize,
     /// Whether it is one of those that a share of which must be found: structure of contacts, ordinary scale.
     pub is_target: bool,
     /// Which quantity was multiplied, and by what power of ten; nothing for the case itself.
@@ -61,6 +69,16 @@ pub struct Case {
     pub known: Option<Vec<f64>>,
     /// Largest error that counts as solved.
     pub tolerance: f64,
+}
+
+impl Case {
+    /// A case that is no target, without a known solution. Contacts are asked for to 1e-8, an LCP
+    /// without friction to 1e-10.
+    fn new(family: impl Into<String>, friction: &'static str, statement: Statement, truth: Truth) -> Self {
+        let tolerance = if friction.is_empty() { 1e-10 } else { 1e-8 };
+        let family = family.into();
+        Self { family, friction, is_target: false, rescaled: None, statement, truth, known: None, tolerance }
+    }
 }
 
 /// Most contacts of a target.
@@ -89,7 +107,7 @@ pub fn cases(seed: u64) -> Vec<Case> {
 }
 
 fn contact_cases(is_cones: bool, random: &mut Generator) -> Vec<Case> {
-    let arrangement = Arrangement::ALL[random.below(Arrangement::ALL.len())];
+    let (arrangement, name) = Arrangement::ALL[random.below(Arrangement::ALL.len())];
     let is_large = random.chance(0.03);
     let count = if is_large { 61 + random.below(60) } else { random.logarithmic(1.0, 61.0) as usize };
     let layout = arrangement.layout(count, random);
@@ -101,7 +119,7 @@ fn contact_cases(is_cones: bool, random: &mut Generator) -> Vec<Case> {
     let (r, u, z) = known(is_cones, &mu, directions, degenerate_share, random);
     let velocity: Vec<f64> = layout.inverse_masses.iter().map(|_| dyadic(random, 5)).collect();
     let kind = if is_cones { "cones" } else { "polygons" };
-    let family = format!("{kind} {}{}", arrangement.name(), if is_large { " > 60" } else { "" });
+    let family = format!("{kind} {name}{}", if is_large { " > 60" } else { "" });
     let is_target = layout.contacts.len() <= TARGET_CONTACTS;
 
     let make = |mass: f64, length: f64, time: f64| {
@@ -137,17 +155,8 @@ fn contact_cases(is_cones: bool, random: &mut Generator) -> Vec<Case> {
             z.iter().enumerate().map(|(i, z)| z * if i % unknowns == unknowns - 1 { speed } else { impulse }).collect()
         };
         let truth = if is_exact { Truth::Solvable } else { Truth::NearlySolvable };
-        Case {
-            family: family.clone(),
-            friction,
-            size: mu.len(),
-            is_target,
-            rescaled: None,
-            statement,
-            truth,
-            known: Some(known),
-            tolerance,
-        }
+        let case = Case::new(family.clone(), friction, statement, truth);
+        Case { is_target, known: Some(known), tolerance, ..case }
     };
 
     let mut cases = vec![make(1.0, 1.0, 1.0)];
@@ -181,14 +190,11 @@ const OCTAGON: [[f64; 2]; 8] =
 
 fn frictions(count: usize, random: &mut Generator) -> (&'static str, Vec<f64>) {
     let mut draw = random.uniform(0.0, 1.0);
-    let mut class = FRICTION.len() - 1;
-    for (number, (_, share)) in FRICTION.iter().enumerate() {
-        if draw < *share {
-            class = number;
-            break;
-        }
+    let is_drawn = |(_, share): &(&str, f64)| {
         draw -= share;
-    }
+        draw < 0.0
+    };
+    let class = FRICTION.iter().position(is_drawn).unwrap_or(FRICTION.len() - 1);
     let mut mu = || match class {
         0 => 0.0,
         1 => dyadic(random, 6).abs(),
@@ -273,6 +279,35 @@ fn offset_of(matrix: &[f64], r: &[f64], u: &[f64]) -> (Vec<f64>, bool) {
     (offset.collect(), is_exact)
 }
 
+/// The same where numbers may overflow on the way, with what is true then and the solution, if it
+/// is known to be one.
+fn offset_in_range(matrix: &[f64], r: Vec<f64>, u: &[f64]) -> (Vec<f64>, Truth, Option<Vec<f64>>) {
+    let (offset, is_exact) = offset_of(matrix, &r, u);
+    let is_finite = offset.iter().chain(&r).all(|x| x.is_finite());
+    let offset = if is_finite { offset } else { offset.iter().map(|q| q.clamp(-1e300, 1e300)).collect() };
+    let truth = if is_exact && is_finite { Truth::Solvable } else { Truth::NearlySolvable };
+    (offset, truth, is_finite.then_some(r))
+}
+
+/// Takes a problem near the ends of the range of numbers.
+fn stretch(matrix: &mut [f64], r: &mut [f64], u: &mut [f64], random: &mut Generator) {
+    let [w, rate] = [0; 2].map(|_| power_of_two(random, -300, 300));
+    matrix.iter_mut().for_each(|value| *value *= w);
+    u.iter_mut().for_each(|u| *u *= rate);
+    r.iter_mut().for_each(|r| *r *= rate / w);
+}
+
+/// Adds numbers below the diagonal of a matrix, times a share, and takes them away above it.
+fn add_skew(matrix: &mut [f64], n: usize, share: f64, random: &mut Generator) {
+    for i in 0..n {
+        for j in 0..i {
+            let skew = dyadic(random, 5) * share;
+            matrix[i * n + j] += skew;
+            matrix[j * n + i] -= skew;
+        }
+    }
+}
+
 /// Contacts that press one body from all sides while they close in on it.
 fn squeezed(is_cones: bool, random: &mut Generator) -> Case {
     let count = 2 + random.below(16);
@@ -301,24 +336,14 @@ fn squeezed(is_cones: bool, random: &mut Generator) -> Case {
     let closing = f64::exp2(-(random.below(10) as f64));
     let sum: f64 = (0..pressing - 1).map(|i| weights[i] * offset[3 * (first + i)]).sum();
     offset[3 * (first + pressing - 1)] = -(closing + sum) / last;
-    let statement = if is_cones {
+    let (kind, statement) = if is_cones {
         let velocity = vec![0.0; layout.inverse_masses.len()];
-        let bias = offset.clone();
-        Statement::Cones { mu: mu.clone(), delassus, offset, bodies: Some(Bodies { layout, velocity, bias }) }
+        let bodies = Some(Bodies { layout, velocity, bias: offset.clone() });
+        ("cones", Statement::Cones { mu, delassus, offset, bodies })
     } else {
-        Statement::Polygons { mu: mu.clone(), delassus, offset, directions: OCTAGON[..4].to_vec() }
+        ("polygons", Statement::Polygons { mu, delassus, offset, directions: OCTAGON[..4].to_vec() })
     };
-    Case {
-        family: format!("{} squeezed", if is_cones { "cones" } else { "polygons" }),
-        friction,
-        size: mu.len(),
-        is_target: false,
-        rescaled: None,
-        statement,
-        truth: Truth::Unsolvable,
-        known: None,
-        tolerance: 1e-8,
-    }
+    Case::new(format!("{kind} squeezed"), friction, statement, Truth::Unsolvable)
 }
 
 /// Cones over matrices that no bodies have: indefinite, not symmetric, of rank one, of any size.
@@ -339,13 +364,7 @@ fn strange_cones(random: &mut Generator) -> Case {
         }
         1 => {
             let mut matrix = Arrangement::Loose.layout(count, random).delassus();
-            for i in 0..n {
-                for j in 0..i {
-                    let skew = dyadic(random, 5) / 4.0;
-                    matrix[i * n + j] += skew;
-                    matrix[j * n + i] -= skew;
-                }
-            }
+            add_skew(&mut matrix, n, 0.25, random);
             ("not symmetric", matrix)
         }
         2 => {
@@ -361,28 +380,11 @@ fn strange_cones(random: &mut Generator) -> Case {
     let (mut r, mut u, _) = known(true, &mu, &OCTAGON, 0.2, random);
     let mut family = format!("cones {name}");
     if random.chance(0.15) {
-        // Near the ends of the range of numbers.
-        let [w, speed] = [0; 2].map(|_| power_of_two(random, -300, 300));
-        delassus.iter_mut().for_each(|value| *value *= w);
-        u.iter_mut().for_each(|u| *u *= speed);
-        r.iter_mut().for_each(|r| *r *= speed / w);
+        stretch(&mut delassus, &mut r, &mut u, random);
         family = "cones end of range".into();
     }
-    let (offset, is_exact) = offset_of(&delassus, &r, &u);
-    // What overflows on the way is no known solution.
-    let is_finite = offset.iter().chain(&r).all(|x| x.is_finite());
-    let offset = if is_finite { offset } else { offset.iter().map(|q| q.clamp(-1e300, 1e300)).collect() };
-    Case {
-        family,
-        friction,
-        size: count,
-        is_target: false,
-        rescaled: None,
-        statement: Statement::Cones { mu, delassus, offset, bodies: None },
-        truth: if is_exact && is_finite { Truth::Solvable } else { Truth::NearlySolvable },
-        known: is_finite.then_some(r),
-        tolerance: 1e-8,
-    }
+    let (offset, truth, known) = offset_in_range(&delassus, r, &u);
+    Case { known, ..Case::new(family, friction, Statement::Cones { mu, delassus, offset, bodies: None }, truth) }
 }
 
 /// An LCP without structure of contacts.
@@ -401,13 +403,7 @@ fn lcp(random: &mut Generator) -> Case {
         1 => ("ill-conditioned", square(random, 24)),
         2 => {
             let mut matrix = square(random, 0);
-            for i in 0..n {
-                for j in 0..i {
-                    let skew = dyadic(random, 5);
-                    matrix[i * n + j] += skew;
-                    matrix[j * n + i] -= skew;
-                }
-            }
+            add_skew(&mut matrix, n, 1.0, random);
             ("not symmetric", matrix)
         }
         3 => ("indefinite", (0..n * n).map(|_| dyadic(random, 5)).collect()),
@@ -427,26 +423,11 @@ fn lcp(random: &mut Generator) -> Case {
         }
     }
     if random.chance(0.1) {
-        let [m, offset] = [0; 2].map(|_| power_of_two(random, -300, 300));
-        matrix.iter_mut().for_each(|value| *value *= m);
-        w.iter_mut().for_each(|w| *w *= offset);
-        z.iter_mut().for_each(|z| *z *= offset / m);
+        stretch(&mut matrix, &mut z, &mut w, random);
         family = "lcp end of range".into();
     }
-    let (offset, is_exact) = offset_of(&matrix, &z, &w);
-    let is_finite = offset.iter().chain(&z).all(|x| x.is_finite());
-    let offset = if is_finite { offset } else { offset.iter().map(|q| q.clamp(-1e300, 1e300)).collect() };
-    Case {
-        family,
-        friction: "",
-        size: n,
-        is_target: false,
-        rescaled: None,
-        statement: Statement::Lcp { matrix, offset },
-        truth: if is_exact && is_finite { Truth::Solvable } else { Truth::NearlySolvable },
-        known: is_finite.then_some(z),
-        tolerance,
-    }
+    let (offset, truth, known) = offset_in_range(&matrix, z, &w);
+    Case { known, tolerance, ..Case::new(family, "", Statement::Lcp { matrix, offset }, truth) }
 }
 
 /// An LCP with weights $y \ge 0$, $M^T y \le 0$, $q^T y < 0$.
@@ -464,17 +445,7 @@ fn lcp_without_solution(random: &mut Generator) -> Case {
     }
     let sum: f64 = (0..last).map(|i| weights[i] * offset[i]).sum();
     offset[last] = -(sum + f64::exp2(-(random.below(16) as f64)));
-    Case {
-        family: "lcp without solution".into(),
-        friction: "",
-        size: n,
-        is_target: false,
-        rescaled: None,
-        statement: Statement::Lcp { matrix, offset },
-        truth: Truth::Unsolvable,
-        known: None,
-        tolerance: 1e-10,
-    }
+    Case::new("lcp without solution", "", Statement::Lcp { matrix, offset }, Truth::Unsolvable)
 }
 
 #[cfg(test)]

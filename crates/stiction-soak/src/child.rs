@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::tally::Fault;
+
 /// How often a process is looked at.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -29,9 +31,13 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Whether it ended as no command may.
-    pub fn is_panic(&self) -> bool {
-        self.text.contains("panicked at") || (!self.is_hang && !matches!(self.code, Some(0..=4 | 130)))
+    /// What is wrong with how it ended, if anything.
+    pub fn fault(&self) -> Option<Fault> {
+        let is_panic = self.text.contains("panicked at") || (!self.is_hang && !matches!(self.code, Some(0..=4 | 130)));
+        match () {
+            () if is_panic => Some(Fault::Panic),
+            () => self.is_hang.then_some(Fault::Hang),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use stiction_dynamics::families::Generator;
 use crate::answer::save;
 use crate::case::cases;
 use crate::child::{Running, Scratch};
-use crate::scenes::{fault_of, with_other_bytes};
+use crate::scenes::with_other_bytes;
 use crate::tally::Soak;
 
 /// How long a command may take with such a file: the problems are small.
@@ -19,10 +19,10 @@ const LARGEST: usize = 12;
 
 /// Damages a problem file and a file of a run folder, and hands them to the commands that read them.
 pub fn attack(soak: &mut Soak, number: u64) -> Result<(), String> {
-    let seed = soak.seed.wrapping_mul(37).wrapping_add(number).wrapping_add(1 << 41);
+    let seed = soak.seed_of(number, 37, 41);
     let mut random = Generator::new(seed);
     let scratch = Scratch::new("files")?;
-    let case = (seed..).flat_map(cases).find(|case| case.size <= LARGEST).ok_or("no small problem")?;
+    let case = (seed..).flat_map(cases).find(|case| case.statement.size() <= LARGEST).ok_or("no small problem")?;
     let problem = save(&case, number.is_multiple_of(2), scratch.path(), "problem")?;
     damage(soak, &scratch, &problem, &["solve", "--method", "all"], number, &mut random)?;
 
@@ -59,7 +59,7 @@ fn damage(
     let arguments: Vec<&str> =
         command[..1].iter().copied().chain([argument.as_str()]).chain(command[1..].iter().copied()).collect();
     let ended = Running::start(&soak.stiction, scratch.path(), &arguments)?.end(LIMIT)?;
-    if let Some(fault) = fault_of(&ended) {
+    if let Some(fault) = ended.fault() {
         let name = format!("file-{}-{number}-{}", soak.seed, file.file_name().unwrap_or_default().to_string_lossy());
         let kept = soak.findings()?.join(name);
         std::fs::write(&kept, &bytes).map_err(|error| format!("{}: {error}", kept.display()))?;

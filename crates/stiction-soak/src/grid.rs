@@ -9,7 +9,6 @@ use stiction_scene::load::load;
 
 use crate::child::{Running, Scratch};
 use crate::run_record::RunRecord;
-use crate::scenes::fault_of;
 use crate::tally::{Fault, Soak};
 
 const STEPS: [f64; 4] = [4.0, 1.0, 0.5, 0.125];
@@ -31,7 +30,7 @@ const SMALLEST_GAIN: f64 = 1e-9;
 
 /// Runs one combination.
 pub fn attack(soak: &mut Soak, number: u64) -> Result<(), String> {
-    let mut random = Generator::new(soak.seed.wrapping_mul(43).wrapping_add(number).wrapping_add(1 << 43));
+    let mut random = Generator::new(soak.seed_of(number, 43, 43));
     let all = builtin::all();
     let scene = all[random.below(all.len())].name;
     let schemes = SchemeSettings::all().map(|scheme| scheme.name());
@@ -49,8 +48,7 @@ pub fn attack(soak: &mut Soak, number: u64) -> Result<(), String> {
     let scratch = Scratch::new("grid")?;
     let ended = Running::start(&soak.stiction, scratch.path(), &arguments)?.end_early(RUN)?;
     soak.done("schemes and methods");
-    let mut complaints: Vec<(Fault, String)> =
-        fault_of(&ended).map(|fault| (fault, String::new())).into_iter().collect();
+    let mut complaints: Vec<(Fault, String)> = ended.fault().map(|fault| (fault, String::new())).into_iter().collect();
     if ended.code == Some(0) {
         match RunRecord::read(&scratch.path().join("run")) {
             Err(error) => complaints.push((Fault::DataLost, error)),

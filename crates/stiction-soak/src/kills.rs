@@ -6,7 +6,6 @@ use stiction_dynamics::families::Generator;
 
 use crate::child::{Running, Scratch};
 use crate::run_record::RunRecord;
-use crate::scenes::fault_of;
 use crate::tally::{Fault, Soak};
 
 /// How long a run may take to end, or to be made whole.
@@ -14,7 +13,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 /// Makes a run, ends a second one of the same name in the middle, and looks at what is there.
 pub fn attack(soak: &mut Soak, number: u64) -> Result<(), String> {
-    let mut random = Generator::new(soak.seed.wrapping_mul(41).wrapping_add(number).wrapping_add(1 << 42));
+    let mut random = Generator::new(soak.seed_of(number, 41, 42));
     let scratch = Scratch::new("kills")?;
     let folder = scratch.path();
     let scene = ["rod", "woodpecker", "four-balls", "incline"][random.below(4)];
@@ -34,7 +33,7 @@ pub fn attack(soak: &mut Soak, number: u64) -> Result<(), String> {
     let ended = running.end(LIMIT)?;
     let mut complaints = Vec::new();
     if ended.text.contains("panicked at") || ended.is_hang {
-        complaints.push((fault_of(&ended).unwrap_or(Fault::Panic), "the run did not end well".to_owned()));
+        complaints.push((ended.fault().unwrap_or(Fault::Panic), "the run did not end well".to_owned()));
     }
     // Without an end there is no new run of this name: the old one is there, with everything in it.
     if !has_ended {

@@ -56,18 +56,15 @@ pub enum Arrangement {
 }
 
 impl Arrangement {
-    pub const ALL: [Self; 6] = [Self::Loose, Self::MassRatios, Self::Tower, Self::Wedge, Self::Crowded, Self::Rods];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Loose => "loose",
-            Self::MassRatios => "mass-ratios",
-            Self::Tower => "tower",
-            Self::Wedge => "wedge",
-            Self::Crowded => "crowded",
-            Self::Rods => "rods",
-        }
-    }
+    /// All of them with their names.
+    pub const ALL: [(Self, &'static str); 6] = [
+        (Self::Loose, "loose"),
+        (Self::MassRatios, "mass-ratios"),
+        (Self::Tower, "tower"),
+        (Self::Wedge, "wedge"),
+        (Self::Crowded, "crowded"),
+        (Self::Rods, "rods"),
+    ];
 
     /// About this many contacts in this arrangement.
     pub fn layout(self, contact_count: usize, random: &mut Generator) -> Layout {
@@ -85,7 +82,7 @@ impl Arrangement {
                 for _ in 0..contact_count {
                     let first = random.below(body_count);
                     let second = (first > 0 && random.chance(0.6)).then(|| first - 1 - random.below(first.min(4)));
-                    layout.push_contact(first, second, random_normal(random), |_| random_place(random));
+                    layout.push_random_contact(first, second, random);
                 }
             }
             Self::Tower => {
@@ -93,12 +90,9 @@ impl Arrangement {
                 for level in 0..levels {
                     let inverse_mass = power_of_two(random, -2, 2);
                     layout.push_body(inverse_mass, [8.0 * inverse_mass; 3]);
-                    for corner in CORNERS {
-                        let mut sides = [-0.5, 0.5].into_iter();
-                        let below = level.checked_sub(1);
-                        layout.push_contact(level, below, [0.0, 0.0, 1.0], |_| {
-                            [corner[0], corner[1], sides.next().unwrap_or_default()]
-                        });
+                    for [x, y] in CORNERS {
+                        let below = level.checked_sub(1).map(|below| (below, [x, y, 0.5]));
+                        layout.push_contact([0.0, 0.0, 1.0], (level, [x, y, -0.5]), below);
                     }
                 }
             }
@@ -115,11 +109,12 @@ impl Arrangement {
                         face => (face, Some(face - 1), [1.0, 0.0, 0.0]),
                     };
                     let side = if face == blocks { 0.5 } else { -0.5 };
-                    for corner in CORNERS {
-                        let mut sides = [side, -side].into_iter();
-                        layout.push_contact(first, second, normal, |_| {
-                            [sides.next().unwrap_or_default(), corner[0], corner[1]]
-                        });
+                    for [y, z] in CORNERS {
+                        layout.push_contact(
+                            normal,
+                            (first, [side, y, z]),
+                            second.map(|second| (second, [-side, y, z])),
+                        );
                     }
                 }
             }
@@ -132,7 +127,7 @@ impl Arrangement {
                 for _ in 0..contact_count {
                     let first = random.below(body_count);
                     let second = (first > 0 && random.chance(0.5)).then(|| random.below(first));
-                    layout.push_contact(first, second, random_normal(random), |_| random_place(random));
+                    layout.push_random_contact(first, second, random);
                     if random.chance(0.3) {
                         let earlier = layout.contacts[random.below(layout.contacts.len())].clone();
                         *layout.contacts.last_mut().expect("a contact was added") = earlier;
@@ -146,10 +141,6 @@ impl Arrangement {
 }
 
 const CORNERS: [[f64; 2]; 4] = [[0.5, 0.5], [0.5, -0.5], [-0.5, 0.5], [-0.5, -0.5]];
-
-fn random_normal(random: &mut Generator) -> [f64; 3] {
-    [random.uniform(-0.6, 0.6), random.uniform(-0.6, 0.6), 1.0]
-}
 
 fn random_place(random: &mut Generator) -> [f64; 3] {
     [0; 3].map(|_| rounded(random.uniform(-0.6, 0.6), PLACE_BITS))
@@ -170,22 +161,22 @@ impl Layout {
         self.inverse_masses.extend(inverse_inertia);
     }
 
-    /// A contact that pushes the first body along the normal and the second one, or the ground, back; `place` gives its place on each.
-    fn push_contact(
-        &mut self,
-        first: usize,
-        second: Option<usize>,
-        normal: [f64; 3],
-        mut place: impl FnMut(usize) -> [f64; 3],
-    ) {
+    fn push_random_contact(&mut self, first: usize, second: Option<usize>, random: &mut Generator) {
+        let normal = [random.uniform(-0.6, 0.6), random.uniform(-0.6, 0.6), 1.0];
+        let mut placed = |body: usize| (body, random_place(random));
+        let first = placed(first);
+        self.push_contact(normal, first, second.map(placed));
+    }
+
+    /// A contact that pushes the first body along the normal and the second one, or the ground,
+    /// back: the bodies with its place on each.
+    fn push_contact(&mut self, normal: [f64; 3], first: (usize, [f64; 3]), second: Option<(usize, [f64; 3])>) {
         let normal = unit(normal);
         let axis = if normal[0].abs() < 0.7 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] };
         let tangent = unit(cross(normal, axis));
         let frame = [normal, tangent, cross(normal, tangent)].map(|axis| axis.map(|x| rounded(x, DIRECTION_BITS)));
         let mut rows: [Row; 3] = Default::default();
-        for (body, sign) in [(Some(first), 1.0), (second, -1.0)] {
-            let Some(body) = body else { continue };
-            let arm = place(body);
+        for ((body, arm), sign) in [(first, 1.0)].into_iter().chain(second.map(|second| (second, -1.0))) {
             for (row, direction) in rows.iter_mut().zip(frame) {
                 let turn = cross(arm, direction);
                 let entries = direction.into_iter().chain(turn).enumerate();

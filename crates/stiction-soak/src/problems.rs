@@ -51,25 +51,26 @@ enum Outcome {
 }
 
 impl Outcome {
-    const ALL: [(Self, &'static str); 10] = [
-        (Self::Right, "right"),
-        (Self::Rounded, "rounded"),
-        (Self::NotFound, "not-found"),
-        (Self::NotProved, "not-proved"),
-        (Self::FalseSolved, "false-solved"),
-        (Self::FalseNoSolution, "false-no-solution"),
-        (Self::DoubtfulNoSolution, "doubtful-no-solution"),
-        (Self::NotFinite, "not-finite"),
-        (Self::Panic, "panic"),
-        (Self::Hang, "hang"),
+    /// All of them: their names, the heads of their columns, and which fault they are.
+    const ALL: [(Self, &'static str, &'static str, Option<Fault>); 10] = [
+        (Self::Right, "right", "right", None),
+        (Self::Rounded, "rounded", "rounded", None),
+        (Self::NotFound, "not-found", "missed", None),
+        (Self::NotProved, "not-proved", "unproved", None),
+        (Self::FalseSolved, "false-solved", "false+", Some(Fault::FalseSolved)),
+        (Self::FalseNoSolution, "false-no-solution", "false-", Some(Fault::FalseNoSolution)),
+        (Self::DoubtfulNoSolution, "doubtful-no-solution", "doubtful", None),
+        (Self::NotFinite, "not-finite", "NaN", Some(Fault::NotFinite)),
+        (Self::Panic, "panic", "panic", Some(Fault::Panic)),
+        (Self::Hang, "hang", "hang", Some(Fault::Hang)),
     ];
 
     fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(outcome, _)| *outcome == self).map_or("", |(_, name)| name)
+        Self::ALL[self as usize].1
     }
 
     fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, known)| *known == name).map(|(outcome, _)| *outcome)
+        Self::ALL.iter().find(|(_, known, ..)| *known == name).map(|(outcome, ..)| *outcome)
     }
 
     /// Whether the solution that is known to exist, or another one, was found.
@@ -78,14 +79,7 @@ impl Outcome {
     }
 
     fn fault(self) -> Option<Fault> {
-        match self {
-            Self::FalseSolved => Some(Fault::FalseSolved),
-            Self::FalseNoSolution => Some(Fault::FalseNoSolution),
-            Self::NotFinite => Some(Fault::NotFinite),
-            Self::Panic => Some(Fault::Panic),
-            Self::Hang => Some(Fault::Hang),
-            _ => None,
-        }
+        Self::ALL[self as usize].3
     }
 }
 
@@ -174,62 +168,18 @@ fn outcome_of(case: &Case, as_bodies: bool) -> (Outcome, String) {
     (outcome, detail)
 }
 
-/// Counts of a group of problems.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    all: usize,
-    by: [usize; Outcome::ALL.len()],
-}
+/// Counts of a group of problems, by outcome.
+type Counts = [usize; Outcome::ALL.len()];
 
-impl Counts {
-    fn add(&mut self, outcome: Outcome) {
-        self.all += 1;
-        self.by[outcome as usize] += 1;
-    }
+/// Counts of problems with a known solution and the same in other units: whether it was missed as
+/// it is, and whether it was rescaled.
+type Pairs = [[usize; 2]; 2];
 
-    fn of(&self, outcome: Outcome) -> usize {
-        self.by[outcome as usize]
-    }
-
-    fn found(&self) -> usize {
-        Outcome::ALL.iter().filter(|(outcome, _)| outcome.is_found()).map(|(outcome, _)| self.of(*outcome)).sum()
-    }
-}
-
-/// Problems with a known solution and the same in other units, by whether each of the two was found.
-#[derive(Clone, Copy, Debug, Default)]
-struct Pairs {
-    both: usize,
-    only_as_it_is: usize,
-    only_rescaled: usize,
-    neither: usize,
-}
-
-impl Pairs {
-    fn add(&mut self, as_it_is: Outcome, rescaled: Outcome) {
-        *match (as_it_is.is_found(), rescaled.is_found()) {
-            (true, true) => &mut self.both,
-            (true, false) => &mut self.only_as_it_is,
-            (false, true) => &mut self.only_rescaled,
-            (false, false) => &mut self.neither,
-        } += 1;
-    }
-
-    fn plus(self, other: Self) -> Self {
-        Self {
-            both: self.both + other.both,
-            only_as_it_is: self.only_as_it_is + other.only_as_it_is,
-            only_rescaled: self.only_rescaled + other.only_rescaled,
-            neither: self.neither + other.neither,
-        }
-    }
-
-    fn print(&self, class: &str) {
-        let Self { both, only_as_it_is, only_rescaled, neither } = *self;
-        let all = both + only_as_it_is + only_rescaled + neither;
-        let differing = 100.0 * (only_as_it_is + only_rescaled) as f64 / all.max(1) as f64;
-        println!("{class:<20} {both:>7} {only_as_it_is:>14} {only_rescaled:>14} {neither:>9} {differing:>10.3} %");
-    }
+fn print_pairs(class: &str, pairs: Pairs) {
+    let [[both, only_as_it_is], [only_rescaled, neither]] = pairs;
+    let all = both + only_as_it_is + only_rescaled + neither;
+    let differing = 100.0 * (only_as_it_is + only_rescaled) as f64 / all.max(1) as f64;
+    println!("{class:<20} {both:>7} {only_as_it_is:>14} {only_rescaled:>14} {neither:>9} {differing:>10.3} %");
 }
 
 /// What all rounds together found.
@@ -308,16 +258,17 @@ impl Problems {
         let (case_seed, as_bodies) = seed_of(soak.seed, number);
         let Some(case) = cases(case_seed).into_iter().nth(part) else { return Err("the worker counts wrong".into()) };
         soak.done("problems");
-        self.by_family.entry(case.family.clone()).or_default().add(outcome);
+        self.by_family.entry(case.family.clone()).or_default()[outcome as usize] += 1;
         if case.is_target {
             let kind = case.family.split(' ').next().unwrap_or_default();
             let class = format!("{kind} {}", case.friction);
             let scale = case.rescaled.map_or("as it is".into(), |(name, _)| format!("{name} rescaled"));
-            self.targets.entry((class.clone(), scale)).or_default().add(outcome);
+            self.targets.entry((class.clone(), scale)).or_default()[outcome as usize] += 1;
             match (case.rescaled, self.last) {
                 (None, _) => self.last = Some((number, outcome)),
                 (Some(_), Some((of, as_it_is))) if of == number => {
-                    self.pairs.entry(class).or_default().add(as_it_is, outcome);
+                    let [first, second] = [as_it_is, outcome].map(|outcome| usize::from(!outcome.is_found()));
+                    self.pairs.entry(class).or_default()[first][second] += 1;
                 }
                 _ => {} // the worker ended between the two
             }
@@ -332,7 +283,7 @@ impl Problems {
                 "{}, {} of size {}, {}{rescaled}, tolerance {:e}, {:?}: {detail}; stiction solve {} --tol {:e}",
                 outcome.name(),
                 case.family,
-                case.size,
+                case.statement.size(),
                 case.friction,
                 case.tolerance,
                 case.truth,
@@ -350,49 +301,33 @@ impl Problems {
             return;
         }
         println!("\nproblems with known truth");
-        println!(
-            "{:<28} {:>7} {:>7} {:>8} {:>7} {:>9} {:>7} {:>7} {:>8} {:>6} {:>6} {:>5}",
-            "family",
-            "all",
-            "right",
-            "rounded",
-            "missed",
-            "unproved",
-            "false+",
-            "false-",
-            "doubtful",
-            "NaN",
-            "panic",
-            "hang"
-        );
+        // Each column is as wide as its head, and at least so wide.
+        let width = |head: &str| head.len().max(6) + 1;
+        let heads = Outcome::ALL.map(|(_, _, head, _)| format!("{head:>width$}", width = width(head)));
+        println!("{:<28} {:>7} {}", "family", "all", heads.concat());
         for (family, counts) in &self.by_family {
-            let of = |outcome| counts.of(outcome);
-            println!(
-                "{family:<28} {:>7} {:>7} {:>8} {:>7} {:>9} {:>7} {:>7} {:>8} {:>6} {:>6} {:>5}",
-                counts.all,
-                of(Outcome::Right),
-                of(Outcome::Rounded),
-                of(Outcome::NotFound),
-                of(Outcome::NotProved),
-                of(Outcome::FalseSolved),
-                of(Outcome::FalseNoSolution),
-                of(Outcome::DoubtfulNoSolution),
-                of(Outcome::NotFinite),
-                of(Outcome::Panic),
-                of(Outcome::Hang)
-            );
+            let columns = Outcome::ALL.iter().zip(counts);
+            let columns: String =
+                columns.map(|((_, _, head, _), count)| format!("{count:>width$}", width = width(head))).collect();
+            println!("{family:<28} {:>7} {columns}", counts.iter().sum::<usize>());
         }
         println!("\nknown solutions found, at most 60 contacts (slowest solve {:.2} s)", self.slowest);
         for ((class, scale), counts) in &self.targets {
-            let share = 100.0 * counts.found() as f64 / counts.all as f64;
-            println!("{class:<20} {scale:<18} {:>7} of {:>7}  {share:>8.3} %", counts.found(), counts.all);
+            let found = counts[Outcome::Right as usize] + counts[Outcome::Rounded as usize];
+            let all = counts.iter().sum::<usize>();
+            let share = 100.0 * found as f64 / all as f64;
+            println!("{class:<20} {scale:<18} {found:>7} of {all:>7}  {share:>8.3} %");
         }
         println!("\nthe same problem in two units: where its solution was found");
         println!(
             "{:<20} {:>7} {:>14} {:>14} {:>9} {:>12}",
             "class", "both", "only as it is", "only rescaled", "neither", "differing"
         );
-        self.pairs.iter().for_each(|(class, pairs)| pairs.print(class));
-        self.pairs.values().fold(Pairs::default(), |sum, pairs| sum.plus(*pairs)).print("all");
+        let mut sum = Pairs::default();
+        for (class, pairs) in &self.pairs {
+            print_pairs(class, *pairs);
+            sum.iter_mut().flatten().zip(pairs.iter().flatten()).for_each(|(sum, count)| *sum += count);
+        }
+        print_pairs("all", sum);
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use stiction_dynamics::families::Generator;
 use stiction_scene::builtin;
 
-use crate::child::{Ended, Running, Scratch};
+use crate::child::{Running, Scratch};
 use crate::run_record::RunRecord;
 use crate::tally::{Fault, Soak};
 
@@ -16,28 +16,12 @@ const RUN: Duration = Duration::from_secs(2);
 const CHECK: Duration = Duration::from_secs(120);
 
 /// Values that numbers are replaced by.
-const VALUES: [&str; 16] = [
-    "0",
-    "-1",
-    "0.0",
-    "-0.0",
-    "1e-300",
-    "1e300",
-    "1e160",
-    "-1e160",
-    "1e9",
-    "1e-9",
-    "nan",
-    "inf",
-    "99999999999999999999",
-    "1e-16",
-    "true",
-    "\"text\"",
-];
+const VALUES: &str =
+    "0 -1 0.0 -0.0 1e-300 1e300 1e160 -1e160 1e9 1e-9 nan inf 99999999999999999999 1e-16 true \"text\"";
 
 /// Mutates a scene, checks it and runs it a little.
 pub fn attack(soak: &mut Soak, number: u64) -> Result<(), String> {
-    let mut random = Generator::new(soak.seed.wrapping_mul(31).wrapping_add(number).wrapping_add(1 << 40));
+    let mut random = Generator::new(soak.seed_of(number, 31, 40));
     let all = builtin::all();
     let scene = &all[random.below(all.len())];
     let mut bytes = scene.text.as_bytes().to_vec();
@@ -57,7 +41,7 @@ pub fn attack(soak: &mut Soak, number: u64) -> Result<(), String> {
     let ran = Running::start(&soak.stiction, scratch.path(), &["run", "scene.toml", "--out", "run"])?.end_early(RUN)?;
     let mut faults = Vec::new();
     for (command, ended) in [("check", &checked), ("run", &ran)] {
-        faults.extend(fault_of(ended).map(|fault| (command, fault)));
+        faults.extend(ended.fault().map(|fault| (command, fault)));
     }
     if ran.code == Some(0) && RunRecord::read(&scratch.path().join("run")).is_ok_and(|record| record.has_nan) {
         faults.push(("run", Fault::NotFinite));
@@ -69,14 +53,6 @@ pub fn attack(soak: &mut Soak, number: u64) -> Result<(), String> {
         soak.note(Some(fault), &format!("{fault:?}, {} mutated: stiction {command} {}", scene.name, path.display()))?;
     }
     Ok(())
-}
-
-/// What is wrong with how a command ended, if anything.
-pub fn fault_of(ended: &Ended) -> Option<Fault> {
-    if ended.is_panic() {
-        return Some(Fault::Panic);
-    }
-    ended.is_hang.then_some(Fault::Hang)
 }
 
 /// The same with one number, somewhere, replaced or multiplied.
@@ -105,7 +81,10 @@ fn with_other_value(bytes: &[u8], random: &mut Generator) -> Vec<u8> {
             format!("{:e}", value * f64::from(10).powi(exponent))
         }
         Ok(value) if random.chance(0.3) => format!("{:?}", -value),
-        _ => VALUES[random.below(VALUES.len())].to_owned(),
+        _ => {
+            let values: Vec<&str> = VALUES.split(' ').collect();
+            values[random.below(values.len())].to_owned()
+        }
     };
     [&bytes[..span.start], new.as_bytes(), &bytes[span.end..]].concat()
 }

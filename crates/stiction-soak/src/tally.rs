@@ -55,6 +55,11 @@ impl Soak {
         Self { seed, stiction, keeps_all, out, end, done: BTreeMap::new(), faults: BTreeMap::new() }
     }
 
+    /// The seed of an attempt of an attack, which has a factor and a bit of its own.
+    pub fn seed_of(&self, number: u64, factor: u64, bit: u32) -> u64 {
+        self.seed.wrapping_mul(factor).wrapping_add(number).wrapping_add(1 << bit)
+    }
+
     /// Whether the time is up; never where a count was asked for.
     pub fn is_over(&self) -> bool {
         self.end.is_some_and(|end| Instant::now() >= end)

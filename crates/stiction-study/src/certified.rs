@@ -2,8 +2,6 @@
 //!
 //! Whoever shows a number of a run asks here first: a number of a run whose certificate is not met is not a result.
 
-use std::cell::Cell;
-
 use stiction_dynamics::{Audit, MechanicalSystem, Simulation, State, Step, StepAudit, StepError};
 use stiction_scene::summary::Certificate;
 use stiction_solve::{SolveReport, SolveStatus};
@@ -42,7 +40,7 @@ impl Auditor {
             let limit = check.limit.map_or_else(String::new, |limit| format!(", limit {limit:.1e}"));
             (check.name.clone(), format!("{} {:.1e}{limit}", check.name, check.worst))
         });
-        Verdict { unmet: unmet.collect(), known: Vec::new(), steps: Cell::new(self.audit.step_count as u64) }
+        Verdict { unmet: unmet.collect(), known: Vec::new() }
     }
 
     /// Runs to the end; `observer` sees the certificate of every step.
@@ -67,8 +65,6 @@ pub(crate) struct Verdict {
     unmet: Vec<(String, String)>,
     /// Checks that the run is known not to meet, and why.
     known: Vec<String>,
-    /// Steps of the run, until they are taken.
-    steps: Cell<u64>,
 }
 
 impl Verdict {
@@ -93,21 +89,22 @@ impl Verdict {
     /// measure does not reach so far.
     pub(crate) fn but_for(mut self, check: &str, reason: &str) -> Self {
         self.unmet.retain(|(name, _)| name != check);
-        self.known.push(format!("{check}: {reason}"));
+        self.know(&format!("{check}: {reason}"));
         self
     }
 
     /// This and the verdict on another run.
     pub(crate) fn and(mut self, other: &Verdict) -> Self {
         self.unmet.extend_from_slice(&other.unmet);
-        // Runs of one kind are known for the same reason, which is said once.
-        for known in &other.known {
-            if !self.known.contains(known) {
-                self.known.push(known.clone());
-            }
-        }
-        self.steps.set(self.steps.get() + other.steps.get());
+        other.known.iter().for_each(|known| self.know(known));
         self
+    }
+
+    /// Runs of one kind are known for the same reason, which is said once.
+    fn know(&mut self, reason: &str) {
+        if !self.known.iter().any(|known| known == reason) {
+            self.known.push(reason.to_owned());
+        }
     }
 
     /// Whether all laws are kept, whatever the step costs in accuracy.
@@ -131,11 +128,6 @@ impl Verdict {
                 format!("not met: {}", found.join("; "))
             }
         }
-    }
-
-    /// Steps of the run, the first time that it is asked: a run counts once, however many numbers it gives.
-    pub(crate) fn take_steps(&self) -> u64 {
-        self.steps.take()
     }
 
     /// A verdict that something is not met.

@@ -1,21 +1,22 @@
 //! \[ST96\] §3.6 and remark 4 after (16): what one linearisation does where surfaces are curved, and the fixed point that cures it.
 
 use stiction_dynamics::reference::Rod;
-use stiction_dynamics::{
-    ContactMethod, ContactSolver, LagrangianSystem, Linearization, MechanicalSystem, Simulation, State, StepAudit,
-    StewartTrinkle, StewartTrinkleSettings, TimeGrid, Version,
+use stiction_dynamics::{Inertia, LagrangianSystem, Linearization, Version};
+
+use super::*;
+
+/// The experiment.
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "curved-surfaces",
+    title: "[ST96] one linearisation on curved surfaces, and the fixed point that cures it",
+    remarks: &[
+        "The paper says that the linear version can produce velocities that are entirely unphysical, without an example. Here it is its own rod without friction, dropped from 0.5 m with 5 rad/s at h = 0.05 s: the prediction turns the rod by 14°, the step ends within the table, and the next one throws it out with 64 rad/s and three times the energy. References are from an independent program.",
+        "This is the plain scheme on formulas. Scenes made of bodies have sizes, and a step that ends deep within a body is halved there.",
+        "Rows from the mean or the start of the step (remark 4) do not throw this rod, and the fixed point does not with any of them.",
+        "On a circle the fixed point brakes by 1 − θ α² per step of the turn α, with θ = 0, ½, 1 for rows from the start, the mean and the end. Rows from the start keep the speed: with a constant inertia that is the method SHAKE.",
+    ],
+    run: reproduce,
 };
-
-use super::{Auditor, Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict};
-use crate::figure::{Figure, Panel, Series};
-
-/// What a reader of the paper should know.
-const REMARKS: &[&str] = &[
-    "The paper says that the linear version can produce velocities that are entirely unphysical, without an example. Here it is its own rod without friction, dropped from 0.5 m with 5 rad/s at h = 0.05 s: the prediction turns the rod by 14°, the step ends within the table, and the next one throws it out with 64 rad/s and three times the energy. References are from an independent program.",
-    "This is the plain scheme on formulas. Scenes made of bodies have sizes, and a step that ends deep within a body is halved there.",
-    "Rows from the mean or the start of the step (remark 4) do not throw this rod, and the fixed point does not with any of them.",
-    "On a circle the fixed point brakes by 1 − θ α² per step of the turn α, with θ = 0, ½, 1 for rows from the start, the mean and the end. Rows from the start keep the speed: with a constant inertia that is the method SHAKE.",
-];
 
 /// The places of rows with their names and shares of the step.
 const PLACES: [(&str, Linearization, f64); 3] =
@@ -28,36 +29,34 @@ struct CurvedRun {
     spin: f64,
     unconverged: usize,
     /// Time and energy, relative to that at the start.
-    points: Vec<(f64, f64)>,
+    points: Curve,
     end: State,
-    verdict: Verdict,
 }
 
 fn run(
-    system: Box<dyn MechanicalSystem>,
+    rows: &mut Rows,
+    system: impl MechanicalSystem + 'static,
     (version, linearization): (Version, Linearization),
     start: State,
-    (end, h): (f64, f64),
+    grid: (f64, f64),
 ) -> Result<CurvedRun, ReproduceError> {
     let settings = StewartTrinkleSettings { version, linearization, linearization_limit: 200, ..Default::default() };
-    let scheme = StewartTrinkle::new(settings, ContactSolver::new(ContactMethod::default())?);
-    let grid = TimeGrid { start: 0.0, end, step: h };
-    let mut inertia = stiction_dynamics::Inertia::default();
+    let mut inertia = Inertia::default();
     system.mass_matrix(0.0, &start.q, &mut inertia);
     let mut momentum = vec![0.0; start.v.len()];
     inertia.apply(&start.v, &mut momentum);
     let kinetic = 0.5 * momentum.iter().zip(&start.v).map(|(p, v)| p * v).sum::<f64>();
     let energy_at_start = kinetic + system.potential_energy(0.0, &start.q).unwrap_or(0.0);
-    let mut simulation = Simulation::new(system, Box::new(scheme), start, grid);
+    let scheme = SchemeSettings::StewartTrinkle(settings);
+    let mut simulation = simulation(system, &scheme, ContactMethod::default(), start, grid)?;
     let (mut points, mut spin) = (vec![(0.0, 1.0)], 0.0f64);
-    let observe = |s: &Simulation, audit: &StepAudit| {
+    let audit = rows.run(&mut simulation, |s, audit| {
         points.push((s.state().t, (audit.energy.kinetic + audit.energy.potential) / energy_at_start));
         spin = spin.max(s.state().v.last().map_or(0.0, |v| v.abs()));
-    };
-    let (verdict, audit) = Auditor::default().run(&mut simulation, observe)?;
+    })?;
     let energy = points.iter().skip(1).fold(f64::NEG_INFINITY, |most, (_, energy)| most.max(*energy));
     let end = simulation.state().clone();
-    Ok(CurvedRun { energy, spin, unconverged: audit.unconverged_count, points, end, verdict })
+    Ok(CurvedRun { energy, spin, unconverged: audit.unconverged_count, points, end })
 }
 
 /// Rods without friction that the linear version throws: moment of inertia, spin, step, and what an independent program finds with one linearisation at the
@@ -72,65 +71,39 @@ const RODS: [(f64, f64, f64, [f64; 2]); 2] = [
 const CURED_ENERGY: [f64; 2] = [0.9755993661257605, 0.9963718718190385];
 const CURED_SPIN: [f64; 3] = [11.673053556666037, 11.92158375981088, 12.03531354504609];
 
-/// The whole experiment.
-pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
-    let mut rows = Rows::new("curved-surfaces", "ST96");
-    let mut panel = Panel {
-        title: "A rod without friction, h = 0.05 s".into(),
-        x_label: "t, s".into(),
-        y_label: "energy, of that at the start".into(),
-        ..Default::default()
-    };
-    progress("a rod that is thrown");
+fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
+    rows.progress("a rod that is thrown");
+    let mut thrown_rods = Vec::new();
     for (i, (inertia, spin, h, thrown)) in RODS.into_iter().enumerate() {
-        let rod = || Box::new(Rod { inertia, mu: 0.0, ..Default::default() });
+        let rod = || Rod { inertia, mu: 0.0, ..Default::default() };
         let start = || State::new(0.0, vec![0.0, 0.5, std::f64::consts::FRAC_PI_6], vec![0.0, 0.0, spin]);
         let of = |what: &str, how: &str| format!("rod with {spin} rad/s: {what} ({how}, h = {h})");
-        let linear = run(rod(), (Version::Linear, Linearization::End), start(), (1.0, h))?;
-        let reason = "the linear version is shown where it fails";
-        let known = ["penetration_share", "contact_gain", "push_distance"];
-        rows.fed_by(&known.iter().fold(linear.verdict.clone(), |verdict, check| verdict.but_for(check, reason)));
-        rows.add(
-            of("largest energy, of that at the start", "linear"),
-            None,
-            Some(thrown[0]),
-            linear.energy,
-            [5e-10, 1e-13][i],
-        );
-        rows.add(of("largest spin, rad/s", "linear"), None, Some(thrown[1]), linear.spin, [2e-8, 1e-12][i]);
+        let (energy, largest_spin) = ("largest energy, of that at the start", "largest spin, rad/s");
+        let linear = run(rows, rod(), (Version::Linear, Linearization::End), start(), (h, 1.0))?;
+        for check in ["penetration_share", "contact_gain", "push_distance"] {
+            rows.but_for(check, "the linear version is shown where it fails");
+        }
+        rows.add(of(energy, "linear"), thrown[0], linear.energy, [Measured(5e-10), Rounding][i]);
+        rows.add(of(largest_spin, "linear"), thrown[1], linear.spin, Measured([2e-8, 1e-12][i]));
         for (j, (place, linearization, _)) in PLACES.into_iter().enumerate() {
-            let cured = run(rod(), (Version::FixedPoint, linearization), start(), (1.0, h))?;
-            rows.fed_by(&cured.verdict);
+            let cured = run(rows, rod(), (Version::FixedPoint, linearization), start(), (h, 1.0))?;
             let how = format!("fixed point, rows from the {place}");
-            let quantity = of("largest energy, of that at the start", &how);
-            rows.add(quantity, None, Some(CURED_ENERGY[i]), cured.energy, 1e-14);
+            rows.add(of(energy, &how), CURED_ENERGY[i], cured.energy, Measured(1e-14));
             if i == 0 {
-                rows.add(
-                    of("largest spin, rad/s", &how),
-                    None,
-                    Some(CURED_SPIN[j]),
-                    cured.spin,
-                    [1e-8, 2e-11, 1e-10][j],
-                );
-                if linearization == Linearization::End {
-                    let label = "fixed point".to_owned();
-                    panel.series.push(Series { label, points: cured.points, ..Default::default() });
-                }
+                rows.add(of(largest_spin, &how), CURED_SPIN[j], cured.spin, Measured([1e-8, 2e-11, 1e-10][j]));
             }
-            rows.add(of("steps without a fixed point", &how), None, Some(0.0), cured.unconverged as f64, 0.0);
+            rows.add(of("steps without a fixed point", &how), 0.0, cured.unconverged as f64, Exact);
+            if i == 0 && linearization == Linearization::End {
+                thrown_rods.push(curve("fixed point", cured.points));
+            }
         }
         if i == 0 {
-            panel.series.push(Series { label: "linear".into(), points: linear.points, ..Default::default() });
+            thrown_rods.push(curve("linear", linear.points));
         }
     }
 
-    progress("a bead on a circle");
-    let mut circle = Panel {
-        title: "A bead on a circle by the fixed point, rows from".into(),
-        x_label: "t, s".into(),
-        y_label: "energy, of that at the start".into(),
-        ..Default::default()
-    };
+    rows.progress("a bead on a circle");
+    let mut beads = Vec::new();
     for (place, linearization, theta) in PLACES {
         let bead = LagrangianSystem::new(&["x", "y"], |_, m| (m[0], m[3]) = (1.0, 1.0), |_| 0.0)
             .with_gap(|q| 1.0 - q[0].hypot(q[1]));
@@ -140,7 +113,7 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
         let speed = |turn: f64| 2.0 * (0.5 * turn).sin() / h;
         let (sine, cosine) = (0.5 * turn).sin_cos();
         let start = State::new(0.0, vec![1.0, 0.0], vec![speed(turn) * sine, speed(turn) * cosine]);
-        let found = run(Box::new(bead), (Version::FixedPoint, linearization), start, (f64::from(count) * h, h))?;
+        let found = run(rows, bead, (Version::FixedPoint, linearization), start, (h, f64::from(count) * h))?;
         for _ in 0..count {
             let before = turn;
             for _ in 0..60 {
@@ -148,19 +121,17 @@ pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Rep
                 turn = 2.0 * (0.5 * h * new).asin();
             }
         }
-        rows.fed_by(&found.verdict);
         let quantity = format!("bead on a circle: speed after {count} steps, m/s (fixed point, rows from the {place})");
-        let v = &found.end.v;
-        rows.add(quantity, None, Some(speed(turn)), v[0].hypot(v[1]), 1e-12);
-        circle.series.push(Series { label: format!("the {place}"), points: found.points, ..Default::default() });
+        rows.add(quantity, speed(turn), found.end.v[0].hypot(found.end.v[1]), Measured(1e-12));
+        beads.push(curve(format!("the {place}"), found.points));
     }
-    let figure = Figure {
-        title: "One linearisation on curved surfaces, and the fixed point that cures it".into(),
-        subtitle: "Stewart and Trinkle 1996, section 3.6 and remark 4".into(),
-        panels: vec![panel, circle],
-        columns: 1,
-        size: (800, 700),
-        ..Default::default()
-    };
-    Ok(rows.into_reproduction(vec![NamedFigure { name: "curved-surfaces", figure }], REMARKS))
+    let energies = |title: &str, series| panel(title, "t, s", "energy, of that at the start", series);
+    let panels = vec![
+        energies("A rod without friction, h = 0.05 s", thrown_rods),
+        energies("A bead on a circle by the fixed point, rows from", beads),
+    ];
+    let title = "One linearisation on curved surfaces, and the fixed point that cures it";
+    let subtitle = "Stewart and Trinkle 1996, section 3.6 and remark 4";
+    rows.figure("curved-surfaces", title, subtitle, (1, 800, 700), panels);
+    Ok(())
 }

@@ -12,19 +12,22 @@
 use std::sync::Arc;
 
 use stiction_dynamics::{
-    Contact, ContactMethod, ContactSolver, ConvexSet, ExactConeSettings, FrictionElement, FrictionLaw, FrictionShape,
-    ImplicitNcp, ImplicitNcpSettings, Inertia, MechanicalSystem, MoreauMidpoint, MoreauMidpointSettings, Row, Scheme,
-    Simulation, State, StewartTrinkle, StewartTrinkleSettings, TimeGrid, Trapezoidal, TrapezoidalSettings,
+    Contact, ConvexSet, ExactConeSettings, FrictionElement, FrictionLaw, FrictionShape, Inertia, Row,
 };
 
-use super::{Auditor, Effort, ROUNDING, ReproduceError, Reproduction, Rows, Verdict, of_scene};
+use super::*;
 
-/// What a reader of the papers should know.
-const REMARKS: &[&str] = &[
-    "Motions begin at rest or go straight, and forces are constant, so that velocities are exact in every scheme. Schemes that take the velocity at the end of a step for the \
-     whole of it lag by half a step in position: the closed form is that of the steps, and is exact too.",
-    "What a scheme or a method does not treat it refuses by name: `trapezoidal` and `event-driven` clutches and pre-stressed springs, `event-driven` all sets that are not round.",
-];
+/// The experiment.
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "elements",
+    title: "clutches, pre-stressed springs, relays, friction sets, two coefficients: every scheme against closed forms",
+    remarks: &[
+        "Motions begin at rest or go straight, and forces are constant, so that velocities are exact in every scheme. Schemes that take the velocity at the end of a step for the \
+         whole of it lag by half a step in position: the closed form is that of the steps, and is exact too.",
+        "What a scheme or a method does not treat it refuses by name: `trapezoidal` and `event-driven` clutches and pre-stressed springs, `event-driven` all sets that are not round.",
+    ],
+    run: reproduce,
+};
 
 /// Schemes that treat clutches and pre-stressed springs.
 const ONE_WAY: [&str; 3] = ["stewart-trinkle", "moreau-midpoint", "implicit-ncp"];
@@ -44,14 +47,12 @@ fn lag(scheme: &str, v: f64) -> f64 {
 }
 
 /// Runs a system of matrices, given without its head, to this time.
-fn run(scheme: &str, end: f64, rest: &str) -> Result<(Simulation, Verdict), ReproduceError> {
-    let text = format!(
-        "format = 1\nname = \"element\"\nrun = {{ step = {H:?}, end = {end:?} }}\nscheme.{scheme} = {{}}\n{rest}"
-    );
-    let loaded = stiction_scene::parse(&text, "element.toml").map_err(Box::new)?;
-    let (mut simulation, auditor) = of_scene(&loaded);
-    let (verdict, _) = auditor.run(&mut simulation, |_, _| {})?;
-    Ok((simulation, verdict))
+fn run(rows: &mut Rows, scheme: &str, end: f64, rest: &str) -> Result<Simulation, ReproduceError> {
+    let head =
+        format!("format = 1\nname = \"element\"\nrun = {{ step = {H:?}, end = {end:?} }}\nscheme.{scheme} = {{}}\n");
+    let mut simulation = scene_of(&(head + rest))?;
+    rows.run(&mut simulation, |_, _| {})?;
+    Ok(simulation)
 }
 
 /// One coordinate with 1 kg.
@@ -67,38 +68,34 @@ fn add_clutch(rows: &mut Rows) -> Result<(), ReproduceError> {
     for scheme in ONE_WAY {
         // 2 m/s against 4 N: after 0.5 s and 0.5 m it would turn around.
         let text = format!("{}[[system.clutch]]\nname = \"ratchet\"\nrow = [1.0]\n", one(-4.0, 2.0, 0.0));
-        let (simulation, verdict) = run(scheme, 2.0, &text)?;
-        rows.fed_by(&verdict);
+        let simulation = run(rows, scheme, 2.0, &text)?;
         let force = simulation.last_step().solution.contacts[0].normal / H;
-        let place = simulation.state().q[0];
-        rows.add(format!("clutch: stops at, m ({scheme})"), None, Some(0.5 - lag(scheme, 2.0)), place, ROUNDING);
-        rows.add(format!("clutch: holds with, N ({scheme})"), None, Some(4.0), force, ROUNDING);
+        let expected = 0.5 - lag(scheme, 2.0);
+        rows.add(format!("clutch: stops at, m ({scheme})"), expected, simulation.state().q[0], Rounding);
+        rows.add(format!("clutch: holds with, N ({scheme})"), 4.0, force, Rounding);
     }
     Ok(())
 }
 
 fn add_spring(rows: &mut Rows) -> Result<(), ReproduceError> {
-    rows.paper = "GS05";
     let spring = "[[system.pre-stressed-spring]]\nname = \"spring\"\nrow = [1.0]\npreload = 2.0\n";
     for scheme in ONE_WAY {
-        let (simulation, verdict) = run(scheme, 1.0, &format!("{}{spring}", one(1.5, 0.0, 0.0)))?;
-        rows.fed_by(&verdict);
+        let simulation = run(rows, scheme, 1.0, &format!("{}{spring}", one(1.5, 0.0, 0.0)))?;
         let force = simulation.last_step().solution.friction[0][0] / H;
-        rows.add(format!("pre-stressed spring: holds 1.5 N with, N ({scheme})"), None, Some(-1.5), force, ROUNDING);
-        let (simulation, verdict) = run(scheme, 0.5, &format!("{}{spring}", one(0.0, 0.0, 1.0)))?;
-        rows.fed_by(&verdict);
-        let (place, expected) = (simulation.state().q[0], 0.75 - lag(scheme, 1.0));
+        rows.add(format!("pre-stressed spring: holds 1.5 N with, N ({scheme})"), -1.5, force, Rounding);
+        let simulation = run(rows, scheme, 0.5, &format!("{}{spring}", one(0.0, 0.0, 1.0)))?;
         let quantity = format!("pre-stressed spring: let go at 1 m, after 0.5 s at, m ({scheme})");
-        rows.add(quantity, None, Some(expected), place, ROUNDING);
+        rows.add(quantity, 0.75 - lag(scheme, 1.0), simulation.state().q[0], Rounding);
     }
     Ok(())
 }
 
 fn add_spatial_relay(rows: &mut Rows) -> Result<(), ReproduceError> {
-    rows.paper = "GS05";
     let (m, g, mu, push) = (2.0, 9.81, 0.4, 10.0);
     for scheme in STEPPING {
-        for (name, angle) in [("a corner", 0.25), ("the middle of a side", 0.125)] {
+        for (name, angle, share) in
+            [("a corner", 0.25, 1.0), ("the middle of a side", 0.125, (std::f64::consts::PI / 8.0).cos())]
+        {
             let (sine, cosine) = (angle * std::f64::consts::PI).sin_cos();
             let text = format!(
                 "method.spatial-relay = {{ directions = 8 }}\n[system]\ncoordinates = [\"x\", \"y\", \"z\"]\n\
@@ -109,14 +106,10 @@ fn add_spatial_relay(rows: &mut Rows) -> Result<(), ReproduceError> {
                 push * sine,
                 -m * g
             );
-            let (simulation, verdict) = run(scheme, 1.0, &text)?;
-            rows.fed_by(&verdict);
-            let share = if angle == 0.125 { (std::f64::consts::PI / 8.0).cos() } else { 1.0 };
-            let expected = (push - mu * m * g * share) / m;
+            let simulation = run(rows, scheme, 1.0, &text)?;
             let v = &simulation.state().v;
-            let along = cosine * v[0] + sine * v[1];
             let quantity = format!("spatial relay: pushed along {name} of the octagon, m/s after 1 s ({scheme})");
-            rows.add(quantity, None, Some(expected), along, ROUNDING);
+            rows.add(quantity, (push - mu * m * g * share) / m, cosine * v[0] + sine * v[1], Rounding);
         }
     }
     Ok(())
@@ -199,46 +192,30 @@ impl MechanicalSystem for Pushed {
     }
 }
 
-/// A scheme with the method `cone`, which takes sets of users.
-fn with_cone(name: &str) -> Result<Box<dyn Scheme>, ReproduceError> {
-    let solver = ContactSolver::new(ContactMethod::Cone(ExactConeSettings::default()))?;
-    Ok(match name {
-        "stewart-trinkle" => Box::new(StewartTrinkle::new(StewartTrinkleSettings::default(), solver)),
-        "moreau-midpoint" => Box::new(MoreauMidpoint::new(MoreauMidpointSettings::default(), solver)),
-        "implicit-ncp" => Box::new(ImplicitNcp::new(ImplicitNcpSettings::default(), solver)),
-        _ => Box::new(Trapezoidal::new(TrapezoidalSettings::default(), solver)),
-    })
-}
-
 /// A stadium as friction set: of a contact, [TTP01], and of friction without a load, [ST96].
 fn add_user_set(rows: &mut Rows) -> Result<(), ReproduceError> {
     let (mu, push, bound) = (0.3, [5.0, -1.0], 3.0);
-    let law = FrictionLaw::convex(mu, [1.0; 3], Arc::new(Stadium)).map_err(|error| invalid(&error))?;
+    let law = FrictionLaw::convex(mu, [1.0; 3], Arc::new(Stadium))
+        .map_err(|error| ContactError::Directions(error.to_string()))?;
     for (paper, name, bound) in [("TTP01", "on a contact", mu * G), ("ST96", "without a load", bound)] {
         rows.paper = paper;
         let nearest = Stadium.nearest(&[-push[0] / bound, -push[1] / bound, 0.0]);
-        for scheme in STEPPING {
+        for name_of_scheme in STEPPING {
             let system = match paper {
                 "TTP01" => Pushed { push, friction: law.clone(), element: None },
                 _ => Pushed { push, friction: FrictionLaw::None, element: Some((bound, law.shape())) },
             };
-            let grid = TimeGrid { start: 0.0, end: 1.0, step: H };
             let start = State::new(0.0, vec![0.0; 3], vec![0.0; 3]);
-            let mut simulation = Simulation::new(Box::new(system), with_cone(scheme)?, start, grid);
-            let (verdict, _) = Auditor::default().run(&mut simulation, |_, _| {})?;
-            rows.fed_by(&verdict);
-            for (k, axis) in ["x", "y"].into_iter().enumerate() {
-                let quantity = format!("a user's stadium {name}: {axis} velocity after 1 s, m/s ({scheme})");
-                let expected = push[k] + bound * nearest[k];
-                rows.add(quantity, None, Some(expected), simulation.state().v[k], ROUNDING);
-            }
+            // The method `cone` takes sets of users.
+            let method = ContactMethod::Cone(ExactConeSettings::default());
+            let mut simulation = simulation(system, &scheme(name_of_scheme), method, start, (H, 1.0))?;
+            rows.run(&mut simulation, |_, _| {})?;
+            let of = |axis: &str| format!("a user's stadium {name}: {axis} velocity after 1 s, m/s ({name_of_scheme})");
+            let expected = [0, 1].map(|k| push[k] + bound * nearest[k]);
+            rows.add_each(of, &["x", "y"], &expected, &simulation.state().v, Rounding);
         }
     }
     Ok(())
-}
-
-fn invalid(error: &dyn std::fmt::Display) -> ReproduceError {
-    stiction_dynamics::ContactError::Directions(error.to_string()).into()
 }
 
 /// Friction without a load in a polygon that is not its own reflection.
@@ -252,14 +229,13 @@ fn add_polytope(rows: &mut Rows) -> Result<(), ReproduceError> {
                 "method.pyramid = {{}}\n[system]\ncoordinates = [\"x\", \"y\"]\nmass = [[1.0, 0.0], [0.0, 1.0]]\nforce = {push:?}\n\
                  [[system.dry-friction]]\nname = \"pad\"\ntangents = [[1.0, 0.0], [0.0, 1.0]]\nbound = 1.0\n{triangle}\n"
             );
-            let (simulation, verdict) = run(scheme, 1.0, &text)?;
-            rows.fed_by(&verdict);
+            let simulation = run(rows, scheme, 1.0, &text)?;
             let v = &simulation.state().v;
             // The larger component, with the other one as its error.
             let k = usize::from(push[1] > push[0]);
             let off = (v[1 - k] - expected[1 - k]).abs();
             let quantity = format!("a triangle without a load: velocity under {push:?} N after 1 s, m/s ({scheme})");
-            rows.add(quantity, None, Some(expected[k]), v[k] + off, ROUNDING);
+            rows.add(quantity, expected[k], v[k] + off, Rounding);
         }
     }
     Ok(())
@@ -285,28 +261,24 @@ fn add_two_coefficients(rows: &mut Rows) -> Result<(), ReproduceError> {
                 held * m * g
             );
             for (what, text) in [("two coefficients", contact), ("two bounds without a load", element)] {
-                let (simulation, verdict) = run(scheme, 1.0, &text)?;
-                rows.fed_by(&verdict);
+                let simulation = run(rows, scheme, 1.0, &text)?;
                 let quantity = format!("{what}: what {name} goes after 1 s with, m/s ({scheme})");
-                rows.add(quantity, None, Some(expected), simulation.state().v[0], ROUNDING);
+                rows.add(quantity, expected, simulation.state().v[0], Rounding);
             }
         }
     }
     Ok(())
 }
 
-/// The whole experiment.
-pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
-    let mut rows = Rows::new("elements", "GS05");
-    progress("clutches and pre-stressed springs");
-    add_clutch(&mut rows)?;
-    add_spring(&mut rows)?;
-    progress("spatial relays");
-    add_spatial_relay(&mut rows)?;
-    progress("friction sets");
-    add_polytope(&mut rows)?;
-    add_user_set(&mut rows)?;
-    progress("two coefficients");
-    add_two_coefficients(&mut rows)?;
-    Ok(rows.into_reproduction(Vec::new(), REMARKS))
+fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
+    rows.progress("clutches and pre-stressed springs");
+    add_clutch(rows)?;
+    add_spring(rows)?;
+    rows.progress("spatial relays");
+    add_spatial_relay(rows)?;
+    rows.progress("friction sets");
+    add_polytope(rows)?;
+    add_user_set(rows)?;
+    rows.progress("two coefficients");
+    add_two_coefficients(rows)
 }

@@ -1,12 +1,9 @@
 //! The same experiments by the event-driven scheme, to the digits of their references.
 
 use stiction_dynamics::reference::{DoublePendulum, FreeTop, Rod, Woodpecker};
-use stiction_dynamics::{
-    Contact, ContactMethod, ContactMode, ContactSolver, Event, EventDriven, EventDrivenSettings, ImpactLaw,
-    MechanicalSystem, ModeTracker, Restitution, Simulation, State, StepAudit, StepKind, TimeGrid,
-};
+use stiction_dynamics::{Contact, ContactMode, Event, ImpactLaw, ModeTracker, Restitution};
 
-use super::{Auditor, Effort, ReproduceError, Rows, Verdict, rod, trapezoidal, woodpecker};
+use super::*;
 
 /// Cycles of the woodpecker after which its start is forgotten: each leaves 0.84 of the distance from the limit cycle.
 const CYCLES: f64 = 120.0;
@@ -15,6 +12,7 @@ const CYCLES: f64 = 120.0;
 const LOOKING_STEP: f64 = 1e-5;
 
 /// What a run leaves.
+#[derive(Default)]
 struct Located {
     events: Vec<Event>,
     /// First coordinate at the events.
@@ -28,10 +26,10 @@ struct Located {
     end: State,
     /// Change of the energy in all steps that no cause explains, in joules.
     unexplained: f64,
-    verdict: Verdict,
 }
 
 /// An impact: its time, the velocities around it, and its impulses.
+#[derive(Clone)]
 struct Jump {
     t: f64,
     /// Coordinates.
@@ -43,42 +41,33 @@ struct Jump {
     impulse: [f64; 2],
 }
 
-impl Jump {
-    /// An impact that did not happen, so that its numbers are not met.
-    fn none(coordinates: usize) -> Self {
-        let missing = vec![f64::NAN; coordinates];
-        Self {
+impl Located {
+    /// An impact; of one that did not happen, numbers that are not met.
+    fn impact(&self, number: usize) -> Jump {
+        let missing = vec![f64::NAN; self.end.v.len()];
+        let none = || Jump {
             t: f64::NAN,
             q: missing.clone(),
             before: missing.clone(),
-            after: missing,
+            after: missing.clone(),
             contact: Contact::default(),
             impulse: [f64::NAN; 2],
-        }
+        };
+        self.impacts.get(number).cloned().unwrap_or_else(none)
     }
 }
 
 fn run(
+    rows: &mut Rows,
     system: impl MechanicalSystem + 'static,
     start: State,
-    (step, end): (f64, f64),
+    grid: (f64, f64),
 ) -> Result<Located, ReproduceError> {
-    let solver = ContactSolver::new(ContactMethod::default())?;
-    let scheme = Box::new(EventDriven::new(EventDrivenSettings::default(), solver));
-    let mut simulation =
-        Simulation::new(Box::new(system), scheme, start.clone(), TimeGrid { start: start.t, end, step });
+    let ranges = start.q.iter().chain(&start.v).map(|x| (*x, *x)).collect();
+    let mut located = Located { lost: vec![[0.0; 2]], ranges, ..Default::default() };
+    let mut simulation = simulation(system, &scheme("event-driven"), ContactMethod::default(), start, grid)?;
     let mut tracker = ModeTracker::default();
-    let mut located = Located {
-        events: Vec::new(),
-        heights: Vec::new(),
-        impacts: Vec::new(),
-        lost: vec![[0.0; 2]],
-        ranges: start.q.iter().chain(&start.v).map(|x| (*x, *x)).collect(),
-        end: start,
-        unexplained: f64::NAN,
-        verdict: Verdict::default(),
-    };
-    let observe = |s: &Simulation, certificate: &StepAudit| {
+    let audit = rows.run(&mut simulation, |s, certificate| {
         let step = s.last_step();
         tracker.observe(s.before(), step, &mut located.events);
         located.heights.resize(located.events.len(), s.before().q[0]);
@@ -86,7 +75,6 @@ fn run(
             let now = state.q.iter().chain(&state.v);
             located.ranges.iter_mut().zip(now).for_each(|(range, x)| *range = (range.0.min(*x), range.1.max(*x)));
         }
-        let lost = -certificate.energy.normal - certificate.energy.friction;
         if step.kind == StepKind::Impact {
             let contacts = step.contacts.iter().zip(&step.solution.contacts);
             let largest = contacts.max_by(|(_, a), (_, b)| a.normal.total_cmp(&b.normal));
@@ -100,146 +88,125 @@ fn run(
             }));
             located.lost.push([0.0; 2]);
         }
-        located.lost.last_mut().expect("it begins with one")[usize::from(step.h > 0.0)] += lost;
-    };
-    let (verdict, audit) = Auditor::default().run(&mut simulation, observe)?;
-    (located.verdict, located.unexplained) = (verdict, audit.sum.energy.unexplained);
-    located.end.clone_from(simulation.state());
-    Ok(located)
+        let lost = located.lost.last_mut().expect("it begins with one");
+        lost[usize::from(step.h > 0.0)] -= certificate.energy.normal + certificate.energy.friction;
+    })?;
+    Ok(Located { unexplained: audit.sum.energy.unexplained, end: simulation.state().clone(), ..located })
 }
 
 /// The event table of the rod.
 pub(super) fn add_rod(rows: &mut Rows) -> Result<(), ReproduceError> {
-    let found = run(Rod::default(), Rod::start(), (0.01, 0.7))?;
-    rows.fed_by(&found.verdict);
-    let mut add = |what: &str, reference: f64, computed: f64| {
-        rows.add(format!("{what} (event-driven)"), None, Some(reference), computed, 1e-9);
-    };
-    let nothing = Jump::none(3);
-    let impact = |number: usize| found.impacts.get(number).unwrap_or(&nothing);
-    let names = ["x velocity, m/s", "y velocity, m/s", "angular velocity, rad/s"];
-    use rod::exact;
-    let table = [
-        ("first", exact::FIRST_IMPACT, exact::BEFORE_FIRST, exact::AFTER_FIRST),
-        ("second", exact::SECOND_IMPACT, exact::BEFORE_SECOND, exact::AFTER_SECOND),
-    ];
-    for (number, (which, t, before, after)) in table.into_iter().enumerate() {
-        let impact = impact(number);
-        add(&format!("{which} impact, s"), t, impact.t);
-        for (i, name) in names.into_iter().enumerate() {
-            add(&format!("before the {which} impact: {name}"), before[i], impact.before[i]);
-            add(&format!("after the {which} impact: {name}"), after[i], impact.after[i]);
+    use rod::{VELOCITIES, exact};
+    let found = run(rows, Rod::default(), Rod::start(), (0.01, 0.7))?;
+    // Of times and places the table has eleven digits, of velocities and impulses nine.
+    let of = |what: &str| format!("{what} (event-driven)");
+    let [first, second] = [found.impact(0), found.impact(1)];
+    for (which, impact, t, before, after) in [
+        ("first", &first, exact::FIRST_IMPACT, exact::BEFORE_FIRST, exact::AFTER_FIRST),
+        ("second", &second, exact::SECOND_IMPACT, exact::BEFORE_SECOND, exact::AFTER_SECOND),
+    ] {
+        rows.add(of(&format!("{which} impact, s")), t, impact.t, Printed(11));
+        for (i, name) in VELOCITIES.into_iter().enumerate() {
+            let [quantity_before, quantity_after] =
+                ["before", "after"].map(|when| of(&format!("{when} the {which} impact: {name}")));
+            rows.add(quantity_before, before[i], impact.before[i], Printed(9));
+            rows.add(quantity_after, after[i], impact.after[i], Printed(9));
         }
     }
-    for (i, name) in ["normal", "tangential"].into_iter().enumerate() {
-        add(&format!("{name} impulse of the first impact, N s"), exact::FIRST_IMPULSE[i], impact(0).impulse[i]);
-    }
+    let of_impulse = |name: &str| of(&format!("{name} impulse of the first impact, N s"));
+    rows.add_each(of_impulse, &["normal", "tangential"], &exact::FIRST_IMPULSE, &first.impulse, Printed(9));
     let time = |event: Option<&Event>| event.map_or(f64::NAN, |event| event.t);
     let becomes = |from, to| move |event: &&Event| event.from == from && event.to == to;
     let slip = found.events.iter().find(becomes(ContactMode::Stick, ContactMode::Slip));
-    add("sticking turns to sliding, s", exact::STICK_TO_SLIP, time(slip));
+    rows.add(of("sticking turns to sliding, s"), exact::STICK_TO_SLIP, time(slip), Printed(11));
     let stop = found.events.iter().rev().find(becomes(ContactMode::Slip, ContactMode::Stick));
-    add("at rest, s", exact::REST, time(stop));
-    add("x at rest, m", exact::X_AT_REST, found.end.q[0]);
+    rows.add(of("at rest, s"), exact::REST, time(stop), Printed(11));
+    rows.add(of("x at rest, m"), exact::X_AT_REST, found.end.q[0], Printed(11));
 
-    // Energies have six digits.
     let lost = |phase: usize| found.lost.get(1 + phase / 2).map_or(f64::NAN, |lost| lost[phase % 2]);
-    for (i, phase) in rod::PHASES.into_iter().enumerate() {
-        let quantity = format!("energy lost {phase}, J (event-driven)");
-        rows.add(quantity, None, Some(exact::ENERGY_LOST[i]), lost(i), 6e-7);
-    }
-    let quantity = "change of the energy that no cause explains, J (event-driven)";
-    rows.add(quantity, None, Some(0.0), found.unexplained, 1e-9);
+    let lost = [0, 1, 2, 3].map(lost);
+    let of_phase = |phase: &str| of(&format!("energy lost {phase}, J"));
+    rows.add_each(of_phase, &rod::PHASES, &exact::ENERGY_LOST, &lost, Printed(6));
+    rows.add(of("change of the energy that no cause explains, J"), 0.0, found.unexplained, Rounding);
     // The paradox of Painlevé: friction of the sliding contact makes its normal acceleration grow with a force that presses.
     let Rod { mass, inertia, mu, .. } = Rod::default();
-    let Jump { contact, before, .. } = impact(0);
-    let sign = contact.tangents.first().map_or(f64::NAN, |tangent| tangent.dot(before).signum());
+    let Jump { contact, before, .. } = first;
+    let sign = contact.tangents.first().map_or(f64::NAN, |tangent| tangent.dot(&before).signum());
     let mut force = vec![0.0; 3];
     contact.normal.add_to(1.0, &mut force);
     contact.tangents.iter().for_each(|tangent| tangent.add_to(-mu * sign, &mut force));
     let acceleration = [force[0] / mass, force[1] / mass, force[2] / inertia];
-    let quantity = "n·M⁻¹(n − μt) of the first impact, 1/kg (event-driven)";
-    rows.add(quantity, None, Some(exact::PAINLEVE), contact.normal.dot(&acceleration), 0.005);
+    let paradox = contact.normal.dot(&acceleration);
+    rows.add(of("n·M⁻¹(n − μt) of the first impact, 1/kg"), exact::PAINLEVE, paradox, Printed(2));
     Ok(())
 }
 
 /// Collisions and end of the double pendulum.
 pub(super) fn add_double_pendulum(rows: &mut Rows) -> Result<(), ReproduceError> {
+    use trapezoidal::{COLLIDING, COLLISIONS, PENDULUM_END, PENDULUM_END_VELOCITY, PENDULUM_ENERGY};
     let wall = Some(Restitution { law: ImpactLaw::Poisson, normal: 0.1, tangential: 0.0 });
     let system = DoublePendulum { gravity: 9.8, wall };
-    let found = run(system, DoublePendulum::start(), (0.05, 2.5))?;
-    rows.fed_by(&found.verdict);
-    let count = found.impacts.len() as f64;
-    rows.add("number of collisions (event-driven)", None, Some(trapezoidal::COLLISIONS.len() as f64), count, 0.0);
-    let nothing = Jump::none(4);
-    for (i, t) in trapezoidal::COLLISIONS.into_iter().enumerate() {
-        let (bob, approach) = trapezoidal::COLLIDING[i];
-        let Jump { t: computed, q, before, .. } = found.impacts.get(i).unwrap_or(&nothing);
-        rows.add(format!("collision {}, s (event-driven)", i + 1), None, Some(t), *computed, 1e-11);
+    let found = run(rows, system, DoublePendulum::start(), (0.05, 2.5))?;
+    let (count, expected) = (found.impacts.len() as f64, COLLISIONS.len() as f64);
+    rows.add("number of collisions (event-driven)", expected, count, Exact);
+    for (i, (t, (bob, approach))) in COLLISIONS.into_iter().zip(COLLIDING).enumerate() {
+        let of = |what: &str| format!("collision {}{what} (event-driven)", i + 1);
+        let impact = found.impact(i);
+        rows.add(of(", s"), t, impact.t, Measured(1e-11));
         // The bob that is at the wall.
-        let hits = if q[0].abs() < q[2].abs() { 1 } else { 2 };
-        rows.add(format!("collision {}: bob (event-driven)", i + 1), None, Some(f64::from(bob)), f64::from(hits), 0.0);
-        let quantity = format!("collision {}: velocity of the bob before, m/s (event-driven)", i + 1);
-        rows.add(quantity, None, Some(approach), before[2 * (hits - 1) as usize], 1e-9);
+        let hits = usize::from(impact.q[0].abs() >= impact.q[2].abs());
+        rows.add(of(": bob"), f64::from(bob), (hits + 1) as f64, Exact);
+        rows.add(of(": velocity of the bob before, m/s"), approach, impact.before[2 * hits], Printed(9));
     }
-    for (i, (name, reference)) in ["x₁", "y₁", "x₂", "y₂"].into_iter().zip(trapezoidal::PENDULUM_END).enumerate()
-    {
-        rows.add(format!("{name} at 2.5 s, m (event-driven)"), None, Some(reference), found.end.q[i], 1e-12);
-        let (quantity, reference) =
-            (format!("velocity of {name} at 2.5 s, m/s (event-driven)"), trapezoidal::PENDULUM_END_VELOCITY[i]);
-        rows.add(quantity, None, Some(reference), found.end.v[i], 1e-12);
+    for (i, name) in ["x₁", "y₁", "x₂", "y₂"].into_iter().enumerate() {
+        rows.add(format!("{name} at 2.5 s, m (event-driven)"), PENDULUM_END[i], found.end.q[i], Rounding);
+        let quantity = format!("velocity of {name} at 2.5 s, m/s (event-driven)");
+        rows.add(quantity, PENDULUM_END_VELOCITY[i], found.end.v[i], Rounding);
     }
-    let energy = system.energy(&found.end);
-    rows.add("energy at 2.5 s, J (event-driven)", None, Some(trapezoidal::PENDULUM_ENERGY), energy, 1e-12);
+    rows.add("energy at 2.5 s, J (event-driven)", PENDULUM_ENERGY, system.energy(&found.end), Rounding);
     Ok(())
 }
 
 /// The end of the free top.
-pub(super) fn free_top_end() -> Result<(State, Verdict), ReproduceError> {
-    let found = run(FreeTop::default(), FreeTop::start(), (1.0, 10.0))?;
-    Ok((found.end, found.verdict))
+pub(super) fn free_top_end(rows: &mut Rows) -> Result<State, ReproduceError> {
+    Ok(run(rows, FreeTop::default(), FreeTop::start(), (1.0, 10.0))?.end)
 }
 
 /// The limit cycle of the woodpecker.
-pub(super) fn add_woodpecker(rows: &mut Rows, effort: Effort) -> Result<(), ReproduceError> {
-    let end = CYCLES * woodpecker::PERIOD;
-    let found = run(Woodpecker::default().system(), Woodpecker::start(), (0.01, end))?;
-    rows.fed_by(&found.verdict);
+pub(super) fn add_woodpecker(rows: &mut Rows) -> Result<(), ReproduceError> {
+    use woodpecker::{BEAK_IMPULSE, DESCENT, EVENTS, MEAN_SPEED, PERIOD, RANGES};
+    let end = CYCLES * PERIOD;
+    let found = run(rows, Woodpecker::default().system(), Woodpecker::start(), (0.01, end))?;
     let events = &found.events;
     let is_hit = |event: &Event| event.contact.feature == 0 && event.to == ContactMode::Impact;
     let hits: Vec<usize> = (0..events.len()).filter(|&i| is_hit(&events[i])).collect();
     let &[.., first, last] = hits.as_slice() else {
-        rows.add("beaks that hit (event-driven)", None, Some(CYCLES), hits.len() as f64, 1.0);
+        rows.add("beaks that hit (event-driven)", CYCLES, hits.len() as f64, Measured(1.0));
         return Ok(());
     };
-    let add = |rows: &mut Rows, what: &str, reference: f64, computed: f64, tolerance: f64| {
-        rows.add(format!("{what} (event-driven)"), None, Some(reference), computed, tolerance);
-    };
-    add(rows, "period, s", woodpecker::PERIOD, events[last].t - events[first].t, 2e-12);
-    add(rows, "descent per cycle, m", woodpecker::DESCENT, found.heights[first] - found.heights[last], 2e-12);
-    let speed = (found.heights[first] - found.heights[last]) / (events[last].t - events[first].t);
-    add(rows, "mean speed, m/s", woodpecker::MEAN_SPEED, speed, 3e-12);
-    add(rows, "normal impulse of the beak, N s", woodpecker::BEAK_IMPULSE, events[first].impulse, 1e-12);
+    let of = |what: &str| format!("{what} (event-driven)");
+    let (period, descent) = (events[last].t - events[first].t, found.heights[first] - found.heights[last]);
+    rows.add(of("period, s"), PERIOD, period, Measured(2e-12));
+    rows.add(of("descent per cycle, m"), DESCENT, descent, Measured(2e-12));
+    rows.add(of("mean speed, m/s"), MEAN_SPEED, descent / period, Measured(3e-12));
+    rows.add(of("normal impulse of the beak, N s"), BEAK_IMPULSE, events[first].impulse, Measured(1e-12));
     let mut rest = &events[first..last];
-    for (contact, to, t, name) in woodpecker::EVENTS.into_iter().skip(1) {
+    for (contact, to, t, name) in EVENTS.into_iter().skip(1) {
         let place = rest.iter().position(|event| event.contact.feature as usize == contact && event.to == to);
         let computed = place.map_or(f64::NAN, |place| rest[place].t - events[first].t);
         rest = &rest[place.map_or(rest.len(), |place| place + 1)..];
-        add(rows, &format!("{name}, s after the beak"), t, computed, 1e-9);
+        rows.add(of(&format!("{name}, s after the beak")), t, computed, Printed(9));
     }
     add_beakless(rows)?;
-    if effort == Effort::Quick {
+    if rows.is_quick {
         return Ok(());
     }
     // One more cycle, looked at often enough to see its extremes: between its samples the digits of the reference are the same.
-    let cycle = run(Woodpecker::default().system(), found.end.clone(), (LOOKING_STEP, end + woodpecker::PERIOD))?;
-    rows.fed_by(&cycle.verdict);
-    for (k, name, least, most, digits) in woodpecker::RANGES {
-        for (which, reference, computed) in [("least", least, cycle.ranges[k].0), ("largest", most, cycle.ranges[k].1)]
-        {
-            if let Some(reference) = reference {
-                add(rows, &format!("{which} {name}"), reference, computed, digits);
-            }
+    let cycle = run(rows, Woodpecker::default().system(), found.end.clone(), (LOOKING_STEP, end + PERIOD))?;
+    for (k, name, references, tolerances) in RANGES {
+        let (least, largest) = cycle.ranges[k];
+        for (i, (which, computed)) in [("least", least), ("largest", largest)].into_iter().enumerate() {
+            rows.add(of(&format!("{which} {name}")), references[i], computed, tolerances[i]);
         }
     }
     Ok(())
@@ -248,15 +215,12 @@ pub(super) fn add_woodpecker(rows: &mut Rows, effort: Effort) -> Result<(), Repr
 /// The limit cycle without the beak, from jam to jam of the lower sleeve.
 fn add_beakless(rows: &mut Rows) -> Result<(), ReproduceError> {
     let end = CYCLES * woodpecker::BEAKLESS_PERIOD;
-    let found = run(woodpecker::beakless().system(), Woodpecker::start(), (0.01, end))?;
-    rows.fed_by(&found.verdict);
+    let found = run(rows, woodpecker::beakless().system(), Woodpecker::start(), (0.01, end))?;
     let is_jam = |event: &Event| event.contact.feature == 1 && event.to == ContactMode::Stick;
     let jams: Vec<f64> = found.events.iter().filter(|event| is_jam(event)).map(|event| event.t).collect();
     let period = jams.windows(2).last().map_or(f64::NAN, |pair| pair[1] - pair[0]);
-    // The reference has six digits.
-    let reference = Some(woodpecker::BEAKLESS_PERIOD);
-    rows.add("period without the beak, s (event-driven)", None, reference, period, 5e-7);
+    rows.add("period without the beak, s (event-driven)", woodpecker::BEAKLESS_PERIOD, period, Printed(6));
     let hits = found.events.iter().filter(|event| event.contact.feature == 0).count();
-    rows.add("events of the beak that is not there (event-driven)", None, Some(0.0), hits as f64, 0.0);
+    rows.add("events of the beak that is not there (event-driven)", 0.0, hits as f64, Exact);
     Ok(())
 }

@@ -1,19 +1,22 @@
 //! \[PAGT\] §6.2: pointedness of the total friction cone and the constants that follow, for a particle in a groove and for collisions by Poisson's law.
 
 use stiction_dynamics::families::{Generator, RandomContacts};
-use stiction_dynamics::{
-    ContactCondition, ContactMethod, ContactProblem, ContactSolution, ContactSolver, Pointedness, Row, TotalCone,
+use stiction_dynamics::{ContactCondition, ContactProblem, Pointedness, Row, TotalCone};
+
+use super::*;
+
+/// The experiment.
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "friction-cone",
+    title: "[PAGT] pointed friction cones and what bounds impulses and collisions",
+    remarks: &[
+        "The definition of the cone in §6.2 lacks the μ that (9.10) has: without it every contact would have the friction coefficient one.",
+        "The paper names a constant c_c and gives none. Here it is max(1, κ²), with κ from a convex program: the compression ends perpendicular to what is given back. Random collisions come near it.",
+        "Theorem 8.1 prints max(vᵀMv, |q| + 1) where its proof bounds the roots: it has the square of |q| + 1, and its c is 2 c₉, not half of c₉.",
+        "Norms are those of the kinetic energy, so that constants have no units. Each is known between two bounds that substitution checks.",
+    ],
+    run: reproduce,
 };
-
-use super::{Effort, ReproduceError, Reproduction, Rows};
-
-/// What a reader of the paper should know.
-const REMARKS: &[&str] = &[
-    "The definition of the cone in §6.2 lacks the μ that (9.10) has: without it every contact would have the friction coefficient one.",
-    "The paper names a constant c_c and gives none. Here it is max(1, κ²), with κ from a convex program: the compression ends perpendicular to what is given back. Random collisions come near it.",
-    "Theorem 8.1 prints max(vᵀMv, |q| + 1) where its proof bounds the roots: it has the square of |q| + 1, and its c is 2 c₉, not half of c₉.",
-    "Norms are those of the kinetic energy, so that constants have no units. Each is known between two bounds that substitution checks.",
-];
 
 /// Random collisions, and of a quick look.
 const COLLISIONS: u64 = 4000;
@@ -91,15 +94,13 @@ fn collide(seed: u64, solver: &mut ContactSolver) -> Result<[f64; 2], ReproduceE
     Ok([after / before, TotalCone::new(problem)?.collision_constant(&restitution)?])
 }
 
-/// The whole experiment.
-pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
-    let mut rows = Rows::new("friction-cone", "PAGT");
-    progress("grooves");
+fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
+    rows.progress("grooves");
     for (what, is_spatial) in [("two walls", false), ("three walls in space", true)] {
         for degrees in [30.0f64, 45.0, 60.0] {
             let angle = degrees.to_radians();
             let quantity = format!("friction from which {what} that lean by {degrees}° wedge a particle");
-            rows.add(quantity, None, Some(1.0 / angle.tan()), limit(angle, is_spatial)?, 1e-6);
+            rows.add(quantity, 1.0 / angle.tan(), limit(angle, is_spatial)?, Measured(1e-6));
         }
     }
     for (degrees, mu) in [(60.0f64, 0.0f64), (60.0, 0.3), (75.0, 0.1)] {
@@ -108,14 +109,14 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
         let expected = phi.cos() / (2.0 * (angle + phi)).sin();
         for (side, value) in [("at least", bound.least), ("at most", bound.most)] {
             let quantity = format!("c_FC {side}, two walls that lean by {degrees}°, μ = {mu}");
-            rows.add(quantity, None, Some(expected), value, 4e-14);
+            rows.add(quantity, expected, value, Measured(4e-14));
         }
     }
     let constant = TotalCone::new(groove(1.0, 0.0, true))?.collision_constant(&[0.8; 3])?;
-    rows.add("c_c without friction, e = 0.8", None, Some(1.0), constant, 0.0);
+    rows.add("c_c without friction, e = 0.8", 1.0, constant, Exact);
 
-    progress("collisions");
-    let count = if effort == Effort::Full { COLLISIONS } else { QUICK_COLLISIONS };
+    rows.progress("collisions");
+    let count = rows.full_or(COLLISIONS, QUICK_COLLISIONS);
     let mut solver = ContactSolver::new(ContactMethod::default())?;
     let (mut nearest, mut largest) = (0.0f64, 0.0f64);
     for seed in 0..count {
@@ -125,10 +126,8 @@ pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
             nearest = nearest.max(ratio / constant);
         }
     }
-    let quantity = format!("{count} random collisions by Poisson's law: largest energy after over before");
-    rows.add_between(quantity, (1.2, f64::INFINITY), largest);
-    let quantity =
-        format!("{count} random collisions by Poisson's law: largest energy after, over c_c times that before");
-    rows.add_between(quantity, (0.5, 1.0), nearest);
-    Ok(rows.into_reproduction(Vec::new(), REMARKS))
+    let of = |what: &str| format!("{count} random collisions by Poisson's law: largest energy after{what}");
+    rows.add_between(of(" over before"), (1.2, f64::INFINITY), largest);
+    rows.add_between(of(", over c_c times that before"), (0.5, 1.0), nearest);
+    Ok(())
 }

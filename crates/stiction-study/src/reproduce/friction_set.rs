@@ -4,10 +4,8 @@
 //! behind is drawn pale. A point of the surface is in front when a small move towards the eye leaves the set.
 
 use stiction_dynamics::{FrictionLaw, FrictionShape};
-use stiction_scene::load::load;
 
-use super::ReproduceError;
-use crate::figure::{Anchor, Colour, Legend, Mark, Outline, Panel, Series, SeriesKind, Stroke};
+use super::*;
 
 /// A point or a direction of friction: along the tangents, and about the normal.
 type Friction = [f64; 3];
@@ -22,9 +20,6 @@ const AROUND_CUT: usize = 2880;
 
 /// Halvings of an interval that leave rounding of it.
 const HALVINGS: usize = 60;
-
-/// What is outside by less, relative to the size of the set, is on the surface.
-const ROUNDING: f64 = 1e-13;
 
 /// A move towards the eye that tells front from back, relative to the size of the set. Too large: the rim counts as behind. Too small: rounding decides.
 const NUDGE: f64 = 1e-6;
@@ -46,14 +41,14 @@ impl FrictionSet {
 
     /// The set of the first contact of a scene.
     pub(super) fn of_scene(scene: &str, overrides: &[String], normal_force: f64) -> Result<Self, ReproduceError> {
-        let loaded = load(scene, overrides).map_err(Box::new)?;
-        let mut contacts = Vec::new();
-        loaded.system().mechanics().contacts(loaded.start().t, &loaded.start().q, f64::INFINITY, &mut contacts);
+        let simulation = super::scene(scene, overrides)?;
+        let (state, mut contacts) = (simulation.state(), Vec::new());
+        simulation.system().contacts(state.t, &state.q, f64::INFINITY, &mut contacts);
         let law = contacts.first().map_or(FrictionLaw::None, |contact| contact.friction.clone());
         Ok(Self::new(&law, normal_force))
     }
 
-    /// Whether friction is outside, by more than rounding.
+    /// Whether friction is outside, by more than rounding relative to the size of the set.
     fn is_outside(&self, friction: Friction) -> bool {
         let excess = self.shape.excess(&std::array::from_fn(|k| friction[k] / self.axes[k]), self.bound);
         excess > ROUNDING * self.bound
@@ -152,11 +147,6 @@ impl View {
     }
 }
 
-fn line(points: Vec<(f64, f64)>, colour: Colour, width: f64) -> Outline {
-    let stroke = Some(Stroke { colour, width, dashed: false });
-    Outline { points, closed: false, stroke, ..Default::default() }
-}
-
 /// The surface of a set with some points on it, and its three axes, in a picture of this width.
 pub(super) fn picture(title: &str, set: &FrictionSet, points: &[Friction], label: &str, width: f64) -> Panel {
     let mut outlines = Vec::new();
@@ -193,9 +183,8 @@ pub(super) fn picture(title: &str, set: &FrictionSet, points: &[Friction], label
     // What is behind first.
     outlines.sort_by_key(|(is_in_front, _)| *is_in_front);
     let mut outlines: Vec<Outline> = outlines.into_iter().map(|(_, outline)| outline).collect();
-    let stroke = Some(Stroke { colour: Colour::BLUE, width: 1.2, dashed: false });
     if edges.is_empty() {
-        outlines.push(Outline { points: set.rim(), fill: Some((Colour::BLUE, 0.06)), stroke, ..Default::default() });
+        outlines.push(body(Outline { points: set.rim(), ..Default::default() }, Colour::BLUE, 0.06, 1.2));
     }
     let mut marks = Vec::new();
     for (axis, name) in ["c_t", "c_o", "c_r"].into_iter().enumerate() {
@@ -206,26 +195,20 @@ pub(super) fn picture(title: &str, set: &FrictionSet, points: &[Friction], label
         outlines.push(line(vec![View::see(from), View::see(to)], Colour::INK, 1.0));
         marks.push(Mark { at: View::see(to), text: name.into(), anchor: Anchor::Above, ..Default::default() });
     }
-    let dots = |label: &str, colour, is_in_front: bool| Series {
-        label: label.to_owned(),
-        points: points.iter().filter(|p| set.is_in_front(**p) == is_in_front).map(|p| View::see(*p)).collect(),
-        colour: Some(colour),
-        kind: SeriesKind::Points,
-        width: 2.0,
+    let seen = |label: &str, colour, is_in_front: bool| {
+        let seen = points.iter().filter(|p| set.is_in_front(**p) == is_in_front);
+        dots(label, seen.map(|p| View::see(*p)).collect(), colour)
     };
+    let behind = Colour::VERMILLION.towards(Colour::WHITE, 0.6);
+    let series = vec![seen(label, Colour::VERMILLION, true), seen("those behind", behind, false)];
     Panel {
-        title: title.to_owned(),
         equal_aspect: true,
         is_picture: true,
         x_range: Some((-0.5 * width, 0.5 * width)),
         outlines,
         marks,
-        series: vec![
-            dots(label, Colour::VERMILLION, true),
-            dots("those behind", Colour::VERMILLION.towards(Colour::WHITE, 0.6), false),
-        ],
         legend: Legend::Above,
-        ..Default::default()
+        ..panel(title, "", "", series)
     }
 }
 
@@ -245,21 +228,12 @@ pub(super) fn section(title: &str, axes: [usize; 2], sets: &[(&str, &FrictionSet
         (0..=AROUND_CUT).map(point).collect()
     };
     let margin = 1.1 * sets.iter().map(|(_, set, _)| set.bound * set.axes[axes[0]]).fold(0.0, f64::max);
-    let curve = |(label, set, colour): &(&str, &FrictionSet, Colour)| Series {
-        label: (*label).to_owned(),
-        points: cut(set),
-        colour: Some(*colour),
-        ..Default::default()
-    };
+    let series = sets.iter().map(|(label, set, colour)| coloured(*label, cut(set), *colour)).collect();
     Panel {
-        title: title.to_owned(),
-        x_label: names[axes[0]].to_owned(),
-        y_label: names[axes[1]].to_owned(),
         equal_aspect: true,
         x_range: Some((-margin, margin)),
-        series: sets.iter().map(curve).collect(),
         legend: Legend::Above,
-        ..Default::default()
+        ..panel(title, names[axes[0]], names[axes[1]], series)
     }
 }
 

@@ -3,20 +3,21 @@
 use std::f64::consts::FRAC_PI_2;
 
 use stiction_dynamics::reference::PendulumInAngles;
-use stiction_dynamics::{
-    ContactMethod, ContactSolver, EventDriven, EventDrivenSettings, ForceCause, ImplicitNcp, ImplicitNcpSettings,
-    LagrangianSystem, MechanicalSystem, MoreauMidpoint, MoreauMidpointSettings, Scheme, Simulation, State, StepAudit,
-    StewartTrinkle, StewartTrinkleSettings, TimeGrid, Trapezoidal, TrapezoidalSettings,
+use stiction_dynamics::{ForceCause, LagrangianSystem};
+
+use super::dissipation::energy_changes;
+use super::*;
+
+/// The experiment.
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "lagrange",
+    title: "[ST96] systems from M(q) and V(q), by Lagrange's equations",
+    remarks: &[
+        "(10) as printed has the velocity terms with the wrong sign: M v̇ = −½ Σ […] v_i v_j − ∂V/∂q is what Lagrange's equations (7) give. With the printed sign the double pendulum changes its energy.",
+        "The pendulum on a cart is given by its energies alone; all derivatives come from differences. Its period is an integral over the swing.",
+    ],
+    run: reproduce,
 };
-
-use super::{Auditor, Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, fitted_order};
-use crate::figure::{Figure, Panel, Series};
-
-/// What a reader of the paper should know.
-const REMARKS: &[&str] = &[
-    "(10) as printed has the velocity terms with the wrong sign: M v̇ = −½ Σ […] v_i v_j − ∂V/∂q is what Lagrange's equations (7) give. With the printed sign the double pendulum changes its energy.",
-    "The pendulum on a cart is given by its energies alone; all derivatives come from differences. Its period is an integral over the swing.",
-];
 
 const GRAVITY: f64 = 9.81;
 /// Masses of the cart and the bob in kg, length of the pendulum in m, and how far it swings in rad.
@@ -62,113 +63,73 @@ fn double_pendulum(is_printed: bool) -> LagrangianSystem {
     }
 }
 
-/// Where a run ends, its change of energy step by step, and whether it is certified.
-type Outcome = (State, Vec<(f64, f64)>, Verdict);
-
+/// Where a run ends, and its change of energy step by step.
 fn run(
+    rows: &mut Rows,
     system: LagrangianSystem,
-    scheme: Box<dyn Scheme>,
-    start: State,
-    end: f64,
-    h: f64,
-) -> Result<Outcome, ReproduceError> {
-    let grid = TimeGrid { start: 0.0, end, step: h };
-    let mut simulation = Simulation::new(Box::new(system), scheme, start, grid);
-    let (mut total, mut points) = (0.0, vec![(0.0, 0.0)]);
-    let observe = |s: &Simulation, audit: &StepAudit| {
-        total += audit.energy.total_change;
-        points.push((s.state().t, total));
-    };
-    let (verdict, _) = Auditor::default().run(&mut simulation, observe)?;
-    Ok((simulation.state().clone(), points, verdict))
+    scheme: &SchemeSettings,
+    start: &State,
+    grid: (f64, f64),
+) -> Result<(State, Curve), ReproduceError> {
+    let mut simulation = simulation(system, scheme, ContactMethod::default(), start.clone(), grid)?;
+    let points = energy_changes(rows, &mut simulation)?;
+    Ok((simulation.state().clone(), points))
 }
 
-fn solver() -> Result<ContactSolver, ReproduceError> {
-    Ok(ContactSolver::new(ContactMethod::default())?)
+/// Schemes and their orders.
+fn orders() -> [(SchemeSettings, f64); 4] {
+    let trapezoidal = TrapezoidalSettings { iterate: true, ..Default::default() };
+    let [position, velocity, implicit] = ["stewart-trinkle", "moreau-midpoint", "implicit-ncp"].map(scheme);
+    [(position, 1.0), (velocity, 1.0), (implicit, 1.0), (SchemeSettings::Trapezoidal(trapezoidal), 2.0)]
 }
 
-fn event_driven() -> Result<Box<dyn Scheme>, ReproduceError> {
-    Ok(Box::new(EventDriven::new(EventDrivenSettings::default(), solver()?)))
-}
-
-/// A scheme by its name.
-fn scheme(name: &str) -> Result<Box<dyn Scheme>, ReproduceError> {
-    let solver = solver()?;
-    Ok(match name {
-        "stewart-trinkle" => Box::new(StewartTrinkle::new(StewartTrinkleSettings::default(), solver)),
-        "moreau-midpoint" => Box::new(MoreauMidpoint::new(MoreauMidpointSettings::default(), solver)),
-        "implicit-ncp" => Box::new(ImplicitNcp::new(ImplicitNcpSettings::default(), solver)),
-        _ => Box::new(Trapezoidal::new(TrapezoidalSettings { iterate: true, ..Default::default() }, solver)),
-    })
-}
-
-/// The whole experiment.
-pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
-    let mut rows = Rows::new("lagrange", "ST96");
-    let mut panel = Panel {
-        title: "A double pendulum by (10)".into(),
-        x_label: "t, s".into(),
-        y_label: "change of the energy, J".into(),
-        ..Default::default()
-    };
-    progress("a double pendulum");
+fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
+    rows.progress("a double pendulum");
+    let exact = scheme("event-driven");
+    let mut series = Vec::new();
     for (sign, is_printed) in [("right sign", false), ("printed sign", true)] {
-        let (state, points, verdict) =
-            run(double_pendulum(is_printed), event_driven()?, PendulumInAngles::start(), 2.0, 0.02)?;
-        rows.fed_by(&verdict);
-        let change = points.last().map_or(f64::NAN, |point| point.1);
+        let start = PendulumInAngles::start();
+        let (state, points) = run(rows, double_pendulum(is_printed), &exact, &start, (0.02, 2.0))?;
+        let change = points[points.len() - 1].1;
         let quantity = format!("double pendulum, {sign} of (10): change of the energy in 2 s, J (event-driven)");
-        match is_printed {
-            false => {
-                rows.add(quantity, None, Some(0.0), change, 1e-12);
-                // The velocity terms against those written by hand.
-                let (mut found, mut by_hand, mut weight) = ([0.0; 2], [0.0; 2], [0.0; 2]);
-                let (q, v) = (&state.q, &state.v);
-                let system = double_pendulum(false);
-                system.force_by_cause(ForceCause::Gyroscopic, 0.0, q, v, &mut found);
-                system.force_by_cause(ForceCause::Potential, 0.0, q, v, &mut weight);
-                PendulumInAngles { gravity: GRAVITY }.force(0.0, q, v, &mut by_hand);
-                for i in 0..2 {
-                    let quantity = format!("velocity term {} of (10) at the end, N m (differences)", i + 1);
-                    rows.add(quantity, None, Some(by_hand[i] - weight[i]), found[i], 2e-12);
-                }
+        if is_printed {
+            rows.add_between(quantity, (0.5, 2.0), change);
+        } else {
+            rows.add(quantity, 0.0, change, Measured(1e-12));
+            // The velocity terms against those written by hand.
+            let (mut found, mut by_hand, mut weight) = ([0.0; 2], [0.0; 2], [0.0; 2]);
+            let (q, v) = (&state.q, &state.v);
+            let system = double_pendulum(false);
+            system.force_by_cause(ForceCause::Gyroscopic, 0.0, q, v, &mut found);
+            system.force_by_cause(ForceCause::Potential, 0.0, q, v, &mut weight);
+            PendulumInAngles { gravity: GRAVITY }.force(0.0, q, v, &mut by_hand);
+            for i in 0..2 {
+                let quantity = format!("velocity term {} of (10) at the end, N m (differences)", i + 1);
+                rows.add(quantity, by_hand[i] - weight[i], found[i], Measured([1e-12, 2e-12][i]));
             }
-            true => rows.add_between(quantity, (0.5, 2.0), change),
         }
-        panel.series.push(Series { label: sign.to_owned(), points, ..Default::default() });
+        series.push(curve(sign, points));
     }
 
-    progress("a pendulum on a cart");
+    rows.progress("a pendulum on a cart");
     let period = period();
     let start = State::new(0.0, vec![0.0, SWING], vec![0.0, 0.0]);
-    let error = |state: &State| {
-        let parts = state.q.iter().zip(&start.q).chain(state.v.iter().zip(&start.v));
-        parts.fold(0.0f64, |worst, (a, b)| worst.max((a - b).abs()))
-    };
-    let (state, ..) = run(cart_pendulum(), event_driven()?, start.clone(), period, period / 20.0)?;
+    let error =
+        |(end, _): (State, Curve)| largest_difference(end.q.iter().chain(&end.v), start.q.iter().chain(&start.v));
+    let end = run(rows, cart_pendulum(), &exact, &start, (period / 20.0, period))?;
     let quantity = "pendulum on a cart: distance from its start after one period (event-driven)";
-    rows.add(quantity, None, Some(0.0), error(&state), 5e-14);
-    for (name, order) in
-        [("stewart-trinkle", 1.0), ("moreau-midpoint", 1.0), ("implicit-ncp", 1.0), ("trapezoidal", 2.0)]
-    {
-        let (mut errors, mut verdict) = (Vec::new(), Verdict::default());
+    rows.add(quantity, 0.0, error(end), Measured(5e-14));
+    for (scheme, order) in orders() {
+        let mut errors = Vec::new();
         for count in [500.0, 1000.0, 2000.0, 4000.0] {
             let h = period / count;
-            let (state, _, certificate) = run(cart_pendulum(), scheme(name)?, start.clone(), period, h)?;
-            errors.push((h, error(&state)));
-            verdict = verdict.and(&certificate);
+            errors.push((h, error(run(rows, cart_pendulum(), &scheme, &start, (h, period))?)));
         }
-        rows.fed_by(&verdict);
-        let quantity = format!("pendulum on a cart: order of the distance after one period ({name})");
+        let quantity = format!("pendulum on a cart: order of the distance after one period ({})", scheme.name());
         rows.add_between(quantity, (order - 0.05, order + 0.05), fitted_order(&errors));
     }
-    let figure = Figure {
-        title: "The velocity terms of Lagrange's equations, and their sign".into(),
-        subtitle: "Stewart and Trinkle 1996, equation (10)".into(),
-        panels: vec![panel],
-        columns: 1,
-        size: (800, 450),
-        ..Default::default()
-    };
-    Ok(rows.into_reproduction(vec![NamedFigure { name: "lagrange", figure }], REMARKS))
+    let panels = vec![panel("A double pendulum by (10)", "t, s", "change of the energy, J", series)];
+    let title = "The velocity terms of Lagrange's equations, and their sign";
+    rows.figure("lagrange", title, "Stewart and Trinkle 1996, equation (10)", (1, 800, 450), panels);
+    Ok(())
 }

@@ -3,9 +3,8 @@
 //! The page is one HTML file without scripts and without anything outside it, so that it can be sent, printed and kept.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
-use super::{Experiment, Reproduction, Row};
+use super::{Experiment, Reproduction, Row, Tally};
 use crate::figure::{Drawing, FigureError};
 
 /// The papers, by their keys.
@@ -75,131 +74,98 @@ pub fn drawings(results: &[(&Experiment, Reproduction)]) -> Result<BTreeMap<&'st
 
 /// The page for these experiments and what they gave, with the [`drawings`] of their figures.
 pub fn html(results: &[(&Experiment, Reproduction)], drawings: &BTreeMap<&'static str, Drawing>) -> String {
-    let mut page = String::new();
-    let rows = results.iter().flat_map(|(_, result)| &result.rows).filter(|row| !row.is_note());
-    let (count, met) = (rows.clone().count(), rows.clone().filter(|row| row.ok).count());
-    let unlike_print = match rows.filter(|row| row.differs_from_print).count() {
-        0 => String::new(),
-        number => format!(", {number} differ from print"),
-    };
+    let tally = Tally::of(results.iter().flat_map(|(_, result)| &result.rows));
+    let Tally { count, met, .. } = tally;
+    let unlike_print = tally.unlike_print();
     let version = env!("CARGO_PKG_VERSION");
-    put(
-        &mut page,
-        format_args!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+    let contents = table(
+        &["experiment", "paper", "numbers", "met", "largest share of its tolerance"],
+        results.iter().map(|(experiment, result)| contents_of(experiment, result)),
+    );
+    let experiments: String =
+        results.iter().map(|(experiment, result)| section(experiment, result, drawings)).collect();
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>Stiction: the papers' experiments</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
          <h1>The papers' experiments, computed again</h1>\n\
-         <p class=\"lead\">Stiction {version}. {met} of {count} numbers are met{unlike_print}. Every figure is drawn from a run that was made for this page.</p>\n"
-        ),
-    );
-    write_contents(&mut page, results);
-    for (experiment, result) in results {
-        write_experiment(&mut page, experiment, result, drawings);
-    }
-    page.push_str("</body>\n</html>\n");
-    page
-}
-
-/// Writing into a string does not fail.
-fn put(page: &mut String, text: std::fmt::Arguments) {
-    page.write_fmt(text).expect("a string takes all text");
-}
-
-fn write_contents(page: &mut String, results: &[(&Experiment, Reproduction)]) {
-    page.push_str("<div class=\"wide\">\n<table>\n<thead><tr><th>experiment</th><th>paper</th><th>numbers</th><th>met</th><th>largest share of its tolerance</th></tr></thead>\n");
-    for (experiment, result) in results {
-        let rows = result.rows.iter().filter(|row| !row.is_note());
-        let (count, met) = (rows.clone().count(), rows.filter(|row| row.ok).count());
-        let share = result.rows.iter().map(share_of_tolerance).fold(0.0, f64::max);
-        let class = if met == count { "met" } else { "missed" };
-        put(
-            page,
-            format_args!(
-                "<tr><td><a href=\"#{id}\">{title}</a></td><td>{paper}</td><td>{count}</td><td class=\"{class}\">{met}</td><td>{bar} {share:.2}</td></tr>\n",
-                id = experiment.id,
-                title = escaped(&capitalised(experiment.name())),
-                paper = paper_of(result),
-                bar = bar(share),
-            ),
-        );
-    }
-    page.push_str("</table>\n</div>\n");
-    page.push_str(
-        "<p>A number is met when it differs from its reference, or where there is none from the printed number, by no more than the \
+         <p class=\"lead\">Stiction {version}. {met} of {count} numbers are met{unlike_print}. Every figure is drawn from a run that was made for this page.</p>\n\
+         {contents}\
+         <p>A number is met when it differs from its reference, or where there is none from the printed number, by no more than the \
          tolerance beside it, or lies in the range that is asked for; and when the certificate of the run behind it is met. Where our number, rounded as the paper rounds, \
-         is not the printed one, the row says that it differs from print. References come from implementations and event-driven solutions that share no code with this one.</p>\n",
-    );
+         is not the printed one, the row says that it differs from print. References come from implementations and event-driven solutions that share no code with this one.</p>\n\
+         {experiments}</body>\n</html>\n"
+    )
 }
 
-fn write_experiment(
-    page: &mut String,
-    experiment: &Experiment,
-    result: &Reproduction,
-    drawings: &BTreeMap<&'static str, Drawing>,
-) {
-    put(page, format_args!("<h2 id=\"{}\">{}</h2>\n", experiment.id, escaped(&capitalised(experiment.name()))));
-    let key = paper_of(result);
-    if let Some((_, authors, title)) = PAPERS.iter().find(|(known, ..)| *known == key) {
-        put(
-            page,
-            format_args!(
-                "<p class=\"source\">{authors}: <em>{title}</em> [{key}]. <code>stiction reproduce {}</code></p>\n",
-                experiment.id
-            ),
-        );
-    }
-    for (named, drawing) in result.figures.iter().filter_map(|named| Some((named, drawings.get(named.name)?))) {
-        put(
-            page,
-            format_args!(
-                "<figure><img alt=\"{}\" src=\"data:image/svg+xml,{}\"></figure>\n",
-                escaped(&named.figure.title),
-                percent_encoded(&drawing.to_svg()),
-            ),
-        );
-    }
-    if !result.remarks.is_empty() {
-        page.push_str("<ul>\n");
-        result.remarks.iter().for_each(|remark| put(page, format_args!("<li>{}</li>\n", with_code(remark))));
-        page.push_str("</ul>\n");
-    }
-    page.push_str("<div class=\"wide\">\n<table>\n<thead><tr><th>quantity</th><th>published</th><th>reference</th><th>computed</th><th>difference</th><th>tolerance</th><th></th><th></th></tr></thead>\n");
-    for row in &result.rows {
-        put(
-            page,
-            format_args!(
-                "<tr><td>{}{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"{}\">{}</td></tr>\n",
-                escaped(&row.quantity),
-                small_print(row),
-                row.printed.map_or_else(|| "–".to_owned(), |text| minus(text.to_owned())),
-                row.wanted(|value| number(value, row.tolerance)).map_or_else(|| "–".to_owned(), minus),
-                if row.computed.is_nan() { "–".to_owned() } else { number(row.computed, digits_of(row)) },
-                row.reference.or(row.published).map_or_else(|| "–".to_owned(), |target| short(row.computed - target)),
-                if row.reference.or(row.published).is_some() { short(row.tolerance) } else { "–".to_owned() },
-                bar(share_of_tolerance(row)),
-                if row.ok { "met" } else { "missed" },
-                match row.standing() {
-                    "ok" => "✓",
-                    "NOT MET" => "not met",
-                    "NOT CERTIFIED" => "not certified",
-                    standing => standing,
-                },
-            ),
-        );
-    }
-    page.push_str("</table>\n</div>\n");
+/// A table with these heads.
+fn table(heads: &[&str], lines: impl Iterator<Item = String>) -> String {
+    let heads: String = heads.iter().map(|head| format!("<th>{head}</th>")).collect();
+    let lines: String = lines.collect();
+    format!("<div class=\"wide\">\n<table>\n<thead><tr>{heads}</tr></thead>\n{lines}</table>\n</div>\n")
+}
+
+/// The line of an experiment in the table of contents.
+fn contents_of(experiment: &Experiment, result: &Reproduction) -> String {
+    let Tally { count, met, .. } = Tally::of(&result.rows);
+    let share = result.rows.iter().map(share_of_tolerance).fold(0.0, f64::max);
+    let class = if met == count { "met" } else { "missed" };
+    format!(
+        "<tr><td><a href=\"#{id}\">{title}</a></td><td>{paper}</td><td>{count}</td><td class=\"{class}\">{met}</td><td>{bar} {share:.2}</td></tr>\n",
+        id = experiment.id,
+        title = title_of(experiment),
+        paper = paper_of(result),
+        bar = bar(share),
+    )
+}
+
+fn section(experiment: &Experiment, result: &Reproduction, drawings: &BTreeMap<&'static str, Drawing>) -> String {
+    let (id, title, key) = (experiment.id, title_of(experiment), paper_of(result));
+    let of_paper = PAPERS.iter().find(|(known, ..)| *known == key);
+    let source = of_paper.map_or_else(String::new, |(_, authors, title)| {
+        format!("<p class=\"source\">{authors}: <em>{title}</em> [{key}]. <code>stiction reproduce {id}</code></p>\n")
+    });
+    let figures = result.figures.iter().filter_map(|named| {
+        let (alt, image) = (escaped(&named.figure.title), percent_encoded(&drawings.get(named.name)?.to_svg()));
+        Some(format!("<figure><img alt=\"{alt}\" src=\"data:image/svg+xml,{image}\"></figure>\n"))
+    });
+    let remarks: String = result.remarks.iter().map(|remark| format!("<li>{}</li>\n", with_code(remark))).collect();
+    let remarks = if remarks.is_empty() { remarks } else { format!("<ul>\n{remarks}</ul>\n") };
+    let heads = ["quantity", "published", "reference", "computed", "difference", "tolerance", "", ""];
+    let numbers = table(&heads, result.rows.iter().map(line));
+    format!("<h2 id=\"{id}\">{title}</h2>\n{source}{}{remarks}{numbers}", figures.collect::<String>())
+}
+
+/// The line of a number.
+fn line(row: &Row) -> String {
+    let target = row.reference.or(row.published);
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
+    let cells = [
+        escaped(&row.quantity) + &small_print(row),
+        or_dash(row.printed.map(|text| minus(text.to_owned()))),
+        or_dash(row.wanted(|value| number(value, row.tolerance)).map(minus)),
+        or_dash((!row.computed.is_nan()).then(|| number(row.computed, digits_of(row)))),
+        or_dash(target.map(|target| short(row.computed - target))),
+        or_dash(target.map(|_| short(row.tolerance))),
+        bar(share_of_tolerance(row)),
+    ];
+    let class = if row.ok { "met" } else { "missed" };
+    let standing = match row.standing() {
+        "ok" => "✓",
+        "NOT MET" => "not met",
+        "NOT CERTIFIED" => "not certified",
+        standing => standing,
+    };
+    format!("<tr><td>{}</td><td class=\"{class}\">{standing}</td></tr>\n", cells.join("</td><td>"))
 }
 
 fn paper_of(result: &Reproduction) -> &'static str {
     result.rows.first().map_or("", |row| row.paper)
 }
 
-/// What stands below a quantity: a note, and a certificate that is not met.
+/// What stands below a quantity.
 fn small_print(row: &Row) -> String {
-    let certificate =
-        row.certificate.as_ref().filter(|words| *words != "met").map(|words| format!("certificate {words}"));
-    let lines: Vec<String> = row.note.iter().cloned().chain(certificate).map(|line| with_code(&line)).collect();
+    let lines: Vec<String> = row.notes().iter().map(|line| with_code(line)).collect();
     if lines.is_empty() { String::new() } else { format!("<br><small>{}</small>", lines.join("<br>")) }
 }
 
@@ -245,9 +211,10 @@ fn short(value: f64) -> String {
     if value == 0.0 { "0".to_owned() } else { minus(format!("{value:.1e}")) }
 }
 
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+/// The name of an experiment with a capital letter.
+fn title_of(experiment: &Experiment) -> String {
+    let mut letters = experiment.name().chars();
+    escaped(&letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect()))
 }
 
 /// A typographic minus.

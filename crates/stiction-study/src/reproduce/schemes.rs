@@ -7,21 +7,25 @@ use std::time::Duration;
 
 use stiction_scene::{Edit, builtin};
 
-use super::{Effort, NamedFigure, ReproduceError, Reproduction, Row, Rows};
+use super::*;
 use crate::converge::{
     Convergence, EventDrivenLimits, Plan, ReferenceChoice, ReferenceKind, Run, SchemeChoice, SchemeSummary, converge,
     order,
 };
-use crate::figure::{Colour, Figure, Legend, Panel, Series, SeriesKind};
 
-/// What a reader should know.
-const REMARKS: &[&str] = &[
-    "In none of the papers: a table of our own. The error is the largest difference of any coordinate from the event-driven reference, at all times of the coarsest grid; its order is the slope over all halvings. Where a scheme does not locate events, single errors are small or large by chance, \
-     by where an impact falls within its step: there the order is the median of the slopes between all pairs of steps.",
-    "Laws (residual, momentum, complementarity, friction, balance of energy) are certified at every step; penetration, passing through and gained energy at the smallest. Asked for are 0.6 of an order where the scheme has order one, and 1.8 where it has order two: that allows for events. An error below a hundred times that of the reference has no order, and needs none.",
-    "A scene is compared as long as its motion has a limit for h → 0 that all impact laws share, and not longer than errors grow by less than they shrink: the table says to which time. \
-     Friction polygons of scenes are replaced by the round cone, which is what the event-driven scheme follows.",
-];
+/// The experiment.
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "schemes",
+    title: "every scheme on every built-in scene, against the event-driven one",
+    remarks: &[
+        "In none of the papers: a table of our own. The error is the largest difference of any coordinate from the event-driven reference, at all times of the coarsest grid; its order is the slope over all halvings. Where a scheme does not locate events, single errors are small or large by chance, \
+         by where an impact falls within its step: there the order is the median of the slopes between all pairs of steps.",
+        "Laws (residual, momentum, complementarity, friction, balance of energy) are certified at every step; penetration, passing through and gained energy at the smallest. Asked for are 0.6 of an order where the scheme has order one, and 1.8 where it has order two: that allows for events. An error below a hundred times that of the reference has no order, and needs none.",
+        "A scene is compared as long as its motion has a limit for h → 0 that all impact laws share, and not longer than errors grow by less than they shrink: the table says to which time. \
+         Friction polygons of scenes are replaced by the round cone, which is what the event-driven scheme follows.",
+    ],
+    run: reproduce,
+};
 
 /// The schemes that are compared, and the least order that counts as approaching the reference. Where events are not located, their place within a step changes the error
 /// by a factor of about four from step to step, and a slope over six halvings by up to a third. Where they are, errors are not erratic.
@@ -96,18 +100,21 @@ const fn to(scene: &'static str, reason: &'static str) -> Special {
     Special { scene, coarsest: None, end: None, overrides: &[], reason }
 }
 
-/// The whole table.
-pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
-    let mut rows = Rows::new("schemes", "none");
-    let mut panels = Vec::new();
+fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
+    let mut panels = vec![key()];
+    let halvings = rows.full_or(HALVINGS, QUICK_HALVINGS);
     for scene in builtin::all() {
-        let convergence = compare(scene.name, effort, &mut |what| progress(&format!("{}: {what}", scene.name)))?;
+        let convergence =
+            compare(scene.name, halvings, &mut |what| (rows.progress)(&format!("{}: {what}", scene.name)))?;
         let first = rows.rows.len();
-        add_scene(&mut rows, scene.name, &convergence);
-        panels.push(panel(scene.name, &convergence, &rows.rows[first..]));
+        add_scene(rows, scene.name, &convergence);
+        panels.push(scene_panel(scene.name, &convergence, &rows.rows[first..]));
     }
-    let figures = vec![figure(panels)];
-    Ok(rows.into_reproduction(figures, REMARKS))
+    const COLUMNS: usize = 4;
+    let layout = (COLUMNS, 1400, 80 + 230 * panels.len().div_ceil(COLUMNS) as u32);
+    let subtitle = "Largest error of a coordinate against the event-driven scheme, over the step";
+    rows.figure("schemes", "Every scheme on every built-in scene", subtitle, layout, panels);
+    Ok(())
 }
 
 fn special(scene: &str) -> Option<&'static Special> {
@@ -115,7 +122,7 @@ fn special(scene: &str) -> Option<&'static Special> {
 }
 
 /// Compares all schemes on one scene.
-fn compare(scene: &str, effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<Convergence, ReproduceError> {
+fn compare(scene: &str, halvings: i32, progress: &mut dyn FnMut(&str)) -> Result<Convergence, ReproduceError> {
     let special = special(scene);
     let of_special = special.map_or(&[][..], |special| special.overrides).iter();
     let mut edits: Vec<Edit> = of_special.map(|text| Edit::set(text)).collect::<Result<_, _>>().map_err(Box::new)?;
@@ -125,7 +132,6 @@ fn compare(scene: &str, effort: Effort, progress: &mut dyn FnMut(&str)) -> Resul
     let document = stiction_scene::open(scene).map_err(Box::new)?;
     let own = document.clone().load(Vec::new()).map_err(Box::new)?.scene().run.step;
     let coarsest = special.and_then(|special| special.coarsest).unwrap_or(8.0 * own);
-    let halvings = if effort == Effort::Full { HALVINGS } else { QUICK_HALVINGS };
     let plan = Plan {
         scene: document,
         edits,
@@ -234,63 +240,29 @@ fn scheme_row(rows: &Rows, scene: &str, convergence: &Convergence, summary: &Sch
 }
 
 /// Errors of all schemes on one scene over the step.
-fn panel(scene: &str, convergence: &Convergence, rows: &[Row]) -> Panel {
-    let mut series = Vec::new();
+fn scene_panel(scene: &str, convergence: &Convergence, rows: &[Row]) -> Panel {
     // Errors of the two schemes of order one often lie on each other: the one below is wider. A scheme without errors keeps its place, so that all panels have its marker.
-    for (place, (scheme, _, colour)) in SCHEMES.into_iter().enumerate() {
-        series.push(Series {
-            points: convergence.errors(scheme),
-            colour: Some(colour),
-            kind: SeriesKind::LineAndPoints,
-            width: 2.7 - 0.5 * place as f64,
-            ..Default::default()
-        });
-    }
-    let red: Vec<&str> = rows.iter().filter(|row| !row.ok).filter_map(|row| row.quantity.split(", ").nth(1)).collect();
-    let red: Vec<&str> = red.iter().map(|text| text.split(':').next().unwrap_or(text)).collect();
+    let series = SCHEMES.into_iter().enumerate().map(|(place, (scheme, _, colour))| Series {
+        kind: SeriesKind::LineAndPoints,
+        width: 2.7 - 0.5 * place as f64,
+        ..coloured("", convergence.errors(scheme), colour)
+    });
+    let red = rows.iter().filter(|row| !row.ok).filter_map(|row| row.quantity.split(", ").nth(1));
+    let red: Vec<&str> = red.map(|text| text.split(':').next().unwrap_or(text)).collect();
     let suffix = if red.is_empty() { String::new() } else { format!(" (red: {})", red.join(", ")) };
-    Panel {
-        title: format!("{scene}{suffix}"),
-        x_label: "step, s".to_owned(),
-        y_label: "error".to_owned(),
-        log_x: true,
-        log_y: true,
-        series,
-        legend: Legend::Hidden,
-        ..Default::default()
-    }
+    let panel = panel(format!("{scene}{suffix}"), "step, s", "error", series.collect());
+    Panel { log_x: true, log_y: true, legend: Legend::Hidden, ..panel }
 }
 
-/// All scenes beside each other, and what the colours mean.
-fn figure(mut panels: Vec<Panel>) -> NamedFigure {
+/// What the colours mean.
+fn key() -> Panel {
     let series = SCHEMES.map(|(scheme, _, colour)| Series {
-        label: scheme.to_owned(),
-        colour: Some(colour),
         kind: SeriesKind::LineAndPoints,
         width: 2.0,
-        ..Default::default()
+        ..coloured(scheme, Vec::new(), colour)
     });
-    panels.insert(
-        0,
-        Panel {
-            is_picture: true,
-            x_range: Some((0.0, 1.0)),
-            y_range: Some((0.0, 1.0)),
-            series: series.to_vec(),
-            ..Default::default()
-        },
-    );
-    const COLUMNS: usize = 4;
-    let lines = panels.len().div_ceil(COLUMNS) as u32;
-    let figure = Figure {
-        title: "Every scheme on every built-in scene".to_owned(),
-        subtitle: "Largest error of a coordinate against the event-driven scheme, over the step".to_owned(),
-        panels,
-        columns: COLUMNS,
-        size: (1400, 80 + 230 * lines),
-        ..Default::default()
-    };
-    NamedFigure { name: "schemes", figure }
+    let range = Some((0.0, 1.0));
+    Panel { is_picture: true, x_range: range, y_range: range, series: series.to_vec(), ..Default::default() }
 }
 
 #[cfg(test)]
@@ -329,7 +301,8 @@ mod tests {
     }
 
     fn judged(convergence: &Convergence) -> Row {
-        let rows = Rows::new("schemes", "none");
+        let mut deaf = |_: &str| {};
+        let rows = Rows::new("schemes", "none", Effort::Quick, &mut deaf);
         let summary = &convergence.schemes[0];
         let least = SCHEMES.iter().find(|(scheme, ..)| *scheme == summary.scheme).unwrap().1;
         scheme_row(&rows, "rod", convergence, summary, least)
@@ -388,8 +361,9 @@ mod tests {
     #[test]
     fn the_table_of_a_scene_has_every_scheme() {
         for (scene, refusing) in [("slide-to-roll", 0), ("newton-cradle", 2)] {
-            let convergence = compare(scene, Effort::Quick, &mut |_| {}).unwrap();
-            let mut rows = Rows::new("schemes", "none");
+            let convergence = compare(scene, QUICK_HALVINGS, &mut |_| {}).unwrap();
+            let mut deaf = |_: &str| {};
+            let mut rows = Rows::new("schemes", "none", Effort::Quick, &mut deaf);
             add_scene(&mut rows, scene, &convergence);
             assert_eq!(rows.rows.len(), 1 + SCHEMES.len(), "{:?}", rows.rows);
             assert!(rows.rows.iter().all(|row| row.ok), "{:#?}", rows.rows);

@@ -4,44 +4,60 @@
 //! implementation of it, and of an event-driven solution with 40 digits for the end of the pendulum.
 
 use stiction_dynamics::reference::{Carts, DoublePendulum, FreeTop};
-use stiction_dynamics::{
-    ContactMethod, ContactSolver, ImpactLaw, MechanicalSystem, Restitution, Simulation, State, StepAudit, StepKind,
-    TimeGrid, Trapezoidal, TrapezoidalSettings,
-};
+use stiction_dynamics::{ImpactLaw, Restitution};
 use stiction_scene::Edit;
 
-use super::{Auditor, Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, event_driven, fitted_order};
+use super::*;
 use crate::converge::{EventDrivenLimits, Plan, ReferenceChoice, SchemeChoice, converge};
-use crate::figure::{Figure, Panel, Series};
 
-/// What a reader of the paper should know.
-const PENDULUM_REMARKS: &[&str] = &[
-    "The numbers of the paper are those of its plain scheme: no stabilisation of joints, no located reversals. It is the setting `paper` here.",
-    "20 of the 21 printed entries agree in all digits; the error at h = 2⁻¹¹ is 6.157e-7 and printed as 6.15e-7. The columns of the joints are −Θ.",
-    "The active set (6.1) taken literally loses every impact: a contact turns active early, and the condition on the mean velocity mirrors the velocity. Active is what touches.",
-    "The error is that against an event-driven solution with 40 digits.",
-    "Joint errors over 1000 s: the plain scheme agrees with the independent implementation in its two digits where the motion is not chaotic. Stabilised, ours holds the joints in a slightly different way than the independent implementation does: \
-     there the law is asked for that both obey, that joint errors do not grow.",
-];
+/// An experiment.
+pub(super) const DOUBLE_PENDULUM: Experiment = Experiment {
+    id: "double-pendulum",
+    title: "[PAGT] a double pendulum beside a wall",
+    remarks: &[
+        "The numbers of the paper are those of its plain scheme: no stabilisation of joints, no located reversals. It is the setting `paper` here.",
+        "20 of the 21 printed entries agree in all digits; the error at h = 2⁻¹¹ is 6.157e-7 and printed as 6.15e-7. The columns of the joints are −Θ.",
+        "The active set (6.1) taken literally loses every impact: a contact turns active early, and the condition on the mean velocity mirrors the velocity. Active is what touches.",
+        "The error is that against an event-driven solution with 40 digits.",
+        "Joint errors over 1000 s: the plain scheme agrees with the independent implementation in its two digits where the motion is not chaotic. Stabilised, ours holds the joints in a slightly different way than the independent implementation does: \
+         there the law is asked for that both obey, that joint errors do not grow.",
+    ],
+    run: double_pendulum,
+};
 
-/// What a reader of the paper should know.
-const DAMPER_REMARKS: &[&str] = &[
-    "Before the impact the runs approach the rigid link as 1/δ. After it they do not: with a damper the impulse strikes one cart, with a rigid link both, and Theorem 9.3 does not cover impacts.",
-    "The plain scheme, whose numbers and curves these are, is not the motion after an impact with δ = 1e6: the trapezoidal rule does not damp what is much faster than its step, and the carts ring at every step size. \
-     By default the scheme begins with short steps after an impact, and is of order two.",
-    "The paper prints curves; the reference is an independent implementation. Energy never rises.",
-];
+/// An experiment.
+pub(super) const CARTS_DAMPER: Experiment = Experiment {
+    id: "carts-damper",
+    title: "[PAGT] two carts and a stopper, damper",
+    remarks: &[
+        "Before the impact the runs approach the rigid link as 1/δ. After it they do not: with a damper the impulse strikes one cart, with a rigid link both, and Theorem 9.3 does not cover impacts.",
+        "The plain scheme, whose numbers and curves these are, is not the motion after an impact with δ = 1e6: the trapezoidal rule does not damp what is much faster than its step, and the carts ring at every step size. \
+         By default the scheme begins with short steps after an impact, and is of order two.",
+        "The paper prints curves; the reference is an independent implementation. Energy never rises.",
+    ],
+    run: carts_damper,
+};
 
-/// What a reader of the paper should know.
-const SPRING_REMARKS: &[&str] = &[
-    "The runs approach the rigid stop as 1/√γ.",
-    "The paper prints curves; the reference is an independent implementation. Energy never rises.",
-];
+/// An experiment.
+pub(super) const CARTS_SPRING: Experiment = Experiment {
+    id: "carts-spring",
+    title: "[PAGT] two carts and a stopper, spring",
+    remarks: &[
+        "The runs approach the rigid stop as 1/√γ.",
+        "The paper prints curves; the reference is an independent implementation. Energy never rises.",
+    ],
+    run: carts_spring,
+};
 
-/// What a reader of the paper should know.
-const TOP_REMARKS: &[&str] = &[
-    "In none of the papers: the gyroscopic force behind §8 of [PAGT]. Its F(v) is antisymmetric but not half of the derivative, and gives order one. With the exact derivative the order is two.",
-];
+/// An experiment.
+pub(super) const FREE_TOP: Experiment = Experiment {
+    id: "free-top",
+    title: "a free top, order two",
+    remarks: &[
+        "In none of the papers: the gyroscopic force behind §8 of [PAGT]. Its F(v) is antisymmetric but not half of the derivative, and gives order one. With the exact derivative the order is two.",
+    ],
+    run: free_top,
+};
 
 /// End of the pendulum at t = 2.5 s.
 pub(super) const PENDULUM_END: [f64; 4] =
@@ -88,7 +104,7 @@ const PENDULUM_TABLE: [([&str; 3], [f64; 3]); 7] = [
     (["6.15e-7", "-3.05e-7", "-8.60e-7"], [6.15741e-7, -3.04900e-7, -8.59981e-7]),
 ];
 
-/// Six digits of the reference, and what rounding of a run of two thousand steps adds to an error of 1e-7, relative.
+/// Relative error of a number of the reference with six digits, with what rounding adds.
 const TABLE_ROUNDING: f64 = 1e-5;
 
 /// Step of the carts, in seconds.
@@ -110,123 +126,111 @@ const SPRING_TABLE: [(f64, f64, [f64; 2]); 4] = [
     (f64::INFINITY, 0.0, [0.2, 4.92022575]),
 ];
 
+/// The stiffest link that is not rigid: rounding of its large forces shows in the energy.
+const STIFFEST: f64 = 1e6;
+
 /// Time of the impact of the first row of that table, in seconds.
 const SPRING_IMPACT: f64 = 0.0724227276;
 
 /// Angular velocity of the free top at t = 10 s, in body axes.
 const TOP_END: [f64; 3] = [0.20605198904, 0.56350916391, 1.36167267508];
 
-fn simulation(
+/// A run of the trapezoidal scheme from 0 to a time.
+fn trapezoidal(
     system: impl MechanicalSystem + 'static,
     start: State,
-    (step, end): (f64, f64),
+    grid: (f64, f64),
     settings: TrapezoidalSettings,
 ) -> Result<Simulation, ReproduceError> {
-    let solver = ContactSolver::new(ContactMethod::default())?;
-    let scheme = Box::new(Trapezoidal::new(settings, solver));
-    Ok(Simulation::new(Box::new(system), scheme, start, TimeGrid { start: 0.0, end, step }))
+    simulation(system, &SchemeSettings::Trapezoidal(settings), ContactMethod::default(), start, grid)
 }
 
 fn plain() -> TrapezoidalSettings {
     TrapezoidalSettings { paper: true, ..Default::default() }
 }
 
-fn distance(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
 }
 
 /// A panel of curves over time.
-fn over_time(title: &str, y_label: &str, series: Vec<(String, Vec<(f64, f64)>)>) -> Panel {
-    let end = series.iter().flat_map(|(_, points)| points.last()).fold(0.0f64, |end, (t, _)| end.max(*t));
-    Panel {
-        title: title.to_owned(),
-        x_label: "time, s".to_owned(),
-        y_label: y_label.to_owned(),
-        x_range: Some((0.0, end)),
-        series: series.into_iter().map(|(label, points)| Series { label, points, ..Default::default() }).collect(),
-        ..Default::default()
-    }
+fn over_time<L: Into<String>>(title: &str, y_label: &str, series: impl IntoIterator<Item = (L, Curve)>) -> Panel {
+    let series: Vec<Series> = series.into_iter().map(|(label, points)| curve(label, points)).collect();
+    let end = series.iter().flat_map(|series| series.points.last()).fold(0.0f64, |end, (t, _)| end.max(*t));
+    Panel { x_range: Some((0.0, end)), ..panel(title, "time, s", y_label, series) }
+}
+
+/// The pendulum with a wall of this restitution, or with none.
+fn pendulum(restitution: Option<f64>) -> DoublePendulum {
+    let wall = restitution.map(|normal| Restitution { law: ImpactLaw::Poisson, normal, tangential: 0.0 });
+    DoublePendulum { gravity: 9.8, wall }
 }
 
 /// Table 10.1 and Figure 2.
-pub(super) fn double_pendulum(effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
-    let mut rows = Rows::new("double-pendulum", "PAGT");
-    let wall = Restitution { law: ImpactLaw::Poisson, normal: 0.1, tangential: 0.0 };
-    let system = DoublePendulum { gravity: 9.8, wall: Some(wall) };
-    let mut curves: [Vec<(f64, f64)>; 3] = Default::default();
+fn double_pendulum(rows: &mut Rows) -> Result<(), ReproduceError> {
+    let system = pendulum(Some(0.1));
+    let mut curves: [Curve; 3] = Default::default();
     let (mut coarser, mut coarser_energy) = ([f64::NAN; 3], f64::NAN);
-    let count = if effort == Effort::Full { PENDULUM_TABLE.len() } else { 5 };
+    let count = rows.full_or(PENDULUM_TABLE.len(), 5);
     for (i, (printed, reference)) in PENDULUM_TABLE[..count].iter().enumerate() {
         let power = i as i32 + 5;
         let h = 0.5f64.powi(power);
-        progress(&format!("h = 2^-{power}"));
-        let mut run = simulation(system, DoublePendulum::start(), (h, 2.5), plain())?;
+        rows.progress(format!("h = 2^-{power}"));
+        let mut run = trapezoidal(system, DoublePendulum::start(), (h, 2.5), plain())?;
         let (mut times, mut solves) = (Vec::new(), 0);
-        let is_finest = i + 1 == count;
-        let observe = |s: &Simulation, _: &StepAudit| {
+        curves = Default::default();
+        rows.run(&mut run, |s, _| {
+            let state = s.state();
             solves += s.last_step().report.solves.len();
             if s.last_step().kind == StepKind::Impact {
-                times.push(s.state().t);
+                times.push(state.t);
             }
-            if is_finest {
-                let values = [s.state().q[0], s.state().q[2], system.energy(s.state())];
-                curves.iter_mut().zip(values).for_each(|(curve, value)| curve.push((s.state().t, value)));
-            }
-        };
-        let (verdict, _) = Auditor::default().run(&mut run, observe)?;
-        rows.fed_by(&verdict);
-        let q = &run.state().q;
-        let [first, second] = DoublePendulum::joint_values(q);
-        let found = [distance(q, &PENDULUM_END), -first, -second];
+            let values = [state.q[0], state.q[2], system.energy(state)];
+            curves.iter_mut().zip(values).for_each(|(curve, value)| curve.push((state.t, value)));
+        })?;
+        let [first, second] = DoublePendulum::joint_values(&run.state().q);
+        let found = [distance(&run.state().q, &PENDULUM_END), -first, -second];
         for (j, name) in ["error of the positions", "-Θ of the upper rod", "-Θ of the lower rod"].iter().enumerate() {
             let quantity = format!("{name}, h = 2^-{power}");
-            rows.add(quantity, Some(printed[j]), Some(reference[j]), found[j], TABLE_ROUNDING * reference[j].abs());
+            let tolerance = significant(6, reference[j]);
+            rows.add_printed(quantity, Some(printed[j]), Some(reference[j]), found[j], tolerance);
             if i > 0 {
                 let quantity = format!("ratio of the {name} to that at twice the step, h = 2^-{power}");
                 let expected = PENDULUM_TABLE[i - 1].1[j] / reference[j];
-                let ratio = coarser[j] / found[j];
-                let tolerance = 2.0 * TABLE_ROUNDING * expected;
-                rows.add(quantity, Some(PENDULUM_RATIOS[i - 1][j]), Some(expected), ratio, tolerance);
+                let tolerance = Measured(2.0 * TABLE_ROUNDING * expected);
+                let printed = PENDULUM_RATIOS[i - 1][j];
+                rows.add_printed(quantity, Some(printed), Some(expected), coarser[j] / found[j], tolerance);
             }
         }
         coarser = found;
-        rows.add(format!("collisions, h = 2^-{power}"), None, Some(5.0), times.len() as f64, 0.0);
-        let expected = 2.5 / h + 15.0;
-        rows.add(format!("complementarity problems, h = 2^-{power}"), None, Some(expected), solves as f64, 0.0);
-        if is_finest && effort == Effort::Full {
+        rows.add(format!("collisions, h = 2^-{power}"), 5.0, times.len() as f64, Exact);
+        rows.add(format!("complementarity problems, h = 2^-{power}"), 2.5 / h + 15.0, solves as f64, Exact);
+        let energy = system.energy(run.state());
+        if i + 1 == PENDULUM_TABLE.len() {
             for (number, (time, expected)) in times.iter().zip(COLLISIONS).enumerate() {
-                rows.add(format!("time of collision {}, s, h = 2^-11", number + 1), None, Some(expected), *time, 2e-6);
+                let quantity = format!("time of collision {}, s, h = 2^-11", number + 1);
+                rows.add(quantity, expected, *time, Measured(2e-6));
             }
             // Order two: what both steps miss is extrapolated away, but for the share that the places of impacts within their steps leave.
-            let energy = system.energy(run.state());
             let limit = energy + (energy - coarser_energy) / 3.0;
             let quantity = "energy at the end, J, extrapolated from h = 2^-10 and 2^-11";
-            rows.add(quantity, None, Some(PENDULUM_ENERGY), limit, 1e-6);
+            rows.add(quantity, PENDULUM_ENERGY, limit, Measured(1e-6));
         }
-        coarser_energy = system.energy(run.state());
+        coarser_energy = energy;
     }
     let [first, second, energy] = curves;
-    let figure = Figure {
-        title: "A double pendulum beside a wall".to_owned(),
-        subtitle: "Potra, Anitescu, Gavrea and Trinkle, Figure 2; plain scheme, e = 0.1".to_owned(),
-        panels: vec![
-            over_time(
-                "Distance of the bobs from the wall",
-                "x, m",
-                vec![("upper bob".to_owned(), first), ("lower bob".to_owned(), second)],
-            ),
-            over_time("Total energy", "energy, J", vec![(String::new(), energy)]),
-        ],
-        columns: 2,
-        size: (1000, 430),
-        ..Default::default()
-    };
-    if effort == Effort::Full {
-        add_joint_drift(&mut rows, progress)?;
+    let panels = vec![
+        over_time("Distance of the bobs from the wall", "x, m", [("upper bob", first), ("lower bob", second)]),
+        over_time("Total energy", "energy, J", [("", energy)]),
+    ];
+    let subtitle = "Potra, Anitescu, Gavrea and Trinkle, Figure 2; plain scheme, e = 0.1";
+    let title = "A double pendulum beside a wall";
+    rows.figure("double-pendulum", title, subtitle, (2, 1000, 430), panels);
+    if !rows.is_quick {
+        add_joint_drift(rows)?;
     }
-    progress("event-driven");
-    event_driven::add_double_pendulum(&mut rows)?;
-    Ok(rows.into_reproduction(vec![NamedFigure { name: "double-pendulum", figure }], PENDULUM_REMARKS))
+    rows.progress("event-driven");
+    event_driven::add_double_pendulum(rows)
 }
 
 /// What a long run of the pendulum reaches.
@@ -235,64 +239,65 @@ struct LongRun {
     joints: [[f64; 2]; 2],
     /// Largest relative change of the energy.
     energy: f64,
-    verdict: Verdict,
 }
 
-fn long_run(restitution: Option<f64>, settings: TrapezoidalSettings, end: f64) -> Result<LongRun, ReproduceError> {
-    let h = 0.5f64.powi(7);
-    let wall = restitution.map(|normal| Restitution { law: ImpactLaw::Poisson, normal, tangential: 0.0 });
-    let system = DoublePendulum { gravity: 9.8, wall };
+impl LongRun {
+    /// The largest error of a joint.
+    fn largest(&self, joint: usize) -> f64 {
+        self.joints[0][joint].max(self.joints[1][joint])
+    }
+}
+
+fn long_run(
+    rows: &mut Rows,
+    restitution: Option<f64>,
+    settings: TrapezoidalSettings,
+    end: f64,
+) -> Result<LongRun, ReproduceError> {
+    let system = pendulum(restitution);
     let start = system.energy(&DoublePendulum::start());
     let (mut joints, mut energy) = ([[0.0f64; 2]; 2], 0.0f64);
-    let mut run = simulation(system, DoublePendulum::start(), (h, end), settings)?;
-    let observe = |s: &Simulation, _: &StepAudit| {
+    let mut run = trapezoidal(system, DoublePendulum::start(), (0.5f64.powi(7), end), settings)?;
+    rows.run(&mut run, |s, _| {
         let values = DoublePendulum::joint_values(&s.state().q);
         let half = usize::from(s.state().t > 0.5 * end);
         joints[half].iter_mut().zip(values).for_each(|(most, value)| *most = most.max(value.abs()));
         energy = energy.max((system.energy(s.state()) / start - 1.0).abs());
-    };
-    let (verdict, _) = Auditor::default().run(&mut run, observe)?;
-    Ok(LongRun { joints, energy, verdict })
+    })?;
+    Ok(LongRun { joints, energy })
 }
 
 /// Joint errors over 1000 s, and the energy without a wall.
-fn add_joint_drift(rows: &mut Rows, progress: &mut dyn FnMut(&str)) -> Result<(), ReproduceError> {
+fn add_joint_drift(rows: &mut Rows) -> Result<(), ReproduceError> {
     let words = |restitution: Option<f64>| restitution.map_or_else(|| "no wall".to_owned(), |e| format!("e = {e}"));
-    let largest = |run: &LongRun, i: usize| run.joints[0][i].max(run.joints[1][i]);
+    let rods = ["upper", "lower"];
     for (restitution, expected) in JOINT_DRIFT {
         let wall = words(restitution);
-        progress(&format!("joint errors over 1000 s, {wall}, plain"));
-        let run = long_run(restitution, plain(), 1000.0)?;
-        rows.fed_by(&run.verdict);
-        for (i, rod) in ["upper", "lower"].into_iter().enumerate() {
-            let quantity = format!("largest |Θ| of the {rod} rod over 1000 s, h = 2^-7, {wall}, plain");
-            // Two digits.
-            rows.add(quantity, None, Some(expected[i]), largest(&run, i), 5.1e-6);
-        }
+        rows.progress(format!("joint errors over 1000 s, {wall}, plain"));
+        let run = long_run(rows, restitution, plain(), 1000.0)?;
+        let of_rod = |rod: &str| format!("largest |Θ| of the {rod} rod over 1000 s, h = 2^-7, {wall}, plain");
+        rows.add_each(of_rod, &rods, &expected, &[run.largest(0), run.largest(1)], Printed(5));
     }
     for restitution in STABILISED {
         let wall = words(restitution);
-        progress(&format!("joint errors over 1000 s, {wall}, stabilised"));
-        let run = long_run(restitution, TrapezoidalSettings::default(), 1000.0)?;
+        rows.progress(format!("joint errors over 1000 s, {wall}, stabilised"));
+        let run = long_run(rows, restitution, TrapezoidalSettings::default(), 1000.0)?;
         // An impact also ends the rates that joints still have, which are of order two in the step. The contact gives a little of that energy; the joints take more.
-        let reason = "a sum over many elastic impacts, of order two in the step";
-        let is_elastic = restitution == Some(1.0);
-        let verdict =
-            if is_elastic { run.verdict.clone().but_for("contact_gain", reason) } else { run.verdict.clone() };
-        rows.fed_by(&verdict);
-        for (i, rod) in ["upper", "lower"].into_iter().enumerate() {
+        if restitution == Some(1.0) {
+            rows.but_for("contact_gain", "a sum over many elastic impacts, of order two in the step");
+        }
+        for (i, rod) in rods.into_iter().enumerate() {
             let quantity = format!(
                 "largest |Θ| of the {rod} rod in 500 s … 1000 s over that before, h = 2^-7, {wall}, stabilised"
             );
             rows.add_between(quantity, (0.0, 1.5), run.joints[1][i] / run.joints[0][i]);
         }
     }
-    progress("energy over 200 s");
-    let run = long_run(None, plain(), 200.0)?;
-    rows.fed_by(&run.verdict);
-    rows.add("largest |Θ| over 200 s, h = 2^-7, no wall, plain", None, Some(3.6e-4), largest(&run, 1), 5.1e-6);
+    rows.progress("energy over 200 s");
+    let run = long_run(rows, None, plain(), 200.0)?;
+    rows.add("largest |Θ| over 200 s, h = 2^-7, no wall, plain", 3.6e-4, run.largest(1), Printed(5));
     let quantity = "largest relative change of the energy over 200 s, h = 2^-7, no wall, plain";
-    rows.add(quantity, None, Some(0.0), run.energy, 2e-13);
+    rows.add(quantity, 0.0, run.energy, Measured(2e-13));
     Ok(())
 }
 
@@ -306,14 +311,15 @@ struct CartRun {
     rise: f64,
     /// Change of the energy that no cause explains, in joules.
     unexplained: f64,
-    verdict: Verdict,
     /// Places of both carts at the times of the grid up to the first impact.
     before_impact: Vec<[f64; 2]>,
-    curves: [Vec<(f64, f64)>; 2],
+    /// What is drawn, and the energy.
+    curves: [Curve; 2],
 }
 
 /// Runs the carts; `length` is what the paper draws, `rest` what it should be.
 fn run_carts(
+    rows: &mut Rows,
     carts: Carts,
     start: State,
     end: f64,
@@ -324,36 +330,40 @@ fn run_carts(
         let kinetic: f64 = state.v.iter().map(|v| 0.5 * v * v).sum();
         kinetic + carts.potential_energy(state.t, &state.q).unwrap_or(0.0)
     };
-    let mut run = simulation(carts, start, (CART_STEP, end), plain())?;
-    let mut before = energy(run.state());
-    let mut before_impact = Vec::new();
-    let (mut first_impact, mut largest, mut rise) = (f64::NAN, 0.0f64, f64::NEG_INFINITY);
-    let mut curves: [Vec<(f64, f64)>; 2] = Default::default();
+    let mut before = energy(&start);
+    let mut simulation = trapezoidal(carts, start.clone(), (CART_STEP, end), plain())?;
+    let mut run = CartRun {
+        end: start,
+        first_impact: f64::NAN,
+        deviation: 0.0,
+        rise: f64::NEG_INFINITY,
+        unexplained: f64::NAN,
+        before_impact: Vec::new(),
+        curves: Default::default(),
+    };
     let mut steps = 0;
-    let observe = |s: &Simulation, _: &StepAudit| {
-        let state = s.state();
+    let audit = rows.run(&mut simulation, |s, _| {
+        let (state, step) = (s.state(), s.last_step());
         if s.steps_done() > steps {
             steps = s.steps_done();
-            largest = largest.max((length(&state.q) - rest).abs());
-            if first_impact.is_nan() {
-                before_impact.push([state.q[0], state.q[1]]);
+            run.deviation = run.deviation.max((length(&state.q) - rest).abs());
+            if run.first_impact.is_nan() {
+                run.before_impact.push([state.q[0], state.q[1]]);
             }
         }
-        let kind = s.last_step().kind;
-        if kind == StepKind::Impact && first_impact.is_nan() && !s.last_step().contacts.is_empty() {
-            first_impact = state.t;
+        let is_impact = step.kind == StepKind::Impact;
+        if is_impact && run.first_impact.is_nan() && !step.contacts.is_empty() {
+            run.first_impact = state.t;
         }
         let now = energy(state);
-        curves[0].push((state.t, length(&state.q)));
-        curves[1].push((state.t, now));
-        if kind != StepKind::Impact {
-            rise = rise.max(now - before);
+        run.curves[0].push((state.t, length(&state.q)));
+        run.curves[1].push((state.t, now));
+        if !is_impact {
+            run.rise = run.rise.max(now - before);
             before = now;
         }
-    };
-    let (verdict, audit) = Auditor::default().run(&mut run, observe)?;
-    let (end, unexplained) = (run.state().clone(), audit.sum.energy.unexplained);
-    Ok(CartRun { end, first_impact, deviation: largest, rise, unexplained, verdict, before_impact, curves })
+    })?;
+    Ok(CartRun { end: simulation.state().clone(), unexplained: audit.sum.energy.unexplained, ..run })
 }
 
 /// A number as one writes it in a table, or the rigid link that it tends to.
@@ -361,83 +371,71 @@ fn parameter(name: &str, value: f64) -> String {
     if value.is_finite() { format!("{name} = {value:e}") } else { "rigid link".to_owned() }
 }
 
+/// Adds the deviation, which has six digits, and none with the rigid link.
+fn add_deviation(rows: &mut Rows, what: &str, expected: f64, found: f64, at: &str) {
+    let tolerance = if expected == 0.0 { Rounding } else { significant(6, expected) };
+    rows.add(format!("largest {what}, m, {at}"), expected, found, tolerance);
+}
+
+/// Adds where the carts end, and what their energy does; `stiffest` is what rounding leaves of it
+/// where the link is stiffest.
+fn add_end(rows: &mut Rows, run: &CartRun, (time, at): (f64, &str), end: [f64; 2], unexplained: Tolerance) {
+    for (i, expected) in end.into_iter().enumerate() {
+        rows.add(format!("x{} at t = {time} s, m, {at}", i + 1), expected, run.end.q[i], Printed(8));
+    }
+    rows.add(format!("largest rise of the energy, J, {at}"), 0.0, run.rise.max(0.0), Rounding);
+    rows.add(format!("change of the energy that no cause explains, J, {at}"), 0.0, run.unexplained, unexplained);
+}
+
 /// Figures 4 and 5: deviation and energy of all rows of a table.
-fn cart_figure(
-    name: &'static str,
-    (title, figure): (&str, &str),
-    what: &str,
-    y_label: &str,
-    runs: Vec<(String, CartRun)>,
-) -> NamedFigure {
+fn cart_figure(rows: &mut Rows, title: &str, figure: &str, labels: [&str; 2], runs: Vec<(String, CartRun)>) {
     let (mut deviations, mut energies) = (Vec::new(), Vec::new());
     for (label, run) in runs {
         let [deviation, energy] = run.curves;
         deviations.push((label.clone(), deviation));
         energies.push((label, energy));
     }
-    let figure = Figure {
-        title: title.to_owned(),
-        subtitle: format!("Potra, Anitescu, Gavrea and Trinkle, {figure}; plain scheme, h = 0.01"),
-        panels: vec![over_time(what, y_label, deviations), over_time("Total energy", "energy, J", energies)],
-        columns: 2,
-        size: (1000, 430),
-        ..Default::default()
-    };
-    NamedFigure { name, figure }
+    let subtitle = format!("Potra, Anitescu, Gavrea and Trinkle, {figure}; plain scheme, h = 0.01");
+    let panels = vec![over_time(labels[0], labels[1], deviations), over_time("Total energy", "energy, J", energies)];
+    rows.figure(rows.id, title, subtitle, (2, 1000, 430), panels);
 }
 
 /// The carts with a stiffer and stiffer damper: Figure 4.
-pub(super) fn carts_damper(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
-    let mut rows = Rows::new("carts-damper", "PAGT");
-    let mut runs = Vec::new();
-    let run_damper = |damping| {
+fn carts_damper(rows: &mut Rows) -> Result<(), ReproduceError> {
+    let run_damper = |rows: &mut Rows, damping| {
         let start = State::new(0.0, vec![0.1, 5.1], vec![-2.0, -2.0]);
-        run_carts(Carts { stiffness: 100.0, damping }, start, 4.0, |q| q[1] - q[0], 5.0)
+        run_carts(rows, Carts { stiffness: 100.0, damping }, start, 4.0, |q| q[1] - q[0], 5.0)
     };
-    let rigid = run_damper(f64::INFINITY)?.before_impact;
-    let (mut distances, mut verdict) = (Vec::new(), Verdict::default());
-    for (damping, deviation, impact, distance, end) in DAMPER_TABLE {
-        let run = run_damper(damping)?;
-        rows.fed_by(&run.verdict);
-        let at = parameter("δ", damping);
-        let tolerance = 6e-6 * deviation + 1e-12;
-        rows.add(format!("largest |x₂ - x₁ - 5|, m, {at}"), None, Some(deviation), run.deviation, tolerance);
-        rows.add(format!("first impact, s, {at}"), None, Some(impact), run.first_impact, 6e-11);
+    let mut runs = Vec::new();
+    for (damping, ..) in DAMPER_TABLE {
+        runs.push((parameter("δ", damping), run_damper(rows, damping)?));
+    }
+    let rigid = runs[DAMPER_TABLE.len() - 1].1.before_impact.clone();
+    let mut distances = Vec::new();
+    for ((at, run), (damping, deviation, impact, distance, end)) in runs.iter().zip(DAMPER_TABLE) {
+        add_deviation(rows, "|x₂ - x₁ - 5|", deviation, run.deviation, at);
+        rows.add(format!("first impact, s, {at}"), impact, run.first_impact, Printed(10));
         if damping.is_finite() {
-            let pairs = run.before_impact.iter().zip(&rigid);
-            let found = pairs.flat_map(|(a, b)| [a[0] - b[0], a[1] - b[1]]).fold(0.0f64, |most, d| most.max(d.abs()));
+            let found = largest_difference(run.before_impact.iter().flatten(), rigid.iter().flatten());
             let quantity = format!("largest distance from the rigid link before the impact, m, {at}");
-            rows.add(quantity, None, Some(distance), found, 0.005 * distance);
+            rows.add(quantity, distance, found, Measured(0.005 * distance));
             distances.push((damping, found));
         }
-        for (i, expected) in end.into_iter().enumerate() {
-            rows.add(format!("x{} at t = 4 s, m, {at}", i + 1), None, Some(expected), run.end.q[i], 6e-9);
-        }
-        rows.add(format!("largest rise of the energy, J, {at}"), None, Some(0.0), run.rise.max(0.0), 1e-12);
-        let quantity = format!("change of the energy that no cause explains, J, {at}");
-        rows.add(quantity, None, Some(0.0), run.unexplained, 1e-10);
-        verdict = verdict.and(&run.verdict);
-        if damping.is_finite() {
-            runs.push((at, run));
-        }
+        let unexplained = if damping == STIFFEST { Measured(1e-10) } else { Rounding };
+        add_end(rows, run, (4.0, at), end, unexplained);
     }
-    rows.fed_by(&verdict);
     // Without the softest one, which is not yet in the limit.
     let order = fitted_order(&distances[1..]);
-    rows.add("order in δ of the distance from the rigid link, δ ≥ 1e3", None, Some(-1.0), order, 0.01);
-    add_ringing(&mut rows, progress)?;
-    let figure = cart_figure(
-        "carts-damper",
-        ("Two carts and a stopper, stiffer and stiffer dampers", "Figure 4"),
-        "Distance between the carts",
-        "x₂ − x₁, m",
-        runs,
-    );
-    Ok(rows.into_reproduction(vec![figure], DAMPER_REMARKS))
+    rows.add("order in δ of the distance from the rigid link, δ ≥ 1e3", -1.0, order, Measured(0.01));
+    add_ringing(rows)?;
+    runs.pop();
+    let labels = ["Distance between the carts", "x₂ − x₁, m"];
+    cart_figure(rows, "Two carts and a stopper, stiffer and stiffer dampers", "Figure 4", labels, runs);
+    Ok(())
 }
 
 /// After an impact with the stiffest damper: the scheme approaches the motion by default, and does not in its plain form.
-fn add_ringing(rows: &mut Rows, progress: &mut dyn FnMut(&str)) -> Result<(), ReproduceError> {
+fn add_ringing(rows: &mut Rows) -> Result<(), ReproduceError> {
     let edit = Edit::option("the plain scheme", "scheme.trapezoidal.paper", true);
     let plain = SchemeChoice { name: "plain".to_owned(), edit };
     let plan = Plan {
@@ -449,109 +447,79 @@ fn add_ringing(rows: &mut Rows, progress: &mut dyn FnMut(&str)) -> Result<(), Re
         reference_step: None,
         limits: EventDrivenLimits::default(),
     };
-    let convergence = converge(&plan, progress)?;
+    let convergence = converge(&plan, rows.progress)?;
     let words = [("default settings", (1.8, f64::INFINITY)), ("plain: it does not fall", (f64::NEG_INFINITY, 0.5))];
     for (summary, (settings, range)) in convergence.schemes.iter().zip(words) {
         let quantity = format!("order of the error, δ = 1e6, over five halvings, {settings}");
-        rows.fed_by(&Verdict::of_runs(&convergence, &summary.scheme));
+        rows.join(Verdict::of_runs(&convergence, &summary.scheme));
         rows.add_between(quantity, range, summary.order.unwrap_or(f64::NAN));
     }
     Ok(())
 }
 
 /// The carts with a stiffer and stiffer spring: Figure 5.
-pub(super) fn carts_spring(_: Effort, _progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
-    let mut rows = Rows::new("carts-spring", "PAGT");
+fn carts_spring(rows: &mut Rows) -> Result<(), ReproduceError> {
+    let run_spring = |rows: &mut Rows, stiffness, damping| {
+        let start = State::new(0.0, vec![0.2, 5.2], vec![-3.0, -3.0]);
+        run_carts(rows, Carts { stiffness, damping }, start, 2.0, |q| q[0] - Carts::EQUILIBRIUM, 0.0)
+    };
     let mut runs = Vec::new();
-    let (mut deviations, mut verdict) = (Vec::new(), Verdict::default());
-    let start = || State::new(0.0, vec![0.2, 5.2], vec![-3.0, -3.0]);
-    for (stiffness, deviation, end) in SPRING_TABLE {
-        let run = run_carts(Carts { stiffness, damping: 10.0 }, start(), 2.0, |q| q[0] - Carts::EQUILIBRIUM, 0.0)?;
-        rows.fed_by(&run.verdict);
-        let at = parameter("γ", stiffness);
-        let tolerance = 6e-6 * deviation + 1e-12;
-        rows.add(format!("largest |x₁ - 0.2|, m, {at}"), None, Some(deviation), run.deviation, tolerance);
-        if stiffness == SPRING_TABLE[0].0 {
-            rows.add(format!("impact, s, {at}"), None, Some(SPRING_IMPACT), run.first_impact, 6e-11);
-        }
-        for (i, expected) in end.into_iter().enumerate() {
-            rows.add(format!("x{} at t = 2 s, m, {at}", i + 1), None, Some(expected), run.end.q[i], 6e-9);
-        }
-        rows.add(format!("largest rise of the energy, J, {at}"), None, Some(0.0), run.rise.max(0.0), 1e-12);
-        let quantity = format!("change of the energy that no cause explains, J, {at}");
-        rows.add(quantity, None, Some(0.0), run.unexplained, 1e-10);
-        verdict = verdict.and(&run.verdict);
-        if stiffness.is_finite() {
-            deviations.push((stiffness, run.deviation));
-            runs.push((at, run));
-        }
+    for (stiffness, ..) in SPRING_TABLE {
+        runs.push((parameter("γ", stiffness), run_spring(rows, stiffness, 10.0)?));
     }
-    rows.fed_by(&verdict);
-    let order = fitted_order(&deviations[1..]);
-    rows.add("order in γ of the deviation, γ ≥ 1e4", None, Some(-0.5), order, 0.01);
-    let stiff = run_carts(Carts { stiffness: 1e10, damping: 1e10 }, start(), 2.0, |_| 0.0, 0.0)?;
+    let mut deviations = Vec::new();
+    for ((at, run), (stiffness, deviation, end)) in runs.iter().zip(SPRING_TABLE) {
+        add_deviation(rows, "|x₁ - 0.2|", deviation, run.deviation, at);
+        if stiffness == SPRING_TABLE[0].0 {
+            rows.add(format!("impact, s, {at}"), SPRING_IMPACT, run.first_impact, Printed(10));
+        }
+        let unexplained = if stiffness == STIFFEST { Measured(2e-11) } else { Rounding };
+        add_end(rows, run, (2.0, at), end, unexplained);
+        deviations.push((stiffness, run.deviation));
+    }
+    let order = fitted_order(&deviations[1..3]);
+    rows.add("order in γ of the deviation, γ ≥ 1e4", -0.5, order, Measured(0.01));
+    let stiff = run_spring(rows, 1e10, 1e10)?;
     let reason = "spring and damper cancel to less than 1e-8 of themselves, which leaves so much rounding";
-    rows.fed_by(&stiff.verdict.clone().but_for("momentum", reason));
-    rows.add("largest rise of the energy, J, γ = δ = 1e10", None, Some(0.0), stiff.rise.max(0.0), 1e-12);
-    let what = "First cart from where the spring is unloaded";
-    let figure = cart_figure(
-        "carts-spring",
-        ("Two carts and a stopper, stiffer and stiffer springs", "Figure 5"),
-        what,
-        "x₁ − 0.2 m, m",
-        runs,
-    );
-    Ok(rows.into_reproduction(vec![figure], SPRING_REMARKS))
+    rows.but_for("momentum", reason);
+    rows.add("largest rise of the energy, J, γ = δ = 1e10", 0.0, stiff.rise.max(0.0), Rounding);
+    runs.pop();
+    let labels = ["First cart from where the spring is unloaded", "x₁ − 0.2 m, m"];
+    cart_figure(rows, "Two carts and a stopper, stiffer and stiffer springs", "Figure 5", labels, runs);
+    Ok(())
 }
 
 /// The free top: order two with quaternions and the gyroscopic term.
-pub(super) fn free_top(effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
-    let mut rows = Rows::new("free-top", "none");
-    let mut errors = Vec::new();
-    let mut turns = Vec::new();
-    let (end, exact_verdict) = event_driven::free_top_end()?;
-    rows.fed_by(&exact_verdict);
-    let mut verdict = Verdict::default();
-    for (i, expected) in TOP_END.into_iter().enumerate() {
-        let quantity = format!("angular velocity {} at t = 10 s, rad/s (event-driven)", i + 1);
-        rows.add(quantity, None, Some(expected), end.v[i], 1e-10);
-    }
-    let mut curves: [Vec<(f64, f64)>; 3] = Default::default();
-    let finest_power = if effort == Effort::Full { 10 } else { 8 };
-    for power in 4..=finest_power {
+fn free_top(rows: &mut Rows) -> Result<(), ReproduceError> {
+    let end = event_driven::free_top_end(rows)?;
+    let of_component = |number: &str| format!("angular velocity {number} at t = 10 s, rad/s (event-driven)");
+    rows.add_each(of_component, &["1", "2", "3"], &TOP_END, &end.v, Printed(11));
+    let (mut errors, mut turns) = (Vec::new(), Vec::new());
+    let mut curves: [Curve; 3] = Default::default();
+    for power in 4..=rows.full_or(10, 8) {
         let h = 0.5f64.powi(power);
-        progress(&format!("h = 2^-{power}"));
-        let mut run = simulation(FreeTop::default(), FreeTop::start(), (h, 10.0), TrapezoidalSettings::default())?;
+        rows.progress(format!("h = 2^-{power}"));
+        let mut run = trapezoidal(FreeTop::default(), FreeTop::start(), (h, 10.0), TrapezoidalSettings::default())?;
         curves = Default::default();
-        let observe = |s: &Simulation, _: &StepAudit| {
+        rows.run(&mut run, |s, _| {
             curves.iter_mut().zip(&s.state().v).for_each(|(curve, rate)| curve.push((s.state().t, *rate)));
-        };
-        let (certified, _) = Auditor::default().run(&mut run, observe)?;
-        verdict = verdict.and(&certified);
+        })?;
         errors.push((h, distance(&run.state().v, &TOP_END)));
         // Rotations differ by 2√2 times as much as their quaternions, in the norm of their nine entries.
         turns.push((h, 8.0f64.sqrt() * distance(&run.state().q, &end.q)));
     }
-    rows.fed_by(&verdict);
-    if effort == Effort::Full {
-        let finest = errors[errors.len() - 1].1;
-        rows.add("error of the angular velocity, rad/s, h = 2^-10", None, Some(1.294e-6), finest, 6e-10);
-        let finest = turns[turns.len() - 1].1;
-        rows.add("error of the rotation matrix, h = 2^-10", None, Some(1.007e-6), finest, 6e-10);
+    if !rows.is_quick {
+        let [error, turn] = [&errors, &turns].map(|errors| errors[errors.len() - 1].1);
+        rows.add("error of the angular velocity, rad/s, h = 2^-10", 1.294e-6, error, Printed(9));
+        rows.add("error of the rotation matrix, h = 2^-10", 1.007e-6, turn, Printed(9));
     }
     for (name, errors) in [("angular velocity", errors), ("rotation", turns)] {
         let halvings = errors.len() - 1;
         rows.add_between(format!("order of the {name} over {halvings} halvings"), (1.95, 2.05), fitted_order(&errors));
     }
-    let labels = ["about the axis of moment 1", "of moment 2", "of moment 3"];
-    let series = labels.iter().map(|label| (*label).to_owned()).zip(curves).collect();
-    let figure = Figure {
-        title: "A free top".to_owned(),
-        subtitle: "moments 1, 2, 3 kg m²; trapezoidal scheme".to_owned(),
-        panels: vec![over_time("Angular velocity in body axes", "rad/s", series)],
-        columns: 1,
-        size: (700, 400),
-        ..Default::default()
-    };
-    Ok(rows.into_reproduction(vec![NamedFigure { name: "free-top", figure }], TOP_REMARKS))
+    let series = ["about the axis of moment 1", "of moment 2", "of moment 3"].into_iter().zip(curves);
+    let panels = vec![over_time("Angular velocity in body axes", "rad/s", series)];
+    let subtitle = "moments 1, 2, 3 kg m²; trapezoidal scheme";
+    rows.figure("free-top", "A free top", subtitle, (1, 700, 400), panels);
+    Ok(())
 }

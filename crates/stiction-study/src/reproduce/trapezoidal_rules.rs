@@ -2,20 +2,23 @@
 //! finds a collision.
 
 use stiction_dynamics::reference::{BentOscillator, SpringOrbit};
-use stiction_dynamics::{
-    ClosingTime, Contact, ContactMethod, ContactSolver, Inertia, Jacobians, MechanicalSystem, Row as GapRow,
-    Simulation, State, TimeGrid, Trapezoidal, TrapezoidalRule, TrapezoidalSettings,
+use stiction_dynamics::{ClosingTime, Contact, Inertia, Jacobians, Row as GapRow, TrapezoidalRule};
+
+use super::trapezoidal::distance;
+use super::*;
+
+/// The experiment.
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "trapezoidal-rules",
+    title: "[PAGT] the trapezoidal rules: classical, modified, linear",
+    remarks: &[
+        "Theorem 3.2: the classical rule (2.4) and the modified one (2.5) differ by h³ in a step, and not at all where the inertia is constant. Theorem 3.3: the linear one (2.6) differs from them by h² where it is not, which costs an order.",
+        "Theorem 3.4 (ii): with derivatives of the force that are off by a constant, velocities differ by h² in a step and positions by h³. Over a time both are of order one.",
+        "Order one of the derivatives (9.2) is that of a spring that stays loaded. The default of the scheme has the exact ones wherever its matrix stays positive definite.",
+        "§10 finds a collision by a cubic in time through the gaps at both ends of the step. It is exact where gaps are linear, as in the paper's examples. Else it is off by h⁴; a further short step closes what is left.",
+    ],
+    run: reproduce,
 };
-
-use super::{Auditor, Effort, ReproduceError, Reproduction, Row, Rows, Verdict, fitted_order};
-
-/// What a reader of the paper should know.
-const REMARKS: &[&str] = &[
-    "Theorem 3.2: the classical rule (2.4) and the modified one (2.5) differ by h³ in a step, and not at all where the inertia is constant. Theorem 3.3: the linear one (2.6) differs from them by h² where it is not, which costs an order.",
-    "Theorem 3.4 (ii): with derivatives of the force that are off by a constant, velocities differ by h² in a step and positions by h³. Over a time both are of order one.",
-    "Order one of the derivatives (9.2) is that of a spring that stays loaded. The default of the scheme has the exact ones wherever its matrix stays positive definite.",
-    "§10 finds a collision by a cubic in time through the gaps at both ends of the step. It is exact where gaps are linear, as in the paper's examples. Else it is off by h⁴; a further short step closes what is left.",
-];
 
 /// Stiffness and rest length of the spring, and the radius of its orbit.
 const ORBIT: SpringOrbit = SpringOrbit { stiffness: 20.0, rest_length: 1.0 };
@@ -37,25 +40,25 @@ fn linear(jacobians: Jacobians) -> TrapezoidalSettings {
     TrapezoidalSettings { jacobians, ..Default::default() }
 }
 
-/// A run from a state over a time: where it ends, how far its first step went, and what its certificate says.
+/// Errors by step.
+type Errors = Vec<(f64, f64)>;
+
+/// A run from a state over a time: where it ends, and how far its first step went.
 fn run(
+    rows: &mut Rows,
     system: impl MechanicalSystem + 'static,
     start: State,
     (h, time): (f64, f64),
     settings: TrapezoidalSettings,
-) -> Result<(State, f64, Verdict), ReproduceError> {
-    let scheme = Trapezoidal::new(settings, ContactSolver::new(ContactMethod::default())?);
-    let grid = TimeGrid { start: start.t, end: start.t + time, step: h };
-    let mut run = Simulation::new(Box::new(system), Box::new(scheme), start, grid);
+) -> Result<(State, f64), ReproduceError> {
+    let grid = (h, start.t + time);
+    let scheme = SchemeSettings::Trapezoidal(settings);
+    let mut run = simulation(system, &scheme, ContactMethod::default(), start, grid)?;
     let mut first = None;
-    let (verdict, _) = Auditor::default().run(&mut run, |s, _| {
+    rows.run(&mut run, |s, _| {
         first.get_or_insert(s.last_step().h);
     })?;
-    Ok((run.state().clone(), first.unwrap_or(f64::NAN), verdict))
-}
-
-fn distance(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+    Ok((run.state().clone(), first.unwrap_or(f64::NAN)))
 }
 
 fn steps(powers: std::ops::Range<i32>) -> impl Iterator<Item = f64> {
@@ -63,10 +66,9 @@ fn steps(powers: std::ops::Range<i32>) -> impl Iterator<Item = f64> {
 }
 
 /// Adds an order with the errors that it comes from.
-fn add_order(rows: &mut Rows, quantity: String, expected: f64, tolerance: f64, errors: Vec<(f64, f64)>) {
-    let order = fitted_order(&errors);
-    let ok = (order - expected).abs() <= tolerance;
-    rows.push(Row { reference: Some(expected), tolerance, ok, errors, ..rows.row(quantity, order) });
+fn add_order(rows: &mut Rows, quantity: impl Into<String>, expected: f64, tolerance: f64, errors: Errors) {
+    rows.add(quantity, expected, fitted_order(&errors), Measured(tolerance));
+    rows.last().errors = errors;
 }
 
 /// Differences between two rules after one step, of positions and of velocities.
@@ -75,33 +77,28 @@ fn differences(
     system: impl MechanicalSystem + Copy + 'static,
     start: &State,
     settings: [TrapezoidalSettings; 2],
-) -> Result<[Vec<(f64, f64)>; 2], ReproduceError> {
-    let (mut found, mut verdict) = ([Vec::new(), Vec::new()], Verdict::default());
+) -> Result<[Errors; 2], ReproduceError> {
+    let mut found = [Vec::new(), Vec::new()];
     for h in steps(5..11) {
-        let [a, b] = settings.clone().map(|settings| run(system, start.clone(), (h, h), settings));
-        let ((a, _, first), (b, _, second)) = (a?, b?);
-        verdict = verdict.and(&first).and(&second);
+        let [a, b] = settings.clone().map(|settings| run(rows, system, start.clone(), (h, h), settings));
+        let ((a, _), (b, _)) = (a?, b?);
         found[0].push((h, distance(&a.q, &b.q)));
         found[1].push((h, distance(&a.v, &b.v)));
     }
-    rows.fed_by(&but_for_inertia(verdict));
+    but_for_inertia(rows);
     Ok(found)
 }
 
 /// Leaves out what the audit cannot say of an inertia that changes.
-fn but_for_inertia(verdict: Verdict) -> Verdict {
-    if verdict.is_met() {
-        return verdict;
+fn but_for_inertia(rows: &mut Rows) {
+    let reason = "the linear rule (2.6) has M(t, q) of the end at the place of the start, which is its error";
+    for (check, reason) in
+        [("kinetic_balance", "with M(t, q) forces also do work on the inertia"), ("momentum", reason)]
+    {
+        if !rows.is_met() {
+            rows.but_for(check, reason);
+        }
     }
-    let reason = "with M(t, q) forces also do work on the inertia";
-    let verdict = verdict.but_for("kinetic_balance", reason);
-    if verdict.is_met() {
-        return verdict;
-    }
-    verdict.but_for(
-        "momentum",
-        "the linear rule (2.6) has M(t, q) of the end at the place of the start, which is its error",
-    )
 }
 
 /// Adds the order of the error at the end of runs against the closed form, and the ratio of the last two errors.
@@ -112,16 +109,15 @@ fn add_errors(
     solution: impl Fn(f64) -> State,
     settings: &TrapezoidalSettings,
 ) -> Result<(), ReproduceError> {
-    let (mut errors, mut verdict) = (Vec::new(), Verdict::default());
+    let mut errors = Vec::new();
     for h in steps(5..11) {
-        let (end, _, own) = run(system, solution(0.0), (h, END), settings.clone())?;
-        verdict = verdict.and(&own);
+        let (end, _) = run(rows, system, solution(0.0), (h, END), settings.clone())?;
         errors.push((h, distance(&end.q, &solution(END).q)));
     }
-    rows.fed_by(&but_for_inertia(verdict));
+    but_for_inertia(rows);
     let ratio = errors[errors.len() - 2].1 / errors[errors.len() - 1].1;
     let quantity = format!("ratio of the errors at h = 2^-9 and 2^-10 against the closed form, {name}");
-    rows.add(quantity, None, Some(2f64.powf(order)), ratio, tolerances[0]);
+    rows.add(quantity, 2f64.powf(order), ratio, Measured(tolerances[0]));
     add_order(rows, format!("order of the error against the closed form, {name}"), order, tolerances[1], errors);
     Ok(())
 }
@@ -159,72 +155,68 @@ impl MechanicalSystem for Ball {
 }
 
 /// Errors of the time at which the particle meets the circle, by steps of which that is the three fifths.
-fn closing_errors(rows: &mut Rows, closing_time: ClosingTime) -> Result<Vec<(f64, f64)>, ReproduceError> {
+fn closing_errors(rows: &mut Rows, closing_time: ClosingTime) -> Result<Errors, ReproduceError> {
     let [q, v] = MEETING;
-    let (mut found, mut verdict) = (Vec::new(), Verdict::default());
+    let mut found = Vec::new();
     for h in steps(3..8) {
         let before = -0.6 * h;
         let at = [q[0] + before * v[0], q[1] + before * (v[1] - 0.5 * GRAVITY * before)];
         let start = State::new(before, at.to_vec(), vec![v[0], v[1] - GRAVITY * before]);
         let settings = TrapezoidalSettings { closing_time, ..Default::default() };
-        let (_, first, own) = run(Ball, start, (h, h), settings)?;
-        verdict = verdict.and(&own);
+        let (_, first) = run(rows, Ball, start, (h, h), settings)?;
         found.push((h, (first + before).abs()));
     }
-    rows.fed_by(&verdict);
     Ok(found)
 }
 
-/// The whole experiment.
-pub(super) fn reproduce(_: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
-    let mut rows = Rows::new("trapezoidal-rules", "PAGT");
+fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
     let start = BentOscillator::solution(0.0);
     let orbit = |t: f64| ORBIT.solution(RADIUS, t);
+    let largest = |errors: &Errors| errors.iter().fold(0.0f64, |most, (_, error)| most.max(*error));
 
-    progress("one step");
+    rows.progress("one step");
     let exact = linear(Jacobians::Exact);
-    let [q, v] = differences(&mut rows, BentOscillator, &start, [classical(), modified()])?;
-    add_order(&mut rows, "Theorem 3.2: order in h of q of (2.5) - (2.4) in a step, M(t, q)".into(), 4.0, 0.1, q);
-    add_order(&mut rows, "Theorem 3.2: order in h of v of (2.5) - (2.4) in a step, M(t, q)".into(), 3.0, 0.1, v);
-    let [q, v] = differences(&mut rows, ORBIT, &orbit(0.0), [classical(), modified()])?;
-    let largest = q.iter().chain(&v).fold(0.0f64, |most, (_, difference)| most.max(*difference));
+    let [q, v] = differences(rows, BentOscillator, &start, [classical(), modified()])?;
+    add_order(rows, "Theorem 3.2: order in h of q of (2.5) - (2.4) in a step, M(t, q)", 4.0, 0.1, q);
+    add_order(rows, "Theorem 3.2: order in h of v of (2.5) - (2.4) in a step, M(t, q)", 3.0, 0.1, v);
+    let [q, v] = differences(rows, ORBIT, &orbit(0.0), [classical(), modified()])?;
     let quantity = "Theorem 3.2: largest difference of (2.5) and (2.4) in a step, M constant";
-    rows.add(quantity, None, Some(0.0), largest, 1e-15);
-    let [q, v] = differences(&mut rows, BentOscillator, &start, [exact.clone(), modified()])?;
-    add_order(&mut rows, "Theorem 3.3: order in h of q of (2.6) - (2.5) in a step, M(t, q)".into(), 3.0, 0.1, q);
-    add_order(&mut rows, "Theorem 3.3: order in h of v of (2.6) - (2.5) in a step, M(t, q)".into(), 2.0, 0.1, v);
+    rows.add(quantity, 0.0, largest(&q).max(largest(&v)), Measured(1e-15));
+    let [q, v] = differences(rows, BentOscillator, &start, [exact.clone(), modified()])?;
+    add_order(rows, "Theorem 3.3: order in h of q of (2.6) - (2.5) in a step, M(t, q)", 3.0, 0.1, q);
+    add_order(rows, "Theorem 3.3: order in h of v of (2.6) - (2.5) in a step, M(t, q)", 2.0, 0.1, v);
     for (name, jacobians, orders, tolerance) in [
         ("3.4 (iii): exact derivatives", Jacobians::Exact, [4.0, 3.0], 0.1),
         ("3.4 (ii): derivatives (9.2)", Jacobians::Definite, [3.0, 2.0], 0.02),
     ] {
-        let found = differences(&mut rows, ORBIT, &orbit(0.0), [linear(jacobians), modified()])?;
+        let found = differences(rows, ORBIT, &orbit(0.0), [linear(jacobians), modified()])?;
         for ((what, order), errors) in ["q", "v"].into_iter().zip(orders).zip(found) {
             let quantity = format!("Theorem {name}: order in h of {what} of (2.10) - (2.5) in a step, M constant");
-            add_order(&mut rows, quantity, order, tolerance, errors);
+            add_order(rows, quantity, order, tolerance, errors);
         }
     }
 
-    progress("over a time");
+    rows.progress("over a time");
     for (name, settings, order, tolerances) in [
         ("classical (2.4), M(t, q)", classical(), 2.0, [3e-4, 5e-3]),
         ("modified (2.5), M(t, q)", modified(), 2.0, [3e-4, 5e-3]),
         ("linear (2.6), M(t, q)", exact, 1.0, [0.05, 0.1]),
     ] {
-        add_errors(&mut rows, (name, order, tolerances), BentOscillator, BentOscillator::solution, &settings)?;
+        add_errors(rows, (name, order, tolerances), BentOscillator, BentOscillator::solution, &settings)?;
     }
     for (name, jacobians, order) in [
         ("loaded spring, exact derivatives", Jacobians::Exact, 2.0),
         ("loaded spring, derivatives (9.2)", Jacobians::Definite, 1.0),
     ] {
-        add_errors(&mut rows, (name, order, [0.05, 0.1]), ORBIT, orbit, &linear(jacobians))?;
+        add_errors(rows, (name, order, [0.05, 0.1]), ORBIT, orbit, &linear(jacobians))?;
     }
 
-    progress("the cubic of §10");
-    let errors = closing_errors(&mut rows, ClosingTime::Cubic)?;
+    rows.progress("the cubic of §10");
+    let errors = closing_errors(rows, ClosingTime::Cubic)?;
     let quantity = "§10: order in h of the time of collision by the cubic of the gap, curved gap";
-    add_order(&mut rows, quantity.into(), 4.0, 0.2, errors);
-    let errors = closing_errors(&mut rows, ClosingTime::Way)?;
-    let largest = errors.iter().fold(0.0f64, |most, (_, error)| most.max(*error));
-    rows.add("(6.2): largest error of the time of collision by the gap on the way, s", None, Some(0.0), largest, 5e-12);
-    Ok(rows.into_reproduction(Vec::new(), REMARKS))
+    add_order(rows, quantity, 4.0, 0.2, errors);
+    let error = largest(&closing_errors(rows, ClosingTime::Way)?);
+    let quantity = "(6.2): largest error of the time of collision by the gap on the way, s";
+    rows.add(quantity, 0.0, error, Measured(5e-12));
+    Ok(())
 }

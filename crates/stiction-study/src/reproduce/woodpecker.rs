@@ -5,27 +5,28 @@
 //! solution of the limit cycle with an error below 1e-12 in its period.
 
 use stiction_dynamics::reference::Woodpecker;
-use stiction_dynamics::{
-    AlternatingSettings, ContactMethod, ContactMode, ContactSolver, ModeTracker, MoreauMidpoint,
-    MoreauMidpointSettings, PlanarRelaySettings, Simulation, State, StepAudit, TimeGrid, consistent_start,
+use stiction_dynamics::{AlternatingSettings, ContactMode, ModeTracker, PlanarRelaySettings, consistent_start};
+
+use super::*;
+
+/// The experiment.
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "woodpecker",
+    title: "[GS05] a woodpecker hammers down a pole",
+    remarks: &[
+        "The paper prints curves and no numbers of the motion; the reference is the limit cycle by arcs in closed form and located events, with an error below 1e-12 in its period.",
+        "Table I starts the sleeve at φ_M = −0.1036, a penetration of 8.8e-7 m, which counts as closed.",
+        "Contacts are solved by the relay of the paper, (33). Rows “of the rule” compare with an independent implementation of the same rule at the same step, from beak to beak, \
+         and agree in all its digits; the others with the limit cycle itself.",
+        "The multiplier of the cycle is −0.84: cycles alternate about it for long. So the first are left out and twenty are averaged.",
+        "The beak is not necessary, as the paper says: without it the toy hammers on with a shorter period, and all events are of the sleeve.",
+        "The velocities of Table I are consistent with its closed contact: the problem (33) with Δt = 0 leaves them as they are. The paper calls 6 the largest dimension of (33); \
+         with one contact at a time, as in these runs, it is 3.",
+        "The alternation of normal and tangential problems, which §5 names, solves every step of the woodpecker, some of them after ten thousands of iterations where the sleeve jams: (33) takes a few pivots.",
+        "A period of 0.1452 s that is printed elsewhere (Leine, Glocker and van Campen) is 0.53 % shorter than that of these equations and no target.",
+    ],
+    run: reproduce,
 };
-
-use super::{Auditor, Effort, NamedFigure, ReproduceError, Reproduction, Rows, Verdict, event_driven, fitted_order};
-use crate::figure::{Figure, Panel, Series};
-
-/// What a reader of the paper should know.
-const REMARKS: &[&str] = &[
-    "The paper prints curves and no numbers of the motion; the reference is the limit cycle by arcs in closed form and located events, with an error below 1e-12 in its period.",
-    "Table I starts the sleeve at φ_M = −0.1036, a penetration of 8.8e-7 m, which counts as closed.",
-    "Contacts are solved by the relay of the paper, (33). Rows “of the rule” compare with an independent implementation of the same rule at the same step, from beak to beak, \
-     and agree in all its digits; the others with the limit cycle itself.",
-    "The multiplier of the cycle is −0.84: cycles alternate about it for long. So the first are left out and twenty are averaged.",
-    "The beak is not necessary, as the paper says: without it the toy hammers on with a shorter period, and all events are of the sleeve.",
-    "The velocities of Table I are consistent with its closed contact: the problem (33) with Δt = 0 leaves them as they are. The paper calls 6 the largest dimension of (33); \
-     with one contact at a time, as in these runs, it is 3.",
-    "The alternation of normal and tangential problems, which §5 names, solves every step of the woodpecker, some of them after ten thousands of iterations where the sleeve jams: (33) takes a few pivots.",
-    "A period of 0.1452 s that is printed elsewhere (Leine, Glocker and van Campen) is 0.53 % shorter than that of these equations and no target.",
-];
 
 /// Period of the limit cycle, in s.
 pub(super) const PERIOD: f64 = 0.145976065144;
@@ -38,16 +39,17 @@ pub(super) const MEAN_SPEED: f64 = 0.133209367341;
 pub(super) const BEAKLESS_PERIOD: f64 = 0.130300;
 const BEAKLESS_PERIOD_LOCATED: f64 = 0.1303002728311;
 
-/// A number of the state, its name, its least and largest value in the cycle, and how well they are known.
-pub(super) type Range = (usize, &'static str, Option<f64>, Option<f64>, f64);
+/// A number of the state, its name, its least and largest value in the cycle, and how well each is
+/// known.
+pub(super) type Range = (usize, &'static str, [f64; 2], [Tolerance; 2]);
 
 /// What the state reaches in the cycle.
 pub(super) const RANGES: [Range; 5] = [
-    (1, "φ_M", Some(-0.103448276), Some(0.103448276), 1e-9),
-    (2, "φ_S", Some(LOWEST_ANGLE), Some(0.12), 2e-8),
-    (3, "v, m/s", Some(-0.3759634), Some(0.0828310), 2e-7),
-    (4, "ω_M, rad/s", Some(-11.4141088), Some(31.8560405), 1e-6),
-    (5, "ω_S, rad/s", Some(-10.5037993), Some(17.6001560), 1e-6),
+    (1, "φ_M", [-0.103448276, 0.103448276], [Printed(9); 2]),
+    (2, "φ_S", [LOWEST_ANGLE, 0.12], [Measured(5e-10), Rounding]),
+    (3, "v, m/s", [-0.3759634, 0.0828310], [Measured(2e-7); 2]),
+    (4, "ω_M, rad/s", [-11.4141088, 31.8560405], [Measured(1e-6); 2]),
+    (5, "ω_S, rad/s", [-10.5037993, 17.6001560], [Printed(7), Measured(1e-6)]),
 ];
 
 /// Period and descent of an independent implementation of the midpoint rule, by step: between the steps in which the beak hits, mean of twenty cycles.
@@ -93,9 +95,8 @@ const SECTION: f64 = -0.45;
 const CYCLES: f64 = 36.0;
 const LEFT_OUT: usize = 14;
 const AVERAGED: usize = 20;
-/// Rounding of some ten thousand steps, in seconds and metres; and half a unit of the last digit of the reference, where it has seven.
-const RULE_ROUNDING: f64 = 1e-9;
-const SEVEN_DIGITS: f64 = 5.1e-8;
+/// Rounding of some ten thousand steps, in metres.
+const RULE_ROUNDING: f64 = 2e-12;
 /// A contact that opens within this many steps after its impact has separated in it.
 const SEPARATES_WITHIN: f64 = 3.5;
 
@@ -125,28 +126,22 @@ struct PeckRun {
     tail: Vec<State>,
     /// Unknowns of the largest problem (33).
     largest: usize,
-    verdict: Verdict,
 }
 
 /// The relay of the paper, (33).
-fn method() -> ContactMethod {
+fn relay() -> ContactMethod {
     ContactMethod::PlanarRelay(PlanarRelaySettings::default())
 }
 
-fn simulation(start: State, h: f64, duration: f64) -> Result<Simulation, ReproduceError> {
-    simulation_of(&Woodpecker::default(), method(), start, h, duration)
-}
-
-fn simulation_of(
+/// The midpoint rule from a state, for some time.
+fn peck_from(
     toy: &Woodpecker,
     method: ContactMethod,
     start: State,
-    h: f64,
-    duration: f64,
+    (h, duration): (f64, f64),
 ) -> Result<Simulation, ReproduceError> {
-    let scheme = MoreauMidpoint::new(MoreauMidpointSettings::default(), ContactSolver::new(method)?);
-    let grid = TimeGrid { start: start.t, end: start.t + duration, step: h };
-    Ok(Simulation::new(Box::new(toy.system()), Box::new(scheme), start, grid))
+    let grid = (h, start.t + duration);
+    simulation(toy.system(), &scheme("moreau-midpoint"), method, start, grid)
 }
 
 /// The toy without its beak, which \[GS05\] §4 says to work as well: one so short that it reaches the pole nowhere.
@@ -168,13 +163,13 @@ fn crossing(before: &State, after: &State) -> Option<Crossing> {
     })
 }
 
-fn peck(toy: &Woodpecker, h: f64) -> Result<PeckRun, ReproduceError> {
-    let mut simulation = simulation_of(toy, method(), Woodpecker::start(), h, CYCLES * PERIOD)?;
+fn peck(rows: &mut Rows, toy: &Woodpecker, h: f64) -> Result<PeckRun, ReproduceError> {
+    let mut simulation = peck_from(toy, relay(), Woodpecker::start(), (h, CYCLES * PERIOD))?;
     let end = simulation.grid().end;
     let (mut run, mut tracker, mut events) = (PeckRun::default(), ModeTracker::default(), Vec::new());
     let mut last_impact = [f64::NEG_INFINITY; 3];
     let mut last_push = [f64::NEG_INFINITY; 3];
-    let observe = |s: &Simulation, _: &StepAudit| {
+    rows.run(&mut simulation, |s, _| {
         let (before, step) = (s.before(), s.last_step());
         run.largest = step.report.solves.iter().fold(run.largest, |largest, solve| largest.max(solve.size));
         run.crossings.extend(crossing(before, s.state()));
@@ -202,9 +197,8 @@ fn peck(toy: &Woodpecker, h: f64) -> Result<PeckRun, ReproduceError> {
         if s.state().t > end - 2.0 * PERIOD {
             run.tail.push(s.state().clone());
         }
-    };
-    let (verdict, _) = Auditor::default().run(&mut simulation, observe)?;
-    Ok(PeckRun { verdict, ..run })
+    })?;
+    Ok(run)
 }
 
 impl PeckRun {
@@ -214,44 +208,44 @@ impl PeckRun {
         (value(&self.crossings[last]) - value(&self.crossings[last - AVERAGED])) / AVERAGED as f64
     }
 
-    /// Time and height at the step in which the beak hits, for every hit.
-    fn hits(&self) -> Vec<(f64, f64)> {
-        let hits = self.events.iter().filter(|event| event.contact == 0 && event.to == ContactMode::Impact);
-        hits.map(|event| (event.t, event.height)).collect()
+    /// Where among the events a contact becomes something.
+    fn places(&self, contact: usize, to: ContactMode) -> Vec<usize> {
+        let is_one = |i: &usize| (self.events[*i].contact, self.events[*i].to) == (contact, to);
+        (0..self.events.len()).filter(is_one).collect()
     }
 
     /// Period and descent from beak to beak, over the cycles that count.
     fn beak_to_beak(&self) -> (f64, f64) {
-        let hits = self.hits();
+        let hits = self.places(0, ContactMode::Impact);
         let (Some(first), Some(last)) = (hits.get(LEFT_OUT), hits.get(LEFT_OUT + AVERAGED)) else {
             return (f64::NAN, f64::NAN);
         };
-        ((last.0 - first.0) / AVERAGED as f64, (first.1 - last.1) / AVERAGED as f64)
+        let (first, last) = (&self.events[*first], &self.events[*last]);
+        ((last.t - first.t) / AVERAGED as f64, (first.height - last.height) / AVERAGED as f64)
     }
 
     /// Period from jam to jam of the lower sleeve, over the last cycles.
     fn jam_to_jam(&self) -> f64 {
-        let is_jam = |event: &&PeckEvent| event.contact == 1 && event.to == ContactMode::Stick;
-        let jams: Vec<f64> = self.events.iter().filter(is_jam).map(|event| event.t).collect();
+        let jams = self.places(1, ContactMode::Stick);
         let Some(before) = jams.len().checked_sub(AVERAGED + 1) else { return f64::NAN };
-        (jams[jams.len() - 1] - jams[before]) / AVERAGED as f64
+        (self.events[jams[jams.len() - 1]].t - self.events[jams[before]].t) / AVERAGED as f64
     }
 
     /// The events of each of the last cycles, from one hit of the beak to the next.
     fn cycles(&self) -> Vec<&[PeckEvent]> {
-        let is_hit = |i: &usize| self.events[*i].contact == 0 && self.events[*i].to == ContactMode::Impact;
-        let hits: Vec<usize> = (0..self.events.len()).filter(is_hit).collect();
+        let hits = self.places(0, ContactMode::Impact);
         let skipped = hits.len().saturating_sub(AVERAGED + 1);
         hits[skipped..].windows(2).map(|pair| &self.events[pair[0]..pair[1]]).collect()
     }
 }
 
-/// The return map: from $\omega_S$ on the section to that at the next passage.
+/// The return map: from $\omega_S$ on the section to that at the next passage, with the verdict on
+/// the way.
 fn return_map(omega: f64, h: f64) -> Result<(f64, Verdict), ReproduceError> {
-    let clearance = Woodpecker::default().sleeve_radius - Woodpecker::default().pole_radius;
-    let closed = -clearance / Woodpecker::default().sleeve_half_height;
+    let toy = Woodpecker::default();
+    let closed = -(toy.sleeve_radius - toy.pole_radius) / toy.sleeve_half_height;
     let start = State::new(0.0, vec![0.0, closed, SECTION], vec![0.0, 0.0, omega]);
-    let mut simulation = simulation(start, h, 3.0 * PERIOD)?;
+    let mut simulation = peck_from(&toy, relay(), start, (h, 3.0 * PERIOD))?;
     let mut auditor = Auditor::default();
     while !simulation.is_finished() {
         simulation.step().map_err(Box::new)?;
@@ -264,193 +258,151 @@ fn return_map(omega: f64, h: f64) -> Result<(f64, Verdict), ReproduceError> {
 }
 
 /// Slope of the return map at its fixed point, by a straight line through many points: the steps blur each of them a little.
-fn multiplier(fixed_point: f64) -> Result<(f64, Verdict), ReproduceError> {
+fn multiplier(rows: &mut Rows, fixed_point: f64) -> Result<f64, ReproduceError> {
     const POINTS: usize = 60;
     const HALF_WIDTH: f64 = 0.15;
     const STEP: f64 = 2e-6;
-    let (mut covariance, mut variance, mut verdict) = (0.0, 0.0, Verdict::default());
+    let (mut covariance, mut variance) = (0.0, 0.0);
     for i in 0..POINTS {
         let offset = HALF_WIDTH * (2.0 * (i as f64 + 0.5) / POINTS as f64 - 1.0);
-        let (omega, certified) = return_map(fixed_point + offset, STEP)?;
+        let (omega, verdict) = return_map(fixed_point + offset, STEP)?;
         covariance += offset * (omega - fixed_point);
         variance += offset * offset;
-        verdict = verdict.and(&certified);
+        rows.join(verdict);
     }
-    Ok((covariance / variance, verdict))
+    Ok(covariance / variance)
 }
 
-/// The whole experiment.
-pub(super) fn reproduce(effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<Reproduction, ReproduceError> {
-    let mut rows = Rows::new("woodpecker", "GS05");
+fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
     let names = ["y, m", "φ_M", "φ_S", "v, m/s", "ω_M, rad/s", "ω_S, rad/s"];
     for (t, expected) in STATES {
-        let mut simulation = simulation(Woodpecker::start(), 1e-4, t)?;
-        let (verdict, _) = Auditor::default().run(&mut simulation, |_, _| {})?;
-        rows.fed_by(&verdict);
+        let mut simulation = peck_from(&Woodpecker::default(), relay(), Woodpecker::start(), (1e-4, t))?;
+        rows.run(&mut simulation, |_, _| {})?;
         let state = simulation.state();
-        for (i, found) in state.q.iter().chain(&state.v).enumerate() {
-            rows.add(format!("{} at t = {t} s, Δt = 1e-4", names[i]), None, Some(expected[i]), *found, 2e-12);
-        }
+        let of = |name: &str| format!("{name} at t = {t} s, Δt = 1e-4");
+        rows.add_each(of, &names, &expected, &[&state.q[..], &state.v].concat(), Printed(12));
     }
 
-    let (mut errors, mut verdict) = (Vec::new(), Verdict::default());
-    let mut finest = PeckRun::default();
-    let steps: &[f64] = if effort == Effort::Full { &[3e-4, 1e-4, 3e-5, 1e-5, 1e-6] } else { &[3e-4, 1e-4, 3e-5] };
-    for &h in steps {
-        progress(&format!("limit cycle, Δt = {h:e}"));
-        let run = peck(&Woodpecker::default(), h)?;
-        rows.fed_by(&run.verdict);
-        verdict = verdict.and(&run.verdict);
+    let mut runs = Vec::new();
+    for &h in rows.full_or(&[3e-4, 1e-4, 3e-5, 1e-5, 1e-6][..], &[3e-4, 1e-4, 3e-5]) {
+        rows.progress(format!("limit cycle, Δt = {h:e}"));
+        runs.push((h, peck(rows, &Woodpecker::default(), h)?));
+    }
+    let mut errors = Vec::new();
+    for (h, run) in &runs {
         let period = run.mean_change(|crossing| crossing.t);
-        errors.push((h, (period - PERIOD).abs()));
+        errors.push((*h, (period - PERIOD).abs()));
         // The rule is of order one: what it misses is about 2.8 Δt, and as much of the descent at the mean speed.
-        rows.add(format!("period, s, Δt = {h:e}"), None, Some(PERIOD), period, 3.5 * h);
+        rows.add(format!("period, s, Δt = {h:e}"), PERIOD, period, Measured(3.5 * h));
         let descent = -run.mean_change(|crossing| crossing.height);
-        rows.add(format!("descent per cycle, m, Δt = {h:e}"), None, Some(DESCENT), descent, 20.0 * MEAN_SPEED * h);
-        if let Some((_, other_period, other_descent)) = BY_STEP.into_iter().find(|(step, ..)| *step == h) {
+        let quantity = format!("descent per cycle, m, Δt = {h:e}");
+        rows.add(quantity, DESCENT, descent, Measured(20.0 * MEAN_SPEED * h));
+        if let Some((_, other_period, other_descent)) = BY_STEP.into_iter().find(|(step, ..)| step == h) {
             let (period, descent) = run.beak_to_beak();
-            rows.add(format!("period of the rule, s, Δt = {h:e}"), None, Some(other_period), period, RULE_ROUNDING);
-            let digits = if h < FIGURE_STEP { SEVEN_DIGITS } else { RULE_ROUNDING };
-            rows.add(format!("descent of the rule, m, Δt = {h:e}"), None, Some(other_descent), descent, digits);
-        }
-        // The smallest step only for its period: the cycle is the same to what a figure shows.
-        if h >= FIGURE_STEP {
-            finest = run;
+            rows.add(format!("period of the rule, s, Δt = {h:e}"), other_period, period, Rounding);
+            let tolerance = if *h < FIGURE_STEP { Printed(7) } else { Measured(RULE_ROUNDING) };
+            rows.add(format!("descent of the rule, m, Δt = {h:e}"), other_descent, descent, tolerance);
         }
     }
+    // The smallest step only for its period: the cycle is the same to what a figure shows.
+    let (step, finest) = runs.iter().rfind(|(h, _)| *h >= FIGURE_STEP).expect("coarse steps are there");
     rows.add_between("unknowns of the largest problem (33)", (3.0, 6.0), finest.largest as f64);
-    add_variants(&mut rows, effort, progress)?;
-    if effort == Effort::Full {
-        rows.fed_by(&verdict);
+    let of_cycles = rows.verdict.clone();
+    add_variants(rows)?;
+    if !rows.is_quick {
+        rows.verdict = of_cycles;
         rows.add_between("order of the period", (0.8, 1.4), fitted_order(&errors));
-        rows.fed_by(&finest.verdict);
-        add_cycle(&mut rows, &finest, progress)?;
+        add_cycle(rows, finest)?;
     }
-    progress("event-driven");
-    event_driven::add_woodpecker(&mut rows, effort)?;
-    let step = steps.iter().copied().rfind(|h| *h >= FIGURE_STEP).unwrap_or(FIGURE_STEP);
-    let figures = vec![figure(&finest, step)];
-    Ok(rows.into_reproduction(figures, REMARKS))
+    rows.progress("event-driven");
+    event_driven::add_woodpecker(rows)?;
+    figure(rows, finest, *step);
+    Ok(())
 }
 
 /// What the paper says beside: (33) with Δt = 0 on the velocities of Table I, the alternation in place of (33), the toy without its beak.
-fn add_variants(rows: &mut Rows, effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<(), ReproduceError> {
-    let start = Woodpecker::start();
-    let system = Woodpecker::default().system();
-    let consistent = consistent_start(&system, &start, &mut ContactSolver::new(method())?, 0.0).map_err(Box::new)?;
-    let change = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-    rows.add(
-        "change of the velocities of Table I by (33) with Δt = 0",
-        None,
-        Some(0.0),
-        change(&start.v, &consistent.v),
-        0.0,
-    );
+fn add_variants(rows: &mut Rows) -> Result<(), ReproduceError> {
+    let (toy, start) = (Woodpecker::default(), Woodpecker::start());
+    let consistent = consistent_start(&toy.system(), &start, &mut ContactSolver::new(relay())?, 0.0);
+    let change = largest_difference(&start.v, &consistent.map_err(Box::new)?.v);
+    rows.add("change of the velocities of Table I by (33) with Δt = 0", 0.0, change, Exact);
 
-    progress("alternation of normal and tangential problems");
+    rows.progress("alternation of normal and tangential problems");
     let (t, expected) = STATES[1];
     let alternating = ContactMethod::Alternating(AlternatingSettings::default());
-    let mut simulation = simulation_of(&Woodpecker::default(), alternating, start, 1e-4, t)?;
+    let mut simulation = peck_from(&toy, alternating, start, (1e-4, t))?;
     let mut fallen_back = 0.0;
-    let observe = |s: &Simulation, _: &StepAudit| fallen_back += f64::from(s.last_step().report.rung.is_some());
-    let (verdict, _) = Auditor::default().run(&mut simulation, observe)?;
-    rows.fed_by(&verdict);
-    let state: Vec<f64> = simulation.state().q.iter().chain(&simulation.state().v).copied().collect();
-    rows.add(
-        format!("error at t = {t} s by the alternation, Δt = 1e-4"),
-        None,
-        Some(0.0),
-        change(&state, &expected),
-        2e-10,
-    );
-    rows.add("steps that the alternation leaves to another method", None, Some(0.0), fallen_back, 0.0);
+    rows.run(&mut simulation, |s, _| fallen_back += f64::from(s.last_step().report.rung.is_some()))?;
+    let state = simulation.state();
+    let error = largest_difference(state.q.iter().chain(&state.v), &expected);
+    rows.add(format!("error at t = {t} s by the alternation, Δt = 1e-4"), 0.0, error, Measured(1e-10));
+    rows.add("steps that the alternation leaves to another method", 0.0, fallen_back, Exact);
 
-    let steps: &[f64] = if effort == Effort::Full { &[1e-4, 1e-5] } else { &[] };
-    for &h in steps {
-        progress(&format!("without the beak, Δt = {h:e}"));
-        let run = peck(&beakless(), h)?;
-        rows.fed_by(&run.verdict);
-        let period = run.jam_to_jam();
-        rows.add(
-            format!("period without the beak, s, Δt = {h:e}"),
-            None,
-            Some(BEAKLESS_PERIOD_LOCATED),
-            period,
-            3.5 * h,
-        );
+    for &h in rows.full_or(&[1e-4, 1e-5][..], &[]) {
+        rows.progress(format!("without the beak, Δt = {h:e}"));
+        let period = peck(rows, &beakless(), h)?.jam_to_jam();
+        let quantity = format!("period without the beak, s, Δt = {h:e}");
+        rows.add(quantity, BEAKLESS_PERIOD_LOCATED, period, Measured(3.5 * h));
     }
     Ok(())
 }
 
 /// Events and multiplier of the limit cycle at Δt = 1e-5.
-fn add_cycle(rows: &mut Rows, finest: &PeckRun, progress: &mut dyn FnMut(&str)) -> Result<(), ReproduceError> {
+fn add_cycle(rows: &mut Rows, finest: &PeckRun) -> Result<(), ReproduceError> {
     // The order of the events in every one of the last cycles, and their mean times.
-    let cycles = finest.cycles();
-    let in_order = |cycle: &&&[PeckEvent]| {
-        let is_expected = |(event, expected): (&PeckEvent, &(usize, ContactMode, f64, &str))| {
-            (event.contact, event.to) == (expected.0, expected.1)
-        };
-        cycle.len() == EVENTS.len() && cycle.iter().zip(&EVENTS).all(is_expected)
+    let in_order = |cycle: &&[PeckEvent]| {
+        let found = cycle.iter().map(|event| (event.contact, event.to));
+        found.eq(EVENTS.iter().map(|(contact, to, ..)| (*contact, *to)))
     };
-    let good: Vec<_> = cycles.iter().filter(in_order).collect();
-    rows.add("cycles with the nine events in order, Δt = 1e-5", None, Some(AVERAGED as f64), good.len() as f64, 0.0);
+    let good: Vec<_> = finest.cycles().into_iter().filter(in_order).collect();
+    rows.add("cycles with the nine events in order, Δt = 1e-5", AVERAGED as f64, good.len() as f64, Exact);
     let mean =
         |value: &dyn Fn(&[PeckEvent]) -> f64| good.iter().map(|cycle| value(cycle)).sum::<f64>() / good.len() as f64;
     for (i, (_, _, time, name)) in EVENTS.iter().enumerate().skip(1) {
         let computed = mean(&|cycle| cycle[i].t - cycle[0].t);
-        rows.add(format!("{name}, s after the beak, Δt = 1e-5"), None, Some(*time), computed, 3.5 * FIGURE_STEP);
+        // What the rule misses grows over the cycle.
+        let steps = if *time < 0.01 { 1.0 } else { 3.5 };
+        rows.add(format!("{name}, s after the beak, Δt = 1e-5"), *time, computed, Measured(steps * FIGURE_STEP));
     }
     let impulse = mean(&|cycle| cycle[0].impulse);
-    rows.add("normal impulse of the beak, N s, Δt = 1e-5", None, Some(BEAK_IMPULSE), impulse, 0.002 * BEAK_IMPULSE);
+    rows.add("normal impulse of the beak, N s, Δt = 1e-5", BEAK_IMPULSE, impulse, Measured(0.002 * BEAK_IMPULSE));
     let lowest = finest.tail.iter().fold(f64::INFINITY, |lowest, state| lowest.min(state.q[2]));
-    rows.add("lowest φ_S, Δt = 1e-5", None, Some(LOWEST_ANGLE), lowest, 1e-3);
+    rows.add("lowest φ_S, Δt = 1e-5", LOWEST_ANGLE, lowest, Measured(1e-3));
 
-    progress("multiplier of the return map");
+    rows.progress("multiplier of the return map");
     let last = &finest.crossings[finest.crossings.len() - AVERAGED..];
-    let fixed_point = last.iter().map(|crossing| crossing.omega).sum::<f64>() / AVERAGED as f64;
-    let (slope, verdict) = multiplier(fixed_point)?;
-    rows.fed_by(&verdict);
-    rows.add("Floquet multiplier", None, Some(MULTIPLIER), slope, 0.01 * MULTIPLIER.abs());
+    let slope = multiplier(rows, last.iter().map(|crossing| crossing.omega).sum::<f64>() / AVERAGED as f64)?;
+    rows.add("Floquet multiplier", MULTIPLIER, slope, Measured(0.01 * MULTIPLIER.abs()));
     Ok(())
 }
 
 /// Figures 4 to 6 of the paper: angles and velocities over two cycles, and the limit cycle in the phase plane.
-fn figure(run: &PeckRun, step: f64) -> NamedFigure {
+fn figure(rows: &mut Rows, run: &PeckRun, step: f64) {
     let begin = run.tail.first().map_or(0.0, |state| state.t);
-    let over_time = |value: &dyn Fn(&State) -> f64| -> Vec<(f64, f64)> {
+    let over_time = |value: &dyn Fn(&State) -> f64| -> Curve {
         run.tail.iter().map(|state| (state.t - begin, value(state))).collect()
     };
-    let panel = |title: &str, x_label: &str, y_label: &str, points| Panel {
-        title: title.to_owned(),
-        x_label: x_label.to_owned(),
-        y_label: y_label.to_owned(),
-        series: vec![Series { points, ..Default::default() }],
-        ..Default::default()
-    };
+    let panel =
+        |title: &str, x_label: &str, y_label: &str, points| panel(title, x_label, y_label, vec![curve("", points)]);
+    let parts = [("woodpecker", 2, "S", "Figure 4"), ("sleeve", 1, "M", "Figure 5")];
+    let labels = |symbol: &str| (format!("φ_{symbol}, rad"), format!("ω_{symbol}, rad/s"));
     let mut panels = Vec::new();
-    for (name, index, symbol) in [("Figure 4: woodpecker", 2, "S"), ("Figure 5: sleeve", 1, "M")] {
-        let (angle, velocity) = (format!("φ_{symbol}, rad"), format!("ω_{symbol}, rad/s"));
-        panels.push(panel(&format!("{name}, angle"), "time, s", &angle, over_time(&|state| state.q[index])));
-        panels.push(panel(&format!("{name}, velocity"), "time, s", &velocity, over_time(&|state| state.v[index])));
+    for (name, index, symbol, figure) in parts {
+        let (angle, velocity) = labels(symbol);
+        let title = |what: &str| format!("{figure}: {name}, {what}");
+        panels.push(panel(&title("angle"), "time, s", &angle, over_time(&|state| state.q[index])));
+        panels.push(panel(&title("velocity"), "time, s", &velocity, over_time(&|state| state.v[index])));
     }
-    for (name, index, symbol) in [("woodpecker", 2, "S"), ("sleeve", 1, "M")] {
-        let (angle, velocity) = (format!("φ_{symbol}, rad"), format!("ω_{symbol}, rad/s"));
-        let points: Vec<_> = run.tail.iter().map(|state| (state.q[index], state.v[index])).collect();
+    for (name, index, symbol, _) in parts {
+        let (angle, velocity) = labels(symbol);
+        let points: Curve = run.tail.iter().map(|state| (state.q[index], state.v[index])).collect();
         let range = points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), (x, _)| (x.min(a), x.max(b)));
         // The cycle runs along its ends, which must not lie on the axis.
         let margin = 0.04 * (range.1 - range.0);
         let cycle = panel(&format!("Figure 6: limit cycle of the {name}"), &angle, &velocity, points);
         panels.push(Panel { x_range: Some((range.0 - margin, range.1 + margin)), ..cycle });
     }
-    let figure = Figure {
-        title: "The woodpecker toy".to_owned(),
-        subtitle: format!(
-            "Glocker and Studer 2005, Figures 4 to 6; midpoint rule, Δt = {step:e}, two cycles after 34 others"
-        ),
-        panels,
-        columns: 2,
-        size: (1000, 1000),
-        ..Default::default()
-    };
-    NamedFigure { name: "woodpecker", figure }
+    let subtitle =
+        format!("Glocker and Studer 2005, Figures 4 to 6; midpoint rule, Δt = {step:e}, two cycles after 34 others");
+    rows.figure("woodpecker", "The woodpecker toy", subtitle, (2, 1000, 1000), panels);
 }
