@@ -242,7 +242,7 @@ impl Multibody {
                     }
                 }
             };
-            for (a, &direction) in directions[..tangent_count(self.model.dimension)].iter().enumerate() {
+            for (a, &direction) in directions[..self.model.dimension.axes() - 1].iter().enumerate() {
                 let mut tangent = Row::new();
                 contact.tangent_drift[a] = row(direction, &mut tangent);
                 contact.tangents.push(tangent);
@@ -284,13 +284,6 @@ pub(super) fn contact_id(first: &Part, second: &Part, feature: u32) -> ContactId
 /// The bodies of a contact, each with the number of its shape.
 fn shapes_of(id: ContactId) -> [(u32, u32); 2] {
     [(id.first, id.feature >> 20), (id.second, (id.feature >> 8) & 0xfff)]
-}
-
-fn tangent_count(dimension: Dimension) -> usize {
-    match dimension {
-        Dimension::Plane => 1,
-        Dimension::Space => 2,
-    }
 }
 
 /// Tangents of a unit normal. In the plane the normal turned clockwise; in space $n \times e_z$ normalised and its cross product

@@ -36,7 +36,6 @@ use coordinates::Coordinates;
 use model::Exclusions;
 
 pub use assemble::Assembly;
-pub(crate) use coordinates::prescribed_pose;
 pub use model::MultibodyModel;
 
 /// A system of bodies.
