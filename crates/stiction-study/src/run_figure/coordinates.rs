@@ -72,8 +72,7 @@ fn curves(data: &RunData, columns: &[&String], title: &str, unit: &str) -> Resul
 
 /// The largest kinetic energy of the run, or that of a small motion of the heaviest coordinate, in J.
 pub(super) fn energy_scale(data: &RunData, system: &LinearSystem) -> Result<f64, RunFigureError> {
-    let mass = system.mass();
-    let heaviest = (0..mass.nrows()).map(|i| mass[(i, i)]).fold(0.0, f64::max);
+    let heaviest = system.data().mass.iter().enumerate().map(|(i, row)| row[i]).fold(0.0, f64::max);
     let small = 0.5 * heaviest * SMALL_MOTION * SMALL_MOTION;
     Ok(data.audit("kinetic")?.iter().copied().filter(|energy| energy.is_finite()).fold(small, f64::max))
 }

@@ -132,7 +132,7 @@ pub fn default_figure(run: &Path, selection: &Selection) -> Result<Figure, RunFi
         SceneSystem::Matrices(system) => {
             let rows = coordinates::panels(&data, scene)?;
             rows.into_iter().flatten().for_each(|panel| add(PanelKind::Coordinates, panel));
-            let is_spatial = system.linear_contacts().iter().any(|contact| contact.tangents.len() > 1);
+            let is_spatial = system.data().contacts.iter().any(|contact| contact.tangents.len() > 1);
             (is_spatial, coordinates::energy_scale(&data, system)?)
         }
     };
