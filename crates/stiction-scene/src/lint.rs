@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use stiction_bodies::glamx::{DQuat, DVec3};
-use stiction_bodies::shape::combined_mass_properties;
-use stiction_bodies::{Body, BodyKind, Dimension, Multibody, Oscillation, PlacedShape, Shape};
+use stiction_bodies::{
+    Body, BodyKind, Dimension, Multibody, Oscillation, PlacedShape, Shape, combined_mass_properties,
+};
 use stiction_dynamics::{
     ContactId, ContactImpulse, Inertia, LinearSystem, MechanicalSystem, Overlap, Pointedness, Row, Rule,
     SchemeSettings, State, TotalCone,
