@@ -152,7 +152,7 @@ impl Form {
             contact.kinetic().map(|kinetic| {
                 let mut along = Row::new();
                 for (row, s) in contact.tangents.iter().zip(kinetic) {
-                    row.entries().iter().for_each(|&(index, value)| along.push(index, -s * value));
+                    along.push_scaled(-s, row);
                 }
                 response(&along)
             })

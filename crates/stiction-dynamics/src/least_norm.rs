@@ -90,7 +90,8 @@ pub(crate) fn least_norm_with_kinetic(
     if !solution.report.is_solved() {
         return Ok(LeastNorm { solution: solution.clone(), is_unique: false });
     }
-    let rows = problem.contacts.iter().map(|contact| &contact.tangents);
+    let is_free = |(number, _): &(usize, _)| kinetic.get(*number).is_none_or(Option::is_none);
+    let rows = problem.contacts.iter().enumerate().filter(is_free).map(|(_, contact)| &contact.tangents);
     let mut rows = rows.chain(problem.friction.iter().map(|element| &element.tangents));
     let sides = if rows.any(|rows| rows.len() == 2) { sides(corners)? } else { Vec::new() };
     let elements = elements(problem, kinetic, solution, [corners, &sides])?;
@@ -127,8 +128,7 @@ fn pronounce(
             Some(s) => {
                 // Its normal force acts along n - μ sᵀ T.
                 for (row, s) in contact.tangents.iter().zip(s) {
-                    let entries = row.entries().iter();
-                    entries.for_each(|&(k, value)| force_rows[i].push(k, -contact.mu * s * value));
+                    force_rows[i].push_scaled(-contact.mu * s, row);
                 }
                 contact.tangents.clear();
                 judged.contacts[i].tangent = [0.0; 3];

@@ -22,6 +22,7 @@ mod convex_set;
 mod error;
 mod events;
 pub mod existence;
+#[cfg(any(test, feature = "testing"))]
 pub mod families;
 mod force_jacobians;
 pub mod formulation;
@@ -35,6 +36,7 @@ pub mod least_norm;
 mod linear_system;
 mod natural_map;
 pub mod polytope;
+#[cfg(any(test, feature = "testing"))]
 pub mod reference;
 mod row;
 pub mod row_rates;

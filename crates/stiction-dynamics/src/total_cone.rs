@@ -210,9 +210,7 @@ impl TotalCone {
             for sign in [1.0, -1.0] {
                 let mut problem = self.problem.clone();
                 let row = problem.joints.remove(i).row;
-                let mut normal = Row::new();
-                row.entries().iter().for_each(|&(index, value)| normal.push(index, sign * value));
-                problem.contacts.push(ContactCondition { normal, ..Default::default() });
+                problem.contacts.push(ContactCondition { normal: row.scaled(sign), ..Default::default() });
                 let mut cone = Self::new(problem)?;
                 let mut weights = vec![0.0; cone.lengths.len()];
                 weights[self.lengths.len()] = cone.lengths[self.lengths.len()];
@@ -353,7 +351,7 @@ impl TotalCone {
         let friction: [f64; 3] = std::array::from_fn(|k| condition.mu * condition.friction_axes[k] * y[k]);
         let mut row = condition.normal.clone();
         for (tangent, friction) in condition.tangents.iter().zip(friction).filter(|(_, friction)| *friction != 0.0) {
-            tangent.entries().iter().for_each(|&(index, value)| row.push(index, friction * value));
+            row.push_scaled(friction, tangent);
         }
         let (mut response, mut joints) = (Row::new(), Row::new());
         self.joints.respond(&self.problem.inertia, row.entries(), &mut response, &mut joints);

@@ -165,8 +165,7 @@ impl Multibody {
                 let gap = sign * (coordinate.value - limit);
                 // The comparison also leaves out a gap that is not a number, as no search would find it.
                 if gap <= horizon {
-                    let mut normal = Row::new();
-                    coordinate.row.entries().iter().for_each(|&(i, value)| normal.push(i, sign * value));
+                    let normal = coordinate.row.scaled(sign);
                     let axis = match joint.kind {
                         JointKind::Distance { .. } => placed.direction(),
                         _ => placed.axes[1][2],
