@@ -236,8 +236,8 @@ impl Inertia {
         self.block_factors.clear();
         self.block_factors.extend_from_slice(&self.entries);
         for block in &self.blocks {
-            cholesky(&mut self.block_factors[block.entries()], block.size)
-                .map_err(|pivot| ContactError::Inertia { coordinate: block.start, pivot })?;
+            cholesky(&mut self.block_factors[block.entries()], block.size, 0.0)
+                .map_err(|(_, pivot)| ContactError::Inertia { coordinate: block.start, pivot })?;
         }
         Ok(())
     }
@@ -288,6 +288,14 @@ impl Inertia {
         }
     }
 
+    /// $W^{-1} J^T$ of one row, as a dense vector.
+    pub(crate) fn response(&self, row: &Row) -> Vec<f64> {
+        let (mut solved, mut dense) = (Row::new(), vec![0.0; self.size()]);
+        self.solve_row(row.entries(), &mut solved);
+        solved.add_to(1.0, &mut dense);
+        dense
+    }
+
     fn solve_row_in_block(&self, entries: &[(usize, f64)], block: &Block, x: &mut [f64], out: &mut Row) {
         for &(index, value) in entries {
             if block.coordinates().contains(&index) {
@@ -306,15 +314,17 @@ impl Inertia {
 /// Blocks up to this size are solved without allocation.
 const SMALL_BLOCK: usize = 8;
 
-/// Replaces the lower triangle of `a` by its Cholesky factor; the failing pivot when `a` is not positive definite.
-fn cholesky(a: &mut [f64], n: usize) -> Result<(), f64> {
+/// Replaces the lower triangle of `a` by its Cholesky factor. Where `a` is not positive definite: the number of the first pivot that is not
+/// larger than this share of its entry on the diagonal, and the pivot.
+pub(crate) fn cholesky(a: &mut [f64], n: usize, tolerance: f64) -> Result<(), (usize, f64)> {
     for j in 0..n {
         let mut pivot = a[j * n + j];
+        let least = tolerance * pivot.abs();
         for k in 0..j {
             pivot -= a[j * n + k] * a[j * n + k];
         }
-        if !(pivot > 0.0 && pivot.is_finite()) {
-            return Err(pivot);
+        if !(pivot > least && pivot.is_finite()) {
+            return Err((j, pivot));
         }
         let diagonal = pivot.sqrt();
         a[j * n + j] = diagonal;

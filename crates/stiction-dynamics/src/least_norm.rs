@@ -192,13 +192,7 @@ fn elements<'a>(
     solution: &ContactSolution,
     polygon: [&'a [[f64; 2]]; 2],
 ) -> Result<Vec<Element<'a>>, ContactError> {
-    let root = |row: &Row| {
-        let mut solved = Row::new();
-        problem.inertia.solve_row(row.entries(), &mut solved);
-        let mut dense = vec![0.0; problem.free_motion.len()];
-        solved.add_to(1.0, &mut dense);
-        row.dot(&dense).abs().sqrt()
-    };
+    let root = |row: &Row| row.dot(&problem.inertia.response(row)).abs().sqrt();
     let planar = |vector: [f64; 3]| [vector[0], vector[1]];
     let set = |what: &dyn Fn() -> String, tangents: &[Row]| match tangents.len() {
         0 => Ok([&[][..]; 2]),

@@ -8,6 +8,7 @@
 
 use faer::{Mat, Side};
 
+use crate::inertia::cholesky;
 use crate::{
     Contact, ContactId, ForceCause, ForceJacobians, FrictionElement, FrictionLaw, FrictionShape, Inertia,
     JacobianEntry, JacobianKind, Joint, MechanicalSystem, PhantomContact, Restitution, Restraint, Row, RowRates,
@@ -169,8 +170,8 @@ impl LinearSystem {
     /// [`LinearSystemError`] that names what is wrong.
     pub fn new(mut data: LinearSystemData) -> Result<Self, LinearSystemError> {
         let n = data.coordinates.len();
-        let mass = matrix("the mass matrix", &data.mass, n)?;
-        check_mass(&mass, &data.coordinates)?;
+        matrix("the mass matrix", &data.mass, n)?;
+        check_mass(&data)?;
         let [damping, stiffness] = [("the damping matrix", &data.damping), ("the stiffness matrix", &data.stiffness)]
             .map(|(what, rows)| if rows.is_empty() { Ok(Mat::zeros(n, n)) } else { matrix(what, rows, n) });
         let (damping, stiffness) = (damping?, stiffness?);
@@ -512,20 +513,20 @@ fn check_friction(element: &LinearFriction, n: usize) -> Result<(), LinearSystem
 }
 
 /// Symmetric, and positive definite by the pivots of Cholesky's factorisation.
-fn check_mass(mass: &Mat<f64>, coordinates: &[String]) -> Result<(), LinearSystemError> {
-    for row in 0..mass.nrows() {
+fn check_mass(LinearSystemData { mass, coordinates, .. }: &LinearSystemData) -> Result<(), LinearSystemError> {
+    for row in 0..mass.len() {
         for column in 0..row {
-            let (lower, upper) = (mass[(row, column)], mass[(column, row)]);
-            let scale = mass[(row, row)].abs().max(mass[(column, column)].abs());
+            let (lower, upper) = (mass[row][column], mass[column][row]);
+            let scale = mass[row][row].abs().max(mass[column][column].abs());
             if (lower - upper).abs() > SYMMETRY_TOLERANCE * scale {
                 return Err(LinearSystemError::Asymmetric { row, column, lower, upper });
             }
         }
     }
-    match first_bad_pivot(mass) {
-        None => Ok(()),
-        Some((index, pivot)) => Err(LinearSystemError::Indefinite { coordinate: coordinates[index].clone(), pivot }),
-    }
+    cholesky(&mut mass.concat(), mass.len(), PIVOT_TOLERANCE).map_err(|(index, pivot)| {
+        let coordinate = coordinates[index].clone();
+        LinearSystemError::Indefinite { coordinate, pivot }
+    })
 }
 
 /// Joints are independent when $\nu M^{-1} \nu^T$ is positive definite.
@@ -536,29 +537,10 @@ fn check_joints(data: &LinearSystemData) -> Result<(), LinearSystemError> {
     inertia.factor().expect("the mass matrix is positive definite");
     let mut solved: Vec<Vec<f64>> = joints.iter().map(|joint| joint.row.clone()).collect();
     solved.iter_mut().for_each(|row| inertia.solve_in_place(row));
-    let delassus = Mat::from_fn(joints.len(), joints.len(), |i, j| dot(&joints[i].row, &solved[j]));
-    match first_bad_pivot(&delassus) {
-        None => Ok(()),
-        Some((index, _)) => Err(LinearSystemError::Redundant { name: joints[index].name.clone(), index }),
-    }
-}
-
-/// Where Cholesky's factorisation of a symmetric matrix meets a pivot that is not positive, and the pivot.
-fn first_bad_pivot(matrix: &Mat<f64>) -> Option<(usize, f64)> {
-    let n = matrix.nrows();
-    let mut factor = Mat::<f64>::zeros(n, n);
-    for j in 0..n {
-        let pivot = matrix[(j, j)] - (0..j).map(|k| factor[(j, k)] * factor[(j, k)]).sum::<f64>();
-        if pivot.is_nan() || pivot <= PIVOT_TOLERANCE * matrix[(j, j)].abs() {
-            return Some((j, pivot));
-        }
-        factor[(j, j)] = pivot.sqrt();
-        for i in j + 1..n {
-            let rest = matrix[(i, j)] - (0..j).map(|k| factor[(i, k)] * factor[(j, k)]).sum::<f64>();
-            factor[(i, j)] = rest / factor[(j, j)];
-        }
-    }
-    None
+    let delassus = joints.iter().flat_map(|joint| solved.iter().map(|solved| dot(&joint.row, solved)));
+    let mut delassus: Vec<f64> = delassus.collect();
+    cholesky(&mut delassus, joints.len(), PIVOT_TOLERANCE)
+        .map_err(|(index, _)| LinearSystemError::Redundant { name: joints[index].name.clone(), index })
 }
 
 #[cfg(test)]
