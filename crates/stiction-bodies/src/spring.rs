@@ -14,6 +14,7 @@ use stiction_solve::PortableMath as _;
 
 use crate::body::Body;
 use crate::error::{PartError, check_ends, check_not_negative, check_unit};
+use crate::pose::within_half_a_turn;
 use crate::shape::Dimension;
 
 /// A spring and damper between two points.
@@ -301,13 +302,6 @@ impl Twist {
         let change = 2.0 * w * dw * axis + dw * axis.cross(v) + w * axis.cross(dv) + dp * v + p * dv;
         (change - 2.0 * (w * dw + p * dp) * gradient) / (w * w + p * p)
     }
-}
-
-/// The same angle in (-π, π].
-pub(crate) fn within_half_a_turn(angle: f64) -> f64 {
-    use std::f64::consts::{PI, TAU};
-    let turned = angle - TAU * (angle / TAU).round();
-    if turned <= -PI { turned + TAU } else { turned }
 }
 
 /// $a b^T$.

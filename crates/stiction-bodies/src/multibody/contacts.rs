@@ -259,16 +259,33 @@ impl Multibody {
         contact
     }
 
-    /// `first/second#feature`; the numbers of the shapes are left out when both are the first of their body.
+    /// `first/second#feature`; the numbers of the shapes are left out when both are the first of their body. Of a stop `hinge.lower` or
+    /// `hinge.upper`, of a clutch its name.
     pub(super) fn name_of_contact(&self, id: ContactId) -> String {
-        let [first, second] = [id.first, id.second].map(|body| &self.model.bodies[body as usize].name);
-        let [(_, shape_first), (_, shape_second)] = shapes_of(id);
-        let feature = id.feature & 0xff;
-        if shape_first == 0 && shape_second == 0 {
-            format!("{first}/{second}#{feature}")
-        } else {
-            format!("{first}[{shape_first}]/{second}[{shape_second}]#{feature}")
+        if let Some(clutch) = self.clutch(id) {
+            return clutch.name.clone();
         }
+        if let Some(joint) = self.joint_of_stop(id) {
+            let end = if id.feature == 0 { "lower" } else { "upper" };
+            return format!("{}.{end}", self.model.joints[joint].name);
+        }
+        let [first, second] = [id.first, id.second].map(|body| &self.model.bodies[body as usize].name);
+        let feature = id.feature & 0xff;
+        match shapes_of(id) {
+            [(_, 0), (_, 0)] => format!("{first}/{second}#{feature}"),
+            [(_, m), (_, n)] => format!("{first}[{m}]/{second}[{n}]#{feature}"),
+        }
+    }
+
+    /// Names of the two bodies of a contact.
+    pub(super) fn bodies_of_contact(&self, id: ContactId) -> (String, String) {
+        let (first, second) = match (self.joint_of_stop(id), self.clutch(id)) {
+            (Some(joint), _) => (self.model.joints[joint].first, self.model.joints[joint].second),
+            (None, Some(clutch)) => (clutch.body, clutch.against),
+            (None, None) => (id.first as usize, Some(id.second as usize)),
+        };
+        let name = |body: usize| self.model.bodies[body].name.clone();
+        (name(first), second.map_or_else(|| "world".to_owned(), name))
     }
 }
 

@@ -4,15 +4,13 @@
 //! second body is $(\omega^a - \omega^b) \cdot (u \times w)$. The rate of $d \cdot e^b$ is the velocity of the first body at $p^a$ along $e^b$, less that
 //! of the second body's material at the same place $p^a$, which the turning of $e^b$ puts there.
 
-use std::f64::consts::TAU;
-
 use glamx::DVec3;
 use stiction_dynamics::{Contact, ContactFrame, ContactId, FrictionElement, FrictionLaw, Joint, Row, Tangents};
 use stiction_solve::PortableMath as _;
 
 use super::Multibody;
 use crate::joint::{BodyJoint, CoordinateKind, JointKind, JointRow};
-use crate::pose::Pose;
+use crate::pose::{Pose, within_half_a_turn};
 use crate::shape::Dimension;
 use crate::touch_rates::Twist;
 
@@ -107,11 +105,6 @@ impl Placed<'_> {
     }
 }
 
-/// An angle in the half-turns around zero.
-fn wrapped(angle: f64) -> f64 {
-    angle - TAU * (angle / TAU).round()
-}
-
 impl Multibody {
     fn placed<'a>(&'a self, joint: &'a BodyJoint, t: f64, q: &[f64]) -> Placed<'a> {
         let bodies = [Some(joint.first), joint.second];
@@ -141,7 +134,7 @@ impl Multibody {
                 let [value, rate, _] = drive.at(t);
                 row.value -= value;
                 if placed.is_cyclic() {
-                    row.value = wrapped(row.value);
+                    row.value = within_half_a_turn(row.value);
                 }
                 row.drift -= rate;
                 out.push(row);
@@ -158,7 +151,7 @@ impl Multibody {
             if let (true, Some(lower), Some(upper)) = (placed.is_cyclic(), limits.lower, limits.upper) {
                 // Counted from the middle of the limits, so that the jump is farthest from both.
                 let middle = 0.5 * (lower + upper);
-                coordinate.value = middle + wrapped(coordinate.value - middle);
+                coordinate.value = middle + within_half_a_turn(coordinate.value - middle);
             }
             for (feature, limit, sign) in [(0, limits.lower, 1.0), (1, limits.upper, -1.0)] {
                 let Some(limit) = limit else { continue };
@@ -226,18 +219,6 @@ impl Multibody {
     /// The joint whose stop a contact is, if it is one.
     pub fn joint_of_stop(&self, id: ContactId) -> Option<usize> {
         (id.first == STOP).then_some(id.second as usize)
-    }
-
-    /// `hinge.lower`, `hinge.upper`.
-    pub(super) fn name_of_stop(&self, joint: usize, feature: u32) -> String {
-        format!("{}.{}", self.model.joints[joint].name, if feature == 0 { "lower" } else { "upper" })
-    }
-
-    /// Names of the bodies of a joint.
-    pub(super) fn bodies_of_joint(&self, joint: usize) -> (String, String) {
-        let joint = &self.model.joints[joint];
-        let name = |body: usize| self.model.bodies[body].name.clone();
-        (name(joint.first), joint.second.map_or_else(|| "world".to_owned(), name))
     }
 
     /// The joints with a recorded coordinate, and its word: `angle`, `displacement`, `distance`.

@@ -9,8 +9,9 @@ use stiction_dynamics::{ForceCause, ForceJacobians, FrictionElement, JacobianKin
 use super::Multibody;
 use super::coordinates::{Layout, Turn as SpinAxes};
 use super::forces::add_force;
+use crate::pose::within_half_a_turn;
 use crate::shape::Dimension;
-use crate::spring::{Attachment, Pull, Spring, TorsionSpring, Twist, within_half_a_turn};
+use crate::spring::{Attachment, Pull, Spring, TorsionSpring, Twist};
 
 /// Signs with which a torque or the negative pull of a spring acts on its two ends.
 const SIGNS: [f64; 2] = [1.0, -1.0];
