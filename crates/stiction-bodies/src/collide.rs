@@ -275,7 +275,7 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// Balls around two points, each with its radius, whose centres are some distance apart along a normal.
+    /// Balls around two points, each with its radius; normal and distance of their centres.
     fn push(
         &mut self,
         parts: [Part; 2],
@@ -306,8 +306,9 @@ impl Output<'_> {
             (Ellipsoid { semi_axes }, HalfSpace { normal, offset }) => {
                 let pose = first.1;
                 let normal = plane_normal(dimension, second.1, normal);
-                // The lowest point x of Σ (x_i/a_i)² = 1 has the gradient x_i/a_i² along -n: x_i = -a_i² n_i / |(a_i n_i)|. The gap
-                // changes with the velocity of that point, as the point itself stays lowest to first order.
+                // The lowest point x of Σ (x_i/a_i)² = 1 has the gradient x_i/a_i² along -n: x_i =
+                // -a_i² n_i / |(a_i n_i)|. The gap changes with the velocity of that point, as the
+                // point itself stays lowest to first order.
                 let local = pose.inverse_transform_vector(normal);
                 let scaled = in_dimension(dimension, semi_axes * local);
                 let depth = scaled.length();
@@ -319,7 +320,8 @@ impl Output<'_> {
             }
 
             (Tube { radius: bore }, Cylinder { radius }) => {
-                // A hole is a ball of negative radius at a negative distance, as in `within`, here around the shaft.
+                // A hole is a ball of negative radius at a negative distance, as in `within`, here
+                // around the shaft.
                 let [bush, shaft] = axes();
                 let half_axis = bore * bush;
                 for (feature, x) in [c1 + half_axis, c1 - half_axis].into_iter().enumerate() {
@@ -392,8 +394,9 @@ impl Output<'_> {
         }
     }
 
-    /// A ball around x within what is free. Normals of holes point inwards, and their points lie at the radius on
-    /// the other side of the centre or axis: as if the hole were a ball of negative radius at a negative distance.
+    /// A ball around x within what is free. Normals of holes point inwards, and their points lie at
+    /// the radius on the other side of the centre or axis: as if the hole were a ball of negative
+    /// radius at a negative distance.
     fn ball_within(
         &mut self,
         dimension: Dimension,

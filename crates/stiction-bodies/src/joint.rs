@@ -59,10 +59,12 @@ pub enum JointKind {
 pub(crate) enum JointRow {
     /// `x`, `y`, `z`.
     World(DVec3),
-    /// `side1`, `side2`, `normal`, a displacement: the component of the distance along this axis of the second frame.
+    /// `side1`, `side2`, `normal`, a displacement: the component of the distance along this axis of
+    /// the second frame.
     Across(usize),
-    /// `tilt1`, `tilt2`, `twist`, `cross`: the product of two axes $x$ and $y$, one of each frame, as (frame, axis). The moment acts about $x \times y$; the
-    /// product counts with the other sign where $y$ is that of the first frame.
+    /// `tilt1`, `tilt2`, `twist`, `cross`: the product of two axes $x$ and $y$, one of each frame,
+    /// as (frame, axis). The moment acts about $x \times y$; the product counts with the other sign
+    /// where $y$ is that of the first frame.
     Turn([(usize, usize); 2]),
     /// The angle in the plane.
     Angle,

@@ -190,7 +190,8 @@ fn every_pair_of_shapes_has_the_rates_of_differences() {
     }
 }
 
-// The closed form took the axes for two points and divided by their distance, which is zero where they cross: the rate was infinite.
+// The closed form took the axes for two points and divided by their distance, which is zero where
+// they cross: the rate was infinite.
 #[test]
 fn capsules_that_cross_in_the_plane_have_the_rates_of_differences() {
     let shape = Shape::Capsule { half_length: 0.7, radius: 0.2 };

@@ -174,7 +174,8 @@ impl Form {
         self.friction_columns.iter().flatten().count()
     }
 
-    /// $\tilde A$ at a corner of the box of coefficients, numbered by the bits of `corner`: zero or `mu` for each sliding contact.
+    /// $\tilde A$ at a corner of the box of coefficients, numbered by the bits of `corner`: zero or
+    /// `mu` for each sliding contact.
     fn at_corner(&self, corner: usize, mu: f64) -> Mat<f64> {
         let mut matrix = self.matrix.clone();
         let sliding = self.friction_columns.iter().enumerate().filter_map(|(j, column)| Some((j, column.as_ref()?)));

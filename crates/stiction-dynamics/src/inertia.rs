@@ -1,8 +1,9 @@
 //! The matrix $W$ of the momentum equation: blocks of bodies, or a sparse matrix.
 //!
-//! For most schemes $W$ is the mass matrix. The trapezoidal scheme puts $2 \tilde M$ here, which couples bodies through springs and
-//! loses its symmetry with gyroscopic terms; so the sparse form may be unsymmetric. Blocks of a few rows are
-//! factored by hand, because a general factorisation costs about twenty times as much at that size.
+//! For most schemes $W$ is the mass matrix. The trapezoidal scheme puts $2 \tilde M$ here, which
+//! couples bodies through springs and loses its symmetry with gyroscopic terms; so the sparse form
+//! may be unsymmetric. Blocks of a few rows are factored by hand, because a general factorisation
+//! costs about twenty times as much at that size.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -314,8 +315,9 @@ impl Inertia {
 /// Blocks up to this size are solved without allocation.
 const SMALL_BLOCK: usize = 8;
 
-/// Replaces the lower triangle of `a` by its Cholesky factor. Where `a` is not positive definite: the number of the first pivot that is not
-/// larger than this share of its entry on the diagonal, and the pivot.
+/// Replaces the lower triangle of `a` by its Cholesky factor. Where `a` is not positive definite:
+/// the number of the first pivot that is not larger than this share of its entry on the diagonal,
+/// and the pivot.
 pub(crate) fn cholesky(a: &mut [f64], n: usize, tolerance: f64) -> Result<(), (usize, f64)> {
     for j in 0..n {
         let mut pivot = a[j * n + j];

@@ -76,8 +76,8 @@ pub struct LagrangianSystem {
     joints: Vec<Scalar>,
 }
 
-/// What is wrong with the energies of a [`LagrangianSystem`] at a configuration: the number of its coordinates, its mass matrix, or a
-/// derivative that was given.
+/// What is wrong with the energies of a [`LagrangianSystem`] at a configuration: the number of its
+/// coordinates, its mass matrix, or a derivative that was given.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct LagrangianError(String);

@@ -445,7 +445,8 @@ fn check_range(what: &str, value: f64, largest: f64) -> Result<(), LinearSystemE
     wrong(format!("{what} is {value}: give a number {range}"))
 }
 
-/// Checks the rows of sliding velocity of a contact or friction element; `possible` says how many there may be.
+/// Checks the rows of sliding velocity of a contact or friction element; `possible` says how many
+/// there may be.
 fn check_tangents(
     what: &str,
     (rows, drift): (&[Vec<f64>], &[f64]),

@@ -29,7 +29,8 @@ fn random_row(random: &mut Generator, coordinate_count: usize, entry_count: usiz
     row
 }
 
-/// Random contacts with joints and friction elements; $W$ in blocks, or coupled and unsymmetric, with few entries or all.
+/// Random contacts with joints and friction elements; $W$ in blocks, or coupled and unsymmetric,
+/// with few entries or all.
 fn problem(seed: u64, is_planar: bool, mass_ratio: f64) -> ContactProblem {
     let mut random = Generator::new(seed);
     let family = RandomContacts { contact_count: 1 + random.below(8), is_planar, mass_ratio, ..Default::default() };

@@ -259,8 +259,8 @@ impl Multibody {
         contact
     }
 
-    /// `first/second#feature`; the numbers of the shapes are left out when both are the first of their body. Of a stop `hinge.lower` or
-    /// `hinge.upper`, of a clutch its name.
+    /// `first/second#feature`; the numbers of the shapes are left out when both are the first of
+    /// their body. Of a stop `hinge.lower` or `hinge.upper`, of a clutch its name.
     pub(super) fn name_of_contact(&self, id: ContactId) -> String {
         if let Some(clutch) = self.clutch(id) {
             return clutch.name.clone();

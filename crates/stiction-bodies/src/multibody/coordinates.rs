@@ -17,7 +17,7 @@ pub(super) struct Layout {
     /// The first coordinate, and the first velocity.
     pub(super) q: usize,
     pub(super) v: usize,
-    /// Coordinates of the position: two or three; none for the world, and where no force moves the body.
+    /// Coordinates of the position: two or three; none for the world and what no force moves.
     pub(super) straight: usize,
     pub(super) turn: Turn,
 }
@@ -30,10 +30,10 @@ pub(super) enum Turn {
     None,
     /// An angle in the plane.
     Plane,
-    /// A quaternion, and an angular velocity in body axes: bodies in general. The inertia is then constant.
+    /// A quaternion, and an angular velocity in body axes, which keep the inertia constant.
     Body,
-    /// The same in world axes, for bodies whose inertia is the same about every axis: their rows do not turn with them, and an impact
-    /// changes the recorded spin by the impulse alone.
+    /// The same in world axes, for bodies whose inertia is the same about every axis: their rows do
+    /// not turn with them, and an impact changes the recorded spin by the impulse alone.
     World,
 }
 
@@ -86,7 +86,7 @@ impl Layout {
         self.straight + usize::from(self.turn == Turn::Plane)
     }
 
-    /// The position or velocity among some coordinates or velocities from the first one of the body on.
+    /// The position or velocity at the head of the coordinates or velocities of the body.
     fn linear(&self, values: &[f64]) -> DVec3 {
         DVec3::new(values[0], values[1], if self.straight == 3 { values[2] } else { 0.0 })
     }
@@ -97,7 +97,7 @@ impl Layout {
         DQuat::from_xyzw(q[i + 1], q[i + 2], q[i + 3], q[i])
     }
 
-    /// The orientation in space and the angular velocity in body axes, and where the coordinates of the former stand.
+    /// Orientation in space, angular velocity in body axes, and the place of the quaternion.
     fn spin(&self, q: &[f64], v: &[f64]) -> Option<(DQuat, DVec3, Range<usize>)> {
         self.turn.is_spatial().then(|| {
             let orientation = self.orientation(q);
@@ -113,7 +113,7 @@ impl Layout {
         components.enumerate().map(move |(i, component)| (first + i, angular[component]))
     }
 
-    /// A force and a torque, or a direction and its moment, along each of the velocities, with its place.
+    /// A force and a torque, or a direction and its moment, along the velocities, with places.
     pub(super) fn entries(
         &self,
         orientation: DQuat,

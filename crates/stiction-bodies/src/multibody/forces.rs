@@ -41,7 +41,8 @@ impl Multibody {
         }
     }
 
-    /// The bodies that turn in space: inertia, the coordinates of the angular velocity, and the place of these among the velocities.
+    /// The bodies that turn in space: inertia, the coordinates of the angular velocity, and the
+    /// place of these among the velocities.
     pub(super) fn spinning<'a>(&'a self, v: &'a [f64]) -> impl Iterator<Item = (Turn, DMat3, DVec3, usize)> + 'a {
         self.model.bodies.iter().zip(&self.coordinates.layout).filter_map(|(body, layout)| match body.kind {
             BodyKind::Rigid { inertia, .. } if layout.turn.is_spatial() => {
@@ -59,7 +60,8 @@ impl Multibody {
         }
     }
 
-    /// The forces that act at a time, each with the pose of its body, and force and torque about its point in world axes.
+    /// The forces that act at a time, each with the pose of its body, and force and torque about
+    /// its point in world axes.
     pub(super) fn applied(&self, t: f64, q: &[f64]) -> impl Iterator<Item = (&AppliedForce, Pose, [DVec3; 2])> {
         self.model.forces.iter().filter(move |applied| applied.is_active(t)).map(move |applied| {
             let pose = self.pose(applied.body, t, q);
@@ -80,7 +82,7 @@ impl Multibody {
     }
 }
 
-/// Adds a force and a torque in world axes on a body with this orientation; the world and what does not move feel none.
+/// Adds a force and a torque in world axes; the world and what does not move feel none.
 pub(super) fn add_force(layout: &Layout, orientation: DQuat, force: DVec3, torque: DVec3, k: &mut [f64]) {
     layout.entries(orientation, force, torque).for_each(|(index, value)| k[index] += value);
 }
