@@ -6,13 +6,13 @@ use glamx::{DMat3, DVec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stiction_dynamics::FrictionShape;
+use stiction_solve::PortableMath as _;
 
 use crate::error::{
     PartError, check_ends, check_finite, check_not_negative, check_positive, check_right_angle, check_static,
     check_unit,
 };
-use crate::multibody::prescribed_pose;
-use crate::pose::Pose;
+use crate::pose::{Pose, turn_by};
 use crate::shape::{Dimension, PlacedShape};
 
 /// A body. Its origin is its centre of mass.
@@ -44,19 +44,13 @@ impl Body {
 
     /// Pose of the body at time `t` as long as it has not moved freely: at the start, or where its motion has taken it.
     pub fn pose_at(&self, t: f64) -> Pose {
-        match &self.kind {
-            BodyKind::Prescribed(motion) => prescribed_pose(&self.pose, motion, t),
-            _ => self.pose,
-        }
+        self.kind.motion().map_or(self.pose, |motion| motion.pose_at(&self.pose, t))
     }
 
     /// The angle of that pose in the plane with all its turns, in radians.
     pub fn planar_angle_at(&self, t: f64) -> f64 {
         let start = self.pose.planar_angle() + TAU * f64::from(self.turns);
-        match &self.kind {
-            BodyKind::Prescribed(motion) => start + motion.angular_velocity.z * t,
-            _ => start,
-        }
+        self.kind.motion().map_or(start, |motion| start + motion.angular_velocity.z * t)
     }
 }
 
@@ -93,7 +87,23 @@ pub enum BodyKind {
 impl BodyKind {
     /// Whether forces move the body.
     pub fn is_free(&self) -> bool {
-        matches!(self, Self::Rigid { .. } | Self::Point { .. })
+        self.mass().is_some()
+    }
+
+    /// The mass that forces move, in kg.
+    pub(crate) fn mass(&self) -> Option<f64> {
+        match *self {
+            Self::Rigid { mass, .. } | Self::Point { mass } => Some(mass),
+            Self::Static | Self::Prescribed(_) => None,
+        }
+    }
+
+    /// The motion of a body that moves as prescribed.
+    pub(crate) fn motion(&self) -> Option<&Motion> {
+        match self {
+            Self::Prescribed(motion) => Some(motion),
+            _ => None,
+        }
     }
 }
 
@@ -108,6 +118,39 @@ pub struct Motion {
     pub oscillations: Vec<Oscillation>,
     /// Velocity of the surface while the body itself stays, world axes, in m/s: a belt.
     pub surface_velocity: DVec3,
+}
+
+impl Motion {
+    /// The pose at time `t` of a body that has this one at time zero.
+    pub(crate) fn pose_at(&self, start: &Pose, t: f64) -> Pose {
+        let mut position = start.position + self.velocity * t;
+        for o in &self.oscillations {
+            position += o.amplitude * (TAU * o.frequency * t + o.phase).portable_sin();
+        }
+        let is_turning = self.angular_velocity != DVec3::ZERO;
+        let turn = is_turning.then(|| turn_by(self.angular_velocity * t) * start.orientation);
+        Pose::new(position, turn.unwrap_or(start.orientation))
+    }
+
+    /// Velocity of the origin at time `t`.
+    pub(crate) fn velocity_at(&self, t: f64) -> DVec3 {
+        let mut velocity = self.velocity;
+        for o in &self.oscillations {
+            let rate = TAU * o.frequency;
+            velocity += o.amplitude * (rate * (rate * t + o.phase).portable_cos());
+        }
+        velocity
+    }
+
+    /// Acceleration of the origin at time `t`.
+    pub(crate) fn acceleration_at(&self, t: f64) -> DVec3 {
+        let mut acceleration = DVec3::ZERO;
+        for o in &self.oscillations {
+            let rate = TAU * o.frequency;
+            acceleration += o.amplitude * (-rate * rate * (rate * t + o.phase).portable_sin());
+        }
+        acceleration
+    }
 }
 
 /// $a \sin(2\pi f t + \varphi)$ around the start.

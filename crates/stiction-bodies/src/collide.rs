@@ -46,6 +46,25 @@ pub struct Touch {
     pub point_on_second: DVec3,
     /// Which part of the pair this is, the same from step to step: see [`collide`].
     pub feature: u32,
+    /// What of each shape decides where the touch is.
+    pub(crate) parts: [Part; 2],
+    /// Radius of the ball around each of them; negative where the ball is a hole.
+    pub(crate) radii: [f64; 2],
+}
+
+/// What of a shape decides where it touches another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// A point that is fixed in the body.
+    Point,
+    /// The axis.
+    Line,
+    /// The surface of a half-space.
+    Plane,
+    /// The point of an ellipsoid that is farthest down.
+    Lowest,
+    /// One of two axes that cross in the plane.
+    Crossing,
 }
 
 impl Touch {
@@ -55,6 +74,8 @@ impl Touch {
             normal: -self.normal,
             point_on_first: self.point_on_second,
             point_on_second: self.point_on_first,
+            parts: [self.parts[1], self.parts[0]],
+            radii: [self.radii[1], self.radii[0]],
             ..*self
         }
     }
@@ -72,15 +93,8 @@ pub fn is_supported(first: &Shape, second: &Shape) -> bool {
 
 /// Whether there is a formula for this pair, in this order.
 fn is_known(first: &Shape, second: &Shape) -> bool {
-    use Shape::{Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Sphere, Tube};
-    match first {
-        Sphere { .. } => !matches!(second, Cuboid { .. } | Ellipsoid { .. }),
-        Capsule { .. } => !matches!(second, Cuboid { .. } | Ellipsoid { .. } | Cylinder { .. }),
-        Cuboid { .. } => matches!(second, HalfSpace { .. } | Cavity { .. } | Tube { .. }),
-        Ellipsoid { .. } => matches!(second, HalfSpace { .. }),
-        Tube { .. } => matches!(second, Cylinder { .. }),
-        HalfSpace { .. } | Cavity { .. } | Cylinder { .. } => false,
-    }
+    let mut none = Output { horizon: f64::NEG_INFINITY, touches: &mut Vec::new() };
+    none.collide(Dimension::Space, (first, &Pose::IDENTITY), (second, &Pose::IDENTITY))
 }
 
 /// Whether two shapes have nothing to do with each other: a hole matters only to what can be in it, which neither another hole
@@ -148,114 +162,23 @@ pub fn collide(
     horizon: f64,
     touches: &mut Vec<Touch>,
 ) {
-    use Shape::{Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Sphere, Tube};
-    let mut out = Output { horizon, touches };
-    let centre_first = in_dimension(dimension, pose_first.position);
-    let centre_second = in_dimension(dimension, pose_second.position);
-    match (*first, *second) {
-        _ if never_meet(first, second) => {}
-
-        // A convex surrounding holds the whole when it holds these balls.
-        (Sphere { .. } | Capsule { .. } | Cuboid { .. }, HalfSpace { .. } | Cavity { .. } | Tube { .. }) => {
-            let surroundings = Surroundings::new(dimension, second, pose_second);
-            match *first {
-                Sphere { radius } => out.ball_within(centre_first, radius, &surroundings, 0),
-                Capsule { half_length, radius } => {
-                    let half_axis = half_length * axis(dimension, pose_first);
-                    out.ball_within(centre_first + half_axis, radius, &surroundings, 0);
-                    out.ball_within(centre_first - half_axis, radius, &surroundings, 1);
-                }
-                Cuboid { half_extents } => {
-                    let (corner_count, depth) = match dimension {
-                        Dimension::Plane => (4, 0.0),
-                        Dimension::Space => (8, half_extents.z),
-                    };
-                    for corner in 0..corner_count {
-                        let side = |bit: u32| if corner >> bit & 1 == 0 { 1.0 } else { -1.0 };
-                        let local = DVec3::new(side(0) * half_extents.x, side(1) * half_extents.y, side(2) * depth);
-                        let arm = in_dimension(dimension, pose_first.transform_vector(local));
-                        out.ball_within(centre_first + arm, 0.0, &surroundings, corner);
-                    }
-                }
-                _ => unreachable!("no other shape is matched"),
-            }
-        }
-
-        (Ellipsoid { semi_axes }, HalfSpace { normal, offset }) => {
-            let normal = plane_normal(dimension, pose_second, normal);
-            // The lowest point x of Σ (x_i/a_i)² = 1 has the gradient x_i/a_i² along -n: x_i = -a_i² n_i / |(a_i n_i)|. The gap
-            // changes with the velocity of that point, as the point itself stays lowest to first order.
-            let local = pose_first.inverse_transform_vector(normal);
-            let scaled = in_dimension(dimension, semi_axes * local);
-            let depth = scaled.length();
-            let arm = pose_first.transform_vector(in_dimension(dimension, semi_axes * scaled) / -depth);
-            let distance = normal.dot(centre_first - centre_second) - offset;
-            let lowest = centre_first + in_dimension(dimension, arm);
-            out.push(lowest, 0.0, lowest - (distance - depth) * normal, 0.0, normal, distance - depth, 0);
-        }
-
-        (Tube { radius: bore }, Cylinder { radius }) => {
-            // A hole is a ball of negative radius at a negative distance, as in `ball_within`, here around the shaft.
-            let (half_axis, u) = (bore * axis(dimension, pose_first), axis(dimension, pose_second));
-            for (feature, x) in [centre_first + half_axis, centre_first - half_axis].into_iter().enumerate() {
-                let e = x - centre_second;
-                let (away, distance) = point_to_line(dimension, e, u);
-                out.push(x, -bore, centre_second + e.dot(u) * u, radius, -away, -distance, feature as u32);
-            }
-        }
-
-        (Sphere { radius: r1 }, Cylinder { radius: r2 }) => {
-            let u = axis(dimension, pose_second);
-            let e = centre_first - centre_second;
-            let (normal, distance) = point_to_line(dimension, e, u);
-            out.push(centre_first, r1, centre_second + e.dot(u) * u, r2, normal, distance, 0);
-        }
-
-        (Sphere { radius: r1 }, Sphere { radius: r2 }) => {
-            let (normal, distance) = point_to_point(dimension, centre_first - centre_second);
-            out.push(centre_first, r1, centre_second, r2, normal, distance, 0);
-        }
-
-        (Sphere { radius: r1 }, Capsule { half_length, radius: r2 }) => {
-            let u = axis(dimension, pose_second);
-            let e = centre_first - centre_second;
-            let t = e.dot(u).clamp(-half_length, half_length);
-            let (normal, distance) = if t.abs() < half_length {
-                point_to_line(dimension, e, u)
-            } else {
-                direction_of(e - t * u).unwrap_or_else(|| (perpendicular(dimension, u), 0.0))
-            };
-            out.push(centre_first, r1, centre_second + t * u, r2, normal, distance, 0);
-        }
-
-        (Capsule { half_length: a1, radius: r1 }, Capsule { half_length: a2, radius: r2 }) => {
-            let u1 = axis(dimension, pose_first);
-            let u2 = axis(dimension, pose_second);
-            capsule_capsule(
-                dimension,
-                &Segment { centre: centre_first, axis: u1, half_length: a1, radius: r1 },
-                &Segment { centre: centre_second, axis: u2, half_length: a2, radius: r2 },
-                &mut out,
-            );
-        }
-
-        // The same pairs in the other order.
-        _ if is_known(second, first) => {
-            let start = touches.len();
-            collide(dimension, second, pose_second, first, pose_first, horizon, touches);
-            for touch in &mut touches[start..] {
-                *touch = touch.mirrored();
-            }
-        }
-
-        _ => {
-            panic!(
-                "contacts between a {} and a {} are not supported; such a pair must be refused before",
-                first.name(dimension),
-                second.name(dimension)
-            );
-        }
+    if never_meet(first, second) {
+        return;
     }
+    let (first, second) = ((first, pose_first), (second, pose_second));
+    let start = touches.len();
+    let mut out = Output { horizon, touches };
+    if out.collide(dimension, first, second) {
+        return;
+    }
+    if !out.collide(dimension, second, first) {
+        panic!(
+            "contacts between a {} and a {} are not supported; such a pair must be refused before",
+            first.0.name(dimension),
+            second.0.name(dimension)
+        );
+    }
+    touches[start..].iter_mut().for_each(|touch| *touch = touch.mirrored());
 }
 
 /// The capsule of the tables above, in the world: centre in metres, unit axis.
@@ -288,7 +211,8 @@ fn capsule_capsule(dimension: Dimension, first: &Segment, second: &Segment, out:
         if t[i].abs() < a2 {
             is_taken[i] = true;
             let (normal, distance) = point_to_line(dimension, e1[i], u2);
-            out.push(x1, r1, second.centre + t[i] * u2, r2, normal, distance, i as u32);
+            let x2 = second.centre + t[i] * u2;
+            out.push([Part::Point, Part::Line], [(x1, r1), (x2, r2)], (normal, distance), i as u32);
             continue;
         }
         // The end projects beyond end j of the second. If end j projects beyond end i as well, the
@@ -300,7 +224,7 @@ fn capsule_capsule(dimension: Dimension, first: &Segment, second: &Segment, out:
             let x2 = second.centre + SIDES[j] * a2 * u2;
             // Bracketed so that exchanging the shapes flips the sign of every bit of it.
             let (normal, distance) = point_to_point(dimension, w + (SIDES[i] * a1 * u1 - SIDES[j] * a2 * u2));
-            out.push(x1, r1, x2, r2, normal, distance, i as u32);
+            out.push([Part::Point; 2], [(x1, r1), (x2, r2)], (normal, distance), i as u32);
         }
     }
 
@@ -311,7 +235,8 @@ fn capsule_capsule(dimension: Dimension, first: &Segment, second: &Segment, out:
             // The end of the first on the same side, where the two lie along each other and it has no contact of its own.
             let i = if u1.dot(u2) > 0.0 { j } else { 1 - j };
             let feature = if sine <= ALONG_SINE && !is_taken[i] { i } else { 2 + j };
-            out.push(first.centre + s[j] * u1, r1, x2, r2, -normal, distance, feature as u32);
+            let x1 = first.centre + s[j] * u1;
+            out.push([Part::Line, Part::Point], [(x1, r1), (x2, r2)], (-normal, distance), feature as u32);
         }
     }
 
@@ -332,12 +257,12 @@ fn capsule_capsule(dimension: Dimension, first: &Segment, second: &Segment, out:
                 let across = cross / sine;
                 let side = w.dot(across);
                 let normal = if side < 0.0 { -across } else { across };
-                out.push(x1, r1, x2, r2, normal, side.abs(), 4);
+                out.push([Part::Line; 2], [(x1, r1), (x2, r2)], (normal, side.abs()), 4);
             }
             Dimension::Plane => {
                 let crossing = 0.5 * (x1 + x2);
                 let normal = direction_of(w).map_or_else(|| perpendicular(dimension, u2), |(normal, _)| normal);
-                out.push(crossing, r1, crossing, r2, normal, 0.0, 4);
+                out.push([Part::Crossing; 2], [(crossing, r1), (crossing, r2)], (normal, 0.0), 4);
             }
         }
     }
@@ -350,60 +275,154 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// Balls of radius r1 and r2 around x1 and x2, whose centres are `distance` apart along
-    /// `normal`.
-    fn push(&mut self, x1: DVec3, r1: f64, x2: DVec3, r2: f64, normal: DVec3, distance: f64, feature: u32) {
+    /// Balls around two points, each with its radius; normal and distance of their centres.
+    fn push(
+        &mut self,
+        parts: [Part; 2],
+        [(x1, r1), (x2, r2)]: [(DVec3, f64); 2],
+        (normal, distance): (DVec3, f64),
+        feature: u32,
+    ) {
         let gap = distance - (r1 + r2);
         if gap <= self.horizon {
             let point_on_first = x1 - r1 * normal;
             let point_on_second = x2 + r2 * normal;
             let point = 0.5 * (point_on_first + point_on_second);
-            self.touches.push(Touch { gap, normal, point, point_on_first, point_on_second, feature });
+            let radii = [r1, r2];
+            self.touches.push(Touch { gap, normal, point, point_on_first, point_on_second, feature, parts, radii });
         }
     }
 
-    /// A ball of radius r around x within what is free. Normals of holes point inwards, and their points lie at the radius on
-    /// the other side of the centre or axis: as if the hole were a ball of negative radius at a negative distance.
-    fn ball_within(&mut self, x: DVec3, r: f64, surroundings: &Surroundings, feature: u32) {
-        match *surroundings {
-            Surroundings::Plane { normal, origin, offset } => {
-                let distance = normal.dot(x - origin) - offset;
-                self.push(x, r, x - distance * normal, 0.0, normal, distance, feature);
+    /// The contacts of a pair for which there is a formula in this order; else false.
+    fn collide(&mut self, dimension: Dimension, first: (&Shape, &Pose), second: (&Shape, &Pose)) -> bool {
+        use Shape::{Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Sphere, Tube};
+        let [c1, c2] = [first, second].map(|(_, pose)| in_dimension(dimension, pose.position));
+        let axes = || [first, second].map(|(_, pose)| axis(dimension, pose));
+        match (*first.0, *second.0) {
+            (Sphere { .. } | Capsule { .. } | Cuboid { .. }, HalfSpace { .. } | Cavity { .. } | Tube { .. }) => {
+                self.within(dimension, first, second);
             }
-            Surroundings::Ball { dimension, centre, radius } => {
-                let (inwards, distance) = point_to_point(dimension, centre - x);
-                self.push(x, r, centre, -radius, inwards, -distance, feature);
+
+            (Ellipsoid { semi_axes }, HalfSpace { normal, offset }) => {
+                let pose = first.1;
+                let normal = plane_normal(dimension, second.1, normal);
+                // The lowest point x of Σ (x_i/a_i)² = 1 has the gradient x_i/a_i² along -n: x_i =
+                // -a_i² n_i / |(a_i n_i)|. The gap changes with the velocity of that point, as the
+                // point itself stays lowest to first order.
+                let local = pose.inverse_transform_vector(normal);
+                let scaled = in_dimension(dimension, semi_axes * local);
+                let depth = scaled.length();
+                let arm = pose.transform_vector(in_dimension(dimension, semi_axes * scaled) / -depth);
+                let distance = normal.dot(c1 - c2) - offset - depth;
+                let lowest = c1 + in_dimension(dimension, arm);
+                let points = [(lowest, 0.0), (lowest - distance * normal, 0.0)];
+                self.push([Part::Lowest, Part::Plane], points, (normal, distance), 0);
             }
-            Surroundings::Tube { centre, axis, radius } => {
-                let along = (x - centre).dot(axis);
-                let (inwards, distance) = point_to_line(Dimension::Space, centre - x, axis);
-                self.push(x, r, centre + along * axis, -radius, inwards, -distance, feature);
+
+            (Tube { radius: bore }, Cylinder { radius }) => {
+                // A hole is a ball of negative radius at a negative distance, as in `within`, here
+                // around the shaft.
+                let [bush, shaft] = axes();
+                let half_axis = bore * bush;
+                for (feature, x) in [c1 + half_axis, c1 - half_axis].into_iter().enumerate() {
+                    let e = x - c2;
+                    let (away, distance) = point_to_line(dimension, e, shaft);
+                    let points = [(x, -bore), (c2 + e.dot(shaft) * shaft, radius)];
+                    self.push([Part::Point, Part::Line], points, (-away, -distance), feature as u32);
+                }
             }
+
+            (Sphere { radius: r1 }, Cylinder { radius: r2 }) => {
+                let ([_, u], e) = (axes(), c1 - c2);
+                let points = [(c1, r1), (c2 + e.dot(u) * u, r2)];
+                self.push([Part::Point, Part::Line], points, point_to_line(dimension, e, u), 0);
+            }
+
+            (Sphere { radius: r1 }, Sphere { radius: r2 }) => {
+                let apart = point_to_point(dimension, c1 - c2);
+                self.push([Part::Point; 2], [(c1, r1), (c2, r2)], apart, 0);
+            }
+
+            (Sphere { radius: r1 }, Capsule { half_length, radius: r2 }) => {
+                let ([_, u], e) = (axes(), c1 - c2);
+                let t = e.dot(u).clamp(-half_length, half_length);
+                let (part, apart) = if t.abs() < half_length {
+                    (Part::Line, point_to_line(dimension, e, u))
+                } else {
+                    (Part::Point, direction_of(e - t * u).unwrap_or_else(|| (perpendicular(dimension, u), 0.0)))
+                };
+                self.push([Part::Point, part], [(c1, r1), (c2 + t * u, r2)], apart, 0);
+            }
+
+            (Capsule { half_length: a1, radius: r1 }, Capsule { half_length: a2, radius: r2 }) => {
+                let [u1, u2] = axes();
+                let first = Segment { centre: c1, axis: u1, half_length: a1, radius: r1 };
+                let second = Segment { centre: c2, axis: u2, half_length: a2, radius: r2 };
+                capsule_capsule(dimension, &first, &second, self);
+            }
+
+            _ => return false,
         }
+        true
     }
-}
 
-/// What is convex and free around a body, in the world.
-enum Surroundings {
-    /// normal·(x - origin) ≥ offset.
-    Plane { normal: DVec3, origin: DVec3, offset: f64 },
-    /// The inside of a cavity or ring.
-    Ball { dimension: Dimension, centre: DVec3, radius: f64 },
-    /// The inside of a tube.
-    Tube { centre: DVec3, axis: DVec3, radius: f64 },
-}
-
-impl Surroundings {
-    fn new(dimension: Dimension, shape: &Shape, pose: &Pose) -> Self {
+    /// What is within convex surroundings: balls that stand for the whole are.
+    fn within(&mut self, dimension: Dimension, (shape, pose): (&Shape, &Pose), outside: (&Shape, &Pose)) {
         let centre = in_dimension(dimension, pose.position);
+        let radius = shape.radius().unwrap_or(0.0);
+        // The normal of a plane, the axis of a tube.
+        let direction = match *outside.0 {
+            Shape::HalfSpace { normal, .. } => plane_normal(dimension, outside.1, normal),
+            _ => axis(dimension, outside.1),
+        };
+        let mut ball = |x, feature| self.ball_within(dimension, (x, radius), outside, direction, feature);
         match *shape {
-            Shape::HalfSpace { normal, offset } => {
-                Self::Plane { normal: plane_normal(dimension, pose, normal), origin: centre, offset }
+            Shape::Capsule { half_length, .. } => {
+                let half_axis = half_length * axis(dimension, pose);
+                ball(centre + half_axis, 0);
+                ball(centre - half_axis, 1);
             }
-            Shape::Cavity { radius } => Self::Ball { dimension, centre, radius },
-            Shape::Tube { radius } => Self::Tube { centre, axis: axis(dimension, pose), radius },
-            _ => unreachable!("only shapes around what is free"),
+            Shape::Cuboid { half_extents } => {
+                let half_extents = in_dimension(dimension, half_extents);
+                for corner in 0..1 << dimension.axes() {
+                    let side = |bit: u32| if corner >> bit & 1 == 0 { 1.0 } else { -1.0 };
+                    let local = DVec3::new(side(0), side(1), side(2)) * half_extents;
+                    ball(centre + in_dimension(dimension, pose.transform_vector(local)), corner);
+                }
+            }
+            _ => ball(centre, 0),
         }
+    }
+
+    /// A ball around x within what is free. Normals of holes point inwards, and their points lie at
+    /// the radius on the other side of the centre or axis: as if the hole were a ball of negative
+    /// radius at a negative distance.
+    fn ball_within(
+        &mut self,
+        dimension: Dimension,
+        (x, r): (DVec3, f64),
+        (shape, pose): (&Shape, &Pose),
+        direction: DVec3,
+        feature: u32,
+    ) {
+        let centre = in_dimension(dimension, pose.position);
+        let radius = -shape.radius().unwrap_or(0.0);
+        let (part, x2, apart) = match *shape {
+            Shape::HalfSpace { offset, .. } => {
+                let distance = direction.dot(x - centre) - offset;
+                (Part::Plane, x - distance * direction, (direction, distance))
+            }
+            Shape::Tube { .. } => {
+                let along = (x - centre).dot(direction);
+                let (inwards, distance) = point_to_line(dimension, centre - x, direction);
+                (Part::Line, centre + along * direction, (inwards, -distance))
+            }
+            _ => {
+                let (inwards, distance) = point_to_point(dimension, centre - x);
+                (Part::Point, centre, (inwards, -distance))
+            }
+        };
+        self.push([Part::Point, part], [(x, r), (x2, radius)], apart, feature);
     }
 }
 

@@ -7,42 +7,18 @@ use stiction_solve::PortableMath as _;
 use thiserror::Error;
 
 use crate::body::Body;
-use crate::shape::{Dimension, ShapeError};
+use crate::shape::Dimension;
 
 /// A model that cannot be built: the caller's mistake, with names and values.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum BodyError {
-    /// A mass or inertia is not positive and finite.
-    #[error("body `{body}`: {quantity} is {value}, and must be positive and finite")]
-    Mass {
+    /// The mass, the inertia or a shape of a body cannot be.
+    #[error("body `{body}`: {message}")]
+    Body {
         /// Which body.
         body: String,
-        /// `mass` or `inertia`.
-        quantity: &'static str,
-        /// The value found.
-        value: f64,
-    },
-    /// An inertia tensor is not symmetric and positive definite.
-    #[error("body `{body}`: the inertia tensor is not symmetric and positive definite")]
-    Inertia {
-        /// Which body.
-        body: String,
-    },
-    /// A shape cannot be used.
-    #[error("body `{body}`: {source}")]
-    Shape {
-        /// Which body.
-        body: String,
-        /// What is wrong with the shape.
-        source: ShapeError,
-    },
-    /// An infinite shape other than a hole on a body that moves freely.
-    #[error("body `{body}`: a {shape} is infinite and cannot move freely; make the body static or prescribed")]
-    InfiniteShape {
-        /// Which body.
-        body: String,
-        /// Name of the shape.
-        shape: &'static str,
+        /// What is wrong with it.
+        message: String,
     },
     /// Two shapes that may meet, without a collision test or without friction of their materials.
     #[error("{source}")]
@@ -54,19 +30,7 @@ pub enum BodyError {
         /// What is missing.
         source: PartError,
     },
-    /// A material, or a pair of them, with a number that is not usable.
-    #[error("{what}: {quantity} is {value}; {remedy}")]
-    Value {
-        /// Which material.
-        what: String,
-        /// Which of its numbers.
-        quantity: &'static str,
-        /// The value found.
-        value: f64,
-        /// What to do.
-        remedy: &'static str,
-    },
-    /// A joint, spring, force or friction element that cannot be.
+    /// A joint, spring, force, friction element or material that cannot be.
     #[error("{what}: {source}")]
     Part {
         /// Which one.
@@ -76,7 +40,7 @@ pub enum BodyError {
     },
 }
 
-/// What is wrong with a joint, a spring, a force or a friction element.
+/// What is wrong with a joint, a spring, a force, a friction element or a material.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{message}; {remedy}")]
 pub struct PartError {

@@ -54,17 +54,23 @@ pub enum JointKind {
     },
 }
 
-/// What one row of a joint holds, see the table of the [module](self).
+/// What one row of a joint holds, see the table of the [module](self), or its free coordinate is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum JointRow {
     /// `x`, `y`, `z`.
     World(DVec3),
-    /// `side1`, `side2`, `normal`: the component of the distance along this axis of the second frame.
+    /// `side1`, `side2`, `normal`, a displacement: the component of the distance along this axis of
+    /// the second frame.
     Across(usize),
-    Tilt1,
-    Tilt2,
-    Twist,
-    Cross,
+    /// `tilt1`, `tilt2`, `twist`, `cross`: the product of two axes $x$ and $y$, one of each frame,
+    /// as (frame, axis). The moment acts about $x \times y$; the product counts with the other sign
+    /// where $y$ is that of the first frame.
+    Turn([(usize, usize); 2]),
+    /// The angle in the plane.
+    Angle,
+    /// The angle in space, $\operatorname{atan2}(e_1^a \cdot e_2^b, e_1^a \cdot e_1^b)$.
+    Hinge,
+    /// The distance of the points beyond this length.
     Length(f64),
 }
 
@@ -107,11 +113,10 @@ impl JointKind {
     /// The coordinate that limits, friction, motor and drive of the joint refer to: the angle of a hinge, the displacement of a slide
     /// or a cylinder, the distance of two points.
     pub fn coordinate(self) -> Option<CoordinateKind> {
-        match self {
-            Self::Revolute => Some(CoordinateKind::Angle),
-            Self::Prismatic | Self::Cylindrical | Self::Distance { length: None } => Some(CoordinateKind::Length),
-            _ => None,
-        }
+        self.coordinate_row(Dimension::Space).map(|row| match row {
+            JointRow::Hinge => CoordinateKind::Angle,
+            _ => CoordinateKind::Length,
+        })
     }
 
     /// Whether the joint exists in this dimension.
@@ -129,13 +134,27 @@ impl JointKind {
         }
     }
 
+    /// The free coordinate as a row.
+    pub(crate) fn coordinate_row(self, dimension: Dimension) -> Option<JointRow> {
+        match self {
+            Self::Revolute if dimension == Dimension::Plane => Some(JointRow::Angle),
+            Self::Revolute => Some(JointRow::Hinge),
+            Self::Prismatic | Self::Cylindrical => Some(JointRow::Across(2)),
+            Self::Distance { length: None } => Some(JointRow::Length(0.0)),
+            _ => None,
+        }
+    }
+
     /// The rows with their names, without that of a drive.
     pub(crate) fn rows(self, dimension: Dimension) -> Vec<(&'static str, JointRow)> {
-        use JointRow::{Across, Cross, Length, Tilt1, Tilt2, Twist, World};
-        let point = [("x", World(DVec3::X)), ("y", World(DVec3::Y)), ("z", World(DVec3::Z))];
-        let (tilts, twist) = ([("tilt1", Tilt1), ("tilt2", Tilt2)], ("twist", Twist));
-        let sides = [("side1", Across(0)), ("side2", Across(1))];
+        use JointRow::{Across, Angle, Length, Turn, World};
+        const A: usize = 0;
+        const B: usize = 1;
         let is_plane = dimension == Dimension::Plane;
+        let point = [("x", World(DVec3::X)), ("y", World(DVec3::Y)), ("z", World(DVec3::Z))];
+        let tilts = [("tilt1", Turn([(B, 1), (A, 2)])), ("tilt2", Turn([(A, 2), (B, 0)]))];
+        let twist = ("twist", if is_plane { Angle } else { Turn([(A, 0), (B, 1)]) });
+        let sides = [("side1", Across(0)), ("side2", Across(1))];
         match self {
             Self::Fixed if is_plane => [&point[..2], &[twist]].concat(),
             Self::Fixed => [&point[..], &tilts, &[twist]].concat(),
@@ -145,7 +164,7 @@ impl JointKind {
             Self::Prismatic if is_plane => vec![("side", Across(0)), twist],
             Self::Prismatic => [&sides[..], &tilts, &[twist]].concat(),
             Self::Cylindrical => [sides, tilts].concat(),
-            Self::Universal => [&point[..], &[("cross", Cross)]].concat(),
+            Self::Universal => [&point[..], &[("cross", Turn([(A, 2), (B, 2)]))]].concat(),
             Self::Planar => [&[("normal", Across(2))][..], &tilts].concat(),
             Self::Distance { length } => length.iter().map(|&length| ("length", Length(length))).collect(),
         }
@@ -290,11 +309,13 @@ pub struct JointDrive {
 }
 
 impl JointDrive {
-    /// Value and rate at the time `t`.
-    pub fn at(&self, t: f64) -> (f64, f64) {
-        let (sine, cosine) = (TAU * self.frequency * t + self.phase).portable_sin_cos();
+    /// Value, rate and acceleration at the time `t`.
+    pub fn at(&self, t: f64) -> [f64; 3] {
+        let frequency = TAU * self.frequency;
+        let (sine, cosine) = (frequency * t + self.phase).portable_sin_cos();
         let value = self.offset + self.rate * t + self.amplitude * sine;
-        (value, self.rate + self.amplitude * TAU * self.frequency * cosine)
+        let rate = self.rate + self.amplitude * TAU * self.frequency * cosine;
+        [value, rate, -self.amplitude * frequency * frequency * sine]
     }
 }
 
@@ -491,7 +512,9 @@ mod tests {
     fn the_law_of_a_drive_by_hand() {
         // 1 + 2·0.25 + 0.5 sin(2π·1·0.25 + 0) = 2; rate 2 + 0.5·2π cos(π/2) = 2.
         let drive = JointDrive { offset: 1.0, rate: 2.0, amplitude: 0.5, frequency: 1.0, phase: 0.0 };
-        let (value, rate) = drive.at(0.25);
+        let [value, rate, acceleration] = drive.at(0.25);
         assert!((value - 2.0).abs() < 1e-15 && (rate - 2.0).abs() < 1e-15);
+        // -0.5·(2π)².
+        assert!((acceleration + 2.0 * PI * PI).abs() < 1e-14);
     }
 }

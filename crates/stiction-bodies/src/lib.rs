@@ -4,16 +4,16 @@
 //! [`MechanicalSystem`](stiction_dynamics::MechanicalSystem). Contacts come from closed forms in [`collide`](mod@collide), after a sweep
 //! over bounding spheres has found what is near. No margins are hidden: a gap is a number.
 
-pub mod body;
-pub mod broad_phase;
+mod body;
+mod broad_phase;
 pub mod collide;
-pub mod error;
+mod error;
 pub mod joint;
-pub mod material;
-pub mod multibody;
-pub mod pose;
-pub mod shape;
-pub mod spring;
+mod material;
+mod multibody;
+mod pose;
+mod shape;
+mod spring;
 mod touch_rates;
 
 pub use body::{AppliedForce, Body, BodyKind, BodyShape, Clutch, DryFriction, ForceAxes, Motion, Oscillation};
@@ -22,6 +22,6 @@ pub use glamx;
 pub use joint::{BodyJoint, CoordinateKind, JointDrive, JointFrame, JointKind, JointLimits, JointMotor};
 pub use material::{CombinationRule, Grain, Material, MaterialTable, Surface, Torsion};
 pub use multibody::{Assembly, Multibody, MultibodyModel};
-pub use pose::Pose;
-pub use shape::{Dimension, MassProperties, PlacedShape, Shape, ShapeError};
+pub use pose::{Pose, advance_orientation};
+pub use shape::{Dimension, MassProperties, PlacedShape, Shape, ShapeError, combined_mass_properties, mass_properties};
 pub use spring::{Attachment, Spring, TorsionSpring};

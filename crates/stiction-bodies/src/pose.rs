@@ -3,6 +3,8 @@
 //! Planar bodies live in the same space: position with z = 0, rotation about z. The quaternion is
 //! then (0, 0, sin φ/2, cos φ/2), and every function here keeps the two zeros exact.
 
+use std::f64::consts::{PI, TAU};
+
 use glamx::{DQuat, DVec3};
 use stiction_solve::PortableMath as _;
 
@@ -42,15 +44,8 @@ impl Pose {
     /// Angle of a planar pose about z, in radians, in (-π, π]. Meaningless when the rotation is
     /// about another axis.
     pub fn planar_angle(&self) -> f64 {
-        let angle = 2.0 * self.orientation.z.portable_atan2(self.orientation.w);
         // q and -q are the same rotation; the half-angle covers a full turn.
-        if angle > std::f64::consts::PI {
-            angle - std::f64::consts::TAU
-        } else if angle <= -std::f64::consts::PI {
-            angle + std::f64::consts::TAU
-        } else {
-            angle
-        }
+        within_half_a_turn(2.0 * self.orientation.z.portable_atan2(self.orientation.w))
     }
 
     /// World coordinates of a local point, in metres.
@@ -83,6 +78,12 @@ impl Default for Pose {
     fn default() -> Self {
         Self::IDENTITY
     }
+}
+
+/// The same angle in (-π, π].
+pub(crate) fn within_half_a_turn(angle: f64) -> f64 {
+    let turned = angle - TAU * (angle / TAU).round();
+    if turned <= -PI { turned + TAU } else { turned }
 }
 
 /// The rotation about the axis of a vector by its length, in rad.
@@ -131,7 +132,7 @@ fn sinc(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::f64::consts::{FRAC_PI_2, PI};
+    use std::f64::consts::FRAC_PI_2;
 
     fn assert_near(a: DVec3, b: DVec3, tolerance: f64) {
         assert!((a - b).length() <= tolerance, "{a} is not {b}");

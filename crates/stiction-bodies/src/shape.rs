@@ -28,6 +28,16 @@ pub enum Dimension {
     Space,
 }
 
+impl Dimension {
+    /// Number of axes along which bodies move.
+    pub(crate) fn axes(self) -> usize {
+        match self {
+            Self::Plane => 2,
+            Self::Space => 3,
+        }
+    }
+}
+
 /// A rigid shape in its own coordinates, with its centre at the origin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
@@ -130,23 +140,27 @@ impl Shape {
         }
     }
 
+    /// Radius of a round shape, or of a hole, in metres.
+    pub(crate) fn radius(&self) -> Option<f64> {
+        match *self {
+            Shape::Sphere { radius }
+            | Shape::Capsule { radius, .. }
+            | Shape::Cavity { radius }
+            | Shape::Cylinder { radius }
+            | Shape::Tube { radius } => Some(radius),
+            Shape::HalfSpace { .. } | Shape::Cuboid { .. } | Shape::Ellipsoid { .. } => None,
+        }
+    }
+
     /// Half the least thickness of the shape, in metres: the radius of what is round, the least half extent of others; zero for points and segments. Of a hole its
     /// radius, of a half-space infinite.
     pub fn thickness(&self, dimension: Dimension) -> f64 {
         match (*self, dimension) {
-            (
-                Shape::Sphere { radius }
-                | Shape::Capsule { radius, .. }
-                | Shape::Cavity { radius }
-                | Shape::Cylinder { radius }
-                | Shape::Tube { radius },
-                _,
-            ) => radius,
             (Shape::Cuboid { half_extents: e } | Shape::Ellipsoid { semi_axes: e }, Dimension::Space) => {
                 e.min_element()
             }
             (Shape::Cuboid { half_extents: e } | Shape::Ellipsoid { semi_axes: e }, Dimension::Plane) => e.x.min(e.y),
-            (Shape::HalfSpace { .. }, _) => f64::INFINITY,
+            _ => self.radius().unwrap_or(f64::INFINITY),
         }
     }
 
@@ -154,25 +168,18 @@ impl Shape {
     /// of unit length.
     pub fn check(&self, dimension: Dimension) -> Result<(), ShapeError> {
         let shape = self.name(dimension);
-        let positive = |field, value: f64| {
-            if value > 0.0 && value.is_finite() { Ok(()) } else { Err(ShapeError::NotPositive { shape, field, value }) }
-        };
-        let not_negative = |field, value: f64| {
-            if value >= 0.0 && value.is_finite() { Ok(()) } else { Err(ShapeError::Negative { shape, field, value }) }
+        let positive = |field, value: f64| check_value(shape, field, value, value > 0.0, "positive and finite");
+        let not_negative =
+            |field, value: f64| check_value(shape, field, value, value >= 0.0, "zero or positive, and finite");
+        let all_positive = |fields: [&'static str; 3], e: DVec3| {
+            let used = fields.into_iter().zip(e.to_array()).take(dimension.axes());
+            used.into_iter().try_for_each(|(field, value)| positive(field, value))
         };
         match *self {
             Shape::HalfSpace { normal, offset } => {
-                if !offset.is_finite() {
-                    return Err(ShapeError::NotFinite { shape, field: "offset", value: offset });
-                }
-                let length = normal.length();
-                if length.is_nan() || (length - 1.0).abs() > UNIT_TOLERANCE {
-                    return Err(ShapeError::NotUnit { shape, field: "normal", length });
-                }
-                if dimension == Dimension::Plane && normal.z != 0.0 {
-                    return Err(ShapeError::OutOfPlane { shape, field: "normal.z", value: normal.z });
-                }
-                Ok(())
+                check_value(shape, "offset", offset, true, "finite")?;
+                check_unit(shape, "normal", normal.length())?;
+                check_in_plane(shape, dimension, [("normal.z", normal.z)])
             }
             Shape::Sphere { radius } => not_negative("radius", radius),
             Shape::Capsule { half_length, radius } => {
@@ -180,28 +187,44 @@ impl Shape {
                 not_negative("radius", radius)
             }
             Shape::Cuboid { half_extents } => {
-                positive("half_extents.x", half_extents.x)?;
-                positive("half_extents.y", half_extents.y)?;
-                if dimension == Dimension::Space {
-                    positive("half_extents.z", half_extents.z)?;
-                }
-                Ok(())
+                all_positive(["half_extents.x", "half_extents.y", "half_extents.z"], half_extents)
             }
-            Shape::Ellipsoid { semi_axes } => {
-                positive("semi_axes.x", semi_axes.x)?;
-                positive("semi_axes.y", semi_axes.y)?;
-                if dimension == Dimension::Space {
-                    positive("semi_axes.z", semi_axes.z)?;
-                }
-                Ok(())
-            }
-            Shape::Cavity { radius } => positive("radius", radius),
+            Shape::Ellipsoid { semi_axes } => all_positive(["semi_axes.x", "semi_axes.y", "semi_axes.z"], semi_axes),
             Shape::Cylinder { .. } | Shape::Tube { .. } if dimension == Dimension::Plane => {
                 Err(ShapeError::SpaceOnly { shape })
             }
-            Shape::Cylinder { radius } | Shape::Tube { radius } => positive("radius", radius),
+            Shape::Cavity { radius } | Shape::Cylinder { radius } | Shape::Tube { radius } => {
+                positive("radius", radius)
+            }
         }
     }
+}
+
+/// Refuses a number that is not finite, or not as it `must` be.
+fn check_value(
+    shape: &'static str,
+    field: &'static str,
+    value: f64,
+    holds: bool,
+    must: &'static str,
+) -> Result<(), ShapeError> {
+    if holds && value.is_finite() { Ok(()) } else { Err(ShapeError::Value { shape, field, value, must }) }
+}
+
+/// Refuses the length of a unit vector or quaternion that is another one.
+fn check_unit(shape: &'static str, field: &'static str, length: f64) -> Result<(), ShapeError> {
+    let is_unit = (length - 1.0).abs() <= UNIT_TOLERANCE;
+    if is_unit { Ok(()) } else { Err(ShapeError::NotUnit { shape, field, length }) }
+}
+
+/// Refuses components that leave the plane.
+fn check_in_plane<const N: usize>(
+    shape: &'static str,
+    dimension: Dimension,
+    components: [(&'static str, f64); N],
+) -> Result<(), ShapeError> {
+    let inside = |(field, value): (_, f64)| check_value(shape, field, value, value == 0.0, "0 in the plane");
+    if dimension == Dimension::Space { Ok(()) } else { components.into_iter().try_for_each(inside) }
 }
 
 /// A shape fixed to a body, somewhere else than at the body's origin.
@@ -236,29 +259,13 @@ impl PlacedShape {
     pub fn check(&self, dimension: Dimension) -> Result<(), ShapeError> {
         self.shape.check(dimension)?;
         let shape = self.shape.name(dimension);
-        for (field, value) in
-            [("position.x", self.position.x), ("position.y", self.position.y), ("position.z", self.position.z)]
-        {
-            if !value.is_finite() {
-                return Err(ShapeError::NotFinite { shape, field, value });
-            }
+        let DVec3 { x, y, z } = self.position;
+        for (field, value) in [("position.x", x), ("position.y", y), ("position.z", z)] {
+            check_value(shape, field, value, true, "finite")?;
         }
-        let length = self.orientation.length();
-        if length.is_nan() || (length - 1.0).abs() > UNIT_TOLERANCE {
-            return Err(ShapeError::NotUnit { shape, field: "orientation", length });
-        }
-        if dimension == Dimension::Plane {
-            for (field, value) in [
-                ("position.z", self.position.z),
-                ("orientation.x", self.orientation.x),
-                ("orientation.y", self.orientation.y),
-            ] {
-                if value != 0.0 {
-                    return Err(ShapeError::OutOfPlane { shape, field, value });
-                }
-            }
-        }
-        Ok(())
+        check_unit(shape, "orientation", self.orientation.length())?;
+        let DQuat { x, y, .. } = self.orientation;
+        check_in_plane(shape, dimension, [("position.z", z), ("orientation.x", x), ("orientation.y", y)])
     }
 }
 
@@ -290,35 +297,17 @@ impl MassProperties {
 /// A shape from which nothing can be computed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ShapeError {
-    /// A length or a density that has to be positive and finite is not.
-    #[error("{shape}: {field} is {value}, must be positive and finite")]
-    NotPositive {
+    /// A length, a density or a coordinate has a value that means nothing.
+    #[error("{shape}: {field} is {value}, must be {must}")]
+    Value {
         /// The users' word for the shape.
         shape: &'static str,
         /// The field at fault.
         field: &'static str,
         /// Its value, in the unit of the field.
         value: f64,
-    },
-    /// A length that may be zero, but not less, is negative or not finite.
-    #[error("{shape}: {field} is {value}, must be zero or positive, and finite")]
-    Negative {
-        /// The users' word for the shape.
-        shape: &'static str,
-        /// The field at fault.
-        field: &'static str,
-        /// Its value, in the unit of the field.
-        value: f64,
-    },
-    /// A coordinate is not finite.
-    #[error("{shape}: {field} is {value}, must be finite")]
-    NotFinite {
-        /// The users' word for the shape.
-        shape: &'static str,
-        /// The field at fault.
-        field: &'static str,
-        /// Its value, in metres.
-        value: f64,
+        /// What it must be.
+        must: &'static str,
     },
     /// A unit vector or unit quaternion has another length.
     #[error("{shape}: {field} has length {length}, must be 1")]
@@ -329,16 +318,6 @@ pub enum ShapeError {
         field: &'static str,
         /// Its length, without unit.
         length: f64,
-    },
-    /// A planar shape leaves the plane z = 0, or is turned out of it.
-    #[error("{shape}: {field} is {value}, must be 0 in the plane")]
-    OutOfPlane {
-        /// The users' word for the shape.
-        shape: &'static str,
-        /// The component at fault.
-        field: &'static str,
-        /// Its value, in the unit of the field.
-        value: f64,
     },
     /// A shape that only space has, in the plane.
     #[error("{shape}: there is none in the plane")]
@@ -368,10 +347,7 @@ pub enum ShapeError {
 pub fn mass_properties(shape: &Shape, dimension: Dimension, density: f64) -> Result<MassProperties, ShapeError> {
     shape.check(dimension)?;
     let name = shape.name(dimension);
-    if !(density > 0.0 && density.is_finite()) {
-        return Err(ShapeError::NotPositive { shape: name, field: "density", value: density });
-    }
-
+    check_value(name, "density", density, density > 0.0, "positive and finite")?;
     let (mass, diagonal) = match (*shape, dimension) {
         (Shape::HalfSpace { .. } | Shape::Cavity { .. } | Shape::Cylinder { .. } | Shape::Tube { .. }, _) => {
             (f64::INFINITY, DVec3::ZERO)
@@ -707,10 +683,10 @@ mod tests {
         let mut placed = PlacedShape::centred(Shape::Sphere { radius: 1.0 });
         placed.orientation = DQuat::from_rotation_x(0.1);
         assert!(placed.check(Dimension::Space).is_ok());
-        assert!(matches!(placed.check(Dimension::Plane), Err(ShapeError::OutOfPlane { field: "orientation.x", .. })));
+        assert!(matches!(placed.check(Dimension::Plane), Err(ShapeError::Value { field: "orientation.x", .. })));
         placed.orientation = DQuat::from_xyzw(0.0, 0.0, 0.0, 2.0);
         assert!(matches!(placed.check(Dimension::Space), Err(ShapeError::NotUnit { field: "orientation", .. })));
         placed.position.y = f64::NAN;
-        assert!(matches!(placed.check(Dimension::Space), Err(ShapeError::NotFinite { field: "position.y", .. })));
+        assert!(matches!(placed.check(Dimension::Space), Err(ShapeError::Value { field: "position.y", .. })));
     }
 }

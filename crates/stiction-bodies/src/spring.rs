@@ -12,8 +12,9 @@
 use glamx::{DMat3, DQuat, DVec3};
 use stiction_solve::PortableMath as _;
 
-use crate::body::{Body, BodyKind};
+use crate::body::Body;
 use crate::error::{PartError, check_ends, check_not_negative, check_unit};
+use crate::pose::within_half_a_turn;
 use crate::shape::Dimension;
 
 /// A spring and damper between two points.
@@ -38,12 +39,17 @@ pub struct Spring {
 }
 
 impl Spring {
+    /// The bodies at its ends; none for the world.
+    pub(crate) fn bodies(&self) -> [Option<usize>; 2] {
+        [self.first.body, self.second.body]
+    }
+
     /// Checks it beside these bodies.
     ///
     /// # Errors
     /// [`PartError`] when it holds nothing, or a number, a point or an axis has no meaning.
     pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), PartError> {
-        let ends = [self.first.body, self.second.body];
+        let ends = self.bodies();
         check_ends(bodies, ends, ["bodies", "bodies.1"])?;
         check_strength([self.stiffness, self.damping], ["N/m", "N s/m"])?;
         for (number, Attachment { body, point }) in [self.first, self.second].into_iter().enumerate() {
@@ -65,8 +71,7 @@ impl Spring {
             None => check_not_negative("rest-length", "the rest length", self.rest_length, "m")?,
         }
         check_not_negative("preload", "the preload", self.preload, "N")?;
-        let is_driven =
-            |end: &Option<usize>| end.is_some_and(|body| matches!(bodies[body].kind, BodyKind::Prescribed(_)));
+        let is_driven = |end: &Option<usize>| end.is_some_and(|body| bodies[body].kind.motion().is_some());
         if let Some(number) = ends.iter().position(is_driven).filter(|_| self.preload > 0.0) {
             let name = ends[number].map_or("", |body| &bodies[body].name);
             let message = format!("body `{name}` is prescribed, and a pre-stressed spring holds on to none");
@@ -117,12 +122,23 @@ pub struct TorsionSpring {
 }
 
 impl TorsionSpring {
+    /// The bodies at its ends; none for the world.
+    pub(crate) fn bodies(&self) -> [Option<usize>; 2] {
+        [Some(self.first), self.second]
+    }
+
+    /// Its angle in space between bodies with these orientations; none where there is no angle.
+    pub(crate) fn twist(&self, orientation: impl Fn(usize) -> DQuat) -> Option<Twist> {
+        let second = self.second.map_or(DQuat::IDENTITY, &orientation);
+        Twist::new(self.axis, second.conjugate() * orientation(self.first))
+    }
+
     /// Checks it beside these bodies.
     ///
     /// # Errors
     /// [`PartError`] when it holds nothing, or a number or the axis has no meaning.
     pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), PartError> {
-        let ends = [Some(self.first), self.second];
+        let ends = self.bodies();
         check_ends(bodies, ends, ["bodies", "bodies.1"])?;
         for (number, body) in ends.into_iter().flatten().enumerate() {
             if bodies[body].is_point() {
@@ -143,9 +159,7 @@ impl TorsionSpring {
                 angle(self.first) - self.second.map_or(0.0, angle)
             }
             Dimension::Space => {
-                let orientation = |body: usize| bodies[body].pose_at(t).orientation;
-                let second = self.second.map_or(DQuat::IDENTITY, orientation);
-                let twist = Twist::new(self.axis, second.conjugate() * orientation(self.first));
+                let twist = self.twist(|body| bodies[body].pose_at(t).orientation);
                 twist.map_or(0.0, |twist| twist.angle)
             }
         }
@@ -288,13 +302,6 @@ impl Twist {
         let change = 2.0 * w * dw * axis + dw * axis.cross(v) + w * axis.cross(dv) + dp * v + p * dv;
         (change - 2.0 * (w * dw + p * dp) * gradient) / (w * w + p * p)
     }
-}
-
-/// The same angle in (-π, π].
-pub(crate) fn within_half_a_turn(angle: f64) -> f64 {
-    use std::f64::consts::{PI, TAU};
-    let turned = angle - TAU * (angle / TAU).round();
-    if turned <= -PI { turned + TAU } else { turned }
 }
 
 /// $a b^T$.

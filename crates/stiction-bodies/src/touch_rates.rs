@@ -6,13 +6,9 @@
 
 use glamx::DVec3;
 
-use crate::collide::{Touch, axis, in_dimension};
+use crate::collide::{Part, Touch, axis, in_dimension};
 use crate::pose::Pose;
 use crate::shape::{Dimension, Shape};
-
-/// A foot that is nearer to the end of its segment than this share of it is the end. Too large: the rates of a contact beside an end are those of the end.
-/// Too small: an end is mistaken for the inside by rounding.
-const END_ROUNDING: f64 = 1e-14;
 
 /// The motion of a body: velocities of its points, and how they change.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,19 +39,12 @@ pub(crate) fn touch_rates(
     (second, pose_second, b): (&Shape, &Pose, &Twist),
     touch: &Touch,
 ) -> [DVec3; 3] {
-    use Shape::{Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Sphere, Tube};
-    let n = touch.normal;
-    let [centre_first, centre_second] = [pose_first, pose_second].map(|pose| in_dimension(dimension, pose.position));
-    let round = |shape: &Shape| match *shape {
-        Sphere { radius } | Capsule { radius, .. } | Cylinder { radius } => radius,
-        Cavity { radius } | Tube { radius } => -radius,
-        Cuboid { .. } | Ellipsoid { .. } | HalfSpace { .. } => 0.0,
-    };
-    let (r1, r2) = (round(first), round(second));
+    let (n, [r1, r2]) = (touch.normal, touch.radii);
     let (x1, x2) = (touch.point_on_first + r1 * n, touch.point_on_second - r2 * n);
-    let surfaces = |[n_rate, x1_rate, x2_rate]: [DVec3; 3]| [n_rate, x1_rate - r1 * n_rate, x2_rate + r2 * n_rate];
-    match (*first, *second) {
-        (Ellipsoid { semi_axes }, HalfSpace { .. }) => {
+    let (p1, p2) = ((x1, a), (x2, b));
+    let [u1, u2] = [pose_first, pose_second].map(|pose| axis(dimension, pose));
+    let [n_rate, x1_rate, x2_rate] = match (touch.parts, first) {
+        ([Part::Lowest, Part::Plane], &Shape::Ellipsoid { semi_axes }) => {
             let n_rate = b.spin.cross(n);
             // x_i = -a_i m_i/|m| with m_i = a_i n_i in the axes of the body, where n turns with the difference of the spins.
             let m = semi_axes * pose_first.inverse_transform_vector(n);
@@ -65,53 +54,28 @@ pub(crate) fn touch_rates(
             let x1_rate = a.at(x1) + in_dimension(dimension, pose_first.transform_vector(local));
             [n_rate, x1_rate, on_plane(n, n_rate, x1, x2, x1_rate, b)]
         }
-        (Sphere { .. } | Capsule { .. } | Cuboid { .. }, HalfSpace { .. }) => {
+        ([Part::Point, Part::Plane], _) => {
             let (n_rate, x1_rate) = (b.spin.cross(n), a.at(x1));
-            surfaces([n_rate, x1_rate, on_plane(n, n_rate, x1, x2, x1_rate, b)])
+            [n_rate, x1_rate, on_plane(n, n_rate, x1, x2, x1_rate, b)]
         }
-        (Sphere { .. } | Capsule { .. } | Cuboid { .. }, Cavity { .. }) | (Sphere { .. }, Sphere { .. }) => {
-            surfaces(points(n, (x1, a), (x2, b)))
+        ([Part::Point, Part::Point], _) => points(n, p1, p2),
+        ([Part::Point, Part::Line], _) => point_and_line(dimension, n, p1, p2, u2),
+        ([Part::Line, Part::Line], _) => lines(n, (x1, a, u1), (x2, b, u2)),
+        ([Part::Crossing, Part::Crossing], _) => {
+            let (c1, c2) = (pose_first.position, pose_second.position);
+            let n_rate = if c1 == c2 { b.spin.cross(n) } else { points(n, (c1, a), (c2, b))[0] };
+            let [_, x_rate, _] = lines(n, (x1, a, u1), (x2, b, u2));
+            [n_rate, x_rate, x_rate]
         }
-        (Sphere { .. } | Capsule { .. } | Cuboid { .. }, Tube { .. })
-        | (Sphere { .. } | Tube { .. }, Cylinder { .. }) => {
-            surfaces(point_and_line(dimension, n, (x1, a), (x2, b), axis(dimension, pose_second)))
-        }
-        (Sphere { .. }, Capsule { half_length, .. }) => {
-            let u = axis(dimension, pose_second);
-            match (x1 - centre_second).dot(u).abs() < half_length {
-                true => surfaces(point_and_line(dimension, n, (x1, a), (x2, b), u)),
-                false => surfaces(points(n, (x1, a), (x2, b))),
-            }
-        }
-        (Capsule { half_length: a1, .. }, Capsule { half_length: a2, .. }) => {
-            let (u1, u2) = (axis(dimension, pose_first), axis(dimension, pose_second));
-            surfaces(match touch.feature {
-                4 if dimension == Dimension::Space => lines(n, (x1, a, u1), (x2, b, u2)),
-                // An end of one on the inside of the other: the foot is farther from the end of its own segment.
-                0..4 if is_inside(x2 - centre_second, u2, a2) > is_inside(x1 - centre_first, u1, a1).max(0.0) => {
-                    point_and_line(dimension, n, (x1, a), (x2, b), u2)
-                }
-                0..4 if is_inside(x1 - centre_first, u1, a1) > 0.0 => {
-                    let [n_rate, x2_rate, x1_rate] = point_and_line(dimension, -n, (x2, b), (x1, a), u1);
-                    [-n_rate, x1_rate, x2_rate]
-                }
-                _ => points(n, (x1, a), (x2, b)),
-            })
-        }
-        // The same pairs in the other order.
+        // The same in the other order.
         _ => {
             let mirrored = touch.mirrored();
             let [n_rate, second_rate, first_rate] =
                 touch_rates(dimension, (second, pose_second, b), (first, pose_first, a), &mirrored);
-            [-n_rate, first_rate, second_rate]
+            return [-n_rate, first_rate, second_rate];
         }
-    }
-}
-
-/// How far a point of a segment around the origin is from its nearer end, as a share of half the length; zero at an end, up to rounding.
-fn is_inside(x: DVec3, u: DVec3, half_length: f64) -> f64 {
-    let inside = 1.0 - x.dot(u).abs() / half_length;
-    if inside > END_ROUNDING { inside } else { 0.0 }
+    };
+    [n_rate, x1_rate - r1 * n_rate, x2_rate + r2 * n_rate]
 }
 
 /// Rate of the foot of a point on a plane of the second body.

@@ -907,7 +907,7 @@ fn driven_joints_follow_their_law() {
     let law = JointDrive { offset: 0.1, rate: 3.0, amplitude: 0.4, frequency: 0.7, phase: 0.0 };
     for dimension in DIMENSIONS {
         for scheme in SCHEMES {
-            let mut model = wheel(dimension, law.at(0.0).1);
+            let mut model = wheel(dimension, law.at(0.0)[1]);
             model.joints[0].drive = Some(law);
             let angle = 0.1;
             model.bodies[0].pose.orientation = DQuat::from_rotation_z(angle);
@@ -916,7 +916,7 @@ fn driven_joints_follow_their_law() {
             let mut columns = Vec::new();
             simulation.system().record(simulation.state(), &mut columns);
             assert_eq!(simulation.system().column_names().last().unwrap(), "axle.angle");
-            let difference = columns.last().unwrap() - law.at(5.0).0;
+            let difference = columns.last().unwrap() - law.at(5.0)[0];
             let turns = (difference / std::f64::consts::TAU).round();
             let error = difference - turns * std::f64::consts::TAU;
             let tolerance = match scheme {

@@ -8,8 +8,7 @@ use std::f64::consts::FRAC_PI_4;
 use proptest::prelude::*;
 use stiction_bodies::collide::{Touch, collide};
 use stiction_bodies::glamx::{DQuat, DVec3};
-use stiction_bodies::pose::advance_orientation;
-use stiction_bodies::{Dimension, Pose, Shape};
+use stiction_bodies::{Dimension, Pose, Shape, advance_orientation};
 
 const FAR: f64 = f64::INFINITY;
 

@@ -190,6 +190,30 @@ fn every_pair_of_shapes_has_the_rates_of_differences() {
     }
 }
 
+// The closed form took the axes for two points and divided by their distance, which is zero where
+// they cross: the rate was infinite.
+#[test]
+fn capsules_that_cross_in_the_plane_have_the_rates_of_differences() {
+    let shape = Shape::Capsule { half_length: 0.7, radius: 0.2 };
+    let mut random = Generator::new(11);
+    for trial in 0..12 {
+        let mut bodies = ["a", "b"].map(|name| {
+            let is_driven = name == "b" && trial % 2 == 1;
+            let mut body = body(name, &mut random, Dimension::Plane, Some(shape), is_driven);
+            body.shapes[0].placed = PlacedShape::centred(shape);
+            body.pose = Pose::planar(random.uniform(-0.2, 0.2), random.uniform(-0.2, 0.2), random.uniform(-0.4, 0.4));
+            body
+        });
+        bodies[0].pose.orientation *= DQuat::from_rotation_z(1.5);
+        let model = model(Dimension::Plane, bodies.to_vec());
+        let system = Multibody::new(model.clone()).unwrap();
+        let mut contacts = Vec::new();
+        system.contacts(0.3, &system.start(0.3).q, f64::INFINITY, &mut contacts);
+        assert!(trial % 2 == 1 || contacts.iter().any(|contact| contact.id.feature == 4), "trial {trial}");
+        assert!(compare(model, &format!("trial {trial}"))[0] > 0);
+    }
+}
+
 #[test]
 fn every_joint_has_the_rates_of_differences() {
     let kinds = [

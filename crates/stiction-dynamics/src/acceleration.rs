@@ -226,11 +226,7 @@ impl Instant {
     /// [`Untreated::NotPlanar`] when a contact with two tangents rests; else [`ContactError`] when
     /// the instant is malformed.
     pub fn solve_relay(&self, method: &mut PlanarRelay) -> Result<ContactSolution, ContactError> {
-        let (problem, force_rows) = self.problem_without_torsion()?;
-        let mut solution = ContactSolution::default();
-        method.solve_along(&problem, Some(&force_rows), &mut solution)?;
-        self.finish(&mut solution);
-        Ok(solution)
+        self.solve_in_the_plane(|problem, force_rows, solution| method.solve_along(problem, force_rows, solution))
     }
 
     /// Forces and accelerations by phantom inertia.
@@ -238,9 +234,16 @@ impl Instant {
     /// # Errors
     /// [`ContactError`] when the instant is malformed.
     pub fn solve_phantom(&self, method: &mut PhantomInertia) -> Result<ContactSolution, ContactError> {
+        self.solve_in_the_plane(|problem, force_rows, solution| method.solve_along(problem, force_rows, solution))
+    }
+
+    fn solve_in_the_plane(
+        &self,
+        solve: impl FnOnce(&ContactProblem, Option<&[Row]>, &mut ContactSolution) -> Result<(), ContactError>,
+    ) -> Result<ContactSolution, ContactError> {
         let (problem, force_rows) = self.problem_without_torsion()?;
         let mut solution = ContactSolution::default();
-        method.solve_along(&problem, Some(&force_rows), &mut solution)?;
+        solve(&problem, Some(&force_rows), &mut solution)?;
         self.finish(&mut solution);
         Ok(solution)
     }
@@ -331,13 +334,12 @@ impl Instant {
         let mut problem = ContactProblem { inertia: self.inertia.clone(), ..Default::default() };
         let mut force_rows = Vec::new();
         for contact in &self.contacts {
+            let what = || format!("contact {:?}", contact.id);
             if let Some(&value) = contact.axes().iter().find(|e| !(**e > 0.0 && e.is_finite())) {
-                let what = format!("contact {:?}", contact.id);
-                return Err(ContactError::Coefficient { what, quantity: "semi-axis of friction", value });
+                return Err(ContactError::Coefficient { what: what(), quantity: "semi-axis of friction", value });
             }
             if !(1..=3).contains(&contact.tangents.len()) && contact.mu > 0.0 {
-                let what = format!("contact {:?}", contact.id);
-                return Err(Untreated::TangentCount(contact.tangents.len()).of(what));
+                return Err(Untreated::TangentCount(contact.tangents.len()).of(what()));
             }
             let mut force_row = contact.normal.clone();
             if let (Some([t, o]), Some(kinetic)) = (contact.sliding, contact.kinetic()) {
@@ -349,44 +351,37 @@ impl Instant {
                     return Err(ContactError::Directions(reason));
                 }
                 for (row, s) in contact.tangents.iter().zip(kinetic) {
-                    row.entries().iter().for_each(|&(index, value)| force_row.push(index, -contact.mu * s * value));
+                    force_row.push_scaled(-contact.mu * s, row);
                 }
             }
             force_rows.push(force_row);
             let rests = contact.sliding.is_none() && contact.mu > 0.0;
             let axes = contact.axes();
-            let scaled = |(row, axis): (&Row, f64)| {
-                let mut scaled = Row::new();
-                row.entries().iter().for_each(|&(index, value)| scaled.push(index, axis * value));
-                scaled
-            };
             problem.contacts.push(ContactCondition {
                 id: contact.id,
                 normal: contact.normal.clone(),
                 normal_bias: contact.normal_bias,
-                rounding: 0.0,
-                recovery: 0.0,
-                tangents: if rests { contact.tangents.iter().zip(axes).map(scaled).collect() } else { Tangents::new() },
+                tangents: match rests {
+                    true => contact.tangents.iter().zip(axes).map(|(row, axis)| row.scaled(axis)).collect(),
+                    false => Tangents::new(),
+                },
                 tangent_bias: std::array::from_fn(|a| axes[a] * contact.tangent_bias[a]),
                 mu: if rests { contact.mu } else { 0.0 },
-                friction_axes: [1.0; 3],
-                friction_shape: FrictionShape::Ball,
-                extra_bound: 0.0,
                 phantom: contact.phantom,
+                ..Default::default()
             });
         }
         problem.free_motion.extend_from_slice(&self.force);
         problem.check()?;
         // The sliding rows are not part of the problem's own, and the coefficient of a sliding contact is not either.
         for contact in &self.contacts {
-            if !(contact.mu >= 0.0 && contact.mu.is_finite()) {
-                let what = format!("contact {:?}", contact.id);
-                return Err(ContactError::Coefficient { what, quantity: "friction coefficient", value: contact.mu });
+            let (what, value) = (|| format!("contact {:?}", contact.id), contact.mu);
+            if !(value >= 0.0 && value.is_finite()) {
+                return Err(ContactError::Coefficient { what: what(), quantity: "friction coefficient", value });
             }
             let mut entries = contact.tangents.iter().flat_map(|row| row.entries());
             if let Some(&(index, _)) = entries.find(|&&(index, _)| index >= self.force.len()) {
-                let what = format!("contact {:?}", contact.id);
-                return Err(ContactError::RowIndex { what, index, count: self.force.len() });
+                return Err(ContactError::RowIndex { what: what(), index, count: self.force.len() });
             }
         }
         problem.inertia.solve_in_place(&mut problem.free_motion);

@@ -140,38 +140,25 @@ impl Form {
             bias.extend(contact.tangents.iter().zip(contact.tangent_bias).map(|(_, bias)| bias));
             tangents.push(first..rows.len());
         }
-        let count = problem.free_motion.len();
         let response = |row: &Row| {
-            let (mut solved, mut dense) = (Row::new(), vec![0.0; count]);
-            problem.inertia.solve_row(row.entries(), &mut solved);
-            solved.add_to(1.0, &mut dense);
-            rows.iter().map(|row| row.dot(&dense)).collect::<Vec<f64>>()
+            let answer = problem.inertia.response(row);
+            rows.iter().map(|row| row.dot(&answer)).collect::<Vec<f64>>()
         };
         let columns: Vec<Vec<f64>> = rows.iter().map(response).collect();
-        let friction_columns = instant.contacts.iter().map(|contact| {
+        let scales: Vec<f64> = (0..rows.len()).map(|i| 1.0 / columns[i][i].max(f64::MIN_POSITIVE).sqrt()).collect();
+        let friction_columns = instant.contacts.iter().enumerate().map(|(j, contact)| {
             contact.kinetic().map(|kinetic| {
                 let mut along = Row::new();
                 for (row, s) in contact.tangents.iter().zip(kinetic) {
-                    row.entries().iter().for_each(|&(index, value)| along.push(index, -s * value));
+                    along.push_scaled(-s, row);
                 }
-                response(&along)
+                response(&along).iter().zip(&scales).map(|(entry, scale)| scale * entry * scales[j]).collect()
             })
         });
-        let friction_columns: Vec<_> = friction_columns.collect();
-        let scales: Vec<f64> = (0..rows.len()).map(|i| 1.0 / columns[i][i].max(f64::MIN_POSITIVE).sqrt()).collect();
-        let contact_count = instant.contacts.len();
         Ok(Self {
-            contact_count,
+            contact_count: instant.contacts.len(),
             matrix: Mat::from_fn(rows.len(), rows.len(), |i, j| scales[i] * columns[j][i] * scales[j]),
-            friction_columns: friction_columns
-                .into_iter()
-                .enumerate()
-                .map(|(j, column)| {
-                    let scaled =
-                        |column: Vec<f64>| (0..rows.len()).map(|i| scales[i] * column[i] * scales[j]).collect();
-                    column.map(scaled)
-                })
-                .collect(),
+            friction_columns: friction_columns.collect(),
             tangents,
             bias: bias.iter().zip(&scales).map(|(bias, scale)| bias * scale).collect(),
             scales,
@@ -183,34 +170,19 @@ impl Form {
         eigenvalues.first().copied().unwrap_or(1.0)
     }
 
-    /// $\tilde A$ with these coefficients at the sliding contacts.
-    fn with_sliding(&self, mu: impl Fn(usize) -> f64) -> Mat<f64> {
-        let mut matrix = self.matrix.clone();
-        for (j, column) in self.friction_columns.iter().enumerate() {
-            for (i, value) in column.iter().flatten().enumerate() {
-                matrix[(i, j)] += mu(j) * value;
-            }
-        }
-        matrix
-    }
-
     fn sliding_count(&self) -> usize {
         self.friction_columns.iter().flatten().count()
     }
 
-    /// The coefficients at a corner of the box, numbered by the bits of `corner`: zero or `mu` for each sliding contact.
+    /// $\tilde A$ at a corner of the box of coefficients, numbered by the bits of `corner`: zero or
+    /// `mu` for each sliding contact.
     fn at_corner(&self, corner: usize, mu: f64) -> Mat<f64> {
-        let mut bit = 0;
-        let coefficients: Vec<f64> = self
-            .friction_columns
-            .iter()
-            .map(|column| {
-                let is_on = column.is_some() && corner >> bit & 1 == 1;
-                bit += usize::from(column.is_some());
-                if is_on { mu } else { 0.0 }
-            })
-            .collect();
-        self.with_sliding(|contact| coefficients[contact])
+        let mut matrix = self.matrix.clone();
+        let sliding = self.friction_columns.iter().enumerate().filter_map(|(j, column)| Some((j, column.as_ref()?)));
+        for (_, (j, column)) in sliding.enumerate().filter(|(bit, _)| corner >> bit & 1 == 1) {
+            column.iter().enumerate().for_each(|(i, value)| matrix[(i, j)] += mu * value);
+        }
+        matrix
     }
 
     fn existence_bound(&self) -> Option<f64> {

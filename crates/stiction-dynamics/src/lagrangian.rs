@@ -76,38 +76,11 @@ pub struct LagrangianSystem {
     joints: Vec<Scalar>,
 }
 
-/// What is wrong with the energies of a [`LagrangianSystem`] at a configuration.
+/// What is wrong with the energies of a [`LagrangianSystem`] at a configuration: the number of its
+/// coordinates, its mass matrix, or a derivative that was given.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum LagrangianError {
-    /// There are more or fewer numbers than coordinates.
-    #[error("the configuration has {found} numbers, and the system {expected} coordinates")]
-    Length {
-        /// Length of the configuration.
-        found: usize,
-        /// Number of coordinates.
-        expected: usize,
-    },
-    /// The mass matrix is not positive definite.
-    #[error(
-        "the mass matrix is not positive definite: pivot {pivot:?}; a velocity without kinetic energy is no coordinate"
-    )]
-    Mass {
-        /// The pivot of its factorisation.
-        pivot: f64,
-    },
-    /// A derivative that was given is not the derivative.
-    #[error("{what} along `{coordinate}` is given as {given:?}, but differences say {found:?}")]
-    Derivative {
-        /// Of what.
-        what: String,
-        /// Along which coordinate.
-        coordinate: String,
-        /// The number given.
-        given: f64,
-        /// The number found.
-        found: f64,
-    },
-}
+#[error("{0}")]
+pub struct LagrangianError(String);
 
 impl LagrangianSystem {
     /// A system with these coordinates, the mass matrix that `mass` writes row by row, and this potential, in joules.
@@ -198,25 +171,23 @@ impl LagrangianSystem {
     pub fn check(&self, q: &[f64]) -> Result<(), LagrangianError> {
         let n = self.coordinates.len();
         if q.len() != n {
-            return Err(LagrangianError::Length { found: q.len(), expected: n });
+            let found = q.len();
+            let message = format!("the configuration has {found} numbers, and the system {n} coordinates");
+            return Err(LagrangianError(message));
         }
         let mut inertia = Inertia::default();
         self.mass_matrix(0.0, q, &mut inertia);
         if let Err(crate::ContactError::Inertia { pivot, .. }) = inertia.factor() {
-            return Err(LagrangianError::Mass { pivot });
+            let message = format!("the mass matrix is not positive definite: pivot {pivot:?}");
+            return Err(LagrangianError(message + "; a velocity without kinetic energy is no coordinate"));
         }
         let compare = |what: &dyn Fn(usize) -> String, l: usize, given: &[f64], found: &[f64]| {
             let scale = found.iter().fold(1.0f64, |scale, value| scale.max(value.abs()));
             let is_right = |i: usize| (given[i] - found[i]).abs() <= DERIVATIVE_TOLERANCE * scale;
-            match (0..given.len()).find(|&i| !is_right(i)) {
-                None => Ok(()),
-                Some(i) => Err(LagrangianError::Derivative {
-                    what: what(i),
-                    coordinate: self.coordinates[l].clone(),
-                    given: given[i],
-                    found: found[i],
-                }),
-            }
+            let Some(i) = (0..given.len()).find(|&i| !is_right(i)) else { return Ok(()) };
+            let (what, coordinate, given, found) = (what(i), &self.coordinates[l], given[i], found[i]);
+            let message = format!("{what} along `{coordinate}` is given as {given:?}, but differences say {found:?}");
+            Err(LagrangianError(message))
         };
         for l in 0..n {
             if let Some(given) = &self.mass_derivative {

@@ -90,7 +90,11 @@ pub(crate) fn least_norm_with_kinetic(
     if !solution.report.is_solved() {
         return Ok(LeastNorm { solution: solution.clone(), is_unique: false });
     }
-    let elements = elements(problem, kinetic, solution, corners)?;
+    let is_free = |(number, _): &(usize, _)| kinetic.get(*number).is_none_or(Option::is_none);
+    let rows = problem.contacts.iter().enumerate().filter(is_free).map(|(_, contact)| &contact.tangents);
+    let mut rows = rows.chain(problem.friction.iter().map(|element| &element.tangents));
+    let sides = if rows.any(|rows| rows.len() == 2) { sides(corners)? } else { Vec::new() };
+    let elements = elements(problem, kinetic, solution, [corners, &sides])?;
     let polytope = Polytope::of(problem, &elements);
     let mut least = LeastNorm { solution: solution.clone(), is_unique: polytope.is_point(settings) };
     if !least.is_unique {
@@ -124,8 +128,7 @@ fn pronounce(
             Some(s) => {
                 // Its normal force acts along n - μ sᵀ T.
                 for (row, s) in contact.tangents.iter().zip(s) {
-                    let entries = row.entries().iter();
-                    entries.for_each(|&(k, value)| force_rows[i].push(k, -contact.mu * s * value));
+                    force_rows[i].push_scaled(-contact.mu * s, row);
                 }
                 contact.tangents.clear();
                 judged.contacts[i].tangent = [0.0; 3];
@@ -156,6 +159,7 @@ fn check_fits(problem: &ContactProblem, solution: &ContactSolution) -> Result<()
 }
 
 /// A contact or friction element with its laws for the given motion.
+#[derive(Default)]
 struct Element<'a> {
     /// Number of the contact, or of the friction element.
     number: usize,
@@ -176,33 +180,35 @@ struct Element<'a> {
     kinetic: Option<[f64; 2]>,
     corners: &'a [[f64; 2]],
     /// The vectors $g_j$ of the sides.
-    sides: Vec<[f64; 2]>,
+    sides: &'a [[f64; 2]],
 }
 
-/// The two corners of a line.
+/// The two corners of a line, which are its sides too.
 const LINE: [[f64; 2]; 2] = [[1.0, 0.0], [-1.0, 0.0]];
 
 fn elements<'a>(
     problem: &'a ContactProblem,
     kinetic: &[Option<[f64; 2]>],
     solution: &ContactSolution,
-    corners: &'a [[f64; 2]],
+    polygon: [&'a [[f64; 2]]; 2],
 ) -> Result<Vec<Element<'a>>, ContactError> {
-    let root = |row: &Row| {
-        let mut solved = Row::new();
-        problem.inertia.solve_row(row.entries(), &mut solved);
-        let mut dense = vec![0.0; problem.free_motion.len()];
-        solved.add_to(1.0, &mut dense);
-        row.dot(&dense).abs().sqrt()
-    };
+    let root = |row: &Row| row.dot(&problem.inertia.response(row)).abs().sqrt();
     let planar = |vector: [f64; 3]| [vector[0], vector[1]];
+    let set = |what: &dyn Fn() -> String, tangents: &[Row]| match tangents.len() {
+        0 => Ok([&[][..]; 2]),
+        1 => Ok([&LINE[..]; 2]),
+        2 => Ok(polygon),
+        found => Err(Untreated::TangentCount(found).of(what())),
+    };
     let mut elements = Vec::new();
     for (number, (contact, force)) in problem.contacts.iter().zip(&solution.contacts).enumerate() {
         let has_friction = contact.mu > 0.0 || contact.extra_bound > 0.0;
+        let tangents = if has_friction { &contact.tangents[..] } else { &[] };
+        let [corners, sides] = set(&|| format!("contact {:?}", contact.id), tangents)?;
         elements.push(Element {
             number,
             normal: Some(&contact.normal),
-            tangents: if has_friction { &contact.tangents } else { &[] },
+            tangents,
             mu: contact.mu,
             bound: contact.extra_bound,
             normal_rate: contact.normal_rate(&solution.motion),
@@ -212,49 +218,23 @@ fn elements<'a>(
             normal_root: root(&contact.normal),
             tangent_root: contact.tangents.iter().map(root).fold(0.0, f64::max),
             kinetic: kinetic.get(number).copied().flatten(),
-            corners: &[],
-            sides: Vec::new(),
+            corners,
+            sides,
         });
     }
     for (number, (element, force)) in problem.friction.iter().zip(&solution.friction).enumerate() {
+        let [corners, sides] = set(&|| format!("friction element {}", element.id), &element.tangents)?;
         elements.push(Element {
             number,
-            normal: None,
             tangents: &element.tangents,
-            mu: 0.0,
             bound: element.bound,
-            normal_rate: 0.0,
             slip: planar(element.slip(&solution.motion)),
-            normal_force: 0.0,
             tangent_force: planar(*force),
-            normal_root: 0.0,
             tangent_root: element.tangents.iter().map(root).fold(0.0, f64::max),
-            kinetic: None,
-            corners: &[],
-            sides: Vec::new(),
+            corners,
+            sides,
+            ..Default::default()
         });
-    }
-    let mut sides_in_space = None;
-    for element in &mut elements {
-        match element.tangents.len() {
-            0 => {}
-            1 => (element.corners, element.sides) = (&LINE, vec![LINE[0], LINE[1]]),
-            2 if element.kinetic.is_some() => {}
-            2 => {
-                element.corners = corners;
-                if sides_in_space.is_none() {
-                    sides_in_space = Some(sides(corners)?);
-                }
-                element.sides = sides_in_space.clone().unwrap_or_default();
-            }
-            found => {
-                let what = match element.normal {
-                    Some(_) => format!("contact {:?}", problem.contacts[element.number].id),
-                    None => format!("friction element {}", problem.friction[element.number].id),
-                };
-                return Err(Untreated::TangentCount(found).of(what));
-            }
-        }
     }
     Ok(elements)
 }
@@ -262,36 +242,17 @@ fn elements<'a>(
 /// The vectors $g$ of the sides $g^T x = 1$ of the convex hull of some corners, which must have the origin inside.
 fn sides(corners: &[[f64; 2]]) -> Result<Vec<[f64; 2]>, ContactError> {
     let refuse = |reason: String| Err(ContactError::Directions(reason));
-    if let Some(corner) = corners.iter().find(|d| !(d[0].is_finite() && d[1].is_finite())) {
-        return refuse(format!("the corner {corner:?} is not finite"));
-    }
-    let mut sides: Vec<[f64; 2]> = Vec::new();
-    for (i, d) in corners.iter().enumerate() {
-        for e in &corners[i + 1..] {
-            // gᵀd = gᵀe = 1.
-            let area = d[0] * e[1] - d[1] * e[0];
-            if area.abs() <= ZERO * d[0].portable_hypot(d[1]) * e[0].portable_hypot(e[1]) {
-                continue;
-            }
-            let g = [(e[1] - d[1]) / area, (d[0] - e[0]) / area];
-            let is_side = corners.iter().all(|x| dot(g, *x) <= 1.0 + ZERO);
-            let is_known =
-                sides.iter().any(|s| (s[0] - g[0]).portable_hypot(s[1] - g[1]) <= ZERO * g[0].portable_hypot(g[1]));
-            if is_side && !is_known {
-                sides.push(g);
-            }
-        }
-    }
-    // The origin is inside exactly if the sides close around it.
-    let mut angles: Vec<f64> = sides.iter().map(|g| g[1].portable_atan2(g[0])).collect();
-    angles.sort_by(f64::total_cmp);
-    let turn = angles.first().map(|first| first + std::f64::consts::TAU);
-    let is_closed =
-        angles.iter().zip(angles[1.min(angles.len())..].iter().chain(&turn)).all(|(a, b)| b - a < std::f64::consts::PI);
-    if sides.len() < 3 || !is_closed {
+    let in_space = corners.iter().map(|&[t, o]| [t, o, 0.0]).collect();
+    let polygon = match FrictionPolytope::from_corners(in_space) {
+        Ok(polygon) => polygon,
+        Err(error) => return refuse(error.to_string()),
+    };
+    // The hull is one with the origin: where that is no corner of it and on no side, it is inside.
+    let facets = polygon.facets();
+    if facets.len() < 3 || facets.iter().any(|facet| facet.offset <= ZERO) {
         return refuse(format!("{} corners do not form a polygon around the origin", corners.len()));
     }
-    Ok(sides)
+    Ok(facets.iter().map(|facet| [facet.normal[0] / facet.offset, facet.normal[1] / facet.offset]).collect())
 }
 
 fn dot(a: [f64; 2], b: [f64; 2]) -> f64 {

@@ -12,38 +12,40 @@
 
 pub mod acceleration;
 mod advance_derivative;
-pub mod audit;
-pub mod consistent_start;
+mod audit;
+mod consistent_start;
 pub mod constrained_motion;
-pub mod contact;
+mod contact;
 pub mod contact_problem;
-pub mod contact_solver;
-pub mod convex_set;
-pub mod error;
-pub mod events;
+mod contact_solver;
+mod convex_set;
+mod error;
+mod events;
 pub mod existence;
+#[cfg(any(test, feature = "testing"))]
 pub mod families;
-pub mod force_jacobians;
+mod force_jacobians;
 pub mod formulation;
-pub mod friction;
-pub mod inertia;
+mod friction;
+mod inertia;
 mod joint_projection;
-pub mod joint_redundancy;
+mod joint_redundancy;
 pub mod judge;
 pub mod lagrangian;
 pub mod least_norm;
-pub mod linear_system;
+mod linear_system;
 mod natural_map;
 pub mod polytope;
+#[cfg(any(test, feature = "testing"))]
 pub mod reference;
-pub mod row;
+mod row;
 pub mod row_rates;
 pub mod scheme;
-pub mod setting;
-pub mod simulation;
-pub mod state;
+mod setting;
+mod simulation;
+mod state;
 pub mod static_friction;
-pub mod system;
+mod system;
 pub mod total_cone;
 mod vector;
 

@@ -8,9 +8,10 @@
 
 use faer::{Mat, Side};
 
+use crate::inertia::cholesky;
 use crate::{
     Contact, ContactId, ForceCause, ForceJacobians, FrictionElement, FrictionLaw, FrictionShape, Inertia,
-    JacobianEntry, JacobianKind, Joint, MechanicalSystem, PhantomContact, Restitution, Restraint, Row, RowRates, State,
+    JacobianEntry, JacobianKind, Joint, MechanicalSystem, PhantomContact, Restitution, Restraint, Row, RowRates,
 };
 
 /// Entries of $K - K^T$ up to this, relative to the largest of $K$, are rounding.
@@ -23,19 +24,16 @@ const PIVOT_TOLERANCE: f64 = 1e-14;
 /// A system given by matrices. One that exists is well formed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinearSystem {
-    coordinates: Vec<String>,
-    mass: Mat<f64>,
+    data: LinearSystemData,
+    /// The mass matrix, row by row.
+    mass: Vec<f64>,
     damping: Mat<f64>,
     stiffness: Mat<f64>,
     has_potential: bool,
     /// Damping and stiffness without what is negative definite in their symmetric parts.
     definite: [Mat<f64>; 2],
-    force: Vec<f64>,
     /// The biases of all friction elements.
     bias: Vec<f64>,
-    contacts: Vec<LinearContact>,
-    friction: Vec<LinearFriction>,
-    joints: Vec<LinearJoint>,
 }
 
 /// What a [`LinearSystem`] is made of. Sizes are checked when the system is made.
@@ -129,26 +127,9 @@ pub struct LinearJoint {
 /// What is wrong with the data of a linear system.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LinearSystemError {
-    /// A matrix or row has another size than the coordinates ask for.
-    #[error("{what} has {found} entries, but there are {expected} coordinates")]
-    Length {
-        /// Which of the data.
-        what: String,
-        /// Its length.
-        found: usize,
-        /// Number of coordinates.
-        expected: usize,
-    },
-    /// A number is outside of its range.
-    #[error("{what} is {value}: {remedy}")]
-    Value {
-        /// Which number.
-        what: String,
-        /// The value found.
-        value: f64,
-        /// What to do.
-        remedy: &'static str,
-    },
+    /// A matrix or row has a size that does not fit, or a number is outside of its range.
+    #[error("{0}")]
+    Entry(String),
     /// The mass matrix is not symmetric.
     #[error(
         "the mass matrix is not symmetric: entries ({0}, {1}) and ({1}, {0}) differ, {lower:?} and {upper:?}",
@@ -180,16 +161,6 @@ pub enum LinearSystemError {
         /// Its number, from 0.
         index: usize,
     },
-    /// A contact or friction element has a number of rows that no method can treat.
-    #[error("{what} has {found} rows of sliding velocity, but {expected} are possible")]
-    Tangents {
-        /// Which contact or friction element.
-        what: String,
-        /// Number found.
-        found: usize,
-        /// What is possible.
-        expected: &'static str,
-    },
 }
 
 impl LinearSystem {
@@ -197,190 +168,100 @@ impl LinearSystem {
     ///
     /// # Errors
     /// [`LinearSystemError`] that names what is wrong.
-    pub fn new(data: LinearSystemData) -> Result<Self, LinearSystemError> {
+    pub fn new(mut data: LinearSystemData) -> Result<Self, LinearSystemError> {
         let n = data.coordinates.len();
-        let mass = matrix("the mass matrix", &data.mass, n)?;
-        check_mass(&mass, &data.coordinates)?;
-        let damping = matrix_or_zero("the damping matrix", &data.damping, n)?;
-        let stiffness = matrix_or_zero("the stiffness matrix", &data.stiffness, n)?;
-        let force = if data.force.is_empty() { vec![0.0; n] } else { data.force };
-        check_row("the force", &force, n)?;
-        for contact in &data.contacts {
-            let what = |part: &str| format!("{part} of contact `{}`", contact.name);
-            check_row(&what("the normal row"), &contact.normal, n)?;
-            check_finite(&what("the gap"), contact.gap)?;
-            check_finite(&what("the drift of the gap"), contact.normal_drift)?;
-            if contact.tangents.len() > 2 {
-                let what = format!("contact `{}`", contact.name);
-                return Err(LinearSystemError::Tangents {
-                    what,
-                    found: contact.tangents.len(),
-                    expected: "none to two",
-                });
-            }
-            check_tangents(&what("the rows of sliding velocity"), &contact.tangents, &contact.tangent_drift, n)?;
-            check_range(&what("the coefficient of friction"), contact.mu, f64::INFINITY)?;
-            if let Some(mu) = contact.static_mu {
-                check_range(&what("the coefficient of static friction"), mu, f64::INFINITY)?;
-                if mu < contact.mu {
-                    let what = what("the coefficient of static friction");
-                    let remedy = "give at least the coefficient of friction, which is that of sliding";
-                    return Err(LinearSystemError::Value { what, value: mu, remedy });
-                }
-            }
-            check_range(&what("the restitution"), contact.restitution.normal, 1.0)?;
-            check_range(&what("the tangential restitution"), contact.restitution.tangential, 1.0)?;
+        matrix("the mass matrix", &data.mass, n)?;
+        check_mass(&data)?;
+        let [damping, stiffness] = [("the damping matrix", &data.damping), ("the stiffness matrix", &data.stiffness)]
+            .map(|(what, rows)| if rows.is_empty() { Ok(Mat::zeros(n, n)) } else { matrix(what, rows, n) });
+        let (damping, stiffness) = (damping?, stiffness?);
+        if data.force.is_empty() {
+            data.force = vec![0.0; n];
         }
-        for element in &data.friction {
-            let what = |part: &str| format!("{part} of friction element `{}`", element.name);
-            if !(1..=2).contains(&element.tangents.len()) {
-                let what = format!("friction element `{}`", element.name);
-                return Err(LinearSystemError::Tangents {
-                    what,
-                    found: element.tangents.len(),
-                    expected: "one or two",
-                });
-            }
-            check_tangents(&what("the rows of sliding velocity"), &element.tangents, &element.tangent_drift, n)?;
-            check_range(&what("the bound"), element.bound, f64::INFINITY)?;
-            check_finite(&what("the bias"), element.bias)?;
-            check_finite(&what("the displacement"), element.displacement.unwrap_or(0.0))?;
-            if let Some(bound) = element.static_bound {
-                check_range(&what("the static bound"), bound, f64::INFINITY)?;
-                if bound < element.bound || element.bound == 0.0 {
-                    let remedy = "give at least the bound, which is that of sliding and positive";
-                    return Err(LinearSystemError::Value { what: what("the static bound"), value: bound, remedy });
-                }
-            }
-            let is_sided = element.bias != 0.0 || element.displacement.is_some();
-            if is_sided && (element.tangents.len() != 1 || !element.tangent_drift.iter().all(|drift| *drift == 0.0)) {
-                let (what, found) = (format!("friction element `{}`", element.name), element.tangents.len());
-                let expected = "with a bias or a displacement one, without drift,";
-                return Err(LinearSystemError::Tangents { what, found, expected });
-            }
-        }
+        check_row("the force", &data.force, n)?;
+        data.contacts.iter().try_for_each(|contact| check_contact(contact, n))?;
+        data.friction.iter().try_for_each(|element| check_friction(element, n))?;
         for joint in &data.joints {
-            let what = |part: &str| format!("{part} of joint `{}`", joint.name);
-            check_row(&what("the row"), &joint.row, n)?;
-            check_finite(&what("the value"), joint.value)?;
-            check_finite(&what("the drift"), joint.drift)?;
+            check_row(&format!("the row of joint `{}`", joint.name), &joint.row, n)?;
+            check_finite(&format!("the value of joint `{}`", joint.name), joint.value)?;
+            check_finite(&format!("the drift of joint `{}`", joint.name), joint.drift)?;
         }
-        check_joints(&mass, &data.joints)?;
+        check_joints(&data)?;
         let size = (0..n).flat_map(|i| (0..n).map(move |j| (i, j)));
         let (largest, asymmetry) = size.fold((0.0f64, 0.0f64), |(largest, asymmetry), (i, j)| {
             (largest.max(stiffness[(i, j)].abs()), asymmetry.max((stiffness[(i, j)] - stiffness[(j, i)]).abs()))
         });
+        let mut bias = vec![0.0; n];
+        for element in &data.friction {
+            bias.iter_mut().zip(&element.tangents[0]).for_each(|(sum, entry)| *sum += element.bias * entry);
+        }
         Ok(Self {
-            coordinates: data.coordinates,
             definite: [definite_part(&damping), definite_part(&stiffness)],
-            mass,
+            mass: data.mass.concat(),
             damping,
             stiffness,
             has_potential: asymmetry <= SYMMETRY_TOLERANCE * largest,
-            bias: data.friction.iter().fold(vec![0.0; n], |mut sum, element| {
-                sum.iter_mut().zip(&element.tangents[0]).for_each(|(sum, entry)| *sum += element.bias * entry);
-                sum
-            }),
-            force,
-            contacts: data.contacts,
-            friction: data.friction,
-            joints: data.joints,
+            bias,
+            data,
         })
     }
 
-    /// Names of the coordinates.
-    pub fn coordinates(&self) -> &[String] {
-        &self.coordinates
-    }
-
-    /// The possible contacts.
-    pub fn linear_contacts(&self) -> &[LinearContact] {
-        &self.contacts
-    }
-
-    /// The friction elements.
-    pub fn linear_friction(&self) -> &[LinearFriction] {
-        &self.friction
-    }
-
-    /// The joints.
-    pub fn linear_joints(&self) -> &[LinearJoint] {
-        &self.joints
-    }
-
-    /// Mass matrix $M$.
-    pub fn mass(&self) -> &Mat<f64> {
-        &self.mass
-    }
-
-    /// Damping matrix $C$.
-    pub fn damping(&self) -> &Mat<f64> {
-        &self.damping
-    }
-
-    /// Stiffness matrix $K$.
-    pub fn stiffness(&self) -> &Mat<f64> {
-        &self.stiffness
-    }
-
-    /// Constant force $f$.
-    pub fn constant_force(&self) -> &[f64] {
-        &self.force
+    /// What the system is made of.
+    pub fn data(&self) -> &LinearSystemData {
+        &self.data
     }
 
     /// Gap of a contact.
     pub fn gap(&self, contact: usize, t: f64, q: &[f64]) -> f64 {
-        let contact = &self.contacts[contact];
-        if contact.restraint == Restraint::Rate {
-            return 0.0;
+        let contact = &self.data.contacts[contact];
+        match contact.restraint {
+            Restraint::Gap => contact.gap + contact.normal_drift * t + dot(&contact.normal, q),
+            Restraint::Rate => 0.0,
         }
-        contact.gap + contact.normal_drift * t + dot(&contact.normal, q)
     }
+}
 
-    /// Adds `factor` times a matrix times a vector.
-    fn add_product(&self, matrix: &Mat<f64>, factor: f64, x: &[f64], out: &mut [f64]) {
-        for (j, &value) in x.iter().enumerate() {
-            for (out, entry) in out.iter_mut().zip(matrix.col_as_slice(j)) {
-                *out += factor * entry * value;
-            }
+/// Subtracts a matrix times a vector.
+fn subtract_product(matrix: &Mat<f64>, x: &[f64], out: &mut [f64]) {
+    for (j, &value) in x.iter().enumerate() {
+        for (out, entry) in out.iter_mut().zip(matrix.col_as_slice(j)) {
+            *out -= entry * value;
         }
     }
 }
 
 impl MechanicalSystem for LinearSystem {
     fn velocity_count(&self) -> usize {
-        self.coordinates.len()
+        self.data.coordinates.len()
     }
 
     fn mass_matrix(&self, _t: f64, _q: &[f64], out: &mut Inertia) {
-        let n = self.coordinates.len();
         // One block: factored by Cholesky without allocation.
-        let entries: smallvec::SmallVec<[f64; 64]> = (0..n * n).map(|k| self.mass[(k / n, k % n)]).collect();
-        out.push_block(n, &entries);
+        out.push_block(self.data.coordinates.len(), &self.mass);
     }
 
     fn force(&self, _t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {
-        for (k, (force, bias)) in k.iter_mut().zip(self.force.iter().zip(&self.bias)) {
+        for (k, (force, bias)) in k.iter_mut().zip(self.data.force.iter().zip(&self.bias)) {
             *k = force + bias;
         }
-        self.add_product(&self.stiffness, -1.0, q, k);
-        self.add_product(&self.damping, -1.0, v, k);
+        subtract_product(&self.stiffness, q, k);
+        subtract_product(&self.damping, v, k);
     }
 
     fn force_by_cause(&self, cause: ForceCause, _t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {
         k.fill(0.0);
         match cause {
             ForceCause::Potential => {
-                k.copy_from_slice(&self.force);
+                k.copy_from_slice(&self.data.force);
                 if self.has_potential {
-                    self.add_product(&self.stiffness, -1.0, q, k);
+                    subtract_product(&self.stiffness, q, k);
                 }
             }
             ForceCause::Applied => {
                 k.copy_from_slice(&self.bias);
-                self.add_product(&self.damping, -1.0, v, k);
+                subtract_product(&self.damping, v, k);
                 if !self.has_potential {
-                    self.add_product(&self.stiffness, -1.0, q, k);
+                    subtract_product(&self.stiffness, q, k);
                 }
             }
             ForceCause::Gyroscopic => {}
@@ -398,7 +279,7 @@ impl MechanicalSystem for LinearSystem {
     }
 
     fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
-        for (number, contact) in self.contacts.iter().enumerate() {
+        for (number, contact) in self.data.contacts.iter().enumerate() {
             let gap = self.gap(number, t, q);
             if gap > horizon {
                 continue;
@@ -423,12 +304,12 @@ impl MechanicalSystem for LinearSystem {
     }
 
     fn has_static_friction(&self) -> bool {
-        self.contacts.iter().any(|contact| contact.static_mu.is_some())
-            || self.friction.iter().any(|element| element.static_bound.is_some())
+        self.data.contacts.iter().any(|contact| contact.static_mu.is_some())
+            || self.data.friction.iter().any(|element| element.static_bound.is_some())
     }
 
     fn friction_elements(&self, _t: f64, q: &[f64], out: &mut Vec<FrictionElement>) {
-        out.extend(self.friction.iter().enumerate().map(|(id, element)| FrictionElement {
+        out.extend(self.data.friction.iter().enumerate().map(|(id, element)| FrictionElement {
             id: id as u32,
             tangents: element.tangents.iter().map(|row| Row::from_dense(row)).collect(),
             tangent_drift: drift(&element.tangent_drift),
@@ -441,7 +322,7 @@ impl MechanicalSystem for LinearSystem {
     }
 
     fn joints(&self, t: f64, q: &[f64], out: &mut Vec<Joint>) {
-        out.extend(self.joints.iter().map(|joint| Joint {
+        out.extend(self.data.joints.iter().map(|joint| Joint {
             value: joint.value + joint.drift * t + dot(&joint.row, q),
             row: Row::from_dense(&joint.row),
             drift: joint.drift,
@@ -471,25 +352,20 @@ impl MechanicalSystem for LinearSystem {
         let n = q.len();
         let spring: f64 = (0..n).map(|j| q[j] * dot(self.stiffness.col_as_slice(j), q)).sum();
         let preload = |element: &LinearFriction| element.displacement(q).map_or(0.0, |x| element.bound * x.abs());
-        Some(0.5 * spring - dot(&self.force, q) + self.friction.iter().map(preload).sum::<f64>())
+        Some(0.5 * spring - dot(&self.data.force, q) + self.data.friction.iter().map(preload).sum::<f64>())
     }
 
     fn column_names(&self) -> Vec<String> {
-        let velocities = self.coordinates.iter().map(|name| format!("v_{name}"));
-        self.coordinates.iter().cloned().chain(velocities).collect()
-    }
-
-    fn record(&self, state: &State, out: &mut Vec<f64>) {
-        out.extend_from_slice(&state.q);
-        out.extend_from_slice(&state.v);
+        let velocities = self.data.coordinates.iter().map(|name| format!("v_{name}"));
+        self.data.coordinates.iter().cloned().chain(velocities).collect()
     }
 
     fn contact_name(&self, id: ContactId) -> String {
-        self.contacts[id.feature as usize].name.clone()
+        self.data.contacts[id.feature as usize].name.clone()
     }
 
     fn friction_name(&self, id: u32) -> String {
-        self.friction[id as usize].name.clone()
+        self.data.friction[id as usize].name.clone()
     }
 
     /// Empty: there are coordinates and contacts, and no bodies.
@@ -536,105 +412,136 @@ fn drift(values: &[f64]) -> [f64; 3] {
     drift
 }
 
+fn wrong<T>(message: String) -> Result<T, LinearSystemError> {
+    Err(LinearSystemError::Entry(message))
+}
+
 fn matrix(what: &str, rows: &[Vec<f64>], n: usize) -> Result<Mat<f64>, LinearSystemError> {
-    if rows.len() != n {
-        return Err(LinearSystemError::Length { what: format!("{what}, by rows,"), found: rows.len(), expected: n });
-    }
+    check_length(&format!("{what}, by rows,"), rows.len(), n)?;
     for (i, row) in rows.iter().enumerate() {
         check_row(&format!("row {} of {what}", i + 1), row, n)?;
     }
     Ok(Mat::from_fn(n, n, |i, j| rows[i][j]))
 }
 
-fn matrix_or_zero(what: &str, rows: &[Vec<f64>], n: usize) -> Result<Mat<f64>, LinearSystemError> {
-    if rows.is_empty() { Ok(Mat::zeros(n, n)) } else { matrix(what, rows, n) }
+fn check_length(what: &str, found: usize, n: usize) -> Result<(), LinearSystemError> {
+    if found == n { Ok(()) } else { wrong(format!("{what} has {found} entries, but there are {n} coordinates")) }
 }
 
 fn check_row(what: &str, row: &[f64], n: usize) -> Result<(), LinearSystemError> {
-    if row.len() != n {
-        return Err(LinearSystemError::Length { what: what.to_owned(), found: row.len(), expected: n });
-    }
+    check_length(what, row.len(), n)?;
     row.iter().try_for_each(|&value| check_finite(&format!("an entry of {what}"), value))
 }
 
-fn check_tangents(what: &str, rows: &[Vec<f64>], drift: &[f64], n: usize) -> Result<(), LinearSystemError> {
-    rows.iter().try_for_each(|row| check_row(what, row, n))?;
-    drift.iter().try_for_each(|&value| check_finite(&format!("the drift of {what}"), value))?;
-    if !drift.is_empty() && drift.len() != rows.len() {
-        let (what, expected) = (format!("the drift of {what}"), "one number per row");
-        return Err(LinearSystemError::Tangents { what, found: drift.len(), expected });
-    }
-    Ok(())
-}
-
 fn check_finite(what: &str, value: f64) -> Result<(), LinearSystemError> {
-    if value.is_finite() {
-        return Ok(());
-    }
-    Err(LinearSystemError::Value { what: what.to_owned(), value, remedy: "give a finite number" })
+    if value.is_finite() { Ok(()) } else { wrong(format!("{what} is {value}: give a finite number")) }
 }
 
 fn check_range(what: &str, value: f64, largest: f64) -> Result<(), LinearSystemError> {
     if value >= 0.0 && value <= largest && value.is_finite() {
         return Ok(());
     }
-    let remedy = if largest == 1.0 { "give a number from 0 to 1" } else { "give a number that is not negative" };
-    Err(LinearSystemError::Value { what: what.to_owned(), value, remedy })
+    let range = if largest == 1.0 { "from 0 to 1" } else { "that is not negative" };
+    wrong(format!("{what} is {value}: give a number {range}"))
+}
+
+/// Checks the rows of sliding velocity of a contact or friction element; `possible` says how many
+/// there may be.
+fn check_tangents(
+    what: &str,
+    (rows, drift): (&[Vec<f64>], &[f64]),
+    (least, possible): (usize, &str),
+    n: usize,
+) -> Result<(), LinearSystemError> {
+    let count = |what: &str, found: usize, possible: &str| {
+        wrong(format!("{what} has {found} rows of sliding velocity, but {possible} are possible"))
+    };
+    if !(least..=2).contains(&rows.len()) {
+        return count(what, rows.len(), possible);
+    }
+    let what = format!("the rows of sliding velocity of {what}");
+    rows.iter().try_for_each(|row| check_row(&what, row, n))?;
+    let what = format!("the drift of {what}");
+    drift.iter().try_for_each(|&value| check_finite(&what, value))?;
+    if drift.is_empty() || drift.len() == rows.len() { Ok(()) } else { count(&what, drift.len(), "one number per row") }
+}
+
+fn check_contact(contact: &LinearContact, n: usize) -> Result<(), LinearSystemError> {
+    let LinearContact { mu, restitution, .. } = *contact;
+    let what = |part: &str| format!("{part} of contact `{}`", contact.name);
+    check_row(&what("the normal row"), &contact.normal, n)?;
+    check_finite(&what("the gap"), contact.gap)?;
+    check_finite(&what("the drift of the gap"), contact.normal_drift)?;
+    let rows = (&contact.tangents[..], &contact.tangent_drift[..]);
+    check_tangents(&format!("contact `{}`", contact.name), rows, (0, "none to two"), n)?;
+    check_range(&what("the coefficient of friction"), mu, f64::INFINITY)?;
+    if let Some(value) = contact.static_mu {
+        let what = what("the coefficient of static friction");
+        check_range(&what, value, f64::INFINITY)?;
+        if value < mu {
+            let remedy = "give at least the coefficient of friction, which is that of sliding";
+            return wrong(format!("{what} is {value}: {remedy}"));
+        }
+    }
+    check_range(&what("the restitution"), restitution.normal, 1.0)?;
+    check_range(&what("the tangential restitution"), restitution.tangential, 1.0)
+}
+
+fn check_friction(element: &LinearFriction, n: usize) -> Result<(), LinearSystemError> {
+    let what = |part: &str| format!("{part} of friction element `{}`", element.name);
+    let rows = (&element.tangents[..], &element.tangent_drift[..]);
+    check_tangents(&format!("friction element `{}`", element.name), rows, (1, "one or two"), n)?;
+    check_range(&what("the bound"), element.bound, f64::INFINITY)?;
+    check_finite(&what("the bias"), element.bias)?;
+    check_finite(&what("the displacement"), element.displacement.unwrap_or(0.0))?;
+    if let Some(value) = element.static_bound {
+        let what = what("the static bound");
+        check_range(&what, value, f64::INFINITY)?;
+        if value < element.bound || element.bound == 0.0 {
+            let remedy = "give at least the bound, which is that of sliding and positive";
+            return wrong(format!("{what} is {value}: {remedy}"));
+        }
+    }
+    let is_sided = element.bias != 0.0 || element.displacement.is_some();
+    let is_plain = element.tangents.len() == 1 && element.tangent_drift.iter().all(|drift| *drift == 0.0);
+    if is_sided && !is_plain {
+        let (name, found) = (&element.name, element.tangents.len());
+        return wrong(format!(
+            "friction element `{name}` has {found} rows of sliding velocity, but with a bias or a displacement one, without drift, are possible"
+        ));
+    }
+    Ok(())
 }
 
 /// Symmetric, and positive definite by the pivots of Cholesky's factorisation.
-fn check_mass(mass: &Mat<f64>, coordinates: &[String]) -> Result<(), LinearSystemError> {
-    for row in 0..mass.nrows() {
+fn check_mass(LinearSystemData { mass, coordinates, .. }: &LinearSystemData) -> Result<(), LinearSystemError> {
+    for row in 0..mass.len() {
         for column in 0..row {
-            let (lower, upper) = (mass[(row, column)], mass[(column, row)]);
-            let scale = mass[(row, row)].abs().max(mass[(column, column)].abs());
+            let (lower, upper) = (mass[row][column], mass[column][row]);
+            let scale = mass[row][row].abs().max(mass[column][column].abs());
             if (lower - upper).abs() > SYMMETRY_TOLERANCE * scale {
                 return Err(LinearSystemError::Asymmetric { row, column, lower, upper });
             }
         }
     }
-    match first_bad_pivot(mass) {
-        None => Ok(()),
-        Some((index, pivot)) => Err(LinearSystemError::Indefinite { coordinate: coordinates[index].clone(), pivot }),
-    }
+    cholesky(&mut mass.concat(), mass.len(), PIVOT_TOLERANCE).map_err(|(index, pivot)| {
+        let coordinate = coordinates[index].clone();
+        LinearSystemError::Indefinite { coordinate, pivot }
+    })
 }
 
 /// Joints are independent when $\nu M^{-1} \nu^T$ is positive definite.
-fn check_joints(mass: &Mat<f64>, joints: &[LinearJoint]) -> Result<(), LinearSystemError> {
-    let n = mass.nrows();
+fn check_joints(data: &LinearSystemData) -> Result<(), LinearSystemError> {
+    let joints = &data.joints;
     let mut inertia = Inertia::default();
-    let entries: Vec<f64> = (0..n * n).map(|k| mass[(k / n, k % n)]).collect();
-    inertia.push_block(n, &entries);
+    inertia.push_block(data.mass.len(), &data.mass.concat());
     inertia.factor().expect("the mass matrix is positive definite");
-    let solved = |joint: &LinearJoint| {
-        let mut row = joint.row.clone();
-        inertia.solve_in_place(&mut row);
-        row
-    };
-    let solved: Vec<Vec<f64>> = joints.iter().map(solved).collect();
-    let delassus = Mat::from_fn(joints.len(), joints.len(), |i, j| dot(&joints[i].row, &solved[j]));
-    match first_bad_pivot(&delassus) {
-        None => Ok(()),
-        Some((index, _)) => Err(LinearSystemError::Redundant { name: joints[index].name.clone(), index }),
-    }
-}
-
-/// Where Cholesky's factorisation of a symmetric matrix meets a pivot that is not positive, and the pivot.
-fn first_bad_pivot(matrix: &Mat<f64>) -> Option<(usize, f64)> {
-    let n = matrix.nrows();
-    let mut factor = Mat::<f64>::zeros(n, n);
-    for j in 0..n {
-        let pivot = matrix[(j, j)] - (0..j).map(|k| factor[(j, k)] * factor[(j, k)]).sum::<f64>();
-        if pivot.is_nan() || pivot <= PIVOT_TOLERANCE * matrix[(j, j)].abs() {
-            return Some((j, pivot));
-        }
-        factor[(j, j)] = pivot.sqrt();
-        for i in j + 1..n {
-            let rest = matrix[(i, j)] - (0..j).map(|k| factor[(i, k)] * factor[(j, k)]).sum::<f64>();
-            factor[(i, j)] = rest / factor[(j, j)];
-        }
-    }
-    None
+    let mut solved: Vec<Vec<f64>> = joints.iter().map(|joint| joint.row.clone()).collect();
+    solved.iter_mut().for_each(|row| inertia.solve_in_place(row));
+    let delassus = joints.iter().flat_map(|joint| solved.iter().map(|solved| dot(&joint.row, solved)));
+    let mut delassus: Vec<f64> = delassus.collect();
+    cholesky(&mut delassus, joints.len(), PIVOT_TOLERANCE)
+        .map_err(|(index, _)| LinearSystemError::Redundant { name: joints[index].name.clone(), index })
 }
 
 #[cfg(test)]

@@ -25,6 +25,16 @@ impl Row {
         self.entries.push((index, value));
     }
 
+    /// Adds `factor` times another row.
+    pub fn push_scaled(&mut self, factor: f64, other: &Self) {
+        self.entries.extend(other.entries.iter().map(|&(index, value)| (index, factor * value)));
+    }
+
+    /// This row times a factor.
+    pub fn scaled(&self, factor: f64) -> Self {
+        Self { entries: self.entries.iter().map(|&(index, value)| (index, factor * value)).collect() }
+    }
+
     /// Removes all entries and keeps the memory.
     pub fn clear(&mut self) {
         self.entries.clear();

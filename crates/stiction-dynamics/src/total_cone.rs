@@ -147,11 +147,7 @@ impl TotalCone {
         problem.inertia.factor()?;
         let mut joints = ConstrainedMotion::default();
         joints.factor(&problem)?;
-        let length = |row: &Row| {
-            let mut response = Row::new();
-            problem.inertia.solve_row(row.entries(), &mut response);
-            product(row, &response, problem.free_motion.len()).max(0.0).sqrt()
-        };
+        let length = |row: &Row| row.dot(&problem.inertia.response(row)).max(0.0).sqrt();
         let lengths = problem.contacts.iter().map(|contact| length(&contact.normal)).collect();
         let pointedness = Pointedness::Undecided;
         let mut cone = Self { problem, joints, lengths, edges: Vec::new(), pointedness };
@@ -210,9 +206,7 @@ impl TotalCone {
             for sign in [1.0, -1.0] {
                 let mut problem = self.problem.clone();
                 let row = problem.joints.remove(i).row;
-                let mut normal = Row::new();
-                row.entries().iter().for_each(|&(index, value)| normal.push(index, sign * value));
-                problem.contacts.push(ContactCondition { normal, ..Default::default() });
+                problem.contacts.push(ContactCondition { normal: row.scaled(sign), ..Default::default() });
                 let mut cone = Self::new(problem)?;
                 let mut weights = vec![0.0; cone.lengths.len()];
                 weights[self.lengths.len()] = cone.lengths[self.lengths.len()];
@@ -239,17 +233,16 @@ impl TotalCone {
         for contact in contacts {
             let mut rows = vec![(&contact.normal, 1.0)];
             rows.extend(contact.tangents.iter().zip(contact.friction_axes));
-            let responses: Vec<Row> = rows
-                .iter()
-                .map(|(row, _)| {
-                    let (mut response, mut joints) = (Row::new(), Row::new());
-                    self.joints.respond(&self.problem.inertia, row.entries(), &mut response, &mut joints);
-                    response
-                })
-                .collect();
-            let gram = Mat::from_fn(rows.len(), rows.len(), |i, j| {
-                rows[i].1 * rows[j].1 * product(rows[i].0, &responses[j], count)
+            let responses = rows.iter().map(|(row, _)| {
+                let (mut response, mut joints) = (Row::new(), Row::new());
+                self.joints.respond(&self.problem.inertia, row.entries(), &mut response, &mut joints);
+                let mut dense = vec![0.0; count];
+                response.add_to(1.0, &mut dense);
+                dense
             });
+            let responses: Vec<Vec<f64>> = responses.collect();
+            let gram =
+                Mat::from_fn(rows.len(), rows.len(), |i, j| rows[i].1 * rows[j].1 * rows[i].0.dot(&responses[j]));
             normals.push(gram[(0, 0)].max(0.0).sqrt());
             let k = rows.len() - 1;
             let tangents = gram.submatrix(1, 1, k, k);
@@ -353,7 +346,7 @@ impl TotalCone {
         let friction: [f64; 3] = std::array::from_fn(|k| condition.mu * condition.friction_axes[k] * y[k]);
         let mut row = condition.normal.clone();
         for (tangent, friction) in condition.tangents.iter().zip(friction).filter(|(_, friction)| *friction != 0.0) {
-            tangent.entries().iter().for_each(|&(index, value)| row.push(index, friction * value));
+            row.push_scaled(friction, tangent);
         }
         let (mut response, mut joints) = (Row::new(), Row::new());
         self.joints.respond(&self.problem.inertia, row.entries(), &mut response, &mut joints);
@@ -476,11 +469,4 @@ fn first_edges(contact: &ContactCondition) -> Vec<[f64; 3]> {
             .flat_map(|k| [1.0, -1.0].into_iter().filter_map(move |sign| point_towards(shape, axis(k, sign))))
             .collect(),
     }
-}
-
-/// The product of two sparse rows over this many coordinates.
-fn product(row: &Row, other: &Row, count: usize) -> f64 {
-    let mut dense = vec![0.0; count];
-    other.add_to(1.0, &mut dense);
-    row.dot(&dense)
 }

@@ -29,7 +29,8 @@ fn random_row(random: &mut Generator, coordinate_count: usize, entry_count: usiz
     row
 }
 
-/// Random contacts with joints and friction elements; $W$ in blocks, or coupled and unsymmetric, sparse or dense.
+/// Random contacts with joints and friction elements; $W$ in blocks, or coupled and unsymmetric,
+/// with few entries or all.
 fn problem(seed: u64, is_planar: bool, mass_ratio: f64) -> ContactProblem {
     let mut random = Generator::new(seed);
     let family = RandomContacts { contact_count: 1 + random.below(8), is_planar, mass_ratio, ..Default::default() };
@@ -63,7 +64,9 @@ fn problem(seed: u64, is_planar: bool, mass_ratio: f64) -> ContactProblem {
         problem.inertia.set_sum(&[(&mass, 2.0)], entries);
         if form == 2 {
             let sparse = std::mem::take(&mut problem.inertia);
-            problem.inertia.set_dense(dense(&sparse));
+            let matrix = dense(&sparse);
+            let places = (0..n * n).map(|k| (k / n, k % n));
+            problem.inertia.set_entries(n, places.map(|(i, j)| (i, j, matrix[(i, j)])));
         }
         problem.inertia.factor().unwrap();
     }

@@ -5,9 +5,8 @@ use std::f64::consts::FRAC_PI_2;
 use stiction_dynamics::reference::{DoublePendulum, PendulumInAngles};
 use stiction_dynamics::{
     Audit, ContactMethod, ContactSolver, EventDriven, EventDrivenSettings, ForceCause, ImplicitNcp,
-    ImplicitNcpSettings, LagrangianError, LagrangianSystem, MechanicalSystem, MoreauMidpoint, MoreauMidpointSettings,
-    Scheme, Simulation, State, StewartTrinkle, StewartTrinkleSettings, TimeGrid, Trapezoidal, TrapezoidalSettings,
-    Version,
+    ImplicitNcpSettings, LagrangianSystem, MechanicalSystem, MoreauMidpoint, MoreauMidpointSettings, Scheme,
+    Simulation, State, StewartTrinkle, StewartTrinkleSettings, TimeGrid, Trapezoidal, TrapezoidalSettings, Version,
 };
 
 const GRAVITY: f64 = 9.81;
@@ -180,7 +179,8 @@ fn gaps_and_joints_are_functions_of_the_configuration() {
 #[test]
 fn wrong_energies_are_refused_by_name() {
     assert_eq!(with_derivatives(double_pendulum()).check(&[0.3, 1.0]), Ok(()));
-    assert_eq!(double_pendulum().check(&[0.3]), Err(LagrangianError::Length { found: 1, expected: 2 }));
+    let message = double_pendulum().check(&[0.3]).unwrap_err().to_string();
+    assert_eq!(message, "the configuration has 1 numbers, and the system 2 coordinates");
     let wrong = double_pendulum().with_gradient(|q, out| (out[0], out[1]) = (2.0 * GRAVITY * q[0].sin(), q[1].sin()));
     let message = wrong.check(&[0.3, 1.0]).unwrap_err().to_string();
     assert!(message.contains("the potential along `lower`"), "{message}");
@@ -189,7 +189,8 @@ fn wrong_energies_are_refused_by_name() {
     let message = wrong.check(&[0.3, 1.0]).unwrap_err().to_string();
     assert!(message.contains("entry (1, 2) of the mass matrix along `lower`"), "{message}");
     let massless = LagrangianSystem::new(&["x", "y"], |_, m| m[0] = 1.0, |_| 0.0);
-    assert_eq!(massless.check(&[0.0, 0.0]), Err(LagrangianError::Mass { pivot: 0.0 }));
+    let message = massless.check(&[0.0, 0.0]).unwrap_err().to_string();
+    assert!(message.starts_with("the mass matrix is not positive definite: pivot 0.0; "), "{message}");
     // Only the symmetric part of M is in the kinetic energy.
     let skew = LagrangianSystem::new(&["x", "y"], |_, m| m.copy_from_slice(&[1.0, 0.4, 0.0, 1.0]), |_| 0.0);
     let mut inertia = stiction_dynamics::Inertia::default();

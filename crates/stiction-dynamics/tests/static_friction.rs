@@ -267,7 +267,7 @@ fn the_audit_sees_a_static_coefficient_that_slides() {
     // A step by Coulomb's law with the static coefficient, on a slope where it slides; then it is told of the kinetic one.
     let (along, onto) = weight(0.8);
     let system = block(&[along, onto], 0.0, 0.0);
-    let mut coulomb = system.linear_contacts()[0].clone();
+    let mut coulomb = system.data().contacts[0].clone();
     (coulomb.mu, coulomb.static_mu) = (STATIC, None);
     let single = LinearSystem::new(LinearSystemData {
         coordinates: vec!["x".into(), "y".into()],

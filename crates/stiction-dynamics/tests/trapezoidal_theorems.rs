@@ -121,7 +121,9 @@ impl MechanicalSystem for Generic {
     }
 
     fn mass_matrix(&self, _t: f64, _q: &[f64], out: &mut Inertia) {
-        out.set_dense(self.mass.clone());
+        let n = self.mass.nrows();
+        let entries: Vec<f64> = (0..n * n).map(|k| self.mass[(k / n, k % n)]).collect();
+        out.push_block(n, &entries);
     }
 
     fn force(&self, t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {

@@ -5,8 +5,9 @@ use std::f64::consts::TAU;
 
 use serde::Serialize;
 use stiction_bodies::glamx::{DQuat, DVec3};
-use stiction_bodies::shape::combined_mass_properties;
-use stiction_bodies::{Body, BodyKind, Dimension, Multibody, Oscillation, PlacedShape, Shape};
+use stiction_bodies::{
+    Body, BodyKind, Dimension, Multibody, Oscillation, PlacedShape, Shape, combined_mass_properties,
+};
 use stiction_dynamics::{
     ContactId, ContactImpulse, Inertia, LinearSystem, MechanicalSystem, Overlap, Pointedness, Row, Rule,
     SchemeSettings, State, TotalCone,
@@ -501,7 +502,7 @@ fn fall_is_slow(loaded: &Loaded, system: &Multibody, body: &Body, index: usize) 
 
 impl Linter<'_, LinearSystem> {
     fn gaps(&mut self, start: &State) {
-        for (index, contact) in self.system.linear_contacts().iter().enumerate() {
+        for (index, contact) in self.system.data().contacts.iter().enumerate() {
             let gap = self.system.gap(index, start.t, &start.q);
             if gap >= -OVERLAP {
                 continue;
@@ -522,7 +523,7 @@ impl Linter<'_, LinearSystem> {
     fn joints(&mut self, start: &State) {
         let mut joints = Vec::new();
         self.system.joints(start.t, &start.q, &mut joints);
-        for (index, (joint, entry)) in joints.iter().zip(self.system.linear_joints()).enumerate() {
+        for (index, (joint, entry)) in joints.iter().zip(&self.system.data().joints).enumerate() {
             let (name, rate) = (&entry.name, joint.row.dot(&start.v) + joint.drift);
             let place = Place::top("system").key("joint").index(index);
             if joint.value.abs() > OVERLAP {
@@ -548,7 +549,7 @@ impl Linter<'_, LinearSystem> {
         let mut inertia = Inertia::default();
         self.system.mass_matrix(0.0, &[], &mut inertia);
         inertia.factor().expect("the mass matrix is positive definite");
-        for (index, contact) in self.system.linear_contacts().iter().enumerate() {
+        for (index, contact) in self.system.data().contacts.iter().enumerate() {
             let mut answer = contact.normal.clone();
             inertia.solve_in_place(&mut answer);
             let along = |row: &[f64]| Row::from_dense(row).dot(&answer);

@@ -74,16 +74,16 @@ fn assert_same(found: f64, expected: f64, what: &str) {
 fn the_scene_of_the_woodpecker_is_the_system_of_the_code() {
     let loaded = load("woodpecker", &[]).unwrap();
     let (found, expected) = (matrices(&loaded), Woodpecker::default().system());
-    assert_eq!(found.coordinates(), expected.coordinates());
+    let (found, expected) = (found.data(), expected.data());
+    assert_eq!(found.coordinates, expected.coordinates);
+    assert_eq!((&found.damping, &found.stiffness), (&expected.damping, &expected.stiffness));
     for i in 0..3 {
         for j in 0..3 {
-            assert_same(found.mass()[(i, j)], expected.mass()[(i, j)], &format!("mass ({i}, {j})"));
-            assert_eq!(found.damping()[(i, j)], expected.damping()[(i, j)]);
-            assert_eq!(found.stiffness()[(i, j)], expected.stiffness()[(i, j)]);
+            assert_same(found.mass[i][j], expected.mass[i][j], &format!("mass ({i}, {j})"));
         }
-        assert_same(found.constant_force()[i], expected.constant_force()[i], &format!("force {i}"));
+        assert_same(found.force[i], expected.force[i], &format!("force {i}"));
     }
-    let (contacts, expected) = (found.linear_contacts(), expected.linear_contacts());
+    let (contacts, expected) = (&found.contacts, &expected.contacts);
     assert_eq!(contacts.len(), 3);
     for (contact, expected) in contacts.iter().zip(expected) {
         assert_same(contact.gap, expected.gap, &contact.name);
@@ -99,7 +99,7 @@ fn the_scene_of_the_woodpecker_is_the_system_of_the_code() {
         };
         assert_eq!(bare(contact), bare(expected));
     }
-    assert!(found.linear_friction().is_empty() && found.linear_joints().is_empty());
+    assert!(found.friction.is_empty() && found.joints.is_empty());
     let start = loaded.start();
     assert_eq!(*start, Woodpecker::start());
 }
@@ -210,7 +210,7 @@ fn overrides_reach_into_the_system() {
     let overrides = ["system.mass.1=[0, 5, 0]", "system.dry-friction.brake.bound=3", "system.start.velocity=[1, 1, 0]"];
     let loaded = parse_with(CARTS, "x.toml", &overrides.map(str::to_owned)).unwrap();
     let system = matrices(&loaded);
-    assert_eq!((system.mass()[(1, 1)], system.linear_friction()[0].bound), (5.0, 3.0));
+    assert_eq!((system.data().mass[1][1], system.data().friction[0].bound), (5.0, 3.0));
     assert_eq!(loaded.start().v, [1.0, 1.0, 0.0]);
     let blamed = |text: &str| {
         let error = parse_with(CARTS, "x.toml", &[text.to_owned()]).unwrap_err();

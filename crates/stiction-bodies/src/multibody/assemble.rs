@@ -39,17 +39,21 @@ pub struct Assembly {
 }
 
 impl Multibody {
+    fn joint_rows_at(&self, t: f64, q: &[f64]) -> Vec<Joint> {
+        let mut rows = Vec::new();
+        self.joints(t, q, &mut rows);
+        rows
+    }
+
     /// Values and rates of the joint rows of a state: each is zero when the state satisfies the joints.
     pub fn joint_violations(&self, state: &State) -> Vec<(f64, f64)> {
-        let mut rows = Vec::new();
-        self.joints(state.t, &state.q, &mut rows);
+        let rows = self.joint_rows_at(state.t, &state.q);
         rows.iter().map(|row| (row.value, row.row.dot(&state.v) + row.drift)).collect()
     }
 
     /// How many joint rows follow from the others at this state. Their reactions are then not unique.
     pub fn redundant_joint_count(&self, state: &State) -> usize {
-        let mut rows = Vec::new();
-        self.joints(state.t, &state.q, &mut rows);
+        let rows = self.joint_rows_at(state.t, &state.q);
         let factor = Delassus::new(self, state, &rows);
         rows.len() - factor.order.len()
     }
@@ -57,8 +61,7 @@ impl Multibody {
     /// The rates that the rows of the joints keep off where all the others are met, as near to zero as they come: not zero where joints contradict each other, as a
     /// drive on a body that another joint holds.
     pub fn contradicting_rates(&self, state: &State) -> Vec<f64> {
-        let mut rows = Vec::new();
-        self.joints(state.t, &state.q, &mut rows);
+        let rows = self.joint_rows_at(state.t, &state.q);
         let targets: Vec<f64> = rows.iter().map(|row| -row.drift).collect();
         let motion = Delassus::new(self, state, &rows).smallest_change(&rows, &targets);
         rows.iter().map(|row| row.row.dot(&motion) + row.drift).collect()
@@ -69,10 +72,9 @@ impl Multibody {
     /// What is left is in [`Assembly::residual`]: joints may be impossible to meet.
     pub fn assemble(&self, start: &State) -> Assembly {
         let mut state = start.clone();
-        let mut rows = Vec::new();
+        let mut rows = self.joint_rows_at(state.t, &state.q);
         let mut trial = state.q.clone();
         let mut trial_rows = Vec::new();
-        self.joints(state.t, &state.q, &mut rows);
         for _ in 0..STEP_LIMIT {
             if largest(&rows) <= MET {
                 break;

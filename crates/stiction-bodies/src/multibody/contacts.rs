@@ -94,8 +94,7 @@ impl Multibody {
         });
         pairs.sort_unstable(); // contacts in the order of the scene, whatever the sweep found first
         for &pair in pairs.iter() {
-            let (first, second) = self.collide_pair(pair, poses, horizon, touches);
-            out.extend(touches.iter().map(|touch| self.contact(first, second, poses, t, touch)));
+            out.extend(self.contacts_of_pair(pair, (t, &poses[..]), horizon, touches, |_| true));
         }
     }
 
@@ -123,9 +122,7 @@ impl Multibody {
             self.take_poses(t, q, poses);
         }
         for &pair in pairs.iter() {
-            let (first, second) = self.collide_pair(pair, poses, f64::INFINITY, touches);
-            let touches = touches.iter().filter(|touch| is_wanted(contact_id(first, second, touch.feature)));
-            out.extend(touches.map(|touch| self.contact(first, second, poses, t, touch)));
+            out.extend(self.contacts_of_pair(pair, (t, &poses[..]), f64::INFINITY, touches, is_wanted));
         }
         let others = out.len();
         if wanted.iter().any(|id| self.joint_of_stop(*id).is_some()) {
@@ -142,35 +139,38 @@ impl Multibody {
     }
 
     /// The poses of all bodies.
-    fn take_poses(&self, t: f64, q: &[f64], poses: &mut Vec<Pose>) {
+    pub(super) fn take_poses(&self, t: f64, q: &[f64], poses: &mut Vec<Pose>) {
         poses.clear();
         poses.extend((0..self.model.bodies.len()).map(|body| self.pose(body, t, q)));
     }
 
-    /// Where two parts come nearer than `horizon`, with the part first whose body moves.
-    fn collide_pair(
-        &self,
-        (a, b): (usize, usize),
-        poses: &[Pose],
-        horizon: f64,
-        touches: &mut Vec<Touch>,
-    ) -> (&Part, &Part) {
-        let (mut first, mut second) = (&self.parts[a], &self.parts[b]);
-        if !self.model.bodies[first.body].kind.is_free() {
-            (first, second) = (second, first);
-        }
-        let shape_pose = |part: &Part| self.shape(part).placed.world_pose(&poses[part.body]);
+    /// The numbers of two parts, that first whose body moves.
+    pub(super) fn ordered(&self, (a, b): (usize, usize)) -> [usize; 2] {
+        if self.model.bodies[self.parts[a].body].kind.is_free() { [a, b] } else { [b, a] }
+    }
+
+    /// Where two parts come nearer than `horizon`, with bodies in these poses.
+    pub(super) fn collide_parts(&self, parts: [&Part; 2], bodies: [&Pose; 2], horizon: f64, touches: &mut Vec<Touch>) {
+        let [first, second] = parts.map(|part| &self.shape(part).placed);
+        let poses = [first.world_pose(bodies[0]), second.world_pose(bodies[1])];
         touches.clear();
-        collide::collide(
-            self.model.dimension,
-            &self.shape(first).placed.shape,
-            &shape_pose(first),
-            &self.shape(second).placed.shape,
-            &shape_pose(second),
-            horizon,
-            touches,
-        );
-        (first, second)
+        let dimension = self.model.dimension;
+        collide::collide(dimension, &first.shape, &poses[0], &second.shape, &poses[1], horizon, touches);
+    }
+
+    /// The contacts of a pair of parts that come nearer than `horizon`.
+    fn contacts_of_pair<'a>(
+        &'a self,
+        pair: (usize, usize),
+        (t, poses): (f64, &'a [Pose]),
+        horizon: f64,
+        touches: &'a mut Vec<Touch>,
+        is_wanted: impl Fn(ContactId) -> bool + 'a,
+    ) -> impl Iterator<Item = Contact> + 'a {
+        let parts @ [first, second] = self.ordered(pair).map(|part| &self.parts[part]);
+        self.collide_parts(parts, parts.map(|part| &poses[part.body]), horizon, touches);
+        let wanted = touches.iter().filter(move |touch| is_wanted(contact_id(first, second, touch.feature)));
+        wanted.map(move |touch| self.contact(first, second, poses, t, touch))
     }
 
     /// Half the least thickness of the thinner of two shapes, in metres; of a point or segment on a wall half its length, or its distance from the origin of its body.
@@ -242,7 +242,7 @@ impl Multibody {
                     }
                 }
             };
-            for (a, &direction) in directions[..tangent_count(self.model.dimension)].iter().enumerate() {
+            for (a, &direction) in directions[..self.model.dimension.axes() - 1].iter().enumerate() {
                 let mut tangent = Row::new();
                 contact.tangent_drift[a] = row(direction, &mut tangent);
                 contact.tangents.push(tangent);
@@ -259,16 +259,33 @@ impl Multibody {
         contact
     }
 
-    /// `first/second#feature`; the numbers of the shapes are left out when both are the first of their body.
+    /// `first/second#feature`; the numbers of the shapes are left out when both are the first of
+    /// their body. Of a stop `hinge.lower` or `hinge.upper`, of a clutch its name.
     pub(super) fn name_of_contact(&self, id: ContactId) -> String {
-        let [first, second] = [id.first, id.second].map(|body| &self.model.bodies[body as usize].name);
-        let [(_, shape_first), (_, shape_second)] = shapes_of(id);
-        let feature = id.feature & 0xff;
-        if shape_first == 0 && shape_second == 0 {
-            format!("{first}/{second}#{feature}")
-        } else {
-            format!("{first}[{shape_first}]/{second}[{shape_second}]#{feature}")
+        if let Some(clutch) = self.clutch(id) {
+            return clutch.name.clone();
         }
+        if let Some(joint) = self.joint_of_stop(id) {
+            let end = if id.feature == 0 { "lower" } else { "upper" };
+            return format!("{}.{end}", self.model.joints[joint].name);
+        }
+        let [first, second] = [id.first, id.second].map(|body| &self.model.bodies[body as usize].name);
+        let feature = id.feature & 0xff;
+        match shapes_of(id) {
+            [(_, 0), (_, 0)] => format!("{first}/{second}#{feature}"),
+            [(_, m), (_, n)] => format!("{first}[{m}]/{second}[{n}]#{feature}"),
+        }
+    }
+
+    /// Names of the two bodies of a contact.
+    pub(super) fn bodies_of_contact(&self, id: ContactId) -> (String, String) {
+        let (first, second) = match (self.joint_of_stop(id), self.clutch(id)) {
+            (Some(joint), _) => (self.model.joints[joint].first, self.model.joints[joint].second),
+            (None, Some(clutch)) => (clutch.body, clutch.against),
+            (None, None) => (id.first as usize, Some(id.second as usize)),
+        };
+        let name = |body: usize| self.model.bodies[body].name.clone();
+        (name(first), second.map_or_else(|| "world".to_owned(), name))
     }
 }
 
@@ -284,13 +301,6 @@ pub(super) fn contact_id(first: &Part, second: &Part, feature: u32) -> ContactId
 /// The bodies of a contact, each with the number of its shape.
 fn shapes_of(id: ContactId) -> [(u32, u32); 2] {
     [(id.first, id.feature >> 20), (id.second, (id.feature >> 8) & 0xfff)]
-}
-
-fn tangent_count(dimension: Dimension) -> usize {
-    match dimension {
-        Dimension::Plane => 1,
-        Dimension::Space => 2,
-    }
 }
 
 /// Tangents of a unit normal. In the plane the normal turned clockwise; in space $n \times e_z$ normalised and its cross product

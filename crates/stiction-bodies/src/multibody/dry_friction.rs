@@ -10,7 +10,6 @@ use super::Multibody;
 use crate::body::{Clutch, DryFriction};
 use crate::pose::Pose;
 use crate::shape::Dimension;
-use crate::touch_rates::Twist;
 
 /// Stands in place of the first body in the identity of a contact that is a clutch; the second number is then that of the clutch.
 const CLUTCH: u32 = u32::MAX - 1;
@@ -62,8 +61,7 @@ impl Multibody {
         if line.is_rotational {
             return 0.0; // a fixed axis and constant spins
         }
-        let a = self.twist(line.body, (t, q, v));
-        let b = line.against.map_or_else(Twist::default, |other| self.twist(other, (t, q, v)));
+        let [a, b] = [Some(line.body), line.against].map(|body| self.twist(body, (t, q, v)));
         let point_rate = a.at(self.pose(line.body, t, q).transform_point(line.point));
         axis.dot(a.rate(point_rate) - b.rate(point_rate))
     }
@@ -112,9 +110,8 @@ impl Multibody {
         for element in self.model.dry_friction.iter().filter(changes) {
             let bodies = [Some(element.body), element.against];
             for body in bodies.into_iter().flatten() {
-                for column in
-                    self.unit_motions(Some(body), self.pose(body, t, q).orientation).map(|motion| motion.index)
-                {
+                let layout = self.coordinates.layout[body];
+                for column in layout.v..layout.v + layout.v_count() {
                     direction[column] = 1.0;
                     let mut change = vec![0.0; n];
                     for sign in [1.0, -1.0] {

@@ -4,16 +4,13 @@
 //! second body is $(\omega^a - \omega^b) \cdot (u \times w)$. The rate of $d \cdot e^b$ is the velocity of the first body at $p^a$ along $e^b$, less that
 //! of the second body's material at the same place $p^a$, which the turning of $e^b$ puts there.
 
-use std::f64::consts::TAU;
-
 use glamx::DVec3;
 use stiction_dynamics::{Contact, ContactFrame, ContactId, FrictionElement, FrictionLaw, Joint, Row, Tangents};
 use stiction_solve::PortableMath as _;
 
 use super::Multibody;
-use super::coordinates::Layout;
 use crate::joint::{BodyJoint, CoordinateKind, JointKind, JointRow};
-use crate::pose::Pose;
+use crate::pose::{Pose, within_half_a_turn};
 use crate::shape::Dimension;
 use crate::touch_rates::Twist;
 
@@ -21,7 +18,7 @@ use crate::touch_rates::Twist;
 const STOP: u32 = u32::MAX;
 
 /// A joint at one time and configuration.
-struct Placed<'a> {
+pub(super) struct Placed<'a> {
     system: &'a Multibody,
     joint: &'a BodyJoint,
     t: f64,
@@ -56,21 +53,33 @@ impl Placed<'_> {
         }
     }
 
+    fn axis(&self, (frame, axis): (usize, usize)) -> DVec3 {
+        self.axes[frame][axis]
+    }
+
     fn row(&self, kind: JointRow) -> Joint {
-        let ([p, _], [a, b]) = (self.points, &self.axes);
-        let d = self.points[0] - self.points[1];
+        let (p, d) = (self.points[0], self.points[0] - self.points[1]);
         let mut joint = Joint::default();
         let row = &mut joint.row;
         (joint.value, joint.drift) = match kind {
             JointRow::World(direction) => (d.dot(direction), self.add_velocity(self.points, direction, row)),
-            JointRow::Across(i) => (d.dot(b[i]), self.add_velocity([p, p], b[i], row)),
-            JointRow::Tilt1 => (-a[2].dot(b[1]), self.add_rotation(b[1].cross(a[2]), row)),
-            JointRow::Tilt2 => (a[2].dot(b[0]), self.add_rotation(a[2].cross(b[0]), row)),
-            JointRow::Twist if self.system.model.dimension == Dimension::Plane => {
-                (self.angle, self.add_rotation(DVec3::Z, row))
+            JointRow::Across(i) => {
+                let axis = self.axis((1, i));
+                (d.dot(axis), self.add_velocity([p, p], axis, row))
             }
-            JointRow::Twist => (a[0].dot(b[1]), self.add_rotation(a[0].cross(b[1]), row)),
-            JointRow::Cross => (a[2].dot(b[2]), self.add_rotation(a[2].cross(b[2]), row)),
+            JointRow::Turn(axes) => {
+                let [x, y] = axes.map(|axis| self.axis(axis));
+                let product = x.dot(y);
+                (if axes[0].0 == 0 { product } else { -product }, self.add_rotation(x.cross(y), row))
+            }
+            JointRow::Angle => (self.angle, self.add_rotation(DVec3::Z, row)),
+            JointRow::Hinge => {
+                // The differential of atan2(s, c) is (c ds - s dc)/(s² + c²).
+                let [[x, ..], [z, y, _]] = self.axes;
+                let (sine, cosine) = (x.dot(y), x.dot(z));
+                let axis = x.cross(cosine * y - sine * z) / (sine * sine + cosine * cosine);
+                (sine.portable_atan2(cosine), self.add_rotation(axis, row))
+            }
             JointRow::Length(length) => (d.length() - length, self.add_velocity(self.points, self.direction(), row)),
         };
         joint
@@ -81,50 +90,27 @@ impl Placed<'_> {
         (self.points[0] - self.points[1]).try_normalize().unwrap_or(self.axes[1][0])
     }
 
+    fn coordinate_row(&self) -> Option<JointRow> {
+        self.joint.kind.coordinate_row(self.system.model.dimension)
+    }
+
     /// The free coordinate, its gradient and its drift.
     fn coordinate(&self) -> Option<Joint> {
-        let ([p, _], [a, b]) = (self.points, &self.axes);
-        let d = self.points[0] - self.points[1];
-        let mut joint = Joint::default();
-        let row = &mut joint.row;
-        (joint.value, joint.drift) = match self.joint.kind {
-            JointKind::Revolute if self.system.model.dimension == Dimension::Plane => {
-                (self.angle, self.add_rotation(DVec3::Z, row))
-            }
-            JointKind::Revolute => {
-                // atan2(s, c), whose differential is (c ds - s dc)/(s² + c²), with s = e₁ᵃ·e₂ᵇ and c = e₁ᵃ·e₁ᵇ.
-                let (sine, cosine) = (a[0].dot(b[1]), a[0].dot(b[0]));
-                let axis = a[0].cross(cosine * b[1] - sine * b[0]) / (sine * sine + cosine * cosine);
-                (sine.portable_atan2(cosine), self.add_rotation(axis, row))
-            }
-            JointKind::Prismatic | JointKind::Cylindrical => (d.dot(b[2]), self.add_velocity([p, p], b[2], row)),
-            JointKind::Distance { length: None } => (d.length(), self.add_velocity(self.points, self.direction(), row)),
-            _ => return None,
-        };
-        Some(joint)
+        self.coordinate_row().map(|kind| self.row(kind))
     }
 
     /// Whether the coordinate is an angle that cannot tell its turns.
     fn is_cyclic(&self) -> bool {
-        self.joint.kind == JointKind::Revolute && self.system.model.dimension == Dimension::Space
+        self.coordinate_row() == Some(JointRow::Hinge)
     }
-}
-
-/// An angle in the half-turns around zero.
-fn wrapped(angle: f64) -> f64 {
-    angle - TAU * (angle / TAU).round()
 }
 
 impl Multibody {
     fn placed<'a>(&'a self, joint: &'a BodyJoint, t: f64, q: &[f64]) -> Placed<'a> {
         let bodies = [Some(joint.first), joint.second];
-        let poses = bodies.map(|body| body.map_or(Pose::IDENTITY, |body| self.pose(body, t, q)));
+        let poses = bodies.map(|body| self.pose_of(body, t, q));
         let frames = [joint.frames[0].in_world(&poses[0]), joint.frames[1].in_world(&poses[1])];
-        let angle = |body: Option<usize>| match body.map(|body| (body, self.coordinates.layout[body])) {
-            Some((_, Layout::PlaneRigid { q: i, .. })) => q[i + 2],
-            Some((body, Layout::Fixed)) => self.model.bodies[body].planar_angle_at(t),
-            _ => 0.0,
-        };
+        let angle = |body: Option<usize>| body.map_or(0.0, |body| self.planar_angle(body, t, q));
         Placed {
             system: self,
             joint,
@@ -145,10 +131,10 @@ impl Multibody {
             let placed = self.placed(joint, t, q);
             out.extend(rows.iter().map(|&kind| placed.row(kind)));
             if let (Some(drive), Some(mut row)) = (joint.drive, placed.coordinate()) {
-                let (value, rate) = drive.at(t);
+                let [value, rate, _] = drive.at(t);
                 row.value -= value;
                 if placed.is_cyclic() {
-                    row.value = wrapped(row.value);
+                    row.value = within_half_a_turn(row.value);
                 }
                 row.drift -= rate;
                 out.push(row);
@@ -165,15 +151,14 @@ impl Multibody {
             if let (true, Some(lower), Some(upper)) = (placed.is_cyclic(), limits.lower, limits.upper) {
                 // Counted from the middle of the limits, so that the jump is farthest from both.
                 let middle = 0.5 * (lower + upper);
-                coordinate.value = middle + wrapped(coordinate.value - middle);
+                coordinate.value = middle + within_half_a_turn(coordinate.value - middle);
             }
             for (feature, limit, sign) in [(0, limits.lower, 1.0), (1, limits.upper, -1.0)] {
                 let Some(limit) = limit else { continue };
                 let gap = sign * (coordinate.value - limit);
                 // The comparison also leaves out a gap that is not a number, as no search would find it.
                 if gap <= horizon {
-                    let mut normal = Row::new();
-                    coordinate.row.entries().iter().for_each(|&(i, value)| normal.push(i, sign * value));
+                    let normal = coordinate.row.scaled(sign);
                     let axis = match joint.kind {
                         JointKind::Distance { .. } => placed.direction(),
                         _ => placed.axes[1][2],
@@ -236,24 +221,10 @@ impl Multibody {
         (id.first == STOP).then_some(id.second as usize)
     }
 
-    /// `hinge.lower`, `hinge.upper`.
-    pub(super) fn name_of_stop(&self, joint: usize, feature: u32) -> String {
-        format!("{}.{}", self.model.joints[joint].name, if feature == 0 { "lower" } else { "upper" })
-    }
-
-    /// Names of the bodies of a joint.
-    pub(super) fn bodies_of_joint(&self, joint: usize) -> (String, String) {
-        let joint = &self.model.joints[joint];
-        let name = |body: usize| self.model.bodies[body].name.clone();
-        (name(joint.first), joint.second.map_or_else(|| "world".to_owned(), name))
-    }
-
     /// The joints with a recorded coordinate, and its word: `angle`, `displacement`, `distance`.
     pub(super) fn recorded_coordinates(&self) -> impl Iterator<Item = (usize, &'static str)> + '_ {
         self.model.joints.iter().enumerate().filter_map(|(number, joint)| {
-            let is_point = |body: usize| {
-                matches!(self.coordinates.layout[body], Layout::PlanePoint { .. } | Layout::SpacePoint { .. })
-            };
+            let is_point = |body: usize| self.model.bodies[body].is_point();
             let suffix = match (joint.kind.coordinate()?, joint.kind) {
                 (CoordinateKind::Angle, _) if is_point(joint.first) || joint.second.is_some_and(is_point) => {
                     return None;
@@ -269,39 +240,23 @@ impl Multibody {
 
 impl Multibody {
     /// The motion of a joint.
-    pub(super) fn joint_motion<'a>(&self, joint: &'a BodyJoint, (t, q, v): (f64, &[f64], &[f64])) -> JointMotion<'a> {
-        let bodies = [Some(joint.first), joint.second];
-        let poses = bodies.map(|body| body.map_or(Pose::IDENTITY, |body| self.pose(body, t, q)));
-        let frames = [joint.frames[0].in_world(&poses[0]), joint.frames[1].in_world(&poses[1])];
-        JointMotion {
-            joint,
-            dimension: self.model.dimension,
-            twists: bodies.map(|body| body.map_or_else(Twist::default, |body| self.twist(body, (t, q, v)))),
-            points: frames.map(|frame| frame.point),
-            axes: frames.map(|frame| frame.axes()),
-        }
-    }
-
-    /// Rate of the row of the free coordinate of a joint.
-    pub(super) fn coordinate_rate(&self, joint: &BodyJoint, at: (f64, &[f64], &[f64])) -> f64 {
-        self.joint_motion(joint, at).coordinate_rate()
+    pub(super) fn joint_motion<'a>(&'a self, joint: &'a BodyJoint, at: (f64, &[f64], &[f64])) -> JointMotion<'a> {
+        let twists = [Some(joint.first), joint.second].map(|body| self.twist(body, at));
+        JointMotion { placed: self.placed(joint, at.0, at.1), twists }
     }
 }
 
 /// A joint and the motion of its bodies; the letters are those of [`joint`](crate::joint).
 pub(super) struct JointMotion<'a> {
-    joint: &'a BodyJoint,
-    dimension: Dimension,
+    placed: Placed<'a>,
     twists: [Twist; 2],
-    points: [DVec3; 2],
-    axes: [[DVec3; 3]; 2],
 }
 
 impl JointMotion<'_> {
     /// An axis of the first or second body, and its rate.
-    fn axis(&self, end: usize, i: usize) -> (DVec3, DVec3) {
-        let axis = self.axes[end][i];
-        (axis, self.twists[end].spin.cross(axis))
+    fn axis(&self, place: (usize, usize)) -> (DVec3, DVec3) {
+        let axis = self.placed.axis(place);
+        (axis, self.twists[place.0].spin.cross(axis))
     }
 
     /// Rate of $(\omega^a - \omega^b) \cdot (x \times y)$.
@@ -310,53 +265,28 @@ impl JointMotion<'_> {
         spin.dot(x_rate.cross(y) + x.cross(y_rate))
     }
 
-    /// Rate of $e^b_i \cdot (V^a(p^a) - V^b(p^a))$.
-    fn across_rate(&self, i: usize) -> f64 {
-        let ([a, b], p) = (&self.twists, self.points[0]);
-        let (axis, axis_rate) = self.axis(1, i);
-        axis_rate.dot(a.at(p) - b.at(p)) + axis.dot(a.rate(a.at(p)) - b.rate(a.at(p)))
-    }
-
     /// Velocity of the first point against the second, and its rate.
     fn relative(&self) -> (DVec3, DVec3) {
-        let [a, b] = &self.twists;
-        let [u, w] = [a.at(self.points[0]), b.at(self.points[1])];
+        let ([a, b], [p, other]) = (&self.twists, self.placed.points);
+        let (u, w) = (a.at(p), b.at(other));
         (u - w, a.rate(u) - b.rate(w))
-    }
-
-    fn length_rate(&self) -> f64 {
-        let d = self.points[0] - self.points[1];
-        let (rate, second_rate) = self.relative();
-        match d.try_normalize() {
-            Some(n) => {
-                let across = rate - n.dot(rate) * n;
-                n.dot(second_rate) + across.dot(rate) / d.length()
-            }
-            None => self.axes[1][0].dot(second_rate),
-        }
     }
 
     /// Rate of a row.
     pub(super) fn row_rate(&self, kind: JointRow) -> f64 {
         match kind {
             JointRow::World(direction) => direction.dot(self.relative().1),
-            JointRow::Across(i) => self.across_rate(i),
-            JointRow::Tilt1 => self.rotation_rate(self.axis(1, 1), self.axis(0, 2)),
-            JointRow::Tilt2 => self.rotation_rate(self.axis(0, 2), self.axis(1, 0)),
-            JointRow::Twist if self.dimension == Dimension::Plane => 0.0,
-            JointRow::Twist => self.rotation_rate(self.axis(0, 0), self.axis(1, 1)),
-            JointRow::Cross => self.rotation_rate(self.axis(0, 2), self.axis(1, 2)),
-            JointRow::Length(_) => self.length_rate(),
-        }
-    }
-
-    fn coordinate_rate(&self) -> f64 {
-        match self.joint.kind {
-            JointKind::Revolute if self.dimension == Dimension::Plane => 0.0,
-            JointKind::Revolute => {
-                // (c ds - s dc)/(s² + c²), with s = e₁ᵃ·e₂ᵇ and c = e₁ᵃ·e₁ᵇ, once more.
+            JointRow::Across(i) => {
+                let ([a, b], p) = (&self.twists, self.placed.points[0]);
+                let (axis, axis_rate) = self.axis((1, i));
+                axis_rate.dot(a.at(p) - b.at(p)) + axis.dot(a.rate(a.at(p)) - b.rate(a.at(p)))
+            }
+            JointRow::Turn([x, y]) => self.rotation_rate(self.axis(x), self.axis(y)),
+            JointRow::Angle => 0.0,
+            JointRow::Hinge => {
+                // (c ds - s dc)/(s² + c²) once more.
                 let spin = self.twists[0].spin - self.twists[1].spin;
-                let (x, y, z) = (self.axis(0, 0), self.axis(1, 1), self.axis(1, 0));
+                let (x, y, z) = (self.axis((0, 0)), self.axis((1, 1)), self.axis((1, 0)));
                 let (s, c) = (x.0.dot(y.0), x.0.dot(z.0));
                 let (s_rate, c_rate) = (spin.dot(x.0.cross(y.0)), spin.dot(x.0.cross(z.0)));
                 let (s_second, c_second) = (self.rotation_rate(x, y), self.rotation_rate(x, z));
@@ -364,9 +294,22 @@ impl JointMotion<'_> {
                 (c * s_second - s * c_second) / square
                     - (c * s_rate - s * c_rate) * 2.0 * (s * s_rate + c * c_rate) / (square * square)
             }
-            JointKind::Prismatic | JointKind::Cylindrical => self.across_rate(2),
-            JointKind::Distance { length: None } => self.length_rate(),
-            _ => 0.0,
+            JointRow::Length(_) => {
+                let d = self.placed.points[0] - self.placed.points[1];
+                let (rate, second_rate) = self.relative();
+                match d.try_normalize() {
+                    Some(n) => {
+                        let across = rate - n.dot(rate) * n;
+                        n.dot(second_rate) + across.dot(rate) / d.length()
+                    }
+                    None => self.placed.axes[1][0].dot(second_rate),
+                }
+            }
         }
+    }
+
+    /// Rate of the row of the free coordinate; zero without one.
+    pub(super) fn coordinate_rate(&self) -> f64 {
+        self.placed.coordinate_row().map_or(0.0, |kind| self.row_rate(kind))
     }
 }

@@ -36,7 +36,6 @@ use coordinates::Coordinates;
 use model::Exclusions;
 
 pub use assemble::Assembly;
-pub(crate) use coordinates::prescribed_pose;
 pub use model::MultibodyModel;
 
 /// A system of bodies.
@@ -216,13 +215,7 @@ impl MechanicalSystem for Multibody {
     }
 
     fn contact_name(&self, id: ContactId) -> String {
-        if let Some(clutch) = self.clutch(id) {
-            return clutch.name.clone();
-        }
-        match self.joint_of_stop(id) {
-            Some(joint) => self.name_of_stop(joint, id.feature),
-            None => self.name_of_contact(id),
-        }
+        self.name_of_contact(id)
     }
 
     // In the order of `friction_elements`: dry friction, joints, springs.
@@ -234,13 +227,6 @@ impl MechanicalSystem for Multibody {
     }
 
     fn body_names(&self, id: ContactId) -> (String, String) {
-        if let Some(joint) = self.joint_of_stop(id) {
-            return self.bodies_of_joint(joint);
-        }
-        let name = |body: usize| self.model.bodies[body].name.clone();
-        match self.clutch(id) {
-            Some(clutch) => (name(clutch.body), clutch.against.map_or_else(|| "world".to_owned(), name)),
-            None => (name(id.first as usize), name(id.second as usize)),
-        }
+        self.bodies_of_contact(id)
     }
 }

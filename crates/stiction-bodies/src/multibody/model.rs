@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use glamx::{DMat3, DVec3};
+use stiction_dynamics::Restitution;
 
 use crate::body::{AppliedForce, Body, BodyKind, BodyShape, Clutch, DryFriction};
 use crate::collide;
@@ -166,15 +167,17 @@ impl MultibodyModel {
             (format!("materials `{}` and `{}`", table.materials[a].name, table.materials[b].name), surface)
         });
         for (what, surface) in single.chain(pairs) {
-            let value = surface.friction;
-            if !(value >= 0.0 && value.is_finite()) {
-                let remedy = "a coefficient of friction is finite and not negative";
-                return Err(BodyError::Value { what, quantity: "friction", value, remedy });
-            }
-            for value in [surface.restitution.normal, surface.restitution.tangential] {
-                if !(0.0..=1.0).contains(&value) {
-                    let remedy = "a coefficient of restitution is a number from 0 to 1";
-                    return Err(BodyError::Value { what, quantity: "restitution", value, remedy });
+            let Restitution { normal, tangential, .. } = surface.restitution;
+            let friction = "a coefficient of friction is finite and not negative";
+            let restitution = "a coefficient of restitution is a number from 0 to 1";
+            for (quantity, value, range, remedy) in [
+                ("friction", surface.friction, 0.0..=f64::MAX, friction),
+                ("restitution", normal, 0.0..=1.0, restitution),
+                ("restitution", tangential, 0.0..=1.0, restitution),
+            ] {
+                if !range.contains(&value) {
+                    let source = PartError::new("", format!("{quantity} is {value}"), remedy);
+                    return Err(BodyError::Part { what, source });
                 }
             }
         }
@@ -183,27 +186,24 @@ impl MultibodyModel {
 }
 
 fn check_body(body: &Body, dimension: Dimension) -> Result<(), BodyError> {
-    let mass_error = |quantity, value| Err(BodyError::Mass { body: body.name.clone(), quantity, value });
-    if let BodyKind::Rigid { mass, .. } | BodyKind::Point { mass } = body.kind
-        && !(mass > 0.0 && mass.is_finite())
-    {
-        return mass_error("mass", mass);
-    }
+    let wrong = |message: String| Err(BodyError::Body { body: body.name.clone(), message });
+    let positive = |quantity: &str, value: f64| match value > 0.0 && value.is_finite() {
+        true => Ok(()),
+        false => wrong(format!("{quantity} is {value}, and must be positive and finite")),
+    };
+    body.kind.mass().map_or(Ok(()), |mass| positive("mass", mass))?;
     if let BodyKind::Rigid { inertia, .. } = body.kind {
-        let planar = inertia.z_axis.z;
-        match dimension {
-            Dimension::Plane if !(planar > 0.0 && planar.is_finite()) => return mass_error("inertia", planar),
-            Dimension::Space if !is_positive_definite(&inertia) => {
-                return Err(BodyError::Inertia { body: body.name.clone() });
-            }
-            _ => {}
+        if dimension == Dimension::Plane {
+            positive("inertia", inertia.z_axis.z)?;
+        } else if !is_positive_definite(&inertia) {
+            return wrong("the inertia tensor is not symmetric and positive definite".to_owned());
         }
     }
-    for shape in &body.shapes {
-        shape.placed.check(dimension).map_err(|source| BodyError::Shape { body: body.name.clone(), source })?;
-        if !shape.placed.shape.may_move() && body.kind.is_free() {
-            let shape = shape.placed.shape.name(dimension);
-            return Err(BodyError::InfiniteShape { body: body.name.clone(), shape });
+    for BodyShape { placed, .. } in &body.shapes {
+        placed.check(dimension).or_else(|error| wrong(error.to_string()))?;
+        if !placed.shape.may_move() && body.kind.is_free() {
+            let shape = placed.shape.name(dimension);
+            return wrong(format!("a {shape} is infinite and cannot move freely; make the body static or prescribed"));
         }
     }
     Ok(())

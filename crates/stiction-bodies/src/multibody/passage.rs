@@ -9,7 +9,7 @@ use stiction_dynamics::{Passage, Way};
 
 use super::Multibody;
 use super::contacts::{Part, Search, contact_id};
-use crate::collide::{self, Touch};
+use crate::collide::Touch;
 use crate::pose::Pose;
 use crate::shape::Shape;
 
@@ -48,10 +48,8 @@ impl Multibody {
     pub(super) fn find_passage(&self, way: Way, from: (f64, &[f64]), to: (f64, &[f64])) -> Option<Passage> {
         let mut guard = self.search.lock();
         let Search { broad_phase, poses, end_poses, travels, pairs, touches, .. } = &mut *guard;
-        for (poses, (t, q)) in [(&mut *poses, from), (&mut *end_poses, to)] {
-            poses.clear();
-            poses.extend((0..self.model.bodies.len()).map(|body| self.pose(body, t, q)));
-        }
+        self.take_poses(from.0, from.1, poses);
+        self.take_poses(to.0, to.1, end_poses);
         travels.clear();
         travels.extend(self.parts.iter().map(|part| {
             let (start, end) = (&poses[part.body], &end_poses[part.body]);
@@ -92,18 +90,15 @@ impl Multibody {
         pairs.sort_unstable();
         let mut earliest: Option<Passage> = None;
         for &(a, b) in pairs.iter() {
-            let (mut a, mut b) = (a, b);
-            if !self.model.bodies[self.parts[a].body].kind.is_free() {
-                (a, b) = (b, a);
-            }
-            let (first, second) = (&self.parts[a], &self.parts[b]);
+            let order = self.ordered((a, b));
+            let parts @ [first, second] = order.map(|part| &self.parts[part]);
             let ways = [first, second].map(|part| (poses[part.body], end_poses[part.body]));
             let mut pair = Pair {
                 system: self,
-                parts: [first, second],
+                parts,
                 ways,
                 size: self.pair_size(self.shape(first), self.shape(second)),
-                rate: relative_way(self, [first, second], &ways, [travels[a], travels[b]]),
+                rate: relative_way(self, parts, &ways, order.map(|part| travels[part])),
                 touches,
             };
             if let Some(share) = pair.passage(way)
@@ -229,13 +224,8 @@ impl Pair<'_> {
 
     /// The least gap after a share of the way, in metres; leaves the touches behind.
     fn gap(&mut self, share: f64) -> f64 {
-        let [first, second] = [0, 1].map(|i| {
-            let placed = &self.system.shape(self.parts[i]).placed;
-            (&placed.shape, placed.world_pose(&self.body(i, share)))
-        });
-        self.touches.clear();
-        let dimension = self.system.model.dimension;
-        collide::collide(dimension, first.0, &first.1, second.0, &second.1, f64::INFINITY, self.touches);
+        let [first, second] = [0, 1].map(|i| self.body(i, share));
+        self.system.collide_parts(self.parts, [&first, &second], f64::INFINITY, self.touches);
         self.touches.iter().fold(f64::INFINITY, |least, touch| least.min(touch.gap))
     }
 }

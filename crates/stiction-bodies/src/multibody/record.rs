@@ -1,11 +1,11 @@
 //! What a recording holds of each body: pose and velocity.
 
+use glamx::DQuat;
 use stiction_dynamics::State;
 
 use super::Multibody;
-use super::coordinates::Layout;
+use super::coordinates::Turn;
 use crate::body::BodyKind;
-use crate::pose::Pose;
 use crate::shape::Dimension;
 
 impl Multibody {
@@ -27,32 +27,25 @@ impl Multibody {
                 continue;
             }
             let pose = self.pose(number, state.t, &state.q);
-            let Pose { position, orientation } = pose;
             let (velocity, spin) = self.velocity(number, state);
-            let is_point = matches!(body.kind, BodyKind::Point { .. });
+            let turns = !body.is_point();
             match self.model.dimension {
                 Dimension::Plane => {
-                    out.extend([position.x, position.y]);
-                    if !is_point {
-                        out.push(match self.coordinates.layout[number] {
-                            Layout::PlaneRigid { q, .. } => state.q[q + 2], // all turns, not only the last one
-                            _ => pose.planar_angle(),
-                        });
-                    }
+                    let angle = match self.coordinates.layout[number].turn {
+                        Turn::Plane => self.planar_angle(number, state.t, &state.q), // all turns, not only the last one
+                        _ => pose.planar_angle(),
+                    };
+                    out.extend([pose.position.x, pose.position.y]);
+                    out.extend(turns.then_some(angle));
                     out.extend([velocity.x, velocity.y]);
-                    if !is_point {
-                        out.push(spin.z);
-                    }
+                    out.extend(turns.then_some(spin.z));
                 }
                 Dimension::Space => {
-                    out.extend(position.to_array());
-                    if !is_point {
-                        out.extend([orientation.w, orientation.x, orientation.y, orientation.z]);
-                    }
+                    let DQuat { x, y, z, w } = pose.orientation;
+                    out.extend(pose.position.to_array());
+                    out.extend(turns.then_some([w, x, y, z]).into_iter().flatten());
                     out.extend(velocity.to_array());
-                    if !is_point {
-                        out.extend(spin.to_array());
-                    }
+                    out.extend(turns.then_some(spin.to_array()).into_iter().flatten());
                 }
             }
         }

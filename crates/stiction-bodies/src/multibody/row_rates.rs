@@ -4,15 +4,12 @@
 //! velocity coordinates are held, a body turns with a constant angular velocity, so that the velocity of its material at a moving place $p$ changes by
 //! $\omega \times (\dot p - \dot x)$, with $x$ for its origin; and $f$ changes with that and with $\dot e$.
 
-use std::f64::consts::TAU;
-
 use glamx::DVec3;
 use stiction_dynamics::{Contact, ContactId, FrictionElement, Joint, RowRates};
-use stiction_solve::PortableMath as _;
 
 use super::Multibody;
 use super::contacts::{grain_rates, tangent_rates};
-use crate::body::{BodyKind, BodyShape};
+use crate::body::BodyShape;
 use crate::collide;
 use crate::touch_rates::{Twist, touch_rates};
 
@@ -33,7 +30,7 @@ impl Multibody {
             (out.normals[i], out.tangents[i]) = match self.joint_of_stop(contact.id) {
                 Some(joint) => {
                     let sign = if contact.id.feature == 0 { 1.0 } else { -1.0 };
-                    (sign * self.coordinate_rate(&self.model.joints[joint], (t, q, v)), [0.0; 3])
+                    (sign * self.joint_motion(&self.model.joints[joint], (t, q, v)).coordinate_rate(), [0.0; 3])
                 }
                 None => self.contact_rates(contact, (t, q, v)),
             };
@@ -49,38 +46,31 @@ impl Multibody {
                 None => {
                     let joint = self.model.joints.get(number - self.model.dry_friction.len());
                     // Beyond the joints there are pre-stressed springs, which no scheme treats that asks for rates.
-                    rates[0] = joint.map_or(0.0, |joint| self.coordinate_rate(joint, (t, q, v)));
+                    rates[0] = joint.map_or(0.0, |joint| self.joint_motion(joint, (t, q, v)).coordinate_rate());
                 }
             }
         }
         let mut rates = out.joints.iter_mut();
         for (joint, kinds) in self.model.joints.iter().zip(&self.joint_rows) {
-            let ends = self.joint_motion(joint, (t, q, v));
+            let motion = self.joint_motion(joint, (t, q, v));
             for (&kind, rate) in kinds.iter().zip(rates.by_ref()) {
-                *rate = ends.row_rate(kind);
+                *rate = motion.row_rate(kind);
             }
             if let Some(drive) = joint.drive
                 && joint.kind.coordinate().is_some()
                 && let Some(rate) = rates.next()
             {
-                let frequency = TAU * drive.frequency;
-                let driven = -drive.amplitude * frequency * frequency * (frequency * t + drive.phase).portable_sin();
-                *rate = self.coordinate_rate(joint, (t, q, v)) - driven;
+                *rate = motion.coordinate_rate() - drive.at(t)[2];
             }
         }
     }
 
-    /// The motion of a body.
-    pub(super) fn twist(&self, body: usize, (t, q, v): (f64, &[f64], &[f64])) -> Twist {
-        let (velocity, spin) = self.velocity_at(body, t, q, v);
-        let acceleration = match &self.model.bodies[body].kind {
-            BodyKind::Prescribed(motion) => motion.oscillations.iter().fold(DVec3::ZERO, |sum, o| {
-                let frequency = TAU * o.frequency;
-                sum + o.amplitude * (-frequency * frequency * (frequency * t + o.phase).portable_sin())
-            }),
-            _ => DVec3::ZERO,
-        };
-        Twist { origin: self.pose(body, t, q).position, velocity, spin, acceleration }
+    /// The motion of a body; the world stands still.
+    pub(super) fn twist(&self, body: Option<usize>, at: (f64, &[f64], &[f64])) -> Twist {
+        let Some(body) = body else { return Twist::default() };
+        let (velocity, spin) = self.velocity_at(body, at);
+        let acceleration = self.motion(body).map_or(DVec3::ZERO, |motion| motion.acceleration_at(at.0));
+        Twist { origin: self.pose(body, at.0, at.1).position, velocity, spin, acceleration }
     }
 
     /// Rates of the normal row and of the tangent rows of a contact between shapes.
@@ -99,13 +89,10 @@ impl Multibody {
         let Some(touch) = touches.iter().find(|touch| touch.feature == feature & 0xff) else {
             return (0.0, [0.0; 3]);
         };
-        let (a, b) = (self.twist(first, (t, q, v)), self.twist(second, (t, q, v)));
+        let [a, b] = [first, second].map(|body| self.twist(Some(body), (t, q, v)));
         let [n_rate, first_rate, second_rate] =
             touch_rates(dimension, (shape_first, pose_first, &a), (shape_second, pose_second, &b), touch);
-        let surface = |body: usize| match &self.model.bodies[body].kind {
-            BodyKind::Prescribed(motion) => motion.surface_velocity,
-            _ => DVec3::ZERO,
-        };
+        let surface = |body: usize| self.motion(body).map_or(DVec3::ZERO, |motion| motion.surface_velocity);
         let slip = a.at(touch.point_on_first) + surface(first) - b.at(touch.point_on_second) - surface(second);
         let slip_rate = a.rate(first_rate) - b.rate(second_rate);
         let along = |(direction, rate): (DVec3, DVec3)| rate.dot(slip) + direction.dot(slip_rate);

@@ -378,7 +378,7 @@ mod tests {
     fn an_unsymmetric_inertia_is_treated() {
         // W = [[2, 1], [0, 2]], u_free = (1, -1), floor u2 ≥ 0: W (u - u_free) = (0, c) gives u2 = 0, u1 = 1 - (1)(1)/2.
         let mut problem = ContactProblem { free_motion: vec![1.0, -1.0], ..Default::default() };
-        problem.inertia.set_dense(faer::mat![[2.0, 1.0], [0.0, 2.0]]);
+        problem.inertia.set_entries(2, [(0, 0, 2.0), (0, 1, 1.0), (1, 1, 2.0)]);
         problem.inertia.factor().unwrap();
         problem.contacts.push(ContactCondition { normal: Row::from_dense(&[0.0, 1.0]), ..Default::default() });
         let solution = solve(&problem, &mut pyramid(Directions::default()));

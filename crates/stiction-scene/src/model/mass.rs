@@ -1,8 +1,7 @@
 //! Mass and inertia, given or from the shapes.
 
 use stiction_bodies::glamx::{DMat3, DVec3};
-use stiction_bodies::shape::combined_mass_properties;
-use stiction_bodies::{BodyShape, Dimension, MassProperties, PlacedShape, ShapeError};
+use stiction_bodies::{BodyShape, Dimension, MassProperties, PlacedShape, ShapeError, combined_mass_properties};
 use stiction_solve::PortableMath as _;
 
 use super::Reader;

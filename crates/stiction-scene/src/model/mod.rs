@@ -65,13 +65,9 @@ pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<Multibo
 
 /// The fault of a mistake that only the whole model shows.
 pub(crate) fn body_fault(scene: &Scene, error: BodyError) -> Fault {
-    let body = |name: &String| scene.bodies.iter().position(|body| body.name == *name);
     let number = match &error {
-        BodyError::Mass { body: name, .. }
-        | BodyError::Inertia { body: name }
-        | BodyError::Shape { body: name, .. }
-        | BodyError::InfiniteShape { body: name, .. } => body(name),
-        BodyError::Value { .. } | BodyError::Part { .. } => None,
+        BodyError::Body { body, .. } => scene.bodies.iter().position(|entry| entry.name == *body),
+        BodyError::Part { .. } => None,
         BodyError::Pair { body, shape, source } => {
             return Place::top("body").index(*body).key("shape").index(*shape).part_fault(source.clone());
         }

@@ -310,9 +310,7 @@ impl SystemReader<'_> {
             LinearSystemError::Redundant { index, .. } => {
                 (self.place.key("joint").index(*index).key("row"), "remove the joint, or correct its row")
             }
-            LinearSystemError::Length { .. } | LinearSystemError::Value { .. } | LinearSystemError::Tangents { .. } => {
-                (self.place.clone(), "change the value that the message names")
-            }
+            LinearSystemError::Entry(_) => (self.place.clone(), "change the value that the message names"),
         };
         place.fault(error.to_string(), help)
     }

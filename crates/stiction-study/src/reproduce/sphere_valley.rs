@@ -431,7 +431,7 @@ fn fine_figure(
     let moment = |what: &str, samples: &[Sample]| {
         let title = format!("Figure 16: the moment at contact 2 by the LCP method, h = {finest_step}{what}");
         let series = vec![coloured("", history(samples, |sample| sample.forces[1][3]), green)];
-        Panel { legend: Legend::Best, ..over_time(title, "N m", series) }
+        over_time(title, "N m", series)
     };
     let panels = vec![
         over_time("Figure 14: forces at contact 1", "N, N m", forces),

@@ -438,8 +438,7 @@ pub(super) fn energy_of_bodies(data: &RunData, model: &MultibodyModel, tracks: &
 
 /// The largest kinetic energy, or that of a small motion of the heaviest coordinate, in J.
 pub(super) fn energy_of_matrices(data: &RunData, system: &LinearSystem) -> f64 {
-    let mass = system.mass();
-    let heaviest = (0..mass.nrows()).map(|i| mass[(i, i)]).fold(0.0, f64::max);
+    let heaviest = system.data().mass.iter().enumerate().map(|(i, row)| row[i]).fold(0.0, f64::max);
     largest(data.audit.real("kinetic").iter().copied()).max(0.5 * heaviest * SMALL_MOTION * SMALL_MOTION)
 }
 

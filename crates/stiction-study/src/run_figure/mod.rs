@@ -124,7 +124,7 @@ pub fn default_figure(run: &Path, selection: &Selection) -> Result<Figure, RunFi
         SceneSystem::Matrices(system) => {
             let names = scene.system.as_ref().map_or(&[][..], |system| &system.coordinates);
             add(PanelKind::Coordinates, curves::coordinates(&data, names));
-            let is_spatial = system.linear_contacts().iter().any(|contact| contact.tangents.len() > 1);
+            let is_spatial = system.data().contacts.iter().any(|contact| contact.tangents.len() > 1);
             (is_spatial, curves::energy_of_matrices(&data, system))
         }
     };

@@ -188,7 +188,7 @@ impl RunData {
         let elements = [(file::JOINTS, "joint"), (file::FRICTION, "element")].into_iter();
         let elements = elements.filter(|(name, _)| run.join(name).exists());
         let elements = elements.map(|(name, key)| Rows::read(run, name, Some(key), &["t", "h"], &[]));
-        let numbers: Vec<&str> = ["t", "h"].into_iter().chain(StepAudit::NAMES).collect();
+        let numbers: Vec<&str> = ["t", "h"].into_iter().chain(StepAudit::names()).collect();
         let mut data = Self {
             run: run.to_owned(),
             angular: loaded.as_ref().map_or_else(|_| BTreeSet::new(), angular_stops),
