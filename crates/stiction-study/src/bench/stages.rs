@@ -57,7 +57,7 @@ pub struct StageRow {
     pub iterations: usize,
     /// Seconds of all solves together, each from nothing.
     pub seconds: f64,
-    /// The stages that ended a solve, with the number of problems.
+    /// The stages that ended a solve, on its hardest island, with the number of problems.
     pub last: BTreeMap<String, usize>,
 }
 
@@ -95,7 +95,10 @@ impl StageRow {
             FclibProblem::Local(problem) => &solver.solve_local(problem, settings, None).report,
             FclibProblem::Global(problem) => &solver.solve_global(problem, settings, None)?.report,
         };
-        let last = stages.last().map_or("rest".into(), |stage| format!("{:?} {}", stage.method, stage.run));
+        // The last stage of the island that took most of them.
+        let hardest = stages.chunk_by(|a, b| a.island == b.island).max_by_key(|own| own.len());
+        let last = hardest.and_then(|own| own.last());
+        let last = last.map_or("rest".into(), |stage| format!("{:?} {}", stage.method, stage.run));
         let iterations = stages.iter().map(|stage| stage.iterations).sum();
         self.add(status.is_decided(), iterations, &stopwatch, last);
         Ok(())
