@@ -50,8 +50,8 @@ fn step<T>(announcement: &str, work: impl FnOnce() -> Result<T, String>) -> Resu
     Ok(result)
 }
 
-/// Removes the run of an earlier demonstration, picture included. A folder that is not a run stays, and `stiction run`
-/// will refuse to write there.
+/// Removes the run of an earlier demonstration, picture included. A folder that is not a run stays,
+/// and `stiction run` will refuse to write there.
 fn clear(run: &Path) -> Result<(), String> {
     if run.join("summary.json").is_file() {
         std::fs::remove_dir_all(run).map_err(|error| format!("removing {}: {error}", run.display()))?;

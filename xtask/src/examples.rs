@@ -11,7 +11,8 @@ pub fn run(workspace: &Workspace) -> Result<(), String> {
     if examples.is_empty() {
         return Err("there is no example in crates/*/examples/".to_owned());
     }
-    // With the targets of the suite `tests`, so that what it built is used and nothing is built again.
+    // With the targets of the suite `tests`, so that what it built is used and nothing is built
+    // again.
     let programs = workspace.build(&["--workspace", "--bins", "--tests", "--examples"])?;
     let mut failed = Vec::new();
     for (package, example) in &examples {
@@ -35,7 +36,8 @@ fn is_example(program: &Path, name: &str) -> bool {
         && program.parent().and_then(Path::file_name).is_some_and(|folder| folder == "examples")
 }
 
-/// Pairs of package and example. A package is named like its folder; an example is a file, or a folder with a `main.rs`.
+/// Pairs of package and example. A package is named like its folder; an example is a file, or a
+/// folder with a `main.rs`.
 fn find(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
     let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut examples = Vec::new();

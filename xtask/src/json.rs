@@ -1,6 +1,8 @@
-//! One string out of a JSON document, which is all the jobs need: the path cargo reports, the digest of a run.
+//! One string out of a JSON document, which is all the jobs need: the path cargo reports, the
+//! digest of a run.
 
-/// The string value that follows the first `"key":` of the text, or `None` when there is none or it is not a string.
+/// The string value that follows the first `"key":` of the text, or `None` when there is none or it
+/// is not a string.
 pub fn string_value(text: &str, key: &str) -> Option<String> {
     let quoted_key = format!("\"{key}\"");
     let after_key = &text[text.find(&quoted_key)? + quoted_key.len()..];
@@ -10,7 +12,8 @@ pub fn string_value(text: &str, key: &str) -> Option<String> {
     loop {
         match characters.next()? {
             '"' => return Some(unescaped),
-            // Paths and digests contain no escapes but `\\`, `\"` and `\/`, which stand for their second character.
+            // Paths and digests contain no escapes but `\\`, `\"` and `\/`, which stand for their
+            // second character.
             '\\' => unescaped.push(characters.next()?),
             character => unescaped.push(character),
         }

@@ -24,7 +24,8 @@ pub fn run(workspace: &Workspace) -> Result<(), String> {
     if broken.is_empty() { Ok(()) } else { Err(format!("broken links: {}\n{}", broken.len(), broken.join("\n"))) }
 }
 
-/// The targets of `[text](target)` and `[key]: target`, with their line numbers. Code is not searched.
+/// The targets of `[text](target)` and `[key]: target`, with their line numbers. Code is not
+/// searched.
 fn links(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut open_fence: Option<&str> = None;

@@ -1,7 +1,8 @@
 //! Set-up and checks of the Stiction workspace, in Rust so that they work wherever Stiction builds.
 //!
-//! `cargo xtask demo` shows what Stiction does; `cargo xtask test` decides whether a change is good. Each job has its
-//! file, and so has each suite of `test` that is more than one cargo command.
+//! `cargo xtask demo` shows what Stiction does; `cargo xtask test` decides whether a change is
+//! good. Each job has its file, and so has each suite of `test` that is more than one cargo
+//! command.
 
 mod demo;
 mod examples;
@@ -42,7 +43,8 @@ fn main() -> ExitCode {
     })
 }
 
-/// Does a job. An error is that of work that was done, or begun; a command line that was not understood ends with 2.
+/// Does a job. An error is that of work that was done, or begun; a command line that was not
+/// understood ends with 2.
 fn run(job: &str, rest: &[String]) -> Result<ExitCode, String> {
     let misused = |message: &str| {
         eprint!("error: {message}\n\n{HELP}\nsuites: {}\n", test::suite_names());

@@ -1,4 +1,5 @@
-//! Starting programs: show what is run, pass its output through or keep it, and say plainly what went wrong.
+//! Starting programs: show what is run, pass its output through or keep it, and say plainly what
+//! went wrong.
 
 use std::fmt::Write as _;
 use std::process::{Command, ExitStatus, Stdio};
@@ -13,7 +14,8 @@ pub fn run(command: &mut Command) -> Result<(), String> {
     judge(command, status)
 }
 
-/// Runs a program whose standard error goes to the reader, and returns its standard output, which is for machines.
+/// Runs a program whose standard error goes to the reader, and returns its standard output, which
+/// is for machines.
 pub fn run_and_keep_stdout(command: &mut Command) -> Result<String, String> {
     let output = command.stderr(Stdio::inherit()).output().map_err(|error| could_not_start(command, &error))?;
     judge(command, output.status)?;
@@ -35,7 +37,8 @@ pub fn capture(command: &mut Command) -> Result<String, String> {
     Ok(stdout)
 }
 
-/// Whether a program can be started and ends well, its output thrown away: the way to ask if a tool is there.
+/// Whether a program can be started and ends well, its output thrown away: the way to ask if a tool
+/// is there.
 pub fn works(command_line: &[&str]) -> bool {
     let quietly = |(program, arguments): (&&str, &[&str])| {
         capture(Command::new(program).args(arguments).stdin(Stdio::null())).is_ok()

@@ -1,4 +1,5 @@
-//! Every built-in scene is checked and run; one is run twice and must give the same states to the last bit.
+//! Every built-in scene is checked and run; one is run twice and must give the same states to the
+//! last bit.
 
 use crate::json;
 use crate::process::{self, spoken};

@@ -1,8 +1,9 @@
 //! The tools that suites need, and what to do when one is missing.
 //!
-//! A Rust toolchain is enough for everything today. On a toolchain that rustup manages, a missing component is added
-//! with rustup. On Debian as root, a missing program is installed from its Debian package. Anywhere else we install
-//! nothing: the suites which need the tool are skipped, and the tool is named.
+//! A Rust toolchain is enough for everything today. On a toolchain that rustup manages, a missing
+//! component is added with rustup. On Debian as root, a missing program is installed from its
+//! Debian package. Anywhere else we install nothing: the suites which need the tool are skipped,
+//! and the tool is named.
 
 use crate::process;
 use crate::workspace::Workspace;
@@ -55,8 +56,8 @@ impl Machine {
     }
 }
 
-/// The commands that install a missing tool; none where nothing may be installed. A component goes before a package: a
-/// Debian rustfmt belongs to Debian's compiler, not to the one of rustup.
+/// The commands that install a missing tool; none where nothing may be installed. A component goes
+/// before a package: a Debian rustfmt belongs to Debian's compiler, not to the one of rustup.
 fn remedy(need: &Need, machine: Machine) -> Vec<Vec<&'static str>> {
     match (need.component, need.package) {
         (Some(component), _) if machine.has_rustup => vec![vec!["rustup", "component", "add", component]],
@@ -67,7 +68,8 @@ fn remedy(need: &Need, machine: Machine) -> Vec<Vec<&'static str>> {
     }
 }
 
-/// Looks for every tool that the chosen suites need, installs what can be installed, and returns what is still missing.
+/// Looks for every tool that the chosen suites need, installs what can be installed, and returns
+/// what is still missing.
 pub fn prepare(workspace: &Workspace, suites: &[&str]) -> Vec<&'static Need> {
     let machine = Machine::look();
     let is_needed = |need: &&Need| need.suites.iter().any(|suite| suites.contains(suite));
@@ -88,7 +90,8 @@ pub fn prepare(workspace: &Workspace, suites: &[&str]) -> Vec<&'static Need> {
         let install = |words: &Vec<&str>| {
             process::run(workspace.command(words[0]).args(&words[1..]).env("DEBIAN_FRONTEND", "noninteractive"))
         };
-        // An installation that fails is no error by itself: what counts is whether the tool works afterwards.
+        // An installation that fails is no error by itself: what counts is whether the tool works
+        // afterwards.
         if let Err(message) = commands.iter().try_for_each(install) {
             println!("{}: {message}", need.tool);
         }

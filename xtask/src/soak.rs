@@ -1,12 +1,15 @@
-//! `cargo xtask soak`: attacks with inputs of which the truth is known, until the time is up; see `crates/stiction-soak`.
+//! `cargo xtask soak`: attacks with inputs of which the truth is known, until the time is up; see
+//! `crates/stiction-soak`.
 
 use crate::process;
 use crate::workspace::{Workspace, named};
 
-/// What the suite of `cargo xtask test` runs: a fixed seed and a fixed volume, so that it is the same everywhere.
+/// What the suite of `cargo xtask test` runs: a fixed seed and a fixed volume, so that it is the
+/// same everywhere.
 pub const SUITE: [&str; 4] = ["--rounds", "1", "--seed", "1"];
 
-/// Builds the command and the soak, and runs it with these arguments. Inputs that failed stay in `runs/soak`.
+/// Builds the command and the soak, and runs it with these arguments. Inputs that failed stay in
+/// `runs/soak`.
 pub fn run(workspace: &Workspace, arguments: &[&str]) -> Result<(), String> {
     // Among the tests, as they were built, so that nothing is compiled twice.
     let targets: &[&str] = match arguments == SUITE {

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every check of the workspace, one suite after the other.
 //!
-//! A failing suite does not stop the others. The last line counts the suites, and nothing else stands on it.
+//! A failing suite does not stop the others. The last line counts the suites, and nothing else
+//! stands on it.
 
 use crate::process::{self, spoken};
 use crate::setup;
@@ -25,8 +26,8 @@ const fn suite(name: &'static str, about: &'static str, run: fn(&Workspace) -> R
 
 /// All suites, in the order in which they run: what is quick to fail goes first.
 ///
-/// Nothing runs twice. `cargo test --tests` takes the unit tests of libraries and programs and the files in `tests/`,
-/// but neither doctests nor examples, which have suites of their own.
+/// Nothing runs twice. `cargo test --tests` takes the unit tests of libraries and programs and the
+/// files in `tests/`, but neither doctests nor examples, which have suites of their own.
 pub const SUITES: &[Suite] = &[
     suite("format", "the code is laid out by rustfmt", |workspace| workspace.run_cargo("fmt --all --check")),
     suite("clippy", "the linter finds nothing, in any target", |workspace| {
@@ -39,8 +40,8 @@ pub const SUITES: &[Suite] = &[
         workspace.run_cargo("test --workspace --doc --no-fail-fast")
     }),
     suite("documentation", "the documentation builds without a warning", |workspace| {
-        // Beside the flags in `.cargo/config.toml`, which load the header for formulas; those from outside would replace
-        // both.
+        // Beside the flags in `.cargo/config.toml`, which load the header for formulas; those from
+        // outside would replace both.
         let mut doc = workspace.cargo(&["doc", "--workspace", "--no-deps"]);
         doc.args(["--config", "build.rustdocflags=['-Dwarnings']"]);
         process::run(doc.env_remove("RUSTDOCFLAGS").env_remove("CARGO_ENCODED_RUSTDOCFLAGS"))

@@ -46,7 +46,8 @@ impl Workspace {
         process::run(&mut self.cargo(&arguments.split(' ').collect::<Vec<_>>()))
     }
 
-    /// Builds targets in the dev profile, which is optimised, and returns the paths of the programs among them.
+    /// Builds targets in the dev profile, which is optimised, and returns the paths of the programs
+    /// among them.
     ///
     /// Cargo itself says where the programs are, because the target folder can be set in many ways.
     pub fn build(&self, targets: &[&str]) -> Result<Vec<PathBuf>, String> {
@@ -61,12 +62,14 @@ impl Workspace {
             .collect())
     }
 
-    /// Builds the command `stiction` with other targets beside it, and returns the path of the program.
+    /// Builds the command `stiction` with other targets beside it, and returns the path of the
+    /// program.
     pub fn build_stiction(&self, targets: &[&str]) -> Result<PathBuf, String> {
         named(&self.build(targets)?, "stiction").cloned()
     }
 
-    /// Every Markdown file of the workspace. Hidden folders, build output and recorded runs are left out.
+    /// Every Markdown file of the workspace. Hidden folders, build output and recorded runs are
+    /// left out.
     pub fn markdown_files(&self) -> Result<Vec<PathBuf>, String> {
         let mut found = Vec::new();
         let mut folders = vec![self.root.clone()];

@@ -24,7 +24,8 @@ pub struct Body {
     pub kind: BodyKind,
     /// Pose at the start: origin in metres, and orientation.
     pub pose: Pose,
-    /// Whole turns at the start in the plane, which the recorded angle counts and the pose cannot tell.
+    /// Whole turns at the start in the plane, which the recorded angle counts and the pose cannot
+    /// tell.
     pub turns: i32,
     /// Velocity of the origin at the start, world axes, in m/s. Only for bodies that move freely.
     pub velocity: DVec3,
@@ -42,7 +43,8 @@ impl Body {
         matches!(self.kind, BodyKind::Point { .. })
     }
 
-    /// Pose of the body at time `t` as long as it has not moved freely: at the start, or where its motion has taken it.
+    /// Pose of the body at time `t` as long as it has not moved freely: at the start, or where its
+    /// motion has taken it.
     pub fn pose_at(&self, t: f64) -> Pose {
         self.kind.motion().map_or(self.pose, |motion| motion.pose_at(&self.pose, t))
     }
@@ -70,7 +72,8 @@ pub enum BodyKind {
     Rigid {
         /// Mass, in kg.
         mass: f64,
-        /// Inertia about the centre of mass in body axes, in kg m². In the plane only the entry zz counts.
+        /// Inertia about the centre of mass in body axes, in kg m². In the plane only the entry zz
+        /// counts.
         inertia: DMat3,
     },
     /// Freely, without rotation: three degrees of freedom in space and two in the plane.
@@ -107,7 +110,8 @@ impl BodyKind {
     }
 }
 
-/// A prescribed motion: a constant velocity and rotation, oscillations, and a surface that runs (a belt), added up.
+/// A prescribed motion: a constant velocity and rotation, oscillations, and a surface that runs (a
+/// belt), added up.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Motion {
     /// Constant velocity of the origin, world axes, in m/s.
@@ -228,7 +232,8 @@ impl AppliedForce {
     }
 }
 
-/// Dry friction with a bound that no load changes, between a point of a body and another body or the world (\[ST96\] §3.5).
+/// Dry friction with a bound that no load changes, between a point of a body and another body or
+/// the world (\[ST96\] §3.5).
 #[derive(Clone, Debug, PartialEq)]
 pub struct DryFriction {
     /// Name.
@@ -239,20 +244,23 @@ pub struct DryFriction {
     pub against: Option<usize>,
     /// Point in coordinates of the first body, in metres.
     pub point: DVec3,
-    /// One or two unit vectors, orthogonal to each other, world axes: the directions of sliding, or the axis of a rotation.
+    /// One or two unit vectors, orthogonal to each other, world axes: the directions of sliding, or
+    /// the axis of a rotation.
     pub axes: Vec<DVec3>,
     /// Whether it acts on the relative rotation instead of the sliding; then there is one axis.
     pub is_rotational: bool,
     /// Largest force in N, or torque in N m.
     pub bound: f64,
-    /// The bound while it sticks, not below `bound`, which is then that of sliding; none where it is the same.
+    /// The bound while it sticks, not below `bound`, which is then that of sliding; none where it
+    /// is the same.
     pub static_bound: Option<f64>,
     /// Factors on the bound along the axes: an ellipse of friction. Ones for a circle.
     pub semi_axes: [f64; 2],
     /// What friction may be for a bound of one, in units of the semi-axes.
     pub shape: FrictionShape,
-    /// A constant force along the one axis, on top of friction, in N or N m. Friction with the bounds $f$ against forward sliding and $b$ against sliding
-    /// back has the bound $(f + b) / 2$ and the bias $(b - f) / 2$.
+    /// A constant force along the one axis, on top of friction, in N or N m. Friction with the
+    /// bounds $f$ against forward sliding and $b$ against sliding back has the bound $(f + b) / 2$
+    /// and the bias $(b - f) / 2$.
     pub bias: f64,
 }
 
@@ -299,8 +307,9 @@ fn check_line(what: &str, bodies: &[Body], ends: [Option<usize>; 2], is_rotation
     Ok(())
 }
 
-/// Holds back one direction of sliding or rotation, whatever force that takes, and lets the other one pass: the primitive $\mathrm{Upr}$ of \[GS05\] (2) on
-/// velocity level. A sprag clutch, a ratchet with fine teeth.
+/// Holds back one direction of sliding or rotation, whatever force that takes, and lets the other
+/// one pass: the primitive $\mathrm{Upr}$ of \[GS05\] (2) on velocity level. A sprag clutch, a
+/// ratchet with fine teeth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clutch {
     /// Name.

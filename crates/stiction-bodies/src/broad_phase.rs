@@ -20,8 +20,9 @@ pub struct BroadPhase {
 }
 
 impl BroadPhase {
-    /// Calls `visit` for every pair of spheres (centre, radius) whose surfaces are at most `horizon` apart, once, in an order
-    /// that depends on the spheres alone. Spheres of infinite radius are near everything.
+    /// Calls `visit` for every pair of spheres (centre, radius) whose surfaces are at most
+    /// `horizon` apart, once, in an order that depends on the spheres alone. Spheres of infinite
+    /// radius are near everything.
     pub fn for_each_near_pair(
         &mut self,
         spheres: impl Iterator<Item = (DVec3, f64)>,

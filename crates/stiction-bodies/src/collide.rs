@@ -2,10 +2,11 @@
 //!
 //! A capsule is a segment with a radius and a sphere is a point with a radius, so five distances do
 //! almost everything: point to plane, point to point, point to line, point to segment, segment to
-//! segment. Only an ellipsoid has its own: that of a plane along the normal of which it is supported.
-//! Every [`Touch`] is one condition of non-penetration; a pair may give several, and together they
-//! hold exactly when the shapes do not overlap. In a cavity or tube, as on a half-space, the ends of
-//! a capsule and the corners of a box stand for the whole, because what is free is convex.
+//! segment. Only an ellipsoid has its own: that of a plane along the normal of which it is
+//! supported. Every [`Touch`] is one condition of non-penetration; a pair may give several, and
+//! together they hold exactly when the shapes do not overlap. In a cavity or tube, as on a
+//! half-space, the ends of a capsule and the corners of a box stand for the whole, because what is
+//! free is convex.
 //!
 //! To first order a gap changes with `normal`·(velocity of the first at `point` - velocity of the
 //! second at `point`). The two surface points differ only along the normal, so it does not matter
@@ -24,9 +25,10 @@ use glamx::DVec3;
 /// of the inner contact is rounding noise.
 const PARALLEL_SINE_TOLERANCE: f64 = 1e-6;
 
-/// Two capsules lie along each other when the sine of their angle is at most this. Then they meet along an overlap, and
-/// its two ends keep their features whichever capsule they are an end of. Too large: a contact jumps when its feature
-/// passes from one capsule to the other. Too small: a contact at rest loses its feature by rounding.
+/// Two capsules lie along each other when the sine of their angle is at most this. Then they meet
+/// along an overlap, and its two ends keep their features whichever capsule they are an end of. Too
+/// large: a contact jumps when its feature passes from one capsule to the other. Too small: a
+/// contact at rest loses its feature by rounding.
 const ALONG_SINE: f64 = 1e-3;
 
 /// One possible contact between two shapes.
@@ -97,8 +99,9 @@ fn is_known(first: &Shape, second: &Shape) -> bool {
     none.collide(Dimension::Space, (first, &Pose::IDENTITY), (second, &Pose::IDENTITY))
 }
 
-/// Whether two shapes have nothing to do with each other: a hole matters only to what can be in it, which neither another hole
-/// nor a half-space can; and of half-spaces and cylinders none moves freely.
+/// Whether two shapes have nothing to do with each other: a hole matters only to what can be in it,
+/// which neither another hole nor a half-space can; and of half-spaces and cylinders none moves
+/// freely.
 pub fn never_meet(first: &Shape, second: &Shape) -> bool {
     let is_wall = |shape: &Shape| shape.is_infinite() && !shape.is_hole();
     let is_plane = |shape: &Shape| matches!(shape, Shape::HalfSpace { .. });
@@ -126,14 +129,15 @@ pub fn never_meet(first: &Shape, second: &Shape) -> bool {
 /// **Two capsules.** Features 0 and 1 are the +x and -x ends of the first, 2 and 3 those of the
 /// second, each against the inside of the other's segment where it projects there. Two ends that
 /// are each the nearest point to the other make one contact, under the feature of the first's end.
-/// So capsules that lie along each other rest on the two ends of their overlap. There the feature is
-/// that of the first's end on that side, whichever capsule ends there. Feature 4 is the
-/// pair of closest inner points of two segments that are not parallel.
+/// So capsules that lie along each other rest on the two ends of their overlap. There the feature
+/// is that of the first's end on that side, whichever capsule ends there. Feature 4 is the pair of
+/// closest inner points of two segments that are not parallel.
 ///
-/// **A tube on a cylinder** is a bush around a shaft, of which neither has an end: to lie within each
-/// other along all their length they would have to be parallel exactly. The tube is therefore held by two of its
-/// cross-sections, one radius to each side of its origin, by the distance of their centres from the axis of the cylinder. While
-/// the axes are parallel the gap is exact everywhere.
+/// **A tube on a cylinder** is a bush around a shaft, of which neither has an end: to lie within
+/// each other along all their length they would have to be parallel exactly. The tube is therefore
+/// held by two of its cross-sections, one radius to each side of its origin, by the distance of
+/// their centres from the axis of the cylinder. While the axes are parallel the gap is exact
+/// everywhere.
 ///
 /// In the plane, feature 4 means that the segments cross. That is penetration beyond what a
 /// distance can measure: the gap is then minus the sum of the radii whatever the depth, and the
@@ -142,13 +146,14 @@ pub fn never_meet(first: &Shape, second: &Shape) -> bool {
 /// out.
 ///
 /// **Where there is no direction.** Two points that coincide (centres of spheres, ends of capsules)
-/// get the normal +z in space and +y in the plane, and so does the centre of a cavity. A point on the
-/// axis of a capsule, cylinder or tube gets that direction made perpendicular to the axis, and +x made perpendicular when the axis is nearer to z
-/// than to x and y (in the plane: when it is exactly y). The result is never NaN.
+/// get the normal +z in space and +y in the plane, and so does the centre of a cavity. A point on
+/// the axis of a capsule, cylinder or tube gets that direction made perpendicular to the axis, and
+/// +x made perpendicular when the axis is nearer to z than to x and y (in the plane: when it is
+/// exactly y). The result is never NaN.
 ///
-/// **Exchanging the shapes** gives the [mirrored](Touch::mirrored) contacts, with the features of two capsules
-/// counted from the other one; except that the fixed normal of two coinciding points, or of
-/// crossing planar capsules with one centre, is chosen without regard to the order.
+/// **Exchanging the shapes** gives the [mirrored](Touch::mirrored) contacts, with the features of
+/// two capsules counted from the other one; except that the fixed normal of two coinciding points,
+/// or of crossing planar capsules with one centre, is chosen without regard to the order.
 ///
 /// # Panics
 ///
@@ -232,7 +237,8 @@ fn capsule_capsule(dimension: Dimension, first: &Segment, second: &Segment, out:
         if s[j].abs() < a1 {
             let x2 = second.centre + SIDES[j] * a2 * u2;
             let (normal, distance) = point_to_line(dimension, e2[j], u1);
-            // The end of the first on the same side, where the two lie along each other and it has no contact of its own.
+            // The end of the first on the same side, where the two lie along each other and it has
+            // no contact of its own.
             let i = if u1.dot(u2) > 0.0 { j } else { 1 - j };
             let feature = if sine <= ALONG_SINE && !is_taken[i] { i } else { 2 + j };
             let x1 = first.centre + s[j] * u1;

@@ -91,7 +91,8 @@ pub(crate) fn check_not_negative(key: &'static str, what: &str, value: f64, unit
     Err(PartError::new(key, format!("{what} is {value:?} {unit}"), "give zero or a positive number"))
 }
 
-/// Refuses a bound of what sticks that is below that of what slides; `sliding` is the key of that one.
+/// Refuses a bound of what sticks that is below that of what slides; `sliding` is the key of that
+/// one.
 pub(crate) fn check_static(
     key: &'static str,
     sliding: &str,

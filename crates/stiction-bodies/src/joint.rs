@@ -1,9 +1,11 @@
-//! Joints between bodies: what they hold, what they leave free, and what acts along the free coordinate.
+//! Joints between bodies: what they hold, what they leave free, and what acts along the free
+//! coordinate.
 //!
-//! A joint has a frame on each of its two bodies. The first body moves relative to the second: coordinates, velocities and
-//! efforts count for the first one, and its reactions act on the first body. With $p$ the point of a frame, $e_3$ its axis, $e_1$ its
-//! side and $e_2 = e_3 \times e_1$, a joint holds some of these at zero, where $a$ and $b$ are the frames of the first and of the second body and
-//! $d = p^a - p^b$:
+//! A joint has a frame on each of its two bodies. The first body moves relative to the second:
+//! coordinates, velocities and efforts count for the first one, and its reactions act on the first
+//! body. With $p$ the point of a frame, $e_3$ its axis, $e_1$ its side and $e_2 = e_3 \times e_1$,
+//! a joint holds some of these at zero, where $a$ and $b$ are the frames of the first and of the
+//! second body and $d = p^a - p^b$:
 //!
 //! | rows | value | moment or force on the first body |
 //! |---|---|---|
@@ -26,8 +28,9 @@ use crate::error::{PartError, check_ends, check_finite, check_not_negative, chec
 use crate::pose::Pose;
 use crate::shape::Dimension;
 
-/// Axis and side of a frame are of unit length and orthogonal up to this. Too large: coordinates are off by this fraction. Too small:
-/// frames that were turned into other axes are refused for their rounding.
+/// Axis and side of a frame are of unit length and orthogonal up to this. Too large: coordinates
+/// are off by this fraction. Too small: frames that were turned into other axes are refused for
+/// their rounding.
 const FRAME_TOLERANCE: f64 = 1e-9;
 
 /// What a joint holds.
@@ -43,13 +46,15 @@ pub enum JointKind {
     Prismatic,
     /// A line on a line, in space: slides along it and turns about it.
     Cylindrical,
-    /// A point, and an axis of each body at right angles to the other, in space: the joint of Cardan.
+    /// A point, and an axis of each body at right angles to the other, in space: the joint of
+    /// Cardan.
     Universal,
     /// A plane on a plane, in space; the axis is their normal.
     Planar,
     /// The distance of two points.
     Distance {
-        /// The distance that is held, in metres; none leaves it free, for limits, friction, a motor or a drive.
+        /// The distance that is held, in metres; none leaves it free, for limits, friction, a motor
+        /// or a drive.
         length: Option<f64>,
     },
 }
@@ -110,8 +115,8 @@ impl JointKind {
         }
     }
 
-    /// The coordinate that limits, friction, motor and drive of the joint refer to: the angle of a hinge, the displacement of a slide
-    /// or a cylinder, the distance of two points.
+    /// The coordinate that limits, friction, motor and drive of the joint refer to: the angle of a
+    /// hinge, the displacement of a slide or a cylinder, the distance of two points.
     pub fn coordinate(self) -> Option<CoordinateKind> {
         self.coordinate_row(Dimension::Space).map(|row| match row {
             JointRow::Hinge => CoordinateKind::Angle,
@@ -178,15 +183,17 @@ pub struct JointFrame {
     pub point: DVec3,
     /// Unit vector: the axis of rotation or sliding, the normal of a planar joint.
     pub axis: DVec3,
-    /// Unit vector at right angles to the axis, from which an angle counts in space. In the plane, and across a slide there, it lies in
-    /// the plane.
+    /// Unit vector at right angles to the axis, from which an angle counts in space. In the plane,
+    /// and across a slide there, it lies in the plane.
     pub side: DVec3,
 }
 
 impl JointFrame {
-    /// A frame with a side that depends on point and axis alone. The axis need not be of unit length.
+    /// A frame with a side that depends on point and axis alone. The axis need not be of unit
+    /// length.
     ///
-    /// In the plane the side of an axis in the plane is the axis turned anticlockwise, and that of the normal is x.
+    /// In the plane the side of an axis in the plane is the axis turned anticlockwise, and that of
+    /// the normal is x.
     pub fn new(point: DVec3, axis: DVec3) -> Self {
         let axis = axis.normalize();
         // The world axis that is least aligned, orthogonalised.
@@ -282,7 +289,8 @@ impl JointLimits {
     }
 }
 
-/// A constant force or torque along the free coordinate during an interval of time; the second body feels its opposite.
+/// A constant force or torque along the free coordinate during an interval of time; the second body
+/// feels its opposite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JointMotor {
     /// Force in N, or torque in N m.
@@ -293,7 +301,8 @@ pub struct JointMotor {
     pub until: f64,
 }
 
-/// The law that the free coordinate of a driven joint follows: $c(t) = c_0 + \dot c t + a \sin(2\pi f t + \varphi)$.
+/// The law that the free coordinate of a driven joint follows:
+/// $c(t) = c_0 + \dot c t + a \sin(2\pi f t + \varphi)$.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct JointDrive {
     /// $c_0$, in metres or radians.
@@ -332,13 +341,15 @@ pub struct BodyJoint {
     pub kind: JointKind,
     /// The frames on the first and on the second body.
     pub frames: [JointFrame; 2],
-    /// In the plane, the difference of the angles of the bodies, first minus second, at which the angle of the joint is zero.
+    /// In the plane, the difference of the angles of the bodies, first minus second, at which the
+    /// angle of the joint is zero.
     pub zero_angle: f64,
     /// Stops of the free coordinate.
     pub limits: JointLimits,
     /// Largest friction along the free coordinate, in N or N m, whatever the load.
     pub friction: f64,
-    /// The same while it sticks, not below `friction`, which is then that of sliding; none where it is the same.
+    /// The same while it sticks, not below `friction`, which is then that of sliding; none where it
+    /// is the same.
     pub static_friction: Option<f64>,
     /// What drives the free coordinate by force.
     pub motor: Option<JointMotor>,
@@ -349,8 +360,9 @@ pub struct BodyJoint {
 }
 
 impl BodyJoint {
-    /// A joint whose frames are the same one of the world at the time `t`, when the bodies are where they start: the free coordinate is
-    /// zero there, and nothing is violated. A universal joint has `axis` on its first body and the side of the frame on its second.
+    /// A joint whose frames are the same one of the world at the time `t`, when the bodies are
+    /// where they start: the free coordinate is zero there, and nothing is violated. A universal
+    /// joint has `axis` on its first body and the side of the frame on its second.
     pub fn new(
         name: &str,
         kind: JointKind,
@@ -381,7 +393,8 @@ impl BodyJoint {
         }
     }
 
-    /// Names of the rows of the joint: `hinge.x`, `hinge.tilt1`, and `hinge.drive` for a driven one.
+    /// Names of the rows of the joint: `hinge.x`, `hinge.tilt1`, and `hinge.drive` for a driven
+    /// one.
     pub fn row_names(&self, dimension: Dimension) -> Vec<String> {
         let rows = self.kind.rows(dimension).into_iter().map(|(suffix, _)| suffix);
         let drive = self.drive.iter().map(|_| "drive");

@@ -1,8 +1,9 @@
 //! Rigid bodies in space and in the plane, their shapes, and the contacts between them.
 //!
 //! A [`MultibodyModel`] says which bodies there are; [`Multibody`] makes it a
-//! [`MechanicalSystem`](stiction_dynamics::MechanicalSystem). Contacts come from closed forms in [`collide`](mod@collide), after a sweep
-//! over bounding spheres has found what is near. No margins are hidden: a gap is a number.
+//! [`MechanicalSystem`](stiction_dynamics::MechanicalSystem). Contacts come from closed forms in
+//! [`collide`](mod@collide), after a sweep over bounding spheres has found what is near. No margins
+//! are hidden: a gap is a number.
 
 mod body;
 mod broad_phase;

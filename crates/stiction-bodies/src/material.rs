@@ -58,17 +58,21 @@ pub struct Grain {
 pub struct Surface {
     /// Coefficient of friction; of two the kinetic one.
     pub friction: f64,
-    /// Coefficient of friction while a contact sticks, not below the other one; none where it is the same.
+    /// Coefficient of friction while a contact sticks, not below the other one; none where it is
+    /// the same.
     pub static_friction: Option<f64>,
-    /// Radius of the friction against drilling about the normal, in metres: the largest moment is this times the largest friction. Zero: there is none.
+    /// Radius of the friction against drilling about the normal, in metres: the largest moment is
+    /// this times the largest friction. Zero: there is none.
     pub torsion_radius: f64,
     /// Whether drilling and sliding share one bound.
     pub torsion: Torsion,
-    /// Direction of the first tangent, in the plane of contact; left out, tangents follow from the normal.
+    /// Direction of the first tangent, in the plane of contact; left out, tangents follow from the
+    /// normal.
     pub grain: Option<Grain>,
     /// Factors on the friction along the grain and across it; ones when left out.
     pub friction_axes: Option<[f64; 2]>,
-    /// A polytope in place of the ellipsoid, with the coefficient of friction: along the two tangents and about the normal.
+    /// A polytope in place of the ellipsoid, with the coefficient of friction: along the two
+    /// tangents and about the normal.
     pub polytope: Option<FrictionLaw>,
     /// What impacts give back.
     pub restitution: Restitution,
@@ -92,7 +96,8 @@ pub struct MaterialTable {
     pub materials: Vec<Material>,
     /// Coefficients of pairs; the smaller number comes first.
     pub pairs: BTreeMap<(usize, usize), Surface>,
-    /// The rule; none means that every pair of different materials that can touch must be in the table.
+    /// The rule; none means that every pair of different materials that can touch must be in the
+    /// table.
     pub rule: Option<CombinationRule>,
 }
 
@@ -141,7 +146,8 @@ impl MaterialTable {
     }
 }
 
-/// The finer of two sets of lines, and both phantom inertias by the rule; what only one of them says, holds.
+/// The finer of two sets of lines, and both phantom inertias by the rule; what only one of them
+/// says, holds.
 fn combine_phantom(rule: CombinationRule, first: PhantomContact, second: PhantomContact) -> PhantomContact {
     let both = first.rho.zip(second.rho).map(|(a, b)| rule.combine(a, b));
     PhantomContact { lines: first.lines.max(second.lines), rho: both.or(first.rho).or(second.rho) }

@@ -13,8 +13,8 @@ use stiction_solve::PortableMath as _;
 /// squares underflow.
 const SERIES_HALF_ANGLE: f64 = 1e-3;
 
-/// Angles below this, in radians, use the series of (x - sin x) / x³. The first term left out is 2e-7 x⁸, below rounding. Too
-/// small: the difference cancels.
+/// Angles below this, in radians, use the series of (x - sin x) / x³. The first term left out is
+/// 2e-7 x⁸, below rounding. Too small: the difference cancels.
 const SERIES_ANGLE: f64 = 0.05;
 
 /// Position and orientation of a body or of a shape: a map from local to world coordinates.
@@ -106,13 +106,14 @@ pub fn advance_orientation(orientation: DQuat, angular_velocity_body: DVec3, h: 
     (orientation * turn_by(angular_velocity_body * h)).normalize()
 }
 
-/// How the end of a turn moves when the vector of the turn, in rad and in body axes, changes at the rate `change`: the angular velocity there, in
-/// body axes.
+/// How the end of a turn moves when the vector of the turn, in rad and in body axes, changes at the
+/// rate `change`: the angular velocity there, in body axes.
 ///
 /// $$ \omega = \dot\varphi - \frac{1 - \cos x}{x^2} \varphi \times \dot\varphi + \frac{x - \sin x}{x^3} \varphi \times (\varphi \times \dot\varphi), \qquad x = |\varphi|. $$
 pub fn turn_derivative(turn: DVec3, change: DVec3) -> DVec3 {
     let x = turn.length();
-    // (1 - cos x) / x² by the half angle, which does not cancel; the other by its series where it would.
+    // (1 - cos x) / x² by the half angle, which does not cancel; the other by its series where it
+    // would.
     let first = 0.5 * sinc(0.5 * x).powi(2);
     let second = if x < SERIES_ANGLE {
         let y = x * x;

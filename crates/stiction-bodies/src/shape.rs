@@ -1,11 +1,12 @@
 //! Shapes, and the mass, centre and inertia that follow from them.
 //!
-//! A planar shape is embedded in the plane z = 0, so the same shapes serve both dimensions: what is a
-//! sphere in space is a disc in the plane.
+//! A planar shape is embedded in the plane z = 0, so the same shapes serve both dimensions: what is
+//! a sphere in space is a disc in the plane.
 //!
-//! Half-spaces, cavities, tubes and cylinders are infinite and have no mass of their own. Half-spaces and
-//! cylinders are the surroundings of what moves freely. Cavities and tubes are holes, which a moving body may
-//! have too: they matter only to what is in them, as a pin in a bearing.
+//! Half-spaces, cavities, tubes and cylinders are infinite and have no mass of their own.
+//! Half-spaces and cylinders are the surroundings of what moves freely. Cavities and tubes are
+//! holes, which a moving body may have too: they matter only to what is in them, as a pin in a
+//! bearing.
 
 use crate::pose::Pose;
 use glamx::{DMat3, DQuat, DVec3};
@@ -69,10 +70,12 @@ pub enum Shape {
     },
     /// An ellipsoid with axes along the local axes; in the plane, an ellipse.
     Ellipsoid {
-        /// Half the lengths of the axes along x, y and z, in metres, positive. In the plane z is ignored.
+        /// Half the lengths of the axes along x, y and z, in metres, positive. In the plane z is
+        /// ignored.
         semi_axes: DVec3,
     },
-    /// Everything outside of a ball; in the plane, of a disc: a hole, the surroundings of what rolls inside.
+    /// Everything outside of a ball; in the plane, of a disc: a hole, the surroundings of what
+    /// rolls inside.
     Cavity {
         /// Radius of the hole, in metres, positive.
         radius: f64,
@@ -90,8 +93,8 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The users' word for this shape: half-plane, disc, capsule, box, ellipse, ring, or half-space,
-    /// sphere, capsule, box, ellipsoid, cavity, cylinder, tube.
+    /// The users' word for this shape: half-plane, disc, capsule, box, ellipse, ring, or
+    /// half-space, sphere, capsule, box, ellipsoid, cavity, cylinder, tube.
     pub fn name(&self, dimension: Dimension) -> &'static str {
         match (self, dimension) {
             (Shape::HalfSpace { .. }, Dimension::Plane) => "half-plane",
@@ -117,7 +120,8 @@ impl Shape {
         }
     }
 
-    /// Whether the shape is a hole. It is infinite, but has no outside that could meet another infinite shape.
+    /// Whether the shape is a hole. It is infinite, but has no outside that could meet another
+    /// infinite shape.
     pub fn is_hole(&self) -> bool {
         matches!(self, Shape::Cavity { .. } | Shape::Tube { .. })
     }
@@ -152,8 +156,9 @@ impl Shape {
         }
     }
 
-    /// Half the least thickness of the shape, in metres: the radius of what is round, the least half extent of others; zero for points and segments. Of a hole its
-    /// radius, of a half-space infinite.
+    /// Half the least thickness of the shape, in metres: the radius of what is round, the least
+    /// half extent of others; zero for points and segments. Of a hole its radius, of a half-space
+    /// infinite.
     pub fn thickness(&self, dimension: Dimension) -> f64 {
         match (*self, dimension) {
             (Shape::Cuboid { half_extents: e } | Shape::Ellipsoid { semi_axes: e }, Dimension::Space) => {
@@ -342,8 +347,8 @@ pub enum ShapeError {
 
 /// Mass, centre and inertia of one shape of uniform density, in the shape's own coordinates.
 ///
-/// The density is in kg/m³ in space and in kg/m² in the plane. Infinite shapes, and spheres and capsules
-/// of radius zero, have no mass to give: that is an error.
+/// The density is in kg/m³ in space and in kg/m² in the plane. Infinite shapes, and spheres and
+/// capsules of radius zero, have no mass to give: that is an error.
 pub fn mass_properties(shape: &Shape, dimension: Dimension, density: f64) -> Result<MassProperties, ShapeError> {
     shape.check(dimension)?;
     let name = shape.name(dimension);
@@ -486,7 +491,8 @@ mod tests {
 
     #[test]
     fn ellipsoid_and_ellipse_by_hand() {
-        // Semi-axes 1, 2, 3, density 5/(4π): mass 5/3·6 = 10; inertia 10/5·(4 + 9, 9 + 1, 1 + 4) = (26, 20, 10).
+        // Semi-axes 1, 2, 3, density 5/(4π): mass 5/3·6 = 10; inertia 10/5·(4 + 9, 9 + 1, 1 + 4) =
+        // (26, 20, 10).
         let ellipsoid = Shape::Ellipsoid { semi_axes: DVec3::new(1.0, 2.0, 3.0) };
         let m = mass_properties(&ellipsoid, Dimension::Space, 1.25 / PI).unwrap();
         assert_relative(m.mass, 10.0, 1e-15);

@@ -1,13 +1,15 @@
-//! Springs and dampers, linear and torsional: their laws, in the relative position or rotation of what they join.
+//! Springs and dampers, linear and torsional: their laws, in the relative position or rotation of
+//! what they join.
 //!
 //! A spring between points $p_1$ and $p_2$ sees $d = p_1 - p_2$ and pulls the first point with
 //!
 //! $$ -(\gamma \varphi + \delta \dot\varphi) \nabla \varphi, \qquad
 //!    \varphi = |d| - L \quad\text{or}\quad \varphi = a \cdot d - L, $$
 //!
-//! \[PAGT\] (9.1), where $\gamma$ is the stiffness, $\delta$ the damping, $L$ the rest length and $a$ a fixed axis of the world. The second form is
-//! linear in positions: what the carts of \[PAGT\] need. A spring of rest length zero is three of them, $-\gamma d - \delta \dot d$, without
-//! a direction that would be lost at length zero.
+//! \[PAGT\] (9.1), where $\gamma$ is the stiffness, $\delta$ the damping, $L$ the rest length and
+//! $a$ a fixed axis of the world. The second form is linear in positions: what the carts of
+//! \[PAGT\] need. A spring of rest length zero is three of them, $-\gamma d - \delta \dot d$,
+//! without a direction that would be lost at length zero.
 
 use glamx::{DMat3, DQuat, DVec3};
 use stiction_solve::PortableMath as _;
@@ -34,7 +36,8 @@ pub struct Spring {
     pub rest_length: f64,
     /// Unit vector $a$ in world axes: only the distance along it is felt.
     pub axis: Option<DVec3>,
-    /// Force that must be overcome before it gives way, in N: $-F \mathrm{Sgn}(\varphi)$ beside the others, \[GS05\] (3) on displacement level.
+    /// Force that must be overcome before it gives way, in N: $-F \mathrm{Sgn}(\varphi)$ beside the
+    /// others, \[GS05\] (3) on displacement level.
     pub preload: f64,
 }
 
@@ -99,10 +102,12 @@ pub struct Attachment {
 
 /// A spring and damper of a relative rotation.
 ///
-/// The angle is that of the first body relative to the second, in the plane with all its turns. In space it is the part of the
-/// relative rotation about the axis, $2 \operatorname{atan2}(v \cdot a, w)$ of the quaternion $(w, v)$ from the axes of the first body to those of the
-/// second, and $\varphi$ = angle - rest angle is taken in $(-\pi, \pi]$: the spring jumps from one end of that range to the other. Where the axes of the
-/// two bodies differ by half a turn across $a$, there is no angle, and no torque.
+/// The angle is that of the first body relative to the second, in the plane with all its turns. In
+/// space it is the part of the relative rotation about the axis,
+/// $2 \operatorname{atan2}(v \cdot a, w)$ of the quaternion $(w, v)$ from the axes of the first
+/// body to those of the second, and $\varphi$ = angle - rest angle is taken in $(-\pi, \pi]$: the
+/// spring jumps from one end of that range to the other. Where the axes of the two bodies differ by
+/// half a turn across $a$, there is no angle, and no torque.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TorsionSpring {
     /// Name.
@@ -151,7 +156,8 @@ impl TorsionSpring {
         check_unit("axis", self.axis, dimension)
     }
 
-    /// The angle at the start, with bodies of these poses at time `t`, in radians; zero where there is none.
+    /// The angle at the start, with bodies of these poses at time `t`, in radians; zero where there
+    /// is none.
     pub fn angle_at_start(&self, dimension: Dimension, bodies: &[Body], t: f64) -> f64 {
         match dimension {
             Dimension::Plane => {
@@ -166,7 +172,8 @@ impl TorsionSpring {
     }
 }
 
-/// The pull of a spring and of its damper: a vector each, which acts on the second point and against the first.
+/// The pull of a spring and of its damper: a vector each, which acts on the second point and
+/// against the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pull {
     pub(crate) spring: DVec3,
@@ -182,7 +189,8 @@ pub(crate) struct PullDerivatives {
 }
 
 impl Spring {
-    /// The pull at $d$ and $\dot d$. At length zero there is no direction, and no pull unless the rest length is zero.
+    /// The pull at $d$ and $\dot d$. At length zero there is no direction, and no pull unless the
+    /// rest length is zero.
     pub(crate) fn pull(&self, d: DVec3, rate: DVec3) -> Pull {
         let (gamma, delta) = (self.stiffness, self.damping);
         match self.line(d) {
@@ -204,7 +212,8 @@ impl Spring {
         derivatives
     }
 
-    /// $\gamma \nabla\varphi \nabla\varphi^T$ and $\delta \nabla\varphi \nabla\varphi^T$, \[PAGT\] (9.2), (9.3).
+    /// $\gamma \nabla\varphi \nabla\varphi^T$ and $\delta \nabla\varphi \nabla\varphi^T$, \[PAGT\]
+    /// (9.2), (9.3).
     pub(crate) fn definite_derivatives(&self, d: DVec3) -> PullDerivatives {
         let square = match self.line(d) {
             Line::Everywhere => DMat3::IDENTITY,
@@ -227,7 +236,8 @@ impl Spring {
         0.5 * self.stiffness * phi * phi
     }
 
-    /// The direction $\nabla \varphi$ along which it stretches, and $\varphi$; without a direction at length zero.
+    /// The direction $\nabla \varphi$ along which it stretches, and $\varphi$; without a direction
+    /// at length zero.
     pub(crate) fn elongation(&self, d: DVec3) -> (DVec3, f64) {
         match self.line(d) {
             Line::Along { u, phi, .. } => (u, phi),
@@ -263,8 +273,8 @@ enum Line {
 
 /// Angle of a torsion spring in space, without its rest angle, and its gradient.
 ///
-/// For the quaternion $(w, v)$ from the first to the second axes, $\dot\theta = g \cdot \Omega$ with the relative angular velocity $\Omega$ in axes of the
-/// first body and
+/// For the quaternion $(w, v)$ from the first to the second axes, $\dot\theta = g \cdot \Omega$
+/// with the relative angular velocity $\Omega$ in axes of the first body and
 ///
 /// $$ g = \frac{w^2 a + w\, a \times v + (v \cdot a)\, v}{w^2 + (v \cdot a)^2}. $$
 #[derive(Clone, Copy, Debug)]
@@ -332,7 +342,8 @@ mod tests {
 
     #[test]
     fn pull_by_hand() {
-        // d = (3, 4, 0) has length 5, u = (0.6, 0.8, 0): 10·(5 - 4) along u; u·rate = 0.12 - 0.56 = -0.44, twice that as well.
+        // d = (3, 4, 0) has length 5, u = (0.6, 0.8, 0): 10·(5 - 4) along u; u·rate = 0.12 - 0.56 =
+        // -0.44, twice that as well.
         let d = DVec3::new(3.0, 4.0, 0.0);
         let Pull { spring: s, damper } = spring(4.0, None).pull(d, RATE);
         assert!((s - DVec3::new(6.0, 8.0, 0.0)).length() < 1e-14);

@@ -1,8 +1,10 @@
 //! How the normal and the points of a contact move with the two bodies, in closed form.
 //!
-//! Each [`Touch`] joins two balls, of radius $r_1$ around $x_1$ and $r_2$ around $x_2$ (a hole is one of negative radius), with $x_1 - x_2 = D n$. What is
-//! fixed in the bodies decides how $n$ turns: two points, a point and a plane, a point and a line, two lines, or the lowest point of an
-//! ellipsoid. All angular velocities are constant, as [`row_rates`](stiction_dynamics::row_rates) asks for.
+//! Each [`Touch`] joins two balls, of radius $r_1$ around $x_1$ and $r_2$ around $x_2$ (a hole is
+//! one of negative radius), with $x_1 - x_2 = D n$. What is fixed in the bodies decides how $n$
+//! turns: two points, a point and a plane, a point and a line, two lines, or the lowest point of an
+//! ellipsoid. All angular velocities are constant, as [`row_rates`](stiction_dynamics::row_rates)
+//! asks for.
 
 use glamx::DVec3;
 
@@ -46,7 +48,8 @@ pub(crate) fn touch_rates(
     let [n_rate, x1_rate, x2_rate] = match (touch.parts, first) {
         ([Part::Lowest, Part::Plane], &Shape::Ellipsoid { semi_axes }) => {
             let n_rate = b.spin.cross(n);
-            // x_i = -a_i m_i/|m| with m_i = a_i n_i in the axes of the body, where n turns with the difference of the spins.
+            // x_i = -a_i m_i/|m| with m_i = a_i n_i in the axes of the body, where n turns with the
+            // difference of the spins.
             let m = semi_axes * pose_first.inverse_transform_vector(n);
             let m_rate = semi_axes * pose_first.inverse_transform_vector(n_rate - a.spin.cross(n));
             let length = m.length();
@@ -81,7 +84,8 @@ pub(crate) fn touch_rates(
 /// Rate of the foot of a point on a plane of the second body.
 fn on_plane(n: DVec3, n_rate: DVec3, x1: DVec3, x2: DVec3, x1_rate: DVec3, b: &Twist) -> DVec3 {
     let distance = n.dot(x1 - x2);
-    // The distance changes with the velocity of the foot's material, which may itself slide along the plane.
+    // The distance changes with the velocity of the foot's material, which may itself slide along
+    // the plane.
     let distance_rate = n.dot(x1_rate - b.at(x2));
     x1_rate - distance_rate * n - distance * n_rate
 }
@@ -95,7 +99,8 @@ fn points(n: DVec3, (x1, a): (DVec3, &Twist), (x2, b): (DVec3, &Twist)) -> [DVec
     [if distance == 0.0 { DVec3::ZERO } else { across / distance }, x1_rate, x2_rate]
 }
 
-/// A point of the first body and a line of the second one, on which $x_2$ is the foot: seen from the second body the line rests.
+/// A point of the first body and a line of the second one, on which $x_2$ is the foot: seen from
+/// the second body the line rests.
 fn point_and_line(
     dimension: Dimension,
     n: DVec3,

@@ -1,4 +1,5 @@
-//! Joints: rows against differences, reactions against statics, motions against what is known of them.
+//! Joints: rows against differences, reactions against statics, motions against what is known of
+//! them.
 
 mod common;
 
@@ -32,10 +33,11 @@ const PLANE_KINDS: [JointKind; 5] = [
     JointKind::Distance { length: None },
 ];
 
-// ------------------------------------------------------------------------------------------------------- rows and rates
+// -------------------------------------------------------------------------------------------------------
+// rows and rates
 
-/// Two bodies anywhere, and a joint between frames anywhere on them: nothing is satisfied, and every row must still be the
-/// gradient of its value.
+/// Two bodies anywhere, and a joint between frames anywhere on them: nothing is satisfied, and
+/// every row must still be the gradient of its value.
 fn random_joint(random: &mut Generator, dimension: Dimension, kind: JointKind, case: usize) -> MultibodyModel {
     let vector = |random: &mut Generator| flat(dimension, DVec3::from(random.vector(1.0)));
     let spin = |random: &mut Generator| match dimension {
@@ -82,7 +84,8 @@ fn random_joint(random: &mut Generator, dimension: Dimension, kind: JointKind, c
     let mut joint = BodyJoint::new("j", kind, &bodies, (0, second), 0.0, JointFrame::new(DVec3::ZERO, DVec3::Z));
     joint.frames = [frame(random), frame(random)];
     if kind == JointKind::Revolute && dimension == Dimension::Space {
-        // An angle is smooth as long as the axes are not at right angles: within half a radian here, and turned anyhow.
+        // An angle is smooth as long as the axes are not at right angles: within half a radian
+        // here, and turned anyhow.
         let mut near = joint.frames[0].in_world(&bodies[0].pose);
         near.axis = (near.axis + DVec3::from(random.vector(0.3))).normalize();
         let near = near.with_side(DVec3::from(random.vector(1.0)));
@@ -94,7 +97,8 @@ fn random_joint(random: &mut Generator, dimension: Dimension, kind: JointKind, c
     model
 }
 
-/// The rate of `f` at 0 by differences of fourth order. Rounding of 1e-16 over 1e-3 and a fifth derivative of some 100: 1e-11.
+/// The rate of `f` at 0 by differences of fourth order. Rounding of 1e-16 over 1e-3 and a fifth
+/// derivative of some 100: 1e-11.
 fn rate(f: impl Fn(f64) -> f64) -> f64 {
     let h = 1e-3;
     (8.0 * (f(h) - f(-h)) - (f(2.0 * h) - f(-2.0 * h))) / (12.0 * h)
@@ -180,7 +184,8 @@ fn stops_friction_and_motors_act_along_the_coordinate() {
                 let computed = friction[0].tangents[0].dot(&state.v) + friction[0].tangent_drift[0];
                 assert!((computed - expected).abs() < 1e-8 * expected.abs().max(1.0), "{what}");
 
-                // The power of the motor on the free bodies is its effort times their part of the rate.
+                // The power of the motor on the free bodies is its effort times their part of the
+                // rate.
                 model.joints[0].motor = None;
                 let unpowered = Multibody::new(model).unwrap();
                 let power_of = |system: &Multibody| {
@@ -318,7 +323,8 @@ fn what_has_no_meaning_is_refused() {
     );
 }
 
-// -------------------------------------------------------------------------------------------------------------- statics
+// --------------------------------------------------------------------------------------------------------------
+// statics
 
 /// Reactions of a body of 2 kg at rest, by name, in N and N m: impulse over step.
 fn reactions(mut model: MultibodyModel, forces: Vec<AppliedForce>) -> Vec<(String, f64)> {
@@ -387,7 +393,8 @@ fn reactions_at_rest_in_the_plane() {
 
 #[test]
 fn reactions_at_rest_in_space() {
-    // The weight (0, 0, -m g) acts at r = (l, w, 0): its moment is r × F = (-w m g, l m g, 0), and the joint gives the opposite.
+    // The weight (0, 0, -m g) acts at r = (l, w, 0): its moment is r × F = (-w m g, l m g, 0), and
+    // the joint gives the opposite.
     let (l, w) = (0.3, -0.2);
     let centre = DVec3::new(l, w, 0.0);
     let (about_x, about_y) = (w * WEIGHT, -l * WEIGHT);
@@ -412,7 +419,8 @@ fn reactions_at_rest_in_space() {
     let ball = held(Dimension::Space, JointKind::Ball, hanging, DVec3::Z);
     let pull = force_at(DVec3::new(3.0, 4.0, 0.0), DVec3::ZERO, -hanging);
     assert_reactions(&reactions(ball, vec![pull]), &[("x", -3.0), ("y", -4.0), ("z", WEIGHT)]);
-    // Axes x on the body and, as the side, y on the world: the cross holds the twist about x × y = z.
+    // Axes x on the body and, as the side, y on the world: the cross holds the twist about x × y =
+    // z.
     let universal = held(Dimension::Space, JointKind::Universal, hanging, DVec3::X);
     let torque = force_at(DVec3::ZERO, DVec3::new(0.0, 0.0, 1.5), DVec3::ZERO);
     assert_reactions(&reactions(universal, vec![torque]), &[&up[..], &[("cross", -1.5)]].concat());
@@ -439,10 +447,11 @@ fn the_upper_joint_of_a_chain_carries_both_bodies() {
     assert_reactions(&reactions(model, vec![]), &expected);
 }
 
-// -------------------------------------------------------------------------------------------------------------- motions
+// --------------------------------------------------------------------------------------------------------------
+// motions
 
-/// A swing with each kind of joint, from rest or nearly: the joint on the world, and a pendulum on it or of it. A slide or a plane is
-/// level, so that nothing goes away.
+/// A swing with each kind of joint, from rest or nearly: the joint on the world, and a pendulum on
+/// it or of it. A slide or a plane is level, so that nothing goes away.
 fn swings() -> Vec<(&'static str, MultibodyModel)> {
     let space = Dimension::Space;
     let moments = DVec3::new(0.05, 0.06, 0.07);
@@ -504,9 +513,10 @@ fn drifts(model: MultibodyModel, scheme: SchemeName, h: f64, middle: f64, end: f
     worst
 }
 
-/// A drift that is not much larger in the remaining time than in the first tenth of it, and within the bound. What is not taken back grows
-/// tenfold, or at random by √10. It follows the speed of the swing with a power of up to three, and some swings are chaotic, so that the longer time
-/// sees faster moments: a factor 3 is left to them.
+/// A drift that is not much larger in the remaining time than in the first tenth of it, and within
+/// the bound. What is not taken back grows tenfold, or at random by √10. It follows the speed of
+/// the swing with a power of up to three, and some swings are chaotic, so that the longer time sees
+/// faster moments: a factor 3 is left to them.
 #[track_caller]
 fn assert_no_growth(name: &str, scheme: SchemeName, [early, late]: [f64; 2], bound: f64) {
     assert!(early <= bound && late <= bound, "{name}, {scheme:?}: {early:e} {late:e}");
@@ -530,7 +540,8 @@ fn drift_of_swings_does_not_grow_in_the_linear_schemes() {
     }
 }
 
-/// A loop of four bars in the plane: crank, coupler and rocker hang from a base of 1 m by pins, and swing.
+/// A loop of four bars in the plane: crank, coupler and rocker hang from a base of 1 m by pins, and
+/// swing.
 fn four_bar() -> MultibodyModel {
     let points = [DVec3::ZERO, DVec3::new(-0.1, -0.3, 0.0), DVec3::new(0.85, -0.45, 0.0), DVec3::new(1.0, 0.0, 0.0)];
     let bar = |name: &str, i: usize| {
@@ -550,7 +561,8 @@ fn four_bar() -> MultibodyModel {
     model
 }
 
-/// The four bars with the angle θ of the crank as the only coordinate: J θ̈ + ½ J' θ̇² = -V', with exact closure of the loop.
+/// The four bars with the angle θ of the crank as the only coordinate: J θ̈ + ½ J' θ̇² = -V', with
+/// exact closure of the loop.
 struct CrankEquation {
     lengths: [f64; 3],
     end: DVec3,
@@ -582,7 +594,8 @@ impl CrankEquation {
         let coupler = x * u + y * DVec3::new(-u.y, u.x, 0.0);
         let rocker = way - coupler;
         let (beta, gamma) = (coupler.y.atan2(coupler.x), rocker.y.atan2(rocker.x));
-        // a e(θ) + b e(β) + c e(γ) = const, differentiated once and twice: the right side solved for b β' and c γ'.
+        // a e(θ) + b e(β) + c e(γ) = const, differentiated once and twice: the right side solved
+        // for b β' and c γ'.
         let solve = |right: DVec3| {
             let (p, q) = (b * across(beta), c * across(gamma));
             let det = p.x * q.y - p.y * q.x;
@@ -674,8 +687,8 @@ fn four_bars_in_a_loop_are_of_order_two() {
     assert!((1.8..2.3).contains(&order), "order {order}: {rows:?}");
 }
 
-/// A closed loop in space: crank and rocker on hinges with skew axes, a coupler with a ball on one and a universal joint on the other.
-/// 18 degrees of freedom and 5 + 3 + 4 + 5 rows: one is left.
+/// A closed loop in space: crank and rocker on hinges with skew axes, a coupler with a ball on one
+/// and a universal joint on the other. 18 degrees of freedom and 5 + 3 + 4 + 5 rows: one is left.
 fn spatial_loop() -> MultibodyModel {
     let space = Dimension::Space;
     let points = [DVec3::ZERO, DVec3::new(0.0, 0.1, -0.2), DVec3::new(0.7, 0.2, -0.3), DVec3::new(0.8, 0.3, 0.1)];
@@ -713,7 +726,8 @@ fn loops_stay_closed() {
     }
 }
 
-/// A bar of 1 m on a hinge, let go at an angle from the vertical; its period by the mean of ten zero crossings of the angle.
+/// A bar of 1 m on a hinge, let go at an angle from the vertical; its period by the mean of ten
+/// zero crossings of the angle.
 fn period(dimension: Dimension, scheme: SchemeName, h: f64) -> f64 {
     let (down, across) = if dimension == Dimension::Plane { (-DVec3::Y, DVec3::X) } else { (-DVec3::Z, DVec3::X) };
     let axis = across.cross(down);
@@ -753,7 +767,8 @@ fn the_period_of_a_pendulum_is_an_elliptic_integral() {
     for dimension in [Dimension::Plane, Dimension::Space] {
         for scheme in SCHEMES {
             let errors = [2e-3, 1e-3, 5e-4].map(|h| period(dimension, scheme, h) - exact);
-            // Order one of the position-level scheme, whose amplitude falls with the steps; order two of the midpoint rule.
+            // Order one of the position-level scheme, whose amplitude falls with the steps; order
+            // two of the midpoint rule.
             let (ratios, largest) = match scheme {
                 // Errors so small that a part of the next order shows.
                 SchemeName::Moreau | SchemeName::Trapezoidal => (2.5..4.4, 1e-6),
@@ -776,7 +791,8 @@ fn a_free_pair_keeps_its_momentum() {
                 let moments = DVec3::new(0.1, 0.15, 0.2);
                 let mut bodies = vec![rigid("a", 1.0, moments, DVec3::ZERO), rigid("b", 2.0, moments, DVec3::X)];
                 bodies[0].velocity = DVec3::new(0.3, 0.1, -0.2);
-                // One rigid motion, and a turn about the axis of the joint, which all but the weld allow.
+                // One rigid motion, and a turn about the axis of the joint, which all but the weld
+                // allow.
                 let (spin, anchor) = (DVec3::new(0.5, -0.3, 0.8), DVec3::new(0.4, 0.0, 0.1));
                 bodies[0].angular_velocity = spin;
                 bodies[1].velocity = bodies[0].velocity + spin.cross(DVec3::X);
@@ -814,7 +830,8 @@ fn a_free_pair_keeps_its_momentum() {
     }
 }
 
-// ---------------------------------------------------------------------------- limits, friction, motors, drives
+// ---------------------------------------------------------------------------- limits, friction,
+// motors, drives
 
 /// A wheel with moment 0.5 kg m² on an axle through its centre, without gravity.
 fn wheel(dimension: Dimension, spin: f64) -> MultibodyModel {
@@ -833,8 +850,8 @@ const DIMENSIONS: [Dimension; 2] = [Dimension::Plane, Dimension::Space];
 fn a_motor_accelerates_and_friction_brakes() {
     for dimension in DIMENSIONS {
         for scheme in SCHEMES {
-            // 2 N m for half a second on 0.5 kg m²: 2 rad/s. Friction of 0.5 N m takes 1 rad/s² of it back all the time:
-            // 1.5 rad/s at 0.5 s, at rest at 2 s.
+            // 2 N m for half a second on 0.5 kg m²: 2 rad/s. Friction of 0.5 N m takes 1 rad/s² of
+            // it back all the time: 1.5 rad/s at 0.5 s, at rest at 2 s.
             let mut model = wheel(dimension, 0.0);
             model.joints[0].motor = Some(JointMotor { effort: 2.0, from: 0.0, until: 0.5 });
             model.joints[0].friction = 0.5;
@@ -903,7 +920,8 @@ fn a_rope_is_slack_and_then_holds() {
 
 #[test]
 fn driven_joints_follow_their_law() {
-    // The position-level schemes meet the law at the end of every step; the others hold its rate in the middle, and take back the drift.
+    // The position-level schemes meet the law at the end of every step; the others hold its rate in
+    // the middle, and take back the drift.
     let law = JointDrive { offset: 0.1, rate: 3.0, amplitude: 0.4, frequency: 0.7, phase: 0.0 };
     for dimension in DIMENSIONS {
         for scheme in SCHEMES {
@@ -934,12 +952,14 @@ fn driven_joints_follow_their_law() {
     }
 }
 
-// ------------------------------------------------------------------------------------------------------------- assembly
+// -------------------------------------------------------------------------------------------------------------
+// assembly
 
 #[test]
 fn assembly_moves_by_the_masses() {
-    // Centres of 1 kg and 3 kg, 0.4 m apart, on one ball joint: they meet at three quarters of the way, where the first goes
-    // 0.3 m and the second 0.1 m. Velocities meet at the mean, 0.25 m/s, as after an inelastic impact.
+    // Centres of 1 kg and 3 kg, 0.4 m apart, on one ball joint: they meet at three quarters of the
+    // way, where the first goes 0.3 m and the second 0.1 m. Velocities meet at the mean, 0.25 m/s,
+    // as after an inelastic impact.
     let bodies = vec![rigid("a", 1.0, DVec3::ONE, DVec3::ZERO), rigid("b", 3.0, DVec3::ONE, DVec3::ZERO)];
     let mut model = model(Dimension::Space, bodies);
     let frame = JointFrame::new(DVec3::ZERO, DVec3::Z);
@@ -958,8 +978,8 @@ fn assembly_moves_by_the_masses() {
     assert!((assembly.velocity_change - 0.75).abs() < 1e-15);
 }
 
-/// The linkage of Bricard on the edges of a unit cube: five bars and the ground, six hinges, each at right angles to both of its
-/// bars. By the count of rows it could not move, and it does.
+/// The linkage of Bricard on the edges of a unit cube: five bars and the ground, six hinges, each
+/// at right angles to both of its bars. By the count of rows it could not move, and it does.
 fn bricard() -> MultibodyModel {
     let corners =
         [[0., 0., 0.], [1., 0., 0.], [1., -1., 0.], [1., -1., 1.], [0., -1., 1.], [0., 0., 1.]].map(DVec3::from);
@@ -986,7 +1006,8 @@ fn loops_are_assembled_even_when_joints_are_redundant() {
     for (name, mut model, redundant) in
         [("four-bar", four_bar(), 0), ("spatial loop", spatial_loop(), 0), ("Bricard", bricard(), 1)]
     {
-        // 30 rows on 30 degrees of freedom leave Bricard's linkage one motion: one row is redundant.
+        // 30 rows on 30 degrees of freedom leave Bricard's linkage one motion: one row is
+        // redundant.
         let assembled = Multibody::new(model.clone()).unwrap();
         assert_eq!(assembled.redundant_joint_count(&assembled.start(0.0)), redundant, "{name}");
         let mut random = Generator::new(5);
@@ -1037,7 +1058,8 @@ fn the_linkage_of_bricard_moves() {
     let (simulation, audit) = simulate(model, SchemeName::Moreau, 1e-3, 2.0);
     let coordinates: Vec<f64> =
         (0..6).map(|joint| system.joint_coordinate(joint, 2.0, &simulation.state().q).unwrap()).collect();
-    // The linkage keeps its threefold symmetry, whatever acts on it. The constraints hold to 1e-6 in the midpoint rule, and so does this.
+    // The linkage keeps its threefold symmetry, whatever acts on it. The constraints hold to 1e-6
+    // in the midpoint rule, and so does this.
     for i in 0..3 {
         assert!((coordinates[i] - coordinates[i + 2]).abs() < 1e-5, "{coordinates:?}");
     }

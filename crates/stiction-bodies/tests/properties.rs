@@ -1,7 +1,7 @@
 //! What must hold for any pair of shapes.
 //!
-//! Lengths are of order one; half of all coordinates and angles come from a coarse lattice, so that parallel, aligned and
-//! touching pairs are common.
+//! Lengths are of order one; half of all coordinates and angles come from a coarse lattice, so that
+//! parallel, aligned and touching pairs are common.
 
 use std::f64::consts::FRAC_PI_4;
 
@@ -159,7 +159,8 @@ fn motion(dimension: Dimension) -> impl Strategy<Value = Motion> {
 
 /// Whether the gap of this touch is smooth enough here to be differenced.
 fn is_smooth(dimension: Dimension, a: &(Shape, Pose), b: &(Shape, Pose), touch: &Touch) -> bool {
-    // An ellipsoid may be curved as much as 1.5²/0.05³, but the gap is a smooth function of its rotation.
+    // An ellipsoid may be curved as much as 1.5²/0.05³, but the gap is a smooth function of its
+    // rotation.
     if matches!(a.0, Shape::HalfSpace { .. }) || matches!(b.0, Shape::HalfSpace { .. }) {
         return true;
     }
@@ -240,7 +241,8 @@ proptest! {
         prop_assert!((gap - lowest).abs() < 1e-13);
     }
 
-    /// Sampled points of a shape in a hole: the farthest from the middle is as far as the least gap says.
+    /// Sampled points of a shape in a hole: the farthest from the middle is as far as the least gap
+    /// says.
     #[test]
     fn least_gap_in_a_hole(
         (dimension, shape, hole) in (dimension(), round_shape(), hole())
@@ -268,7 +270,8 @@ proptest! {
         prop_assert!((gap - sampled).abs() < 1e-12);
     }
 
-    /// The lowest of many points of an ellipsoid is as low as the gap says, up to the distance of the samples.
+    /// The lowest of many points of an ellipsoid is as low as the gap says, up to the distance of
+    /// the samples.
     #[test]
     fn gap_of_an_ellipsoid(
         (dimension, semi_axes, place, ground) in (dimension(), (size(), size(), size()), half_space())
@@ -290,7 +293,8 @@ proptest! {
                 lowest = lowest.min(height(place.transform_point(semi_axes * unit)));
             }
         }
-        // Samples are 3 degrees apart, of which half is missed in each angle: (0.026²/2)·2 of an axis of up to 1.5 m.
+        // Samples are 3 degrees apart, of which half is missed in each angle: (0.026²/2)·2 of an
+        // axis of up to 1.5 m.
         prop_assert!(lowest >= touches[0].gap - 1e-13 && lowest <= touches[0].gap + 1.1e-3, "{lowest} {touches:?}");
         // Its point lies on the ellipsoid.
         let local = place.inverse_transform_point(touches[0].point_on_first) / semi_axes;
@@ -328,7 +332,8 @@ proptest! {
         let touches = touches_of(dimension, &a, &b, FAR);
         let mut swapped = touches_of(dimension, &b, &a, FAR);
         prop_assert_eq!(touches.len(), swapped.len());
-        // Where the choice of the normal does not know the order; see the documentation of `collide`.
+        // Where the choice of the normal does not know the order; see the documentation of
+        // `collide`.
         let is_fixed = |touch: &Touch| {
             let round = |shape: &Shape| matches!(shape, Shape::Sphere { .. } | Shape::Capsule { .. });
             round(&a.0) && round(&b.0) && {

@@ -1,4 +1,5 @@
-//! Rates of rows in closed form against differences: every pair of shapes, every joint, in both dimensions, between bodies that move freely and bodies that are driven.
+//! Rates of rows in closed form against differences: every pair of shapes, every joint, in both
+//! dimensions, between bodies that move freely and bodies that are driven.
 
 #[path = "common/model.rs"]
 mod common;
@@ -88,7 +89,8 @@ fn body(name: &str, random: &mut Generator, dimension: Dimension, shape: Option<
 /// Rates of all rows by kind: normals, tangents, friction, joints.
 type Rows = [Vec<f64>; 4];
 
-/// $n v$, $T v$ and $\nu v$ with their drifts after `tau` seconds of the motion with constant velocities; contacts in the order of their identities.
+/// $n v$, $T v$ and $\nu v$ with their drifts after `tau` seconds of the motion with constant
+/// velocities; contacts in the order of their identities.
 fn rates_after(system: &Multibody, state: &State, tau: f64) -> Rows {
     let (t, v) = (state.t + tau, &state.v);
     let mut q = state.q.clone();
@@ -106,7 +108,8 @@ fn rates_after(system: &Multibody, state: &State, tau: f64) -> Rows {
     ]
 }
 
-/// Compares all rates of a system at its start with central differences, extrapolated twice; the number of rows by kind whose rate is not zero.
+/// Compares all rates of a system at its start with central differences, extrapolated twice; the
+/// number of rows by kind whose rate is not zero.
 #[track_caller]
 fn compare(model: MultibodyModel, what: &str) -> [usize; 4] {
     let system = Multibody::new(model).unwrap();

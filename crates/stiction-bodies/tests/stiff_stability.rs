@@ -1,5 +1,5 @@
-//! Theorem 9.1 of \[PAGT\]: with the definite derivatives (9.2), (9.3) no step of the trapezoidal scheme creates energy, however stiff the springs
-//! and dampers are.
+//! Theorem 9.1 of \[PAGT\]: with the definite derivatives (9.2), (9.3) no step of the trapezoidal
+//! scheme creates energy, however stiff the springs and dampers are.
 //!
 //! For springs with deformations φ and stiffnesses γ, dampers δ, and other forces k₂,
 //!
@@ -7,8 +7,9 @@
 //! w₁ᵀ M w₁ + Σ γ (φ + h ∇φ·u)² ≤ w₂ᵀ M w₂ + Σ γ φ²,   w₁ = v⁺ - b, w₂ = v + b, b = h/4 M⁻¹ (k₂(t) + k₂(t⁺)), u = (v + v⁺)/2,
 //! ```
 //!
-//! with φ and ∇φ at the start of the step. Its proof gives more: what is missing on the left is exactly 2h Σ δ (∇φ·u)² of the dampers, and
-//! twice the work of friction. Both are checked here, from the poses and velocities of bodies alone.
+//! with φ and ∇φ at the start of the step. Its proof gives more: what is missing on the left is
+//! exactly 2h Σ δ (∇φ·u)² of the dampers, and twice the work of friction. Both are checked here,
+//! from the poses and velocities of bodies alone.
 
 #[allow(dead_code)] // runs are made here step by step
 mod common;
@@ -27,7 +28,8 @@ use stiction_dynamics::{
     ContactMethod, ContactSolver, Scheme, State, Step, StepKind, Trapezoidal, TrapezoidalSettings,
 };
 
-/// Bodies with springs and dampers, loaded and stiff, over a floor or in the air, sometimes with a rigid rod.
+/// Bodies with springs and dampers, loaded and stiff, over a floor or in the air, sometimes with a
+/// rigid rod.
 fn random_scene(random: &mut Generator) -> MultibodyModel {
     let dimension = if random.chance(0.5) { Dimension::Plane } else { Dimension::Space };
     let up = if dimension == Dimension::Plane { DVec3::Y } else { DVec3::Z };
@@ -126,7 +128,8 @@ fn random_scene(random: &mut Generator) -> MultibodyModel {
     model
 }
 
-/// Deformations of a spring at q and their rates along a velocity: one, or three where the rest length is zero.
+/// Deformations of a spring at q and their rates along a velocity: one, or three where the rest
+/// length is zero.
 fn deformations(system: &Multibody, spring: &Spring, state: &State, w: &[f64]) -> Vec<(f64, f64)> {
     let end = |end: &Attachment| match end.body {
         None => (end.point, DVec3::ZERO),
@@ -176,8 +179,9 @@ fn twice_kinetic(system: &Multibody, state: &State, w: &[f64], h: f64, force_tim
     sum
 }
 
-/// Speed, in m/s or rad/s, at which a run ends. The theorem holds for a step, with deformations that are linear in it. From step to step
-/// stiff bodies that turn far within one may still run away.
+/// Speed, in m/s or rad/s, at which a run ends. The theorem holds for a step, with deformations
+/// that are linear in it. From step to step stiff bodies that turn far within one may still run
+/// away.
 const RUNAWAY: f64 = 1e6;
 
 #[derive(Debug, Default)]
@@ -195,7 +199,8 @@ struct Seen {
 
 fn see(settings: &TrapezoidalSettings, seeds: std::ops::Range<u64>) -> Seen {
     let mut seen = Seen::default();
-    // The paper has forces that depend on time at both ends of the step, the scheme else in its middle.
+    // The paper has forces that depend on time at both ends of the step, the scheme else in its
+    // middle.
     let force_times = if settings.paper { [0.0, 1.0] } else { [0.5, 0.5] };
     for seed in seeds {
         let mut random = Generator::new(seed);
@@ -276,7 +281,8 @@ fn exact_derivatives_do_not_have_this_bound() {
 
 #[test]
 fn a_step_from_equilibrium_is_bounded_whatever_the_stiffness() {
-    // Corollary 9.2: where no spring is loaded, w₁ᵀ M w₁ ≤ w₂ᵀ M w₂, so that the new velocity is bounded uniformly in the stiffness.
+    // Corollary 9.2: where no spring is loaded, w₁ᵀ M w₁ ≤ w₂ᵀ M w₂, so that the new velocity is
+    // bounded uniformly in the stiffness.
     let (mut steps, mut with_contact, mut stiff, mut sharp) = (0, 0, 0, 0);
     for seed in 0..150 {
         let mut random = Generator::new(seed);
@@ -333,7 +339,8 @@ fn a_step_from_equilibrium_is_bounded_whatever_the_stiffness() {
             let left = twice_kinetic(&system, &state, &step.state.v, h, [0.0, 1.0], -1.0);
             let right = twice_kinetic(&system, &state, &state.v, h, [0.0, 1.0], 1.0);
             let fastest = state.v.iter().chain(&step.state.v).fold(0.0f64, |fastest, v| fastest.max(v.abs()));
-            // The gyroscopic term is added and taken off again, and the momenta of springs, h (δ + h γ) v, are rounded to eight units at best.
+            // The gyroscopic term is added and taken off again, and the momenta of springs, h (δ +
+            // h γ) v, are rounded to eight units at best.
             let of_springs = 8.0 * f64::EPSILON * h * stiffest * fastest * fastest;
             let rounding = 1e-13 * (1.0 + h * fastest) * (left + right) + of_springs;
             assert!(left <= right + rounding, "seed {seed}, factor {factor:e}: {left} and {right}, {rounding:e}");

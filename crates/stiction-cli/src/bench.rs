@@ -16,7 +16,8 @@ const IDS: [&str; 6] = ["lemke", "cones", "joints", "step", "siconos", "stages"]
 /// Arguments of `bench`.
 #[derive(Args)]
 pub struct BenchArguments {
-    /// Benchmarks [default: all]: lemke, cones, joints, step, siconos (where its Python package is installed), stages
+    /// Benchmarks [default: all]: lemke, cones, joints, step, siconos (where its Python package is
+    /// installed), stages
     ids: Vec<String>,
     /// Problem files for `stages`, as for `solve`; may be given more than once
     #[arg(long, value_name = "PROBLEM")]

@@ -1,4 +1,5 @@
-//! Schemes and contact methods as options of the command line name them: `stewart-trinkle:fixed-point`, `pyramid:16`.
+//! Schemes and contact methods as options of the command line name them:
+//! `stewart-trinkle:fixed-point`, `pyramid:16`.
 
 use stiction_dynamics::{ContactMethod, Named, SchemeSettings};
 use stiction_scene::Edit;

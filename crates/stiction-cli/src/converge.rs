@@ -38,8 +38,9 @@ pub struct ConvergeArguments {
         default_value = "stewart-trinkle,moreau-midpoint,trapezoidal"
     )]
     schemes: Vec<String>,
-    /// What errors are measured against: `auto`, `fine`, or a scheme as for `run`. `auto` is event-driven where that scheme follows
-    /// the motion, and `fine` elsewhere or when --reference-step is given; `fine` is trapezoidal with a fine step
+    /// What errors are measured against: `auto`, `fine`, or a scheme as for `run`. `auto` is
+    /// event-driven where that scheme follows the motion, and `fine` elsewhere or when
+    /// --reference-step is given; `fine` is trapezoidal with a fine step
     #[arg(long, value_name = "R", default_value = "auto")]
     reference: String,
     /// Step of a fine reference, in seconds [default: 1/16 of the finest]

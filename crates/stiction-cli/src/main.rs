@@ -1,4 +1,5 @@
-//! The command `stiction`. A file per command that is more than a line; they parse and print, and compute nothing.
+//! The command `stiction`. A file per command that is more than a line; they parse and print, and
+//! compute nothing.
 
 /// Prints a line on standard output.
 macro_rules! say {
@@ -44,8 +45,8 @@ use failure::{BAD_INPUT, Failure, INPUT_OUTPUT};
 
 /// Rigid bodies with hard contact and exact Coulomb friction.
 ///
-/// Exit codes: 0 done; 1 a check failed; 2 bad usage or input; 3 a step could not be solved; 4 a file could not be
-/// read or written; 130 interrupted.
+/// Exit codes: 0 done; 1 a check failed; 2 bad usage or input; 3 a step could not be solved; 4 a
+/// file could not be read or written; 130 interrupted.
 #[derive(Parser)]
 #[command(name = "stiction", version = env!("STICTION_VERSION"), propagate_version = true)]
 struct Arguments {
@@ -85,7 +86,8 @@ enum Command {
 /// What went wrong first on standard output.
 static OUTPUT_ERROR: OnceLock<io::Error> = OnceLock::new();
 
-/// Remembers that something printed was lost. A reader that has gone away (`stiction schema | head`) is no error.
+/// Remembers that something printed was lost. A reader that has gone away
+/// (`stiction schema | head`) is no error.
 fn keep_output_error(printed: io::Result<()>) {
     if let Err(error) = printed
         && error.kind() != io::ErrorKind::BrokenPipe

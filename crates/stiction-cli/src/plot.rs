@@ -19,8 +19,8 @@ pub struct PlotArguments {
     /// Column of the horizontal axis
     #[arg(long, value_name = "COLUMN", default_value = "t", requires = "columns")]
     against: String,
-    /// Panels of the figure that suits the scene: poses, velocities, coordinates, modes, forces, energy, certificate [default:
-    /// all that the run has]
+    /// Panels of the figure that suits the scene: poses, velocities, coordinates, modes, forces,
+    /// energy, certificate [default: all that the run has]
     #[arg(long, value_name = "P,…", value_delimiter = ',', conflicts_with = "columns", value_parser = panel)]
     panels: Vec<PanelKind>,
     /// Leave out what is before this time, in seconds

@@ -13,8 +13,11 @@ use crate::terminal::spinner;
 /// Arguments of `reproduce`.
 #[derive(Args)]
 pub struct ReproduceArguments {
-    /// Experiments [default: all]: rod, four-balls, two-balls, lagrange, dissipation, curved-surfaces, double-pendulum, carts-damper, carts-spring,
-    /// trapezoidal-rules, friction-cone, free-top, woodpecker, sphere-spin, sphere-spin-misaligned, sphere-valley, phantom-inertia, elements, painleve; and schemes, a table of every scheme on every built-in scene
+    /// Experiments [default: all]: rod, four-balls, two-balls, lagrange, dissipation,
+    /// curved-surfaces, double-pendulum, carts-damper, carts-spring, trapezoidal-rules,
+    /// friction-cone, free-top, woodpecker, sphere-spin, sphere-spin-misaligned, sphere-valley,
+    /// phantom-inertia, elements, painleve; and schemes, a table of every scheme on every built-in
+    /// scene
     experiments: Vec<String>,
     /// Folder for the report and its figures
     #[arg(long, value_name = "DIR", default_value = "runs/reproduce")]

@@ -75,7 +75,8 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
 
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&interrupted);
-    // Without a handler an interrupt ends the process at once and leaves the partial folder; that is still sound. So does a second one.
+    // Without a handler an interrupt ends the process at once and leaves the partial folder; that
+    // is still sound. So does a second one.
     let _ = ctrlc::set_handler(move || {
         if flag.swap(true, Ordering::Relaxed) {
             std::process::exit(i32::from(INTERRUPTED));

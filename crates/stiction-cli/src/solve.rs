@@ -28,7 +28,8 @@ const ALL: &str = "all";
 /// Arguments of `solve`.
 #[derive(Args)]
 pub struct SolveArguments {
-    /// An FCLIB file (.hdf5), a folder with M.mtx and q.mtx, or a folder with such files and folders at any depth
+    /// An FCLIB file (.hdf5), a folder with M.mtx and q.mtx, or a folder with such files and
+    /// folders at any depth
     problem: PathBuf,
     /// Method
     #[arg(long, value_name = "M", value_parser = method_names(), default_value = "automatic")]
@@ -59,7 +60,8 @@ fn methods<'a>(name: &'a str, problem: &'a Problem) -> impl Iterator<Item = Meth
     asked.map(|method| method.0).filter(|method| method.takes(problem))
 }
 
-/// Runs the command. A problem that no chosen method solves gives exit code 3, one that cannot be read 2 or 4.
+/// Runs the command. A problem that no chosen method solves gives exit code 3, one that cannot be
+/// read 2 or 4.
 pub fn solve(arguments: &SolveArguments) -> Result<ExitCode, Failure> {
     if !(arguments.tol > 0.0 && arguments.tol.is_finite()) {
         return Err(Failure::new(BAD_INPUT, format!("--tol {}: it must be positive and finite", arguments.tol)));
@@ -183,7 +185,8 @@ fn print_answer(name: &str, problem: &Problem, answer: &Answer, tolerance: f64) 
     if let Some(count) = answer.solution_count {
         say!("{:<34} {count} solution{}", "", if count == 1 { "" } else { "s" });
     }
-    // What the row does not show: the proof that there is no solution, or that the errors are what rounding leaves of them.
+    // What the row does not show: the proof that there is no solution, or that the errors are what
+    // rounding leaves of them.
     let largest = rounding[0].max(rounding[1]);
     let meaning = match problem {
         Problem::Lcp(_) => "y ≥ 0 with Mᵀy ≤ 0 and qᵀy < 0",

@@ -2,11 +2,13 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Styles that commands use: none, bold, dim, italic, underlined, and the colours from red to cyan. Others could hide text: concealed, black, a background.
+/// Styles that commands use: none, bold, dim, italic, underlined, and the colours from red to cyan.
+/// Others could hide text: concealed, black, a background.
 const STYLES: [&str; 11] = ["0", "1", "2", "3", "4", "31", "32", "33", "34", "35", "36"];
 
-/// The text with everything written out that acts on a terminal, but line breaks, tabs and [`STYLES`] (`ESC [ … m`): titles, names and paths come from
-/// files that others may have written, and must not set the window's title or hide what stands beside them. A style ends with its text.
+/// The text with everything written out that acts on a terminal, but line breaks, tabs and
+/// [`STYLES`] (`ESC [ … m`): titles, names and paths come from files that others may have written,
+/// and must not set the window's title or hide what stands beside them. A style ends with its text.
 pub fn safe(text: String) -> String {
     if !text.chars().any(|c| c.is_control() && c != '\n') {
         return text;
@@ -54,12 +56,14 @@ mod tests {
         let safe = |text: &str| super::safe(text.to_owned());
         assert_eq!(safe("plain\ttext\n"), "plain\ttext\n");
         assert_eq!(safe("\u{1b}[1;31merror:\u{1b}[0m"), "\u{1b}[1;31merror:\u{1b}[0m");
-        // A title of the window, a cleared screen, a moved cursor, a bell, a carriage return, and C1's introducer.
+        // A title of the window, a cleared screen, a moved cursor, a bell, a carriage return, and
+        // C1's introducer.
         assert_eq!(safe("\u{1b}]0;pwned\u{7}"), "\\u{1b}]0;pwned\\u{7}");
         assert_eq!(safe("\u{1b}[2J\u{1b}[1A"), "\\u{1b}[2J\\u{1b}[1A");
         assert_eq!(safe("ok\rNO\u{9b}2J"), "ok\\u{d}NO\\u{9b}2J");
         assert_eq!(style_length("\u{1b}[31"), 0);
-        // Concealed, black, and red on red would hide text; and red must not spill over what follows.
+        // Concealed, black, and red on red would hide text; and red must not spill over what
+        // follows.
         assert_eq!(safe("\u{1b}[8mno\u{1b}[30m\u{1b}[31;41m"), "\\u{1b}[8mno\\u{1b}[30m\\u{1b}[31;41m");
         assert_eq!(safe("a\u{1b}[31mb"), "a\u{1b}[31mb\u{1b}[0m");
     }

@@ -206,7 +206,8 @@ fn problems_are_solved_or_said_not_to_be() {
     expect(&stiction(dir.path(), &["solve", "set/none"]), 3, &["no-solution", "proved by"]);
     // A tolerance below rounding refuses nothing that rounding alone keeps from it.
     expect(&stiction(dir.path(), &["solve", "set/good", "--tol", "1e-17"]), 0, &["solved", "rounding alone"]);
-    // A method for the other kind of problem is a mistake of the user, not a problem that is not solved.
+    // A method for the other kind of problem is a mistake of the user, not a problem that is not
+    // solved.
     expect(&stiction(dir.path(), &["solve", "set/good", "--method", "newton"]), 2, &["does not take", "lemke"]);
 }
 

@@ -1,6 +1,8 @@
-//! Everything that goes wrong, as people meet it: the message, the exit code, and what is on the disk afterwards.
+//! Everything that goes wrong, as people meet it: the message, the exit code, and what is on the
+//! disk afterwards.
 //!
-//! In all cases: no panic, nothing half-written under a final name, and nothing lost that was there before.
+//! In all cases: no panic, nothing half-written under a final name, and nothing lost that was there
+//! before.
 
 #![cfg(unix)]
 
@@ -19,7 +21,8 @@ use stiction_scene::table_file::Table;
 
 const TABLES: [&str; 4] = ["states.parquet", "contacts.parquet", "audit.parquet", "events.parquet"];
 
-/// Longest time that something may take which normally takes seconds: so long that only a hang exceeds it.
+/// Longest time that something may take which normally takes seconds: so long that only a hang
+/// exceeds it.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Every file and folder below a folder, with the bytes of the files.
@@ -56,7 +59,8 @@ fn table(path: &Path) -> Table {
     Table::read(path).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A command that fails: its exit code, parts of its message, nothing on standard output, and the folder as it was before.
+/// A command that fails: its exit code, parts of its message, nothing on standard output, and the
+/// folder as it was before.
 #[track_caller]
 fn refuses(folder: &Path, arguments: &[&str], code: i32, parts: &[&str]) {
     let before = contents(folder);
@@ -72,7 +76,8 @@ fn refuses(folder: &Path, arguments: &[&str], code: i32, parts: &[&str]) {
     assert_eq!(contents(folder).len(), before.len(), "{arguments:?} removed something");
 }
 
-/// The text of a built-in scene with one piece replaced, as a file; returns the line of the replacement.
+/// The text of a built-in scene with one piece replaced, as a file; returns the line of the
+/// replacement.
 fn write_scene(folder: &Path, file: &str, scene: &str, from: &str, to: &str) -> usize {
     let text = text(&stiction(folder, &["scenes", scene]).stdout);
     let place = text.find(from).unwrap_or_else(|| panic!("`{from}` is not in {scene}"));
@@ -80,7 +85,8 @@ fn write_scene(folder: &Path, file: &str, scene: &str, from: &str, to: &str) -> 
     text[..place].lines().count() + usize::from(text[..place].ends_with('\n'))
 }
 
-/// A scene with one mistake: `run` and `check` name file and line, say what is wrong and what to do, and write nothing.
+/// A scene with one mistake: `run` and `check` name file and line, say what is wrong and what to
+/// do, and write nothing.
 #[track_caller]
 fn scene_is_refused(scene: &str, from: &str, to: &str, parts: &[&str]) {
     let dir = folder();
@@ -91,7 +97,8 @@ fn scene_is_refused(scene: &str, from: &str, to: &str, parts: &[&str]) {
     refuses(dir.path(), &["check", "bad.toml"], 2, &parts);
 }
 
-// ------------------------------------------------------------------------------------------------------------- scenes
+// -------------------------------------------------------------------------------------------------------------
+// scenes
 
 #[test]
 fn unknown_key_comes_with_a_suggestion() {
@@ -186,7 +193,8 @@ fn end_before_the_start() {
 fn overlap_at_the_start_names_the_bodies_and_the_depth() {
     let dir = folder();
     let line = write_scene(dir.path(), "deep.toml", "rod", "position = [0.0, 1.0]", "position = [0.0, 0.0]");
-    // A capsule of half length 0.25 m and radius 0.05 m at 30°: its lower end is 0.25 sin 30° + 0.05 below its centre.
+    // A capsule of half length 0.25 m and radius 0.05 m at 30°: its lower end is 0.25 sin 30° +
+    // 0.05 below its centre.
     let said = format!("deep.toml:{line}:12: ");
     let parts =
         ["bodies `rod` and `table` overlap by 1.750e-1 m at the start", "move one of them", "pushes them apart"];
@@ -195,7 +203,8 @@ fn overlap_at_the_start_names_the_bodies_and_the_depth() {
     // Only schemes on the level of positions push.
     let output = stiction(dir.path(), &["check", "deep.toml", "--set", "scheme={ trapezoidal = {} }"]);
     expect(&output, 1, &["overlap by 1.750e-1 m", "the scheme keeps the overlap"]);
-    // A run says it first, and goes on; its certificate is not met, because the bodies penetrate and are pushed apart.
+    // A run says it first, and goes on; its certificate is not met, because the bodies penetrate
+    // and are pushed apart.
     let output = stiction(dir.path(), &["run", "deep.toml", "--json", "--out", "run"]);
     let errors = text(&output.stderr);
     expect(&output, 1, &[]);
@@ -232,8 +241,8 @@ fn truncated_scene() {
     cut(place + "capsule = { length".len());
     let line = whole[..place].lines().count() + 1;
     refuses(dir.path(), &["run", "cut.toml"], 2, &[&format!("cut.toml:{line}:"), "help: "]);
-    // Anywhere: refused, or a scene that is whole without the rest. Then nothing is free to move, unless only numbers of
-    // the last body are missing, which no reader can know.
+    // Anywhere: refused, or a scene that is whole without the rest. Then nothing is free to move,
+    // unless only numbers of the last body are missing, which no reader can know.
     let last_body = whole.rfind("[[body]]").expect("a body");
     for length in (0..whole.len()).step_by(23) {
         cut(length);
@@ -251,7 +260,8 @@ fn truncated_scene() {
     refuses(dir.path(), &["run", "cut.toml"], 2, &["cut.toml", "UTF-8", "help: "]);
 }
 
-// -------------------------------------------------------------------------------------------------------------- files
+// --------------------------------------------------------------------------------------------------------------
+// files
 
 #[test]
 fn missing_files() {
@@ -413,10 +423,11 @@ fn output_that_is_lost_is_a_failure() {
     }
 }
 
-// --------------------------------------------------------------------------------------------------------- full disks
+// ---------------------------------------------------------------------------------------------------------
+// full disks
 
-/// A run whose tables were cut short: whole under its name, with the outcome, and each table readable. Gives the rows of the
-/// tables.
+/// A run whose tables were cut short: whole under its name, with the outcome, and each table
+/// readable. Gives the rows of the tables.
 #[track_caller]
 fn is_kept_with_its_outcome(run: &Path) -> [usize; 4] {
     let parent = run.parent().expect("a folder");
@@ -437,8 +448,9 @@ fn is_kept_with_its_outcome(run: &Path) -> [usize; 4] {
 fn rows_that_fail_only_when_the_table_is_closed() {
     let dir = folder();
     std::fs::create_dir(dir.path().join("out")).expect("a folder");
-    // 10 000 steps are less than a row group, so that every table is written when it is closed. No file may become longer
-    // than 150 blocks of 512 or 1024 bytes; the audit needs more, the events less.
+    // 10 000 steps are less than a row group, so that every table is written when it is closed. No
+    // file may become longer than 150 blocks of 512 or 1024 bytes; the audit needs more, the events
+    // less.
     let steps = 10_000;
     assert!(steps < ROWS_PER_GROUP);
     let script = "trap '' XFSZ; ulimit -f 150; exec \"$0\" run rod --step 0.0001 --end 1 --json --out out/run";
@@ -469,8 +481,8 @@ struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// With these limits, as `mount` takes them. `None` where mounting is not permitted, which is said, and is a failure in
-    /// continuous integration.
+    /// With these limits, as `mount` takes them. `None` where mounting is not permitted, which is
+    /// said, and is a failure in continuous integration.
     fn new(limits: &str) -> Option<Self> {
         let mount_point = folder();
         let output =
@@ -596,8 +608,9 @@ fn files_that_find_the_disk_full_do_not_appear() {
 
 #[test]
 fn failed_step_is_saved_whole_or_not_at_all() {
-    // The folder itself, the unfinished run, its marker and reserve, the scene and four tables are nine. Then come the
-    // folder of the problem and its two files; the summary takes the place of the reserve.
+    // The folder itself, the unfinished run, its marker and reserve, the scene and four tables are
+    // nine. Then come the folder of the problem and its two files; the summary takes the place of
+    // the reserve.
     for limit in 9..=12 {
         let Some(disk) = SmallDisk::new(&format!("size=8m,nr_inodes={limit}")) else { return };
         let dir = folder();
@@ -620,7 +633,8 @@ fn failed_step_is_saved_whole_or_not_at_all() {
     }
 }
 
-// ------------------------------------------------------------------------------------------------------------ signals
+// ------------------------------------------------------------------------------------------------------------
+// signals
 
 /// A command that runs until it is ended, at the latest with the test.
 struct Running {
@@ -629,7 +643,8 @@ struct Running {
 }
 
 impl Running {
-    /// Starts a run that does not end by itself for days, and waits until each table that grows has a row group on the disk.
+    /// Starts a run that does not end by itself for days, and waits until each table that grows has
+    /// a row group on the disk.
     fn long_run(folder: &Path, out: &str) -> Self {
         let file = |name: &str| File::create(folder.join(name)).expect("a file for what is printed");
         let arguments = ["run", "rod", "--end", "1e9", "--json", "--out", out];
@@ -735,7 +750,8 @@ fn killed_run_leaves_readable_tables_and_the_earlier_run() {
         // Nobody else writes there meanwhile.
         let second = stiction(dir.path(), &["run", "rod", "--out", "run"]);
         expect(&second, 2, &["another run is writing to `run.partial`", "wait for it or choose another folder"]);
-        // A kill within the one write of a row group may cut a table. Stopped first, it is within none.
+        // A kill within the one write of a row group may cut a table. Stopped first, it is within
+        // none.
         running.send("-STOP");
         wait_for("the process to stop", || is_stopped(running.child.id()).then_some(()));
         running.child.kill().expect("killed");
@@ -743,7 +759,8 @@ fn killed_run_leaves_readable_tables_and_the_earlier_run() {
 
         // Under the final name there is what was there before.
         assert_eq!(run.exists().then(|| contents(&run)), before);
-        // The unfinished folder has no summary, and tables that are readable up to their last full row group.
+        // The unfinished folder has no summary, and tables that are readable up to their last full
+        // row group.
         let partial = dir.path().join("run.partial");
         assert!(!partial.join("summary.json").exists());
         for name in TABLES {
@@ -811,7 +828,8 @@ fn a_signal_is_answered_inside_a_solve() {
             running.send(signal);
         }
         let status = running.wait();
-        // The solve may have come to its limit of work before, and be called unsolved: an end as well.
+        // The solve may have come to its limit of work before, and be called unsolved: an end as
+        // well.
         assert!(matches!(status.code(), Some(130 | 3)), "{status:?}");
         let outcome = summary(&dir.path().join("run"))["outcome"].clone();
         assert!(outcome == "interrupted" || outcome == "unsolved", "{outcome}");
@@ -913,7 +931,8 @@ fn what_cannot_work_is_said_before_the_work() {
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 #[test]
 fn digests_do_not_depend_on_the_variant_of_the_mathematical_library() {
-    // The library of the system chooses its functions by the processor; with these it takes those for processors without fused multiplication.
+    // The library of the system chooses its functions by the processor; with these it takes those
+    // for processors without fused multiplication.
     let dir = folder();
     for scene in ["andrews", "four-bar-clearance", "tippe-top"] {
         let arguments = ["run", scene, "--json", "--out", scene];

@@ -2,7 +2,8 @@
 //!
 //! `cargo run -p stiction-dynamics --example cone_timing -- tower50 wall pile200 tight200s ../shared/problems/fc3d`
 //!
-//! Seeds begin at 1001, or at `FIRST_SEED`; `SEED=k` picks the one with the number k, `SEEDS=n` takes n of them; `VERBOSE=1` shows the stages.
+//! Seeds begin at 1001, or at `FIRST_SEED`; `SEED=k` picks the one with the number k, `SEEDS=n`
+//! takes n of them; `VERBOSE=1` shows the stages.
 use std::time::Instant;
 
 use stiction_dynamics::families::{Arch, Chain, Generator, Pile, RandomContacts, Tower, Wall, Wedge};

@@ -1,7 +1,8 @@
 //! Forces and accelerations of one instant, and how many of them there are.
 //!
-//! Contacts that slide are told from contacts that rest, the sets $\mathcal{N}$ and $\mathcal{R}$ of \[TTP01\]. With $\dot v$ for the
-//! acceleration, $s$ for the unit vector of a sliding velocity, and $f$ for all applied and gyroscopic forces:
+//! Contacts that slide are told from contacts that rest, the sets $\mathcal{N}$ and $\mathcal{R}$
+//! of \[TTP01\]. With $\dot v$ for the acceleration, $s$ for the unit vector of a sliding velocity,
+//! and $f$ for all applied and gyroscopic forces:
 //!
 //! $$ \begin{aligned}
 //! M \dot v &= f + \sum_{\mathcal{N}} (n^T - \mu T^T s) \lambda_n + \sum_{\mathcal{R}} (n^T \lambda_n + T^T \lambda_t), \\\\
@@ -9,13 +10,17 @@
 //! (T \dot v + \dot T v,\ \lambda_t) &\text{ obey the friction law with bound } \mu \lambda_n \text{ on } \mathcal{R}.
 //! \end{aligned} $$
 //!
-//! The friction of a sliding contact is known up to its normal force. It makes the matrix of the problem unsymmetric, and its
-//! diagonal may become negative: then there may be no solution (the paradox of Painlevé), or several. Velocities are those of
-//! the instant: contacts that part or approach do not belong here.
+//! The friction of a sliding contact is known up to its normal force. It makes the matrix of the
+//! problem unsymmetric, and its diagonal may become negative: then there may be no solution (the
+//! paradox of Painlevé), or several. Velocities are those of the instant: contacts that part or
+//! approach do not belong here.
 //!
-//! **Torsion.** The friction set is the ellipsoid (1) of \[TTP01\], $\sum (\lambda_a / e_a)^2 \le (\mu \lambda_n)^2$ over the tangents and the row of torsion. With the rows $e_a T_a$ it is a ball in the
-//! unknowns $\lambda_a / e_a$, and that is how every method sees it. A contact that slides and drills with $(v_t, v_o, v_r)$ has $s_a = e_a v_a / \lVert e v \rVert$ and the friction
-//! $-\mu \lambda_n e_a s_a$, which is (2) solved.
+//! **Torsion.** The friction set is the ellipsoid (1) of \[TTP01\],
+//! $\sum (\lambda_a / e_a)^2 \le (\mu \lambda_n)^2$ over the tangents and the row of torsion. With
+//! the rows $e_a T_a$ it is a ball in the unknowns $\lambda_a / e_a$, and that is how every method
+//! sees it. A contact that slides and drills with $(v_t, v_o, v_r)$ has
+//! $s_a = e_a v_a / \lVert e v \rVert$ and the friction $-\mu \lambda_n e_a s_a$, which is (2)
+//! solved.
 
 use stiction_solve::PortableMath as _;
 use stiction_solve::enumerate::LARGEST_SIZE;
@@ -35,7 +40,8 @@ const UNIT_LENGTH: f64 = 1e-9;
 /// Directions of the pyramids from whose answers the exact friction set is tried.
 const EXACT_STARTS: [usize; 4] = [8, 16, 32, 4];
 
-/// Two solutions whose accelerations differ by less, relative to the largest and to that of the free motion, are the same motion.
+/// Two solutions whose accelerations differ by less, relative to the largest and to that of the
+/// free motion, are the same motion.
 const SAME_MOTION: f64 = 1e-9;
 
 /// What acts at one instant; see the [module](self) for the letters.
@@ -64,7 +70,8 @@ pub struct InstantContact {
     pub tangent_bias: [f64; 3],
     /// Coefficient of friction $\mu$: kinetic where it slides, static where it rests.
     pub mu: f64,
-    /// Unit vector $s$ of the sliding velocity along the tangents, in units of the semi-axes; none where the contact rests.
+    /// Unit vector $s$ of the sliding velocity along the tangents, in units of the semi-axes; none
+    /// where the contact rests.
     pub sliding: Option<[f64; 2]>,
     /// Its component about the normal, where the contact slides and drills.
     pub drilling: f64,
@@ -91,7 +98,8 @@ impl InstantContact {
 pub struct Motions {
     /// One solution for each motion.
     pub solutions: Vec<ContactSolution>,
-    /// Bases that could not be decided. With none, the list is complete: if it is empty, there is no solution.
+    /// Bases that could not be decided. With none, the list is complete: if it is empty, there is
+    /// no solution.
     pub undecided: usize,
 }
 
@@ -111,7 +119,8 @@ impl Motions {
 }
 
 impl Instant {
-    /// Forces and accelerations by the friction pyramid. The report says how it ended; an instant without solution is no error.
+    /// Forces and accelerations by the friction pyramid. The report says how it ended; an instant
+    /// without solution is no error.
     ///
     /// # Errors
     /// [`ContactError`] when the instant is malformed.
@@ -122,7 +131,8 @@ impl Instant {
         Ok(solution)
     }
 
-    /// Forces and accelerations with the friction set as it is, by Newton's method from the answers of pyramids. The report says how it ended.
+    /// Forces and accelerations with the friction set as it is, by Newton's method from the answers
+    /// of pyramids. The report says how it ended.
     ///
     /// # Errors
     /// [`ContactError`] when the instant is malformed.
@@ -219,8 +229,8 @@ impl Instant {
         solution
     }
 
-    /// Forces and accelerations by relay functions, \[GS05\] (27), (33), where all contacts that rest have one tangent; those that
-    /// slide may have two, as their friction is known.
+    /// Forces and accelerations by relay functions, \[GS05\] (27), (33), where all contacts that
+    /// rest have one tangent; those that slide may have two, as their friction is known.
     ///
     /// # Errors
     /// [`Untreated::NotPlanar`] when a contact with two tangents rests; else [`ContactError`] when
@@ -248,9 +258,10 @@ impl Instant {
         Ok(solution)
     }
 
-    /// All motions, by trying every basis of the LCP of phantom inertia, which has full rank; none when it has more than
-    /// [`LARGEST_SIZE`] unknowns: one for each contact, and $2k$ more for each that rests.
-    /// With three lines or more the slip of an open contact is a sum of them in many ways, so that bases stay undecided; two lines decide.
+    /// All motions, by trying every basis of the LCP of phantom inertia, which has full rank; none
+    /// when it has more than [`LARGEST_SIZE`] unknowns: one for each contact, and $2k$ more for
+    /// each that rests. With three lines or more the slip of an open contact is a sum of them in
+    /// many ways, so that bases stay undecided; two lines decide.
     ///
     /// # Errors
     /// [`ContactError`] when the instant is malformed, or its friction rows depend on each other.
@@ -272,9 +283,10 @@ impl Instant {
         Ok(Some(motions))
     }
 
-    /// All motions with the friction pyramid of these settings, by trying every basis of its LCP; none when it has more than
-    /// [`LARGEST_SIZE`] unknowns: one for each contact, and one more than there are corners for each that rests. A contact that rests with torsion has
-    /// $3k + 2$ corners for $k$ directions, so that four directions are as many as there is room for.
+    /// All motions with the friction pyramid of these settings, by trying every basis of its LCP;
+    /// none when it has more than [`LARGEST_SIZE`] unknowns: one for each contact, and one more
+    /// than there are corners for each that rests. A contact that rests with torsion has $3k + 2$
+    /// corners for $k$ directions, so that four directions are as many as there is room for.
     ///
     /// # Errors
     /// [`ContactError`] when the instant is malformed.
@@ -294,11 +306,13 @@ impl Instant {
         Ok(Some(motions))
     }
 
-    /// The contact forces of least norm among all that give the accelerations of a solution and obey the laws, with the friction of
-    /// resting contacts within the polygon of these `corners`; see [`least_norm`](crate::least_norm).
+    /// The contact forces of least norm among all that give the accelerations of a solution and
+    /// obey the laws, with the friction of resting contacts within the polygon of these `corners`;
+    /// see [`least_norm`](crate::least_norm).
     ///
     /// # Errors
-    /// [`ContactError`] when the instant is malformed, the solution is not one of it, or the corners are not those of a polygon.
+    /// [`ContactError`] when the instant is malformed, the solution is not one of it, or the
+    /// corners are not those of a polygon.
     pub fn least_norm_forces(
         &self,
         solution: &ContactSolution,
@@ -328,8 +342,9 @@ impl Instant {
         self.problem()
     }
 
-    /// The contact problem with $u = \dot v$ and rows in units of the semi-axes, where sliding contacts have no friction of their own, and the rows along which the
-    /// normal forces act: $n - \mu s^T T$ for them.
+    /// The contact problem with $u = \dot v$ and rows in units of the semi-axes, where sliding
+    /// contacts have no friction of their own, and the rows along which the normal forces act:
+    /// $n - \mu s^T T$ for them.
     pub(crate) fn problem(&self) -> Result<(ContactProblem, Vec<Row>), ContactError> {
         let mut problem = ContactProblem { inertia: self.inertia.clone(), ..Default::default() };
         let mut force_rows = Vec::new();
@@ -373,7 +388,8 @@ impl Instant {
         }
         problem.free_motion.extend_from_slice(&self.force);
         problem.check()?;
-        // The sliding rows are not part of the problem's own, and the coefficient of a sliding contact is not either.
+        // The sliding rows are not part of the problem's own, and the coefficient of a sliding
+        // contact is not either.
         for contact in &self.contacts {
             let (what, value) = (|| format!("contact {:?}", contact.id), contact.mu);
             if !(value >= 0.0 && value.is_finite()) {
@@ -457,7 +473,8 @@ mod tests {
                 assert!(solution.report.is_solved(), "{:?}", solution.report);
                 let found = solution.contacts[0];
                 assert!(known.iter().any(|force| (force - found.normal).abs() < 1e-9), "{found:?} {known:?}");
-                // Momentum by hand: x and y of the centre carry push plus friction, weight plus normal force.
+                // Momentum by hand: x and y of the centre carry push plus friction, weight plus
+                // normal force.
                 let push = instant.force[0];
                 assert!((solution.motion[0] - push - found.tangent[0]).abs() < 1e-12);
                 assert!((solution.motion[1] + G - found.normal).abs() < 1e-12);
@@ -470,7 +487,8 @@ mod tests {
 
     #[test]
     fn at_rest_there_is_always_a_motion() {
-        // [ST96] and others prove it for contacts without sliding velocity: the matrix is copositive.
+        // [ST96] and others prove it for contacts without sliding velocity: the matrix is
+        // copositive.
         let mut generator = Generator::new(7);
         let mut several = 0;
         for _ in 0..1000 {

@@ -1,8 +1,12 @@
-//! How the end of a motion with constant velocity moves when that velocity changes, from [`advance`](MechanicalSystem::advance) alone.
+//! How the end of a motion with constant velocity moves when that velocity changes, from
+//! [`advance`](MechanicalSystem::advance) alone.
 //!
-//! With $q^+ = q \oplus h v$, the answer for a change $w$ is the $x$ with $\Gamma(q^+, t + h) x = \tfrac1h \tfrac{d}{d\varepsilon} (q \oplus h (v + \varepsilon w))$ at $\varepsilon = 0$, where $\Gamma x$ is the
-//! [rate of the configuration](MechanicalSystem::configuration_rate) that moves with $x$. Where turns are coordinates, as in quaternions, $x$ differs from $w$ by
-//! the curvature of the way, $O(h v w)$.
+//! With $q^+ = q \oplus h v$, the answer for a change $w$ is the $x$ with
+//! $\Gamma(q^+, t + h) x = \tfrac1h \tfrac{d}{d\varepsilon} (q \oplus h (v + \varepsilon w))$ at
+//! $\varepsilon = 0$, where $\Gamma x$ is the
+//! [rate of the configuration](MechanicalSystem::configuration_rate) that moves with $x$. Where
+//! turns are coordinates, as in quaternions, $x$ differs from $w$ by the curvature of the way,
+//! $O(h v w)$.
 
 use faer::Mat;
 use faer::linalg::solvers::SolveLstsq;
@@ -67,7 +71,8 @@ mod tests {
 
     #[test]
     fn a_turn_about_the_axis_of_the_spin_is_as_it_is_and_one_across_is_curved() {
-        // ω = (0, 0, 3), h = 0.5: a turn by φ = 1.5. For w along z, x = w. For w along x, x = (sin φ / φ, (cos φ - 1) / φ) in the axes that have turned with the body.
+        // ω = (0, 0, 3), h = 0.5: a turn by φ = 1.5. For w along z, x = w. For w along x, x = (sin
+        // φ / φ, (cos φ - 1) / φ) in the axes that have turned with the body.
         let (q, spin, h) = ([0.8, 0.6, 0.0, 0.0], [0.0, 0.0, 3.0], 0.5);
         let mut out = [0.0; 3];
         FreeTop::default().advance_derivative(0.0, &q, &spin, h, &[0.0, 0.0, 2.0], &mut out);

@@ -1,14 +1,16 @@
 //! The certificate of a step, computed outside the solver from the original data.
 //!
-//! Every step is asked: do the bodies penetrate, does an impulse leave its friction cone, does a contact push without touching,
-//! does friction dissipate as much as its law allows, is momentum balanced, do joints drift, and where did the energy go?
+//! Every step is asked: do the bodies penetrate, does an impulse leave its friction cone, does a
+//! contact push without touching, does friction dissipate as much as its law allows, is momentum
+//! balanced, do joints drift, and where did the energy go?
 //!
-//! Energy by cause: each impulse $p$ of a step (contact, friction, joint, applied force) does the work
-//! $\tfrac12 (v + v^+) \cdot p$, and these works add up to $\tfrac12 (v + v^+) \cdot \hat M (v^+ - v)$, which is the change of kinetic energy where the inertia
-//! $\hat M$ of the step is that of its ends. Where the inertia changes, the rest counts with the velocity terms, which do no work together with it.
-//! What the scheme itself adds to
-//! the total energy comes from the scheme's defect formula, and what remains is reported by itself as unexplained. A step that carries
-//! [samples](crate::Sample) is integrated over them instead.
+//! Energy by cause: each impulse $p$ of a step (contact, friction, joint, applied force) does the
+//! work $\tfrac12 (v + v^+) \cdot p$, and these works add up to
+//! $\tfrac12 (v + v^+) \cdot \hat M (v^+ - v)$, which is the change of kinetic energy where the
+//! inertia $\hat M$ of the step is that of its ends. Where the inertia changes, the rest counts
+//! with the velocity terms, which do no work together with it. What the scheme itself adds to the
+//! total energy comes from the scheme's defect formula, and what remains is reported by itself as
+//! unexplained. A step that carries [samples](crate::Sample) is integrated over them instead.
 
 mod accounts;
 mod geometry;
@@ -24,13 +26,16 @@ use crate::static_friction::sticks_in;
 use crate::vector::{dot, largest, refill, zero};
 use crate::{ContactId, ForceCause, FrictionShape, Inertia, Joint, MechanicalSystem, State, Step, StepKind};
 
-/// Impulses below this share of the momentum are not told from its rounding, and are measured against this share.
+/// Impulses below this share of the momentum are not told from its rounding, and are measured
+/// against this share.
 const ROUNDING_SHARE: f64 = 1e-4;
 
-/// Friction beyond the kinetic bound by this share of the largest impulse is held by the static one alone. Below, it is rounding at the bound.
+/// Friction beyond the kinetic bound by this share of the largest impulse is held by the static one
+/// alone. Below, it is rounding at the bound.
 const HELD: f64 = 1e-9;
 
-/// The certificate of one step. "Relative" means relative to the largest impulse or the largest kinetic energy of the step.
+/// The certificate of one step. "Relative" means relative to the largest impulse or the largest
+/// kinetic energy of the step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct StepAudit {
     /// Deepest penetration of any contact at the end of the step, in metres.
@@ -41,7 +46,8 @@ pub struct StepAudit {
     pub complementarity: f64,
     /// How much less friction dissipates than the friction set of the method allows, relative.
     pub dissipation_defect: f64,
-    /// How much less friction dissipates than the law itself allows, as the round cone of Coulomb's law, relative: the price of a polygon.
+    /// How much less friction dissipates than the law itself allows, as the round cone of Coulomb's
+    /// law, relative: the price of a polygon.
     pub roundness_defect: f64,
     /// Imbalance of momentum, relative.
     pub momentum: f64,
@@ -55,7 +61,8 @@ pub struct StepAudit {
     pub penetration_share: f64,
     /// One when two bodies passed through each other between the two states.
     pub passages: f64,
-    /// Largest gap that stayed open, at both ends of the step and where contacts were stated, between two bodies that pushed each other; relative to the smaller one.
+    /// Largest gap that stayed open, at both ends of the step and where contacts were stated,
+    /// between two bodies that pushed each other; relative to the smaller one.
     pub push_distance: f64,
     /// Energy that contact and friction impulses added against their laws, in joules.
     pub contact_gain: f64,
@@ -63,7 +70,8 @@ pub struct StepAudit {
     pub energy: EnergyByCause,
 }
 
-/// Where the energy of a step came from and went to, in joules; positive increases the energy of the system.
+/// Where the energy of a step came from and went to, in joules; positive increases the energy of
+/// the system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct EnergyByCause {
     /// Kinetic energy at the end.
@@ -84,7 +92,8 @@ pub struct EnergyByCause {
     pub joints: f64,
     /// Work of forces with a potential.
     pub potential_forces: f64,
-    /// Work of the gyroscopic and other velocity terms, with what changes of the inertia add to the kinetic energy; zero in the continuous model.
+    /// Work of the gyroscopic and other velocity terms, with what changes of the inertia add to the
+    /// kinetic energy; zero in the continuous model.
     pub gyroscopic: f64,
     /// Work of all other forces.
     pub applied: f64,
@@ -107,11 +116,14 @@ pub struct Audit {
     pub most_contacts: usize,
     /// Steps whose fixed point was not reached.
     pub unconverged_count: usize,
-    /// Steps that needed a rung of the [ladder](crate::scheme::ladder), in the order of [`Rung::ALL`](crate::Rung::ALL).
+    /// Steps that needed a rung of the [ladder](crate::scheme::ladder), in the order of
+    /// [`Rung::ALL`](crate::Rung::ALL).
     pub rung_counts: [usize; 4],
-    /// Steps in which a contact was held by more than its kinetic friction: it could have begun to slide as well, and did not because it rested.
+    /// Steps in which a contact was held by more than its kinetic friction: it could have begun to
+    /// slide as well, and did not because it rested.
     pub held_count: usize,
-    /// Steps in which a contact slides with its static coefficient of friction and sticks with its kinetic one; see [`static_friction`](crate::static_friction).
+    /// Steps in which a contact slides with its static coefficient of friction and sticks with its
+    /// kinetic one; see [`static_friction`](crate::static_friction).
     pub undecided_count: usize,
     /// Iterations of the solver in all steps: pivots, sweeps, steps of Newton's method.
     pub iteration_count: usize,
@@ -165,7 +177,9 @@ impl Audit {
         kinetic_before
     }
 
-    /// The change of momentum less the impulse of the forces, $M (v^+ - v) - h k$, into the balance, and the works of the forces. Returns what impulses and energies are measured against.
+    /// The change of momentum less the impulse of the forces, $M (v^+ - v) - h k$, into the
+    /// balance, and the works of the forces. Returns what impulses and energies are measured
+    /// against.
     fn take_momentum(
         &mut self,
         origin: Origin<'_>,
@@ -208,8 +222,8 @@ impl Audit {
         energy.gyroscopic += inertia_change;
         energy.numerical += inertia_change;
 
-        // Energies are measured against the largest kinetic energy of the step; that of the free motion counts, because a
-        // system at rest has no other.
+        // Energies are measured against the largest kinetic energy of the step; that of the free
+        // motion counts, because a system at rest has no other.
         self.inertia.apply(&step.problem.free_motion, &mut self.force);
         let kinetic_free = 0.5 * dot(&self.force, &step.problem.free_motion);
         let energy_scale = kinetic_before.max(energy.kinetic).max(kinetic_free);
@@ -292,7 +306,8 @@ impl Audit {
         self.held_count += usize::from(is_held);
     }
 
-    /// Keeps the work that contact and friction impulses add. Their laws allow none: an impact takes at least what its decompression gives back.
+    /// Keeps the work that contact and friction impulses add. Their laws allow none: an impact
+    /// takes at least what its decompression gives back.
     fn judge_gain(&mut self, step: &Step, work: f64, audit: &mut StepAudit) {
         let loss = std::mem::replace(&mut self.impact_loss, 0.0);
         audit.contact_gain = match step.kind {
@@ -382,7 +397,8 @@ impl StepAudit {
         ]
     }
 
-    /// Names of the numbers in the order of [`values`](Self::values): the columns of the audit table.
+    /// Names of the numbers in the order of [`values`](Self::values): the columns of the audit
+    /// table.
     pub fn names() -> [&'static str; 26] {
         Self::default().fields().map(|(name, _)| name)
     }
@@ -402,7 +418,8 @@ impl StepAudit {
         let s = std::array::from_fn(|k| axes[k] * slip[k]);
         let excess = set.excess(&y, bound);
         self.cone_violation = self.cone_violation.max(relative(excess.max(0.0), scales.impulse));
-        // Power that the friction set allows against this sliding, minus the power that friction has.
+        // Power that the friction set allows against this sliding, minus the power that friction
+        // has.
         let dissipated = -(impulse[0] * slip[0] + impulse[1] * slip[1] + impulse[2] * slip[2]);
         let allowed = bound * set.support(&s);
         let defect = (allowed - dissipated).abs();
@@ -424,8 +441,9 @@ impl StepAudit {
     }
 }
 
-/// The work of contact and friction impulses over the mean of the motions without and with them, as the problem states them. A step in which sliding
-/// turns around by other forces has friction that adds energy over the mean of its two velocities, and takes energy over this one.
+/// The work of contact and friction impulses over the mean of the motions without and with them, as
+/// the problem states them. A step in which sliding turns around by other forces has friction that
+/// adds energy over the mean of its two velocities, and takes energy over this one.
 fn work_on_problem(step: &Step, mean: &mut Vec<f64>) -> f64 {
     let (free, motion) = (&step.problem.free_motion, &step.solution.motion);
     refill(mean, free.iter().zip(motion).map(|(a, b)| 0.5 * (a + b)));

@@ -1,10 +1,12 @@
 //! Initial velocities that the contacts and joints allow.
 //!
-//! \[GS05\] (33) with $\Delta t = 0$: no force acts within no time, so that what is left of the step is an inelastic impact of all that is closed,
+//! \[GS05\] (33) with $\Delta t = 0$: no force acts within no time, so that what is left of the
+//! step is an inelastic impact of all that is closed,
 //!
 //! $$ M(q) (u - v) = \nu^T c_j + \sum (n^T c_n + T^T c_t), \qquad \nu u + b_j = 0, \qquad 0 \le n u + b_n \perp c_n \ge 0, $$
 //!
-//! with friction as in every step. Velocities that are consistent already stay as they are, because they solve it without impulses.
+//! with friction as in every step. Velocities that are consistent already stay as they are, because
+//! they solve it without impulses.
 
 use crate::scheme::origin::Origin;
 use crate::vector::filled;
@@ -13,7 +15,8 @@ use crate::{
     State, StepError,
 };
 
-/// The state with velocities that neither close a contact whose gap is at most `gap_tolerance`, in metres, nor break a joint.
+/// The state with velocities that neither close a contact whose gap is at most `gap_tolerance`, in
+/// metres, nor break a joint.
 ///
 /// # Errors
 /// [`StepError`] when the problem is malformed or not solved.

@@ -1,29 +1,35 @@
-//! The motion that the joints alone would give, and how a jointed system answers to an impulse: one sparse factorisation for both.
+//! The motion that the joints alone would give, and how a jointed system answers to an impulse: one
+//! sparse factorisation for both.
 //!
-//! With the joints of a [`ContactProblem`] and an impulse along a row $J$ in addition to the free motion,
+//! With the joints of a [`ContactProblem`] and an impulse along a row $J$ in addition to the free
+//! motion,
 //!
 //! $$ K \begin{pmatrix} u - u_\text{free} \\\\ c_j \end{pmatrix} = \begin{pmatrix} J^T \\\\ -(\nu u_\text{free} + b_j) \end{pmatrix}, \qquad
 //! K = \begin{pmatrix} W & -\nu^T \\\\ \nu & 0 \end{pmatrix}. $$
 //!
-//! $J = 0$ gives the constrained motion $u_c$; the lower part zero gives the response to $J$. $K$ is as sparse as the mechanism:
-//! for a chain or a tree the work grows with the number of its joints, where $\nu W^{-1} \nu^T$ as a dense matrix would cost its cube.
-//! Only coordinates that a joint reaches stand in $K$, and a response is computed in the component that the row touches.
+//! $J = 0$ gives the constrained motion $u_c$; the lower part zero gives the response to $J$. $K$
+//! is as sparse as the mechanism: for a chain or a tree the work grows with the number of its
+//! joints, where $\nu W^{-1} \nu^T$ as a dense matrix would cost its cube. Only coordinates that a
+//! joint reaches stand in $K$, and a response is computed in the component that the row touches.
 //!
-//! **Redundant joints.** Rows that depend on each other make $K$ singular: the motion is unique, the impulses are not. What is
-//! factored is $K$ with $\varepsilon D$ in the lower right corner, $D_i = \nu_i \operatorname{diag}(W)^{-1} \nu_i^T$, and its error is taken back by
-//! repeating with the residual of $K$ itself:
+//! **Redundant joints.** Rows that depend on each other make $K$ singular: the motion is unique,
+//! the impulses are not. What is factored is $K$ with $\varepsilon D$ in the lower right corner,
+//! $D_i = \nu_i \operatorname{diag}(W)^{-1} \nu_i^T$, and its error is taken back by repeating with
+//! the residual of $K$ itself:
 //!
 //! $$ \nu u^{(k+1)} + b_j + \varepsilon D (c_j^{(k+1)} - c_j^{(k)}) = 0. $$
 //!
-//! This is the method of multipliers (\[B82\] §2.2): it converges whenever the conditions do not contradict each other, by the factor
-//! $\varepsilon / \lambda$ a step, where $\lambda$ is the smallest positive eigenvalue of $D^{-1/2} \nu W^{-1} \nu^T D^{-1/2}$. Of all impulses
-//! that fit it gives those without a part in the null space of $\nu^T$, up to rounding, which $\varepsilon$ magnifies there: to
-//! about $10^{-16} / \varepsilon$ of their size. Where conditions contradict each other no motion obeys them; [the judge](crate::judge)
-//! will say so.
+//! This is the method of multipliers (\[B82\] §2.2): it converges whenever the conditions do not
+//! contradict each other, by the factor $\varepsilon / \lambda$ a step, where $\lambda$ is the
+//! smallest positive eigenvalue of $D^{-1/2} \nu W^{-1} \nu^T D^{-1/2}$. Of all impulses that fit
+//! it gives those without a part in the null space of $\nu^T$, up to rounding, which $\varepsilon$
+//! magnifies there: to about $10^{-16} / \varepsilon$ of their size. Where conditions contradict
+//! each other no motion obeys them; [the judge](crate::judge) will say so.
 //!
-//! **Dead centres.** Rows that nearly depend on each other have a $\lambda$ near $\varepsilon$ or below, and the repetition is slow. Then the steps are made
-//! conjugate, which takes two for each such direction. Down to $\lambda \approx 10^{-15}$ this is solved to rounding; far below, the rows
-//! count as dependent. In between an answer may be refused.
+//! **Dead centres.** Rows that nearly depend on each other have a $\lambda$ near $\varepsilon$ or
+//! below, and the repetition is slow. Then the steps are made conjugate, which takes two for each
+//! such direction. Down to $\lambda \approx 10^{-15}$ this is solved to rounding; far below, the
+//! rows count as dependent. In between an answer may be refused.
 
 use std::ops::Range;
 
@@ -31,18 +37,20 @@ use stiction_solve::{ProblemError, SparseLu};
 
 use crate::{ContactError, ContactProblem, Inertia, Row};
 
-/// The regularisation $\varepsilon$ of joint rows, relative to $D$. Too large: many repetitions where masses or lengths are far
-/// apart. Too small: the impulses of redundant joints are shared at random.
+/// The regularisation $\varepsilon$ of joint rows, relative to $D$. Too large: many repetitions
+/// where masses or lengths are far apart. Too small: the impulses of redundant joints are shared at
+/// random.
 const REGULARISATION: f64 = 1e-9;
 
-/// Rates that contradict each other by more than this, relative to their size, do so because rows depend on each other.
+/// Rates that contradict each other by more than this, relative to their size, do so because rows
+/// depend on each other.
 const CONTRADICTORY: f64 = 1e-6;
 
 /// $(\sqrt 5 - 1)/2$.
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_894_9;
 
-/// Solves with the factors for one right-hand side, at most, before they are accelerated. The second takes back the regularisation
-/// where joints are well conditioned.
+/// Solves with the factors for one right-hand side, at most, before they are accelerated. The
+/// second takes back the regularisation where joints are well conditioned.
 const REPETITIONS: usize = 16;
 
 /// A residual up to this, relative to the terms that it sums, is rounding.
@@ -54,14 +62,17 @@ const NEARLY_ROUNDING: f64 = 256.0 * f64::EPSILON;
 /// A solve that does not reduce the residual by this factor is the last of its kind.
 const WORTH_REPEATING: f64 = 0.5;
 
-/// Rounds of accelerated solves, at most; each round measures rates and momenta by the joint impulses that the last one found.
+/// Rounds of accelerated solves, at most; each round measures rates and momenta by the joint
+/// impulses that the last one found.
 const ACCELERATIONS: usize = 4;
 
-/// Accelerated solves of a round, at most: two for each direction in which joints are nearly dependent.
+/// Accelerated solves of a round, at most: two for each direction in which joints are nearly
+/// dependent.
 const DIRECTIONS: usize = 12;
 
-/// A step whose image is smaller than this share of the residual changes nothing but its rounding: the conditions contradict each
-/// other. Too large: dead centres are refused. Too small: impulses of pure rounding noise.
+/// A step whose image is smaller than this share of the residual changes nothing but its rounding:
+/// the conditions contradict each other. Too large: dead centres are refused. Too small: impulses
+/// of pure rounding noise.
 const CONTRADICTION: f64 = 1e-8;
 
 /// Marks a coordinate that no joint reaches.
@@ -83,7 +94,8 @@ pub struct ConstrainedMotion {
     right: Vec<f64>,
     solution: Vec<f64>,
     residual: Vec<f64>,
-    /// The best solution so far, a step with the residual that it leaves, and what residuals are multiplied with to be compared.
+    /// The best solution so far, a step with the residual that it leaves, and what residuals are
+    /// multiplied with to be compared.
     best: Vec<f64>,
     step: Vec<f64>,
     left: Vec<f64>,
@@ -95,11 +107,12 @@ pub struct ConstrainedMotion {
 }
 
 impl ConstrainedMotion {
-    /// Factors the joints of a problem whose inertia is factored, and computes the constrained motion. Without joints there is nothing
-    /// to do: the motion is the free one.
+    /// Factors the joints of a problem whose inertia is factored, and computes the constrained
+    /// motion. Without joints there is nothing to do: the motion is the free one.
     ///
     /// # Errors
-    /// [`ContactError::Inertia`] or [`ContactError::JointRow`] when a number is not finite, or the inertia is singular.
+    /// [`ContactError::Inertia`] or [`ContactError::JointRow`] when a number is not finite, or the
+    /// inertia is singular.
     pub fn factor(&mut self, problem: &ContactProblem) -> Result<(), ContactError> {
         self.motion.clear();
         self.motion.extend_from_slice(&problem.free_motion);
@@ -111,7 +124,8 @@ impl ConstrainedMotion {
             return Ok(());
         }
 
-        // The coordinates that joints reach, in their own order so that the pattern of K does not depend on that of the joints.
+        // The coordinates that joints reach, in their own order so that the pattern of K does not
+        // depend on that of the joints.
         let inertia = &problem.inertia;
         self.row_of.resize(problem.free_motion.len(), FREE);
         for &(index, _) in problem.joints.iter().flat_map(|joint| joint.row.entries()) {
@@ -161,7 +175,8 @@ impl ConstrainedMotion {
         Ok(())
     }
 
-    /// The motion that the joints of the problem that was factored make of another free motion, and their impulses in it.
+    /// The motion that the joints of the problem that was factored make of another free motion, and
+    /// their impulses in it.
     pub fn constrain(&mut self, problem: &ContactProblem, free_motion: &[f64]) {
         self.motion.clear();
         self.motion.extend_from_slice(free_motion);
@@ -197,7 +212,8 @@ impl ConstrainedMotion {
         &self.impulses
     }
 
-    /// Whether joint rows depend on each other: whether rates that were chosen without regard to them contradict each other.
+    /// Whether joint rows depend on each other: whether rates that were chosen without regard to
+    /// them contradict each other.
     pub fn has_dependent_joints(&mut self) -> bool {
         let (count, size) = (self.coordinates.len(), self.right.len());
         let mut next = 0;
@@ -205,7 +221,8 @@ impl ConstrainedMotion {
             let component = self.saddle.component(self.saddle.order()[next]);
             next = component.end;
             for k in component.clone() {
-                // Multiples of the golden ratio, without their whole parts, are in no relation that joints would have.
+                // Multiples of the golden ratio, without their whole parts, are in no relation that
+                // joints would have.
                 let row = self.saddle.order()[k];
                 let rate = ((row + 1) as f64 * GOLDEN_RATIO).fract() - 0.5;
                 self.right[k] = if row >= count { self.roots[k] * rate } else { 0.0 };
@@ -226,8 +243,9 @@ impl ConstrainedMotion {
         &self.saddle
     }
 
-    /// How motion and joint impulses change with a unit impulse along the row $J$ given by its entries: $W^{-1} (J^T + \nu^T c_j)$ and
-    /// $c_j$, with $\nu$ times the first zero. Where no joint reaches this is $W^{-1} J^T$ of the inertia.
+    /// How motion and joint impulses change with a unit impulse along the row $J$ given by its
+    /// entries: $W^{-1} (J^T + \nu^T c_j)$ and $c_j$, with $\nu$ times the first zero. Where no
+    /// joint reaches this is $W^{-1} J^T$ of the inertia.
     ///
     /// `inertia` is that of the problem that was factored.
     pub fn respond(&mut self, inertia: &Inertia, entries: &[(usize, f64)], motion: &mut Row, joint_impulses: &mut Row) {
@@ -272,8 +290,8 @@ impl ConstrainedMotion {
         }
     }
 
-    /// Solves with $K$ at the positions of a component: by repeating with the residual, and with conjugate steps in between where that is
-    /// not enough. The best point is the answer.
+    /// Solves with $K$ at the positions of a component: by repeating with the residual, and with
+    /// conjugate steps in between where that is not enough. The best point is the answer.
     fn solve(&mut self, positions: Range<usize>) {
         self.solution[positions.clone()].fill(0.0);
         self.residual[positions.clone()].copy_from_slice(&self.right[positions.clone()]);
@@ -295,8 +313,9 @@ impl ConstrainedMotion {
         }
     }
 
-    /// Adds to the solution what the factors make of its residual, as often as it pays; at least twice, because the first solve leaves
-    /// the regularisation. Returns the error of the last point.
+    /// Adds to the solution what the factors make of its residual, as often as it pays; at least
+    /// twice, because the first solve leaves the regularisation. Returns the error of the last
+    /// point.
     fn repeat(&mut self, positions: Range<usize>) -> f64 {
         let mut last = f64::INFINITY;
         for count in 1..=REPETITIONS {
@@ -313,9 +332,10 @@ impl ConstrainedMotion {
         last
     }
 
-    /// Largest residual of rates and of momenta, each with what it is measured against. A momentum over $\sqrt{W_{kk}}$ and a rate over
-    /// $\sqrt{D_i}$ have the same unit, the root of an energy. Rates are measured against motion and right-hand side, momenta against
-    /// joint impulses too, which can be far larger.
+    /// Largest residual of rates and of momenta, each with what it is measured against. A momentum
+    /// over $\sqrt{W_{kk}}$ and a rate over $\sqrt{D_i}$ have the same unit, the root of an energy.
+    /// Rates are measured against motion and right-hand side, momenta against joint impulses too,
+    /// which can be far larger.
     fn errors(&self, positions: Range<usize>) -> [[f64; 2]; 2] {
         // No size is zero, so that nothing is divided by it: where all is zero the errors are too.
         let (mut rate, mut momentum, mut joint_size) = ([0.0f64, f64::MIN_POSITIVE], [0.0f64; 2], 0.0f64);
@@ -335,13 +355,15 @@ impl ConstrainedMotion {
         [rate, momentum]
     }
 
-    /// Goes on where repeating does not help: joints that are nearly dependent, as in a mechanism near its dead centre, with $\lambda$ below
-    /// $\varepsilon$. The steps are made conjugate (generalised conjugate residuals, \[EES83\]), which finds each of a few such
-    /// directions in one step or two.
+    /// Goes on where repeating does not help: joints that are nearly dependent, as in a mechanism
+    /// near its dead centre, with $\lambda$ below $\varepsilon$. The steps are made conjugate
+    /// (generalised conjugate residuals, \[EES83\]), which finds each of a few such directions in
+    /// one step or two.
     fn accelerate(&mut self, positions: Range<usize>) {
         let len = positions.len();
         self.directions.resize(self.directions.len().max(2 * DIRECTIONS * len), 0.0);
-        // Residuals are compared in units of what they are measured against: else the rounding of large momenta would hide rates.
+        // Residuals are compared in units of what they are measured against: else the rounding of
+        // large momenta would hide rates.
         let [rate, momentum] = self.errors(positions.clone());
         for k in positions.clone() {
             let is_joint = self.saddle.order()[k] >= self.coordinates.len();
@@ -381,7 +403,8 @@ impl ConstrainedMotion {
     }
 }
 
-/// $\nu \operatorname{diag}(W)^{-1} \nu^T$: an estimate of how a row moves with a unit impulse along it, in its own units.
+/// $\nu \operatorname{diag}(W)^{-1} \nu^T$: an estimate of how a row moves with a unit impulse
+/// along it, in its own units.
 pub(crate) fn mobility(inertia: &Inertia, row: &Row) -> f64 {
     let term = |&(index, value): &(usize, f64)| {
         let mass = inertia.entry(index, index).abs();

@@ -9,7 +9,8 @@ use crate::{FrictionLaw, FrictionShape, PhantomContact, Row};
 /// Tangent rows of a contact: one in the plane, two in space, three with torsion.
 pub type Tangents = SmallVec<[Row; 2]>;
 
-/// Identity of a contact, the same from step to step as long as it is the same place of the same pair.
+/// Identity of a contact, the same from step to step as long as it is the same place of the same
+/// pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContactId {
     /// Number of the first body, or whatever the system counts by.
@@ -44,10 +45,12 @@ pub struct Contact {
     pub tangent_drift: [f64; 3],
     /// Friction law; of two coefficients the kinetic one.
     pub friction: FrictionLaw,
-    /// Coefficient of friction while the contact sticks, not below that of `friction`; none where it is the same. A system whose contacts have it says so by
+    /// Coefficient of friction while the contact sticks, not below that of `friction`; none where
+    /// it is the same. A system whose contacts have it says so by
     /// [`has_static_friction`](crate::MechanicalSystem::has_static_friction).
     pub static_mu: Option<f64>,
-    /// Whether the static coefficient holds: chosen by the scheme, see [`static_friction`](crate::static_friction).
+    /// Whether the static coefficient holds: chosen by the scheme, see
+    /// [`static_friction`](crate::static_friction).
     pub sticks: bool,
     /// What an impact gives back; a scheme whose impacts are inelastic ignores it.
     pub restitution: Restitution,
@@ -89,10 +92,12 @@ pub(crate) fn slip(tangents: &[Row], drift: &[f64; 3], v: &[f64]) -> [f64; 3] {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ImpactLaw {
-    /// Newton: the velocity after the impact is that share of the velocity before it, reversed. \[GS05\] (11)
+    /// Newton: the velocity after the impact is that share of the velocity before it, reversed.
+    /// \[GS05\] (11)
     #[default]
     Newton,
-    /// Poisson: the impulse of the decompression is that share of the impulse of the compression. \[PAGT\] (6.7)
+    /// Poisson: the impulse of the decompression is that share of the impulse of the compression.
+    /// \[PAGT\] (6.7)
     Poisson,
 }
 
@@ -107,13 +112,15 @@ pub struct Restitution {
     pub tangential: f64,
 }
 
-/// What a unilateral condition restrains: the graph $\mathrm{Upr}$ of \[GS05\] (2) stands on displacement or on velocity level.
+/// What a unilateral condition restrains: the graph $\mathrm{Upr}$ of \[GS05\] (2) stands on
+/// displacement or on velocity level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Restraint {
     /// The gap: $0 \le g \perp \lambda \ge 0$. Bodies, stops.
     #[default]
     Gap,
-    /// The rate alone: $0 \le \dot g \perp \lambda \ge 0$ at all times. A sprag clutch, a ratchet with fine teeth. The gap is then zero and has no meaning.
+    /// The rate alone: $0 \le \dot g \perp \lambda \ge 0$ at all times. A sprag clutch, a ratchet
+    /// with fine teeth. The gap is then zero and has no meaning.
     Rate,
 }
 
@@ -126,7 +133,8 @@ pub struct ContactFrame {
     pub normal: [f64; 3],
 }
 
-/// Dry friction whose bound does not depend on a normal load: a gear box, a packing, a brake (\[ST96\] §3.5).
+/// Dry friction whose bound does not depend on a normal load: a gear box, a packing, a brake
+/// (\[ST96\] §3.5).
 ///
 /// It has no normal row, and so is not a contact.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -139,15 +147,20 @@ pub struct FrictionElement {
     pub tangent_drift: [f64; 3],
     /// Largest friction force, in N (N m for a rotation); of two bounds that of sliding.
     pub bound: f64,
-    /// The bound while it sticks, not below `bound`; none where it is the same. A system whose elements have it says so by
+    /// The bound while it sticks, not below `bound`; none where it is the same. A system whose
+    /// elements have it says so by
     /// [`has_static_friction`](crate::MechanicalSystem::has_static_friction).
     pub static_bound: Option<f64>,
-    /// Whether the static bound holds: chosen by the scheme, see [`static_friction`](crate::static_friction).
+    /// Whether the static bound holds: chosen by the scheme, see
+    /// [`static_friction`](crate::static_friction).
     pub sticks: bool,
-    /// What friction along the rows may be for a bound of one: a ball, or any other convex set (\[ST96\] §3.5, remark).
+    /// What friction along the rows may be for a bound of one: a ball, or any other convex set
+    /// (\[ST96\] §3.5, remark).
     pub shape: FrictionShape,
-    /// The displacement $x$ of a pre-stressed spring, which has the rate $T v$ + drift: the force is then $-\mathrm{bound} \cdot \mathrm{Sgn}(x)$, the relay of
-    /// \[GS05\] (3) on displacement level, and has the potential $\mathrm{bound} \cdot \lvert x \rvert$. None for friction, the relay on velocity level.
+    /// The displacement $x$ of a pre-stressed spring, which has the rate $T v$ + drift: the force
+    /// is then $-\mathrm{bound} \cdot \mathrm{Sgn}(x)$, the relay of \[GS05\] (3) on displacement
+    /// level, and has the potential $\mathrm{bound} \cdot \lvert x \rvert$. None for friction, the
+    /// relay on velocity level.
     pub displacement: Option<f64>,
 }
 

@@ -7,9 +7,10 @@
 //! (T u + b_t,\ c_t) &\text{ obey the friction law with bound } \mu c_n + a && \text{friction}
 //! \end{aligned} $$
 //!
-//! Only the meaning of the letters changes from scheme to scheme: $u$ is a new velocity, a mean velocity or an acceleration, $W$ the
-//! mass matrix or something larger, the biases $b$ carry gaps, restitution and drift. Schemes write this struct, contact methods
-//! solve it, the audit checks it, problem files store it.
+//! Only the meaning of the letters changes from scheme to scheme: $u$ is a new velocity, a mean
+//! velocity or an acceleration, $W$ the mass matrix or something larger, the biases $b$ carry gaps,
+//! restitution and drift. Schemes write this struct, contact methods solve it, the audit checks it,
+//! problem files store it.
 
 use std::fmt;
 
@@ -57,7 +58,8 @@ pub struct ContactCondition {
     pub normal_bias: f64,
     /// By how much that bias may be off, because a gap is a difference of coordinates.
     pub rounding: f64,
-    /// The part of the bias, not positive, that takes back a penetration. The problem without it has a solution where the one with it may have none (\[ST96\] §3.2).
+    /// The part of the bias, not positive, that takes back a penetration. The problem without it
+    /// has a solution where the one with it may have none (\[ST96\] §3.2).
     pub recovery: f64,
     /// The rows $T$.
     pub tangents: Tangents,
@@ -65,9 +67,11 @@ pub struct ContactCondition {
     pub tangent_bias: [f64; 3],
     /// Coefficient of friction $\mu$.
     pub mu: f64,
-    /// Semi-axes of the friction ellipsoid along the tangent rows, as factors on $\mu$: ones for a circle, a length for a row of torsion.
+    /// Semi-axes of the friction ellipsoid along the tangent rows, as factors on $\mu$: ones for a
+    /// circle, a length for a row of torsion.
     pub friction_axes: [f64; 3],
-    /// The friction set in units of these semi-axes, for a bound of one: that of the law, or the polytope with which a method replaces it.
+    /// The friction set in units of these semi-axes, for a bound of one: that of the law, or the
+    /// polytope with which a method replaces it.
     pub friction_shape: FrictionShape,
     /// Load-independent part $a$ of the friction bound, an impulse in N s.
     pub extra_bound: f64,
@@ -208,7 +212,8 @@ impl ContactProblem {
     /// Checks sizes, rows and coefficients.
     ///
     /// # Errors
-    /// [`ContactError`] that names the contact, joint or friction element and the value that is wrong.
+    /// [`ContactError`] that names the contact, joint or friction element and the value that is
+    /// wrong.
     pub fn check(&self) -> Result<(), ContactError> {
         let count = self.free_motion.len();
         if self.inertia.size() != count {
@@ -315,7 +320,8 @@ impl Default for ContactCondition {
 }
 
 impl ContactCondition {
-    /// The condition of a contact as it stands: the drifts of its rows as biases, no friction but that of its law. Schemes put their own biases in place of these.
+    /// The condition of a contact as it stands: the drifts of its rows as biases, no friction but
+    /// that of its law. Schemes put their own biases in place of these.
     pub fn of(contact: &Contact) -> Self {
         Self {
             id: contact.id,
@@ -356,8 +362,9 @@ impl FrictionCondition {
         }
     }
 
-    /// The same, where a displacement $x$ counts as it will be after this time: $x / h + T (u - \theta \hat v)$, if it was taken where the velocity $\hat v$ leads in the share
-    /// $\theta$ of it.
+    /// The same, where a displacement $x$ counts as it will be after this time:
+    /// $x / h + T (u - \theta \hat v)$, if it was taken where the velocity $\hat v$ leads in the
+    /// share $\theta$ of it.
     pub fn after(element: &FrictionElement, h: f64, share: f64, v_hat: &[f64]) -> Self {
         let mut condition = Self::of(element, h);
         if let Some(x) = element.displacement {
@@ -407,7 +414,8 @@ mod tests {
         assert_eq!((condition.mu, condition.extra_bound), (0.4, 0.0));
         assert_eq!(condition.friction_axes, [1.0, 0.5, 0.1]);
         assert_eq!(condition.friction_shape, FrictionShape::DiscAndInterval);
-        // Rates are those of the gap and of the sliding, drift included; the gap itself is a matter of the scheme.
+        // Rates are those of the gap and of the sliding, drift included; the gap itself is a matter
+        // of the scheme.
         let v = [3.0, 4.0, 5.0];
         assert_eq!(condition.normal_rate(&v), 4.0 - 0.2);
         assert_eq!(condition.slip(&v), [3.5, 4.4, 0.0]);

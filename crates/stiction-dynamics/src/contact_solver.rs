@@ -73,13 +73,15 @@ impl ContactSolver {
         Err(why.of(name))
     }
 
-    /// Forgets the last solution, so that the next problem is solved without a start. Whether there was one.
+    /// Forgets the last solution, so that the next problem is solved without a start. Whether there
+    /// was one.
     pub fn forget(&mut self) -> bool {
         self.workspace.forget()
     }
 
-    /// Solves a problem by the other methods for which it is the same problem, one after another until one solves it; whether there were any. Friction along a line is
-    /// Coulomb's law for all of them; in space each has its own set.
+    /// Solves a problem by the other methods for which it is the same problem, one after another
+    /// until one solves it; whether there were any. Friction along a line is Coulomb's law for all
+    /// of them; in space each has its own set.
     ///
     /// # Errors
     /// [`ContactError`] when the problem is malformed.
@@ -105,7 +107,8 @@ impl ContactSolver {
         Ok(true)
     }
 
-    /// Largest residual with which a step goes on, by the settings: what is above the limit of the judge is not solved, and its step is marked.
+    /// Largest residual with which a step goes on, by the settings: what is above the limit of the
+    /// judge is not solved, and its step is marked.
     pub fn accepted_residual(&self, contact_count: usize) -> f64 {
         self.method.residual_tolerance(contact_count)
     }
@@ -124,13 +127,15 @@ impl ContactSolver {
         self.workspace.state(problem)
     }
 
-    /// The friction set with which the method replaces a shape, for a contact with this many tangent rows that may have lines of its own: a polytope for those that do not treat it
-    /// as it is. All in units of the semi-axes.
+    /// The friction set with which the method replaces a shape, for a contact with this many
+    /// tangent rows that may have lines of its own: a polytope for those that do not treat it as it
+    /// is. All in units of the semi-axes.
     pub fn friction_set(&self, tangent_count: usize, shape: &FrictionShape, phantom: PhantomContact) -> FrictionShape {
         self.workspace.friction_set(tangent_count, shape, phantom)
     }
 
-    /// Writes the friction sets of the method into a problem that has those of the laws, so that whoever checks a solution sees by the problem alone what was solved.
+    /// Writes the friction sets of the method into a problem that has those of the laws, so that
+    /// whoever checks a solution sees by the problem alone what was solved.
     pub fn adopt_sets(&self, problem: &mut ContactProblem) {
         for contact in &mut problem.contacts {
             contact.friction_shape =

@@ -1,8 +1,11 @@
-//! Friction sets that a user brings: any closed convex set that contains zero, \[TTP01\] §2, (iii)′ and (iv)′.
+//! Friction sets that a user brings: any closed convex set that contains zero, \[TTP01\] §2, (iii)′
+//! and (iv)′.
 //!
-//! The paper's maps $F_i(\mu_i c_{in})$ are here $b K$ with the bound $b = \mu c_n$, so that $F_i(0) = \{0\}$ as it asks for. (It calls $F_i(\sigma)$ cones; its own examples are bounded sets that
-//! grow with $\sigma$, which is what is meant.) A [`ConvexSet`] $K$ says two things: how far it reaches along a direction, for the principle of maximum work, and which of its points is nearest
-//! to another one, for those who solve:
+//! The paper's maps $F_i(\mu_i c_{in})$ are here $b K$ with the bound $b = \mu c_n$, so that
+//! $F_i(0) = \{0\}$ as it asks for. (It calls $F_i(\sigma)$ cones; its own examples are bounded
+//! sets that grow with $\sigma$, which is what is meant.) A [`ConvexSet`] $K$ says two things: how
+//! far it reaches along a direction, for the principle of maximum work, and which of its points is
+//! nearest to another one, for those who solve:
 //!
 //! ```
 //! use stiction_dynamics::{ConvexSet, FrictionLaw};
@@ -26,8 +29,11 @@
 //! # Ok::<(), stiction_dynamics::ConvexSetError>(())
 //! ```
 //!
-//! Contacts, and friction elements by their [`shape`](crate::FrictionElement::shape), with such a set are solved by the method `cone`, in `stewart-trinkle`, `moreau-midpoint`, `trapezoidal` and `implicit-ncp`; the methods that need corners or circles, and
-//! `event-driven`, refuse them. A scene file cannot hold a set of a user: there, sets are given by semi-axes, directions or half-spaces.
+//! Contacts, and friction elements by their [`shape`](crate::FrictionElement::shape), with such a
+//! set are solved by the method `cone`, in `stewart-trinkle`, `moreau-midpoint`, `trapezoidal` and
+//! `implicit-ncp`; the methods that need corners or circles, and `event-driven`, refuse them. A
+//! scene file cannot hold a set of a user: there, sets are given by semi-axes, directions or
+//! half-spaces.
 
 use std::fmt;
 use std::sync::Arc;
@@ -37,7 +43,8 @@ use thiserror::Error;
 
 use crate::friction::{Projection, dot, length, subtract};
 
-/// A closed, bounded, convex set that contains zero: what friction may be for $\mu c_n = 1$, along two tangents and about the normal, in units of the semi-axes of its law.
+/// A closed, bounded, convex set that contains zero: what friction may be for $\mu c_n = 1$, along
+/// two tangents and about the normal, in units of the semi-axes of its law.
 pub trait ConvexSet: fmt::Debug + Send + Sync {
     /// A point of the set with the largest $d \cdot y$.
     fn farthest(&self, d: &[f64; 3]) -> [f64; 3];
@@ -45,7 +52,8 @@ pub trait ConvexSet: fmt::Debug + Send + Sync {
     /// The point of the set that is nearest to $x$.
     fn nearest(&self, x: &[f64; 3]) -> [f64; 3];
 
-    /// The derivative of [`nearest`](Self::nearest) at $x$, row by row; by central differences unless it is given. Newton's method is as fast as it is right.
+    /// The derivative of [`nearest`](Self::nearest) at $x$, row by row; by central differences
+    /// unless it is given. Newton's method is as fast as it is right.
     fn derivative(&self, x: &[f64; 3]) -> [[f64; 3]; 3] {
         let mut columns = [[0.0; 3]; 3];
         let step = DIFFERENCE * length(x).max(1.0);
@@ -64,10 +72,12 @@ pub trait ConvexSet: fmt::Debug + Send + Sync {
 /// How far a point is moved for differences, relative: the cube root of the rounding unit.
 const DIFFERENCE: f64 = 6e-6;
 
-/// What support and projection may contradict each other by, relative to the size of the set: a projection that iterates has its own tolerance.
+/// What support and projection may contradict each other by, relative to the size of the set: a
+/// projection that iterates has its own tolerance.
 const CONTRADICTION: f64 = 1e-7;
 
-/// A set of a user, shared by the contacts that have it. Two are equal when they are the same in memory.
+/// A set of a user, shared by the contacts that have it. Two are equal when they are the same in
+/// memory.
 #[derive(Clone, Debug)]
 pub struct SharedSet(Arc<dyn ConvexSet>);
 
@@ -108,7 +118,8 @@ impl SharedSet {
         for x in outside.chain(inside) {
             let nearest = set.nearest(&x);
             let away = subtract(&x, &nearest);
-            // The nearest point is in the set, and no point of the set is farther along the line to x.
+            // The nearest point is in the set, and no point of the set is farther along the line to
+            // x.
             let reach = dot(&away, &set.farthest(&away));
             let gap = reach - dot(&away, &nearest);
             if gap.is_nan() || gap.abs() > tolerance {
@@ -224,7 +235,8 @@ mod tests {
     #[test]
     fn a_set_that_is_not_its_own_reflection() {
         let set = SharedSet::new(Arc::new(OffCentre)).unwrap();
-        // Against sliding along +x friction is along -x: the set reaches 0.7 - 0.3 there, and 0.7 + 0.3 the other way.
+        // Against sliding along +x friction is along -x: the set reaches 0.7 - 0.3 there, and 0.7 +
+        // 0.3 the other way.
         assert!((set.support(&[2.0, 0.0, 0.0]) - 0.8).abs() < 1e-15);
         assert!((set.support(&[-2.0, 0.0, 0.0]) - 2.0).abs() < 1e-15);
         assert!((set.against(&[1.0, 0.0, 0.0])[0] + 0.4).abs() < 1e-15);

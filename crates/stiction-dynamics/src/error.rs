@@ -160,7 +160,8 @@ impl Untreated {
 /// A step that could not be made.
 #[derive(Clone, Debug, Error)]
 pub enum StepError {
-    /// The contact problem of the step was not solved, whatever was [tried](crate::scheme::ladder). The problem rides along, to be saved and replayed.
+    /// The contact problem of the step was not solved, whatever was [tried](crate::scheme::ladder).
+    /// The problem rides along, to be saved and replayed.
     #[error(
         "the step from t = {t} s was not solved: {}{} ({}, residual {:.1e} after {} iterations, {} contacts); tried a cold start, and other methods, \
          no recovery of penetration and a shorter step where that is possible. Try a much smaller step, or another scheme or contact method",
@@ -260,7 +261,8 @@ pub enum StepError {
         /// The shortest step that was tried, in seconds.
         h: f64,
     },
-    /// A contact has two coefficients of friction, of which the system did not say that there are any.
+    /// A contact has two coefficients of friction, of which the system did not say that there are
+    /// any.
     #[error(
         "the step from t = {t} s: `{contact}` has a static coefficient of friction, and `has_static_friction` of its system is false; \
          let it be true"

@@ -49,19 +49,20 @@ pub struct Event {
     pub impulse: f64,
 }
 
-/// Sliding or approach below this speed, in m/s, counts as none. Too large: slow sliding is called sticking. Too small:
-/// rounding is called sliding.
+/// Sliding or approach below this speed, in m/s, counts as none. Too large: slow sliding is called
+/// sticking. Too small: rounding is called sliding.
 pub const STILL_SPEED: f64 = 1e-9;
 
-/// A contact without impulse whose gap at the end of the step is above this, in metres, is open. Too large: contacts stay closed
-/// for a while after they part. Too small: rounding opens the unloaded contacts of a hyperstatic body.
+/// A contact without impulse whose gap at the end of the step is above this, in metres, is open.
+/// Too large: contacts stay closed for a while after they part. Too small: rounding opens the
+/// unloaded contacts of a hyperstatic body.
 pub const TOUCHING_GAP: f64 = 1e-9;
 
 /// Normal impulses below this, relative to the largest impulse of the step, are rounding.
 const NO_IMPULSE: f64 = 1e-10;
 
-/// Steps over which one impact may spread: in a position-level scheme the first step closes the gap and the second one takes
-/// the rest of the approach velocity.
+/// Steps over which one impact may spread: in a position-level scheme the first step closes the gap
+/// and the second one takes the rest of the approach velocity.
 const IMPACT_STEPS: usize = 2;
 
 /// What a friction element of a step does: it sticks or slips.
@@ -77,7 +78,8 @@ pub fn friction_mode(step: &Step, element: usize) -> ContactMode {
 /// Follows the mode of every contact.
 #[derive(Clone, Debug, Default)]
 pub struct ModeTracker {
-    /// Contacts that were closed in the last step, sorted, with their mode and the number of impact steps so far.
+    /// Contacts that were closed in the last step, sorted, with their mode and the number of impact
+    /// steps so far.
     last: Vec<(ContactId, ContactMode, usize)>,
     current: Vec<(ContactId, ContactMode, usize)>,
     /// Modes in the order of the contacts of the last observed step.
@@ -85,10 +87,12 @@ pub struct ModeTracker {
 }
 
 impl ModeTracker {
-    /// Finds the modes of a step and appends what changed to `events`. Returns the modes in the order of the contacts.
+    /// Finds the modes of a step and appends what changed to `events`. Returns the modes in the
+    /// order of the contacts.
     pub fn observe(&mut self, before: &State, step: &Step, events: &mut Vec<Event>) -> &[ContactMode] {
         self.modes.clear();
-        // What belongs to an impact says nothing new of the modes, and a projection has no contacts.
+        // What belongs to an impact says nothing new of the modes, and a projection has no
+        // contacts.
         if matches!(step.kind, StepKind::Decompression | StepKind::Projection) {
             let last =
                 |id| self.last.binary_search_by_key(&id, |entry| entry.0).map_or(ContactMode::Open, |i| self.last[i].1);
@@ -111,7 +115,8 @@ impl ModeTracker {
                 StepKind::Smooth | StepKind::Decompression | StepKind::Projection | StepKind::Shock => false,
             };
             let condition = &step.problem.contacts[i];
-            // A smooth step may ask what sticks to take back a little of what it slid, by the bias of its condition.
+            // A smooth step may ask what sticks to take back a little of what it slid, by the bias
+            // of its condition.
             let slip = match step.kind {
                 StepKind::Smooth => condition.slip(&step.solution.motion),
                 _ => contact.slip(&step.solution.motion),

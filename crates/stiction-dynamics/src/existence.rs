@@ -1,31 +1,44 @@
-//! Theorem 1 of \[TTP01\] made practical: when an instant has a motion, when it has one only, and up to which friction.
+//! Theorem 1 of \[TTP01\] made practical: when an instant has a motion, when it has one only, and
+//! up to which friction.
 //!
-//! With $J$ for the rows of the contacts, $A = J M^{-1} J^T$ and $b = J M^{-1} f + \dot J v$, the theorem says of the problem of an [`Instant`]:
+//! With $J$ for the rows of the contacts, $A = J M^{-1} J^T$ and $b = J M^{-1} f + \dot J v$, the
+//! theorem says of the problem of an [`Instant`]:
 //!
-//! - (A) If $A$ is positive definite, there is a $\bar\mu > 0$ such that a solution exists, whatever $b$, while no *sliding* contact has more friction. If the
-//!   *resting* ones have no more either, it is the only one.
-//! - (B) If all contacts rest, a solution exists whatever the friction, if $b \cdot c \ge 0$ for all forces $c$ within the friction cones that move nothing, $J^T c = 0$.
+//! - (A) If $A$ is positive definite, there is a $\bar\mu > 0$ such that a solution exists,
+//!   whatever $b$, while no *sliding* contact has more friction. If the *resting* ones have no more
+//!   either, it is the only one.
+//! - (B) If all contacts rest, a solution exists whatever the friction, if $b \cdot c \ge 0$ for
+//!   all forces $c$ within the friction cones that move nothing, $J^T c = 0$.
 //!
-//! The paper leaves $\bar\mu$ to estimates that it calls very conservative. Here it is computed. Let $\tilde A(\mu)$ map the forces $c = (c_n, c_t \text{ at rest})$ to accelerations, with
-//! the friction $-\mu_i s_i c_{in}$ of the sliding contacts in its columns.
+//! The paper leaves $\bar\mu$ to estimates that it calls very conservative. Here it is computed.
+//! Let $\tilde A(\mu)$ map the forces $c = (c_n, c_t \text{ at rest})$ to accelerations, with the
+//! friction $-\mu_i s_i c_{in}$ of the sliding contacts in its columns.
 //!
-//! *A motion exists* while $c^T \tilde A c > 0$ for all $c \ne 0$ with $c_n \ge 0$: then the LCP of any friction polygon is copositive, and its rays have no forces. The form
-//! is affine in $\mu$, so the box $[0, \bar\mu]$ of all coefficients is inside if its corners are. The tangential forces are eliminated (their minimum is a Schur
-//! complement), and what is left is a test of strict copositivity by principal submatrices.
+//! *A motion exists* while $c^T \tilde A c > 0$ for all $c \ne 0$ with $c_n \ge 0$: then the LCP of
+//! any friction polygon is copositive, and its rays have no forces. The form is affine in $\mu$, so
+//! the box $[0, \bar\mu]$ of all coefficients is inside if its corners are. The tangential forces
+//! are eliminated (their minimum is a Schur complement), and what is left is a test of strict
+//! copositivity by principal submatrices.
 //!
-//! *It is the only one* where all contacts slide, if and only if $\tilde A$ is a P-matrix \[CPS92, Theorem 3.3.7\]; its minors are affine in each $\mu_i$, so corners decide again. With
-//! contacts at rest, two solutions that differ by $\Delta$ have $\Delta^T \tilde A \Delta \le \sum \mu_i |\Delta_{in}| |(\tilde A \Delta)_{it}|$: write maximum dissipation for both, with the
-//! force of the other scaled into the own cone. So there are no two while
+//! *It is the only one* where all contacts slide, if and only if $\tilde A$ is a P-matrix
+//! \[CPS92, Theorem 3.3.7\]; its minors are affine in each $\mu_i$, so corners decide again. With
+//! contacts at rest, two solutions that differ by $\Delta$ have
+//! $\Delta^T \tilde A \Delta \le \sum \mu_i |\Delta_{in}| |(\tilde A \Delta)_{it}|$: write maximum
+//! dissipation for both, with the force of the other scaled into the own cone. So there are no two
+//! while
 //!
 //! $$ \tilde A - \sum_{\text{at rest}} \mu_i\, e_{in} w_i^T \tilde A_{it} \quad \text{is positive definite for all unit vectors } w_i. $$
 //!
-//! **Torsion.** With rows in units of the semi-axes the ellipsoid of the paper is a ball over three tangents, and nothing changes but that $w_i$ are unit vectors in space. Those of a polyhedron around
-//! the ball stand for them, which makes the second bound too small by up to 7 %.
+//! **Torsion.** With rows in units of the semi-axes the ellipsoid of the paper is a ball over three
+//! tangents, and nothing changes but that $w_i$ are unit vectors in space. Those of a polyhedron
+//! around the ball stand for them, which makes the second bound too small by up to 7 %.
 //!
-//! How tight that is: with one sliding contact both bounds are the threshold of Painlevé's paradox itself. Where all contacts slide, the second bound is exact: beyond it there are forces with no
-//! motion or with several. The first one is not, because a matrix need not be copositive for all its LCPs to have solutions; and with contacts at rest the second one is an estimate from below:
-//! for a rod on one end that rests it is 96 % of the threshold at 46° from the ground, 54 % at 11° and 21 % at 86°.
-//! [`Instant::motions`] counts what really happens.
+//! How tight that is: with one sliding contact both bounds are the threshold of Painlevé's paradox
+//! itself. Where all contacts slide, the second bound is exact: beyond it there are forces with no
+//! motion or with several. The first one is not, because a matrix need not be copositive for all
+//! its LCPs to have solutions; and with contacts at rest the second one is an estimate from below:
+//! for a rod on one end that rests it is 96 % of the threshold at 46° from the ground, 54 % at 11°
+//! and 21 % at 86°. [`Instant::motions`] counts what really happens.
 
 use std::sync::OnceLock;
 
@@ -35,13 +48,16 @@ use stiction_solve::{Lcp, LemkeSettings, SolveStatus};
 
 use crate::{ContactError, Instant, Polytope, Row};
 
-/// $A$ counts as definite when its smallest eigenvalue is larger than this, with its diagonal scaled to one.
+/// $A$ counts as definite when its smallest eigenvalue is larger than this, with its diagonal
+/// scaled to one.
 const DEFINITE: f64 = 1e-10;
 
-/// Corners of the polygon around the unit circle that stands for the vectors $w$: the bound is too small by $1 - \cos(\pi / 32)$, half a percent.
+/// Corners of the polygon around the unit circle that stands for the vectors $w$: the bound is too
+/// small by $1 - \cos(\pi / 32)$, half a percent.
 const CIRCLE_CORNERS: usize = 32;
 
-/// Corners of the box of coefficients up to which all are tried; and contacts up to which all principal submatrices are.
+/// Corners of the box of coefficients up to which all are tried; and contacts up to which all
+/// principal submatrices are.
 const CORNER_LIMIT: usize = 1 << 12;
 const CONTACT_LIMIT: usize = 10;
 
@@ -54,13 +70,15 @@ const HALVINGS: usize = 45;
 /// What Theorem 1 of \[TTP01\] says of an instant; see the [module](self).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Existence {
-    /// Smallest eigenvalue of $A$ over the rows that matter (normals, and tangents of contacts at rest), with its diagonal scaled to one.
+    /// Smallest eigenvalue of $A$ over the rows that matter (normals, and tangents of contacts at
+    /// rest), with its diagonal scaled to one.
     pub definiteness: f64,
     /// Condition (A): whether $A$ is positive definite.
     pub is_definite: bool,
     /// Condition (B).
     pub rest: RestCondition,
-    /// Whatever the forces, a motion exists while no sliding contact has more friction than this; infinite where no friction is too much, and none where $A$ is not definite or there are too
+    /// Whatever the forces, a motion exists while no sliding contact has more friction than this;
+    /// infinite where no friction is too much, and none where $A$ is not definite or there are too
     /// many contacts to say.
     pub existence_bound: Option<f64>,
     /// And it is the only one while no contact at all has more friction than this.
@@ -78,14 +96,16 @@ pub enum RestCondition {
     Slides,
     /// No force that moves nothing works against the motion: there is a solution.
     Holds,
-    /// One does. In space it may be one between the circle and the polygon around it that was looked at.
+    /// One does. In space it may be one between the circle and the polygon around it that was
+    /// looked at.
     Fails,
     /// Rounding did not allow to tell.
     Undecided,
 }
 
 impl Instant {
-    /// Evaluates the conditions of Theorem 1 of \[TTP01\] and computes its bounds on friction; see [`existence`](crate::existence).
+    /// Evaluates the conditions of Theorem 1 of \[TTP01\] and computes its bounds on friction; see
+    /// [`existence`](crate::existence).
     ///
     /// # Errors
     /// [`ContactError`] when the instant is malformed.
@@ -113,18 +133,21 @@ impl Instant {
     }
 }
 
-/// The quadratic form of an instant, over the normal forces first and the tangential ones of contacts at rest after them.
+/// The quadratic form of an instant, over the normal forces first and the tangential ones of
+/// contacts at rest after them.
 struct Form {
     contact_count: usize,
     /// $A$ over these forces.
     matrix: Mat<f64>,
-    /// For each contact: what its friction adds to its column for each unit of $\mu$, where it slides.
+    /// For each contact: what its friction adds to its column for each unit of $\mu$, where it
+    /// slides.
     friction_columns: Vec<Option<Vec<f64>>>,
     /// For each contact: where its tangential forces stand, where it rests with friction.
     tangents: Vec<std::ops::Range<usize>>,
     /// $\dot J v$ of these rows.
     bias: Vec<f64>,
-    /// Units of the forces, in which the diagonal of the matrix is one: signs of forms and minors do not depend on them.
+    /// Units of the forces, in which the diagonal of the matrix is one: signs of forms and minors
+    /// do not depend on them.
     scales: Vec<f64>,
 }
 
@@ -241,13 +264,15 @@ impl Form {
         })
     }
 
-    /// Condition (B): whether $\frac12 c^T A c + \dot J v \cdot c$ is bounded from below over the friction cones, which a convex LCP decides. ($b$ differs from $\dot J v$ by what
-    /// does no work on forces that move nothing.)
+    /// Condition (B): whether $\frac12 c^T A c + \dot J v \cdot c$ is bounded from below over the
+    /// friction cones, which a convex LCP decides. ($b$ differs from $\dot J v$ by what does no
+    /// work on forces that move nothing.)
     fn rest_condition(&self, instant: &Instant) -> RestCondition {
         if self.sliding_count() > 0 {
             return RestCondition::Slides;
         }
-        // The edges of the cones: a normal force with friction to each corner of a polygon around the circle.
+        // The edges of the cones: a normal force with friction to each corner of a polygon around
+        // the circle.
         let size = self.bias.len();
         let mut edges: Vec<Vec<f64>> = Vec::new();
         for (contact, tangents) in self.tangents.iter().enumerate() {
@@ -285,7 +310,8 @@ impl Form {
     }
 }
 
-/// The largest $\mu$ up to which a condition holds that holds at zero, and does not come back once it is lost.
+/// The largest $\mu$ up to which a condition holds that holds at zero, and does not come back once
+/// it is lost.
 fn largest(holds: impl Fn(f64) -> bool) -> f64 {
     if holds(NO_BOUND) {
         return f64::INFINITY;
@@ -305,7 +331,8 @@ fn largest(holds: impl Fn(f64) -> bool) -> f64 {
     low
 }
 
-/// Corners of a polygon that holds the unit circle, or of a polyhedron that holds the unit ball; of the interval from -1 to 1 for one tangent.
+/// Corners of a polygon that holds the unit circle, or of a polyhedron that holds the unit ball; of
+/// the interval from -1 to 1 for one tangent.
 fn around_the_unit_ball(dimension: usize) -> Vec<Vec<f64>> {
     match dimension {
         1 => return vec![vec![-1.0], vec![1.0]],
@@ -322,7 +349,8 @@ fn around_the_unit_ball(dimension: usize) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// The corners of an icosahedron and the middles of its edges, moved out until they hold the unit ball: their radius is 1.07.
+/// The corners of an icosahedron and the middles of its edges, moved out until they hold the unit
+/// ball: their radius is 1.07.
 fn around_the_sphere() -> &'static [Vec<f64>] {
     static CORNERS: OnceLock<Vec<Vec<f64>>> = OnceLock::new();
     CORNERS.get_or_init(|| {
@@ -367,8 +395,10 @@ fn principal_submatrices(matrix: &Mat<f64>) -> impl Iterator<Item = Mat<f64>> + 
     })
 }
 
-/// Whether $x^T S x > 0$ for all $x \ge 0$ but zero. On the simplex of $x$ the least value is taken within one of its faces, where $S x = \lambda \mathbf{1}$ for the rows and columns of
-/// the face: it is negative if and only if $S y = \mathbf{1}$ there has a solution $y < 0$. Where the face is singular, the least value may be zero: that is no proof of anything.
+/// Whether $x^T S x > 0$ for all $x \ge 0$ but zero. On the simplex of $x$ the least value is taken
+/// within one of its faces, where $S x = \lambda \mathbf{1}$ for the rows and columns of the face:
+/// it is negative if and only if $S y = \mathbf{1}$ there has a solution $y < 0$. Where the face is
+/// singular, the least value may be zero: that is no proof of anything.
 fn is_strictly_copositive(symmetric: &Mat<f64>) -> bool {
     principal_submatrices(symmetric).all(|face| {
         let ones = Mat::<f64>::from_fn(face.nrows(), 1, |_, _| 1.0);
@@ -504,7 +534,8 @@ mod tests {
                 }
             }
         }
-        // The bound for sliding contacts is exact: above it there is none, or more than one, for some forces.
+        // The bound for sliding contacts is exact: above it there is none, or more than one, for
+        // some forces.
         assert!(bounded > 100 && others > 100, "{bounded} {others}");
     }
 
@@ -550,13 +581,15 @@ mod tests {
 
     #[test]
     fn the_bound_at_rest_is_that_of_its_form_in_the_plane_and_in_space() {
-        // For one contact at rest the form loses its sign at μ² max(w·A_tt w) = 4 (A_nn - A_nt²/A_tt): with A_tt = 1 + 3 sin² θ, A_nn A_tt - A_nt² = 4 for the rod.
+        // For one contact at rest the form loses its sign at μ² max(w·A_tt w) = 4 (A_nn -
+        // A_nt²/A_tt): with A_tt = 1 + 3 sin² θ, A_nn A_tt - A_nt² = 4 for the rod.
         for angle in [0.2f64, 0.8, 1.4] {
             let along = 1.0 + 3.0 * angle.sin().powi(2);
             let said = rod(angle, 0.1, 0.0, 0.0, None).existence().unwrap();
             let bound = said.uniqueness_bound.unwrap();
             assert!((bound - 4.0 / along).abs() < 1e-9 * bound, "{angle}: {bound}");
-            // In space it is worst across the rod, where the end is as easy to move as it can be, A = 4. The polygon around the circle takes half a percent off, and never adds any.
+            // In space it is worst across the rod, where the end is as easy to move as it can be, A
+            // = 4. The polygon around the circle takes half a percent off, and never adds any.
             for heading in (0..8).map(|k| f64::from(k) * std::f64::consts::PI / 64.0) {
                 let bound = rod_in_space(angle, heading, None).existence().unwrap().uniqueness_bound.unwrap();
                 let share = bound / (2.0 / along.sqrt());
@@ -576,7 +609,8 @@ mod tests {
         }
     }
 
-    /// The rod of the plane in space: it leans back from the end on the ground by `angle`, towards `heading`.
+    /// The rod of the plane in space: it leans back from the end on the ground by `angle`, towards
+    /// `heading`.
     fn rod_in_space(angle: f64, heading: f64, sliding: Option<[f64; 2]>) -> Instant {
         let axis = [angle.cos() * heading.cos(), angle.cos() * heading.sin(), angle.sin()];
         let mut instant = Instant { force: vec![0.0; 6], ..Default::default() };
@@ -600,7 +634,8 @@ mod tests {
 
     #[test]
     fn a_slot_fails_at_rest_only_where_friction_jams_it() {
-        // A mass between two walls that lean by 0.4 rad, both of which come closer: forces can balance each other where μ > tan 0.4.
+        // A mass between two walls that lean by 0.4 rad, both of which come closer: forces can
+        // balance each other where μ > tan 0.4.
         let (sine, cosine) = 0.4f64.sin_cos();
         for (mu, expected) in [(0.3, RestCondition::Holds), (0.41, RestCondition::Holds), (0.43, RestCondition::Fails)]
         {
@@ -646,8 +681,10 @@ mod tests {
 
     #[test]
     fn the_friction_of_one_contact_may_be_worse_than_that_of_both() {
-        // Normals at 60°: A = [1 a; a 1] with a = 1/2. The friction of the first presses the second down, that of the second lifts the first: the matrix is
-        // [1, a + μ₂; a - μ₁, 1]. With one μ for both it keeps its form; with μ₁ alone that loses its sign at a - μ/2 = -1, with μ₂ alone the determinant does at 1 - a² = a μ.
+        // Normals at 60°: A = [1 a; a 1] with a = 1/2. The friction of the first presses the second
+        // down, that of the second lifts the first: the matrix is [1, a + μ₂; a - μ₁, 1]. With one
+        // μ for both it keeps its form; with μ₁ alone that loses its sign at a - μ/2 = -1, with μ₂
+        // alone the determinant does at 1 - a² = a μ.
         let (a, b) = (0.5f64, 0.75f64.sqrt());
         let slides =
             [(&[1.0, 0.0][..], &[0.0, 1.0 / b][..], 0.1, Some([1.0, 0.0])), (&[a, b], &[1.0, -a / b], 0.1, LEFT)];
@@ -658,14 +695,16 @@ mod tests {
 
     #[test]
     fn what_sticks_beside_a_sliding_contact_counts_for_existence_with_its_forces_alone() {
-        // The first contact slides along the row in which the second one sticks; all rows are orthonormal. The form is n² + t² - μ n t, positive up to μ = 2.
+        // The first contact slides along the row in which the second one sticks; all rows are
+        // orthonormal. The form is n² + t² - μ n t, positive up to μ = 2.
         let contacts = |mu: f64, rough: f64| {
             let first = (&[1.0, 0.0, 0.0][..], &[0.0, 0.0, 1.0][..], mu, Some([1.0, 0.0]));
             unit_masses(3, &[first, (&[0.0, 1.0, 0.0], &[0.0, 0.0, 1.0], rough, None)]).existence().unwrap()
         };
         let said = contacts(1.9, 50.0);
         assert!((said.existence_bound.unwrap() - 2.0).abs() < 1e-9, "{said:?}");
-        // However rough the second one is, there is a motion; whether it is the only one is another question.
+        // However rough the second one is, there is a motion; whether it is the only one is another
+        // question.
         assert!(said.is_proved && !said.is_proved_unique && said.rest == RestCondition::Slides);
         assert!(!contacts(2.1, 0.1).is_proved);
     }

@@ -1,12 +1,13 @@
 //! Derivatives of the generalised force, for schemes that treat it implicitly.
 //!
-//! $k_q$ is taken along the velocity coordinates, so that it exists where the configuration contains quaternions:
-//! $k_q w = \frac{d}{d\varepsilon} k(t, q \oplus \varepsilon w, v)$ at $\varepsilon = 0$, with $\oplus$ as in [`MechanicalSystem::advance`].
+//! $k_q$ is taken along the velocity coordinates, so that it exists where the configuration
+//! contains quaternions: $k_q w = \frac{d}{d\varepsilon} k(t, q \oplus \varepsilon w, v)$ at
+//! $\varepsilon = 0$, with $\oplus$ as in [`MechanicalSystem::advance`].
 
 use crate::{ForceCause, Inertia, MechanicalSystem};
 
-/// Step of the central differences, relative to the size of what is changed: the cube root of the rounding unit balances
-/// truncation and rounding.
+/// Step of the central differences, relative to the size of what is changed: the cube root of the
+/// rounding unit balances truncation and rounding.
 const DIFFERENCE_STEP: f64 = 6e-6;
 
 /// Which derivatives of the force are wanted.
@@ -14,8 +15,9 @@ const DIFFERENCE_STEP: f64 = 6e-6;
 pub enum JacobianKind {
     /// $k_q$ and $k_v$ as they are; order two needs them.
     Exact,
-    /// Approximations with $-k_q$ and $-k_v$ positive semidefinite but for antisymmetric parts, \[PAGT\] (9.2), (9.3): the matrix
-    /// of the step is then positive definite for every step size. Parts without such an approximation are left out.
+    /// Approximations with $-k_q$ and $-k_v$ positive semidefinite but for antisymmetric parts,
+    /// \[PAGT\] (9.2), (9.3): the matrix of the step is then positive definite for every step size.
+    /// Parts without such an approximation are left out.
     Definite,
 }
 
@@ -53,8 +55,8 @@ impl ForceJacobians {
         self.by_configuration.is_empty() && self.by_velocity.is_empty()
     }
 
-    /// Evaluates the derivatives at a point and writes $W = \sum a_i M_i - b_v k_v - b_q k_q$: with the first of the kinds for which it is positive definite,
-    /// else with the last one.
+    /// Evaluates the derivatives at a point and writes $W = \sum a_i M_i - b_v k_v - b_q k_q$: with
+    /// the first of the kinds for which it is positive definite, else with the last one.
     pub(crate) fn state_inertia(
         &mut self,
         system: &dyn MechanicalSystem,
@@ -76,7 +78,8 @@ impl ForceJacobians {
         }
     }
 
-    /// Appends the exact derivatives of a system by central differences of its forces, cause by cause.
+    /// Appends the exact derivatives of a system by central differences of its forces, cause by
+    /// cause.
     pub fn append_differences<S: MechanicalSystem + ?Sized>(&mut self, system: &S, t: f64, q: &[f64], v: &[f64]) {
         let n = system.velocity_count();
         let (mut direction, mut moved) = (vec![0.0; n], q.to_vec());
@@ -113,7 +116,8 @@ impl ForceJacobians {
     }
 }
 
-/// Adds `factor` times the product of a list of entries with a vector to `out`; only the entries of one cause, or all of them.
+/// Adds `factor` times the product of a list of entries with a vector to `out`; only the entries of
+/// one cause, or all of them.
 pub fn add_product(entries: &[JacobianEntry], cause: Option<ForceCause>, factor: f64, vector: &[f64], out: &mut [f64]) {
     for entry in entries {
         if cause.is_none_or(|cause| cause == entry.cause) {

@@ -1,7 +1,9 @@
 //! Friction laws, and the sets in which they let friction act.
 //!
-//! Every set is stated in units of its semi-axes: along the tangent row $k$ friction is $c_k = e_k y_k$, and sliding counts as $e_k s_k$, so that their
-//! product is the power. The [`FrictionShape`] says what $y$ may be for a bound of one; the bound itself is $b = \mu c_n + a$. \[TTP01\] §2:
+//! Every set is stated in units of its semi-axes: along the tangent row $k$ friction is
+//! $c_k = e_k y_k$, and sliding counts as $e_k s_k$, so that their product is the power. The
+//! [`FrictionShape`] says what $y$ may be for a bound of one; the bound itself is
+//! $b = \mu c_n + a$. \[TTP01\] §2:
 //!
 //! | example | set | here |
 //! |---|---|---|
@@ -11,7 +13,8 @@
 //! | any | a convex set of a user | [`FrictionLaw::convex`]: a [`ConvexSet`] |
 //! | plane | $\lvert c_t \rvert \le b$ | any of them with one tangent row |
 //!
-//! Friction obeys the principle of maximum work: it dissipates as much as its set allows against the sliding.
+//! Friction obeys the principle of maximum work: it dissipates as much as its set allows against
+//! the sliding.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,27 +28,30 @@ pub enum FrictionLaw {
     /// Frictionless.
     #[default]
     None,
-    /// Coulomb's law: $\lVert c_t \rVert \le \mu c_n$, against the sliding velocity where there is one.
+    /// Coulomb's law: $\lVert c_t \rVert \le \mu c_n$, against the sliding velocity where there is
+    /// one.
     Coulomb {
         /// Coefficient of friction $\mu \ge 0$.
         mu: f64,
     },
-    /// An ellipsoid: $\sqrt{\sum_k (c_k / e_k)^2} \le \mu c_n$ over two tangents and, as a third row, the torsion about the normal. Friction dissipates
-    /// as much as this set allows.
+    /// An ellipsoid: $\sqrt{\sum_k (c_k / e_k)^2} \le \mu c_n$ over two tangents and, as a third
+    /// row, the torsion about the normal. Friction dissipates as much as this set allows.
     Elliptic {
         /// Coefficient of friction $\mu \ge 0$.
         mu: f64,
         /// Semi-axes $e$: factors on $\mu$ along the tangents; for torsion a length, in metres.
         semi_axes: [f64; 3],
     },
-    /// An ellipse, $\sqrt{(c_t / e_t)^2 + (c_o / e_o)^2} \le \mu c_n$, and torsion with a bound of its own, $\lvert c_r \rvert \le e_r \mu c_n$.
+    /// An ellipse, $\sqrt{(c_t / e_t)^2 + (c_o / e_o)^2} \le \mu c_n$, and torsion with a bound of
+    /// its own, $\lvert c_r \rvert \le e_r \mu c_n$.
     EllipseAndTorsion {
         /// Coefficient of friction $\mu \ge 0$.
         mu: f64,
         /// Semi-axes $e$: factors on $\mu$ along the tangents; for torsion a length, in metres.
         semi_axes: [f64; 3],
     },
-    /// Any other set: see [`FrictionLaw::directions`], [`FrictionLaw::half_spaces`] and [`FrictionLaw::convex`], which make one.
+    /// Any other set: see [`FrictionLaw::directions`], [`FrictionLaw::half_spaces`] and
+    /// [`FrictionLaw::convex`], which make one.
     Shaped {
         /// Coefficient of friction $\mu \ge 0$.
         mu: f64,
@@ -71,16 +77,19 @@ pub enum FrictionShape {
 }
 
 impl FrictionLaw {
-    /// Friction $c_k = e_k y_k$ with $y / (\mu c_n)$ in a set of the user's own and the units $e$ of `semi_axes`: ones, or a length for torsion.
+    /// Friction $c_k = e_k y_k$ with $y / (\mu c_n)$ in a set of the user's own and the units $e$
+    /// of `semi_axes`: ones, or a length for torsion.
     ///
     /// # Errors
-    /// [`ConvexSetError`] when the set is not bounded, does not contain zero, or contradicts itself.
+    /// [`ConvexSetError`] when the set is not bounded, does not contain zero, or contradicts
+    /// itself.
     pub fn convex(mu: f64, semi_axes: [f64; 3], set: Arc<dyn ConvexSet>) -> Result<Self, ConvexSetError> {
         Ok(Self::Shaped { mu, semi_axes, shape: FrictionShape::Convex(SharedSet::new(set)?) })
     }
 
-    /// Friction that is any sum of these directions with weights that are not negative and sum to $\mu c_n$ at most: the hull of the directions and of zero.
-    /// A direction is what friction may be along the two tangents and about the normal (a length, in metres) for $\mu c_n = 1$.
+    /// Friction that is any sum of these directions with weights that are not negative and sum to
+    /// $\mu c_n$ at most: the hull of the directions and of zero. A direction is what friction may
+    /// be along the two tangents and about the normal (a length, in metres) for $\mu c_n = 1$.
     ///
     /// # Errors
     /// [`PolytopeError`] when there is no direction, or one is zero or not finite.
@@ -95,8 +104,8 @@ impl FrictionLaw {
         Ok(Self::Shaped { mu, semi_axes, shape })
     }
 
-    /// Friction with $\alpha_j c_t + \beta_j c_o + \gamma_j c_r \le \mu c_n$ for every $(\alpha, \beta, \gamma)$ of a list; with fewer tangent rows the others have no
-    /// meaning.
+    /// Friction with $\alpha_j c_t + \beta_j c_o + \gamma_j c_r \le \mu c_n$ for every
+    /// $(\alpha, \beta, \gamma)$ of a list; with fewer tangent rows the others have no meaning.
     ///
     /// # Errors
     /// [`PolytopeError`] when the half-spaces do not bound friction.
@@ -151,7 +160,8 @@ impl FrictionShape {
         }
     }
 
-    /// $\max_y -y \cdot s$: the largest friction power per unit of the bound against this sliding, given in units of the semi-axes.
+    /// $\max_y -y \cdot s$: the largest friction power per unit of the bound against this sliding,
+    /// given in units of the semi-axes.
     pub fn support(&self, s: &[f64; 3]) -> f64 {
         match self {
             Self::Polytope(polytope) => polytope.support(s),
@@ -227,7 +237,8 @@ mod tests {
 
     #[test]
     fn the_laws_are_those_of_the_paper() {
-        // Friction of 3 N along t, 4 along o, 0.5 N m about the normal; e = (1, 2, 0.25), so y = (3, 2, 2).
+        // Friction of 3 N along t, 4 along o, 0.5 N m about the normal; e = (1, 2, 0.25), so y =
+        // (3, 2, 2).
         let y = [3.0, 2.0, 2.0];
         let semi_axes = [1.0, 2.0, 0.25];
         let ellipsoid = FrictionLaw::Elliptic { mu: 0.2, semi_axes };
@@ -235,7 +246,8 @@ mod tests {
         let split = FrictionLaw::EllipseAndTorsion { mu: 0.2, semi_axes };
         assert!((split.shape().excess(&y, 0.0) - 13f64.sqrt()).abs() < 1e-15);
         assert!((split.shape().support(&[3.0, -4.0, -2.0]) - 7.0).abs() < 1e-15);
-        // A box: |c_t| ≤ 1, |c_o| ≤ 2, |c_r| ≤ 0.25, all times μ c_n, by its faces. It has eight corners.
+        // A box: |c_t| ≤ 1, |c_o| ≤ 2, |c_r| ≤ 0.25, all times μ c_n, by its faces. It has eight
+        // corners.
         let faces: Vec<[f64; 3]> = (0..3)
             .flat_map(|k| {
                 [1.0, -1.0].map(|sign| std::array::from_fn(|j| if j == k { sign / semi_axes[k] } else { 0.0 }))
@@ -261,7 +273,8 @@ mod tests {
 
     #[test]
     fn half_spaces_are_those_of_the_tangents() {
-        // In the plane of two tangents a diamond |c_t| + 2 |c_o| ≤ μ c_n, whatever is said of torsion.
+        // In the plane of two tangents a diamond |c_t| + 2 |c_o| ≤ μ c_n, whatever is said of
+        // torsion.
         let faces = [[1.0, 2.0, 0.0], [1.0, -2.0, 9.0], [-1.0, 2.0, 0.0], [-1.0, -2.0, 0.0]];
         let law = FrictionLaw::half_spaces(0.3, &faces, 2).unwrap();
         let shape = law.shape();

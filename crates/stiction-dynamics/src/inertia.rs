@@ -92,8 +92,9 @@ impl Inertia {
         diagonal.iter().for_each(|&mass| self.push_scalar(mass));
     }
 
-    /// Makes it a sparse matrix from entries (row, column, value); those of the same place add up. With the same rows and columns in the
-    /// same order as last time, nothing is allocated: so a zero that may become an entry should be given too.
+    /// Makes it a sparse matrix from entries (row, column, value); those of the same place add up.
+    /// With the same rows and columns in the same order as last time, nothing is allocated: so a
+    /// zero that may become an entry should be given too.
     ///
     /// # Panics
     /// When an entry is outside of the matrix.
@@ -117,8 +118,9 @@ impl Inertia {
         self.sparse.assemble();
     }
 
-    /// Makes it the sum of multiples of mass matrices and of entries (row, column, value), as for [`set_entries`](Self::set_entries): a
-    /// mass matrix with the derivatives of forces. Without entries, blocks stay blocks.
+    /// Makes it the sum of multiples of mass matrices and of entries (row, column, value), as for
+    /// [`set_entries`](Self::set_entries): a mass matrix with the derivatives of forces. Without
+    /// entries, blocks stay blocks.
     ///
     /// # Panics
     /// When there is no matrix, their sizes differ, or an entry is outside of them.
@@ -140,7 +142,8 @@ impl Inertia {
         self.set_sparse(first.size(), masses, entries);
     }
 
-    /// Whether $x^T W x > 0$ for all $x \ne 0$: the symmetric part has positive pivots in every order of elimination.
+    /// Whether $x^T W x > 0$ for all $x \ne 0$: the symmetric part has positive pivots in every
+    /// order of elimination.
     pub fn is_positive_definite(&mut self) -> bool {
         if !self.is_sparse {
             return self.factor().is_ok();
@@ -184,12 +187,14 @@ impl Inertia {
         self.entries[block.offset + (row - block.start) * block.size + (column - block.start)]
     }
 
-    /// The coordinates among which those that are coupled to this one are, directly or through others: its block, or all.
+    /// The coordinates among which those that are coupled to this one are, directly or through
+    /// others: its block, or all.
     pub(crate) fn coupled(&self, coordinate: usize) -> Range<usize> {
         if self.is_sparse { 0..self.size() } else { self.blocks[self.block_of[coordinate]].coordinates() }
     }
 
-    /// Visits pairs of coordinates whose chains couple all coordinates that act on each other through the matrix.
+    /// Visits pairs of coordinates whose chains couple all coordinates that act on each other
+    /// through the matrix.
     pub(crate) fn for_each_coupling(&self, mut visit: impl FnMut(usize, usize)) {
         if !self.is_sparse {
             for block in &self.blocks {
@@ -401,7 +406,8 @@ mod tests {
 
     #[test]
     fn a_sum_of_masses_and_springs_is_sparse() {
-        // Two masses of 1 and 3 kg; a spring adds 2 between them, a turning coupling 0.5 and -0.5. Twice the mass matrix.
+        // Two masses of 1 and 3 kg; a spring adds 2 between them, a turning coupling 0.5 and -0.5.
+        // Twice the mass matrix.
         let mut mass = Inertia::default();
         mass.set_diagonal(&[1.0, 3.0, 5.0]);
         let springs = [(0, 0, 2.0), (0, 1, -2.0), (1, 0, -2.0), (1, 1, 2.0), (0, 1, 0.5), (1, 0, -0.5)];

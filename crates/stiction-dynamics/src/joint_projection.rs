@@ -1,13 +1,15 @@
 //! Where rows of redundant joints may be evaluated: on the configurations that satisfy the joints.
 //!
-//! Rows that depend on each other do so there and nowhere else. At a prediction $q \oplus \tau u$, which misses the joints $\Theta = 0$ by the
-//! curvature of their manifold, $O(\tau^2)$, the redundant rows of a spatial linkage (Bricard's, for one) are independent by just as much:
-//! taken at their word they would lock it. So the prediction is moved onto the manifold first, by Newton steps that are smallest in the metric of the
-//! mass matrix:
+//! Rows that depend on each other do so there and nowhere else. At a prediction $q \oplus \tau u$,
+//! which misses the joints $\Theta = 0$ by the curvature of their manifold, $O(\tau^2)$, the
+//! redundant rows of a spatial linkage (Bricard's, for one) are independent by just as much: taken
+//! at their word they would lock it. So the prediction is moved onto the manifold first, by Newton
+//! steps that are smallest in the metric of the mass matrix:
 //!
 //! $$ M \delta = \nu^T \lambda, \qquad \nu \delta = -\Theta(q \oplus \tau u), \qquad u \leftarrow u + \delta / \tau. $$
 //!
-//! Independent rows lose nothing by a prediction that is off by $O(\tau^2)$, and are left where they are.
+//! Independent rows lose nothing by a prediction that is off by $O(\tau^2)$, and are left where
+//! they are.
 
 use crate::scheme::origin::{At, Outcome};
 use crate::vector::{refill, zero};
@@ -19,7 +21,8 @@ const STEP_LIMIT: usize = 4;
 /// A value up to this is met, in metres or radians: rounding of coordinates of some metres.
 const MET: f64 = 1e-14;
 
-/// Moves predictions onto the joints of a system, if these are redundant. It keeps its memory from step to step.
+/// Moves predictions onto the joints of a system, if these are redundant. It keeps its memory from
+/// step to step.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JointProjection {
     /// Whether rows depend on each other; unknown before the first step.
@@ -30,9 +33,9 @@ pub(crate) struct JointProjection {
 }
 
 impl JointProjection {
-    /// Moves the prediction `q_out` $= q \oplus \tau u$ onto the joints, and `u` with it. `start` is
-    /// at $q$, at the time of the prediction. Does nothing where no rows depend on each other at $q$,
-    /// which is judged once, at the first call.
+    /// Moves the prediction `q_out` $= q \oplus \tau u$ onto the joints, and `u` with it. `start`
+    /// is at $q$, at the time of the prediction. Does nothing where no rows depend on each other at
+    /// $q$, which is judged once, at the first call.
     ///
     /// # Errors
     /// [`StepError::Malformed`] when the mass matrix cannot be factored.
@@ -62,8 +65,9 @@ impl JointProjection {
         Ok(())
     }
 
-    /// Makes rates that are to take back drift agree with each other, where rows depend on each other: each becomes what the smallest motion that meets them best
-    /// gives it. The drift of a configuration off the manifold contradicts itself by its square, and would be refused.
+    /// Makes rates that are to take back drift agree with each other, where rows depend on each
+    /// other: each becomes what the smallest motion that meets them best gives it. The drift of a
+    /// configuration off the manifold contradicts itself by its square, and would be refused.
     ///
     /// The rows are those of the configuration that was projected last.
     pub(crate) fn reconcile(&mut self, rates: &mut [f64]) {

@@ -1,23 +1,27 @@
 //! Which joint rows follow from others: a diagnosis for people, dense and not made for speed.
 //!
-//! With the coordinates measured in $1/\sqrt{W_{kk}}$ and every row scaled to length one, the rows are the matrix $A$, without units. Vectors $y$ with
-//! $y^T A = 0$ are the dependencies: there are as many independent ones as there are redundant rows, and a row follows from the others if it
+//! With the coordinates measured in $1/\sqrt{W_{kk}}$ and every row scaled to length one, the rows
+//! are the matrix $A$, without units. Vectors $y$ with $y^T A = 0$ are the dependencies: there are
+//! as many independent ones as there are redundant rows, and a row follows from the others if it
 //! takes part in one. Both come from the singular value decomposition.
 //!
-//! Redundant rows do no harm to the motion as long as they do not contradict each other ([`ConstrainedMotion`](crate::ConstrainedMotion)), but
-//! the impulses of the rows that take part are one choice of many.
+//! Redundant rows do no harm to the motion as long as they do not contradict each other
+//! ([`ConstrainedMotion`](crate::ConstrainedMotion)), but the impulses of the rows that take part
+//! are one choice of many.
 
 use faer::Mat;
 use stiction_solve::least_squares::null_space;
 
 use crate::{Inertia, Row};
 
-/// Singular values below this, relative to the largest, count as zero. Too large: a nearly stretched mechanism counts as
-/// redundant. Too small: dependent rows of rounded numbers count as independent.
+/// Singular values below this, relative to the largest, count as zero. Too large: a nearly
+/// stretched mechanism counts as redundant. Too small: dependent rows of rounded numbers count as
+/// independent.
 const DEPENDENT: f64 = 1e-10;
 
-/// A row takes part in the dependencies if its part of their orthonormal basis is longer than this. Too large: rows that take a small
-/// part are not named. Too small: rows are named for their rounding.
+/// A row takes part in the dependencies if its part of their orthonormal basis is longer than this.
+/// Too large: rows that take a small part are not named. Too small: rows are named for their
+/// rounding.
 const TAKES_PART: f64 = 1e-6;
 
 /// The joint rows that follow from others.
@@ -27,9 +31,11 @@ pub struct JointRedundancy {
     pub row_count: usize,
     /// Number of independent ones.
     pub rank: usize,
-    /// The rows that take part in a dependency: each follows from the others, and its impulse is not unique.
+    /// The rows that take part in a dependency: each follows from the others, and its impulse is
+    /// not unique.
     pub dependent: Vec<usize>,
-    /// Rows that can be removed together without changing the motion, as many as are redundant; the last ones that will do.
+    /// Rows that can be removed together without changing the motion, as many as are redundant; the
+    /// last ones that will do.
     pub removable: Vec<usize>,
 }
 
@@ -68,7 +74,8 @@ pub fn joint_redundancy<'a>(inertia: &Inertia, rows: impl IntoIterator<Item = &'
     let length = |part: &[f64]| part.iter().map(|x| x * x).sum::<f64>().sqrt();
     let dependent = (0..m).filter(|&i| length(&parts[i]) > TAKES_PART).collect();
 
-    // Rows can be removed together if their parts are independent: from the last to the first, each without what the chosen ones have.
+    // Rows can be removed together if their parts are independent: from the last to the first, each
+    // without what the chosen ones have.
     let mut removable = Vec::new();
     for i in (0..m).rev() {
         let own = length(&parts[i]);

@@ -1,10 +1,15 @@
-//! The one judge of a contact problem: how far a solution is from its laws, and whether it counts as solved.
+//! The one judge of a contact problem: how far a solution is from its laws, and whether it counts
+//! as solved.
 //!
-//! No method judges itself. Everything is computed again from the [`ContactProblem`] and the [`ContactSolution`] alone, for every method and every scheme by the
-//! same formulas, and [`Judge::pronounce`] is the only place that writes [`SolveStatus::Solved`] for a contact problem.
+//! No method judges itself. Everything is computed again from the [`ContactProblem`] and the
+//! [`ContactSolution`] alone, for every method and every scheme by the same formulas, and
+//! [`Judge::pronounce`] is the only place that writes [`SolveStatus::Solved`] for a contact
+//! problem.
 //!
-//! **One scale.** With the mobility $m = \sum_k J_k^2 / W_{kk}$ of a row $J$, a rate over $\sqrt m$, an impulse times $\sqrt m$ and a momentum over $\sqrt{W_{kk}}$ have
-//! the same unit, the root of an energy, so that errors of every kind can be compared and do not change with units:
+//! **One scale.** With the mobility $m = \sum_k J_k^2 / W_{kk}$ of a row $J$, a rate over
+//! $\sqrt m$, an impulse times $\sqrt m$ and a momentum over $\sqrt{W_{kk}}$ have the same unit,
+//! the root of an energy, so that errors of every kind can be compared and do not change with
+//! units:
 //!
 //! | law | error |
 //! |---|---|
@@ -13,51 +18,66 @@
 //! | no penetration, no pulling | $\min(c_n \sqrt m,\ (n u + b_n) / \sqrt m)$ |
 //! | friction | $(y - P(y - s / m)) \sqrt m$, with the projection $P$ on the set of the bound $\mu c_n + a$ |
 //!
-//! Friction $y$ and sliding $s$ are taken in units of the semi-axes. The natural map sees a wrong direction of friction in first order, where the power alone
-//! would see its square.
+//! Friction $y$ and sliding $s$ are taken in units of the semi-axes. The natural map sees a wrong
+//! direction of friction in first order, where the power alone would see its square.
 //!
-//! **One size.** Errors are measured within an island: the bodies that act on each other by impulses, joints or common inertia. A pile is not excused by a bullet
-//! that flies past it. The size of an island is what its impulses act against: the largest rate $|J u_\text{free} + b| / \sqrt m$ of a row that carries an impulse. So it does not
-//! matter how fast all of it moves. A share `ROUNDING_SHARE` of the motion itself, the largest $\sqrt{W_{kk}}\, |u_k|$, and of the impulses counts too, because what cancels cannot be
-//! better than its rounding; but not beyond `EXCUSE` times the rest, because heavy bodies, or bodies that are pressed together without measure, would
-//! otherwise excuse everything.
+//! **One size.** Errors are measured within an island: the bodies that act on each other by
+//! impulses, joints or common inertia. A pile is not excused by a bullet that flies past it. The
+//! size of an island is what its impulses act against: the largest rate
+//! $|J u_\text{free} + b| / \sqrt m$ of a row that carries an impulse. So it does not matter how
+//! fast all of it moves. A share `ROUNDING_SHARE` of the motion itself, the largest
+//! $\sqrt{W_{kk}}\, |u_k|$, and of the impulses counts too, because what cancels cannot be better
+//! than its rounding; but not beyond `EXCUSE` times the rest, because heavy bodies, or bodies that
+//! are pressed together without measure, would otherwise excuse everything.
 //!
-//! **Rounding.** What no method can reach in double precision is not asked for: that share of the impulses, eight units of rounding of the terms of a rate or a momentum,
-//! and the rounding of a bias where its scheme states one ([`ContactCondition::rounding`](crate::ContactCondition::rounding)), because a gap is a difference of coordinates.
+//! **Rounding.** What no method can reach in double precision is not asked for: that share of the
+//! impulses, eight units of rounding of the terms of a rate or a momentum, and the rounding of a
+//! bias where its scheme states one
+//! ([`ContactCondition::rounding`](crate::ContactCondition::rounding)), because a gap is a
+//! difference of coordinates.
 
 use stiction_solve::SolveStatus;
 
 use crate::vector::{norm, refill, zero};
 use crate::{ContactProblem, ContactSolution, FrictionShape, Row};
 
-/// Largest residual of a solved problem with up to [`FEW_CONTACTS`] contacts. Rounding gives $10^{-16}$ to $10^{-13}$; a wrong mode gives more than $10^{-6}$.
+/// Largest residual of a solved problem with up to [`FEW_CONTACTS`] contacts. Rounding gives
+/// $10^{-16}$ to $10^{-13}$; a wrong mode gives more than $10^{-6}$.
 pub const SOLVED: f64 = 1e-10;
 
-/// The same above that number: iterative methods are stopped there, and errors are still below a millionth of a millimetre per second.
+/// The same above that number: iterative methods are stopped there, and errors are still below a
+/// millionth of a millimetre per second.
 pub const SOLVED_LARGE: f64 = 1e-8;
 
 /// Contacts of a small problem.
 pub const FEW_CONTACTS: usize = 200;
 
-/// The share of motion and impulses that counts as their rounding. With [`SOLVED`] it allows $10^{-13}$ of them, some hundred units of rounding.
-/// Too large: strong forces and fast motion hide small errors. Too small: right answers are refused for their rounding.
+/// The share of motion and impulses that counts as their rounding. With [`SOLVED`] it allows
+/// $10^{-13}$ of them, some hundred units of rounding. Too large: strong forces and fast motion
+/// hide small errors. Too small: right answers are refused for their rounding.
 const ROUNDING_SHARE: f64 = 1e-3;
 
-/// Units of rounding that a sum of products is off by: a rate $J u$ by those of its terms $J_k u_k$, a momentum $W (u - u_\text{free})$ by those of $W u$. A task that is a
-/// millionth of the motion, as a bounce of $10^{-7}$ m/s of bodies that move with $0.1$ m/s, is solved to less than [`SOLVED`] of itself by no method. Too large: errors
-/// of that size pass. Too small: right answers are refused.
+/// Units of rounding that a sum of products is off by: a rate $J u$ by those of its terms
+/// $J_k u_k$, a momentum $W (u - u_\text{free})$ by those of $W u$. A task that is a millionth of
+/// the motion, as a bounce of $10^{-7}$ m/s of bodies that move with $0.1$ m/s, is solved to less
+/// than [`SOLVED`] of itself by no method. Too large: errors of that size pass. Too small: right
+/// answers are refused.
 const UNITS: f64 = 8.0 * f64::EPSILON;
 
-/// Most by which rounding may enlarge the size of an island. Too large: heavy bodies hide the errors of light ones, and an explosion of impulses passes as rounding.
+/// Most by which rounding may enlarge the size of an island. Too large: heavy bodies hide the
+/// errors of light ones, and an explosion of impulses passes as rounding.
 const EXCUSE: f64 = 2.0;
 
-/// What impulses act against is rounding itself below this share of the motion, as where a projection has nothing to do.
+/// What impulses act against is rounding itself below this share of the motion, as where a
+/// projection has nothing to do.
 const REAL_TASK: f64 = 1e-6;
 
-/// An island whose task is below this share of the largest motion is at rest: what is left there is rounding of steps before. Its errors then are below the nineteenth digit.
+/// An island whose task is below this share of the largest motion is at rest: what is left there is
+/// rounding of steps before. Its errors then are below the nineteenth digit.
 const AT_REST: f64 = 1e-9;
 
-/// Errors up to this, as the root of an energy, are none: numbers near the smallest ones lose their digits, as in a motion that a damper has brought to rest.
+/// Errors up to this, as the root of an energy, are none: numbers near the smallest ones lose their
+/// digits, as in a motion that a damper has brought to rest.
 const NOTHING: f64 = 1e-140;
 
 /// The largest residual of a solved problem with this number of contacts.
@@ -131,7 +151,8 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// Judges a solution and writes the verdict into its report: solved within `limit`, or what the method said of its failure.
+    /// Judges a solution and writes the verdict into its report: solved within `limit`, or what the
+    /// method said of its failure.
     pub fn pronounce<'a>(
         &mut self,
         problem: &'a ContactProblem,
@@ -151,8 +172,8 @@ impl Judge {
         };
     }
 
-    /// The largest violation of any law of the problem. Normal impulses act along `force_rows` where these are given, as where the friction of a sliding contact is
-    /// known.
+    /// The largest violation of any law of the problem. Normal impulses act along `force_rows`
+    /// where these are given, as where the friction of a sliding contact is known.
     ///
     /// # Panics
     /// When the solution has fewer impulses than the problem has rows.
@@ -230,7 +251,8 @@ impl Judge {
         verdict
     }
 
-    /// Joins the coordinates that act on each other: by common inertia, and by the rows that carry impulses.
+    /// Joins the coordinates that act on each other: by common inertia, and by the rows that carry
+    /// impulses.
     fn find_islands(&mut self, problem: &ContactProblem, force_rows: Option<&[Row]>, solution: &ContactSolution) {
         refill(&mut self.parents, 0..problem.free_motion.len());
         let parents = &mut self.parents;

@@ -1,19 +1,24 @@
-//! Systems from their energies: the mass matrix $M(q)$ and the potential $V(q)$ in generalised coordinates, by Lagrange's equations.
+//! Systems from their energies: the mass matrix $M(q)$ and the potential $V(q)$ in generalised
+//! coordinates, by Lagrange's equations.
 //!
-//! \[ST96\] (5)-(10). With the kinetic energy $T = \tfrac12 v^T M(q) v$ and $L = T - V$, the equations
-//! $\frac{d}{dt} \frac{\partial L}{\partial v} - \frac{\partial L}{\partial q} = Q$, $\dot q = v$ become
+//! \[ST96\] (5)-(10). With the kinetic energy $T = \tfrac12 v^T M(q) v$ and $L = T - V$, the
+//! equations $\frac{d}{dt} \frac{\partial L}{\partial v} - \frac{\partial L}{\partial q} = Q$,
+//! $\dot q = v$ become
 //!
 //! $$ M(q) \dot v = k(q, v) + Q, \qquad
 //!    k_l = -\tfrac12 \sum_{ij} \left[ \frac{\partial m_{li}}{\partial q_j} + \frac{\partial m_{lj}}{\partial q_i}
 //!          - \frac{\partial m_{ij}}{\partial q_l} \right] v_i v_j - \frac{\partial V}{\partial q_l}, $$
 //!
-//! where $Q$ are contact, friction, joint and applied forces. Constraints are functions of $q$, as in (2), (3), (8) and (9): a gap $f(q) \ge 0$ or a joint $f(q) = 0$ with
-//! the row $\nabla f$. Every derivative may be given, and comes from extrapolated differences where it is not.
+//! where $Q$ are contact, friction, joint and applied forces. Constraints are functions of $q$, as
+//! in (2), (3), (8) and (9): a gap $f(q) \ge 0$ or a joint $f(q) = 0$ with the row $\nabla f$.
+//! Every derivative may be given, and comes from extrapolated differences where it is not.
 //!
-//! Differs from the paper: its (10) has the velocity terms with the other sign. With that sign the energy is not kept; with this one
-//! $v \cdot k = -\tfrac12 v^T \dot M v - \dot V$, and so $\dot T + \dot V = v \cdot Q$.
+//! Differs from the paper: its (10) has the velocity terms with the other sign. With that sign the
+//! energy is not kept; with this one $v \cdot k = -\tfrac12 v^T \dot M v - \dot V$, and so
+//! $\dot T + \dot V = v \cdot Q$.
 //!
-//! A cart of 2 kg on rails carries a pendulum of 1 kg and 0.5 m. Nothing pushes the cart along, so that the momentum along the rails stays zero; and the energy stays what it was:
+//! A cart of 2 kg on rails carries a pendulum of 1 kg and 0.5 m. Nothing pushes the cart along, so
+//! that the momentum along the rails stays zero; and the energy stays what it was:
 //!
 //! ```
 //! use stiction_dynamics::{
@@ -45,11 +50,12 @@
 use crate::row_rates::{FIRST_MOVE, rate_by_differences};
 use crate::{Contact, ContactId, ForceCause, FrictionElement, Inertia, Joint, MechanicalSystem, Row};
 
-/// Given derivatives differ from differences by more than this, relative to the largest: one of them is wrong. Too small: the rounding of
-/// differences of a rough function is called a mistake.
+/// Given derivatives differ from differences by more than this, relative to the largest: one of
+/// them is wrong. Too small: the rounding of differences of a rough function is called a mistake.
 const DERIVATIVE_TOLERANCE: f64 = 1e-6;
 
-/// Writes a vector or, row by row, a matrix that depends on the configuration. What it writes to comes with zeros.
+/// Writes a vector or, row by row, a matrix that depends on the configuration. What it writes to
+/// comes with zeros.
 type Field = Box<dyn Fn(&[f64], &mut [f64]) + Send + Sync>;
 /// A number that depends on the configuration.
 type Scalar = Box<dyn Fn(&[f64]) -> f64 + Send + Sync>;
@@ -62,7 +68,8 @@ type Contacts = Box<dyn Fn(f64, &[f64], f64, &mut Vec<Contact>) + Send + Sync>;
 /// Appends the friction elements at $(t, q)$.
 type Elements = Box<dyn Fn(f64, &[f64], &mut Vec<FrictionElement>) + Send + Sync>;
 
-/// A system given by $M(q)$ and $V(q)$; see the [module](self). The symmetric part of $M$ counts, as in $\tfrac12 v^T M v$.
+/// A system given by $M(q)$ and $V(q)$; see the [module](self). The symmetric part of $M$ counts,
+/// as in $\tfrac12 v^T M v$.
 pub struct LagrangianSystem {
     coordinates: Vec<String>,
     mass: Field,
@@ -83,7 +90,8 @@ pub struct LagrangianSystem {
 pub struct LagrangianError(String);
 
 impl LagrangianSystem {
-    /// A system with these coordinates, the mass matrix that `mass` writes row by row, and this potential, in joules.
+    /// A system with these coordinates, the mass matrix that `mass` writes row by row, and this
+    /// potential, in joules.
     pub fn new(
         coordinates: &[&str],
         mass: impl Fn(&[f64], &mut [f64]) + Send + Sync + 'static,
@@ -164,7 +172,8 @@ impl LagrangianSystem {
         self
     }
 
-    /// Looks at the energies at a configuration: whether the mass matrix is positive definite, and given derivatives are those of differences.
+    /// Looks at the energies at a configuration: whether the mass matrix is positive definite, and
+    /// given derivatives are those of differences.
     ///
     /// # Errors
     /// [`LagrangianError`] with what is wrong first.
@@ -206,7 +215,8 @@ impl LagrangianSystem {
         Ok(())
     }
 
-    /// Writes the velocity terms $-\dot M v + \tfrac12 \partial (v^T M v) / \partial q$ of \[ST96\] (10), with its sign put right.
+    /// Writes the velocity terms $-\dot M v + \tfrac12 \partial (v^T M v) / \partial q$ of \[ST96\]
+    /// (10), with its sign put right.
     fn velocity_terms(&self, q: &[f64], v: &[f64], k: &mut [f64]) {
         let n = v.len();
         k.fill(0.0);

@@ -1,8 +1,10 @@
-//! Contact forces that the motion does not determine: the ones of least norm, and whether there is a choice at all.
+//! Contact forces that the motion does not determine: the ones of least norm, and whether there is
+//! a choice at all.
 //!
-//! A box on four feet, a beam on three supports: the motion may be unique and the forces are not, because the rows of the contacts
-//! depend on each other. A method then returns one choice, by the path it took. \[PKF\] names the minimum-norm solution as
-//! a remedy, and this is it. With the motion $u$ of a solution fixed, its forces are those of
+//! A box on four feet, a beam on three supports: the motion may be unique and the forces are not,
+//! because the rows of the contacts depend on each other. A method then returns one choice, by the
+//! path it took. \[PKF\] names the minimum-norm solution as a remedy, and this is it. With the
+//! motion $u$ of a solution fixed, its forces are those of
 //!
 //! $$ \begin{aligned}
 //! \min \tfrac12 \lVert \lambda \rVert^2, \qquad & J^T \lambda = W (u - u_\text{free}) - \nu^T c_j, \\\\
@@ -10,24 +12,27 @@
 //! \lambda_t &\in (\mu \lambda_n + a) P, \quad \text{where it slides in the face of } P \text{ against the sliding } s,
 //! \end{aligned} $$
 //!
-//! with $P$ the friction polygon of unit bound, given by its corners. As a set of half-planes, $P = \{ x : g_j^T x \le 1 \}$, it makes
-//! the admissible forces a convex polytope, $E \lambda = e$, $G \lambda \le h$: the sides of $P$ that contain the corners $d$ with the smallest
-//! $d^T s$ are equations, the others inequalities. Friction of an [instant](crate::Instant)'s sliding contact is known,
-//! $\lambda_t = -\mu \lambda_n s$. Joint forces stay as they are.
+//! with $P$ the friction polygon of unit bound, given by its corners. As a set of half-planes,
+//! $P = \{ x : g_j^T x \le 1 \}$, it makes the admissible forces a convex polytope,
+//! $E \lambda = e$, $G \lambda \le h$: the sides of $P$ that contain the corners $d$ with the
+//! smallest $d^T s$ are equations, the others inequalities. Friction of an
+//! [instant](crate::Instant)'s sliding contact is known, $\lambda_t = -\mu \lambda_n s$. Joint
+//! forces stay as they are.
 //!
-//! A point of the polytope is known, the forces $\lambda_0$ of the solution. With an orthonormal basis $Z$ of the null space of $E$, every
-//! point is $\lambda_0 + Z y$, and the Kuhn-Tucker conditions are an LCP with a positive semidefinite matrix, which Lemke's method
-//! solves:
+//! A point of the polytope is known, the forces $\lambda_0$ of the solution. With an orthonormal
+//! basis $Z$ of the null space of $E$, every point is $\lambda_0 + Z y$, and the Kuhn-Tucker
+//! conditions are an LCP with a positive semidefinite matrix, which Lemke's method solves:
 //!
 //! $$ y = -Z^T (\lambda_0 + G^T z), \qquad 0 \le z \perp G Z Z^T G^T z + h - G (\lambda_0 - Z Z^T \lambda_0) \ge 0. $$
 //!
-//! **Uniqueness.** The polytope is the single point $\lambda_0$ unless there is a direction $d \ne 0$ with $B d \le 0$, $B$ the rows
-//! of $G Z$ whose inequality holds with equality at $\lambda_0$. There is one if $B$ has not full column rank. Else let
-//! $c = -B^T 1$: every such direction has $c^T d = -1^T B d > 0$, so that there is none exactly if the projection of $c$
+//! **Uniqueness.** The polytope is the single point $\lambda_0$ unless there is a direction
+//! $d \ne 0$ with $B d \le 0$, $B$ the rows of $G Z$ whose inequality holds with equality at
+//! $\lambda_0$. There is one if $B$ has not full column rank. Else let $c = -B^T 1$: every such
+//! direction has $c^T d = -1^T B d > 0$, so that there is none exactly if the projection of $c$
 //! onto the cone $B d \le 0$ is zero. That projection is an LCP with $B B^T$.
 //!
-//! The norm is that of the rows as they are given: forces in N where rows are unit vectors at a point. Rows of rotations bring N m among
-//! them, and with another unit of length another choice.
+//! The norm is that of the rows as they are given: forces in N where rows are unit vectors at a
+//! point. Rows of rotations bring N m among them, and with another unit of length another choice.
 
 use std::sync::Arc;
 
@@ -40,34 +45,39 @@ use crate::judge::{Judge, own_set, solved_limit};
 use crate::polytope::Polytope as FrictionPolytope;
 use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, Row, Untreated};
 
-/// Rates, slips and slacks below this, relative to the largest term of the problem in the same unit, are zero. Too large: a contact
-/// that opens slowly takes load again, or friction that is at its bound seems to have a choice. Too small: the rounding of the solution
-/// closes a choice that there is. It is also the variation of forces that counts as none.
+/// Rates, slips and slacks below this, relative to the largest term of the problem in the same
+/// unit, are zero. Too large: a contact that opens slowly takes load again, or friction that is at
+/// its bound seems to have a choice. Too small: the rounding of the solution closes a choice that
+/// there is. It is also the variation of forces that counts as none.
 const ZERO: f64 = 1e-9;
 
-/// Singular values below this, relative to the largest of the scaled rows, are zero. Too large: rows that are nearly dependent are
-/// taken for dependent, and the motion changes, which the residual tells. Too small: rounding hides that forces are not unique.
+/// Singular values below this, relative to the largest of the scaled rows, are zero. Too large:
+/// rows that are nearly dependent are taken for dependent, and the motion changes, which the
+/// residual tells. Too small: rounding hides that forces are not unique.
 const RANK: f64 = 1e-11;
 
-/// Sums below this, relative to their terms, are zero. An LCP whose offset is rounding alone has no scale to be solved in.
+/// Sums below this, relative to their terms, are zero. An LCP whose offset is rounding alone has no
+/// scale to be solved in.
 const ROUNDING: f64 = 1e-13;
 
 /// Contact forces of least norm.
 #[derive(Clone, Debug)]
 pub struct LeastNorm {
-    /// The solution with these forces: the same motion and the same joint forces. The report judges them by all laws anew; it is
-    /// that of the solution given where that was not solved.
+    /// The solution with these forces: the same motion and the same joint forces. The report judges
+    /// them by all laws anew; it is that of the solution given where that was not solved.
     pub solution: ContactSolution,
-    /// Whether the laws and the motion leave no other choice of contact forces; the solution is then unchanged.
+    /// Whether the laws and the motion leave no other choice of contact forces; the solution is
+    /// then unchanged.
     pub is_unique: bool,
 }
 
-/// The contact forces of least norm among all that give the motion of a solution and obey the laws, for friction within the
-/// polygon with these `corners` (those of the method that found the solution; in the plane there are always two).
+/// The contact forces of least norm among all that give the motion of a solution and obey the laws,
+/// for friction within the polygon with these `corners` (those of the method that found the
+/// solution; in the plane there are always two).
 ///
 /// # Errors
-/// [`ContactError`] when the problem is malformed, the solution is not one of this problem, a contact has more than two tangents, or
-/// the corners are not those of a polygon around the origin.
+/// [`ContactError`] when the problem is malformed, the solution is not one of this problem, a
+/// contact has more than two tangents, or the corners are not those of a polygon around the origin.
 pub fn least_norm_forces(
     problem: &ContactProblem,
     solution: &ContactSolution,
@@ -77,7 +87,8 @@ pub fn least_norm_forces(
     least_norm_with_kinetic(problem, &[], solution, corners, settings)
 }
 
-/// As [`least_norm_forces`]; `kinetic` holds the unit vectors of the contacts whose friction is known, $-\mu \lambda_n s$.
+/// As [`least_norm_forces`]; `kinetic` holds the unit vectors of the contacts whose friction is
+/// known, $-\mu \lambda_n s$.
 pub(crate) fn least_norm_with_kinetic(
     problem: &ContactProblem,
     kinetic: &[Option<[f64; 2]>],
@@ -106,7 +117,8 @@ pub(crate) fn least_norm_with_kinetic(
     Ok(least)
 }
 
-/// Lets the judge of all contact problems judge forces whose friction is within this polygon, or known.
+/// Lets the judge of all contact problems judge forces whose friction is within this polygon, or
+/// known.
 fn pronounce(
     problem: &ContactProblem,
     kinetic: &[Option<[f64; 2]>],
@@ -239,7 +251,8 @@ fn elements<'a>(
     Ok(elements)
 }
 
-/// The vectors $g$ of the sides $g^T x = 1$ of the convex hull of some corners, which must have the origin inside.
+/// The vectors $g$ of the sides $g^T x = 1$ of the convex hull of some corners, which must have the
+/// origin inside.
 fn sides(corners: &[[f64; 2]]) -> Result<Vec<[f64; 2]>, ContactError> {
     let refuse = |reason: String| Err(ContactError::Directions(reason));
     let in_space = corners.iter().map(|&[t, o]| [t, o, 0.0]).collect();
@@ -260,7 +273,8 @@ fn dot(a: [f64; 2], b: [f64; 2]) -> f64 {
 }
 
 impl Element<'_> {
-    /// Whether the contact is closed for the given motion: of the force and the rate, scaled to the same unit, the rate is zero.
+    /// Whether the contact is closed for the given motion: of the force and the rate, scaled to the
+    /// same unit, the rate is zero.
     fn is_closed(&self, size: f64) -> bool {
         if self.normal_root == 0.0 {
             return self.normal_rate <= 0.0 || self.normal_force > 0.0;
@@ -282,7 +296,8 @@ impl Element<'_> {
         size
     }
 
-    /// Of each side, whether it contains the face of the polygon that opposes the sliding; none does where the contact sticks.
+    /// Of each side, whether it contains the face of the polygon that opposes the sliding; none
+    /// does where the contact sticks.
     fn binding_sides(&self, size: f64) -> Vec<bool> {
         let zero = ZERO * size * self.tangent_root;
         if self.slip[0].portable_hypot(self.slip[1]) <= zero {
@@ -295,7 +310,8 @@ impl Element<'_> {
     }
 }
 
-/// The admissible forces of a motion, by a point and the null space of the equations: $\{\lambda_0 + Z y : G Z y \le s_0\}$.
+/// The admissible forces of a motion, by a point and the null space of the equations:
+/// $\{\lambda_0 + Z y : G Z y \le s_0\}$.
 struct Polytope {
     /// $\lambda_0$.
     point: Vec<f64>,
@@ -329,7 +345,8 @@ impl Polytope {
         let count = elements.iter().map(|element| usize::from(element.normal.is_some()) + element.tangents.len()).sum();
         let mut point = vec![0.0; count];
 
-        // Jᵀ λ, coordinate by coordinate; then the equations and inequalities of the laws, (row, right-hand side).
+        // Jᵀ λ, coordinate by coordinate; then the equations and inequalities of the laws, (row,
+        // right-hand side).
         let mut equations = vec![vec![0.0; count]; problem.free_motion.len()];
         let mut inequalities: Vec<(Vec<f64>, f64)> = Vec::new();
         for (element, &(normal, tangent)) in elements.iter().zip(&places) {
@@ -403,7 +420,8 @@ impl Polytope {
         if active.is_empty() || rank(&b, RANK) < self.dimension() {
             return false;
         }
-        // The projection -Bᵀ (1 + z) of c. Where it is zero, the positive weights 1 + z prove that there is no direction.
+        // The projection -Bᵀ (1 + z) of c. Where it is zero, the positive weights 1 + z prove that
+        // there is no direction.
         let matrix = &b * b.transpose();
         let offset = (0..active.len()).map(|i| {
             let entries = (0..active.len()).map(|j| matrix[(i, j)]);

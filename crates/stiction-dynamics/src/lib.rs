@@ -4,7 +4,8 @@
 //!
 //! 1. a [`MechanicalSystem`] says what it is: inertia, forces, [`Contact`]s, friction, joints;
 //! 2. a [`Scheme`] writes a [`ContactProblem`], the one form in which all linear schemes end;
-//! 3. a [`ContactSolver`] turns it into a complementarity problem ([`formulation`]), solves it, and lets an independent residual judge;
+//! 3. a [`ContactSolver`] turns it into a complementarity problem ([`formulation`]), solves it, and
+//!    lets an independent residual judge;
 //! 4. the scheme reads the motion back into a [`Step`];
 //! 5. the [`Audit`] checks the step against the laws and balances its energy.
 //!

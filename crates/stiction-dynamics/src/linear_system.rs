@@ -2,9 +2,11 @@
 //!
 //! $$ M \dot v = f - C v - K q + \text{contact, friction and joint forces}, \qquad \dot q = v, $$
 //!
-//! with gaps $g_i = g_{0i} + n_i q + \hat g_i t \ge 0$ and joints $\Theta_j = \Theta_{0j} + \nu_j q + \hat \Theta_j t = 0$.
+//! with gaps $g_i = g_{0i} + n_i q + \hat g_i t \ge 0$ and joints
+//! $\Theta_j = \Theta_{0j} + \nu_j q + \hat \Theta_j t = 0$.
 //!
-//! Small motions of mechanisms with clearance are such systems: the woodpecker toy of \[GS05\], carts between stops.
+//! Small motions of mechanisms with clearance are such systems: the woodpecker toy of \[GS05\],
+//! carts between stops.
 
 use faer::{Mat, Side};
 
@@ -17,8 +19,9 @@ use crate::{
 /// Entries of $K - K^T$ up to this, relative to the largest of $K$, are rounding.
 const SYMMETRY_TOLERANCE: f64 = 1e-12;
 
-/// Pivots of Cholesky's factorisation up to this, relative to their entry on the diagonal, are zero. Too large: light bodies on
-/// heavy ones are refused. Too small: a singular matrix passes by its rounding.
+/// Pivots of Cholesky's factorisation up to this, relative to their entry on the diagonal, are
+/// zero. Too large: light bodies on heavy ones are refused. Too small: a singular matrix passes by
+/// its rounding.
 const PIVOT_TOLERANCE: f64 = 1e-14;
 
 /// A system given by matrices. One that exists is well formed.
@@ -78,7 +81,8 @@ pub struct LinearContact {
     pub static_mu: Option<f64>,
     /// What an impact gives back.
     pub restitution: Restitution,
-    /// Whether the gap is restrained or, as by a clutch, its rate alone; the gap has then no meaning.
+    /// Whether the gap is restrained or, as by a clutch, its rate alone; the gap has then no
+    /// meaning.
     pub restraint: Restraint,
     /// What the method `phantom-inertia` does differently for this contact.
     pub phantom: PhantomContact,
@@ -99,7 +103,8 @@ pub struct LinearFriction {
     pub static_bound: Option<f64>,
     /// What friction along the rows may be for a bound of one.
     pub shape: FrictionShape,
-    /// A constant force along the one row, on top of friction: with it, friction against the two directions has different bounds.
+    /// A constant force along the one row, on top of friction: with it, friction against the two
+    /// directions has different bounds.
     pub bias: f64,
     /// Displacement at $q = 0$ of a pre-stressed spring, whose rate is the row; none for friction.
     pub displacement: Option<f64>,
@@ -383,8 +388,9 @@ fn push_negative(matrix: &Mat<f64>, cause: ForceCause, list: &mut Vec<JacobianEn
     }
 }
 
-/// The matrix without the part of its symmetric part that belongs to negative eigenvalues: what is left has no negative value
-/// $x^T A x$. A positive semidefinite matrix stays as it is, bit for bit; one that has no eigenvalues counts as zero.
+/// The matrix without the part of its symmetric part that belongs to negative eigenvalues: what is
+/// left has no negative value $x^T A x$. A positive semidefinite matrix stays as it is, bit for
+/// bit; one that has no eigenvalues counts as zero.
 fn definite_part(matrix: &Mat<f64>) -> Mat<f64> {
     let n = matrix.nrows();
     let symmetric = Mat::from_fn(n, n, |i, j| 0.5 * (matrix[(i, j)] + matrix[(j, i)]));
@@ -626,8 +632,8 @@ mod tests {
             assert!((entry.value + stiffness[entry.row][entry.column]).abs() < 1e-9);
             assert_eq!(entry.cause, ForceCause::Potential);
         }
-        // [[1, 2], [2, 1]] has the eigenvalues 3 and -1 along (1, 1) and (1, -1): 3/2 in all places is left. An antisymmetric
-        // matrix does no work and stays.
+        // [[1, 2], [2, 1]] has the eigenvalues 3 and -1 along (1, 1) and (1, -1): 3/2 in all places
+        // is left. An antisymmetric matrix does no work and stays.
         let gyroscopic = [[0.0, 4.0], [-4.0, 0.0]];
         let [by_configuration, by_velocity] =
             jacobians(&system(gyroscopic, [[1.0, 2.0], [2.0, 1.0]]), JacobianKind::Definite);

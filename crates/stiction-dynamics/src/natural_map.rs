@@ -1,9 +1,12 @@
-//! The laws of a contact as equations with projections, and their derivatives: what Newton's method solves.
+//! The laws of a contact as equations with projections, and their derivatives: what Newton's method
+//! solves.
 //!
 //! $$ 0 = c_n - (c_n - \rho_n r)_+, \qquad 0 = y - P_b(y - \rho_t\, s), \qquad b = \mu (c_n - \rho_n r)_+ + a, $$
 //!
-//! with the rate $r$ of the gap, friction $y$ and sliding $s$ in units of the semi-axes, and the projection $P_b$ on the friction set with the bound $b$. Any $\rho > 0$ gives the same solutions. Only
-//! the projection is asked of the set, so that these equations hold for every convex one.
+//! with the rate $r$ of the gap, friction $y$ and sliding $s$ in units of the semi-axes, and the
+//! projection $P_b$ on the friction set with the bound $b$. Any $\rho > 0$ gives the same
+//! solutions. Only the projection is asked of the set, so that these equations hold for every
+//! convex one.
 
 use crate::FrictionShape;
 use crate::friction::Projection;
@@ -23,11 +26,13 @@ pub(crate) struct Friction<'a> {
     pub has_normal: bool,
 }
 
-/// What a contact or a friction element asks for: its equations, and how they change with their arguments.
+/// What a contact or a friction element asks for: its equations, and how they change with their
+/// arguments.
 pub(crate) struct Law {
     /// Of the normal: value, and derivatives by $c_n$ and by $\psi / h$.
     pub normal: [f64; 3],
-    /// Of friction: value, derivatives by $y$ and by the sliding $e s$, and by $c_n$ and $\psi / h$.
+    /// Of friction: value, derivatives by $y$ and by the sliding $e s$, and by $c_n$ and
+    /// $\psi / h$.
     pub friction: [f64; 3],
     pub by_y: [[f64; 3]; 3],
     pub by_slip: [[f64; 3]; 3],

@@ -1,4 +1,5 @@
-//! Convex polytopes around the origin in up to three dimensions: friction sets with corners and facets.
+//! Convex polytopes around the origin in up to three dimensions: friction sets with corners and
+//! facets.
 //!
 //! A [`Polytope`] $K$ is the hull of its corners and of the origin, because friction may always be
 //! zero. Friction with the bound $b$ is a point of $b K$: in the weights of the corners,
@@ -90,7 +91,8 @@ impl Polytope {
         Ok(Self { corners, facets, faces, first_corner, reach })
     }
 
-    /// The points with $a_j \cdot x \le 1$ for all $j$, in as many coordinates as `dimension` says: the others are zero.
+    /// The points with $a_j \cdot x \le 1$ for all $j$, in as many coordinates as `dimension` says:
+    /// the others are zero.
     ///
     /// This is the polar set of the hull of the $a_j$: a facet $n \cdot a \le g$ of the hull stands
     /// for the corner $n / g$.
@@ -127,7 +129,8 @@ impl Polytope {
         &self.facets
     }
 
-    /// $\max_{x \in K} -x \cdot s$: the largest friction power per unit of the bound against the sliding velocity $s$.
+    /// $\max_{x \in K} -x \cdot s$: the largest friction power per unit of the bound against the
+    /// sliding velocity $s$.
     pub fn support(&self, s: &[f64; 3]) -> f64 {
         self.corners.iter().fold(0.0, |largest, corner| largest.max(-dot(corner, s)))
     }
@@ -373,7 +376,8 @@ mod tests {
 
     #[test]
     fn facets_are_unit_vectors_and_each_is_there_once() {
-        // A box of half edges 2, 3 and 4 by its corners, with corners that are none on a face and on an edge: six facets, at these distances.
+        // A box of half edges 2, 3 and 4 by its corners, with corners that are none on a face and
+        // on an edge: six facets, at these distances.
         let signs = [1.0, -1.0];
         let mut corners: Vec<[f64; 3]> = signs
             .iter()
@@ -390,7 +394,8 @@ mod tests {
         // Distances from a facet are true ones: 1 above the face at 4 b, with b = 1.5.
         assert!((solid.excess(&[0.3, 0.2, 7.0], 1.5) - 1.0).abs() < 1e-14);
         assert!(solid.excess(&[0.3, 0.2, 5.0], 1.5) < 1e-14);
-        // A flat set has facets within its plane; what leaves the plane is outside by as much, whatever the bound.
+        // A flat set has facets within its plane; what leaves the plane is outside by as much,
+        // whatever the bound.
         let flat = Polytope::from_corners(vec![[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, -1.0, 0.0]]).unwrap();
         assert_eq!(flat.facets().len(), 3);
         assert!((flat.excess(&[0.1, 0.1, -0.25], 10.0) - 0.25).abs() < 1e-14);

@@ -1,8 +1,10 @@
-//! A sparse row over the velocity coordinates: the gradient of a gap, a sliding direction, a joint row.
+//! A sparse row over the velocity coordinates: the gradient of a gap, a sliding direction, a joint
+//! row.
 
 use smallvec::SmallVec;
 
-/// A sparse row over the velocity coordinates. Two bodies in space fill twelve entries, which live in place.
+/// A sparse row over the velocity coordinates. Two bodies in space fill twelve entries, which live
+/// in place.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
     entries: SmallVec<[(usize, f64); 12]>,

@@ -1,12 +1,15 @@
-//! How rows change along a motion: $\dot n v$, $\dot T v$, $\dot \nu v$, what accelerations need of contacts, friction and joints.
+//! How rows change along a motion: $\dot n v$, $\dot T v$, $\dot \nu v$, what accelerations need of
+//! contacts, friction and joints.
 //!
-//! The rate of a gap is $n(t, q) \cdot v + \hat g(t, q)$ with the drift $\hat g$. Its own rate is $n \cdot \dot v$ plus what changes while $v$ stays as it is,
+//! The rate of a gap is $n(t, q) \cdot v + \hat g(t, q)$ with the drift $\hat g$. Its own rate is
+//! $n \cdot \dot v$ plus what changes while $v$ stays as it is,
 //!
 //! $$ \dot n v := \frac{d}{d\tau} \left[ n(t + \tau, q \oplus \tau v) \cdot v + \hat g(t + \tau, q \oplus \tau v) \right]_{\tau = 0}, $$
 //!
-//! and the same for tangents and joints. Systems give these numbers in closed form where they can. Where they do not, they come from
-//! central differences, extrapolated to steps of no length by Neville's scheme, each row with the step that suits it (Ridders' method).
-//! That costs some twenty evaluations and leaves a few more units of rounding than a closed form.
+//! and the same for tangents and joints. Systems give these numbers in closed form where they can.
+//! Where they do not, they come from central differences, extrapolated to steps of no length by
+//! Neville's scheme, each row with the step that suits it (Ridders' method). That costs some twenty
+//! evaluations and leaves a few more units of rounding than a closed form.
 
 use crate::{Contact, FrictionElement, Joint, MechanicalSystem};
 
@@ -23,17 +26,19 @@ pub struct RowRates {
     pub joints: Vec<f64>,
 }
 
-/// First step of the differences: a coordinate moves at most so far, in metres or radians. Too large: the first levels are wasted. Too
-/// small: rounding.
+/// First step of the differences: a coordinate moves at most so far, in metres or radians. Too
+/// large: the first levels are wasted. Too small: rounding.
 pub(crate) const FIRST_MOVE: f64 = 0.125;
 
 /// Levels of extrapolation, each with half the step of the one before.
 const LEVELS: usize = 12;
 
-/// An estimate is as good as can be when it errs by less than so many units of rounding of its difference.
+/// An estimate is as good as can be when it errs by less than so many units of rounding of its
+/// difference.
 const ROUNDING_UNITS: f64 = 4.0;
 
-/// An estimate whose error is this many times that of the best one so far ends the extrapolation of its row.
+/// An estimate whose error is this many times that of the best one so far ends the extrapolation of
+/// its row.
 const SPOILED: f64 = 8.0;
 
 /// Up to this error, relative to itself, an estimate may be one that is still falling.
@@ -82,7 +87,8 @@ impl RowRates {
     }
 }
 
-/// The rates of all rows at a configuration, one after another; not a number for a contact that the system does not know there.
+/// The rates of all rows at a configuration, one after another; not a number for a contact that the
+/// system does not know there.
 fn rates_at<S: MechanicalSystem + ?Sized>(
     system: &S,
     (t, q, v): (f64, &[f64], &[f64]),
@@ -156,14 +162,16 @@ impl Extrapolation {
                 (self.best, self.error) = (self.estimates[order], error);
             }
         }
-        // Far away, where the first steps reach, errors fall and rise: only an estimate that is nearly exact can be spoiled.
+        // Far away, where the first steps reach, errors fall and rise: only an estimate that is
+        // nearly exact can be spoiled.
         let spoiled = (self.estimates[self.level] - last[self.level - 1]).abs() > SPOILED * self.error;
         self.is_done = self.error <= rounding || (spoiled && self.error <= SETTLED * self.best.abs());
         self.level += 1;
     }
 }
 
-/// The rate of the configuration when it moves with $v$, from [`displace`](MechanicalSystem::displace) alone.
+/// The rate of the configuration when it moves with $v$, from
+/// [`displace`](MechanicalSystem::displace) alone.
 pub(crate) fn configuration_rate_by_differences<S: MechanicalSystem + ?Sized>(
     system: &S,
     t: f64,
@@ -186,7 +194,8 @@ pub(crate) fn configuration_rate_by_differences<S: MechanicalSystem + ?Sized>(
     out.copy_from_slice(&rate);
 }
 
-/// The derivative at zero of a vector of so many components that depends on one number, by central differences extrapolated from this first step.
+/// The derivative at zero of a vector of so many components that depends on one number, by central
+/// differences extrapolated from this first step.
 pub(crate) fn rate_by_differences(first: f64, count: usize, mut evaluate: impl FnMut(f64, &mut Vec<f64>)) -> Vec<f64> {
     let (mut ahead, mut behind) = (Vec::new(), Vec::new());
     let mut rows = vec![Extrapolation::default(); count];
@@ -267,7 +276,8 @@ mod tests {
         let (q, w) = ([0.8, 0.6, 0.0, 0.0], [0.6, -2.0, 1.4]);
         let mut rate = [0.0; 4];
         FreeTop::default().configuration_rate(0.0, &q, &w, &mut rate);
-        // (s, x) (0, w) = (-x·w, s w + x × w), halved; x × w = (0.6, 0, 0) × w = (0, -0.6 w₂, 0.6 w₁).
+        // (s, x) (0, w) = (-x·w, s w + x × w), halved; x × w = (0.6, 0, 0) × w = (0, -0.6 w₂, 0.6
+        // w₁).
         let expected = [-0.6 * w[0], 0.8 * w[0], 0.8 * w[1] - 0.6 * w[2], 0.8 * w[2] + 0.6 * w[1]].map(|x| 0.5 * x);
         assert!(rate.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-14), "{rate:?} {expected:?}");
     }

@@ -1,7 +1,7 @@
 //! Names and settings of what a user chooses: schemes and contact methods.
 //!
-//! Each of them states its [name](Named) and checks its own settings, in its own file. Scenes, the command line and the
-//! documents follow from that.
+//! Each of them states its [name](Named) and checks its own settings, in its own file. Scenes, the
+//! command line and the documents follow from that.
 
 use schemars::Schema;
 use thiserror::Error;
@@ -46,7 +46,8 @@ pub enum Suffix {
 }
 
 impl Suffix {
-    /// The key and its value in TOML that a text after the colon stands for; none where it is not of this kind.
+    /// The key and its value in TOML that a text after the colon stands for; none where it is not
+    /// of this kind.
     pub fn setting(self, text: &str) -> Option<(&'static str, String)> {
         match self {
             Self::Word { word, key, value } => (text == word).then(|| (key, value.to_owned())),

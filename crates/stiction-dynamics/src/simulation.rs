@@ -13,7 +13,8 @@ pub struct TimeGrid {
     pub step: f64,
 }
 
-/// A last step shorter than this share of a step is rounding of the division, and joins the one before.
+/// A last step shorter than this share of a step is rounding of the division, and joins the one
+/// before.
 const SHORTEST_STEP: f64 = 1e-6;
 
 impl TimeGrid {
@@ -24,7 +25,8 @@ impl TimeGrid {
         if (steps - whole).abs() <= SHORTEST_STEP { whole as u64 } else { steps.ceil() as u64 }
     }
 
-    /// Time at the start of step `index`; computed, not summed, so that it carries no accumulated rounding.
+    /// Time at the start of step `index`; computed, not summed, so that it carries no accumulated
+    /// rounding.
     pub fn time(&self, index: u64) -> f64 {
         if index >= self.step_count() { self.end } else { self.start + index as f64 * self.step }
     }
@@ -104,8 +106,9 @@ impl Simulation {
         self.steps_done >= self.grid.step_count()
     }
 
-    /// Makes the next step: to the next time of the grid, or as far as the scheme goes, which may stop at an event on the way and
-    /// take a step of no length for an impact. Does nothing at the end of the grid.
+    /// Makes the next step: to the next time of the grid, or as far as the scheme goes, which may
+    /// stop at an event on the way and take a step of no length for an impact. Does nothing at the
+    /// end of the grid.
     ///
     /// # Errors
     /// [`StepError`] when the step could not be made; the state is then the one before it.

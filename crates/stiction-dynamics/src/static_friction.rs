@@ -1,16 +1,23 @@
-//! Two coefficients of friction: $\mu_s$ while a contact sticks, $\mu_k \le \mu_s$ while it slides. Of friction without a load, two bounds.
+//! Two coefficients of friction: $\mu_s$ while a contact sticks, $\mu_k \le \mu_s$ while it slides.
+//! Of friction without a load, two bounds.
 //!
-//! \[PKF\] keeps them apart: the cone confines the friction of what rests, and what slides has a friction that is known. Within a time step a contact may do
-//! both, so that its coefficient is part of what is to be found. A step is **consistent** when every contact either sticks, with friction within $\mu_s \lambda_n$, or slides,
-//! with friction $\mu_k \lambda_n$.
+//! \[PKF\] keeps them apart: the cone confines the friction of what rests, and what slides has a
+//! friction that is known. Within a time step a contact may do both, so that its coefficient is
+//! part of what is to be found. A step is **consistent** when every contact either sticks, with
+//! friction within $\mu_s \lambda_n$, or slides, with friction $\mu_k \lambda_n$.
 //!
-//! **Existence is kept.** Whatever solves the problem with $\mu_k$ everywhere is consistent, because what sticks within $\mu_k \lambda_n$ sticks within $\mu_s \lambda_n$.
+//! **Existence is kept.** Whatever solves the problem with $\mu_k$ everywhere is consistent,
+//! because what sticks within $\mu_k \lambda_n$ sticks within $\mu_s \lambda_n$.
 //!
-//! **Uniqueness is lost**, even for a block on a slope: between the two friction angles it may rest, and it may slide. Where a contact is held by more than $\mu_k \lambda_n$, the
-//! solution with $\mu_k$ everywhere is another one. The past decides: what rests goes on to rest as long as it can. The audit counts such steps.
-//! Nor is friction the most dissipative force of its set any more, so that theorems on time stepping for Coulomb's law say nothing about the limit of short steps.
+//! **Uniqueness is lost**, even for a block on a slope: between the two friction angles it may
+//! rest, and it may slide. Where a contact is held by more than $\mu_k \lambda_n$, the solution
+//! with $\mu_k$ everywhere is another one. The past decides: what rests goes on to rest as long as
+//! it can. The audit counts such steps. Nor is friction the most dissipative force of its set any
+//! more, so that theorems on time stepping for Coulomb's law say nothing about the limit of short
+//! steps.
 //!
-//! **The choice.** What rests at the start of a step begins with $\mu_s$, all else with $\mu_k$. Then, until nothing changes,
+//! **The choice.** What rests at the start of a step begins with $\mu_s$, all else with $\mu_k$.
+//! Then, until nothing changes,
 //!
 //! | found with | it | next |
 //! |---|---|---|
@@ -19,20 +26,25 @@
 //! | $\mu_k$ | slides on, or sticks | stays |
 //! | $\mu_k$ | slides the other way | it has passed through rest: $\mu_s$, once |
 //!
-//! Each contact changes twice at most, so that it ends, at the latest where all that changed have $\mu_k$. A contact that slides with $\mu_s$ and then sticks with $\mu_k$
-//! is consistent, and undecided: the problem with $\mu_s$ has a second solution, or others broke away with it. It is counted too.
+//! Each contact changes twice at most, so that it ends, at the latest where all that changed have
+//! $\mu_k$. A contact that slides with $\mu_s$ and then sticks with $\mu_k$ is consistent, and
+//! undecided: the problem with $\mu_s$ has a second solution, or others broke away with it. It is
+//! counted too.
 //!
-//! Impacts that a scheme makes as steps of their own have $\mu_k$ in the event-driven scheme, which follows modes and has no choice to make.
+//! Impacts that a scheme makes as steps of their own have $\mu_k$ in the event-driven scheme, which
+//! follows modes and has no choice to make.
 //!
-//! Friction elements, whose friction no load changes, have two bounds in place of two coefficients, and all of this holds for them as it stands.
+//! Friction elements, whose friction no load changes, have two bounds in place of two coefficients,
+//! and all of this holds for them as it stands.
 
 use crate::events::STILL_SPEED;
 use crate::scheme::origin::{Origin, Outcome};
 use crate::vector::{dot, norm};
 use crate::{Contact, ContactId, ContactProblem, FrictionElement, Row, Step, StepError};
 
-/// Sliding up to this share of what the motion without contacts would give its row is none: it is what solvers leave. Too large: slow sliding holds. Too small: what
-/// sticks breaks away by rounding.
+/// Sliding up to this share of what the motion without contacts would give its row is none: it is
+/// what solvers leave. Too large: slow sliding holds. Too small: what sticks breaks away by
+/// rounding.
 const STILL_SHARE: f64 = 1e-9;
 
 /// Makes a step of a scheme with coefficients that are consistent with what it does. `make` makes
@@ -176,7 +188,8 @@ impl Coefficients<'_> {
     fn sticks(&self, id: Rubbing, slip: [f64; 3]) -> bool {
         match self.find(id) {
             Some(known) => known.sticks,
-            // Rows turn within a step, so that what sticks may slide by those of another place: the last step knows better.
+            // Rows turn within a step, so that what sticks may slide by those of another place: the
+            // last step knows better.
             None => self.resting.contains(&id) || norm(&slip) <= STILL_SPEED,
         }
     }
@@ -246,8 +259,9 @@ mod tests {
         }
     }
 
-    /// Steps from a velocity with a scheme that counts its steps and whose sliding velocity depends on the coefficient; the coefficients in the order in which they were
-    /// tried, and how often it was undecided.
+    /// Steps from a velocity with a scheme that counts its steps and whose sliding velocity depends
+    /// on the coefficient; the coefficients in the order in which they were tried, and how often it
+    /// was undecided.
     fn choose(v: f64, resting: &mut Vec<Rubbing>, slip_with: impl Fn(f64) -> f64) -> (Vec<f64>, usize, u32) {
         let (mut scheme, mut out, mut tried) = ((0u32, resting.clone()), Step::default(), Vec::new());
         let state = State::new(0.0, vec![0.0], vec![v]);
@@ -279,7 +293,8 @@ mod tests {
     #[test]
     fn the_coefficient_follows_what_the_contact_does() {
         let id = Rubbing::Contact(ContactId::default());
-        // It rests and goes on to rest; it breaks away; it slides on; it stops by the kinetic coefficient.
+        // It rests and goes on to rest; it breaks away; it slides on; it stops by the kinetic
+        // coefficient.
         assert_eq!(choose(0.0, &mut Vec::new(), |_| 0.0), (vec![0.6], 0, 1));
         assert_eq!(choose(0.0, &mut Vec::new(), |_| 0.5), (vec![0.6, 0.4], 0, 1));
         assert_eq!(choose(1.0, &mut Vec::new(), |_| 0.5), (vec![0.4], 0, 1));

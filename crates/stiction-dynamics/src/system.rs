@@ -9,8 +9,9 @@ use crate::{Contact, ContactId, ForceJacobians, FrictionElement, Inertia, Jacobi
 pub enum ForceCause {
     /// Forces with a potential: $-\partial V / \partial q$.
     Potential,
-    /// Velocity-product terms that do no work: $-\omega \times I \omega$ and its like, and those of an inertia that changes with the configuration, $-\tfrac12 v^T \dot M v$,
-    /// which do none together with its change.
+    /// Velocity-product terms that do no work: $-\omega \times I \omega$ and its like, and those of
+    /// an inertia that changes with the configuration, $-\tfrac12 v^T \dot M v$, which do none
+    /// together with its change.
     Gyroscopic,
     /// All others.
     Applied,
@@ -35,8 +36,9 @@ pub struct Passage {
 pub enum Way {
     /// The bodies took it: whatever passes through on it has passed through.
     Taken,
-    /// They would take it without their contacts, and contacts are then stated at its end. Two bodies that overlap there are held apart as long as
-    /// the gap linearised at the end agrees on where they close.
+    /// They would take it without their contacts, and contacts are then stated at its end. Two
+    /// bodies that overlap there are held apart as long as the gap linearised at the end agrees on
+    /// where they close.
     Predicted,
 }
 
@@ -44,8 +46,8 @@ pub enum Way {
 ///
 /// $$ M(t, q) \dot v = k(t, q, v) + \text{contact, friction and joint forces}. $$
 ///
-/// A pendulum of three formulas and a pile of a thousand bodies alike. All quantities in SI units; forces and rows are taken in
-/// the coordinates of $v$.
+/// A pendulum of three formulas and a pile of a thousand bodies alike. All quantities in SI units;
+/// forces and rows are taken in the coordinates of $v$.
 pub trait MechanicalSystem: Send + Sync {
     /// Number of velocity coordinates.
     fn velocity_count(&self) -> usize;
@@ -56,7 +58,8 @@ pub trait MechanicalSystem: Send + Sync {
     /// Writes the generalised force $k(t, q, v)$ into `k`.
     fn force(&self, t: f64, q: &[f64], v: &[f64], k: &mut [f64]);
 
-    /// Writes into `k` the part of [`force`](Self::force) that has this cause. The parts add up to the whole.
+    /// Writes into `k` the part of [`force`](Self::force) that has this cause. The parts add up to
+    /// the whole.
     ///
     /// By default everything is [`ForceCause::Applied`].
     fn force_by_cause(&self, cause: ForceCause, t: f64, q: &[f64], v: &[f64], k: &mut [f64]) {
@@ -66,11 +69,13 @@ pub trait MechanicalSystem: Send + Sync {
         }
     }
 
-    /// Appends all contacts whose gap at $(t, q)$ is at most `horizon` (in metres) to `out`, which comes empty.
+    /// Appends all contacts whose gap at $(t, q)$ is at most `horizon` (in metres) to `out`, which
+    /// comes empty.
     fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>);
 
-    /// Appends the contacts with these ids at $(t, q)$, however far apart, to `out`, which comes empty: in the order of
-    /// [`contacts`](Self::contacts), and without those that do not exist there.
+    /// Appends the contacts with these ids at $(t, q)$, however far apart, to `out`, which comes
+    /// empty: in the order of [`contacts`](Self::contacts), and without those that do not exist
+    /// there.
     ///
     /// By default by a search for all contacts; systems that know where an id belongs override it.
     fn contacts_of(&self, t: f64, q: &[f64], ids: &[ContactId], out: &mut Vec<Contact>) {
@@ -85,14 +90,16 @@ pub trait MechanicalSystem: Send + Sync {
         false
     }
 
-    /// Length against which the gap of a contact is measured, in metres (radians for the stop of a hinge): the size of the smaller of its two bodies.
+    /// Length against which the gap of a contact is measured, in metres (radians for the stop of a
+    /// hinge): the size of the smaller of its two bodies.
     ///
     /// By default none: bodies have no size. The audit then takes 1.
     fn contact_size(&self, _id: ContactId) -> Option<f64> {
         None
     }
 
-    /// The first two bodies that pass through each other on the way from one time and configuration to another, if there are any.
+    /// The first two bodies that pass through each other on the way from one time and configuration
+    /// to another, if there are any.
     ///
     /// By default none: a gap that knows no shapes turns negative and stays so.
     fn passage(&self, _way: Way, _from: (f64, &[f64]), _to: (f64, &[f64])) -> Option<Passage> {
@@ -102,59 +109,68 @@ pub trait MechanicalSystem: Send + Sync {
     /// Appends the dry friction elements that have no normal row to `out`, which comes empty.
     fn friction_elements(&self, _t: f64, _q: &[f64], _out: &mut Vec<FrictionElement>) {}
 
-    /// Appends the rows of the bilateral constraints to `out`, which comes empty; always the same ones in the same order.
+    /// Appends the rows of the bilateral constraints to `out`, which comes empty; always the same
+    /// ones in the same order.
     fn joints(&self, _t: f64, _q: &[f64], _out: &mut Vec<Joint>) {}
 
-    /// Names of the rows of [`joints`](Self::joints), for recordings and messages; those without one are numbered.
+    /// Names of the rows of [`joints`](Self::joints), for recordings and messages; those without
+    /// one are numbered.
     fn joint_names(&self) -> Vec<String> {
         Vec::new()
     }
 
     /// Appends the derivatives of [`force`](Self::force) to `out`, which comes empty.
     ///
-    /// By default central differences for [`JacobianKind::Exact`], which needs a thousand force evaluations where there are some
-    /// hundred coordinates, and nothing for [`JacobianKind::Definite`].
+    /// By default central differences for [`JacobianKind::Exact`], which needs a thousand force
+    /// evaluations where there are some hundred coordinates, and nothing for
+    /// [`JacobianKind::Definite`].
     fn force_jacobians(&self, kind: JacobianKind, t: f64, q: &[f64], v: &[f64], out: &mut ForceJacobians) {
         if kind == JacobianKind::Exact {
             out.append_differences(self, t, q, v);
         }
     }
 
-    /// Writes into `out` the configuration that is reached from `q` with constant velocity `v` after `h` seconds, as if the time stood still at `t`: the
-    /// solution of $\dot q = \Gamma(q, t) v$ (\[PKF\], before (4)) with that $t$.
+    /// Writes into `out` the configuration that is reached from `q` with constant velocity `v`
+    /// after `h` seconds, as if the time stood still at `t`: the solution of
+    /// $\dot q = \Gamma(q, t) v$ (\[PKF\], before (4)) with that $t$.
     ///
-    /// By default $q + h v$, that is $\Gamma = 1$; systems with quaternions, or with velocities along axes of their own, override it.
+    /// By default $q + h v$, that is $\Gamma = 1$; systems with quaternions, or with velocities
+    /// along axes of their own, override it.
     fn displace(&self, _t: f64, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
         for i in 0..q.len() {
             out[i] = q[i] + h * v[i];
         }
     }
 
-    /// Writes into `out` the configuration that is reached from `q` with constant velocity `v` in the `h` seconds from `t` on.
+    /// Writes into `out` the configuration that is reached from `q` with constant velocity `v` in
+    /// the `h` seconds from `t` on.
     ///
-    /// By default [`displace`](Self::displace) with the time in the middle: exact where $\Gamma$ does not depend on time, else with an error of
-    /// $O(h^3)$, below that of every scheme.
+    /// By default [`displace`](Self::displace) with the time in the middle: exact where $\Gamma$
+    /// does not depend on time, else with an error of $O(h^3)$, below that of every scheme.
     fn advance(&self, t: f64, q: &[f64], v: &[f64], h: f64, out: &mut [f64]) {
         self.displace(t + 0.5 * h, q, v, h, out);
     }
 
-    /// Writes into `out` the rate $\Gamma(q, t) v$ of the configuration: the derivative of [`displace`](Self::displace) after no time.
+    /// Writes into `out` the rate $\Gamma(q, t) v$ of the configuration: the derivative of
+    /// [`displace`](Self::displace) after no time.
     ///
     /// By default $v$ where the motion is straight, else extrapolated differences of `displace`.
     fn configuration_rate(&self, t: f64, q: &[f64], v: &[f64], out: &mut [f64]) {
         configuration_rate_by_differences(self, t, q, v, out);
     }
 
-    /// Writes into `out` how the end of the motion moves when its velocity changes by `w`: the velocity that leads, at the time $t + h$, from
-    /// `advance(t, q, v, h)` to `advance(t, q, v + w, h)` in `h` seconds, for a small `w`.
+    /// Writes into `out` how the end of the motion moves when its velocity changes by `w`: the
+    /// velocity that leads, at the time $t + h$, from `advance(t, q, v, h)` to
+    /// `advance(t, q, v + w, h)` in `h` seconds, for a small `w`.
     ///
-    /// By default $w$ where the motion is straight, else from extrapolated differences of `advance`.
+    /// By default $w$ where the motion is straight, else from extrapolated differences of
+    /// `advance`.
     fn advance_derivative(&self, t: f64, q: &[f64], v: &[f64], h: f64, w: &[f64], out: &mut [f64]) {
         advance_derivative_by_differences(self, (t, q, v, h), w, out);
     }
 
-    /// Writes into `out` how the rows of these contacts, friction elements and joints at $(t, q)$ change along the motion with the constant velocity
-    /// `v`; see [`row_rates`](crate::row_rates).
+    /// Writes into `out` how the rows of these contacts, friction elements and joints at $(t, q)$
+    /// change along the motion with the constant velocity `v`; see [`row_rates`](crate::row_rates).
     ///
     /// By default extrapolated differences, which need some twenty evaluations of all rows.
     fn row_rates(

@@ -1,41 +1,55 @@
-//! The total friction cone of contacts and joints: whether it is pointed, and what follows from that.
+//! The total friction cone of contacts and joints: whether it is pointed, and what follows from
+//! that.
 //!
 //! \[PAGT\] §6.2. Of all impulses that contacts and joints can give together,
 //!
 //! $$ \widehat{FC} = \Bigl\\{ \nu^T c_\nu + \sum_j (n_j^T c_{n,j} + T_j^T c_{t,j}) \Bigm| c_{n,j} \ge 0,\ c_{t,j} \in \mu_j c_{n,j} F_j \Bigr\\}, $$
 //!
-//! the cone is *pointed* if only zero impulses add up to zero. If it is not, bodies are wedged: there is a state of self-stress, impulses that
-//! balance each other without any load. Contact forces are then neither unique nor bounded by the load, and a drawer jams.
+//! the cone is *pointed* if only zero impulses add up to zero. If it is not, bodies are wedged:
+//! there is a state of self-stress, impulses that balance each other without any load. Contact
+//! forces are then neither unique nor bounded by the load, and a drawer jams.
 //!
-//! **The programs.** Lengths are those in the metric of the inertia, $\lVert f \rVert^2 = f^T M^{-1} f$: that of an impulse is the root of twice the kinetic
-//! energy that it gives to a system at rest. For weights $w_j \ge 0$ two convex programs are dual to each other,
+//! **The programs.** Lengths are those in the metric of the inertia,
+//! $\lVert f \rVert^2 = f^T M^{-1} f$: that of an impulse is the root of twice the kinetic energy
+//! that it gives to a system at rest. For weights $w_j \ge 0$ two convex programs are dual to each
+//! other,
 //!
 //! $$ S(w) = \max_{c} \Bigl\\{ \sum_j w_j c_{n,j} \Bigm| \lVert \nu^T c_\nu + J^T c \rVert \le 1 \Bigr\\} = \min_{v} \Bigl\\{ \lVert v \rVert_M
 //! \Bigm| \nu v = 0,\ n_j v \ge \mu_j \sigma_j(T_j v) + w_j \Bigr\\}, $$
 //!
-//! with the support function $\sigma_j$ of the friction set. The second one says what pointed means in motions: one can leave all contacts at once, steeper than their friction
-//! angles. Every impulse bounds $S$ from below and every such motion from above, so that an answer is checked by putting it in ([`Bound`]).
+//! with the support function $\sigma_j$ of the friction set. The second one says what pointed means
+//! in motions: one can leave all contacts at once, steeper than their friction angles. Every
+//! impulse bounds $S$ from below and every such motion from above, so that an answer is checked by
+//! putting it in ([`Bound`]).
 //!
-//! The cones are replaced by their edges $g_i$, with $G = (g_i \cdot M^{-1} g_j)$ where joints are eliminated ([`ConstrainedMotion`]). The least distance
-//! of $\sum z_i g_i$ from zero with $\sum w_i z_i = 1$ is a least-squares problem with signs, the LCP $0 \le z \perp (G + w w^T) z - w \ge 0$: it always has a
-//! solution. For round cones, edges are added where the motion found is nearer to the contact than its friction angle allows, until there are none.
+//! The cones are replaced by their edges $g_i$, with $G = (g_i \cdot M^{-1} g_j)$ where joints are
+//! eliminated ([`ConstrainedMotion`]). The least distance of $\sum z_i g_i$ from zero with
+//! $\sum w_i z_i = 1$ is a least-squares problem with signs, the LCP
+//! $0 \le z \perp (G + w w^T) z - w \ge 0$: it always has a solution. For round cones, edges are
+//! added where the motion found is nearer to the contact than its friction angle allows, until
+//! there are none.
 //!
-//! **The constants.** With $\lVert n_j \rVert$ and $\lVert \nu_i \rVert$ as units of impulses, so that the constant has none,
+//! **The constants.** With $\lVert n_j \rVert$ and $\lVert \nu_i \rVert$ as units of impulses, so
+//! that the constant has none,
 //!
 //! $$ \max_{i, j} (\lVert n_j \rVert c_{n,j},\ \lVert \nu_i \rVert \lvert c_{\nu,i} \rvert) \le c_{FC} \lVert f \rVert. $$
 //!
-//! A collision by Poisson's law, as printed, ends with at most $c_c$ times the kinetic energy: the compression gives $f^c$ with
-//! $\lVert v^c \rVert^2 + \lVert f^c \rVert^2 \le \lVert v^- \rVert^2$, because it ends with $v^c \cdot f^c \le 0$; what is given back, $F^r = \sum e_j n_j^T c_{n,j}^c$, is perpendicular to
+//! A collision by Poisson's law, as printed, ends with at most $c_c$ times the kinetic energy: the
+//! compression gives $f^c$ with
+//! $\lVert v^c \rVert^2 + \lVert f^c \rVert^2 \le \lVert v^- \rVert^2$, because it ends with
+//! $v^c \cdot f^c \le 0$; what is given back, $F^r = \sum e_j n_j^T c_{n,j}^c$, is perpendicular to
 //! $v^c$, because contacts that push do not move; and the decompression only loses from there. So
 //!
 //! $$ \lVert v^+ \rVert^2 \le \lVert v^c \rVert^2 + \lVert F^r \rVert^2 \le c_c \lVert v^- \rVert^2, \qquad c_c = \max(1, \kappa^2), \qquad \lVert F^r \rVert \le \kappa \lVert f^c \rVert, $$
 //!
-//! and with $F^r = \bar e f^c + \sum (e_j - \bar e) n_j^T c_{n,j} - \bar e \sum T_j^T c_{t,j}$ for any $\bar e$,
+//! and with $F^r = \bar e f^c + \sum (e_j - \bar e) n_j^T c_{n,j} - \bar e \sum T_j^T c_{t,j}$ for
+//! any $\bar e$,
 //!
 //! $$ \kappa \le \bar e + S(w), \qquad w_j = \lvert e_j - \bar e \rvert \lVert n_j \rVert + \bar e \mu_j \max_{y \in F_j} \lVert T_j^T y \rVert. $$
 //!
-//! Without friction and with one $e$ that is $\kappa = e$: no energy is gained. The definition of the paper lacks the $\mu$ that its (9.10) has, and its $c_c$ also counts the
-//! edges of the cones, which this bound does not need.
+//! Without friction and with one $e$ that is $\kappa = e$: no energy is gained. The definition of
+//! the paper lacks the $\mu$ that its (9.10) has, and its $c_c$ also counts the edges of the cones,
+//! which this bound does not need.
 
 use faer::{Mat, Side};
 use stiction_solve::{Lcp, LemkeSettings, SolveStatus};
@@ -45,8 +59,9 @@ use crate::{
     MechanicalSystem, Row, State, joint_redundancy,
 };
 
-/// A cone whose impulses of length one can add up to less than this is not pointed. Too large: a steep wedge counts as one that jams. Too small: rounding of the
-/// geometry, which enters by its root, counts as a way out.
+/// A cone whose impulses of length one can add up to less than this is not pointed. Too large: a
+/// steep wedge counts as one that jams. Too small: rounding of the geometry, which enters by its
+/// root, counts as a way out.
 const BLUNT: f64 = 1e-7;
 
 /// The edges of round cones suffice when both bounds agree to this, relative.
@@ -55,7 +70,8 @@ const AGREEMENT: f64 = 1e-11;
 /// Rounds in which edges are added, at most. Each squares the error of the last one, roughly.
 const ROUNDS: usize = 40;
 
-/// How far away a point is of which the nearest point of a friction set is taken for the one in its direction; sets are of size one.
+/// How far away a point is of which the nearest point of a friction set is taken for the one in its
+/// direction; sets are of size one.
 const FAR: f64 = 1e8;
 
 /// A number between two others that are known by substitution.
@@ -63,14 +79,16 @@ const FAR: f64 = 1e8;
 pub struct Bound {
     /// It is at least this: an impulse shows it.
     pub least: f64,
-    /// It is at most this: a motion shows it. Infinite where the cone is not pointed, or none was found.
+    /// It is at most this: a motion shows it. Infinite where the cone is not pointed, or none was
+    /// found.
     pub most: f64,
 }
 
 /// Impulses of contacts and joints that add up to nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SelfStress {
-    /// Impulses in the order of the contacts; the largest normal impulse is one, where there is one.
+    /// Impulses in the order of the contacts; the largest normal impulse is one, where there is
+    /// one.
     pub contacts: Vec<ContactImpulse>,
     /// Impulses in the order of the joint rows; the largest is one where no contact takes part.
     pub joints: Vec<f64>,
@@ -79,7 +97,8 @@ pub struct SelfStress {
 /// Whether only zero impulses add up to zero.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pointedness {
-    /// They do, and this motion proves it: it keeps the joints and leaves every contact steeper than its friction angle, $n_j v \ge \mu_j \sigma_j(T_j v) + \lVert n_j \rVert$.
+    /// They do, and this motion proves it: it keeps the joints and leaves every contact steeper
+    /// than its friction angle, $n_j v \ge \mu_j \sigma_j(T_j v) + \lVert n_j \rVert$.
     Pointed {
         /// The motion.
         escape: Vec<f64>,
@@ -138,7 +157,8 @@ impl SelfStress {
 }
 
 impl TotalCone {
-    /// The cone of all contacts and joints of a problem, whose inertia must be symmetric. Load-independent friction is bounded, and does not count.
+    /// The cone of all contacts and joints of a problem, whose inertia must be symmetric.
+    /// Load-independent friction is bounded, and does not count.
     ///
     /// # Errors
     /// [`ContactError`] when the problem is malformed or its inertia is singular.
@@ -155,7 +175,8 @@ impl TotalCone {
         Ok(cone)
     }
 
-    /// The cone of the contacts of a system whose gap is at most `gap`, in metres, and of its joints.
+    /// The cone of the contacts of a system whose gap is at most `gap`, in metres, and of its
+    /// joints.
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
@@ -181,8 +202,8 @@ impl TotalCone {
         &self.pointedness
     }
 
-    /// The constant $c_{FC}$ of \[PAGT\] §6.2, in the norms of the [module](self): no impulse of a contact or joint is larger than that many times the impulse that all of them
-    /// give together.
+    /// The constant $c_{FC}$ of \[PAGT\] §6.2, in the norms of the [module](self): no impulse of a
+    /// contact or joint is larger than that many times the impulse that all of them give together.
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
@@ -216,8 +237,10 @@ impl TotalCone {
         Ok(largest)
     }
 
-    /// The constant $c_c$ of \[PAGT\] §6.2 for contacts that give back these shares of their impulses: after a collision by Poisson's law the kinetic energy is at most that many
-    /// times what it was. It holds for contacts without driven bodies, and without the setting `restitution-friction`; infinite where the cone is not pointed.
+    /// The constant $c_c$ of \[PAGT\] §6.2 for contacts that give back these shares of their
+    /// impulses: after a collision by Poisson's law the kinetic energy is at most that many times
+    /// what it was. It holds for contacts without driven bodies, and without the setting
+    /// `restitution-friction`; infinite where the cone is not pointed.
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
@@ -340,7 +363,8 @@ impl TotalCone {
         stress
     }
 
-    /// Adds the edge of a contact with the friction `y`, in units of the semi-axes, for a bound of one.
+    /// Adds the edge of a contact with the friction `y`, in units of the semi-axes, for a bound of
+    /// one.
     fn add_edge(&mut self, contact: usize, y: [f64; 3]) {
         let condition = &self.problem.contacts[contact];
         let friction: [f64; 3] = std::array::from_fn(|k| condition.mu * condition.friction_axes[k] * y[k]);
@@ -353,7 +377,8 @@ impl TotalCone {
         self.edges.push(Edge { contact, friction, row, response, joints });
     }
 
-    /// How much steeper than its friction angle a motion leaves a contact, $n v - \mu \sigma(T v)$, and the sliding in units of the semi-axes.
+    /// How much steeper than its friction angle a motion leaves a contact, $n v - \mu \sigma(T v)$,
+    /// and the sliding in units of the semi-axes.
     fn margin(&self, contact: usize, v: &[f64]) -> (f64, [f64; 3]) {
         let condition = &self.problem.contacts[contact];
         let mut slip = [0.0; 3];
@@ -419,7 +444,8 @@ impl TotalCone {
             if best.bound.most <= (1.0 + AGREEMENT) * best.bound.least || best.bound == last {
                 break;
             }
-            // The edges that carry something stay. New are those that the motion is nearest to, and what rounds off the impulses between two edges.
+            // The edges that carry something stay. New are those that the motion is nearest to, and
+            // what rounds off the impulses between two edges.
             let mut carries = z.iter().map(|&z| z > 0.0);
             self.edges.retain(|_| carries.next().is_some_and(|carries| carries));
             for contact in 0..weights.len() {
@@ -439,7 +465,8 @@ impl TotalCone {
         Ok(best)
     }
 
-    /// A motion near `v` that leaves every contact as the weights ask: by some of the escape, where there is one, else by more of the motion itself.
+    /// A motion near `v` that leaves every contact as the weights ask: by some of the escape, where
+    /// there is one, else by more of the motion itself.
     fn feasible(&self, v: &[f64], weights: &[f64], margins: &[(f64, [f64; 3])]) -> Option<Vec<f64>> {
         if let Pointedness::Pointed { escape } = &self.pointedness {
             let missing = |j: usize| (weights[j] - margins[j].0).max(0.0) / self.margin(j, escape).0;

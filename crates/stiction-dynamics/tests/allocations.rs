@@ -1,4 +1,5 @@
-//! Problems with joints and with sparse inertia are solved in the memory of the last one of their shape.
+//! Problems with joints and with sparse inertia are solved in the memory of the last one of their
+//! shape.
 
 use stiction_dynamics::families::Chain;
 use stiction_dynamics::{ContactMethod, ContactProblem, ContactSolution, ContactSolver, Inertia};

@@ -14,8 +14,9 @@ const BRAKE: f64 = 4.0;
 const PUSH: f64 = 6.0;
 const H: f64 = 0.1;
 
-/// A block of 2 kg on a belt that runs backwards at 0.5 m/s, with the coordinates x, y (upwards), z and w. Along z a brake of 4 N holds it, which knows no load; w is held by a joint against a push of 6 N.
-/// In space its contact has two tangents, along x and z, and there is no brake.
+/// A block of 2 kg on a belt that runs backwards at 0.5 m/s, with the coordinates x, y (upwards), z
+/// and w. Along z a brake of 4 N holds it, which knows no load; w is held by a joint against a push
+/// of 6 N. In space its contact has two tangents, along x and z, and there is no brake.
 struct Block {
     is_in_space: bool,
 }
@@ -284,7 +285,8 @@ fn samples_that_are_wrong_are_named() {
 
 #[test]
 fn the_price_of_a_polygon_is_told_from_a_fault() {
-    // Sliding between two of the four directions: the largest power is that along one of them, and a circle would allow more.
+    // Sliding between two of the four directions: the largest power is that along one of them, and
+    // a circle would allow more.
     let directions = Directions::Regular(4);
     let pyramid = || {
         ContactSolver::new(ContactMethod::Pyramid(PyramidSettings {

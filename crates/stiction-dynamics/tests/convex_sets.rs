@@ -1,4 +1,5 @@
-//! Friction sets of a user, [TTP01] §2 (iii)′ and (iv)′, against closed forms in every scheme that treats them, and refused by name in those that do not.
+//! Friction sets of a user, [TTP01] §2 (iii)′ and (iv)′, against closed forms in every scheme that
+//! treats them, and refused by name in those that do not.
 
 mod capsule;
 
@@ -56,7 +57,8 @@ impl MechanicalSystem for Block {
     }
 }
 
-/// The new sliding of a block with these velocities along the tangents, after friction with the impulse bound `b` and no other force: $w = u_\text{free} - b\,a \operatorname{sgn} d$ loses
+/// The new sliding of a block with these velocities along the tangents, after friction with the
+/// impulse bound `b` and no other force: $w = u_\text{free} - b\,a \operatorname{sgn} d$ loses
 /// $b r$ of its length. Where it would be turned around along the axis, the block stops along it.
 fn slide(set: &Capsule, free: [f64; 3], b: f64) -> [f64; 3] {
     // Against the sliding: impulse = the point of b K nearest to -free, for a mass of one.
@@ -101,7 +103,8 @@ fn a_block_slides_by_the_closed_form_in_every_scheme() {
                 let seen = audit.observe(&system, &state, &out);
                 assert!(seen.cone_violation.max(seen.dissipation_defect).max(seen.momentum) < 1e-9, "{name}: {seen:?}");
                 expected = match name {
-                    // The mean velocity obeys the law: half the impulse leads there, and as much again to the end.
+                    // The mean velocity obeys the law: half the impulse leads there, and as much
+                    // again to the end.
                     "trapezoidal" => {
                         let mean = slide_by_support(&set, expected, 0.5 * h * mu * G);
                         std::array::from_fn(|k| 2.0 * mean[k] - expected[k])
@@ -144,7 +147,8 @@ fn a_block_stops_where_its_set_says() {
     }
 }
 
-/// Bodies on one to three patches of the ground each, off their centres: normal, two tangents, torsion.
+/// Bodies on one to three patches of the ground each, off their centres: normal, two tangents,
+/// torsion.
 fn patches(seed: u64) -> ContactProblem {
     let mut random = Generator::new(seed);
     let mut problem = ContactProblem::default();

@@ -113,8 +113,9 @@ fn the_double_pendulum_hits_its_wall_five_times() {
     }
 }
 
-/// Reference: the limit cycle by matrix exponentials and impact problems, known to 1e-12. It attracts with the factor -0.839 a cycle, so
-/// that after a hundred cycles the start is forgotten to 3e-8 of its distance.
+/// Reference: the limit cycle by matrix exponentials and impact problems, known to 1e-12. It
+/// attracts with the factor -0.839 a cycle, so that after a hundred cycles the start is forgotten
+/// to 3e-8 of its distance.
 #[test]
 fn the_woodpecker_pecks_its_limit_cycle() {
     let mut pecker = simulation(Woodpecker::default().system(), Woodpecker::start(), 17.0, 0.01);
@@ -161,15 +162,18 @@ fn the_woodpecker_pecks_its_limit_cycle() {
     }
 }
 
-/// The linear motion of both carts under constant forces `f` beside spring and damper, by the roots of its characteristic polynomial
-/// $\lambda (\lambda^3 + 2 \delta \lambda^2 + \gamma \lambda + \gamma \delta)$, with unit masses. The places are those beyond the unloaded spring.
+/// The linear motion of both carts under constant forces `f` beside spring and damper, by the roots
+/// of its characteristic polynomial
+/// $\lambda (\lambda^3 + 2 \delta \lambda^2 + \gamma \lambda + \gamma \delta)$, with unit masses.
+/// The places are those beyond the unloaded spring.
 struct LinearCarts {
     gamma: f64,
     delta: f64,
 }
 
 impl LinearCarts {
-    /// Place and velocity of both carts after `t` in the modes of the real root, of the two parts of the pair, and of $\lambda = 0$.
+    /// Place and velocity of both carts after `t` in the modes of the real root, of the two parts
+    /// of the pair, and of $\lambda = 0$.
     fn modes(&self, t: f64) -> [[f64; 4]; 4] {
         let (gamma, delta) = (self.gamma, self.delta);
         let mut r = -2.0 * delta;
@@ -195,7 +199,8 @@ impl LinearCarts {
 
     /// The state after `t`.
     fn after(&self, t: f64, start: &State, f: [f64; 2]) -> [f64; 4] {
-        // Particular motion: the first cart stands where the spring carries all forces, the second moves with f₂ / δ.
+        // Particular motion: the first cart stands where the spring carries all forces, the second
+        // moves with f₂ / δ.
         let first = Carts::EQUILIBRIUM + (f[0] + f[1]) / self.gamma;
         let speed = f[1] / self.delta;
         let mut c = [start.q[0] - first, start.q[1], start.v[0], start.v[1] - speed];
@@ -221,8 +226,9 @@ impl LinearCarts {
     }
 }
 
-/// [PAGT] §10.2 with dampers up to the paper's $10^6$ N s/m: every smooth step is the closed form of its linear motion, every impact gives back 0.3 of the approach, and the
-/// certificate is met. After the impact cart and stopper meet several times within a microsecond.
+/// [PAGT] §10.2 with dampers up to the paper's $10^6$ N s/m: every smooth step is the closed form
+/// of its linear motion, every impact gives back 0.3 of the approach, and the certificate is met.
+/// After the impact cart and stopper meet several times within a microsecond.
 #[test]
 fn carts_with_stiff_dampers_follow_their_closed_form() {
     for (gamma, delta) in [(100.0, 1e3), (80.0, 1e5), (100.0, 1e5), (100.0, 1e6), (80.0, 1e6)] {
@@ -248,7 +254,8 @@ fn carts_with_stiff_dampers_follow_their_closed_form() {
                 let holds = !step.contacts.is_empty() || !slides(0);
                 let found = [after.q[0], after.q[1], after.v[0], after.v[1]];
                 let expected = if holds {
-                    // The first cart stands; the second, if it moves, is stopped by damper and floor.
+                    // The first cart stands; the second, if it moves, is stopped by damper and
+                    // floor.
                     let speed = -Carts::FRICTION / delta * before.v[1].signum();
                     let (u, decay) = (before.v[1] - speed, (-delta * step.h).exp_m1());
                     match slides(1) {

@@ -1,4 +1,5 @@
-//! The exact cone on the families of contact problems, judged by a natural map that shares no code with the solver.
+//! The exact cone on the families of contact problems, judged by a natural map that shares no code
+//! with the solver.
 
 use stiction_dynamics::families::{Arch, Chain, Generator, Pile, RandomContacts, Tower, Wall, Wedge};
 use stiction_dynamics::{
@@ -25,8 +26,9 @@ fn norm(values: impl IntoIterator<Item = f64>) -> f64 {
     values.into_iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// How far a solution is from the law, as a velocity over the largest free rate: momentum, joints, and for every contact what would change if its impulse were
-/// corrected by its rate and brought back onto the cone.
+/// How far a solution is from the law, as a velocity over the largest free rate: momentum, joints,
+/// and for every contact what would change if its impulse were corrected by its rate and brought
+/// back onto the cone.
 fn violation(problem: &ContactProblem, solution: &ContactSolution) -> f64 {
     let u = &solution.motion;
     let mut momentum = vec![0.0; u.len()];
@@ -71,7 +73,8 @@ fn families_are_solved_to_the_tolerance() {
         let solution = solve(&mut solver, &problem);
         assert!(solution.report.is_solved(), "{name}: {:?}", solution.report);
         let violation = violation(&problem, &solution);
-        // The solver judges by the root of the sum of squares over all contacts, this by the worst one, in a scale of its own.
+        // The solver judges by the root of the sum of squares over all contacts, this by the worst
+        // one, in a scale of its own.
         assert!(violation < 1e-8, "{name}: {violation:e}, {:?}", solution.report);
     };
     for seed in 0..20 {
@@ -94,7 +97,8 @@ fn families_are_solved_to_the_tolerance() {
     }
 }
 
-/// Spheres that stick here and slide there: the path of smoothed equations turns back in nearly all of these.
+/// Spheres that stick here and slide there: the path of smoothed equations turns back in nearly all
+/// of these.
 #[test]
 fn piles_of_spheres_are_solved() {
     let settings = ExactConeSettings { tolerance: Some(1e-8), ..Default::default() };
@@ -113,7 +117,8 @@ fn piles_of_spheres_are_solved() {
 
 #[test]
 fn joints_and_contacts_agree_with_the_pyramid_where_the_law_is_the_same() {
-    // In the plane two directions are exact. The motion of a chain with one contact is unique where friction cannot turn the answer to a normal impulse around.
+    // In the plane two directions are exact. The motion of a chain with one contact is unique where
+    // friction cannot turn the answer to a normal impulse around.
     let (mut cone, mut pyramid) = (cone(), pyramid(8));
     let mut unique_count = 0;
     for seed in 0..50 {
@@ -198,8 +203,9 @@ fn turning_the_tangents_and_reordering_changes_nothing() {
 
 #[test]
 fn errors_of_jointed_contacts_are_measured_by_what_the_joints_leave() {
-    // Every link of a lying chain turns about the end with which it touches the floor, so that the terms of the free rates of the contacts leave nothing of each other. The
-    // joints make something else of it, and that is what an error has to be measured by.
+    // Every link of a lying chain turns about the end with which it touches the floor, so that the
+    // terms of the free rates of the contacts leave nothing of each other. The joints make
+    // something else of it, and that is what an error has to be measured by.
     let mut pushed_count = 0;
     for seed in 0..20 {
         let mut problem = Chain { links: 10, is_lying: true, mu: 0.0, ..Default::default() }.problem(seed);

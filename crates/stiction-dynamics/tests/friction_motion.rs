@@ -7,7 +7,8 @@ use stiction_dynamics::{
 
 const G: f64 = 9.81;
 
-/// A body of 1 kg on one patch of the ground, with the velocities x, y, z and the spin about z; as a ball of unit radius it also turns about x and y.
+/// A body of 1 kg on one patch of the ground, with the velocities x, y, z and the spin about z; as
+/// a ball of unit radius it also turns about x and y.
 struct Body {
     friction: FrictionLaw,
     inertia: f64,
@@ -122,7 +123,8 @@ fn a_block_slides_aside_where_friction_depends_on_the_direction() {
     let (mu, along, across) = (0.5, 1.0, 0.6);
     let friction = FrictionLaw::Elliptic { mu, semi_axes: [along, across, 1e-3] };
     for mut scheme in schemes() {
-        // Pushed from rest it slides straight, but not along the push: a = F - μ g E² d/|E d| along d, which holds for a itself.
+        // Pushed from rest it slides straight, but not along the push: a = F - μ g E² d/|E d| along
+        // d, which holds for a itself.
         let push = [6.0, 4.0];
         let body = Body { friction: friction.clone(), inertia: 1.0, push, is_ball: false };
         let states = run(&body, &mut *scheme, [0.0; 6], 0.01, 50);
@@ -134,7 +136,8 @@ fn a_block_slides_aside_where_friction_depends_on_the_direction() {
             assert!((a[k] - expected).abs() < 1e-9, "{a:?}");
         }
         assert!((a[1] / a[0] - push[1] / push[0]).abs() > 0.1, "it goes aside");
-        // Thrown, it turns towards the direction of less friction: v_y / v_y0 = (v_x / v_x0)^(e_y²/e_x²). Order one in h.
+        // Thrown, it turns towards the direction of less friction: v_y / v_y0 = (v_x /
+        // v_x0)^(e_y²/e_x²). Order one in h.
         let body = Body { friction: friction.clone(), inertia: 1.0, push: [0.0; 2], is_ball: false };
         let mut errors = Vec::new();
         for h in [2e-3, 1e-3] {
@@ -150,7 +153,8 @@ fn a_block_slides_aside_where_friction_depends_on_the_direction() {
 #[test]
 fn a_ball_that_slides_and_spins_follows_a_fine_integration() {
     let (mu, e, inertia) = (0.3, 0.2, 0.4);
-    // dv/dt = c, I dω/dt = (-z) × c + c_r z with the friction c = -μ g E² s/|E s| against the sliding of the contact point and the spin.
+    // dv/dt = c, I dω/dt = (-z) × c + c_r z with the friction c = -μ g E² s/|E s| against the
+    // sliding of the contact point and the spin.
     let rate = |v: &[f64; 6]| {
         let s = [v[0] - v[4], v[1] + v[3], v[5]];
         let size = (s[0] * s[0] + s[1] * s[1] + e * e * s[2] * s[2]).sqrt();

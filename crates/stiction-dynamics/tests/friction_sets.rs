@@ -1,4 +1,5 @@
-//! The friction sets of [TTP01] §2 by the methods that treat them, judged by bound and maximum work alone.
+//! The friction sets of [TTP01] §2 by the methods that treat them, judged by bound and maximum work
+//! alone.
 
 use stiction_dynamics::families::Generator;
 use stiction_dynamics::{
@@ -16,7 +17,8 @@ fn pyramid(directions: usize) -> ContactSolver {
     ContactSolver::new(ContactMethod::Pyramid(PyramidSettings { directions, ..Default::default() })).unwrap()
 }
 
-/// Directions (5) of the paper: 8 in the plane, 2 × 5 at 0.5 rad out of it, 2 poles, on the ellipsoid with the torsion radius `e`.
+/// Directions (5) of the paper: 8 in the plane, 2 × 5 at 0.5 rad out of it, 2 poles, on the
+/// ellipsoid with the torsion radius `e`.
 fn directions_of_figure_3(e: f64) -> Vec<[f64; 3]> {
     let at = |turn: f64, rise: f64| {
         let radius = 1.0 / rise.cos().hypot(rise.sin() / e);
@@ -29,7 +31,8 @@ fn directions_of_figure_3(e: f64) -> Vec<[f64; 3]> {
     directions
 }
 
-/// Bodies on one to three patches of the ground each, off their centres: normal, two tangents, torsion.
+/// Bodies on one to three patches of the ground each, off their centres: normal, two tangents,
+/// torsion.
 fn patches(seed: u64, law: &dyn Fn(&mut Generator) -> FrictionLaw) -> ContactProblem {
     let mut random = Generator::new(seed);
     let bodies = 1 + (random.uniform(0.0, 2.0) as usize);
@@ -65,7 +68,8 @@ fn patches(seed: u64, law: &dyn Fn(&mut Generator) -> FrictionLaw) -> ContactPro
     problem
 }
 
-/// Solves, and checks bound and maximum work by the set that the method says it uses; returns the numbers of contacts that slide and that stick.
+/// Solves, and checks bound and maximum work by the set that the method says it uses; returns the
+/// numbers of contacts that slide and that stick.
 fn solve_and_judge(solver: &mut ContactSolver, problem: &ContactProblem, name: &str) -> (ContactSolution, [usize; 2]) {
     let mut solution = ContactSolution::default();
     solver.solve(problem, &mut solution).unwrap();
@@ -121,7 +125,8 @@ fn every_set_is_solved_by_the_methods_that_treat_it() {
 
 #[test]
 fn many_directions_come_near_the_exact_sets() {
-    // One contact, so that the motion is unique: the polytopes are inside of their sets, and fill them with more directions.
+    // One contact, so that the motion is unique: the polytopes are inside of their sets, and fill
+    // them with more directions.
     for is_split in [false, true] {
         let law = move |random: &mut Generator| {
             let (mu, semi_axes) = (random.uniform(0.1, 0.5), [1.0, 0.8, random.uniform(0.1, 0.3)]);
@@ -142,8 +147,9 @@ fn many_directions_come_near_the_exact_sets() {
                 *error = error.max(difference);
             }
         }
-        // A prism over a polygon misses the direction of friction by half an angle between its corners: four times less with four times as many. The rings of the
-        // ellipsoid stay where they are.
+        // A prism over a polygon misses the direction of friction by half an angle between its
+        // corners: four times less with four times as many. The rings of the ellipsoid stay where
+        // they are.
         let limit = if is_split { 0.35 * errors[0] } else { errors[0] };
         assert!(errors[0] < 0.3 && errors[1] < limit, "{is_split}: {errors:?}");
     }
@@ -151,7 +157,8 @@ fn many_directions_come_near_the_exact_sets() {
 
 #[test]
 fn one_direction_is_a_problem_of_size_three() {
-    // [TTP01] §4.2: a spinning ball with the one direction that brakes it. Mass 1, inertia 0.4, spin 1.962 rad/s, h = 0.07, c_n = 9.81 h.
+    // [TTP01] §4.2: a spinning ball with the one direction that brakes it. Mass 1, inertia 0.4,
+    // spin 1.962 rad/s, h = 0.07, c_n = 9.81 h.
     let mut problem = ContactProblem::default();
     problem.inertia.set_diagonal(&[1.0, 1.0, 1.0, 0.4, 0.4, 0.4]);
     problem.inertia.factor().unwrap();

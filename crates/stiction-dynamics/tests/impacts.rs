@@ -1,4 +1,5 @@
-//! Impact laws side by side: what a row of balls and a rod do with each of them, and which of them create energy.
+//! Impact laws side by side: what a row of balls and a rod do with each of them, and which of them
+//! create energy.
 
 use stiction_dynamics::{
     Audit, Contact, ContactId, ContactMethod, ContactSolver, FrictionLaw, ImpactLaw, ImpactOrder, Inertia,
@@ -65,7 +66,8 @@ fn the_order_of_impacts_decides_what_the_cradle_does() {
             for (v, expected) in end.v.iter().zip(expected) {
                 assert!((v - expected).abs() < 1e-12, "{law:?} {order:?}: {:?}", end.v);
             }
-            // All four keep the energy: with e = 1 and no friction, what the normal impulses take they give back.
+            // All four keep the energy: with e = 1 and no friction, what the normal impulses take
+            // they give back.
             assert!(audit.sum.energy.normal.abs() < 1e-12, "{law:?} {order:?}: {}", audit.sum.energy.normal);
         }
     }
@@ -77,14 +79,15 @@ fn without_restitution_the_row_moves_on_together() {
         let start = State::new(0.0, vec![0.0, 1.105, 2.105], vec![1.0, 0.0, 0.0]);
         let settings = TrapezoidalSettings { impact_order: order, ..Default::default() };
         let (end, audit) = run(Cradle { restitution: Restitution::default() }, start, settings);
-        // Momentum 1 shared by three: 1/3 each; energy 1/2 - 1/6 lost. One after another it takes many impacts to get there, the
-        // last of them slower than the rest speed and together.
+        // Momentum 1 shared by three: 1/3 each; energy 1/2 - 1/6 lost. One after another it takes
+        // many impacts to get there, the last of them slower than the rest speed and together.
         assert!(end.v.iter().all(|v| (v - 1.0 / 3.0).abs() < 1e-9), "{order:?}: {:?}", end.v);
         assert!((audit.sum.energy.normal + 1.0 / 3.0).abs() < 1e-9, "{}", audit.sum.energy.normal);
     }
 }
 
-/// A slender rod of unit mass and half length one that strikes the floor with its lower end, which is at 45° below its centre.
+/// A slender rod of unit mass and half length one that strikes the floor with its lower end, which
+/// is at 45° below its centre.
 struct StrikingRod {
     restitution: Restitution,
     mu: f64,
@@ -121,9 +124,10 @@ impl MechanicalSystem for StrikingRod {
 
 #[test]
 fn newtons_law_and_poissons_as_printed_can_create_energy_and_the_audit_tells() {
-    // The end slides forward when it strikes, and friction turns it back within the impact: Kane's paradox. Newton's law then asks for
-    // more rebound than the impulse has energy for. Poisson's law as printed gives impulses back without friction. With friction in
-    // the decompression, as in the compression, a single contact only loses energy.
+    // The end slides forward when it strikes, and friction turns it back within the impact: Kane's
+    // paradox. Newton's law then asks for more rebound than the impulse has energy for. Poisson's
+    // law as printed gives impulses back without friction. With friction in the decompression, as
+    // in the compression, a single contact only loses energy.
     let angle = std::f64::consts::FRAC_PI_4;
     let largest_gain = |law: ImpactLaw, restitution_friction: bool| {
         let gains = (0..60).map(|number| {

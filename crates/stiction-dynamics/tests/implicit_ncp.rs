@@ -1,4 +1,5 @@
-//! The implicit scheme of Tzitzouris and Pang on the examples of [TTP01] and on systems from other papers.
+//! The implicit scheme of Tzitzouris and Pang on the examples of [TTP01] and on systems from other
+//! papers.
 
 use stiction_dynamics::reference::{DoublePendulum, Rod};
 use stiction_dynamics::{
@@ -6,7 +7,8 @@ use stiction_dynamics::{
     ImplicitNcpSettings, Inertia, MechanicalSystem, Row, Scheme, State, Step, StepError,
 };
 
-/// A ball of unit mass and radius that touches fixed spheres from outside; its orientation does not matter.
+/// A ball of unit mass and radius that touches fixed spheres from outside; its orientation does not
+/// matter.
 struct Ball {
     force: [f64; 3],
     /// Centres and radii.
@@ -30,11 +32,13 @@ impl MechanicalSystem for Ball {
             let to: [f64; 3] = std::array::from_fn(|k| q[k] - centre[k]);
             let distance = to.iter().map(|x| x * x).sum::<f64>().sqrt();
             let n = to.map(|x| x / distance);
-            // The first tangent turns about the vertical with the normal, as tangents of systems do.
+            // The first tangent turns about the vertical with the normal, as tangents of systems
+            // do.
             let across = n[0].hypot(n[1]);
             let t = if across < 1e-9 { [1.0, 0.0, 0.0] } else { [n[1] / across, -n[0] / across, 0.0] };
             let o = [t[1] * n[2] - t[2] * n[1], t[2] * n[0] - t[0] * n[2], t[0] * n[1] - t[1] * n[0]];
-            // The point of the ball at -n: velocity v + ω × (-n), so that direction d has the moment n-arm (-n) × d.
+            // The point of the ball at -n: velocity v + ω × (-n), so that direction d has the
+            // moment n-arm (-n) × d.
             let row = |d: [f64; 3]| {
                 let moment = [d[1] * n[2] - d[2] * n[1], d[2] * n[0] - d[0] * n[2], d[0] * n[1] - d[1] * n[0]];
                 Row::from_dense(&[d[0], d[1], d[2], moment[0], moment[1], moment[2]])
@@ -124,7 +128,8 @@ fn the_ball_between_two_spheres_has_the_reference_values() {
 
 #[test]
 fn the_scheme_has_order_one_and_finds_the_events() {
-    // Against the event-driven reference at t = 3: the error over h is the same within 15 % for h ≤ 0.02.
+    // Against the event-driven reference at t = 3: the error over h is the same within 15 % for h ≤
+    // 0.02.
     let reference = [3.65058248, 6.62105263, 7.98967519];
     let mut ratios = Vec::new();
     for (h, steps) in [(0.02, 150), (0.01, 300), (0.005, 600), (0.002, 1500)] {
@@ -165,7 +170,8 @@ fn newton_ends_quadratically_and_a_warm_start_halves_its_work() {
         run(&ball, &mut scheme(settings), start, 0.01, 360, |_, step, scheme| {
             *count += step.report.solves.iter().map(|solve| solve.iterations).sum::<usize>();
             let history = &scheme.newton_report().history;
-            // Two residuals in a row, the first below 1e-4, which is beyond the kinks, and the second above rounding.
+            // Two residuals in a row, the first below 1e-4, which is beyond the kinks, and the
+            // second above rounding.
             for pair in history.windows(2).filter(|pair| pair[0] < 1e-4 && pair[1] > 1e-11) {
                 assert!(pair[1] < 0.3 * pair[0], "{history:?}");
                 quadratic += usize::from(pair[1] < 30.0 * pair[0] * pair[0]);

@@ -1,4 +1,5 @@
-//! Joints eliminated by one sparse factorisation: the same answers as by dense elimination, and redundant joints besides.
+//! Joints eliminated by one sparse factorisation: the same answers as by dense elimination, and
+//! redundant joints besides.
 
 use faer::Mat;
 use faer::linalg::solvers::Solve;
@@ -78,7 +79,8 @@ fn dense(inertia: &Inertia) -> Mat<f64> {
     Mat::from_fn(inertia.size(), inertia.size(), |i, j| inertia.entry(i, j))
 }
 
-/// Rows and biases in the order of the pyramid: joints, contacts (normal, tangents), friction elements.
+/// Rows and biases in the order of the pyramid: joints, contacts (normal, tangents), friction
+/// elements.
 fn rows(problem: &ContactProblem) -> Vec<(Row, f64)> {
     let mut rows: Vec<(Row, f64)> = problem.joints.iter().map(|joint| (joint.row.clone(), joint.bias)).collect();
     for contact in &problem.contacts {
@@ -213,11 +215,12 @@ fn cross(a: Vector, b: Vector) -> Vector {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// A body of a mechanism in the plane of x and z: mass and centre; its moments of inertia are 0.1 m about every axis.
+/// A body of a mechanism in the plane of x and z: mass and centre; its moments of inertia are 0.1 m
+/// about every axis.
 type Body = (f64, Vector);
 
-/// A mechanism with hinges about y, each between two bodies or a body and the ground, at a point; in the plane with two rows
-/// a hinge and coordinates (v_x, v_z, ω_y), or in space with five.
+/// A mechanism with hinges about y, each between two bodies or a body and the ground, at a point;
+/// in the plane with two rows a hinge and coordinates (v_x, v_z, ω_y), or in space with five.
 struct Mechanism {
     bodies: Vec<Body>,
     hinges: Vec<(usize, Option<usize>, Vector)>,
@@ -226,7 +229,8 @@ struct Mechanism {
 }
 
 impl Mechanism {
-    /// The velocity of a point of one body over the other along a direction (or the angular velocity about it), as a row.
+    /// The velocity of a point of one body over the other along a direction (or the angular
+    /// velocity about it), as a row.
     fn row(
         &self,
         first: usize,
@@ -309,7 +313,8 @@ fn a_four_bar_of_spatial_hinges_moves_like_the_planar_one() {
     for _ in 0..50 {
         let free_motion: Vec<f64> = (0..9).map(|_| random.uniform(-1.0, 1.0)).collect();
         let (planar, spatial) = (mechanism.problem(true, &free_motion), mechanism.problem(false, &free_motion));
-        // 18 coordinates, one of which is left by 20 rows: three of them are redundant, none of those in the plane.
+        // 18 coordinates, one of which is left by 20 rows: three of them are redundant, none of
+        // those in the plane.
         let redundancy = joint_redundancy(&spatial.inertia, spatial.joints.iter().map(|joint| &joint.row));
         assert_eq!((redundancy.row_count, redundancy.rank, redundancy.count()), (20, 17, 3));
         assert!(redundancy.dependent.iter().all(|row| row % 5 >= 2), "{redundancy:?}");
@@ -324,7 +329,8 @@ fn a_four_bar_of_spatial_hinges_moves_like_the_planar_one() {
             assert!(largest([own[0] - other[0], own[2] - other[1], own[4] - other[2]]) < 1e-13);
             assert!(largest([own[1], own[3], own[5]]) < 1e-13);
         }
-        // The impulses in the plane are unique; those across it are not, and the least ones are zero.
+        // The impulses in the plane are unique; those across it are not, and the least ones are
+        // zero.
         for (own, other) in found.joints.chunks(5).zip(expected.joints.chunks(2)) {
             assert!(largest([own[0] - other[0], own[1] - other[1]]) < 1e-12);
             assert!(largest([own[2], own[3], own[4]]) < 1e-6, "{own:?}");
@@ -333,8 +339,8 @@ fn a_four_bar_of_spatial_hinges_moves_like_the_planar_one() {
     assert!((10..40).contains(&touched), "{touched}");
 }
 
-/// A parallelogram with cranks at this angle to the ground: flat at zero, where one row depends on the others and a second motion
-/// opens.
+/// A parallelogram with cranks at this angle to the ground: flat at zero, where one row depends on
+/// the others and a second motion opens.
 fn parallelogram(angle: f64) -> Mechanism {
     let (sine, cosine) = angle.sin_cos();
     let [a, b, c, d] = [[0.0, 0.0, 0.0], [cosine, 0.0, sine], [2.0 + cosine, 0.0, sine], [2.0, 0.0, 0.0]];
@@ -348,8 +354,9 @@ fn parallelogram(angle: f64) -> Mechanism {
 
 #[test]
 fn mechanisms_pass_their_singular_positions() {
-    // Two hinges of the flat parallelogram ask for the same to first order in the angle; what they ask beyond it is obeyed with impulses
-    // of the order of 1 / angle. Only where these have eight to ten digits more than the motion an answer may be refused.
+    // Two hinges of the flat parallelogram ask for the same to first order in the angle; what they
+    // ask beyond it is obeyed with impulses of the order of 1 / angle. Only where these have eight
+    // to ten digits more than the motion an answer may be refused.
     let mut random = Generator::new(8);
     for exponent in 0..17 {
         let angle = if exponent == 16 { 0.0 } else { 10f64.powi(-exponent) };
@@ -368,7 +375,8 @@ fn mechanisms_pass_their_singular_positions() {
     }
 }
 
-/// A triangle of three links, its base pinned to the ground at both ends: one row too many, along the base.
+/// A triangle of three links, its base pinned to the ground at both ends: one row too many, along
+/// the base.
 fn pinned_triangle() -> Mechanism {
     let [a, b, c] = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [1.0, 0.0, 1.5]];
     Mechanism {
@@ -380,7 +388,8 @@ fn pinned_triangle() -> Mechanism {
 
 #[test]
 fn an_overconstrained_triangle_rests_and_its_reactions_carry_the_weight() {
-    // Falls by 0.1 m/s in the step: 0.7 N s upwards at the pins, by the lever rule 0.1 (0.5 + 2 · 0.75 + 4 · 0.25) at the first.
+    // Falls by 0.1 m/s in the step: 0.7 N s upwards at the pins, by the lever rule 0.1 (0.5 + 2 ·
+    // 0.75 + 4 · 0.25) at the first.
     let free_motion = [0.0, -0.1, 0.0].repeat(3);
     let problem = pinned_triangle().problem(true, &free_motion);
     let redundancy = joint_redundancy(&problem.inertia, problem.joints.iter().map(|joint| &joint.row));
@@ -422,7 +431,8 @@ fn joints_that_contradict_each_other_are_never_solved() {
 
 #[test]
 fn a_row_that_stands_several_times_shares_its_impulse() {
-    // 1 kg and 3 kg linked three times, the second time in other units: 4 and 0 m/s become 1 m/s, 3 N s are carried together.
+    // 1 kg and 3 kg linked three times, the second time in other units: 4 and 0 m/s become 1 m/s, 3
+    // N s are carried together.
     let mut problem = ContactProblem { free_motion: vec![4.0, 0.0], ..Default::default() };
     problem.inertia.set_diagonal(&[1.0, 3.0]);
     problem.inertia.factor().unwrap();
@@ -466,7 +476,8 @@ fn the_work_of_a_chain_grows_with_its_length() {
 
 #[test]
 fn bodies_without_joints_are_not_part_of_the_factorisation() {
-    // A chain of three links, with 50 free bodies behind it that touch the chain's last link and each other.
+    // A chain of three links, with 50 free bodies behind it that touch the chain's last link and
+    // each other.
     let mut problem = Chain { links: 3, ..Default::default() }.problem(0);
     let mut lonely = RandomContacts { contact_count: 115, is_planar: true, ..Default::default() }.problem(7);
     let shift = problem.free_motion.len();

@@ -44,9 +44,11 @@ fn cart_pendulum() -> LagrangianSystem {
     LagrangianSystem::new(&["x", "angle"], mass, move |q| -bob * GRAVITY * length * q[1].cos())
 }
 
-/// The period of a pendulum on a cart that was let go at rest: with the momentum of the cart eliminated, the energy gives
-/// $4 \sqrt{l/g} \int_0^{\pi/2} \sqrt{(1 - r \cos^2 \varphi) / (1 - k^2 \sin^2 \theta)}\, d\theta$ with $\sin (\varphi/2) = k \sin \theta$. The midpoint rule converges
-/// exponentially for periodic functions.
+/// The period of a pendulum on a cart that was let go at rest: with the momentum of the cart
+/// eliminated, the energy gives
+/// $4 \sqrt{l/g} \int_0^{\pi/2} \sqrt{(1 - r \cos^2 \varphi) / (1 - k^2 \sin^2 \theta)}\, d\theta$
+/// with $\sin (\varphi/2) = k \sin \theta$. The midpoint rule converges exponentially for periodic
+/// functions.
 fn cart_period() -> f64 {
     let (cart, bob, length, swing) = CART;
     let (r, k) = (bob / (cart + bob), (swing / 2.0f64).sin());
@@ -154,8 +156,10 @@ fn a_pendulum_on_a_cart_returns_after_its_period_in_every_scheme() {
 
 #[test]
 fn gaps_and_joints_are_functions_of_the_configuration() {
-    // A particle in polar coordinates, M = diag(1, r²), on a string of 1 m: thrown from r = 0.6 with the angular velocity 5, it flies straight until the string is taut at
-    // the angle acos(0.6), keeps its momentum r² ω = 1.8 through the inelastic jerk, and circles with ω = 1.8.
+    // A particle in polar coordinates, M = diag(1, r²), on a string of 1 m: thrown from r = 0.6
+    // with the angular velocity 5, it flies straight until the string is taut at the angle
+    // acos(0.6), keeps its momentum r² ω = 1.8 through the inelastic jerk, and circles with ω =
+    // 1.8.
     let polar = || LagrangianSystem::new(&["r", "angle"], |q, m| (m[0], m[3]) = (1.0, q[0] * q[0]), |_| 0.0);
     let start = State::new(0.0, vec![0.6, 0.0], vec![0.0, 5.0]);
     // 0.6 + i 3 t has length 1 at 3 t = 0.8.

@@ -72,7 +72,8 @@ fn rod_events_at_a_fine_step() {
 
 #[test]
 fn rod_contact_times_and_spike_at_the_step_of_the_paper() {
-    // [ST96] §4: t ≈ 0.383 and 0.548 at h = 0.0025, read at the start of the step; Figure 4 shows the spike in θ′.
+    // [ST96] §4: t ≈ 0.383 and 0.548 at h = 0.0025, read at the start of the step; Figure 4 shows
+    // the spike in θ′.
     for version in [Version::Linear, Version::FixedPoint] {
         let run = run_rod(version, 0.0025);
         assert_close(run.first.0, 0.3825, 1e-12, "start of the step");
@@ -102,7 +103,8 @@ fn every_rod_step_is_certified() {
         assert!(worst.kinetic_balance <= 1e-10, "{worst:?}");
         assert!(worst.cone_violation <= 1e-12 && worst.complementarity <= 1e-10, "{worst:?}");
         assert!(worst.dissipation_defect <= 1e-10, "{worst:?}");
-        // Gravity is a linear potential and the inertia constant, so the defect formula explains everything.
+        // Gravity is a linear potential and the inertia constant, so the defect formula explains
+        // everything.
         assert!(worst.energy.unexplained.abs() <= 1e-12, "{worst:?}");
         if version == Version::FixedPoint {
             assert!(worst.penetration <= 1e-10, "{worst:?}");

@@ -1,8 +1,11 @@
-//! Friction that no load changes, with any convex set and with two bounds ([ST96] §3.5 and its remark), against closed forms in every scheme that treats it; refused by name
-//! where one does not.
+//! Friction that no load changes, with any convex set and with two bounds ([ST96] §3.5 and its
+//! remark), against closed forms in every scheme that treats it; refused by name where one does
+//! not.
 //!
-//! A puck of 1 kg that rests is pushed by a constant force $f$. What friction gives back is the point of the set nearest to $-f$, so that it begins to slide with the acceleration
-//! $f - P_K(f)$ for a set that is its own reflection, and keeps that direction: friction stays where it is. So velocities are exact in every scheme.
+//! A puck of 1 kg that rests is pushed by a constant force $f$. What friction gives back is the
+//! point of the set nearest to $-f$, so that it begins to slide with the acceleration $f - P_K(f)$
+//! for a set that is its own reflection, and keeps that direction: friction stays where it is. So
+//! velocities are exact in every scheme.
 
 mod capsule;
 
@@ -18,7 +21,8 @@ use stiction_dynamics::{
     SpatialRelaySettings, State, StewartTrinkle, StewartTrinkleSettings, TimeGrid, Trapezoidal, TrapezoidalSettings,
 };
 
-/// A puck with unit inertia in the plane and about its axis, pushed by a force, on friction along the first coordinates.
+/// A puck with unit inertia in the plane and about its axis, pushed by a force, on friction along
+/// the first coordinates.
 struct Puck {
     force: [f64; 3],
     element: FrictionElement,
@@ -95,19 +99,22 @@ fn assert_close(found: &[f64], expected: [f64; 3], what: &str) {
 
 #[test]
 fn polytopes_by_their_corners_and_by_half_spaces() {
-    // A diamond with the corners (±1, 0) and (0, ±2), given by its sides; a triangle, given by its corners.
+    // A diamond with the corners (±1, 0) and (0, ±2), given by its sides; a triangle, given by its
+    // corners.
     let sides = [[1.0, 0.5, 0.0], [1.0, -0.5, 0.0], [-1.0, 0.5, 0.0], [-1.0, -0.5, 0.0]];
     let diamond = || FrictionShape::Polytope(Arc::new(Polytope::from_half_spaces(&sides, 2).unwrap()));
     let corners = vec![[1.0, 0.0, 0.0], [-0.5, 0.5, 0.0], [-0.5, -1.0, 0.0]];
     let triangle = || FrictionShape::Polytope(Arc::new(Polytope::from_corners(corners.clone()).unwrap()));
     // Friction is the point nearest to -f, worked out by hand; twice the bound doubles it.
     let cases = [
-        // (0.49, 1) is inside; (2, 2) leads to the side 2 x + y = 2 at (0.4, 1.2); (0, 5) to the corner (0, 2).
+        // (0.49, 1) is inside; (2, 2) leads to the side 2 x + y = 2 at (0.4, 1.2); (0, 5) to the
+        // corner (0, 2).
         (diamond(), 1.0, [0.49, 1.0, 0.0], [0.0, 0.0, 0.0]),
         (diamond(), 1.0, [2.0, 2.0, 0.0], [1.6, 0.8, 0.0]),
         (diamond(), 2.0, [4.0, 4.0, 0.0], [3.2, 1.6, 0.0]),
         (diamond(), 1.0, [0.0, 5.0, 0.0], [0.0, 3.0, 0.0]),
-        // Pushed to the left, the corner (1, 0) holds 1 N; to the right the side x = -0.5 half of that, at the height 0.
+        // Pushed to the left, the corner (1, 0) holds 1 N; to the right the side x = -0.5 half of
+        // that, at the height 0.
         (triangle(), 1.0, [-3.0, 0.0, 0.0], [-2.0, 0.0, 0.0]),
         (triangle(), 1.0, [3.0, 0.0, 0.0], [2.5, 0.0, 0.0]),
         (triangle(), 2.0, [0.9, 0.5, 0.0], [0.0, 0.0, 0.0]),
@@ -119,7 +126,8 @@ fn polytopes_by_their_corners_and_by_half_spaces() {
             assert_close(&v, expected, &format!("{name} under {force:?}"));
         }
     }
-    // Torsion is one of the directions: pushed and turned, an octahedron with the corners ±1, ±1, ±0.5 has the facet x + y + 2 r = 1.
+    // Torsion is one of the directions: pushed and turned, an octahedron with the corners ±1, ±1,
+    // ±0.5 has the facet x + y + 2 r = 1.
     let octahedron = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.5]].map(|c: [f64; 3]| [c, c.map(|c| -c)]).concat();
     for (name, scheme) in schemes(&pyramid()).into_iter().filter(|(name, _)| *name != "event-driven") {
         let shape = FrictionShape::Polytope(Arc::new(Polytope::from_corners(octahedron.clone()).unwrap()));
@@ -149,7 +157,8 @@ fn sets_of_a_user() {
 
 #[test]
 fn a_bound_of_its_own_for_what_sticks() {
-    // 4 N while it slides, 6 N while it sticks: under 5 N it rests, and goes on with 1 m/s² if it moves; under 7 N it breaks away.
+    // 4 N while it slides, 6 N while it sticks: under 5 N it rests, and goes on with 1 m/s² if it
+    // moves; under 7 N it breaks away.
     for name in ["stewart-trinkle", "moreau-midpoint", "implicit-ncp", "trapezoidal", "event-driven"] {
         for (force, start, expected, is_held) in
             [(5.0, 0.0, 0.0, true), (5.0, 0.3, 1.3, false), (7.0, 0.0, 3.0, false), (3.0, 0.0, 0.0, false)]
@@ -242,7 +251,8 @@ fn what_cannot_be_is_refused_by_name() {
 
 #[test]
 fn the_audit_sees_a_static_bound_that_slides() {
-    // A step that slides with 6 N under 9 N; then it is told that 6 N are the bound of what sticks, and 4 N that of what slides.
+    // A step that slides with 6 N under 9 N; then it is told that 6 N are the bound of what sticks,
+    // and 4 N that of what slides.
     let puck = |bound: f64, held: Option<f64>| {
         let mut puck = Puck::new([9.0, 0.0, 0.0], 1, bound, FrictionShape::Ball);
         puck.element.static_bound = held;
@@ -260,7 +270,8 @@ fn the_audit_sees_a_static_bound_that_slides() {
 
 #[test]
 fn the_alternation_knows_constant_bounds_and_drifts_in_units_of_semi_axes() {
-    // A contact with a constant part of its bound, on a belt, in an ellipse: normal and tangential problems do not meet, so that one round solves both.
+    // A contact with a constant part of its bound, on a belt, in an ellipse: normal and tangential
+    // problems do not meet, so that one round solves both.
     let mut problem = ContactProblem { free_motion: vec![1.0, 0.5, -1.0], ..Default::default() };
     problem.inertia.set_diagonal(&[2.0, 1.5, 1.0]);
     problem.inertia.factor().unwrap();

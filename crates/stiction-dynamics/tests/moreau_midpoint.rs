@@ -56,11 +56,13 @@ fn every_step_of_the_woodpecker_is_certified() {
     assert!(worst.cone_violation <= 1e-12 && worst.dissipation_defect <= 1e-10, "{worst:?}");
     // The spring is a quadratic potential: the defect formula is exact.
     assert!(worst.energy.unexplained.abs() <= 1e-14, "{:e}", worst.energy.unexplained);
-    // About 1e-4 J of falling per cycle are lost in impacts and friction, and nothing is gained there.
+    // About 1e-4 J of falling per cycle are lost in impacts and friction, and nothing is gained
+    // there.
     assert!(audit.sum.energy.normal < -1e-4 && audit.sum.energy.friction < -1e-4, "{:?}", audit.sum.energy);
 }
 
-/// Unit masses on a line, each touching the next one when their coordinates are equal, and a floor under the first.
+/// Unit masses on a line, each touching the next one when their coordinates are equal, and a floor
+/// under the first.
 fn balls(count: usize, gravity: f64, floor: bool, restitution: f64) -> LinearSystem {
     let row = |entries: &[(usize, f64)]| {
         let mut row = vec![0.0; count];
@@ -117,7 +119,8 @@ fn a_bouncing_ball_rises_by_the_square_of_restitution_and_comes_to_rest() {
                 for (n, apex) in apexes.iter().take(3).enumerate() {
                     assert_close(*apex, e.powi(2 * (n as i32 + 1)), 20.0 * h, &format!("apex {n}, e {e}, h {h}"));
                 }
-                // The last bounces are shorter than a step; what is left of them is of the order √h.
+                // The last bounces are shorter than a step; what is left of them is of the order
+                // √h.
                 assert_close(last_move, rest, 6.0 * h.sqrt(), &format!("at rest, e {e}, h {h}"));
                 let end = simulation.state();
                 assert!(end.v[0].abs() < 1e-12 && end.q[0].abs() < 10.0 * h, "{end:?}");
@@ -140,7 +143,8 @@ fn a_block_at_rest_does_not_fall_for_a_step() {
 
 #[test]
 fn a_cradle_by_the_simultaneous_law() {
-    // Three equal balls, e = 1, two at rest and in touch: (-1/3, 2/3, 2/3). A step of length zero is the pure impact law.
+    // Three equal balls, e = 1, two at rest and in touch: (-1/3, 2/3, 2/3). A step of length zero
+    // is the pure impact law.
     let system = balls(3, 0.0, false, 1.0);
     let start = State::new(2.0, vec![0.0; 3], vec![1.0, 0.0, 0.0]);
     let mut step = Step::default();
@@ -156,9 +160,10 @@ fn a_cradle_by_the_simultaneous_law() {
 
 #[test]
 fn a_superball_reverses_its_spin() {
-    // A solid sphere, radius r, inertia 2/5 m r², v = (v_x, -v_y), spin ω (positive: top moves along x, surface slip v_x + r ω
-    // at the floor when ω is counted against the rolling direction). Slip γ_T = v_x + r ω; with ε_T and enough friction
-    // γ_T⁺ = -ε_T γ_T, so the tangential impulse is -(1 + ε_T) γ_T m_T with m_T = 2/7 m.
+    // A solid sphere, radius r, inertia 2/5 m r², v = (v_x, -v_y), spin ω (positive: top moves
+    // along x, surface slip v_x + r ω at the floor when ω is counted against the rolling
+    // direction). Slip γ_T = v_x + r ω; with ε_T and enough friction γ_T⁺ = -ε_T γ_T, so the
+    // tangential impulse is -(1 + ε_T) γ_T m_T with m_T = 2/7 m.
     let (m, r, e_n, e_t) = (0.1, 0.03, 0.9, 0.7);
     let inertia = 0.4 * m * r * r;
     let superball = |mu: f64| {
@@ -197,7 +202,8 @@ fn a_superball_reverses_its_spin() {
 
 #[test]
 fn a_moving_floor_pushes_and_the_energy_is_accounted_for() {
-    // The floor rises with 0.5 m/s, e = 0: the ball goes with it. With e = 1 a ball at rest leaves with twice that.
+    // The floor rises with 0.5 m/s, e = 0: the ball goes with it. With e = 1 a ball at rest leaves
+    // with twice that.
     for (e, expected) in [(0.0, 0.5), (1.0, 1.0)] {
         let mut data = LinearSystemData {
             coordinates: vec!["x".to_owned()],
@@ -232,7 +238,8 @@ fn a_moving_floor_pushes_and_the_energy_is_accounted_for() {
 
 #[test]
 fn theta_changes_the_position_and_the_energy_as_its_formula_says() {
-    // Free fall: x = -½ g t² with θ = ½; the position is off by (θ - ½) g h t, and no energy is unexplained.
+    // Free fall: x = -½ g t² with θ = ½; the position is off by (θ - ½) g h t, and no energy is
+    // unexplained.
     for theta in [0.5, 0.75, 1.0] {
         let grid = TimeGrid { start: 0.0, end: 1.0, step: 0.01 };
         let start = State::new(0.0, vec![0.0], vec![0.0]);

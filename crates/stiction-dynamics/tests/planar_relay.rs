@@ -1,4 +1,5 @@
-//! The relay method of [GS05] on random planar problems: against the laws, the pyramid method and the quadratic program.
+//! The relay method of [GS05] on random planar problems: against the laws, the pyramid method and
+//! the quadratic program.
 
 use stiction_dynamics::families::{BodyKind, Generator, RandomContacts};
 use stiction_dynamics::{
@@ -7,11 +8,12 @@ use stiction_dynamics::{
 };
 use stiction_solve::{LemkeSettings, enumerate};
 
-/// Largest violation of a law, relative to the largest impulse: the solvers ask for 1e-10 in their own scale and reach about 1e-15.
+/// Largest violation of a law, relative to the largest impulse: the solvers ask for 1e-10 in their
+/// own scale and reach about 1e-15.
 const TOLERANCE: f64 = 1e-10;
 
-/// Largest difference of two answers where there is one only, relative to the largest motion or impulse: rounding, and the condition of
-/// the active rows.
+/// Largest difference of two answers where there is one only, relative to the largest motion or
+/// impulse: rounding, and the condition of the active rows.
 const SAME: f64 = 1e-12;
 
 /// Largest LCP that is enumerated: 4096 bases.
@@ -28,7 +30,8 @@ fn random_row(random: &mut Generator, coordinate_count: usize) -> Row {
     row
 }
 
-/// A planar problem with load-dependent and load-independent friction, belts, friction elements and a joint, each by chance.
+/// A planar problem with load-dependent and load-independent friction, belts, friction elements and
+/// a joint, each by chance.
 fn problem(seed: u64, contact_count: usize, largest_mu: f64) -> ContactProblem {
     let mut random = Generator::new(!seed);
     let family = RandomContacts {
@@ -57,7 +60,8 @@ fn problem(seed: u64, contact_count: usize, largest_mu: f64) -> ContactProblem {
         let bound = random.uniform(0.0, 0.5);
         problem.friction.push(FrictionCondition { tangents, bound, ..Default::default() });
     }
-    // A joint that rests: it takes no part in the proof that solutions exist, and could make one impossible if it were driven.
+    // A joint that rests: it takes no part in the proof that solutions exist, and could make one
+    // impossible if it were driven.
     if count > 3 && random.chance(0.3) {
         problem.joints.push(JointCondition { row: random_row(&mut random, count), bias: 0.0, rounding: 0.0 });
     }
@@ -83,8 +87,8 @@ fn response(problem: &ContactProblem, row: &Row) -> Vec<f64> {
     dense
 }
 
-/// Largest violation of momentum, joints, contact and friction, as impulses relative to the largest one there is. A rate that is not
-/// zero counts as the impulse that would stop it.
+/// Largest violation of momentum, joints, contact and friction, as impulses relative to the largest
+/// one there is. A rate that is not zero counts as the impulse that would stop it.
 fn violation(problem: &ContactProblem, solution: &ContactSolution) -> f64 {
     let u = &solution.motion;
     let stop = |row: &Row, rate: f64| rate / row.dot(&response(problem, row));
@@ -145,8 +149,9 @@ fn relay_and_pyramid_agree_where_the_answer_is_unique() {
                     worst_law = worst_law.max(violation);
                     assert!(violation <= TOLERANCE, "{name}: {method} violates the laws by {violation:e}");
                 }
-                // Without a constant part of the bound ξ_L of an open contact is arbitrary, and enumeration decides nothing. Such problems
-                // are compared by their modes, in `contact_lcp_properties`.
+                // Without a constant part of the bound ξ_L of an open contact is arbitrary, and
+                // enumeration decides nothing. Such problems are compared by their modes, in
+                // `contact_lcp_properties`.
                 let lcp = relay.lcp(&problem).unwrap();
                 if lcp.size() > LARGEST_SIZE {
                     continue;
@@ -164,7 +169,8 @@ fn relay_and_pyramid_agree_where_the_answer_is_unique() {
                     let difference = largest(a.iter().zip(b).map(|(a, b)| a - b)) / scale;
                     worst = worst.max(difference);
                     if difference > SAME {
-                        // What the rounding of the data alone does to the answer of one method, where rows nearly depend on each other.
+                        // What the rounding of the data alone does to the answer of one method,
+                        // where rows nearly depend on each other.
                         let mut near = problem.clone();
                         let ulps = [1.0 + 2.0 * f64::EPSILON, 1.0 - 2.0 * f64::EPSILON].into_iter().cycle();
                         near.free_motion.iter_mut().zip(ulps).for_each(|(u, ulp)| *u *= ulp);
@@ -205,7 +211,8 @@ fn rays_are_left_by_reversing_tangents() {
             let mut solution = ContactSolution::default();
             relay.solve(&problem, &mut solution).unwrap();
             assert!(solution.report.is_solved(), "seed {seed}, {family:?}: {:?}", solution.report);
-            // Wedged bodies have impulses far above those of the others, and the residual is relative to the problem.
+            // Wedged bodies have impulses far above those of the others, and the residual is
+            // relative to the problem.
             let violation = violation(&problem, &solution);
             assert!(violation <= TOLERANCE, "seed {seed}, {family:?}: violates the laws by {violation:e}");
         }
@@ -214,7 +221,8 @@ fn rays_are_left_by_reversing_tangents() {
     assert!(ray_count > 10, "{ray_count} rays: the problems are too easy for this test");
 }
 
-/// Minimises ½ xᵀ G x + bᵀ x over a box, one coordinate after another, until the projected gradient vanishes.
+/// Minimises ½ xᵀ G x + bᵀ x over a box, one coordinate after another, until the projected gradient
+/// vanishes.
 fn minimise(matrix: &[Vec<f64>], linear: &[f64], lower: &[f64], upper: &[f64]) -> Vec<f64> {
     let n = linear.len();
     let mut x = vec![0.0; n];
@@ -281,7 +289,8 @@ fn load_independent_friction_solves_a_quadratic_program() {
                 motion.iter_mut().zip(response).for_each(|(u, r)| *u += r * x);
             }
 
-            // The minimum is unique in the motion. Descent stops at steps of 1e-15, and its error is that over its rate.
+            // The minimum is unique in the motion. Descent stops at steps of 1e-15, and its error
+            // is that over its rate.
             let scale = largest(problem.free_motion.iter().copied());
             let difference = largest(motion.iter().zip(&solution.motion).map(|(a, b)| a - b)) / scale;
             worst = worst.max(difference);

@@ -1,4 +1,5 @@
-//! What must hold for any contact problem. Those about its complementarity problem are in `contact_lcp_properties`.
+//! What must hold for any contact problem. Those about its complementarity problem are in
+//! `contact_lcp_properties`.
 
 use stiction_dynamics::families::{GRAVITY, STEP, Tower};
 use stiction_dynamics::{ContactMethod, ContactSolution, ContactSolver};

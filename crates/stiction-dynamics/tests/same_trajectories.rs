@@ -1,4 +1,5 @@
-//! In the plane the friction pyramid, the relay functions, phantom inertia and the cone are one law: the same trajectories.
+//! In the plane the friction pyramid, the relay functions, phantom inertia and the cone are one
+//! law: the same trajectories.
 
 use stiction_dynamics::reference::{Rod, Woodpecker};
 use stiction_dynamics::{
@@ -7,7 +8,8 @@ use stiction_dynamics::{
     TimeGrid,
 };
 
-/// Largest difference of any coordinate or velocity, relative to the largest of its kind in the run.
+/// Largest difference of any coordinate or velocity, relative to the largest of its kind in the
+/// run.
 const TOLERANCE: f64 = 1e-10;
 
 fn methods() -> [(&'static str, ContactMethod); 4] {

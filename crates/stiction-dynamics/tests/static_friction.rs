@@ -11,7 +11,8 @@ const G: f64 = 9.81;
 const STATIC: f64 = 0.6;
 const KINETIC: f64 = 0.4;
 
-/// A block of 2 kg on one or two tangents and a normal, with a force and, along the first tangent, a spring to the origin; the ground may be a belt.
+/// A block of 2 kg on one or two tangents and a normal, with a force and, along the first tangent,
+/// a spring to the origin; the ground may be a belt.
 fn block(force: &[f64], stiffness: f64, belt: f64) -> LinearSystem {
     let n = force.len();
     let unit = |k: usize| (0..n).map(|i| f64::from(u8::from(i == k))).collect::<Vec<f64>>();
@@ -93,7 +94,8 @@ fn weight(tangent: f64) -> (f64, f64) {
 fn between_the_friction_angles_a_block_rests_if_it_rests_and_slides_if_it_slides() {
     let (along, onto) = weight(0.5);
     let cosine = -onto / (2.0 * G);
-    // tan α = 0.5: sliding down it accelerates with g (sin α - 0.4 cos α), and sliding up it is braked with g (sin α + 0.4 cos α).
+    // tan α = 0.5: sliding down it accelerates with g (sin α - 0.4 cos α), and sliding up it is
+    // braked with g (sin α + 0.4 cos α).
     let (down, up) = (G * cosine * (0.5 - KINETIC), G * cosine * (0.5 + KINETIC));
     for (name, is_exact, scheme) in schemes(&cone()) {
         let (end, audit) =
@@ -156,7 +158,8 @@ fn beyond_the_static_angle_it_breaks_away_and_slides_with_the_kinetic_coefficien
     }
 }
 
-/// A block on a belt that runs with V, held by a spring: it sticks, breaks away where the spring has the static friction, slides back, and sticks again.
+/// A block on a belt that runs with V, held by a spring: it sticks, breaks away where the spring
+/// has the static friction, slides back, and sticks again.
 struct StickSlip {
     omega: f64,
     speed: f64,
@@ -222,7 +225,8 @@ fn stick_and_slip_on_a_belt_have_their_period() {
         let (mut worst, mut breakaways, mut was_stuck) = (0.0f64, Vec::new(), true);
         let (_, audit) = run(system(), scheme, start(), (step, end), |simulation| {
             let state = simulation.state();
-            // Where a velocity jumps in the limit of long times, a step early or late is not an error of the size of the jump.
+            // Where a velocity jumps in the limit of long times, a step early or late is not an
+            // error of the size of the jump.
             worst = worst.max(error(state));
             let is_stuck = (state.v[0] - exact.speed).abs() < 1e-9;
             if was_stuck && !is_stuck {
@@ -241,7 +245,8 @@ fn stick_and_slip_on_a_belt_have_their_period() {
 
 #[test]
 fn a_growing_pull_breaks_away_at_the_static_bound() {
-    // The same by a step count: the spring has μ_s N in step `first`; the step in which it has more slides with μ_k.
+    // The same by a step count: the spring has μ_s N in step `first`; the step in which it has more
+    // slides with μ_k.
     let exact = StickSlip::new();
     let h = 1e-3;
     let first = (exact.breakaway() / h).ceil() as usize;
@@ -264,7 +269,8 @@ fn a_growing_pull_breaks_away_at_the_static_bound() {
 
 #[test]
 fn the_audit_sees_a_static_coefficient_that_slides() {
-    // A step by Coulomb's law with the static coefficient, on a slope where it slides; then it is told of the kinetic one.
+    // A step by Coulomb's law with the static coefficient, on a slope where it slides; then it is
+    // told of the kinetic one.
     let (along, onto) = weight(0.8);
     let system = block(&[along, onto], 0.0, 0.0);
     let mut coulomb = system.data().contacts[0].clone();
@@ -328,8 +334,10 @@ fn a_system_that_does_not_say_so_is_refused() {
 
 #[test]
 fn impacts_have_the_static_coefficient_in_steps_and_the_kinetic_one_by_events() {
-    // A body that is hit off its centre: M = [[2, 1], [1, 2]], falling with 1 m/s. To stick it needs half of the normal impulse, between the two coefficients. Time-stepping schemes
-    // choose the static one for what does not slide before, and it sticks; the event-driven one makes impacts with the kinetic one, c = 1.875 and Δv_x = (0.8 - 1) c / 3.
+    // A body that is hit off its centre: M = [[2, 1], [1, 2]], falling with 1 m/s. To stick it
+    // needs half of the normal impulse, between the two coefficients. Time-stepping schemes choose
+    // the static one for what does not slide before, and it sticks; the event-driven one makes
+    // impacts with the kinetic one, c = 1.875 and Δv_x = (0.8 - 1) c / 3.
     let system = || {
         LinearSystem::new(LinearSystemData {
             coordinates: vec!["x".into(), "y".into()],
@@ -351,7 +359,8 @@ fn impacts_have_the_static_coefficient_in_steps_and_the_kinetic_one_by_events() 
         let expected = if name == "event-driven" { -0.125 } else { 0.0 };
         assert!((end.v[0] - expected).abs() < 1e-9 && end.v[1].abs() < 1e-9, "{name}: {end:?}");
     }
-    // What slides before goes on with the kinetic one in all of them: 0.5 m/s lose 0.4 of the 1 m/s, where the static one would take all.
+    // What slides before goes on with the kinetic one in all of them: 0.5 m/s lose 0.4 of the 1
+    // m/s, where the static one would take all.
     for (name, _, scheme) in schemes(&cone()) {
         let (end, _) = run(block(&[0.0, 0.0], 0.0, 0.0), scheme, (vec![0.0; 2], vec![0.5, -1.0]), (0.01, 0.05), |_| {});
         assert!((end.v[0] - 0.1).abs() < 1e-9 && end.v[1].abs() < 1e-9, "{name}: {end:?}");

@@ -1,5 +1,6 @@
-//! Both versions of Stewart and Trinkle's scheme with rows from the start, the mean and the end of the step, on systems whose inertia changes and on curved surfaces; the growing active
-//! set; contacts chosen at the start.
+//! Both versions of Stewart and Trinkle's scheme with rows from the start, the mean and the end of
+//! the step, on systems whose inertia changes and on curved surfaces; the growing active set;
+//! contacts chosen at the start.
 
 use stiction_dynamics::{
     Contact, ContactId, ContactMethod, ContactSolver, Inertia, Joint, LagrangianSystem, Linearization,
@@ -95,8 +96,9 @@ fn ring() -> LagrangianSystem {
 
 #[test]
 fn on_a_circle_the_speed_falls_by_the_turn_of_the_normal() {
-    // Every step is a chord; its speed is v = 2 sin(α/2)/h. The impulse acts along the normal at the start, the mean or the end of the next chord, so that the velocity across
-    // it stays: with θ, v⁺ cos((1/2 - θ) α⁺) = v cos(α/2 + θ α⁺).
+    // Every step is a chord; its speed is v = 2 sin(α/2)/h. The impulse acts along the normal at
+    // the start, the mean or the end of the next chord, so that the velocity across it stays: with
+    // θ, v⁺ cos((1/2 - θ) α⁺) = v cos(α/2 + θ α⁺).
     let h = 0.05;
     for (linearization, theta) in PLACES {
         let settings = StewartTrinkleSettings { version: Version::FixedPoint, linearization, ..Default::default() };
@@ -168,7 +170,8 @@ fn driven_walls_and_joints_are_met_wherever_rows_are_taken() {
                 let system = Box::new(Driven { has_rail });
                 let mut simulation = Simulation::new(system, Box::new(scheme(settings)), start, grid);
                 let state = simulation.run().unwrap();
-                // Linearised in time as well, the wall is met up to its acceleration times (1 - θ)² h²/2.
+                // Linearised in time as well, the wall is met up to its acceleration times (1 - θ)²
+                // h²/2.
                 let lag = if version == Version::Linear { 0.05 * ((1.0 - theta) * h).powi(2) } else { 0.0 };
                 let wall = 0.3 * end + 0.05 * end * end;
                 assert!((state.q[0] - wall + lag).abs() < 1e-10, "{version:?} {linearization:?}: {state:?}");
@@ -215,7 +218,8 @@ fn a_drive_takes_along_what_has_another_velocity_wherever_its_row_is_taken() {
     }
 }
 
-/// A particle above a slope that throws it against a second one, which throws it against a wall: each is met only because of the one before.
+/// A particle above a slope that throws it against a second one, which throws it against a wall:
+/// each is met only because of the one before.
 struct Corner;
 
 impl Corner {
@@ -244,7 +248,8 @@ impl MechanicalSystem for Corner {
 
 #[test]
 fn the_active_set_grows_until_nothing_is_violated() {
-    // [ST96] §4: at q + h v only the first slope is violated; the solution with it violates the second, and with both the wall.
+    // [ST96] §4: at q + h v only the first slope is violated; the solution with it violates the
+    // second, and with both the wall.
     let state = State::new(0.0, vec![0.0, 0.01, 0.0], vec![0.0, -10.0, 0.0]);
     for (linearization, _) in PLACES {
         for version in VERSIONS {

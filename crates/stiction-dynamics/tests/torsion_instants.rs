@@ -1,4 +1,5 @@
-//! Instants with torsion, [TTP01] §2 to §4.1: forces, all motions, and Theorem 1, against closed forms.
+//! Instants with torsion, [TTP01] §2 to §4.1: forces, all motions, and Theorem 1, against closed
+//! forms.
 
 use stiction_dynamics::existence::RestCondition;
 use stiction_dynamics::{ContactId, Directions, Instant, InstantContact, PyramidSettings, Row};
@@ -13,7 +14,8 @@ fn pyramid(directions: usize) -> PyramidSettings {
     PyramidSettings { directions: Directions::Regular(directions), ..Default::default() }
 }
 
-/// The ball of §4.1 on the plane, with $A = \operatorname{diag}(1, 3.5, 3.5, 2.5)$, a force and a moment about the normal.
+/// The ball of §4.1 on the plane, with $A = \operatorname{diag}(1, 3.5, 3.5, 2.5)$, a force and a
+/// moment about the normal.
 fn ball(force: [f64; 3], moment: f64, contact: InstantContact) -> Instant {
     let [x, y, z] = force;
     let mut instant = Instant { force: vec![x, y, z - G, 0.0, 0.0, moment], ..Default::default() };
@@ -81,7 +83,8 @@ fn a_ball_at_rest_turns_when_the_moment_is_larger_than_friction() {
             close(solution.contacts[0].tangent[2], expected / 2.5 - moment, "moment of friction");
         }
     }
-    // Pushed and turned at once, both begin together: the acceleration w of the contact is along the friction, Σ (c_a / e_a)² = (μ c_n)².
+    // Pushed and turned at once, both begin together: the acceleration w of the contact is along
+    // the friction, Σ (c_a / e_a)² = (μ c_n)².
     let instant = ball([3.0, 1.0, 0.0], 1.5, InstantContact::default());
     let solution = instant.solve_exact().unwrap();
     assert!(solution.report.is_solved());
@@ -96,7 +99,8 @@ fn a_ball_at_rest_turns_when_the_moment_is_larger_than_friction() {
 
 #[test]
 fn the_bounds_of_theorem_1_with_torsion() {
-    // At rest: 4 > μ² Σ w_a² e_a² A_aa for all unit vectors w, so that μ̄ = 2 / √max(3.5, 2.5 e_r²).
+    // At rest: 4 > μ² Σ w_a² e_a² A_aa for all unit vectors w, so that μ̄ = 2 / √max(3.5, 2.5
+    // e_r²).
     for (radius, largest) in [(0.4, 3.5f64), (2.0, 10.0)] {
         let mut instant = ball([0.0; 3], 0.0, InstantContact::default());
         instant.contacts[0].semi_axes = Some([1.0, 1.0, radius]);
@@ -107,7 +111,8 @@ fn the_bounds_of_theorem_1_with_torsion() {
     }
 }
 
-/// A contact that drills, whose moment of friction presses it down: $\ddot\psi = (1 - \mu e_r a) c_n + b$.
+/// A contact that drills, whose moment of friction presses it down:
+/// $\ddot\psi = (1 - \mu e_r a) c_n + b$.
 fn screw(mu: f64, b: f64) -> Instant {
     let mut instant = Instant { force: vec![0.0; 4], ..Default::default() };
     instant.inertia.set_diagonal(&[1.0; 4]);
@@ -148,7 +153,8 @@ fn drilling_has_its_paradox_too() {
 
 #[test]
 fn the_ball_in_the_valley_begins_with_the_forces_of_the_reference() {
-    // Problem 2 at t = 0: both contacts at rest, eight rows on six coordinates, so that only (B) of Theorem 1 speaks.
+    // Problem 2 at t = 0: both contacts at rest, eight rows on six coordinates, so that only (B) of
+    // Theorem 1 speaks.
     let q = [0.0, 6.62105263157895, 8.78417110772903f64];
     let mut instant = Instant { force: vec![1.0, 2.6, -G, 0.0, 0.0, 0.0], ..Default::default() };
     instant.inertia.set_diagonal(&[1.0, 1.0, 1.0, 0.4, 0.4, 0.4]);

@@ -1,4 +1,5 @@
-//! Pointedness of the total friction cone and its constants, [PAGT] §6.2: against closed forms, against chance, and against collisions.
+//! Pointedness of the total friction cone and its constants, [PAGT] §6.2: against closed forms,
+//! against chance, and against collisions.
 
 use stiction_dynamics::families::{Generator, RandomContacts};
 use stiction_dynamics::{
@@ -34,7 +35,8 @@ fn is_pointed(cone: &TotalCone) -> bool {
     matches!(cone.pointedness(), Pointedness::Pointed { .. })
 }
 
-/// The sum of all impulses, which should be nothing, and whether all of them are within their cones.
+/// The sum of all impulses, which should be nothing, and whether all of them are within their
+/// cones.
 fn imbalance(problem: &ContactProblem, stress: &SelfStress) -> f64 {
     let mut sum = vec![0.0; problem.free_motion.len()];
     for (joint, c) in problem.joints.iter().zip(&stress.joints) {
@@ -72,7 +74,8 @@ fn a_groove_wedges_where_its_friction_angle_reaches_its_slope() {
 
 #[test]
 fn the_force_constant_of_a_groove_is_that_of_its_outer_edges() {
-    // Two forces along the outer edges, 2(θ + φ) apart, of which one has the normal part cos φ and the other shortens the sum as much as it can.
+    // Two forces along the outer edges, 2(θ + φ) apart, of which one has the normal part cos φ and
+    // the other shortens the sum as much as it can.
     for (angle, mu, mass) in [(1.0f64, 0.3f64, 1.0), (1.2, 0.1, 7.0), (0.9, 0.0, 0.2)] {
         let phi = mu.atan();
         let mut cone = TotalCone::new(particle(mass, 2, groove(angle, mu), &[])).unwrap();
@@ -88,8 +91,9 @@ fn the_force_constant_of_a_groove_is_that_of_its_outer_edges() {
 
 #[test]
 fn round_cones_are_exact_whatever_their_axes() {
-    // Three planes whose normals lean by θ, tangents turned at random: leaving straight up, n v = cos θ and |T v| = sin θ. The best way out is
-    // that one, and the cone stays pointed up to μ = cot θ.
+    // Three planes whose normals lean by θ, tangents turned at random: leaving straight up, n v =
+    // cos θ and |T v| = sin θ. The best way out is that one, and the cone stays pointed up to μ =
+    // cot θ.
     let mut random = Generator::new(5);
     for _ in 0..20 {
         let angle = random.uniform(0.2, 1.4);
@@ -122,7 +126,8 @@ fn round_cones_are_exact_whatever_their_axes() {
 
 #[test]
 fn joints_take_part() {
-    // A joint along y and a contact that leans by α from x: the joint takes sin α of its force, and the rest is all that moves.
+    // A joint along y and a contact that leans by α from x: the joint takes sin α of its force, and
+    // the rest is all that moves.
     let alpha = 1.1f64;
     let normal = [alpha.cos(), alpha.sin()];
     let mut cone = TotalCone::new(particle(3.0, 2, vec![contact(&normal, &[], 0.0)], &[&[0.0, 2.0]])).unwrap();
@@ -197,7 +202,8 @@ fn random_problem(seed: u64) -> ContactProblem {
     problem
 }
 
-/// Random impulses of the cone: the sum over joints and contacts, the largest part in units of its length.
+/// Random impulses of the cone: the sum over joints and contacts, the largest part in units of its
+/// length.
 fn random_impulse(problem: &ContactProblem, random: &mut Generator) -> (Vec<f64>, f64) {
     let mut sum = vec![0.0; problem.free_motion.len()];
     let length = |row: &Row| {

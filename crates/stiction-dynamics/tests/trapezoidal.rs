@@ -1,4 +1,5 @@
-//! The linearly implicit trapezoidal scheme against the tables of \[PAGT\], references and closed forms.
+//! The linearly implicit trapezoidal scheme against the tables of \[PAGT\], references and closed
+//! forms.
 
 use stiction_dynamics::reference::{Carts, DoublePendulum, FreeTop, PendulumInAngles};
 use stiction_dynamics::{
@@ -48,7 +49,8 @@ const PENDULUM_END: [f64; 4] = [0.02196211769492439, -0.9997588036053267, 0.0237
 
 #[test]
 fn the_double_pendulum_meets_the_table_of_the_paper() {
-    // h = 2^-k: error of the positions, -Θ₁, -Θ₂ of an independent implementation of the plain scheme.
+    // h = 2^-k: error of the positions, -Θ₁, -Θ₂ of an independent implementation of the plain
+    // scheme.
     let table = [
         (5, 2.38220e-3, -1.26743e-3, -3.18347e-3),
         (6, 6.13727e-4, -3.13787e-4, -8.28505e-4),
@@ -122,7 +124,8 @@ fn the_carts_meet_the_tables_of_the_paper() {
     carts(1e10, 1e10, start, 2.0, |_| 0.0);
 }
 
-/// Runs the carts; the end, the time of the first impact, and the largest of some number at any step. Energy never rises.
+/// Runs the carts; the end, the time of the first impact, and the largest of some number at any
+/// step. Energy never rises.
 fn carts(
     stiffness: f64,
     damping: f64,
@@ -147,7 +150,8 @@ fn carts(
         if s.last_step().kind == StepKind::Impact && first.is_none() && !s.last_step().contacts.is_empty() {
             first = Some(s.state().t);
         }
-        // Compression and decompression count together: the first takes what the second gives back a part of.
+        // Compression and decompression count together: the first takes what the second gives back
+        // a part of.
         let after = energy(s.state());
         if s.last_step().kind != StepKind::Impact {
             assert!(after <= before + 1e-12, "energy rises from {before} to {after} at t = {}", s.state().t);
@@ -191,8 +195,8 @@ fn the_pendulum_in_angles_is_of_order_two_with_iteration() {
     assert!((0.8..1.3).contains(&linear), "Theorem 3.4: {linear}");
 }
 
-/// A particle of unit mass in the plane that touches a circle around the origin from inside or outside, without friction, under
-/// gravity.
+/// A particle of unit mass in the plane that touches a circle around the origin from inside or
+/// outside, without friction, under gravity.
 struct CircularTrack {
     radius: f64,
     is_inside: bool,
@@ -230,7 +234,8 @@ fn errors(powers: std::ops::RangeInclusive<i32>, reference: &[f64], run: impl Fn
     powers.map(|power| 0.5f64.powi(power)).map(|h| (h, distance(&run(h), reference))).collect()
 }
 
-/// Angle from the vertical of a pendulum of length one at time `t`, by the classical method of Runge and Kutta with small steps.
+/// Angle from the vertical of a pendulum of length one at time `t`, by the classical method of
+/// Runge and Kutta with small steps.
 fn pendulum_angle(angle: f64, rate: f64, sign: f64, t: f64) -> f64 {
     let steps = 200_000;
     let h = t / steps as f64;
@@ -250,7 +255,8 @@ fn pendulum_angle(angle: f64, rate: f64, sign: f64, t: f64) -> f64 {
 
 #[test]
 fn curved_contacts_keep_order_two_without_false_collisions() {
-    // A bead in a ring, from the bottom with 2 m/s, and a marble on a circle, 0.1 rad off its top: both are pendulums.
+    // A bead in a ring, from the bottom with 2 m/s, and a marble on a circle, 0.1 rad off its top:
+    // both are pendulums.
     for (is_inside, angle, speed, end) in [(true, 0.0, 2.0, 1.0), (false, 0.1, 0.0, 0.5)] {
         let sign = if is_inside { -1.0f64 } else { 1.0 };
         let exact = pendulum_angle(angle, speed, -sign, end);
@@ -310,7 +316,8 @@ fn energy_and_drift_of_the_free_pendulum_over_a_thousand_seconds() {
     assert!(theta[0] <= 1e-5 && theta[1] <= 3e-5, "{theta:?}");
 }
 
-/// A disc of radius 0.1 and unit mass on the floor $y \ge 0.1$ with friction, sliding and turning; or a block, which does not turn.
+/// A disc of radius 0.1 and unit mass on the floor $y \ge 0.1$ with friction, sliding and turning;
+/// or a block, which does not turn.
 struct OnTheFloor {
     mu: f64,
     turns: bool,
@@ -373,7 +380,8 @@ fn a_sliding_block_stops_where_it_should_and_stays() {
 
 #[test]
 fn a_stop_within_the_first_step_is_located() {
-    // As above, in one step of twice that time: the deceleration is constant, so the scheme is exact but for where sliding ends.
+    // As above, in one step of twice that time: the deceleration is constant, so the scheme is
+    // exact but for where sliding ends.
     let start = State::new(0.0, vec![0.0; 3], vec![6.0, 0.0, 0.0]);
     let system = OnTheFloor { mu: 0.5, turns: false, slope: 0.0 };
     let mut run = simulation(system, start, (2.0, 2.0), TrapezoidalSettings::default());
@@ -398,7 +406,8 @@ fn a_block_thrown_up_a_steep_slope_turns_back_at_the_right_time() {
 
 #[test]
 fn a_sliding_ball_begins_to_roll_at_the_right_time() {
-    // v₀ = 2, μ = 0.3, inertia 2/5 m r²: rolls from 2 v₀ / (7 μ g) = 0.194165 s, x = 0.332855 m, with 5/7 v₀.
+    // v₀ = 2, μ = 0.3, inertia 2/5 m r²: rolls from 2 v₀ / (7 μ g) = 0.194165 s, x = 0.332855 m,
+    // with 5/7 v₀.
     let start = State::new(0.0, vec![0.0; 3], vec![2.0, 0.0, 0.0]);
     let mut run =
         simulation(OnTheFloor { mu: 0.3, turns: true, slope: 0.0 }, start, (0.01, 0.5), TrapezoidalSettings::default());
@@ -419,7 +428,8 @@ fn a_sliding_ball_begins_to_roll_at_the_right_time() {
 
 #[test]
 fn a_bouncing_ball_comes_to_rest_in_time() {
-    // From 1 m with e = 0.5 at √(2h/g) (1 + e)/(1 - e) = 1.354571 s, with e = 0.8 at 4.063713 s; apex e^2n.
+    // From 1 m with e = 0.5 at √(2h/g) (1 + e)/(1 - e) = 1.354571 s, with e = 0.8 at 4.063713 s;
+    // apex e^2n.
     for (e, rest) in [(0.5, 1.354571), (0.8, 4.063713)] {
         for law in [ImpactLaw::Newton, ImpactLaw::Poisson] {
             let restitution = Restitution { law, normal: e, tangential: 0.0 };
@@ -433,7 +443,8 @@ fn a_bouncing_ball_comes_to_rest_in_time() {
                 }
             })
             .unwrap();
-            // Bounces lower than the gap tolerance, 1e-9 m, end it: their speed is 1.4e-4 m/s, and they would take 2 v / g (1 - e).
+            // Bounces lower than the gap tolerance, 1e-9 m, end it: their speed is 1.4e-4 m/s, and
+            // they would take 2 v / g (1 - e).
             assert_close(last, rest, 2.0 * 1.4e-4 / GRAVITY / (1.0 - e), "last impact");
             assert_close(run.state().q[1], 1.0, 1e-9, "at rest on the top");
             assert!(run.state().v[1].abs() < 1e-9, "{:?}", run.state().v);
@@ -443,8 +454,8 @@ fn a_bouncing_ball_comes_to_rest_in_time() {
 
 #[test]
 fn the_energy_that_stabilisation_costs_falls_faster_than_the_square_of_the_step() {
-    // Over 50 s of the free double pendulum, largest relative change of the energy: a part that grows, of order three, and one that stays
-    // bounded, of order two.
+    // Over 50 s of the free double pendulum, largest relative change of the energy: a part that
+    // grows, of order three, and one that stays bounded, of order two.
     let system = DoublePendulum { gravity: 9.8, wall: None };
     let start = system.energy(&DoublePendulum::start());
     let drift = |h: f64| {

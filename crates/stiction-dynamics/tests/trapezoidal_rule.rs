@@ -1,4 +1,5 @@
-//! The trapezoidal rule of the methods of [TTP01]: order two where contacts stay as they are, no rebound where they close, no flip where sliding ends.
+//! The trapezoidal rule of the methods of [TTP01]: order two where contacts stay as they are, no
+//! rebound where they close, no flip where sliding ends.
 
 use stiction_dynamics::reference::DoublePendulum;
 use stiction_dynamics::{

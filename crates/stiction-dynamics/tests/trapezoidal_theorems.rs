@@ -1,4 +1,5 @@
-//! The theorems of [PAGT] §§ 3 and 8 on random systems: orders of the linear rule, and the bound on the kinetic energy.
+//! The theorems of [PAGT] §§ 3 and 8 on random systems: orders of the linear rule, and the bound on
+//! the kinetic energy.
 
 use std::f64::consts::FRAC_PI_3;
 
@@ -34,8 +35,9 @@ fn classical() -> TrapezoidalSettings {
     TrapezoidalSettings { rule: TrapezoidalRule::Classical, ..modified() }
 }
 
-/// A random system with constant inertia: gyroscopic forces F(v) v with an antisymmetric F, a linear spring and damper, a cubic spring where it is asked for, a
-/// load that swings, and fixed walls.
+/// A random system with constant inertia: gyroscopic forces F(v) v with an antisymmetric F, a
+/// linear spring and damper, a cubic spring where it is asked for, a load that swings, and fixed
+/// walls.
 #[derive(Clone)]
 struct Generic {
     mass: Mat<f64>,
@@ -89,7 +91,8 @@ impl Generic {
         self.gyroscopic.iter().zip(v).fold(Mat::zeros(n, n), |sum, (a, v)| sum + faer::Scale(*v) * a)
     }
 
-    /// ‖B‖ as a map from velocities, measured by the root of their energy, to forces, measured by that of the energy they give.
+    /// ‖B‖ as a map from velocities, measured by the root of their energy, to forces, measured by
+    /// that of the energy they give.
     fn operator_norm(&self, b: &Mat<f64>) -> f64 {
         let root = self.inverse_root();
         (&root * b * &root).singular_values().unwrap()[0]
@@ -173,7 +176,8 @@ impl MechanicalSystem for Generic {
     }
 }
 
-/// Slopes of the differences of positions and velocities after one step of two schemes, for steps of `2^-power` and an eighth of it.
+/// Slopes of the differences of positions and velocities after one step of two schemes, for steps
+/// of `2^-power` and an eighth of it.
 fn slopes(system: &dyn MechanicalSystem, start: &State, power: i32, settings: [TrapezoidalSettings; 2]) -> [f64; 2] {
     let differences = [power, power + 3].map(|power| {
         let h = 0.5f64.powi(power);
@@ -196,7 +200,8 @@ fn wrong_derivatives_cost_an_order_in_velocities_and_not_in_positions() {
         let definite = TrapezoidalSettings { paper: true, ..Default::default() };
         let [q, v] = slopes(&system, &start, 9, [definite, modified()]);
         assert!((q - 3.0).abs() < 0.2 && (v - 2.0).abs() < 0.2, "seed {seed}: {q} and {v}");
-        // The exact ones, with forces that do not depend on time: the scheme has these in the middle of the step.
+        // The exact ones, with forces that do not depend on time: the scheme has these in the
+        // middle of the step.
         system.load.fill(0.0);
         let exact = TrapezoidalSettings { jacobians: Jacobians::Exact, ..Default::default() };
         let [q, v] = slopes(&system, &start, 7, [exact, modified()]);
@@ -268,7 +273,8 @@ fn the_kinetic_energy_is_bounded_as_theorem_8_1_says() {
         let mut random = Generator::new(seed);
         let n = 2 + random.below(4);
         let mut system = Generic::new(&mut random, n);
-        // Walls through the start, some of which it runs into. At most half as many as coordinates, so that they are not wedged as a rule.
+        // Walls through the start, some of which it runs into. At most half as many as coordinates,
+        // so that they are not wedged as a rule.
         let mut vector = |n: usize| (0..n).map(|_| random.uniform(-1.0, 1.0)).collect::<Vec<f64>>();
         let walls: Vec<[Vec<f64>; 2]> = (0..n / 2).map(|_| [vector(n), vector(n)]).collect();
         let v = vector(n);
@@ -276,7 +282,8 @@ fn the_kinetic_energy_is_bounded_as_theorem_8_1_says() {
             let (mu, restitution) = (random.uniform(0.0, 1.0), random.uniform(0.0, 1.0));
             system.walls.push(Wall { normal, tangents: vec![tangent], mu, restitution });
         }
-        // The constants of (8.2) and (8.3), in the norms of the energy; positions by their own length.
+        // The constants of (8.2) and (8.3), in the norms of the energy; positions by their own
+        // length.
         let root = system.inverse_root();
         let c1 = system.force_norm(&system.load);
         let c2 = (&root * &system.stiffness).singular_values().unwrap()[0];
@@ -286,7 +293,8 @@ fn the_kinetic_energy_is_bounded_as_theorem_8_1_says() {
         let end = 0.5;
         for power in [5, 7, 9] {
             let h = 0.5f64.powi(power);
-            // One step: ρ' (1 - hα) ≤ ρ (1 + hα + h c₃ + h² c₄/2) + h (c₁ + c₂ |q|), |q'| ≤ |q| + h m (ρ + ρ')/2.
+            // One step: ρ' (1 - hα) ≤ ρ (1 + hα + h c₃ + h² c₄/2) + h (c₁ + c₂ |q|), |q'| ≤ |q| + h
+            // m (ρ + ρ')/2.
             let alpha = 0.5 * (c5 + 0.5 * h * c4);
             let settings = TrapezoidalSettings { paper: true, ..Default::default() };
             let mut scheme = scheme(settings);
@@ -306,7 +314,8 @@ fn the_kinetic_energy_is_bounded_as_theorem_8_1_says() {
                 let (taken, after) = (step.h, system.speed(&step.state.v));
                 match step.kind {
                     StepKind::Smooth => {
-                        // A step that ends early is a part of one, with velocities between those of its ends.
+                        // A step that ends early is a part of one, with velocities between those of
+                        // its ends.
                         if taken == asked {
                             let alpha = 0.5 * (c5 + 0.5 * taken * c4);
                             let most = rho * (1.0 + taken * (alpha + c3) + 0.5 * taken * taken * c4)

@@ -1,4 +1,5 @@
-//! [PKF]: a configuration map that depends on time, q̇ = Γ(t) v. Axes that turn are a matter of description: the motion is that of fixed axes.
+//! [PKF]: a configuration map that depends on time, q̇ = Γ(t) v. Axes that turn are a matter of
+//! description: the motion is that of fixed axes.
 
 use stiction_dynamics::reference::TurningAxes;
 use stiction_dynamics::{
@@ -15,7 +16,8 @@ fn particle(rate: f64) -> TurningAxes {
     TurningAxes { mass: 2.0, gravity: 9.81, stiffness: 5.0, mu: 0.2, rate }
 }
 
-/// Position and velocity along fixed axes at the end, and the worst audit. It begins with 3 m/s along (0.6, 0.8) at (0.5, 0).
+/// Position and velocity along fixed axes at the end, and the worst audit. It begins with 3 m/s
+/// along (0.6, 0.8) at (0.5, 0).
 fn end(system: TurningAxes, scheme: Box<dyn Scheme>, h: f64, end: f64) -> (Vec<f64>, Audit) {
     let start = 0.25;
     let v = system.to_turning(start, [1.8, 2.4, 0.0]);
@@ -41,7 +43,8 @@ fn event_driven() -> Box<dyn Scheme> {
 
 #[test]
 fn the_event_driven_scheme_finds_the_motion_of_fixed_axes() {
-    // Without a spring it slides 9/(2 · 0.2 · 9.81) m in a straight line and stops, whatever the axes do.
+    // Without a spring it slides 9/(2 · 0.2 · 9.81) m in a straight line and stops, whatever the
+    // axes do.
     let way = 9.0 / (0.4 * 9.81);
     for rate in [0.0, 0.7, -6.0] {
         let free = TurningAxes { stiffness: 0.0, ..particle(rate) };
@@ -77,7 +80,8 @@ fn schemes_find_it_with_their_order() {
 
 #[test]
 fn the_derivative_of_a_motion_is_taken_where_it_ends() {
-    // A change w of the velocity moves the end by Γ(t + h/2) w, which is Γ(t + h) x: x is w turned back by half of the turn.
+    // A change w of the velocity moves the end by Γ(t + h/2) w, which is Γ(t + h) x: x is w turned
+    // back by half of the turn.
     let (system, t, h, w) = (particle(0.8), 0.3, 0.5, [1.0, 0.0, 0.5]);
     let mut x = [0.0; 3];
     for v in [[0.0; 3], [1.0, -2.0, 0.3]] {

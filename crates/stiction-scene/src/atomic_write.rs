@@ -6,7 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Writes a file so that its path never shows half of it: to a temporary name beside it, then renamed.
+/// Writes a file so that its path never shows half of it: to a temporary name beside it, then
+/// renamed.
 ///
 /// A link is followed, and what is not an ordinary file (`/dev/stdout`) is written to directly.
 ///

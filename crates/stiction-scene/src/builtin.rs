@@ -38,7 +38,8 @@ pub fn all() -> &'static [BuiltinScene] {
     &ALL
 }
 
-/// A scene to start from, with a comment on every key. Characters that cannot stand in a name become `-`.
+/// A scene to start from, with a comment on every key. Characters that cannot stand in a name
+/// become `-`.
 pub fn template(name: &str) -> String {
     let name = if name.is_empty() { "scene".to_owned() } else { made_plain(name) };
     include_str!("template.toml").replace("NAME", &name)

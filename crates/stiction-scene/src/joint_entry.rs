@@ -4,14 +4,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stiction_bodies::JointKind;
 
-/// A joint between two bodies, or between a body and the world. Exactly one of the type keys is given.
+/// A joint between two bodies, or between a body and the world. Exactly one of the type keys is
+/// given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct JointEntry {
-    /// Name, unique among joints and bodies, made of letters, digits, `-` and `_`; rows and columns are named after it.
+    /// Name, unique among joints and bodies, made of letters, digits, `-` and `_`; rows and columns
+    /// are named after it.
     pub name: String,
-    /// Names of the first and the second body; without a second one, the joint is on the world. Coordinates, efforts and reactions are
-    /// those of the first body relative to the second.
+    /// Names of the first and the second body; without a second one, the joint is on the world.
+    /// Coordinates, efforts and reactions are those of the first body relative to the second.
     #[schemars(length(min = 1, max = 2))]
     pub bodies: Vec<String>,
     /// Holds everything: a weld.
@@ -115,21 +117,22 @@ pub struct FrameEntry {
     /// The axis, of any length but zero.
     #[schemars(length(min = 2, max = 3))]
     pub axis: Option<Vec<f64>>,
-    /// A direction that is not that of the axis: the angle of the joint is the one between the two of these. When neither frame
-    /// gives it, the angle is zero at the start.
+    /// A direction that is not that of the axis: the angle of the joint is the one between the two
+    /// of these. When neither frame gives it, the angle is zero at the start.
     #[schemars(length(min = 2, max = 3))]
     pub zero: Option<Vec<f64>>,
 }
 
-/// A joint with an axis and a free coordinate, the angle of `revolute`, the displacement of `prismatic` and `cylindrical`. Either `anchor` and
-/// `axis`, or `frames`.
+/// A joint with an axis and a free coordinate, the angle of `revolute`, the displacement of
+/// `prismatic` and `cylindrical`. Either `anchor` and `axis`, or `frames`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AxisJointEntry {
     /// A point of the axis in world coordinates at the start, in metres.
     #[schemars(length(min = 2, max = 3))]
     pub anchor: Option<Vec<f64>>,
-    /// The axis in world axes at the start, of any length but zero. Not given for `revolute` in the plane.
+    /// The axis in world axes at the start, of any length but zero. Not given for `revolute` in the
+    /// plane.
     #[schemars(length(min = 2, max = 3))]
     pub axis: Option<Vec<f64>>,
     /// The frames of the first and the second body.
@@ -137,7 +140,8 @@ pub struct AxisJointEntry {
     pub frames: Option<Vec<FrameEntry>>,
     /// Stops.
     pub limits: Option<LimitsEntry>,
-    /// Largest friction along the coordinate, whatever the load, in N m for an angle and in N for a displacement; not negative.
+    /// Largest friction along the coordinate, whatever the load, in N m for an angle and in N for a
+    /// displacement; not negative.
     #[schemars(range(min = 0.0))]
     pub friction: Option<f64>,
     /// The same while it sticks, not below `friction`, which is then that of sliding and positive.
@@ -156,7 +160,8 @@ pub struct UniversalEntry {
     /// The point in world coordinates at the start, in metres.
     #[schemars(length(min = 3, max = 3))]
     pub anchor: Option<Vec<f64>>,
-    /// The axis on the first and the one on the second body, in world axes at the start, at right angles.
+    /// The axis on the first and the one on the second body, in world axes at the start, at right
+    /// angles.
     #[schemars(length(min = 2, max = 2))]
     pub axes: Option<Vec<Vec<f64>>>,
     /// The frames of the first and the second body.
@@ -179,8 +184,8 @@ pub struct PlanarEntry {
     pub frames: Option<Vec<FrameEntry>>,
 }
 
-/// The distance of a point of the first body from one of the second. Either `anchors` or `frames`. It is held, unless limits, friction, a
-/// motor or a drive is given.
+/// The distance of a point of the first body from one of the second. Either `anchors` or `frames`.
+/// It is held, unless limits, friction, a motor or a drive is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DistanceEntry {
@@ -220,7 +225,8 @@ pub struct LimitsEntry {
     pub restitution: f64,
 }
 
-/// A constant effort along a coordinate during an interval of time, with its opposite on the second body.
+/// A constant effort along a coordinate during an interval of time, with its opposite on the second
+/// body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MotorEntry {
@@ -234,7 +240,8 @@ pub struct MotorEntry {
     pub until: Option<f64>,
 }
 
-/// The law offset + rate · t + amplitude · sin(2π frequency t + phase) of a coordinate. At least one part is given.
+/// The law offset + rate · t + amplitude · sin(2π frequency t + phase) of a coordinate. At least
+/// one part is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DriveEntry {

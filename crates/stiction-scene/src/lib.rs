@@ -1,7 +1,8 @@
 //! Scene files, run folders and recordings.
 //!
-//! A scene is a TOML file ([`scene`]); [`load()`] reads it and says where a mistake stands, [`lint()`] says what looks wrong, and
-//! [`run::run`] simulates it into a run folder: states, contacts, certificates and events as tables, with a [`summary`].
+//! A scene is a TOML file ([`scene`]); [`load()`] reads it and says where a mistake stands,
+//! [`lint()`] says what looks wrong, and [`run::run`] simulates it into a run folder: states,
+//! contacts, certificates and events as tables, with a [`summary`].
 
 mod atomic_write;
 pub mod builtin;

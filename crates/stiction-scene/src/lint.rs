@@ -17,8 +17,8 @@ use crate::load::{Loaded, SceneSystem};
 use crate::model::{MET_AT_START, extent, joint_place, row_unit, worst_rows};
 use crate::place::Place;
 
-/// Shapes that overlap by less than this at the start, in metres, touch. Too large: real overlaps pass. Too small: rounding
-/// of poses is reported.
+/// Shapes that overlap by less than this at the start, in metres, touch. Too large: real overlaps
+/// pass. Too small: rounding of poses is reported.
 const OVERLAP: f64 = 1e-9;
 
 /// Densities that solids, liquids and gases have, in kg/m³.
@@ -36,10 +36,12 @@ const MILLIMETRE_GRAVITY: std::ops::Range<f64> = 2000.0..20000.0;
 /// Speeds above this, in m/s, are rarely meant.
 const HIGHEST_SPEED: f64 = 1e4;
 
-/// Bodies of this size, in metres, are rarely meant: of two millimetres typed as metres, or of a thousand.
+/// Bodies of this size, in metres, are rarely meant: of two millimetres typed as metres, or of a
+/// thousand.
 const LARGEST_BODY: f64 = 50.0;
 
-/// Steps in the period of an oscillation or of a spring, at least: with fewer the motion is not followed.
+/// Steps in the period of an oscillation or of a spring, at least: with fewer the motion is not
+/// followed.
 const STEPS_PER_PERIOD: f64 = 8.0;
 
 /// A body that turns by more than this in one step, in radians, is not resolved.
@@ -48,7 +50,8 @@ const LARGEST_TURN: f64 = 1.0;
 /// Number of orientations that are tried in search of Painlevé's paradox.
 const ORIENTATIONS: usize = 3600;
 
-/// Contacts that are closed at the start, at most, among which wedged ones are looked for. Too large: `check` takes longer than a second.
+/// Contacts that are closed at the start, at most, among which wedged ones are looked for. Too
+/// large: `check` takes longer than a second.
 const MOST_WEDGED: usize = 60;
 
 /// Contacts with a smaller share of the largest force are not named as wedged.
@@ -74,7 +77,8 @@ pub struct Finding {
     pub severity: Severity,
     /// What was found, and what to do about it.
     pub message: String,
-    /// Where it was written: in the file, `scenes/rod.toml:12:3`, or in an option of the command line.
+    /// Where it was written: in the file, `scenes/rod.toml:12:3`, or in an option of the command
+    /// line.
     pub place: String,
 }
 
@@ -142,7 +146,8 @@ impl<S> Linter<'_, S> {
         }
     }
 
-    /// Schemes on the level of positions end an overlap within a step, by as fast a motion as that takes. The others let it be.
+    /// Schemes on the level of positions end an overlap within a step, by as fast a motion as that
+    /// takes. The others let it be.
     fn what_becomes_of_overlap(&self, ended: &str, kept: &str) -> String {
         match self.loaded.scene().scheme.facts().overlap {
             Overlap::Ended => format!("the first step {ended}"),
@@ -158,7 +163,8 @@ impl<S> Linter<'_, S> {
 }
 
 impl<S: MechanicalSystem> Linter<'_, S> {
-    /// Contacts that are closed at the start and can press against each other without any load; `place` says where one of them stands in the file.
+    /// Contacts that are closed at the start and can press against each other without any load;
+    /// `place` says where one of them stands in the file.
     fn wedges(&mut self, start: &State, place: impl Fn(&S, ContactId) -> Place) {
         let mut closed = Vec::new();
         self.system.contacts(start.t, &start.q, OVERLAP, &mut closed);
@@ -242,8 +248,8 @@ impl Linter<'_, Multibody> {
     /// Springs that make schemes with explicit forces unstable.
     fn springs(&mut self) {
         let (h, model) = (self.loaded.scene().run.step, self.system.model());
-        // A spring of the rate ω² = k/m and the damping δ/m, by schemes with explicit forces in the middle of the step, is stable for
-        // h² k/m + p h δ/m < c.
+        // A spring of the rate ω² = k/m and the damping δ/m, by schemes with explicit forces in the
+        // middle of the step, is stable for h² k/m + p h δ/m < c.
         let (p, c) = match &self.loaded.scene().scheme {
             SchemeSettings::StewartTrinkle(settings) if settings.rule != Rule::Trapezoidal => (1.0, 2.0),
             SchemeSettings::StewartTrinkle(_) => (2.0, 4.0),
@@ -251,7 +257,8 @@ impl Linter<'_, Multibody> {
             _ => return,
         };
         for (index, spring) in model.springs.iter().enumerate() {
-            // Turning of the bodies adds to this: what is found is not stable, what is not found may be unstable all the same.
+            // Turning of the bodies adds to this: what is found is not stable, what is not found
+            // may be unstable all the same.
             let inverse_mass = |body: Option<usize>| match body.map(|body| &model.bodies[body].kind) {
                 Some(BodyKind::Rigid { mass, .. } | BodyKind::Point { mass }) => 1.0 / mass,
                 _ => 0.0,
@@ -331,8 +338,8 @@ impl Linter<'_, Multibody> {
         }
     }
 
-    /// Contacts of plane bodies on half-planes whose friction is above the smallest one at which pressing on the contact
-    /// accelerates it inwards.
+    /// Contacts of plane bodies on half-planes whose friction is above the smallest one at which
+    /// pressing on the contact accelerates it inwards.
     fn painleve(&mut self) {
         let model = self.system.model();
         if model.dimension != Dimension::Plane {
@@ -412,7 +419,8 @@ fn density_is_likely(loaded: &Loaded, system: &Multibody, body: &Body, index: us
     (!range.contains(&density)).then(|| (body_place(index).key(key), message))
 }
 
-/// The largest speed of a body and its angular velocity at the start, with the places where they stand.
+/// The largest speed of a body and its angular velocity at the start, with the places where they
+/// stand.
 fn motion(body: &Body, index: usize) -> Option<[(f64, Place); 2]> {
     let place = body_place(index);
     match &body.kind {
@@ -470,7 +478,8 @@ fn swing_is_resolved(loaded: &Loaded, _: &Multibody, body: &Body, index: usize) 
     is_coarse.then(|| (body_place(index).key("motion").key("oscillation"), message))
 }
 
-/// Bodies that fall on others faster than they start: they may move by more than their own size in a step when they arrive.
+/// Bodies that fall on others faster than they start: they may move by more than their own size in
+/// a step when they arrive.
 fn fall_is_slow(loaded: &Loaded, system: &Multibody, body: &Body, index: usize) -> Option<(Place, String)> {
     let (model, run, start) = (system.model(), &loaded.scene().run, loaded.start());
     let (h, gravity, size) = (run.step, model.gravity.length(), size(body)?);
@@ -543,8 +552,8 @@ impl Linter<'_, LinearSystem> {
         }
     }
 
-    /// Contacts whose friction is above $n M^{-1} n^T / \lVert T M^{-1} n^T \rVert$: sliding one way, pressing on the contact
-    /// accelerates it inwards.
+    /// Contacts whose friction is above $n M^{-1} n^T / \lVert T M^{-1} n^T \rVert$: sliding one
+    /// way, pressing on the contact accelerates it inwards.
     fn painleve(&mut self) {
         let mut inertia = Inertia::default();
         self.system.mass_matrix(0.0, &[], &mut inertia);
@@ -580,11 +589,12 @@ fn size(body: &Body) -> Option<f64> {
     body.shapes.iter().filter_map(|shape| width(&shape.placed.shape)).min_by(f64::total_cmp)
 }
 
-/// The least friction at which a plane body on a half-plane has a pose where $n \cdot M^{-1} (n \pm \mu t) < 0$, if it touches
-/// with this shape.
+/// The least friction at which a plane body on a half-plane has a pose where
+/// $n \cdot M^{-1} (n \pm \mu t) < 0$, if it touches with this shape.
 ///
-/// With the contact at $(r_x, r_y)$ from the centre of mass, along tangent and normal, the left side is
-/// $1/m + r_x (r_x \mp \mu r_y)/I$; its zero is $\mu = (I/m + r_x^2) / |r_x r_y|$, and the least over all poses counts.
+/// With the contact at $(r_x, r_y)$ from the centre of mass, along tangent and normal, the left
+/// side is $1/m + r_x (r_x \mp \mu r_y)/I$; its zero is $\mu = (I/m + r_x^2) / |r_x r_y|$, and the
+/// least over all poses counts.
 fn critical_friction(placed: &PlacedShape, inertia_over_mass: f64) -> f64 {
     let mut least = f64::INFINITY;
     for number in 0..ORIENTATIONS {
@@ -649,7 +659,8 @@ mod tests {
 
     #[test]
     fn wedged_contacts_are_named_with_the_forces_that_show_it() {
-        // A disc between two walls that lean by 60°: wedged from μ = cot 60° = 0.577 on, by equal forces whose friction is all of it.
+        // A disc between two walls that lean by 60°: wedged from μ = cot 60° = 0.577 on, by equal
+        // forces whose friction is all of it.
         let groove = include_str!("../tests/cases/groove.toml");
         assert_eq!(findings(groove, &["material.0.friction=0.57"]), []);
         let notes = findings(groove, &["material.0.friction=0.58"]);
@@ -689,7 +700,8 @@ mod tests {
         assert_eq!(gravity, [format!("--set gravity=[0, -981.0]: {expected}")]);
         let in_file = lint(&parse(&rod.replace("-9.81", "-981.0"), "x.toml").unwrap());
         assert_eq!((&*in_file[0].place, &*in_file[0].message), (&*format!("x.toml:{}:11", line("gravity")), expected));
-        // Half of 0.5 m at 30 degrees is 0.125 m below the centre, the surface 0.05 m more: 0.075 m too deep.
+        // Half of 0.5 m at 30 degrees is 0.125 m below the centre, the surface 0.05 m more: 0.075 m
+        // too deep.
         let overlap = warnings(&["body.rod.position=[0.0, 0.1]"]);
         assert_eq!(overlap.len(), 1);
         let expected =
@@ -706,7 +718,8 @@ mod tests {
 
     #[test]
     fn falls_are_looked_at_to_their_end() {
-        // 11.4 m of free fall end at sqrt(2 · 9.81 · 11.4) = 14.96 m/s: 15 cm in a step, and the marble is 2 cm thick.
+        // 11.4 m of free fall end at sqrt(2 · 9.81 · 11.4) = 14.96 m/s: 15 cm in a step, and the
+        // marble is 2 cm thick.
         let drop = include_str!("../tests/cases/drop.toml");
         let fall = findings(drop, &[]);
         assert_eq!(fall.len(), 1, "{fall:?}");

@@ -127,7 +127,8 @@ impl Loaded {
     }
 }
 
-/// Loads a scene from a file, from standard input (`-`), or the built-in one of that name; a file comes first.
+/// Loads a scene from a file, from standard input (`-`), or the built-in one of that name; a file
+/// comes first.
 ///
 /// Every override `path=value` is put into the scene before it is read, see [`Edit::set`].
 ///
@@ -213,7 +214,8 @@ impl Document {
 }
 
 impl Scene {
-    /// Checks a scene that was made or changed in a program, by the rules of scene files, and builds its system.
+    /// Checks a scene that was made or changed in a program, by the rules of scene files, and
+    /// builds its system.
     ///
     /// # Errors
     /// [`SceneError`] with the place of the mistake, as in `body[1].mass`, and the remedy.

@@ -1,4 +1,5 @@
-//! A run as columns: states, contacts, friction, joints, certificates and events, written while it goes on.
+//! A run as columns: states, contacts, friction, joints, certificates and events, written while it
+//! goes on.
 //!
 //! `docs/columns.md` says what every column is; a test compares names and units.
 
@@ -12,7 +13,8 @@ use stiction_dynamics::{
 use crate::run_folder::RunFolder;
 use crate::table_file::{ColumnSpec, TableError, TableWriter, Value};
 
-/// Rows that are collected before they go to the disk: what a table loses when the process is killed.
+/// Rows that are collected before they go to the disk: what a table loses when the process is
+/// killed.
 pub const ROWS_PER_GROUP: usize = 16_384;
 
 /// Files of a run folder.
@@ -42,7 +44,8 @@ pub mod file {
 pub(crate) struct RecordPlan {
     /// Every how many steps a row is written; events are written whenever they happen.
     pub(crate) interval: u64,
-    /// Columns of the states that are kept, as positions in [`MechanicalSystem::column_names`], with their units.
+    /// Columns of the states that are kept, as positions in [`MechanicalSystem::column_names`],
+    /// with their units.
     pub(crate) columns: Vec<(usize, String)>,
 }
 
@@ -72,8 +75,8 @@ pub(crate) struct Recorder {
     names: BTreeMap<ContactId, [String; 3]>,
 }
 
-// Columns of the tables by name, with the units of numbers. What belongs to a hinge or another rotation has the second
-// of two units.
+// Columns of the tables by name, with the units of numbers. What belongs to a hinge or another
+// rotation has the second of two units.
 const CONTACTS: &str = "t [s], h [s], contact, body_1, body_2, mode, \
     x [m], y [m], z [m], nx [1], ny [1], nz [1], gap [m or rad], \
     c_n [N s or N m s], c_t1 [N s], c_t2 [N s], c_t3 [N m s], f_n [N or N m], f_t1 [N], f_t2 [N], f_t3 [N m], \
@@ -134,7 +137,8 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Writes what the last step of the simulation brought. After an error the other tables have the step all the same.
+    /// Writes what the last step of the simulation brought. After an error the other tables have
+    /// the step all the same.
     pub(crate) fn observe(&mut self, simulation: &Simulation, audit: &StepAudit) -> Result<(), TableError> {
         let (before, step) = (simulation.before(), simulation.last_step());
         self.event_buffer.clear();
@@ -164,7 +168,8 @@ impl Recorder {
         &self.happened
     }
 
-    /// Closes all tables, at their last whole row group, and returns an error for every one that is not whole.
+    /// Closes all tables, at their last whole row group, and returns an error for every one that is
+    /// not whole.
     pub(crate) fn close(self) -> Vec<TableError> {
         let tables = [self.states, self.contacts, self.audit, self.events, self.joints, self.friction];
         tables.into_iter().flatten().filter_map(|table| table.close().err()).collect()
@@ -180,8 +185,8 @@ impl Recorder {
 
     fn write_contacts(&mut self, simulation: &Simulation, modes: &[ContactMode]) -> Result<(), TableError> {
         let (step, system) = (simulation.last_step(), simulation.system());
-        // Gaps and sliding at the end of the step, by the geometry there; where a contact does not exist there, by the rows of
-        // the problem.
+        // Gaps and sliding at the end of the step, by the geometry there; where a contact does not
+        // exist there, by the rows of the problem.
         let linear = |i: usize| step.h * step.problem.contacts[i].normal_rate(&step.state.v);
         self.ids.clear();
         self.ids.extend(step.contacts.iter().map(|contact| contact.id));

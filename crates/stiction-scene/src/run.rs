@@ -27,8 +27,8 @@ use crate::table_file::TableError;
 /// Events that the summary lists; all of them are in the table of events.
 const LISTED_EVENTS: usize = 200;
 
-/// Room on the disk for a summary without its lists of events and columns, in bytes. Too small: a full disk can cost the
-/// summary, and the run keeps its partial name.
+/// Room on the disk for a summary without its lists of events and columns, in bytes. Too small: a
+/// full disk can cost the summary, and the run keeps its partial name.
 const SUMMARY_ROOM: usize = 1 << 14;
 
 /// How often an observer is asked, at most.
@@ -89,7 +89,8 @@ pub struct FinishedRun {
     pub summary: Summary,
     /// The run folder.
     pub folder: PathBuf,
-    /// The folder that was asked for, where it holds a finished run that this one, which is not, did not replace.
+    /// The folder that was asked for, where it holds a finished run that this one, which is not,
+    /// did not replace.
     pub kept: Option<PathBuf>,
     /// The step that could not be made.
     pub failure: Option<StepError>,
@@ -107,13 +108,15 @@ pub fn expected_size(loaded: &Loaded) -> u64 {
     rows.saturating_mul(columns).saturating_mul(8)
 }
 
-/// Runs a scene to its end and writes its run folder, with its origin in the summary. The observer sees the progress some times per second and may stop the
-/// run between steps; a flag that this thread [watches](stiction_solve::work::watch) stops it inside a step too. Whatever happens, what was
-/// computed stays readable.
+/// Runs a scene to its end and writes its run folder, with its origin in the summary. The observer
+/// sees the progress some times per second and may stop the run between steps; a flag that this
+/// thread [watches](stiction_solve::work::watch) stops it inside a step too. Whatever happens, what
+/// was computed stays readable.
 ///
 /// # Errors
-/// [`RunError`] when the run cannot begin, and nothing is left of it then, or when its folder cannot be finished. A step that
-/// could not be solved is not an error but an outcome, and so are rows that could not be written.
+/// [`RunError`] when the run cannot begin, and nothing is left of it then, or when its folder
+/// cannot be finished. A step that could not be solved is not an error but an outcome, and so are
+/// rows that could not be written.
 pub fn run(
     loaded: &Loaded,
     out: &Path,
@@ -216,7 +219,8 @@ fn make_steps(
 ) -> (Outcome, Option<String>, Option<StepError>) {
     let stopped = |simulation: &Simulation| Some(format!("stopped at t = {} s", simulation.state().t));
     let mut last_look = Instant::now();
-    // Every call counts and not only whole steps of the grid: a scheme may take many steps between events.
+    // Every call counts and not only whole steps of the grid: a scheme may take many steps between
+    // events.
     let mut calls = 0u64;
     while !simulation.is_finished() {
         calls += 1;
@@ -242,7 +246,8 @@ fn make_steps(
     (Outcome::Finished, None, None)
 }
 
-/// Writes a contact problem into the folder, in the form in which its method states it, and returns the name.
+/// Writes a contact problem into the folder, in the form in which its method states it, and returns
+/// the name.
 fn save_problem(
     folder: &RunFolder,
     solver: &ContactSolver,
@@ -320,7 +325,8 @@ fn record_plan(loaded: &Loaded, simulation: &Simulation) -> Result<RecordPlan, R
     Ok(RecordPlan { interval: (*interval).max(1), columns })
 }
 
-/// Unit of a column of the states: of a system of matrices as its scene says, of bodies and joints by the end of its name.
+/// Unit of a column of the states: of a system of matrices as its scene says, of bodies and joints
+/// by the end of its name.
 fn unit_of_state(scene: &Scene, name: &str) -> &'static str {
     if let Some(system) = &scene.system {
         let place = |name: &str| system.coordinates.iter().position(|coordinate| coordinate == name);

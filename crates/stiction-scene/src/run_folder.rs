@@ -1,17 +1,19 @@
 //! The folder a run writes to: whole under its name, or unfinished under `NAME.partial`.
 //!
-//! A run fills `NAME.partial/` and takes the name `NAME/` when all files are closed, so that a reader never meets half a run.
-//! An older run of that name is moved to `NAME.old.partial/` first and removed last: whenever the process dies, the old run
-//! or the new one is there. Only folders that Stiction made are ever replaced. A finished one is known by its
-//! `summary.json`, which has the version under the key `stiction`; an unfinished one by the marker file `.stiction-partial`,
+//! A run fills `NAME.partial/` and takes the name `NAME/` when all files are closed, so that a
+//! reader never meets half a run. An older run of that name is moved to `NAME.old.partial/` first
+//! and removed last: whenever the process dies, the old run or the new one is there. Only folders
+//! that Stiction made are ever replaced. A finished one is known by its `summary.json`, which has
+//! the version under the key `stiction`; an unfinished one by the marker file `.stiction-partial`,
 //! which the run keeps locked while it lives.
 //!
-//! However a run ends by itself, it takes its name with a summary that tells the outcome. One that did not reach its end leaves a finished run of
-//! that name where it is, and becomes `NAME.unfinished/` beside it. Of a run that is replaced only the files that runs write are removed: what
-//! else lies in its folder moves to the new one. For the case of a full disk a run
-//! holds some room for the summary from the start. A process that is killed leaves `NAME.partial/` without a summary: an
-//! incomplete folder, but one whose tables are readable up to their last full row group. The next run of that name removes
-//! it, so whoever wants those rows renames it first.
+//! However a run ends by itself, it takes its name with a summary that tells the outcome. One that
+//! did not reach its end leaves a finished run of that name where it is, and becomes
+//! `NAME.unfinished/` beside it. Of a run that is replaced only the files that runs write are
+//! removed: what else lies in its folder moves to the new one. For the case of a full disk a run
+//! holds some room for the summary from the start. A process that is killed leaves `NAME.partial/`
+//! without a summary: an incomplete folder, but one whose tables are readable up to their last full
+//! row group. The next run of that name removes it, so whoever wants those rows renames it first.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -34,10 +36,12 @@ pub const MARKER_FILE: &str = ".stiction-partial";
 /// The file that keeps room on the disk for the summary while the run is written.
 const RESERVE_FILE: &str = ".stiction-reserve";
 
-/// The key of [`SUMMARY_FILE`] that holds the outcome, and its value for a run that reached its end.
+/// The key of [`SUMMARY_FILE`] that holds the outcome, and its value for a run that reached its
+/// end.
 const FINISHED: (&str, &str) = ("outcome", "finished");
 
-/// Everything that a run writes into its folder. Nothing else is ever removed from one. What a folder is known by comes last.
+/// Everything that a run writes into its folder. Nothing else is ever removed from one. What a
+/// folder is known by comes last.
 const OWN_FILES: [&str; 11] = [
     RESERVE_FILE,
     file::SCENE,
@@ -97,7 +101,8 @@ pub enum RunFolderError {
 }
 
 impl RunFolderError {
-    /// Whether the machine is the cause (a full disk, missing rights), and not the path that was chosen.
+    /// Whether the machine is the cause (a full disk, missing rights), and not the path that was
+    /// chosen.
     pub fn is_io(&self) -> bool {
         match self {
             RunFolderError::Io { .. } => true,
@@ -114,7 +119,8 @@ fn while_trying<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Err
 
 /// A run folder that is being written.
 ///
-/// A value that is dropped without [`RunFolder::finish`] leaves `NAME.partial` in place; the next run of that name removes it.
+/// A value that is dropped without [`RunFolder::finish`] leaves `NAME.partial` in place; the next
+/// run of that name removes it.
 #[derive(Debug)]
 pub(crate) struct RunFolder {
     target: PathBuf,
@@ -126,8 +132,8 @@ pub(crate) struct RunFolder {
 impl RunFolder {
     /// Makes `NAME.partial/` beside the path, with the folders above it.
     ///
-    /// What an earlier run left unfinished there is removed. A finished run of that name stays until [`RunFolder::finish`];
-    /// one that a process died while replacing is put back.
+    /// What an earlier run left unfinished there is removed. A finished run of that name stays
+    /// until [`RunFolder::finish`]; one that a process died while replacing is put back.
     pub(crate) fn create(path: impl AsRef<Path>) -> Result<Self, RunFolderError> {
         let path = path.as_ref();
         let name = path.file_name().ok_or_else(|| RunFolderError::NoName(path.to_owned()))?;
@@ -194,12 +200,14 @@ impl RunFolder {
         if is_finished_run(&self.target) { with_suffix(&self.target, ".unfinished") } else { self.target.clone() }
     }
 
-    /// Holds room on the disk until the summary is written, so that it fits when the tables have filled the disk.
+    /// Holds room on the disk until the summary is written, so that it fits when the tables have
+    /// filled the disk.
     pub(crate) fn reserve(&self, bytes: usize) -> Result<(), RunFolderError> {
         self.write(RESERVE_FILE, &vec![0; bytes])
     }
 
-    /// Writes a small file of the run. It need not be atomic: nobody reads the folder before it has its name.
+    /// Writes a small file of the run. It need not be atomic: nobody reads the folder before it has
+    /// its name.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), RunFolderError> {
         let path = self.path_of(name);
         fs::write(&path, bytes).map_err(while_trying("write", &path))
@@ -215,10 +223,12 @@ impl RunFolder {
         RunFolderError::Unfinished { partial: self.partial.clone(), cause: Box::new(cause) }
     }
 
-    /// Gives the folder its final name in place of an older run, and returns it. All files must be closed.
+    /// Gives the folder its final name in place of an older run, and returns it. All files must be
+    /// closed.
     ///
-    /// This is the end of a failed or interrupted run too: its summary tells the outcome, and its files are whole. But it does not replace a run that
-    /// reached its end: where there is one, it becomes `NAME.unfinished`.
+    /// This is the end of a failed or interrupted run too: its summary tells the outcome, and its
+    /// files are whole. But it does not replace a run that reached its end: where there is one, it
+    /// becomes `NAME.unfinished`.
     pub(crate) fn finish(mut self) -> Result<PathBuf, RunFolderError> {
         if !is_finished_run(&self.partial) {
             self.target = self.unfinished_path();
@@ -245,7 +255,8 @@ impl RunFolder {
             }
             return Err(while_trying("rename", &self.partial)(cause));
         }
-        // The run is in place. What cannot be tidied up here is harmless, and the next run tidies it up.
+        // The run is in place. What cannot be tidied up here is harmless, and the next run tidies
+        // it up.
         let _ = fs::remove_file(self.target.join(MARKER_FILE));
         if is_taken && move_foreign(&old, &self.target).is_ok() {
             let _ = remove_own_folder(&old);
@@ -265,7 +276,8 @@ fn old_of(target: &Path) -> PathBuf {
     with_suffix(target, ".old.partial")
 }
 
-/// The summary of a folder that a run of Stiction has finished: its `summary.json` has a version under `stiction`.
+/// The summary of a folder that a run of Stiction has finished: its `summary.json` has a version
+/// under `stiction`.
 fn summary_of(path: &Path) -> io::Result<Option<serde_json::Value>> {
     use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
     match fs::read(path.join(SUMMARY_FILE)) {
@@ -313,7 +325,8 @@ fn check_target(target: &Path) -> Result<bool, RunFolderError> {
     }
 }
 
-/// Removes what an earlier run left at the path, if anything; an error when something else is there or that run still lives.
+/// Removes what an earlier run left at the path, if anything; an error when something else is there
+/// or that run still lives.
 fn clear_leftover(path: &Path) -> Result<(), RunFolderError> {
     let Ok(status) = fs::symlink_metadata(path) else { return Ok(()) };
     if let Ok(marker) = OpenOptions::new().write(true).open(path.join(MARKER_FILE))
@@ -333,8 +346,9 @@ fn clear_leftover(path: &Path) -> Result<(), RunFolderError> {
     remove_own_folder(path).map_err(while_trying("remove", path))
 }
 
-/// Removes the files of a run, what it is known by last, so that the rest is still known as ours whenever the process dies;
-/// then the folder. One in which there is anything else stays, with that in it.
+/// Removes the files of a run, what it is known by last, so that the rest is still known as ours
+/// whenever the process dies; then the folder. One in which there is anything else stays, with that
+/// in it.
 fn remove_own_folder(path: &Path) -> io::Result<()> {
     if is_own(path, OsStr::new(OWN_FOLDER.0)) {
         let _ = fs::remove_dir_all(path.join(OWN_FOLDER.0)); // what is left of it is found below
@@ -366,7 +380,8 @@ fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Moves what no run wrote into another folder of the same place, under a longer name where its own is taken.
+/// Moves what no run wrote into another folder of the same place, under a longer name where its own
+/// is taken.
 fn move_foreign(from: &Path, to: &Path) -> io::Result<()> {
     for name in names_in(from)?.iter().filter(|name| !is_own(from, name)) {
         let numbers = (1..).map(|number| with_suffix(&to.join(name), &format!(".{number}")));
@@ -467,7 +482,8 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let (target, old) = (home.path().join("rod"), home.path().join("rod.old.partial"));
         finished_run(&target, "first");
-        // Beside the run's own files, in the one folder that is its own, and with names that look like ours.
+        // Beside the run's own files, in the one folder that is its own, and with names that look
+        // like ours.
         fs::create_dir(target.join(file::FAILED_STEP)).unwrap();
         fs::write(target.join(file::FAILED_STEP).join(MATRIX_FILE), "").unwrap();
         fs::write(target.join(file::FAILED_STEP).join("thoughts.txt"), "mine").unwrap();

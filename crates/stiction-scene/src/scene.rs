@@ -1,8 +1,8 @@
 //! The scene file as types: every table and key, its unit and its default.
 //!
-//! What serde reads is checked by [`load`](mod@crate::load): names, lengths of vectors, signs, pairs that can touch. A
-//! [`Scene`] that comes out of it is resolved: whatever has a default has a value. No `flatten`, `untagged` or
-//! internal `tag`, because they lose the position of an error.
+//! What serde reads is checked by [`load`](mod@crate::load): names, lengths of vectors, signs,
+//! pairs that can touch. A [`Scene`] that comes out of it is resolved: whatever has a default has a
+//! value. No `flatten`, `untagged` or internal `tag`, because they lose the position of an error.
 
 use std::fmt;
 
@@ -25,8 +25,8 @@ pub const FORMAT: u32 = 1;
 /// The group of a body that names none.
 pub const DEFAULT_GROUP: &str = "default";
 
-/// A scene: bodies, what they are made of and what acts on them, or a system given by matrices; and how they are simulated. SI
-/// units throughout.
+/// A scene: bodies, what they are made of and what acts on them, or a system given by matrices; and
+/// how they are simulated. SI units throughout.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(extend("oneOf" = [{ "required": ["dimension", "gravity"] }, { "required": ["system"] }]))]
@@ -42,10 +42,12 @@ pub struct Scene {
     pub description: Option<String>,
     /// Whether the bodies move in the plane or in space; not given beside `system`.
     pub dimension: Option<Dimension>,
-    /// Acceleration of gravity in m/s²: two numbers in the plane, three in space; not given beside `system`.
+    /// Acceleration of gravity in m/s²: two numbers in the plane, three in space; not given beside
+    /// `system`.
     #[schemars(length(min = 2, max = 3))]
     pub gravity: Option<Vec<f64>>,
-    /// Whether bodies that do not meet the joints at the start are moved, as little as possible, until they do.
+    /// Whether bodies that do not meet the joints at the start are moved, as little as possible,
+    /// until they do.
     #[serde(default, skip_serializing_if = "is_default")]
     pub assemble: bool,
     /// From when to when, and in which steps.
@@ -53,7 +55,8 @@ pub struct Scene {
     /// The time-stepping scheme.
     #[serde(default)]
     pub scheme: SchemeSettings,
-    /// How the contact problem of a step is solved: left out, the exact cone in space and the pyramid in the plane and for matrices.
+    /// How the contact problem of a step is solved: left out, the exact cone in space and the
+    /// pyramid in the plane and for matrices.
     pub method: Option<ContactMethod>,
     /// What is recorded.
     #[serde(default)]
@@ -107,10 +110,12 @@ pub struct RunSettings {
     /// Start in seconds.
     #[serde(default)]
     pub start: f64,
-    /// Deepest overlap of two bodies at the start that is let pass, in metres; if it is not given, half the size of the smaller one.
+    /// Deepest overlap of two bodies at the start that is let pass, in metres; if it is not given,
+    /// half the size of the smaller one.
     #[schemars(range(min = 0.0))]
     pub deepest_overlap: Option<f64>,
-    /// Whether velocities at the start that contacts or joints do not allow are changed as an inelastic impact would. \[GS05\] (33) with Δt = 0
+    /// Whether velocities at the start that contacts or joints do not allow are changed as an
+    /// inelastic impact would. \[GS05\] (33) with Δt = 0
     #[serde(default, skip_serializing_if = "is_default")]
     pub consistent_start: bool,
 }
@@ -119,8 +124,8 @@ pub struct RunSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RecordSettings {
-    /// Every how many steps a row is written to states, contacts and audit; the first and the last state are always
-    /// written, and events are found in every step.
+    /// Every how many steps a row is written to states, contacts and audit; the first and the last
+    /// state are always written, and events are found in every step.
     #[schemars(range(min = 1))]
     pub interval: u64,
     /// Which columns of the states, such as `rod.x`; all of them when it is not given.
@@ -137,8 +142,8 @@ impl Default for RecordSettings {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ContactSettings {
-    /// How friction and restitution of two different materials follow from theirs. When it is not given, every such pair that can
-    /// touch needs an entry in the table of pairs.
+    /// How friction and restitution of two different materials follow from theirs. When it is not
+    /// given, every such pair that can touch needs an entry in the table of pairs.
     pub combine: Option<CombinationRule>,
 }
 
@@ -151,7 +156,8 @@ pub struct MaterialEntry {
     /// Coefficient of friction against itself, not negative.
     #[schemars(range(min = 0.0))]
     pub friction: f64,
-    /// Coefficient of friction while a contact sticks, not below `friction`, which is then that of sliding.
+    /// Coefficient of friction while a contact sticks, not below `friction`, which is then that of
+    /// sliding.
     #[schemars(range(min = 0.0))]
     pub static_friction: Option<f64>,
     /// Share that an impact against itself gives back in normal direction, from 0 to 1.
@@ -161,11 +167,13 @@ pub struct MaterialEntry {
     /// Whether it is a share of the velocity or of the impulse.
     #[serde(default)]
     pub impact_law: ImpactLaw,
-    /// Share of the sliding velocity that an impact gives back as far as friction allows, from 0 to 1.
+    /// Share of the sliding velocity that an impact gives back as far as friction allows, from 0 to
+    /// 1.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub tangential_restitution: f64,
-    /// Radius of the friction against drilling about the normal, in m, not negative: the largest moment is this times the largest friction.
+    /// Radius of the friction against drilling about the normal, in m, not negative: the largest
+    /// moment is this times the largest friction.
     #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(range(min = 0.0))]
     pub torsion_radius: f64,
@@ -191,7 +199,8 @@ pub struct PairEntry {
     /// Coefficient of friction between them, not negative.
     #[schemars(range(min = 0.0))]
     pub friction: f64,
-    /// Coefficient of friction while a contact sticks, not below `friction`, which is then that of sliding.
+    /// Coefficient of friction while a contact sticks, not below `friction`, which is then that of
+    /// sliding.
     #[schemars(range(min = 0.0))]
     pub static_friction: Option<f64>,
     /// Share that an impact gives back in normal direction, from 0 to 1.
@@ -201,11 +210,13 @@ pub struct PairEntry {
     /// Whether it is a share of the velocity or of the impulse.
     #[serde(default)]
     pub impact_law: ImpactLaw,
-    /// Share of the sliding velocity that an impact gives back as far as friction allows, from 0 to 1.
+    /// Share of the sliding velocity that an impact gives back as far as friction allows, from 0 to
+    /// 1.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub tangential_restitution: f64,
-    /// Radius of the friction against drilling about the normal, in m, not negative: the largest moment is this times the largest friction.
+    /// Radius of the friction against drilling about the normal, in m, not negative: the largest
+    /// moment is this times the largest friction.
     #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(range(min = 0.0))]
     pub torsion_radius: f64,
@@ -217,9 +228,11 @@ pub struct PairEntry {
     /// Factors on the friction along the grain and across it, positive; they need a grain.
     #[schemars(length(min = 2, max = 2))]
     pub friction_axes: Option<Vec<f64>>,
-    /// Friction is a sum of these directions, with weights that are not negative and sum to the bound at most: along the two tangents, and about the normal in m.
+    /// Friction is a sum of these directions, with weights that are not negative and sum to the
+    /// bound at most: along the two tangents, and about the normal in m.
     pub friction_directions: Option<Vec<Vec<f64>>>,
-    /// Friction is bounded by these rows: each one times friction along the two tangents and about the normal is the bound at most.
+    /// Friction is bounded by these rows: each one times friction along the two tangents and about
+    /// the normal is the bound at most.
     pub friction_half_spaces: Option<Vec<Vec<f64>>>,
     /// Lines and phantom inertia of these contacts, for the method `phantom-inertia`.
     pub phantom_inertia: Option<PhantomContact>,
@@ -279,7 +292,8 @@ pub struct BodyEntry {
     pub kind: KindName,
     /// Material of those of its shapes that name none.
     pub material: Option<String>,
-    /// Origin in metres, at the start (at time 0 when the motion is prescribed): two numbers in the plane, three in space.
+    /// Origin in metres, at the start (at time 0 when the motion is prescribed): two numbers in the
+    /// plane, three in space.
     #[schemars(length(min = 2, max = 3))]
     pub position: Option<Vec<f64>>,
     /// Plane only: angle in radians, anticlockwise from the x axis.
@@ -292,14 +306,17 @@ pub struct BodyEntry {
     /// Velocity of the origin at the start in m/s, world axes. Only for bodies that move freely.
     #[schemars(length(min = 2, max = 3))]
     pub velocity: Option<Vec<f64>>,
-    /// Angular velocity at the start in rad/s: a number in the plane, three in world axes in space. Only for rigid bodies.
+    /// Angular velocity at the start in rad/s: a number in the plane, three in world axes in space.
+    /// Only for rigid bodies.
     pub angular_velocity: Option<Rotation>,
     /// Mass in kg, positive. Only for bodies that move freely.
     pub mass: Option<f64>,
-    /// Inertia about the origin in kg m², body axes: a number in the plane; in space three numbers on the diagonal, or
-    /// three rows of three. When it is not given, it follows from the shapes, filled evenly. Only for rigid bodies.
+    /// Inertia about the origin in kg m², body axes: a number in the plane; in space three numbers
+    /// on the diagonal, or three rows of three. When it is not given, it follows from the shapes,
+    /// filled evenly. Only for rigid bodies.
     pub inertia: Option<InertiaEntry>,
-    /// Density in kg/m³ (kg/m² in the plane) in place of mass and inertia, which then follow from the shapes.
+    /// Density in kg/m³ (kg/m² in the plane) in place of mass and inertia, which then follow from
+    /// the shapes.
     pub density: Option<f64>,
     /// Collision group.
     #[serde(default = "default_group")]
@@ -407,14 +424,16 @@ pub struct BoxEntry {
     pub size: Vec<f64>,
 }
 
-/// A prescribed motion: constant velocity and rotation, oscillations, and a surface that runs, added up.
+/// A prescribed motion: constant velocity and rotation, oscillations, and a surface that runs,
+/// added up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MotionEntry {
     /// Velocity of the origin in m/s, world axes.
     #[schemars(length(min = 2, max = 3))]
     pub velocity: Option<Vec<f64>>,
-    /// Angular velocity about the origin in rad/s: a number in the plane, three in world axes in space.
+    /// Angular velocity about the origin in rad/s: a number in the plane, three in world axes in
+    /// space.
     pub angular_velocity: Option<Rotation>,
     /// Velocity of the surface while the body stays in m/s, world axes: a belt.
     #[schemars(length(min = 2, max = 3))]
@@ -513,8 +532,8 @@ pub struct DryFrictionEntry {
     /// Point in coordinates of the first body, in metres; its origin when it is not given.
     #[schemars(length(min = 2, max = 3))]
     pub point: Option<Vec<f64>>,
-    /// Directions of sliding: one or two orthogonal unit vectors, world axes. Of a rotation in space: its one axis; of a
-    /// rotation in the plane: not given.
+    /// Directions of sliding: one or two orthogonal unit vectors, world axes. Of a rotation in
+    /// space: its one axis; of a rotation in the plane: not given.
     #[schemars(length(min = 1, max = 2))]
     pub axes: Option<Vec<Vec<f64>>>,
     /// Whether it brakes the rotation instead of the sliding.
@@ -523,22 +542,27 @@ pub struct DryFrictionEntry {
     /// Largest force in N, or torque in N m; not negative.
     #[schemars(range(min = 0.0))]
     pub bound: f64,
-    /// The same against sliding backwards along the one axis; `bound` when it is not given. \[GS05\] (4)
+    /// The same against sliding backwards along the one axis; `bound` when it is not given.
+    /// \[GS05\] (4)
     #[schemars(range(min = 0.0))]
     pub bound_backwards: Option<f64>,
     /// The bound while it sticks, not below `bound`, which is then that of sliding and positive.
     #[schemars(range(min = 0.0))]
     pub static_bound: Option<f64>,
-    /// Factors on the bound along the two axes, positive: an ellipse of friction; a circle when it is not given.
+    /// Factors on the bound along the two axes, positive: an ellipse of friction; a circle when it
+    /// is not given.
     #[schemars(length(min = 2, max = 2))]
     pub semi_axes: Option<Vec<f64>>,
-    /// Friction is a sum of these directions, with weights that are not negative and sum to the bound at most: one number per axis.
+    /// Friction is a sum of these directions, with weights that are not negative and sum to the
+    /// bound at most: one number per axis.
     pub friction_directions: Option<Vec<Vec<f64>>>,
-    /// Friction is bounded by these rows: each one times friction along the axes is the bound at most.
+    /// Friction is bounded by these rows: each one times friction along the axes is the bound at
+    /// most.
     pub friction_half_spaces: Option<Vec<Vec<f64>>>,
 }
 
-/// A sprag clutch or ratchet: a body moves or turns forwards only, whatever force that takes. \[GS05\] (2) on velocity level
+/// A sprag clutch or ratchet: a body moves or turns forwards only, whatever force that takes.
+/// \[GS05\] (2) on velocity level
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ClutchEntry {
@@ -551,7 +575,8 @@ pub struct ClutchEntry {
     /// Point in coordinates of the first body, in metres; its origin when it is not given.
     #[schemars(length(min = 2, max = 3))]
     pub point: Option<Vec<f64>>,
-    /// Forwards: a unit vector in world axes, the axis of the rotation if it is one; of a rotation in the plane not given: it is counter-clockwise.
+    /// Forwards: a unit vector in world axes, the axis of the rotation if it is one; of a rotation
+    /// in the plane not given: it is counter-clockwise.
     #[schemars(length(min = 2, max = 3))]
     pub axis: Option<Vec<f64>>,
     /// Whether it acts on the rotation instead of the sliding.
@@ -568,7 +593,8 @@ pub struct SpringEntry {
     /// Names of the two bodies; the second end is in the world when one is named.
     #[schemars(length(min = 1, max = 2))]
     pub bodies: Vec<String>,
-    /// The two points, each in coordinates of its body or of the world, in metres; the origins when it is not given.
+    /// The two points, each in coordinates of its body or of the world, in metres; the origins when
+    /// it is not given.
     #[schemars(length(min = 2, max = 2))]
     pub points: Option<Vec<Vec<f64>>>,
     /// Stiffness in N/m, not negative.
@@ -579,12 +605,15 @@ pub struct SpringEntry {
     #[serde(default)]
     #[schemars(range(min = 0.0))]
     pub damping: f64,
-    /// Rest length in metres, not negative unless there is an axis; the length at the start when it is not given.
+    /// Rest length in metres, not negative unless there is an axis; the length at the start when it
+    /// is not given.
     pub rest_length: Option<f64>,
-    /// Unit vector in world axes: the length is then that of the way from the second point to the first along it, with its sign.
+    /// Unit vector in world axes: the length is then that of the way from the second point to the
+    /// first along it, with its sign.
     #[schemars(length(min = 2, max = 3))]
     pub axis: Option<Vec<f64>>,
-    /// Force in N that must be overcome before the spring leaves its rest length, not negative. \[GS05\] (3) on displacement level
+    /// Force in N that must be overcome before the spring leaves its rest length, not negative.
+    /// \[GS05\] (3) on displacement level
     #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(range(min = 0.0))]
     pub preload: f64,
@@ -610,11 +639,13 @@ pub struct TorsionSpringEntry {
     #[serde(default)]
     #[schemars(range(min = 0.0))]
     pub damping: f64,
-    /// Angle of the first body relative to the second at which there is no torque, in radians; that at the start when it is not given.
+    /// Angle of the first body relative to the second at which there is no torque, in radians; that
+    /// at the start when it is not given.
     pub rest_angle: Option<f64>,
 }
 
-/// Two bodies, or two groups of bodies, that do not collide with each other. Exactly one of the keys is given.
+/// Two bodies, or two groups of bodies, that do not collide with each other. Exactly one of the
+/// keys is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct IgnoreEntry {
@@ -626,7 +657,8 @@ pub struct IgnoreEntry {
     pub groups: Option<Vec<String>>,
 }
 
-/// A quantity that belongs to a rotation (an angular velocity, a torque): a number in the plane, a vector in space.
+/// A quantity that belongs to a rotation (an angular velocity, a torque): a number in the plane, a
+/// vector in space.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Rotation {
@@ -722,7 +754,8 @@ impl<'de> Deserialize<'de> for InertiaEntry {
 }
 
 impl Scene {
-    /// How the contact problem of a step is solved, also where the scene does not say it. In the plane the pyramid is the cone.
+    /// How the contact problem of a step is solved, also where the scene does not say it. In the
+    /// plane the pyramid is the cone.
     pub fn contact_method(&self) -> ContactMethod {
         match (&self.method, self.dimension) {
             (Some(method), _) => method.clone(),
@@ -734,7 +767,8 @@ impl Scene {
     /// The scene as a file, with every default written out. It reads back as an equal scene.
     ///
     /// # Panics
-    /// Never for a scene that was loaded; when a record interval does not fit TOML's signed integers.
+    /// Never for a scene that was loaded; when a record interval does not fit TOML's signed
+    /// integers.
     pub fn to_toml(&self) -> String {
         count(Task::Print);
         let text = toml::to_string(self).expect("every scene has a form in TOML");

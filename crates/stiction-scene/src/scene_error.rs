@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use thiserror::Error;
 
-/// A suggestion needs at least this similarity (Jaro-Winkler, between 0 and 1). Too large: typing errors get no
-/// suggestion. Too small: unrelated names are suggested.
+/// A suggestion needs at least this similarity (Jaro-Winkler, between 0 and 1). Too large: typing
+/// errors get no suggestion. Too small: unrelated names are suggested.
 const SIMILARITY: f64 = 0.75;
 
 /// A scene that cannot be loaded: the user's mistake, or a file that cannot be read.
@@ -60,7 +60,8 @@ pub enum SceneError {
 }
 
 impl SceneError {
-    /// Whether the machine is the cause, and not what the user wrote. A file that is no text was read well.
+    /// Whether the machine is the cause, and not what the user wrote. A file that is no text was
+    /// read well.
     pub fn is_io(&self) -> bool {
         matches!(self, Self::Read { cause, .. } if cause.kind() != std::io::ErrorKind::InvalidData)
     }
@@ -110,12 +111,14 @@ impl TextError {
     }
 }
 
-/// Whether a character acts on a terminal or on the order of the text around it, and shows nothing itself.
+/// Whether a character acts on a terminal or on the order of the text around it, and shows nothing
+/// itself.
 fn is_hidden(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The text with what would act on a terminal written out, as `\u{1b}`: names come from files that others may have written.
+/// The text with what would act on a terminal written out, as `\u{1b}`: names come from files that
+/// others may have written.
 pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -124,7 +127,8 @@ pub fn printable(text: &str) -> String {
     out
 }
 
-/// The same for a text in which places are counted by bytes: each hidden character is covered by one of the same length.
+/// The same for a text in which places are counted by bytes: each hidden character is covered by
+/// one of the same length.
 fn covered(text: &str) -> String {
     let cover = |c: char| match c.len_utf8() {
         _ if !is_hidden(c) || matches!(c, '\n' | '\r' | '\t') => c,

@@ -130,15 +130,18 @@ pub struct Certificate {
     pub checks: Vec<Check>,
     /// Steps of a fixed-point scheme that did not converge and were accepted.
     pub unconverged_steps: usize,
-    /// Steps in which a contact was held by more than its kinetic friction, so that sliding was possible, too.
+    /// Steps in which a contact was held by more than its kinetic friction, so that sliding was
+    /// possible, too.
     #[serde(default)]
     pub held_steps: usize,
-    /// Steps in which a contact slides with its static coefficient of friction and sticks with its kinetic one.
+    /// Steps in which a contact slides with its static coefficient of friction and sticks with its
+    /// kinetic one.
     #[serde(default)]
     pub undecided_steps: usize,
     /// Steps that were solved on a second try only, by what it took.
     pub second_tries: BTreeMap<String, usize>,
-    /// What else there is to know: a solver that was asked for less, the first bodies that passed through each other.
+    /// What else there is to know: a solver that was asked for less, the first bodies that passed
+    /// through each other.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -160,23 +163,28 @@ pub struct Check {
     pub ok: bool,
 }
 
-// The limits are those of the certificate alone. Settings of a scene may loosen a solver; they do not loosen the word "solved".
+// The limits are those of the certificate alone. Settings of a scene may loosen a solver; they do
+// not loosen the word "solved".
 
-/// Limit of momentum and of the laws, relative. Rounding gives about 1e-14; a wrong answer gives more than 1e-6. The laws of a step with very many contacts are met as well as
-/// its residual, whose limit is that of the [judge](stiction_dynamics::judge).
+/// Limit of momentum and of the laws, relative. Rounding gives about 1e-14; a wrong answer gives
+/// more than 1e-6. The laws of a step with very many contacts are met as well as its residual,
+/// whose limit is that of the [judge](stiction_dynamics::judge).
 const LAW_LIMIT: f64 = 1e-9;
 
 /// Limit of the relative balance of kinetic energy and work, which holds to rounding.
 const BALANCE_LIMIT: f64 = 1e-10;
 
-/// Limit of a penetration, relative to the smaller body: what a picture does not show. A scheme that takes positions as they come, as Moreau's, needs steps in which
-/// nothing moves by more than this.
+/// Limit of a penetration, relative to the smaller body: what a picture does not show. A scheme
+/// that takes positions as they come, as Moreau's, needs steps in which nothing moves by more than
+/// this.
 const PENETRATION_LIMIT: f64 = 1e-3;
 
-/// Limit of the distance from which a contact may push, relative to the smaller body. Bodies that roll leave the linearised gap by the square of their way in a step.
+/// Limit of the distance from which a contact may push, relative to the smaller body. Bodies that
+/// roll leave the linearised gap by the square of their way in a step.
 const PUSH_LIMIT: f64 = 1e-2;
 
-/// Limit of the energy that contact impulses add over the run, relative to its largest kinetic energy. To take back a penetration within its limit adds less.
+/// Limit of the energy that contact impulses add over the run, relative to its largest kinetic
+/// energy. To take back a penetration within its limit adds less.
 const GAIN_LIMIT: f64 = 1e-3;
 
 impl Certificate {
@@ -213,7 +221,8 @@ impl Certificate {
                 "passages" => worst = audit.sum.passages,
                 _ => {}
             }
-            // A number that is not one is within no limit. The worst does not see it, as after an overflow of energies, but the sum does.
+            // A number that is not one is within no limit. The worst does not see it, as after an
+            // overflow of energies, but the sum does.
             let ok = mean.is_finite() && limit.is_none_or(|limit| worst.abs() <= limit);
             Check { name: name.into(), meaning: meaning.into(), worst, mean, limit, ok }
         })

@@ -4,12 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stiction_dynamics::{ImpactLaw, PhantomContact};
 
-/// A system given by matrices: M dv/dt = f - C v - K q + forces of contacts, dry friction and joints, with dq/dt = v. Rows are
-/// lists with one number per coordinate.
+/// A system given by matrices: M dv/dt = f - C v - K q + forces of contacts, dry friction and
+/// joints, with dq/dt = v. Rows are lists with one number per coordinate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SystemEntry {
-    /// Names of the coordinates, made of letters, digits, `-` and `_`; the columns of their velocities begin with `v_`.
+    /// Names of the coordinates, made of letters, digits, `-` and `_`; the columns of their
+    /// velocities begin with `v_`.
     #[schemars(length(min = 1))]
     pub coordinates: Vec<String>,
     /// Units of the coordinates, for pictures.
@@ -80,15 +81,16 @@ pub struct SystemContact {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 2))]
     pub tangents: Vec<Vec<f64>>,
-    /// Part of the sliding velocity that does not come from the coordinates in m/s, one number per tangent; zeros when it is
-    /// not given.
+    /// Part of the sliding velocity that does not come from the coordinates in m/s, one number per
+    /// tangent; zeros when it is not given.
     #[schemars(length(max = 2))]
     pub tangent_drift: Option<Vec<f64>>,
     /// Coefficient of friction, not negative.
     #[serde(default)]
     #[schemars(range(min = 0.0))]
     pub friction: f64,
-    /// Coefficient of friction while a contact sticks, not below `friction`, which is then that of sliding.
+    /// Coefficient of friction while a contact sticks, not below `friction`, which is then that of
+    /// sliding.
     #[schemars(range(min = 0.0))]
     pub static_friction: Option<f64>,
     /// Share that an impact gives back in normal direction, from 0 to 1.
@@ -98,7 +100,8 @@ pub struct SystemContact {
     /// Whether it is a share of the velocity or of the impulse.
     #[serde(default)]
     pub impact_law: ImpactLaw,
-    /// Share of the sliding velocity that an impact gives back as far as friction allows, from 0 to 1.
+    /// Share of the sliding velocity that an impact gives back as far as friction allows, from 0 to
+    /// 1.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub tangential_restitution: f64,
@@ -115,26 +118,30 @@ pub struct SystemFriction {
     /// The rows of the sliding velocity, one or two.
     #[schemars(length(min = 1, max = 2))]
     pub tangents: Vec<Vec<f64>>,
-    /// Part of the sliding velocity that does not come from the coordinates, one number per tangent; zeros when it is not
-    /// given.
+    /// Part of the sliding velocity that does not come from the coordinates, one number per
+    /// tangent; zeros when it is not given.
     #[schemars(length(max = 2))]
     pub tangent_drift: Option<Vec<f64>>,
     /// Largest force in N, or torque in N m; not negative.
     #[schemars(range(min = 0.0))]
     pub bound: f64,
-    /// The same against sliding backwards along the one tangent; `bound` when it is not given. \[GS05\] (4)
+    /// The same against sliding backwards along the one tangent; `bound` when it is not given.
+    /// \[GS05\] (4)
     #[schemars(range(min = 0.0))]
     pub bound_backwards: Option<f64>,
     /// The bound while it sticks, not below `bound`, which is then that of sliding and positive.
     #[schemars(range(min = 0.0))]
     pub static_bound: Option<f64>,
-    /// Friction is a sum of these directions, with weights that are not negative and sum to the bound at most: one number per tangent.
+    /// Friction is a sum of these directions, with weights that are not negative and sum to the
+    /// bound at most: one number per tangent.
     pub friction_directions: Option<Vec<Vec<f64>>>,
-    /// Friction is bounded by these rows: each one times friction along the tangents is the bound at most.
+    /// Friction is bounded by these rows: each one times friction along the tangents is the bound
+    /// at most.
     pub friction_half_spaces: Option<Vec<Vec<f64>>>,
 }
 
-/// A sprag clutch or ratchet: `row` · v + `drift` is never negative, whatever force that takes. \[GS05\] (2) on velocity level
+/// A sprag clutch or ratchet: `row` · v + `drift` is never negative, whatever force that takes.
+/// \[GS05\] (2) on velocity level
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SystemClutch {
@@ -147,8 +154,9 @@ pub struct SystemClutch {
     pub drift: f64,
 }
 
-/// A pre-stressed spring: the force `preload` against x = `value` + `row` · q, whatever its size; at x = 0 any force up to that. Its stiffness, if it has one, stands in the matrix.
-/// \[GS05\] (3) on displacement level
+/// A pre-stressed spring: the force `preload` against x = `value` + `row` · q, whatever its size;
+/// at x = 0 any force up to that. Its stiffness, if it has one, stands in the matrix. \[GS05\] (3)
+/// on displacement level
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SystemSpring {

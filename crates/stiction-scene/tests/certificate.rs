@@ -1,4 +1,5 @@
-//! The certificate judges by limits of its own: a run that is wrong is not certified, whatever its settings, and what used to be wrong is right.
+//! The certificate judges by limits of its own: a run that is wrong is not certified, whatever its
+//! settings, and what used to be wrong is right.
 
 use std::ops::ControlFlow;
 
@@ -37,7 +38,8 @@ fn builtin_text(name: &str) -> &'static str {
 fn settings_of_a_scene_do_not_loosen_the_certificate() {
     let settings = "method={cone={residual-tolerance=1e10,tolerance=1e9}}";
     let loose = summary_of(builtin_text("four-balls"), &[settings.to_owned()]);
-    // Whatever the solver was asked for, the word is that of the residual: the judge may have had the answer worked out further.
+    // Whatever the solver was asked for, the word is that of the residual: the judge may have had
+    // the answer worked out further.
     let residual = loose.certificate.checks.iter().find(|check| check.name == "residual").unwrap();
     assert_eq!(residual.limit, Some(1e-10), "the limit is the certificate's own");
     assert_eq!(residual.ok, residual.worst <= 1e-10, "{residual:?}");
@@ -50,7 +52,8 @@ fn settings_of_a_scene_do_not_loosen_the_certificate() {
     assert!(honest.certificate.met && honest.certificate.notes.is_empty(), "{:?}", honest.certificate);
 }
 
-/// Both judge by one residual with one allowance for rounding. At the step of \[TTP01\] gaps divided by it are rounding of 1e-12 m/s.
+/// Both judge by one residual with one allowance for rounding. At the step of \[TTP01\] gaps
+/// divided by it are rounding of 1e-12 m/s.
 #[test]
 fn what_the_implicit_scheme_calls_solved_is_certified() {
     for h in ["0.0012", "0.0006"] {
@@ -61,7 +64,8 @@ fn what_the_implicit_scheme_calls_solved_is_certified() {
     }
 }
 
-/// The pendulum comes to rest at the wall, where the rates of its rods are rounding of what moves them: no measure of them alone can be met.
+/// The pendulum comes to rest at the wall, where the rates of its rods are rounding of what moves
+/// them: no measure of them alone can be met.
 #[test]
 fn a_pendulum_beside_a_wall_is_followed_for_long() {
     for (scheme, end) in [("trapezoidal", "1000.0"), ("event-driven", "20.0")] {
@@ -96,13 +100,15 @@ fn the_audit_sees_bodies_that_pass_through_each_other() {
     };
     assert_eq!(passages([0.55, 0.0]), 1.0);
     assert_eq!(passages([-0.56, 0.0]), 0.0);
-    // A way that passes the centre of the target at a distance. They touch at 0.11 m, and overlaps of more than a tenth of the bullet's 0.01 m count.
+    // A way that passes the centre of the target at a distance. They touch at 0.11 m, and overlaps
+    // of more than a tenth of the bullet's 0.01 m count.
     let beside = |distance: f64| [0.55, 1.1 * distance / (0.55f64.powi(2) - distance.powi(2)).sqrt()];
     assert_eq!(passages(beside(0.1095)), 0.0);
     assert_eq!(passages(beside(0.1085)), 1.0);
 }
 
-/// Without restitution both go on with the common velocity that momentum gives them, at 0.01/1.01 of the speed.
+/// Without restitution both go on with the common velocity that momentum gives them, at 0.01/1.01
+/// of the speed.
 #[test]
 fn a_bullet_of_any_speed_stops_in_every_scheme() {
     for speed in [15.0, 21.9, 25.0, 50.0, 100.0, 1e3, 1e4] {
@@ -116,14 +122,16 @@ fn a_bullet_of_any_speed_stops_in_every_scheme() {
             for v in [target, bullet] {
                 assert!((v - speed * 0.01 / 1.01).abs() < 1e-9 * speed, "{scheme} at {speed}: {target} {bullet}");
             }
-            // Touching at 0.11 m, behind which the bullet stays; a scheme on the velocity level keeps less than 1e-3 of its radius.
+            // Touching at 0.11 m, behind which the bullet stays; a scheme on the velocity level
+            // keeps less than 1e-3 of its radius.
             let apart = summary.final_columns["target.x"] - summary.final_columns["bullet.x"];
             assert!((apart - 0.11).abs() < 1e-5, "{scheme} at {speed}: {apart}");
         }
     }
 }
 
-/// An inelastic impact takes energy, wherever the marble hits the ball; 15 m/s are 15 of its radii in a step.
+/// An inelastic impact takes energy, wherever the marble hits the ball; 15 m/s are 15 of its radii
+/// in a step.
 #[test]
 fn a_marble_that_falls_on_a_ball_gains_no_energy() {
     // Places on a spiral over the ball, of radius 0.11 with the marble's.
@@ -135,7 +143,8 @@ fn a_marble_that_falls_on_a_ball_gains_no_energy() {
         for scheme in SCHEMES {
             let summary = summary_of(DROP, &with(scheme, &[format!("body.marble.position=[{x:?},{y:?},{z:?}]")]));
             assert!(summary.energy["total_change"] < 1e-9, "{scheme} from {x} {y} {z}: {:?}", summary.energy);
-            // Moreau's rule leaves positions as they come: a marble that rolls off the ball in steps of its own size penetrates, and the certificate says so.
+            // Moreau's rule leaves positions as they come: a marble that rolls off the ball in
+            // steps of its own size penetrates, and the certificate says so.
             let mut wrong = exceeded(&summary.certificate);
             wrong.retain(|name| scheme != "moreau-midpoint" || *name != "penetration_share");
             assert!(wrong.is_empty(), "{scheme} from {x} {y} {z}: {wrong:?}");
@@ -145,7 +154,8 @@ fn a_marble_that_falls_on_a_ball_gains_no_energy() {
 
 #[test]
 fn energies_beyond_all_numbers_are_not_certified() {
-    // The square of the speed overflows; the balance of energies is no number then, and nobody can say that it holds.
+    // The square of the speed overflows; the balance of energies is no number then, and nobody can
+    // say that it holds.
     let fast = ["body.ball.velocity=[1e160,0.0]", "run.end=0.1"].map(str::to_owned);
     let summary = summary_of(builtin_text("bouncing-ball"), &fast);
     assert!(!summary.certificate.met, "{:?}", summary.certificate);
@@ -165,7 +175,8 @@ fn a_bush_hangs_on_its_shaft() {
     assert!(text.contains("the cylinder of body `shaft` and the cavity of body `bushing` cannot collide"), "{text}");
 }
 
-/// Two capsules on three, all parallel and at rest. The contacts of such a pair must not change their names by rounding, or one is lost for a step.
+/// Two capsules on three, all parallel and at rest. The contacts of such a pair must not change
+/// their names by rounding, or one is lost for a step.
 #[test]
 fn parallel_capsules_stay_at_rest() {
     let loaded = parse_with(CAPSULES, "case.toml", &["run.end=3.0".to_owned()]).unwrap();
@@ -190,14 +201,16 @@ fn parallel_capsules_stay_at_rest() {
 
 #[test]
 fn capsules_that_fall_into_a_wedge_gain_no_energy() {
-    // Steps are cut where capsules close, down to a microsecond; within it an overlap of 5 µm was taken back at 5 m/s, which gave a fifth of all the energy.
+    // Steps are cut where capsules close, down to a microsecond; within it an overlap of 5 µm was
+    // taken back at 5 m/s, which gave a fifth of all the energy.
     let capsules = include_str!("cases/capsules-40-in-v.toml");
     let summary = summary_of(capsules, &["run.end=0.36".to_owned()]);
     assert_eq!(exceeded(&summary.certificate), [""; 0]);
 }
 
-/// Five links with friction in their pins come to rest on each other: contacts at one pin nearly contradict each other, features of capsules that come to lie along
-/// each other pass from one to the other, and cut steps follow impacts. Energy only falls, and at rest nothing moves.
+/// Five links with friction in their pins come to rest on each other: contacts at one pin nearly
+/// contradict each other, features of capsules that come to lie along each other pass from one to
+/// the other, and cut steps follow impacts. Energy only falls, and at rest nothing moves.
 #[test]
 fn a_chain_with_joint_friction_comes_to_rest_in_every_scheme() {
     for scheme in SCHEMES {
@@ -211,7 +224,8 @@ fn a_chain_with_joint_friction_comes_to_rest_in_every_scheme() {
     }
 }
 
-/// The forces on a light body cancel to seven digits: its acceleration is no better than their rounding, and right.
+/// The forces on a light body cancel to seven digits: its acceleration is no better than their
+/// rounding, and right.
 #[test]
 fn a_light_body_between_strong_forces_is_certified() {
     let text = builtin::all().iter().find(|scene| scene.name == "double-pendulum").unwrap().text;

@@ -1,4 +1,5 @@
-//! The four-bar linkage with play in one joint: the pin in its hole, and the ideal linkage as the limit of no play.
+//! The four-bar linkage with play in one joint: the pin in its hole, and the ideal linkage as the
+//! limit of no play.
 
 use stiction_dynamics::{Simulation, StepKind};
 use stiction_scene::{builtin, load, parse};
@@ -24,7 +25,8 @@ fn eccentricity(q: &[f64]) -> [f64; 2] {
     [pin[0] - hole[0], pin[1] - hole[1]]
 }
 
-/// Angle of the rocker of the ideal linkage: the end of coupler and rocker is where their circles meet.
+/// Angle of the rocker of the ideal linkage: the end of coupler and rocker is where their circles
+/// meet.
 fn ideal_rocker(t: f64) -> f64 {
     let (sin, cos) = (SPEED * t).sin_cos();
     let b = [CRANK * cos, CRANK * sin];
@@ -98,7 +100,8 @@ fn the_pin_stays_in_its_hole() {
             let step = s.last_step();
             let e = eccentricity(&s.state().q);
             let distance = e[0].hypot(e[1]);
-            // A contact that is carried takes back what the curvature of a step cost it, here 3.4e-7 m; at a quarter of the step, 6e-9 m.
+            // A contact that is carried takes back what the curvature of a step cost it, here
+            // 3.4e-7 m; at a quarter of the step, 6e-9 m.
             assert!(distance <= play + 1e-6, "{distance} at {}", s.state().t);
             sides = [sides[0].min(e[0]), sides[1].max(e[0]), sides[2].min(e[1]), sides[3].max(e[1])];
             impacts += usize::from(step.kind == StepKind::Impact);
@@ -107,7 +110,8 @@ fn the_pin_stays_in_its_hole() {
                     continue;
                 }
                 carried += step.h;
-                // The coupler is pushed to the side on which the pin is, up to the turn of the normal within a step.
+                // The coupler is pushed to the side on which the pin is, up to the turn of the
+                // normal within a step.
                 let normal = contact.frame.unwrap().normal;
                 assert!(impulse.normal > 0.0 && (normal[0] * e[0] + normal[1] * e[1]) / distance > 0.9);
                 assert!(impulse.tangent[0].abs() <= mu * impulse.normal * (1.0 + 1e-9));
@@ -121,9 +125,10 @@ fn the_pin_stays_in_its_hole() {
 
 #[test]
 fn with_little_play_it_is_the_ideal_linkage() {
-    // A shift of the pin in the hole by e turns the rocker by e·u/(c sin γ) with u along the coupler, and the transmission angle γ
-    // is smallest with the crank towards the other pivot: cos γ = (b² + c² - (d - a)²)/(2 b c) = 0.8. So at most 8.33/m of the play,
-    // which the pin uses fully. At 5e-6 m, what it goes beyond is up to 0.6 % of it.
+    // A shift of the pin in the hole by e turns the rocker by e·u/(c sin γ) with u along the
+    // coupler, and the transmission angle γ is smallest with the crank towards the other pivot: cos
+    // γ = (b² + c² - (d - a)²)/(2 b c) = 0.8. So at most 8.33/m of the play, which the pin uses
+    // fully. At 5e-6 m, what it goes beyond is up to 0.6 % of it.
     let worst = 1.0 / (ROCKER * 0.6);
     let mut last = f64::INFINITY;
     for play in [5e-4, 5e-5, 5e-6] {
@@ -155,7 +160,8 @@ fn without_friction_it_carries_what_the_ideal_joint_carries() {
         })
         .unwrap();
     assert_eq!(ideal.len(), 25);
-    // Forces agree only in the mean over flights and impacts, and impulses up to the speeds across the play, which shrink slowly.
+    // Forces agree only in the mean over flights and impacts, and impulses up to the speeds across
+    // the play, which shrink slowly.
     for (play, tolerance) in [(5e-4, 0.3), (5e-5, 0.06), (5e-6, 0.02)] {
         let seen = see(&changed(0.0, play, 2.5e-5), play);
         let differences = seen.impulses.iter().zip(&ideal).map(|(a, b)| (a[0] - b[0]).hypot(a[1] - b[1]));
@@ -166,11 +172,13 @@ fn without_friction_it_carries_what_the_ideal_joint_carries() {
 
 #[test]
 fn steps_too_long_for_the_play_stay_bounded() {
-    // In 0.3 ms the pin would run several times around a hole of 5 µm. Before such steps were halved, its speed grew without bound.
+    // In 0.3 ms the pin would run several times around a hole of 5 µm. Before such steps were
+    // halved, its speed grew without bound.
     for (play, h) in [(5e-5, 1e-3), (5e-6, 1e-4), (5e-6, 3e-4), (5e-7, 1e-4)] {
         for mu in [0.0, 0.1] {
             let seen = see(&changed(mu, play, h), play);
-            // What is left is the curvature of the links' own paths in a step: relative accelerations of some 100 m/s².
+            // What is left is the curvature of the links' own paths in a step: relative
+            // accelerations of some 100 m/s².
             assert!(seen.beyond < 500.0 * h * h, "{mu} {play} {h}: {seen:?}");
             assert!(seen.fastest < 25.0, "{mu} {play} {h}: {seen:?}");
         }

@@ -19,7 +19,8 @@ fn tilt(q: &[f64]) -> f64 {
 
 #[test]
 fn a_bead_in_a_ring_is_a_pendulum() {
-    // v = 2 m/s at the bottom of 1 m: amplitude 2 asin(v/(2√(g r))), period 4 K(sin(amplitude/2))/√(g/r) = 2.060346 s.
+    // v = 2 m/s at the bottom of 1 m: amplitude 2 asin(v/(2√(g r))), period 4
+    // K(sin(amplitude/2))/√(g/r) = 2.060346 s.
     let (amplitude, period) = (0.649929600112763, 2.060346217396023);
     let (mut largest, mut crossings, mut last) = (0.0f64, Vec::new(), 0.0f64);
     run("bead-in-ring", &[], |s| {
@@ -104,8 +105,9 @@ fn springing_turns_into_swinging_and_back() {
     assert!(springing[5] > 0.19 && swinging[5] < 0.2, "{springing:?} {swinging:?}");
 }
 
-/// The rattleback as Kane and Levinson have it: it rolls and never slides. Its equations of motion, written in axes of the stone about the
-/// point of contact, and integrated by the classical method of Runge and Kutta. Nothing here knows of contacts or rows.
+/// The rattleback as Kane and Levinson have it: it rolls and never slides. Its equations of motion,
+/// written in axes of the stone about the point of contact, and integrated by the classical method
+/// of Runge and Kutta. Nothing here knows of contacts or rows.
 struct RollingStone {
     mass: f64,
     inertia: DMat3,
@@ -115,7 +117,8 @@ struct RollingStone {
 }
 
 impl RollingStone {
-    /// Rates of the upward direction in axes of the stone, and of the angular velocity in these axes.
+    /// Rates of the upward direction in axes of the stone, and of the angular velocity in these
+    /// axes.
     fn rates(&self, up: DVec3, w: DVec3) -> (DVec3, DVec3) {
         let (a, m) = (self.semi_axes, self.mass);
         let up_rate = up.cross(w);
@@ -123,7 +126,8 @@ impl RollingStone {
         let length = (a * up).length();
         let rho = self.middle - a * a * up / length;
         let rho_rate = -a * a * up_rate / length + a * a * up * (a * up).dot(a * up_rate) / length.powi(3);
-        // v = -ω × ρ, so m v' = -m (ω' × ρ + ω × (ρ' + ω × ρ)) = F - m g n and I ω' + ω × I ω = ρ × F.
+        // v = -ω × ρ, so m v' = -m (ω' × ρ + ω × (ρ' + ω × ρ)) = F - m g n and I ω' + ω × I ω = ρ ×
+        // F.
         let known = rho.cross(-m * w.cross(rho_rate + w.cross(rho)) + m * 9.81 * up) - w.cross(self.inertia * w);
         let square = DMat3::from_diagonal(DVec3::splat(rho.length_squared()));
         let outer = DMat3::from_cols(rho * rho.x, rho * rho.y, rho * rho.z);
@@ -199,8 +203,9 @@ fn a_rattleback_turns_back_one_way_only() {
     assert!(on > 4.0, "{on}");
 }
 
-/// Jellett's integral of the tippe top on its large ball: the angular momentum along the line from the point of contact to the centre of
-/// mass. Friction at the point does not change it, whatever its law.
+/// Jellett's integral of the tippe top on its large ball: the angular momentum along the line from
+/// the point of contact to the centre of mass. Friction at the point does not change it, whatever
+/// its law.
 fn jellett(s: &Simulation) -> f64 {
     let (up, v) = (up(&s.state().q), &s.state().v);
     let momentum = DVec3::new(8.0e-7 * v[3], 8.0e-7 * v[4], 7.0e-7 * v[5]);

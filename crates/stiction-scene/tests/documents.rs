@@ -1,4 +1,5 @@
-//! The tables of schemes and contact methods in `docs/scene-format.md` are what the schemes and methods say of themselves.
+//! The tables of schemes and contact methods in `docs/scene-format.md` are what the schemes and
+//! methods say of themselves.
 
 use stiction_dynamics::{ContactMethod, Impacts, Named, Overlap, SchemeSettings};
 

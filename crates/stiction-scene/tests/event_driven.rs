@@ -116,7 +116,8 @@ fn a_ball_comes_to_rest_through_infinitely_many_bounces() {
         let ball = run("bouncing-ball", &["run.step=0.1", &format!("material.rubber.restitution={e}")]);
         let exact = (2.0f64 / 9.81).sqrt() * (1.0 + e) / (1.0 - e);
         assert_close(exact, rest, 1e-6, "the closed form");
-        // The last event closes the contact. What the closing speed leaves out is 2 e v_c / ((1 - e) g).
+        // The last event closes the contact. What the closing speed leaves out is 2 e v_c / ((1 -
+        // e) g).
         let closed = ball.events.last().unwrap();
         assert!(closed.to != ContactMode::Open && closed.to != ContactMode::Impact, "{closed:?}");
         assert_close(closed.t, exact, 1e-9, "rest");
@@ -140,7 +141,8 @@ fn a_block_slides_to_a_stop() {
     assert_certified(&block.audit);
 }
 
-/// Four contacts share a load in infinitely many ways; some of them are beyond the bound of a contact, and the motion is the same.
+/// Four contacts share a load in infinitely many ways; some of them are beyond the bound of a
+/// contact, and the motion is the same.
 #[test]
 fn a_block_holds_up_to_its_friction_limit_and_slides_beyond() {
     let block = |mu: &str, end: &str| {
@@ -198,21 +200,24 @@ fn torsion_with_its_own_bound_ends_at_its_own_time() {
     assert_certified(&coupled.audit);
 }
 
-/// Sliding to the left under an angle at which no acceleration exists: a shock stops the end, and the rod turns about it.
+/// Sliding to the left under an angle at which no acceleration exists: a shock stops the end, and
+/// the rod turns about it.
 #[test]
 fn the_rod_of_painleve_is_stopped_by_a_shock() {
     let rod = run("painleve-rod", &["run.end=0.2", "run.step=0.01"]);
     assert_eq!(rod.kinds[0], StepKind::Shock);
     assert_eq!((rod.events[0].t, rod.events[0].to), (0.0, ContactMode::Shock));
     assert_eq!((rod.events[1].from, rod.events[1].to), (ContactMode::Shock, ContactMode::Stick));
-    // The end stops: the angular momentum about it, m v sin θ, goes on with the moment of inertia 4/3 m.
+    // The end stops: the angular momentum about it, m v sin θ, goes on with the moment of inertia
+    // 4/3 m.
     let theta = 2f64.atan();
     let mut first = load("painleve-rod", &["scheme={event-driven={}}".to_owned()]).unwrap().simulation();
     first.step().unwrap();
     assert_close(first.state().v[2], 0.75 * theta.sin(), 1e-10, "spin after the shock");
     // Then it turns freely about the end: ½ (4/3) ω² + g sin θ stays.
     let energy = |state: &State| 2.0 / 3.0 * state.v[2] * state.v[2] + 9.81 * state.q[2].sin();
-    // The shock asks the end to part with half the closing speed, 5e-11 m/s, so that it is not left as it is.
+    // The shock asks the end to part with half the closing speed, 5e-11 m/s, so that it is not left
+    // as it is.
     assert_close(energy(rod.end()), energy(first.state()), 1e-10, "energy about the end");
     assert_certified(&rod.audit);
 }
@@ -272,7 +277,8 @@ bodies = ["bar"]
 HINGE
 "#;
 
-/// A bar of inertia J about its centre, hinged at the distance a, starts horizontally: a pendulum of length l = a + J/(m a) and amplitude 90°.
+/// A bar of inertia J about its centre, hinged at the distance a, starts horizontally: a pendulum
+/// of length l = a + J/(m a) and amplitude 90°.
 #[test]
 fn a_hinged_bar_keeps_the_period_of_a_pendulum() {
     let (a, inertia, mass, g) = (0.5, 0.3, 2.0, 9.81);
@@ -344,7 +350,8 @@ fn impulses_of_a_step_are_the_integrals_of_its_forces() {
     assert_close(momentum[1], mass * g * period, 1e-9, "momentum against gravity");
 }
 
-/// Rates of rows in closed form against extrapolated differences, on every scene: joints, contacts of all shapes, friction, stops.
+/// Rates of rows in closed form against extrapolated differences, on every scene: joints, contacts
+/// of all shapes, friction, stops.
 #[test]
 fn rates_of_rows_agree_with_differences() {
     // Its pins start in the middle of their holes, where a normal has no rate.
@@ -354,7 +361,8 @@ fn rates_of_rows_agree_with_differences() {
         let (system, start) = (simulation.system(), simulation.state());
         let n = system.velocity_count();
         for trial in 0..4 {
-            // Multiples of the golden ratio, without their whole parts, for velocities in no special relation.
+            // Multiples of the golden ratio, without their whole parts, for velocities in no
+            // special relation.
             let v: Vec<f64> =
                 (0..n).map(|i| ((i + 7 * trial + 1) as f64 * 0.618_033_988_749_895).fract() - 0.5).collect();
             let mut q = start.q.clone();
@@ -372,7 +380,8 @@ fn rates_of_rows_agree_with_differences() {
             };
             for (number, (a, b)) in flat(&exact).iter().zip(flat(&differences)).enumerate() {
                 let name = scene.name;
-                // A wrong term would be off by its own size; the differences are poor where a tangent turns fast.
+                // A wrong term would be off by its own size; the differences are poor where a
+                // tangent turns fast.
                 assert!((a - b).abs() <= 1e-5 * (1.0 + a.abs()), "{name}, row {number} of trial {trial}: {a} and {b}");
             }
         }
@@ -410,7 +419,8 @@ fn every_built_in_scene_is_certified_and_repeats_to_the_bit() {
     }
 }
 
-/// A ball whose bounces accumulate: too few events are allowed, or bounces of any speed count. What to try must be keys that a scene may have.
+/// A ball whose bounces accumulate: too few events are allowed, or bounces of any speed count. What
+/// to try must be keys that a scene may have.
 #[test]
 fn an_instant_without_an_end_names_its_contacts_and_keys_that_exist() {
     let cases = [("event-limit=3", "more than 3 events"), ("closing-speed=1e-300", "time stands still")];

@@ -1,4 +1,5 @@
-//! With the exact cone nothing depends on the axes of the world, on the order of the bodies or on the units: incline, sliding block and slide-to-roll over one second.
+//! With the exact cone nothing depends on the axes of the world, on the order of the bodies or on
+//! the units: incline, sliding block and slide-to-roll over one second.
 
 use stiction_bodies::glamx::{DQuat, DVec3};
 use stiction_scene::parse;
@@ -19,7 +20,8 @@ enum Shape {
     Ball(f64),
 }
 
-/// How the same is written down: world axes turned, units of length and mass smaller by factors, another body first.
+/// How the same is written down: world axes turned, units of length and mass smaller by factors,
+/// another body first.
 struct Writing {
     turn: DQuat,
     length: f64,

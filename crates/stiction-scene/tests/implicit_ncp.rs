@@ -1,11 +1,13 @@
-//! The implicit scheme on every built-in scene, and on bodies that are thrown: no step fails, laws are met, and a warm start saves iterations.
+//! The implicit scheme on every built-in scene, and on bodies that are thrown: no step fails, laws
+//! are met, and a warm start saves iterations.
 
 mod thrown;
 
 use stiction_dynamics::{Audit, Simulation};
 use stiction_scene::{builtin, load, parse};
 
-/// Scenes whose impacts give something back, which the scheme refuses, and what makes them inelastic.
+/// Scenes whose impacts give something back, which the scheme refuses, and what makes them
+/// inelastic.
 const REFUSED: [(&str, &[&str]); 8] = [
     ("bouncing-ball", &["material.rubber.restitution=0"]),
     ("carts-damper", &["system.contact.stopper.restitution=0"]),
@@ -59,7 +61,8 @@ fn no_step_of_any_scene_fails_and_a_warm_start_halves_the_iterations() {
         let [warm_mean, cold_mean] = [&warm, &cold].map(|audit| audit.iteration_count as f64 / audit.step_count as f64);
         let counts = (warm.iteration_count, cold.iteration_count, warm.most_iterations);
         eprintln!("{name:24} {warm_mean:5.2} warm, {cold_mean:5.2} cold, at most {}", warm.most_iterations);
-        // Without a start, one iteration is enough for some scenes: nothing to halve. The first steps of a run have no start.
+        // Without a start, one iteration is enough for some scenes: nothing to halve. The first
+        // steps of a run have no start.
         let is_halved = 2 * warm.iteration_count <= cold.iteration_count + 10 || cold_mean < 1.1;
         if !is_halved
             || warm.iteration_count > cold.iteration_count + 10
@@ -85,7 +88,8 @@ fn scenes_with_restitution_are_refused_with_the_remedy() {
 
 #[test]
 fn thrown_bodies_never_defeat_a_step() {
-    // Edges and faces come down: forces are not unique, the matrix of Newton's method is singular, and ends of an edge slide very slowly.
+    // Edges and faces come down: forces are not unique, the matrix of Newton's method is singular,
+    // and ends of an edge slide very slowly.
     let (mut step_count, mut iteration_count) = (0, 0);
     for case in 0..24 {
         for method in ["cone", "pyramid"] {

@@ -1,4 +1,5 @@
-//! Joints in scene files: from the text to the motion, mistakes at their place, starts that are assembled.
+//! Joints in scene files: from the text to the motion, mistakes at their place, starts that are
+//! assembled.
 
 use stiction_scene::record::file;
 use stiction_scene::table_file::Table;
@@ -261,7 +262,8 @@ fn mistakes_are_found_at_their_place() {
     assert_eq!(error.to_string(), "x.toml:17:8: joint `bob` has the name of body `bob`");
 }
 
-/// The rod turns about its left end at the origin, and carries the bob on its right end, each by 0.1 m off.
+/// The rod turns about its left end at the origin, and carries the bob on its right end, each by
+/// 0.1 m off.
 const APART: &str = "bodies = [\"rod\"]\nrevolute = { frames = [{ point = [-0.5, 0.1] }, {}] }
 [[joint]]\nname = \"pin\"\nbodies = [\"bob\", \"rod\"]\nrevolute = { frames = [{}, { point = [0.6, 0] }] }";
 
@@ -340,8 +342,9 @@ fn a_run_records_joints() {
 
 #[test]
 fn the_squeezing_mechanism_begins_as_published() {
-    // CWI test set: β̈ = 14222.4439199541 and Θ̈ = -10666.8329399656 rad/s² at the dead point of the start, whatever the spring does.
-    // One step from rest gives the acceleration up to the order of the turn within it, h² β̈ = 1e-8.
+    // CWI test set: β̈ = 14222.4439199541 and Θ̈ = -10666.8329399656 rad/s² at the dead point of
+    // the start, whatever the spring does. One step from rest gives the acceleration up to the
+    // order of the turn within it, h² β̈ = 1e-8.
     let mut simulation = load("andrews", &["run.step=1e-6".into()]).unwrap().simulation();
     simulation.step().unwrap();
     let spin = |body: usize| simulation.state().v[3 * body + 2] / 1e-6;
@@ -354,7 +357,8 @@ fn the_squeezing_mechanism_begins_as_published() {
 
 #[test]
 fn the_squeezing_mechanism_ends_as_published() {
-    // CWI test set, at t = 0.03 s: crank, K3, K5 and K7. Order two: at 1e-5 s the crank is off by 3e-5 rad after two and a half turns.
+    // CWI test set, at t = 0.03 s: crank, K3, K5 and K7. Order two: at 1e-5 s the crank is off by
+    // 3e-5 rad after two and a half turns.
     let mut simulation = load("andrews", &[]).unwrap().simulation();
     simulation.run().unwrap();
     for (body, expected, tolerance) in [
@@ -380,7 +384,8 @@ fn the_linkage_of_bricard_swings_and_keeps_its_energy() {
     let (mut values, names) = (Vec::new(), simulation.system().column_names());
     simulation.system().record(simulation.state(), &mut values);
     let angle = |hinge: usize| values[names.iter().position(|name| *name == format!("hinge{hinge}.angle")).unwrap()];
-    // The same linkage without its redundant row, extrapolated from steps of 1 ms and 0.5 ms: 2.895501 and -0.197168 rad, in turn.
+    // The same linkage without its redundant row, extrapolated from steps of 1 ms and 0.5 ms:
+    // 2.895501 and -0.197168 rad, in turn.
     for hinge in 0..6 {
         let expected = match hinge {
             5 => 0.197168, // the ground is its second body, and would be the first one in the order around the loop
@@ -395,7 +400,8 @@ fn the_linkage_of_bricard_swings_and_keeps_its_energy() {
 
 #[test]
 fn joints_that_contradict_each_other_are_refused_by_name() {
-    // A rod that one joint holds, and another one turns. Without the drive the two agree, and the second one follows from the first.
+    // A rod that one joint holds, and another one turns. Without the drive the two agree, and the
+    // second one follows from the first.
     let both = |drive: &str| {
         format!(
             "{PLANE}[[joint]]\nname = \"hold\"\nbodies = [\"rod\"]\nfixed = {{}}\n[[joint]]\nname = \"turn\"\nbodies = [\"rod\"]\n\

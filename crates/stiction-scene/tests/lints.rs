@@ -1,4 +1,5 @@
-//! What `check` says of sizes, gravity and steps that look wrong, and that it is right about them; prescribed motions along an ellipse.
+//! What `check` says of sizes, gravity and steps that look wrong, and that it is right about them;
+//! prescribed motions along an ellipse.
 
 use std::f64::consts::TAU;
 
@@ -101,7 +102,8 @@ fn gravity_upwards_is_found() {
 
 #[test]
 fn steps_that_make_a_spring_unstable_are_found_where_they_do() {
-    // Amplitude at the end of a run with a step somewhat below and above the limit that the message names.
+    // Amplitude at the end of a run with a step somewhat below and above the limit that the message
+    // names.
     for (scheme, limit) in [
         // h² k/m + h δ/m < 2 with k/m = 400, δ/m = 4.
         ("stewart-trinkle={}", 0.5 * (-0.01 + (0.0001f64 + 4.0 * 2.0 / 400.0).sqrt())),

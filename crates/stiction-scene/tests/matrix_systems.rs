@@ -1,5 +1,5 @@
-//! Scenes whose system is given by matrices: the woodpecker against the same system in code, carts with a joint and dry
-//! friction against closed forms, and every mistake at its place.
+//! Scenes whose system is given by matrices: the woodpecker against the same system in code, carts
+//! with a joint and dry friction against closed forms, and every mistake at its place.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,8 @@ use stiction_scene::record::file;
 use stiction_scene::table_file::Table;
 use stiction_scene::{Finding, Loaded, SceneError, SceneSystem, Severity, lint, load, parse, parse_with};
 
-/// Two carts on a rod are pulled towards a third one, which a brake holds. Line numbers in the tests below are those of this text.
+/// Two carts on a rod are pulled towards a third one, which a brake holds. Line numbers in the
+/// tests below are those of this text.
 const CARTS: &str = r#"format = 1
 name = "carts"
 
@@ -68,7 +69,8 @@ fn assert_same(found: f64, expected: f64, what: &str) {
     assert!((found - expected).abs() <= 2e-15 * expected.abs(), "{what}: {found:e}, and not {expected:e}");
 }
 
-// ------------------------------------------------------------------------------------------------ scenes that work
+// ------------------------------------------------------------------------------------------------
+// scenes that work
 
 #[test]
 fn the_scene_of_the_woodpecker_is_the_system_of_the_code() {
@@ -106,8 +108,9 @@ fn the_scene_of_the_woodpecker_is_the_system_of_the_code() {
 
 #[test]
 fn the_scene_of_the_woodpecker_passes_through_the_reference_states() {
-    // An independent implementation of the midpoint rule with the same step: (y, φ_M, φ_S, v, ω_M, ω_S). The data differ from
-    // those of the code in the last digit only, and the motion does not amplify that much until then.
+    // An independent implementation of the midpoint rule with the same step: (y, φ_M, φ_S, v, ω_M,
+    // ω_S). The data differ from those of the code in the last digit only, and the motion does not
+    // amplify that much until then.
     for (t, expected) in [
         (0.05, [-0.004407467745, -0.1036, -0.392981586347, 0.0, 0.0, 14.667583730228]),
         (0.1, [-0.007094524535, 0.022166321270, 0.008792454468, -0.071520694709, -4.636980467935, -5.804023655487]),
@@ -135,8 +138,9 @@ fn every_method_gives_the_same_woodpecker() {
 
 #[test]
 fn carts_on_a_rod_push_the_braked_one() {
-    // 3 kg are pulled by 6 N: 2 m/s² over the metre to the stop, 2 m/s after 1 s. The impact is inelastic: 6 N s on 4 kg are
-    // 1.5 m/s, and from there on (6 N - 1 N)/4 kg: 2.75 m/s at 2 s, after another 1.5 + 1.25/2 m.
+    // 3 kg are pulled by 6 N: 2 m/s² over the metre to the stop, 2 m/s after 1 s. The impact is
+    // inelastic: 6 N s on 4 kg are 1.5 m/s, and from there on (6 N - 1 N)/4 kg: 2.75 m/s at 2 s,
+    // after another 1.5 + 1.25/2 m.
     for scheme in ["{moreau-midpoint={}}", "{stewart-trinkle={}}"] {
         let loaded = parse_with(CARTS, "x.toml", &[format!("scheme={scheme}")]).unwrap();
         let mut simulation = loaded.simulation();
@@ -152,7 +156,8 @@ fn carts_on_a_rod_push_the_braked_one() {
         // The brake holds the third cart while nothing pushes it.
         assert!((before[0] - before[1]).abs() < 1e-12 && before[2] == 1.5, "{before:?}");
         let state = simulation.state();
-        // The impact and the change of force lie within a step of where they belong: a few m/s² times 0.001 s.
+        // The impact and the change of force lie within a step of where they belong: a few m/s²
+        // times 0.001 s.
         for v in &state.v {
             assert!((v - 2.75).abs() < 5e-3, "{scheme}: {state:?}");
         }
@@ -166,7 +171,8 @@ fn carts_on_a_rod_push_the_braked_one() {
 
 #[test]
 fn a_drift_drives_a_joint() {
-    // The rod grows by 0.1 m/s: the carts come apart at that rate, and their common centre does not notice.
+    // The rod grows by 0.1 m/s: the carts come apart at that rate, and their common centre does not
+    // notice.
     let overrides = ["system.joint.rod.drift=-0.1", "system.force=[0, 0, 0]", "run.end=0.5"].map(str::to_owned);
     let mut simulation = parse_with(CARTS, "x.toml", &overrides).unwrap().simulation();
     let state = simulation.run().unwrap();
@@ -285,7 +291,8 @@ fn the_linter_looks_at_gaps_joints_and_the_range_of_painleve() {
     );
 }
 
-// -------------------------------------------------------------------------------------------------- mistakes, by place
+// --------------------------------------------------------------------------------------------------
+// mistakes, by place
 
 #[test]
 fn a_system_stands_alone() {

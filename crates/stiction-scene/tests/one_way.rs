@@ -1,4 +1,5 @@
-//! One-way elements of \[GS05\] §2 against closed forms: clutches, friction with two bounds, pre-stressed springs; and velocities that are made consistent at the start.
+//! One-way elements of \[GS05\] §2 against closed forms: clutches, friction with two bounds,
+//! pre-stressed springs; and velocities that are made consistent at the start.
 
 use stiction_dynamics::{Audit, Simulation};
 use stiction_scene::load::parse;
@@ -6,7 +7,8 @@ use stiction_scene::load::parse;
 const CLUTCH_SCHEMES: [&str; 3] = ["stewart-trinkle", "moreau-midpoint", "implicit-ncp"];
 const ALL_SCHEMES: [&str; 5] = ["stewart-trinkle", "moreau-midpoint", "implicit-ncp", "trapezoidal", "event-driven"];
 
-/// Schemes that take the velocity at the end for the whole step lag by half a step: a distance with the constant deceleration from `v` to rest is shorter by `v h / 2`.
+/// Schemes that take the velocity at the end for the whole step lag by half a step: a distance with
+/// the constant deceleration from `v` to rest is shorter by `v h / 2`.
 fn lag(scheme: &str, v: f64, h: f64) -> f64 {
     if ["stewart-trinkle", "implicit-ncp"].contains(&scheme) { 0.5 * v * h } else { 0.0 }
 }
@@ -50,7 +52,8 @@ fn a_clutch_lets_one_direction_pass_and_holds_the_other() {
         close(state.v[0], 0.0, scheme);
         close(simulation.last_step().solution.contacts[0].normal / h, 4.0, scheme);
         assert_balanced(&audit, scheme);
-        // On a belt that runs backwards with 1 m/s it is held by the belt, and goes on with that: after 0.75 s.
+        // On a belt that runs backwards with 1 m/s it is held by the belt, and goes on with that:
+        // after 0.75 s.
         let belt = system.replace("row = [1.0]", "row = [1.0]\ndrift = -1.0").replace("[2.0]", "[4.0]");
         let (moved, _) = run(scheme, h, 2.0, &belt);
         close(moved.state().v[0], 1.0, scheme);
@@ -63,7 +66,8 @@ fn a_clutch_lets_one_direction_pass_and_holds_the_other() {
 
 #[test]
 fn a_clutch_engages_between_two_wheels_as_an_impact_does() {
-    // The wheel of 2 kg m² may overrun the one of 3 kg m². It begins slower, and both go on with (3 · 5 + 2 · 1) / 5 rad/s; a torque of 1 N m then lets it run ahead.
+    // The wheel of 2 kg m² may overrun the one of 3 kg m². It begins slower, and both go on with (3
+    // · 5 + 2 · 1) / 5 rad/s; a torque of 1 N m then lets it run ahead.
     let wheels = |torque: f64| {
         format!(
             "dimension = \"plane\"\ngravity = [0.0, 0.0]\n\
@@ -109,7 +113,8 @@ fn a_ratchet_in_space_holds_what_slid_up() {
 
 #[test]
 fn friction_has_a_bound_for_each_direction() {
-    // 1 kg with 2 m/s under -1 N: 1 N of friction forwards stops it after 1 s and 1 m; 3 N backwards hold it.
+    // 1 kg with 2 m/s under -1 N: 1 N of friction forwards stops it after 1 s and 1 m; 3 N
+    // backwards hold it.
     let scene = |force: f64, velocity: f64| {
         format!(
             "[system]\ncoordinates = [\"x\"]\nmass = [[1.0]]\nforce = [{force}]\nstart = {{ velocity = [{velocity}] }}\n\
@@ -139,7 +144,8 @@ fn friction_has_a_bound_for_each_direction() {
 
 #[test]
 fn what_dry_friction_stopped_stands_by_the_trapezoidal_rule_too() {
-    // 1 kg with 2 m/s against 1 N: 2 m within 2 s. Conditions on the mean velocity alone would leave it flipping between two velocities.
+    // 1 kg with 2 m/s against 1 N: 2 m within 2 s. Conditions on the mean velocity alone would
+    // leave it flipping between two velocities.
     for scheme in ["stewart-trinkle", "implicit-ncp"] {
         let text = format!(
             "format = 1\nname = \"stop\"\nrun = {{ step = 0.3, end = 3.0 }}\nscheme.{scheme}.rule = \"trapezoidal\"\n\
@@ -155,7 +161,8 @@ fn what_dry_friction_stopped_stands_by_the_trapezoidal_rule_too() {
 
 #[test]
 fn friction_that_no_load_changes_may_be_an_ellipse() {
-    // Semi-axes 1 and 2 N, 1 kg: from rest under (3, 0) N it goes with 2 m/s², under (0, 3) N with 1 m/s², and (0.6, 1.6) N, on the boundary, moves nothing.
+    // Semi-axes 1 and 2 N, 1 kg: from rest under (3, 0) N it goes with 2 m/s², under (0, 3) N with
+    // 1 m/s², and (0.6, 1.6) N, on the boundary, moves nothing.
     for scheme in ALL_SCHEMES {
         for (force, expected) in [([3.0, 0.0], [2.0, 0.0]), ([0.0, 3.0], [0.0, 1.0]), ([0.599, 1.599], [0.0, 0.0])] {
             let scene = format!(
@@ -174,8 +181,9 @@ fn friction_that_no_load_changes_may_be_an_ellipse() {
 
 #[test]
 fn friction_that_no_load_changes_may_be_a_polytope() {
-    // The diamond with the corners (±1, 0) and (0, ±2) N: under (2, 2) N it holds the point (0.4, 1.2) of its side, and 1 kg goes with (1.6, 0.8) m/s². A triangle holds 1 N to
-    // the left and half of that to the right.
+    // The diamond with the corners (±1, 0) and (0, ±2) N: under (2, 2) N it holds the point (0.4,
+    // 1.2) of its side, and 1 kg goes with (1.6, 0.8) m/s². A triangle holds 1 N to the left and
+    // half of that to the right.
     let diamond = "friction-half-spaces = [[1, 0.5], [1, -0.5], [-1, 0.5], [-1, -0.5]]";
     let triangle = "friction-directions = [[1, 0], [-0.5, 0.5], [-0.5, -1]]";
     for scheme in ALL_SCHEMES.into_iter().filter(|scheme| *scheme != "event-driven") {
@@ -207,7 +215,8 @@ fn friction_that_no_load_changes_may_be_a_polytope() {
 
 #[test]
 fn friction_that_no_load_changes_may_hold_more_than_it_brakes() {
-    // 1 kg, 2 N of friction and 3 N while it sticks: 2.5 N do not move it, and drive it with 0.5 m/s² once it moves; 4 N tear it away.
+    // 1 kg, 2 N of friction and 3 N while it sticks: 2.5 N do not move it, and drive it with 0.5
+    // m/s² once it moves; 4 N tear it away.
     for scheme in ALL_SCHEMES {
         for (force, start, expected) in [(2.5, 0.0, 0.0), (2.5, 0.2, 0.7), (4.0, 0.0, 2.0)] {
             let system = format!(
@@ -261,12 +270,14 @@ fn a_pre_stressed_spring_gives_way_beyond_its_preload() {
         let (simulation, audit) = run(scheme, h, 0.5, &system(0.0, "start = { position = [1.0] }"));
         close(simulation.state().q[0], 0.75 - 2.0 * lag(scheme, 0.5, h), scheme);
         assert_balanced(&audit, scheme);
-        // A displacement that a step can take back is gone after it, where the scheme meets positions at its end.
+        // A displacement that a step can take back is gone after it, where the scheme meets
+        // positions at its end.
         if scheme != "moreau-midpoint" {
             let (simulation, _) = run(scheme, h, h, &system(0.0, "start = { position = [2e-4] }"));
             assert!(simulation.state().q[0].abs() < 1e-15, "{scheme}: {:?}", simulation.state());
         }
-        // There in the middle of the next one: x/2 and -x/h after the first step, and nothing after the second.
+        // There in the middle of the next one: x/2 and -x/h after the first step, and nothing after
+        // the second.
         if scheme == "moreau-midpoint" {
             for (steps, place, speed) in [(1.0, 1e-4, -2e-4 / h), (2.0, 0.0, 0.0)] {
                 let (simulation, _) = run(scheme, h, steps * h, &system(0.0, "start = { position = [2e-4] }"));
@@ -278,7 +289,8 @@ fn a_pre_stressed_spring_gives_way_beyond_its_preload() {
         let elsewhere = system(0.0, "start = { position = [-0.2998] }").replace("preload", "value = 0.3\npreload");
         let (simulation, _) = run(scheme, h, 2.0 * h, &elsewhere);
         assert!((simulation.state().q[0] + 0.3).abs() < 1e-14, "{scheme}: {:?}", simulation.state());
-        // So it is wherever the rows are taken: from 1e-4 m before zero, 1 m/s less 64e-4 lead there.
+        // So it is wherever the rows are taken: from 1e-4 m before zero, 1 m/s less 64e-4 lead
+        // there.
         for place in ["start", "mean", "end"] {
             let rest = system(0.0, &format!("start = {{ position = [{:?}], velocity = [1.0] }}", 1e-4 - h));
             let head = format!(
@@ -289,7 +301,8 @@ fn a_pre_stressed_spring_gives_way_beyond_its_preload() {
             assert!(state.q[0].abs() < 1e-15, "rows from the {place}: {state:?}");
             close(state.v[0], 1.0 - 64e-4, place);
         }
-        // With dry friction of 0.5 N it comes to rest, where the spring is not strained: after 1, 0.6, 0.36 ... of the way.
+        // With dry friction of 0.5 N it comes to rest, where the spring is not strained: after 1,
+        // 0.6, 0.36 ... of the way.
         let rest = "start = { position = [1.0] }\ndry-friction = [{ name = \"pad\", tangents = [[1.0]], bound = 0.5 }]";
         let (simulation, _) = run(scheme, h, 12.0, &system(0.0, rest));
         close(simulation.state().q[0], 0.0, scheme);
@@ -299,7 +312,8 @@ fn a_pre_stressed_spring_gives_way_beyond_its_preload() {
 
 #[test]
 fn a_pre_stressed_spring_joins_bodies() {
-    // A door of 2 kg hangs on a spring of 0.5 m with 30 N: its weight of 20 N does not stretch it; 40 N do, by (40 - 30) / 100 m.
+    // A door of 2 kg hangs on a spring of 0.5 m with 30 N: its weight of 20 N does not stretch it;
+    // 40 N do, by (40 - 30) / 100 m.
     for scheme in CLUTCH_SCHEMES {
         for (mass, expected) in [(2.0, -0.5), (4.0, -0.6)] {
             let scene = format!(
@@ -315,7 +329,8 @@ fn a_pre_stressed_spring_joins_bodies() {
 
 #[test]
 fn velocities_at_the_start_are_made_consistent() {
-    // A ball on the floor that would fall with 1 m/s and slide with 2 m/s, μ = 0.5: an inelastic impact leaves 1.5 m/s. Two wheels on a clutch take their common speed.
+    // A ball on the floor that would fall with 1 m/s and slide with 2 m/s, μ = 0.5: an inelastic
+    // impact leaves 1.5 m/s. Two wheels on a clutch take their common speed.
     let ball = "dimension = \"plane\"\ngravity = [0.0, 0.0]\nrun.consistent-start = true\n\
                 [[material]]\nname = \"steel\"\nfriction = 0.5\nrestitution = 0.8\n\
                 [[body]]\nname = \"floor\"\nkind = \"static\"\nmaterial = \"steel\"\nshape = [{ half-plane = { normal = [0.0, 1.0] } }]\n\

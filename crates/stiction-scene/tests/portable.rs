@@ -1,4 +1,5 @@
-//! Between a scene and its states there is no function of the system's mathematical library: its last digits depend on the machine.
+//! Between a scene and its states there is no function of the system's mathematical library: its
+//! last digits depend on the machine.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! Boxes, capsules and balls thrown on a floor: whatever happens, every step is solved and balanced.
+//! Boxes, capsules and balls thrown on a floor: whatever happens, every step is solved and
+//! balanced.
 
 mod thrown;
 
@@ -12,7 +13,8 @@ fn thrown_bodies_never_defeat_a_step_with_polygons() {
 
 #[test]
 fn thrown_bodies_never_defeat_a_step_with_cones() {
-    // Up to what counts as solved: two ends of an edge may have to slide by less than the solver can tell from sticking.
+    // Up to what counts as solved: two ends of an edge may have to slide by less than the solver
+    // can tell from sticking.
     throw("cone", 1e-10);
 }
 

@@ -1,4 +1,5 @@
-//! What the tables of a run folder hold: every column is documented, forces are those of mechanics, and the summary is whole.
+//! What the tables of a run folder hold: every column is documented, forces are those of mechanics,
+//! and the summary is whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -136,7 +137,8 @@ fn friction_of_joints_and_forces_of_contacts_are_recorded() {
     for row in 0..friction.row_count() {
         assert_eq!(f[row], c[row] / h[row]);
         match names[row].as_str() {
-            // 1 N m against 1 rad/s on 0.5 kg m²: -2 rad/s², at rest after half a second, not before the end of 0.2 s.
+            // 1 N m against 1 rad/s on 0.5 kg m²: -2 rad/s², at rest after half a second, not
+            // before the end of 0.2 s.
             "hinge" => {
                 assert_eq!((modes[row].as_str(), bound[row]), ("slip", 1.0));
                 assert!((f[row] + 1.0).abs() < 1e-9, "{}", f[row]);
@@ -151,7 +153,8 @@ fn friction_of_joints_and_forces_of_contacts_are_recorded() {
             other => panic!("{other}"),
         }
     }
-    // The block rests on two corners: m g cos 30° and m g sin 30° together, in every step, whatever its length.
+    // The block rests on two corners: m g cos 30° and m g sin 30° together, in every step, whatever
+    // its length.
     let contacts = table(file::CONTACTS);
     let real = |name: &str| contacts.real(name).unwrap();
     let mut sums: BTreeMap<u64, [f64; 2]> = BTreeMap::new();
@@ -169,8 +172,9 @@ fn friction_of_joints_and_forces_of_contacts_are_recorded() {
 
 #[test]
 fn gap_and_sliding_are_those_at_the_end_of_the_step() {
-    // The rod of [ST96]: half length 0.25 m, radius 0.05 m. While its end sticks it turns about it, and the tangent row turns with it:
-    // by the rows of the start or of the middle it would seem to slide.
+    // The rod of [ST96]: half length 0.25 m, radius 0.05 m. While its end sticks it turns about it,
+    // and the tangent row turns with it: by the rows of the start or of the middle it would seem to
+    // slide.
     for scheme in ["stewart-trinkle", "trapezoidal"] {
         let folder = tempfile::tempdir().unwrap();
         run_into(folder.path(), &load("rod", &[format!("scheme={{{scheme}={{}}}}")]).unwrap());

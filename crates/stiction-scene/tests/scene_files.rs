@@ -1,5 +1,5 @@
-//! Scene files from end to end: the built-in ones run, resolved copies read back, every mistake is found at its place, and
-//! the schema knows every key.
+//! Scene files from end to end: the built-in ones run, resolved copies read back, every mistake is
+//! found at its place, and the schema knows every key.
 
 use std::collections::BTreeSet;
 
@@ -86,7 +86,8 @@ fn assert_error(text: &str, from: &str, to: &str, display: &str, help: &str) {
     assert_eq!(error.remedy(), help);
 }
 
-/// Like `assert_error`, for lines at the end of the text. Their first line is 29 in the plane and 26 in space.
+/// Like `assert_error`, for lines at the end of the text. Their first line is 29 in the plane and
+/// 26 in space.
 #[track_caller]
 fn assert_error_after(text: &str, lines: &str, display: &str, help: &str) {
     let error = fails(&format!("{text}{lines}\n"));
@@ -104,7 +105,8 @@ fn built_in(name: &str, overrides: &[&str]) -> Loaded {
     load(name, &overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 
-// ------------------------------------------------------------------------------------------------ scenes that work
+// ------------------------------------------------------------------------------------------------
+// scenes that work
 
 #[test]
 fn every_built_in_scene_loads_builds_and_steps() {
@@ -313,7 +315,8 @@ fn box_on_corners_stays_and_painleve_rod_stops_its_end() {
 fn rod_comes_to_rest_on_the_table() {
     let mut simulation = built_in("rod", &["run.step=1e-4"]).simulation();
     let state = simulation.run().unwrap();
-    // Event-driven reference: at rest at x = -0.22735998270, turned by half a turn; 2e-4 is fair at this step.
+    // Event-driven reference: at rest at x = -0.22735998270, turned by half a turn; 2e-4 is fair at
+    // this step.
     assert!((state.q[0] + 0.22735998270).abs() <= 2e-4, "x = {}", state.q[0]);
     assert!((state.q[1] - 0.05).abs() < 1e-9 && (state.q[2] - std::f64::consts::PI).abs() < 1e-9, "{:?}", state.q);
     assert!(state.v.iter().all(|v| v.abs() < 1e-9), "{:?}", state.v);
@@ -325,8 +328,8 @@ fn sliding_block_stops_where_it_should() {
     simulation.run().unwrap();
     let state = simulation.state();
     let distance = state.q[0].hypot(state.q[1]);
-    // The scheme takes the velocity at the end of each step: v₀ h/2 is missing in the sum. The pyramid's friction is at least
-    // cos(π/32) of the cone's.
+    // The scheme takes the velocity at the end of each step: v₀ h/2 is missing in the sum. The
+    // pyramid's friction is at least cos(π/32) of the cone's.
     let (exact, h) = (36.0 / 9.81, 0.001);
     let longest = exact / (std::f64::consts::PI / 32.0).cos() + 1e-4;
     assert!((exact - 1e-4..longest).contains(&(distance + 6.0 * h / 2.0)), "{distance} m");
@@ -354,7 +357,8 @@ fn mass_follows_from_shapes_when_asked() {
     assert_eq!((inertia.x_axis.y, inertia.y_axis.x, inertia.z_axis.z), (0.5, 0.5, 3.0));
 }
 
-// -------------------------------------------------------------------------------------------------- mistakes, by place
+// --------------------------------------------------------------------------------------------------
+// mistakes, by place
 
 #[test]
 fn text_that_is_not_toml() {
@@ -1008,7 +1012,8 @@ fn shapes() {
         "25:11: the mass of body `rod` cannot follow from its shapes: a disc of its shapes has no area",
         "give `mass` and `inertia` in place of `density`",
     );
-    // A body may have a hole, whose mass does not follow from it. Here, with the floor below, it meets nothing.
+    // A body may have a hole, whose mass does not follow from it. Here, with the floor below, it
+    // meets nothing.
     let link = changed(PLANE, capsule, "ring = { radius = 0.5 }");
     let mut simulation = parse(&link, "x.toml").unwrap().simulation();
     simulation.step().unwrap();
@@ -1370,7 +1375,8 @@ fn torsion_springs() {
     assert!((scene.torsion_springs[0].rest_angle.unwrap() - 13.0).abs() < 1e-14, "{:?}", scene.torsion_springs);
 }
 
-/// The length at the start is that at the start of the run, where a prescribed body may be elsewhere than at time 0.
+/// The length at the start is that at the start of the run, where a prescribed body may be
+/// elsewhere than at time 0.
 #[test]
 fn rest_lengths_are_those_at_the_start_of_the_run() {
     let text = changed(PLANE, "step = 0.01", "step = 0.01\nstart = 0.5");
@@ -1457,7 +1463,8 @@ fn damaged_files_are_errors_inside_the_text() {
     }
 }
 
-// ------------------------------------------------------------------------------------------------ finding and changing
+// ------------------------------------------------------------------------------------------------
+// finding and changing
 
 #[test]
 fn files_come_before_built_in_scenes_and_unknown_ones_are_suggested() {
@@ -1584,9 +1591,11 @@ fn reports_show_the_line() {
     }
 }
 
-// ------------------------------------------------------------------------------------------------------------- the schema
+// -------------------------------------------------------------------------------------------------------------
+// the schema
 
-/// Enough of JSON Schema to judge a scene: what the schema generator writes, and a panic at anything else.
+/// Enough of JSON Schema to judge a scene: what the schema generator writes, and a panic at
+/// anything else.
 fn validate(
     schema: &serde_json::Value,
     root: &serde_json::Value,

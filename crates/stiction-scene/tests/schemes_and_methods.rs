@@ -1,4 +1,5 @@
-//! Scenes by every scheme and method, against closed forms, and what is said when one cannot treat a law.
+//! Scenes by every scheme and method, against closed forms, and what is said when one cannot treat
+//! a law.
 
 use stiction_scene::{load, parse};
 
@@ -38,7 +39,8 @@ fn bouncing_ball_is_at_rest_when_its_bounces_are_over() {
 
 #[test]
 fn cradle_follows_the_simultaneous_law() {
-    // n = 4 balls at rest: the first goes back with (1 - n)/(1 + n), the others leave with 2/(1 + n).
+    // n = 4 balls at rest: the first goes back with (1 - n)/(1 + n), the others leave with 2/(1 +
+    // n).
     let simulation = run("newton-cradle", &[]);
     let v = &simulation.state().v;
     assert!((v[0] + 0.6).abs() < 1e-14, "{v:?}");
@@ -51,7 +53,8 @@ fn cradle_follows_the_simultaneous_law() {
 
 #[test]
 fn superball_leaves_the_floor_with_reversed_slip() {
-    // Before the first bounce: slip s = v_x + r ω at the floor; after it -e_T s, and the momenta about the contact stay.
+    // Before the first bounce: slip s = v_x + r ω at the floor; after it -e_T s, and the momenta
+    // about the contact stay.
     let simulation = run("superball", &["run.end=0.5"]);
     let (m, r, inertia, e_t) = (0.1, 0.03, 3.6e-5, 0.8);
     let (vx, omega) = (0.6, 20.0);
@@ -122,7 +125,8 @@ fn methods_agree_in_the_plane() {
 
 #[test]
 fn relays_in_space_are_the_pyramid_in_every_scheme() {
-    // A ball thrown at three others: the same polygon by two complementarity problems. Forces of a resting ball are not unique, so motions are compared, over the throw.
+    // A ball thrown at three others: the same polygon by two complementarity problems. Forces of a
+    // resting ball are not unique, so motions are compared, over the throw.
     for scheme in ["stewart-trinkle", "moreau-midpoint", "trapezoidal", "implicit-ncp"] {
         let states = ["{pyramid={directions=6}}", "{spatial-relay={directions=6}}"].map(|method| {
             let changes =
@@ -145,7 +149,8 @@ fn an_alternation_follows_a_ball_from_sliding_to_rolling() {
 
 #[test]
 fn phantom_inertia_holds_a_block_that_the_pyramid_holds() {
-    // At 99 % of the friction limit; the outer polygon holds more, never less. Another value of ρ gives the same rest.
+    // At 99 % of the friction limit; the outer polygon holds more, never less. Another value of ρ
+    // gives the same rest.
     for overrides in [&["method={phantom-inertia={}}"][..], &["method={phantom-inertia={rho=0.3, lines=6}}"]] {
         let simulation = run("incline", overrides);
         assert!(simulation.state().v.iter().all(|v| v.abs() < 1e-10), "{:?}", simulation.state().v);
@@ -247,7 +252,8 @@ fn lines_and_phantom_inertia_of_contacts_are_read_and_checked() {
 
 #[test]
 fn impacts_that_accumulate_are_over_in_time() {
-    // The four balls under the scheme that locates impacts: a ball between table and neighbour hits both in turn, ever faster.
+    // The four balls under the scheme that locates impacts: a ball between table and neighbour hits
+    // both in turn, ever faster.
     let mut longest = 0;
     let mut impacts = 0;
     let mut simulation =
@@ -264,7 +270,8 @@ fn impacts_that_accumulate_are_over_in_time() {
 
 #[test]
 fn rows_from_the_start_the_mean_and_the_end_brake_a_bead_in_a_ring_by_their_share() {
-    // [ST96] remark 4 with the fixed point of §3.6: without gravity, the speed falls by 1 - θ α² per step of the turn α = v h/r.
+    // [ST96] remark 4 with the fixed point of §3.6: without gravity, the speed falls by 1 - θ α²
+    // per step of the turn α = v h/r.
     let speed = |linearization: &str| {
         let overrides = [
             "scheme.stewart-trinkle.version=\"fixed-point\"",
@@ -279,7 +286,8 @@ fn rows_from_the_start_the_mean_and_the_end_brake_a_bead_in_a_ring_by_their_shar
         v[0].hypot(v[1])
     };
     let [start, mean, end] = ["start", "mean", "end"].map(speed);
-    // The first chord leaves the tangent: v cos(α/2) for each; then nothing, or dv/dt = -θ v³ h: v = 2/√(1 + 8 θ h t).
+    // The first chord leaves the tangent: v cos(α/2) for each; then nothing, or dv/dt = -θ v³ h: v
+    // = 2/√(1 + 8 θ h t).
     for (theta, found) in [(0.0, start), (0.5, mean), (1.0, end)] {
         let expected = 2.0 / f64::sqrt(1.0 + 8.0 * theta * 0.01);
         assert!((found - expected).abs() < 1e-3, "{found} {expected}");
@@ -314,7 +322,8 @@ fn scenes_with_joints_and_contacts_run_with_rows_from_the_start_and_the_mean() {
 
 #[test]
 fn equal_coefficients_of_friction_are_one() {
-    // What is asked of the system goes through the choice of a coefficient, and comes out the same to the last bit.
+    // What is asked of the system goes through the choice of a coefficient, and comes out the same
+    // to the last bit.
     for (scene, end) in [("rod", "0.7"), ("incline", "0.1"), ("four-bar-clearance", "0.05"), ("woodpecker", "0.1")] {
         for scheme in ["stewart-trinkle", "moreau-midpoint", "trapezoidal", "implicit-ncp"] {
             let base = vec![format!("run.end={end}"), format!("scheme={{{scheme}={{}}}}")];
@@ -347,7 +356,8 @@ fn equal_coefficients_of_friction_are_one() {
 
 #[test]
 fn static_friction_of_bodies_holds_and_lets_go() {
-    // The block of `incline`, on a slope of tangent 0.5 with the coefficients 0.6 and 0.4: it rests from rest, and slides when it is pushed.
+    // The block of `incline`, on a slope of tangent 0.5 with the coefficients 0.6 and 0.4: it rests
+    // from rest, and slides when it is pushed.
     let scene = |scheme: &str, speed: f64| {
         let text = format!(
             "format = 1\nname = \"slope\"\ndimension = \"plane\"\ngravity = [{:?}, {:?}]\nrun = {{ step = 0.01, end = 0.5 }}\n\
@@ -388,8 +398,10 @@ fn static_friction_of_bodies_holds_and_lets_go() {
 
 #[test]
 fn a_step_that_static_friction_leaves_undecided_is_counted_and_told() {
-    // A block of 20 N stands between two slabs, which press its sides with 30 N in all and are torn upwards by 60 N. With the static coefficient they carry 18 N of it, and the 2 N left on
-    // the floor do not hold it against a push of 2 N: everything slides. With the kinetic one they carry 12 N, and the floor holds: what broke away sticks. The next step rests on that.
+    // A block of 20 N stands between two slabs, which press its sides with 30 N in all and are torn
+    // upwards by 60 N. With the static coefficient they carry 18 N of it, and the 2 N left on the
+    // floor do not hold it against a push of 2 N: everything slides. With the kinetic one they
+    // carry 12 N, and the floor holds: what broke away sticks. The next step rests on that.
     for scheme in ["stewart-trinkle", "moreau-midpoint", "trapezoidal", "implicit-ncp"] {
         let text = format!(
             "format = 1\nname = \"slabs\"\nrun = {{ step = 0.01, end = 0.1 }}\nscheme.{scheme} = {{}}\n[system]\n\

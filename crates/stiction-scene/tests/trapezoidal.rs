@@ -1,4 +1,5 @@
-//! The trapezoidal scheme on scenes: stops with a friction polygon; and starts that overlap, for every scheme.
+//! The trapezoidal scheme on scenes: stops with a friction polygon; and starts that overlap, for
+//! every scheme.
 
 use stiction_scene::{Loaded, SceneError};
 
@@ -10,7 +11,8 @@ fn load(name: &str, overrides: &[&str]) -> Result<Loaded, SceneError> {
 
 #[test]
 fn a_block_stops_within_its_first_step() {
-    // 6 m/s at 2° to the polygon of directions, μ = 0.5: 36 / (2 · 0.5 · 9.81) = 3.669725 m. The polygon turns friction by up to π/16, so 0.5 %.
+    // 6 m/s at 2° to the polygon of directions, μ = 0.5: 36 / (2 · 0.5 · 9.81) = 3.669725 m. The
+    // polygon turns friction by up to π/16, so 0.5 %.
     let loaded = load("sliding-block", &["scheme.trapezoidal={}", "run.step=2.0"]).unwrap();
     let mut simulation = loaded.simulation();
     simulation.run().unwrap();
@@ -35,7 +37,8 @@ fn a_deep_overlap_is_refused_unless_it_is_asked_for() {
 
 #[test]
 fn a_double_pendulum_swings_for_a_thousand_seconds() {
-    // With restitution 0.1 it comes to rest at its wall, through impacts and projections that have less and less to do.
+    // With restitution 0.1 it comes to rest at its wall, through impacts and projections that have
+    // less and less to do.
     let loaded = load("double-pendulum", &["scheme.trapezoidal={}", "run.step=0.0078125", "run.end=1000.0"]).unwrap();
     let mut simulation = loaded.simulation();
     simulation.run().unwrap();

@@ -11,7 +11,8 @@ use stiction_study::solve_problem::{Method, Problem, Request, solve_problem};
 
 use crate::case::{Bodies, Case, Statement};
 
-/// Multiplications that a solve may take: a tenth of the default, so that one that goes beyond is known as a hang.
+/// Multiplications that a solve may take: a tenth of the default, so that one that goes beyond is
+/// known as a hang.
 const WORK_LIMIT: u64 = DEFAULT_WORK_LIMIT / 10;
 
 /// What `stiction solve` says.

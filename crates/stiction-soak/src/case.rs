@@ -1,8 +1,11 @@
-//! Problems made from a seed together with what is true of them: a solution that is known, or a proof that there is none.
+//! Problems made from a seed together with what is true of them: a solution that is known, or a
+//! proof that there is none.
 //!
-//! A known solution comes first: a mode is drawn for each contact (it sticks, slides, is open, or sits on the border between them), impulses $r$ and rates
-//! $u$ are drawn that obey the law in this mode, and $q = u - W r$. All numbers have few digits, so that $q$ is mostly exact; where it is not, that is
-//! known too. Sliding has directions of Pythagoras, (3, 4)/5 and the like, so that norms are exact.
+//! A known solution comes first: a mode is drawn for each contact (it sticks, slides, is open, or
+//! sits on the border between them), impulses $r$ and rates $u$ are drawn that obey the law in this
+//! mode, and $q = u - W r$. All numbers have few digits, so that $q$ is mostly exact; where it is
+//! not, that is known too. Sliding has directions of Pythagoras, (3, 4)/5 and the like, so that
+//! norms are exact.
 
 use stiction_dynamics::families::Generator;
 
@@ -58,7 +61,8 @@ pub struct Case {
     pub family: String,
     /// Class of friction, for the table; empty without friction.
     pub friction: &'static str,
-    /// Whether it is one of those that a share of which must be found: structure of contacts, ordinary scale.
+    /// Whether it is one of those that a share of which must be found: structure of contacts,
+    /// ordinary scale.
     pub is_target: bool,
     /// Which quantity was multiplied, and by what power of ten; nothing for the case itself.
     pub rescaled: Option<(&'static str, i32)>,
@@ -206,7 +210,8 @@ fn frictions(count: usize, random: &mut Generator) -> (&'static str, Vec<f64>) {
     (FRICTION[class].0, (0..count).map(|_| mu()).collect())
 }
 
-/// Impulses and rates that obey the law, row by row, and the unknowns of the polygons: weights, normal impulse and slip of each contact.
+/// Impulses and rates that obey the law, row by row, and the unknowns of the polygons: weights,
+/// normal impulse and slip of each contact.
 fn known(
     is_cones: bool,
     mu: &[f64],

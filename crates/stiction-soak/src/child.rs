@@ -10,7 +10,8 @@ use crate::tally::Fault;
 /// How often a process is looked at.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How long a process may take to end after it was asked to: a second is promised, and machines are busy.
+/// How long a process may take to end after it was asked to: a second is promised, and machines are
+/// busy.
 const GRACE: Duration = Duration::from_secs(20);
 
 /// A running command.

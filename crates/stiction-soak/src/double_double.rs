@@ -1,4 +1,5 @@
-//! Numbers with twice the digits of `f64`, as the sum of two of them: enough to judge answers in double precision.
+//! Numbers with twice the digits of `f64`, as the sum of two of them: enough to judge answers in
+//! double precision.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

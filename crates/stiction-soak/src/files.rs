@@ -1,4 +1,5 @@
-//! Attack: problem files and run folders with damaged bytes. Commands may refuse them or say what is left; they do not panic or hang.
+//! Attack: problem files and run folders with damaged bytes. Commands may refuse them or say what
+//! is left; they do not panic or hang.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,7 +18,8 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// Most contacts or unknowns of a problem that is damaged.
 const LARGEST: usize = 12;
 
-/// Damages a problem file and a file of a run folder, and hands them to the commands that read them.
+/// Damages a problem file and a file of a run folder, and hands them to the commands that read
+/// them.
 pub fn attack(soak: &mut Soak, number: u64) -> Result<(), String> {
     let seed = soak.seed_of(number, 37, 41);
     let mut random = Generator::new(seed);

@@ -1,4 +1,5 @@
-//! Attack: scenes × schemes × methods × steps, and what was recorded against the word of the certificate.
+//! Attack: scenes × schemes × methods × steps, and what was recorded against the word of the
+//! certificate.
 
 use std::time::Duration;
 
@@ -19,7 +20,8 @@ const RUN: Duration = Duration::from_secs(10);
 /// Steps of the scene that are made.
 const LENGTH: f64 = 200.0;
 
-/// Penetration that no certificate may cover, relative to the smallest radius of a body and in m where there is none.
+/// Penetration that no certificate may cover, relative to the smallest radius of a body and in m
+/// where there is none.
 const PENETRATION: f64 = 0.05;
 
 /// Energy that no certificate may let contacts give, relative to all the work that was done.
@@ -64,8 +66,9 @@ pub fn attack(soak: &mut Soak, number: u64) -> Result<(), String> {
                         format!("{depth:.1e} m deep, the smallest body {smallest:.1e} m"),
                     ));
                 }
-                // Contacts only take energy, but what driven bodies give. On curved surfaces, and in joints, they do work of the order of the scheme, which what the
-                // scheme itself does takes back.
+                // Contacts only take energy, but what driven bodies give. On curved surfaces, and
+                // in joints, they do work of the order of the scheme, which what the scheme itself
+                // does takes back.
                 let contacts = ["work_normal", "work_friction"];
                 let given: f64 = contacts.iter().map(|key| record.energy(key)).sum::<f64>()
                     - record.energy("work_drive").max(0.0)

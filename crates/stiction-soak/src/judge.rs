@@ -1,16 +1,21 @@
-//! How well a point solves a problem: in double-double arithmetic, from the statement alone, and with nothing of the library.
+//! How well a point solves a problem: in double-double arithmetic, from the statement alone, and
+//! with nothing of the library.
 //!
-//! For cones the errors are the published ones, $\lVert r - P_K(r - \rho \hat u) \rVert / (\rho \lVert q \rVert)$ with $\rho = 1$ and with
-//! $\rho = 1 / \mathrm{mean}(\mathrm{diag}\, W)$; for LCPs $\lVert \min(z, M z + q) \rVert / \lVert q \rVert$, and for polygons also with the impulses times the mean of
-//! the diagonal of $W$.
+//! For cones the errors are the published ones,
+//! $\lVert r - P_K(r - \rho \hat u) \rVert / (\rho \lVert q \rVert)$ with $\rho = 1$ and with
+//! $\rho = 1 / \mathrm{mean}(\mathrm{diag}\, W)$; for LCPs
+//! $\lVert \min(z, M z + q) \rVert / \lVert q \rVert$, and for polygons also with the impulses
+//! times the mean of the diagonal of $W$.
 //!
-//! Beside them stands what rounding alone makes of the best point: $\varepsilon\,(|W||r| + |q| + |r|)$, in the same norm. An answer that is called solved with an error
-//! above its tolerance and above this is a false word.
+//! Beside them stands what rounding alone makes of the best point:
+//! $\varepsilon\,(|W||r| + |q| + |r|)$, in the same norm. An answer that is called solved with an
+//! error above its tolerance and above this is a false word.
 
 use crate::case::Statement;
 use crate::double_double::DoubleDouble;
 
-/// Roundings that a good evaluation may add up, in each sum: as those of the unknowns themselves and of their last correction.
+/// Roundings that a good evaluation may add up, in each sum: as those of the unknowns themselves
+/// and of their last correction.
 const ROUNDINGS: f64 = 16.0;
 
 /// Errors of a point; infinite when it is not finite.
@@ -30,7 +35,8 @@ impl Errors {
     const INFINITE: Self = Self { unscaled: f64::INFINITY, scaled: f64::INFINITY, rounding: 0.0, scaled_rounding: 0.0 };
 }
 
-/// Errors of the impulses `point` of cones, or the unknowns of polygons (weights, normal, slip of each contact) or of an LCP.
+/// Errors of the impulses `point` of cones, or the unknowns of polygons (weights, normal, slip of
+/// each contact) or of an LCP.
 pub fn judge(statement: &Statement, point: &[f64]) -> Errors {
     if point.iter().any(|x| !x.is_finite()) {
         return Errors::INFINITE;

@@ -1,4 +1,5 @@
-//! Attack: runs that are killed or interrupted at any moment. What was there before is still there, and what is there can be read.
+//! Attack: runs that are killed or interrupted at any moment. What was there before is still there,
+//! and what is there can be read.
 
 use std::time::Duration;
 

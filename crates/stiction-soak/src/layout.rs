@@ -1,7 +1,9 @@
-//! Bodies and the rows of their contacts, in numbers with so few digits that sums of their products are exact in `f64`.
+//! Bodies and the rows of their contacts, in numbers with so few digits that sums of their products
+//! are exact in `f64`.
 //!
-//! Masses are powers of two. Directions have [`DIRECTION_BITS`] bits and places [`PLACE_BITS`], so frames are orthonormal to about a hundredth: the laws
-//! need no more. With exact numbers a known solution is one to the last bit, and who says that there is none is wrong.
+//! Masses are powers of two. Directions have [`DIRECTION_BITS`] bits and places [`PLACE_BITS`], so
+//! frames are orthonormal to about a hundredth: the laws need no more. With exact numbers a known
+//! solution is one to the last bit, and who says that there is none is wrong.
 
 use stiction_dynamics::families::Generator;
 
@@ -75,7 +77,8 @@ impl Arrangement {
                 for _ in 0..body_count {
                     let spread = if self == Self::MassRatios { 10 } else { 1 };
                     let inverse_mass = power_of_two(random, -spread, spread);
-                    // An inverse radius of gyration of 4 /m in a block, 1 /m to 2 /m across a rod and 32 /m along it.
+                    // An inverse radius of gyration of 4 /m in a block, 1 /m to 2 /m across a rod
+                    // and 32 /m along it.
                     let gyration = if self == Self::Rods { [1.0, 2.0, 32.0] } else { [4.0, 8.0, 4.0] };
                     layout.push_body(inverse_mass, gyration.map(|g| g * inverse_mass));
                 }

@@ -8,7 +8,8 @@
 //! | `kills.rs` | runs that are killed or interrupted |
 //! | `grid.rs` | scenes × schemes × methods × steps, the records of `run_record.rs` against the certificate |
 //!
-//! Everything follows from the seed: the same seed and the same number of rounds give the same inputs.
+//! Everything follows from the seed: the same seed and the same number of rounds give the same
+//! inputs.
 
 mod answer;
 mod case;

@@ -1,7 +1,7 @@
 //! Attack: random problems of which the truth is known, judged apart from the library.
 //!
-//! The problems are solved in a process of their own, which says a line for each, so that a solve that never ends or that tears down its process costs
-//! one problem and not the soak.
+//! The problems are solved in a process of their own, which says a line for each, so that a solve
+//! that never ends or that tears down its process costs one problem and not the soak.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write as _};
@@ -17,7 +17,8 @@ use crate::case::{Case, Truth, cases};
 use crate::judge::judge;
 use crate::tally::{Fault, Soak};
 
-/// A solve that takes more processor time has gone beyond any limit of work; it is far above the slowest. Time on the clock would blame a busy machine.
+/// A solve that takes more processor time has gone beyond any limit of work; it is far above the
+/// slowest. Time on the clock would blame a busy machine.
 const HANG: Duration = Duration::from_secs(300);
 
 /// How often the worker looks at its processor time.
@@ -186,7 +187,8 @@ fn print_pairs(class: &str, pairs: Pairs) {
 #[derive(Default)]
 pub struct Problems {
     by_family: BTreeMap<String, Counts>,
-    /// By kind, class of friction and how it was rescaled: problems of at most sixty contacts with a solution.
+    /// By kind, class of friction and how it was rescaled: problems of at most sixty contacts with
+    /// a solution.
     targets: BTreeMap<(String, String), Counts>,
     /// By kind and class of friction: the same problems in two units.
     pairs: BTreeMap<String, Pairs>,

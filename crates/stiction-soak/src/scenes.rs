@@ -1,4 +1,5 @@
-//! Attack: built-in scenes with bytes and values changed. `check` and short runs may refuse them, fail, or go on; nothing else.
+//! Attack: built-in scenes with bytes and values changed. `check` and short runs may refuse them,
+//! fail, or go on; nothing else.
 
 use std::time::Duration;
 

@@ -1,6 +1,8 @@
-//! How many problems that were made around a solution are solved, by number of contacts, friction and units.
+//! How many problems that were made around a solution are solved, by number of contacts, friction
+//! and units.
 //!
-//! `cargo run --example known_solutions [PROBLEMS [FIRST_SEED]]` prints a table; the judge is that of problem files, at a tolerance of 1e-8.
+//! `cargo run --example known_solutions [PROBLEMS [FIRST_SEED]]` prints a table; the judge is that
+//! of problem files, at a tolerance of 1e-8.
 
 use std::time::Instant;
 

@@ -1,14 +1,17 @@
-//! The inverse of the active block of a basis, kept up to date through exchanges of rows and columns.
+//! The inverse of the active block of a basis, kept up to date through exchanges of rows and
+//! columns.
 //!
-//! Lemke's revised method needs of its basis only the square block $K = N_{RC}$: the rows $R$ whose slack is zero, the columns $C$
-//! whose unknown is not. A pivot adds a row and a column to it, removes them, or replaces one or the other; the inverse follows by a
-//! change of rank one.
+//! Lemke's revised method needs of its basis only the square block $K = N_{RC}$: the rows $R$ whose
+//! slack is zero, the columns $C$ whose unknown is not. A pivot adds a row and a column to it,
+//! removes them, or replaces one or the other; the inverse follows by a change of rank one.
 
-/// Entries are computed in groups of this many, so that loops have no remainder. Unused entries are zero.
+/// Entries are computed in groups of this many, so that loops have no remainder. Unused entries are
+/// zero.
 pub(crate) const LANES: usize = 8;
 
-/// A pivot of the factorisation below this, relative to the largest entry of the block, makes the block singular. Too large: stiff
-/// but usable bases are refused at a warm start or a refresh. Too small: the inverse is noise.
+/// A pivot of the factorisation below this, relative to the largest entry of the block, makes the
+/// block singular. Too large: stiff but usable bases are refused at a warm start or a refresh. Too
+/// small: the inverse is noise.
 const SINGULAR_PIVOT: f64 = 1e-13;
 
 /// $K^{-1}$, whose rows belong to the columns of $K$ and whose columns to its rows.
@@ -85,8 +88,9 @@ impl ActiveInverse {
         }
     }
 
-    /// A row and a column join the block at its end. With the new column $u$, the new row $v$ and the corner entry $k$ of the block:
-    /// `step` is $-K^{-1} u$, `left` is $v K^{-1}$, and `corner` is $k - v K^{-1} u$.
+    /// A row and a column join the block at its end. With the new column $u$, the new row $v$ and
+    /// the corner entry $k$ of the block: `step` is $-K^{-1} u$, `left` is $v K^{-1}$, and `corner`
+    /// is $k - v K^{-1} u$.
     #[inline(always)]
     pub fn append(&mut self, step: &[f64], left: &[f64], corner: f64) {
         let old = self.size;
@@ -162,9 +166,11 @@ impl ActiveInverse {
         self.size = last;
     }
 
-    /// Inverts a block anew, its columns written one after another by `fill(c, column)`; false where the block is singular.
+    /// Inverts a block anew, its columns written one after another by `fill(c, column)`; false
+    /// where the block is singular.
     ///
-    /// In place by Gauss and Jordan with row exchanges: one pass per pivot through all columns, which are contiguous.
+    /// In place by Gauss and Jordan with row exchanges: one pass per pivot through all columns,
+    /// which are contiguous.
     #[inline(always)]
     pub fn invert(&mut self, size: usize, mut fill: impl FnMut(usize, &mut [f64])) -> bool {
         self.reset(size);
@@ -243,7 +249,8 @@ pub(crate) fn add_multiple(target: &mut [f64], factor: f64, vector: &[f64]) {
     }
 }
 
-/// The product of two padded vectors, summed in [`LANES`] parts whatever the processor, so that rounding is the same everywhere.
+/// The product of two padded vectors, summed in [`LANES`] parts whatever the processor, so that
+/// rounding is the same everywhere.
 #[inline(always)]
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0f64; LANES];

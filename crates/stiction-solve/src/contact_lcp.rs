@@ -1,4 +1,5 @@
-//! The LCP of contacts with polygonal friction, kept in the shape in which it arises and never written out.
+//! The LCP of contacts with polygonal friction, kept in the shape in which it arises and never
+//! written out.
 //!
 //! $$ \begin{aligned}
 //! 0 \le \beta_i &\perp d_i^T u_t + \lambda \ge 0, \\\\
@@ -6,9 +7,10 @@
 //! 0 \le \lambda &\perp \mu c_n + a - \textstyle\sum_i \beta_i \ge 0,
 //! \end{aligned} \qquad u = b + W c, \quad c_t = \textstyle\sum_i d_i \beta_i, $$
 //!
-//! for each group of rows $u = (u_n, u_t)$ with impulses $c = (c_n, c_t)$: a contact, or friction without a normal row (\[ST96\]
-//! (29), (32)). With $k$ directions a contact has $k + 2$ unknowns but only three rows, so a product with the LCP's matrix costs
-//! about a tenth of what its written-out form would.
+//! for each group of rows $u = (u_n, u_t)$ with impulses $c = (c_n, c_t)$: a contact, or friction
+//! without a normal row (\[ST96\] (29), (32)). With $k$ directions a contact has $k + 2$ unknowns
+//! but only three rows, so a product with the LCP's matrix costs about a tenth of what its
+//! written-out form would.
 
 use std::ops::Range;
 
@@ -28,7 +30,8 @@ pub struct ContactLcpData {
     pub free_rates: Vec<f64>,
     /// Contacts and friction elements.
     pub groups: Vec<FrictionGroup>,
-    /// Friction directions, as coordinates along the tangent rows, those beyond the last row without meaning; groups share them.
+    /// Friction directions, as coordinates along the tangent rows, those beyond the last row
+    /// without meaning; groups share them.
     pub directions: Vec<[f64; 3]>,
 }
 
@@ -39,7 +42,8 @@ pub struct FrictionGroup {
     pub normal: Option<usize>,
     /// First of the tangent rows $u_t$; the others, where there are some, follow.
     pub tangent: usize,
-    /// Number of tangent rows: 0 (no friction), 1, 2, or 3 with the torsion about the normal (\[TTP01\]).
+    /// Number of tangent rows: 0 (no friction), 1, 2, or 3 with the torsion about the normal
+    /// (\[TTP01\]).
     pub tangent_count: usize,
     /// Its friction directions in [`ContactLcpData::directions`]; empty without tangent rows.
     pub directions: Range<usize>,
@@ -51,8 +55,9 @@ pub struct FrictionGroup {
 
 /// The LCP of contacts with polygonal friction. One that exists is well formed.
 ///
-/// Its unknowns stand group by group: the weights $\beta$, the normal impulse $c_n$, the slip $\lambda$. The scale is the same for all
-/// impulses of a group, $1/\sqrt{\bar W}$ with the mean diagonal of its rows, and the inverse of it for $\lambda$. A row of torsion counts as its
+/// Its unknowns stand group by group: the weights $\beta$, the normal impulse $c_n$, the slip
+/// $\lambda$. The scale is the same for all impulses of a group, $1/\sqrt{\bar W}$ with the mean
+/// diagonal of its rows, and the inverse of it for $\lambda$. A row of torsion counts as its
 /// directions use it, because its unit is another.
 #[derive(Clone, Debug, Default)]
 pub struct ContactLcp {
@@ -106,10 +111,12 @@ impl ContactLcpData {
 }
 
 impl ContactLcp {
-    /// States the problem in the memory of this one, whose own statement is lost; see [`take_data`](Self::take_data).
+    /// States the problem in the memory of this one, whose own statement is lost; see
+    /// [`take_data`](Self::take_data).
     ///
     /// # Errors
-    /// [`ProblemError`] when a size does not match, a row or direction does not exist, or a number is not usable.
+    /// [`ProblemError`] when a size does not match, a row or direction does not exist, or a number
+    /// is not usable.
     pub fn state(&mut self, data: ContactLcpData) -> Result<(), ProblemError> {
         self.data = data;
         self.check()?;
@@ -129,7 +136,8 @@ impl ContactLcp {
     /// The problem with these data.
     ///
     /// # Errors
-    /// [`ProblemError`] when a size does not match, a row or direction does not exist, or a number is not usable.
+    /// [`ProblemError`] when a size does not match, a row or direction does not exist, or a number
+    /// is not usable.
     pub fn new(data: ContactLcpData) -> Result<Self, ProblemError> {
         let mut problem = Self::default();
         problem.state(data)?;
@@ -438,8 +446,9 @@ impl LemkeProblem for ContactLcp {
 mod tests {
     use super::*;
 
-    /// A contact in space, a frictionless one, one in the plane with a constant bound, friction without a normal row, and one with torsion: eleven
-    /// rows whose Delassus matrix is neither symmetric nor of one size, so that mistaken places show.
+    /// A contact in space, a frictionless one, one in the plane with a constant bound, friction
+    /// without a normal row, and one with torsion: eleven rows whose Delassus matrix is neither
+    /// symmetric nor of one size, so that mistaken places show.
     fn mixed() -> ContactLcpData {
         let group = |normal, tangent, tangent_count, directions, mu, bound| FrictionGroup {
             normal,

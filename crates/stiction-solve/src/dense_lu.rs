@@ -1,12 +1,13 @@
 //! A dense factorisation $P A = L U$ in memory that is reused from matrix to matrix.
 //!
-//! For the small blocks that are eliminated in every step of a simulation, where a factorisation that takes its memory anew
-//! costs more than its arithmetic.
+//! For the small blocks that are eliminated in every step of a simulation, where a factorisation
+//! that takes its memory anew costs more than its arithmetic.
 
 use crate::ProblemError;
 
-/// Pivots below this, relative to the largest, mean that the matrix is singular. Too large: stiff but regular problems are refused.
-/// Too small: redundant rows give unknowns of pure rounding noise.
+/// Pivots below this, relative to the largest, mean that the matrix is singular. Too large: stiff
+/// but regular problems are refused. Too small: redundant rows give unknowns of pure rounding
+/// noise.
 const SINGULAR_PIVOT: f64 = 1e-13;
 
 /// The factors of a matrix, with their memory.
@@ -20,7 +21,8 @@ pub struct DenseLu {
 }
 
 impl DenseLu {
-    /// Factors a matrix of some order, whose columns `fill(j, column)` writes, with exchanges of rows.
+    /// Factors a matrix of some order, whose columns `fill(j, column)` writes, with exchanges of
+    /// rows.
     ///
     /// # Errors
     /// [`ProblemError::SingularFreeBlock`] when the pivots say that it is singular.
@@ -100,7 +102,8 @@ mod tests {
 
     #[test]
     fn a_system_is_solved_with_exchanges_of_rows() {
-        // ((0, 2, 1), (1, 1, 0), (4, 0, 2)) x = (7, 3, 10) has the solution (1, 2, 3): the first pivot must be the 4.
+        // ((0, 2, 1), (1, 1, 0), (4, 0, 2)) x = (7, 3, 10) has the solution (1, 2, 3): the first
+        // pivot must be the 4.
         let columns = [[0.0, 1.0, 4.0], [2.0, 1.0, 0.0], [1.0, 0.0, 2.0]];
         let mut lu = DenseLu::default();
         lu.factor(3, |j, column| column.copy_from_slice(&columns[j])).unwrap();

@@ -1,11 +1,13 @@
 //! Every solution of a small LCP, by trying all complementary bases.
 //!
-//! For each set $\alpha$ of unknowns let $z_i = 0$ outside $\alpha$ and $w_i = 0$ inside: $M_{\alpha\alpha} z_\alpha = -q_\alpha$. Where the block is
-//! regular, this is one point, and it is a solution if all $z$ and $w$ are non-negative. Where it is singular there may be no point or
+//! For each set $\alpha$ of unknowns let $z_i = 0$ outside $\alpha$ and $w_i = 0$ inside:
+//! $M_{\alpha\alpha} z_\alpha = -q_\alpha$. Where the block is regular, this is one point, and it
+//! is a solution if all $z$ and $w$ are non-negative. Where it is singular there may be no point or
 //! a whole face of them, which this method does not find; the [`Enumeration`] says so.
 //!
-//! Where no solution is found in this way, rounding may have hidden it. A small problem is then looked through once more in exact arithmetic, basis by basis. Only what
-//! that excludes is excluded.
+//! Where no solution is found in this way, rounding may have hidden it. A small problem is then
+//! looked through once more in exact arithmetic, basis by basis. Only what that excludes is
+//! excluded.
 
 use crate::exact::{Basis, ExactLcp};
 use crate::residual::lcp_residual;
@@ -31,13 +33,15 @@ const SAME_SOLUTION: f64 = 1e-9;
 pub struct Enumeration {
     /// The solutions, each once, in the order of their bases.
     pub solutions: Vec<Vec<f64>>,
-    /// Number of bases to which solutions may belong that are not in the list: the block was singular and consistent, or, where the list is empty, exact arithmetic
-    /// did not exclude them. With an empty list and none undecided it is proved that there is no solution.
+    /// Number of bases to which solutions may belong that are not in the list: the block was
+    /// singular and consistent, or, where the list is empty, exact arithmetic did not exclude them.
+    /// With an empty list and none undecided it is proved that there is no solution.
     pub undecided: usize,
 }
 
-/// All solutions of a problem with at most [`LARGEST_SIZE`] unknowns, to the residual tolerance of the settings; where that finds none, the exact ones, each next to it. None if
-/// the problem is larger.
+/// All solutions of a problem with at most [`LARGEST_SIZE`] unknowns, to the residual tolerance of
+/// the settings; where that finds none, the exact ones, each next to it. None if the problem is
+/// larger.
 pub fn enumerate(lcp: &Lcp, settings: &LemkeSettings) -> Option<Enumeration> {
     let n = lcp.size();
     if n > LARGEST_SIZE {
@@ -125,7 +129,8 @@ enum Block {
     Inconsistent,
 }
 
-/// Gauss-Jordan elimination with full pivoting of rows on an `a` × `(a + 1)` system; leaves the solution in the last column.
+/// Gauss-Jordan elimination with full pivoting of rows on an `a` × `(a + 1)` system; leaves the
+/// solution in the last column.
 fn eliminate(system: &mut [f64], a: usize) -> Block {
     let width = a + 1;
     let largest = system.chunks(width).flat_map(|row| &row[..a]).fold(0.0f64, |largest, x| largest.max(x.abs()));
@@ -133,7 +138,8 @@ fn eliminate(system: &mut [f64], a: usize) -> Block {
         let strongest = (k..a).max_by(|&i, &j| system[i * width + k].abs().total_cmp(&system[j * width + k].abs()));
         let pivot_row = strongest.unwrap_or(k);
         if system[pivot_row * width + k].abs() <= SINGULAR_PIVOT * largest.max(f64::MIN_POSITIVE) {
-            // A row of zeros with a right-hand side is a contradiction; anything else is left undecided.
+            // A row of zeros with a right-hand side is a contradiction; anything else is left
+            // undecided.
             let contradiction = (k..a).any(|i| {
                 let row = &system[i * width..(i + 1) * width];
                 row[..a].iter().all(|x| x.abs() <= SINGULAR_PIVOT * largest) && row[a].abs() > SINGULAR_PIVOT
@@ -176,7 +182,8 @@ mod tests {
         assert_eq!(solutions(mat![[2.0]], vec![-4.0]).solutions, [[2.0]]);
         // w = 1 - z: z = 0 or z = 1.
         assert_eq!(solutions(mat![[-1.0]], vec![1.0]).solutions, [[0.0], [1.0]]);
-        // w = (1 - z1 + 2 z2, 1 + 2 z1 - z2): (0, 0), (1, 0), (0, 1); both positive would need z = (-1, -1).
+        // w = (1 - z1 + 2 z2, 1 + 2 z1 - z2): (0, 0), (1, 0), (0, 1); both positive would need z =
+        // (-1, -1).
         let three = solutions(mat![[-1.0, 2.0], [2.0, -1.0]], vec![1.0, 1.0]);
         assert_eq!(three.solutions, [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]);
         assert_eq!(three.undecided, 0);

@@ -1,6 +1,8 @@
-//! Exact arithmetic on the numbers of a problem, for proofs: a `f64` is an integer times a power of two.
+//! Exact arithmetic on the numbers of a problem, for proofs: a `f64` is an integer times a power of
+//! two.
 //!
-//! What is proved here holds for the problem as it is stated, to its last bit, and not for one that is near it.
+//! What is proved here holds for the problem as it is stated, to its last bit, and not for one that
+//! is near it.
 
 use std::cmp::Ordering;
 
@@ -9,8 +11,9 @@ use num_bigint::BigInt;
 
 use crate::Lcp;
 
-/// Roundings of a vector that are tried for a proof: multiples of these powers of two of its largest entry. The numbers of a proof are often simple, and come out of
-/// a method with an error in the last digits.
+/// Roundings of a vector that are tried for a proof: multiples of these powers of two of its
+/// largest entry. The numbers of a proof are often simple, and come out of a method with an error
+/// in the last digits.
 const GRIDS: [i32; 7] = [52, 40, 30, 20, 12, 6, 2];
 
 /// A finite number as integer and exponent of two.
@@ -78,7 +81,8 @@ pub(crate) enum Basis {
     Excluded,
     /// A solution: the unknowns, rounded.
     Solution(Vec<f64>),
-    /// Its block is singular and does not contradict itself: a face of points belongs to it, which is not searched.
+    /// Its block is singular and does not contradict itself: a face of points belongs to it, which
+    /// is not searched.
     Singular,
 }
 
@@ -102,7 +106,8 @@ impl ExactLcp {
 
     /// Looks at the basis of these unknowns.
     ///
-    /// Fraction-free elimination (Bareiss 1968) leaves $d x_i$ in the last column, with the determinant $d$ of the block.
+    /// Fraction-free elimination (Bareiss 1968) leaves $d x_i$ in the last column, with the
+    /// determinant $d$ of the block.
     pub fn basis(&self, members: &[usize]) -> Basis {
         let (n, a) = (self.size, members.len());
         let width = a + 1;
@@ -150,7 +155,8 @@ impl ExactLcp {
         Basis::Solution(z)
     }
 
-    /// Column `k` of what is left has no pivot: the basis is excluded where a row of zeros has a right-hand side.
+    /// Column `k` of what is left has no pivot: the basis is excluded where a row of zeros has a
+    /// right-hand side.
     fn contradiction(&self, system: &[BigInt], a: usize, k: usize) -> Basis {
         let width = a + 1;
         let mut rest = system.to_vec();

@@ -1,9 +1,9 @@
 //! The symbolic half of a sparse factorisation: order of elimination and pattern of the factors.
 //!
-//! [`SparseLu`](crate::SparseLu) has numbers in this pattern, `BlockLu` has small blocks. Both factor
-//! without pivoting, so everything here follows from the pattern of $A + A^T$ alone and is kept
-//! while that stays. Row $k$ of $L$ holds what the elimination tree connects with the entries of
-//! row $k$ of $A$ (\[D06\] §4), and $U$ has the pattern of $L^T$.
+//! [`SparseLu`](crate::SparseLu) has numbers in this pattern, `BlockLu` has small blocks. Both
+//! factor without pivoting, so everything here follows from the pattern of $A + A^T$ alone and is
+//! kept while that stays. Row $k$ of $L$ holds what the elimination tree connects with the entries
+//! of row $k$ of $A$ (\[D06\] §4), and $U$ has the pattern of $L^T$.
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! Friction problems in the HDF5 layout of FCLIB, the exchange format of the field (\[ABH18\]), read and written without a C library.
+//! Friction problems in the HDF5 layout of FCLIB, the exchange format of the field (\[ABH18\]),
+//! read and written without a C library.
 //!
 //! ```text
 //! /fclib_local/spacedim        2 or 3: rows of a contact, (N, T) or (N, T1, T2)
@@ -7,12 +8,14 @@
 //! /fclib_global/...            the same with the matrices M, H, and G where there are joints; vectors f, w, mu, and b
 //! ```
 //!
-//! Bounds of friction that do not depend on the load are not part of FCLIB; where a problem has some, they stand in `vectors/stiction_bound`, one for each
-//! contact, and other programs will not see them.
+//! Bounds of friction that do not depend on the load are not part of FCLIB; where a problem has
+//! some, they stand in `vectors/stiction_bound`, one for each contact, and other programs will not
+//! see them.
 //!
-//! The global problem of FCLIB is $M v = H r + G \lambda + f$, $u = H^T v + w$, $G^T v + b = 0$: its $H$ and $G$ are our transposes. In files with
-//! triplets `i` holds the rows and `p` the columns, against the comment in FCLIB's header. A corrupt file may be read without
-//! error, so sizes, indices and numbers are all checked here.
+//! The global problem of FCLIB is $M v = H r + G \lambda + f$, $u = H^T v + w$, $G^T v + b = 0$:
+//! its $H$ and $G$ are our transposes. In files with triplets `i` holds the rows and `p` the
+//! columns, against the comment in FCLIB's header. A corrupt file may be read without error, so
+//! sizes, indices and numbers are all checked here.
 
 use std::path::{Path, PathBuf};
 
@@ -289,7 +292,8 @@ impl Reader<'_> {
 /// Writes a problem, with its matrices by rows.
 ///
 /// # Errors
-/// [`FclibError`]: the format has only Coulomb's cones, in the plane or in space, and the file must be writable.
+/// [`FclibError`]: the format has only Coulomb's cones, in the plane or in space, and the file must
+/// be writable.
 pub fn write(path: impl AsRef<Path>, problem: &FclibProblem, title: &str) -> Result<(), FclibError> {
     let path = path.as_ref();
     let mut file = FileBuilder::new();

@@ -1,18 +1,25 @@
-//! The judge of problem files: how well a vector solves the problem in a file, by the measures that the field publishes, for every method.
+//! The judge of problem files: how well a vector solves the problem in a file, by the measures that
+//! the field publishes, for every method.
 //!
-//! Only the vector is taken from a method, everything else is computed again. An answer counts as solved when [`Judgement::accepts`] it, and by nothing else.
+//! Only the vector is taken from a method, everything else is computed again. An answer counts as
+//! solved when [`Judgement::accepts`] it, and by nothing else.
 //!
-//! A friction problem (\[ABH18\]) has with De Saxcé's $\hat u = (u_N + \mu \lVert u_T \rVert, u_T)$ and the Euclidean projection $P_K$ on its cones
+//! A friction problem (\[ABH18\]) has with De Saxcé's $\hat u = (u_N + \mu \lVert u_T \rVert, u_T)$
+//! and the Euclidean projection $P_K$ on its cones
 //!
 //! $$ e_q = \frac{\lVert r - P_K(r - \hat u) \rVert_2}{\lVert q \rVert_2}, \qquad
 //!    e_s = \frac{\lVert r - P_K(r - \rho \hat u) \rVert_2}{\rho \lVert q \rVert_2}, \quad \rho = \frac{1}{\mathrm{mean}\,|\mathrm{diag}\, W|}, $$
 //!
-//! and an LCP $e_q = \lVert \min(z, M z + q) \rVert_2 / \lVert q \rVert_2$; its $e_s$ is the residual in its own [scale](crate::Scaling). The first depends on units, the second does
-//! not. Both count. Where $q = 0$, nothing is divided by it.
+//! and an LCP $e_q = \lVert \min(z, M z + q) \rVert_2 / \lVert q \rVert_2$; its $e_s$ is the
+//! residual in its own [scale](crate::Scaling). The first depends on units, the second does not.
+//! Both count. Where $q = 0$, nothing is divided by it.
 //!
-//! **Rounding.** Each error comes with a bound on what rounding alone may add to it in its computation, which is also about what the rounding of the vector to double precision
-//! makes of an exact solution. In units in which impulses are a million times larger than rates, $e_q$ cannot be below about $10^{-10}$, however good the answer is. So an
-//! error is within the tolerance when it is so with its rounding added; or when it is nothing but rounding, and that is small by any standard ([`ROUNDING_LIMIT`]).
+//! **Rounding.** Each error comes with a bound on what rounding alone may add to it in its
+//! computation, which is also about what the rounding of the vector to double precision makes of an
+//! exact solution. In units in which impulses are a million times larger than rates, $e_q$ cannot
+//! be below about $10^{-10}$, however good the answer is. So an error is within the tolerance when
+//! it is so with its rounding added; or when it is nothing but rounding, and that is small by any
+//! standard ([`ROUNDING_LIMIT`]).
 
 use serde::Serialize;
 
@@ -20,8 +27,9 @@ use crate::Lcp;
 use crate::cone::law::{Cone, LARGEST_CONE, Law, tangent_norm};
 use crate::cone::problem::LocalConeProblem;
 
-/// Errors that are nothing but rounding are accepted up to this, whatever the tolerance. Larger: numbers are called solutions that the data do not determine. Smaller: good answers
-/// in unlucky units are refused.
+/// Errors that are nothing but rounding are accepted up to this, whatever the tolerance. Larger:
+/// numbers are called solutions that the data do not determine. Smaller: good answers in unlucky
+/// units are refused.
 pub const ROUNDING_LIMIT: f64 = 1e-8;
 
 /// Rounding of the projection on a cone and of what goes into it, in units of the largest number.
@@ -42,7 +50,8 @@ impl Measure {
         if is_finite { Self { value, rounding } } else { Self { value: f64::INFINITY, rounding: f64::INFINITY } }
     }
 
-    /// Whether the error is within the tolerance for certain, or cannot be told from zero; see the [module](self).
+    /// Whether the error is within the tolerance for certain, or cannot be told from zero; see the
+    /// [module](self).
     pub fn is_within(&self, tolerance: f64) -> bool {
         self.value + self.rounding <= tolerance || (self.value <= self.rounding && self.rounding <= ROUNDING_LIMIT)
     }
@@ -90,7 +99,8 @@ pub fn judge_lcp(lcp: &Lcp, z: &[f64]) -> Judgement {
         if !(z[i].is_finite() && w.is_finite()) {
             return Judgement { err_q: Measure::new(f64::NAN, 0.0), err_scaled: Measure::new(f64::NAN, 0.0) };
         }
-        // Where the unknown is the smaller one for certain, the rounding of the slack does not matter.
+        // Where the unknown is the smaller one for certain, the rounding of the slack does not
+        // matter.
         let rounding = |z: f64, w: f64, size: f64| if w > z + unit * size { 0.0 } else { unit * size };
         errors.add(scale * z[i].min(w));
         roundings.add(scale * rounding(z[i], w, size));
@@ -139,7 +149,8 @@ pub(crate) struct Rates<'a> {
     pub roundings: &'a [f64],
 }
 
-/// Judges the impulses of the contacts with their rates and those of the joints, the norm of $q$ of both, and the mean of the diagonal of $W$.
+/// Judges the impulses of the contacts with their rates and those of the joints, the norm of $q$ of
+/// both, and the mean of the diagonal of $W$.
 pub(crate) fn judge_cones(
     cones: &[Cone],
     r: &[f64],
@@ -176,7 +187,8 @@ pub(crate) fn judge_cones(
         errors.measure(&roundings)
     };
     let err_q = measure(1.0);
-    // Without impulses, and bounds that do not depend on them, both errors are the same: K is a cone.
+    // Without impulses, and bounds that do not depend on them, both errors are the same: K is a
+    // cone.
     let is_at_rest =
         joints.values.is_empty() && r.iter().all(|&r| r == 0.0) && cones.iter().all(|cone| cone.law().bound == 0.0);
     Judgement { err_q, err_scaled: if is_at_rest { err_q } else { measure(mean) } }
@@ -244,7 +256,8 @@ mod tests {
             let problem = sliding(unit);
             let good = judge_local(&problem, &[2.0 * unit, -unit, 0.0]);
             assert!(good.accepts(1e-14), "{unit:e}: {good:?}");
-            // r = 0: û = (-2.5, 3, 0), whose negative is projected to (3.2, -1.6, 0), of length 3.2 √1.25.
+            // r = 0: û = (-2.5, 3, 0), whose negative is projected to (3.2, -1.6, 0), of length 3.2
+            // √1.25.
             let zero = judge_local(&problem, &[0.0; 3]);
             let expected = 3.2 * 1.25f64.sqrt() / 5.0;
             assert!((zero.err_q.value - expected).abs() < 1e-14 && !zero.accepts(0.1), "{unit:e}: {zero:?}");
@@ -258,7 +271,8 @@ mod tests {
 
     #[test]
     fn a_diagonal_with_signs_has_a_scale_too() {
-        // W = diag(-3, 1, 1) in units of `unit`, q = (1, 0, 0): r = 0 solves it. With r_N = 0.1 / unit the gap opens at 0.7, and the contact pushes: 0.1 of the mean 5/3.
+        // W = diag(-3, 1, 1) in units of `unit`, q = (1, 0, 0): r = 0 solves it. With r_N = 0.1 /
+        // unit the gap opens at 0.7, and the contact pushes: 0.1 of the mean 5/3.
         for unit in [1e-70, 1.0, 1e70] {
             let triplets = [(0, 0, -3.0 * unit), (1, 1, unit), (2, 2, unit)];
             let matrix = SparseRows::from_triplets(3, 3, &triplets).unwrap();

@@ -1,4 +1,5 @@
-//! The linear complementarity problem $0 \le z \perp M z + q \ge 0$, checked when it is made, with its scale.
+//! The linear complementarity problem $0 \le z \perp M z + q \ge 0$, checked when it is made, with
+//! its scale.
 
 use std::f64::consts::SQRT_2;
 
@@ -11,13 +12,15 @@ use crate::{Lemke, LemkeProblem, LemkeSettings, ProblemError, SolveReport};
 const MATRIX: &str = "the matrix of the LCP";
 const OFFSET: &str = "the offset of the LCP";
 
-/// Passes of the row and column equilibration, at most; each roughly takes the root of the spread of the entries.
+/// Passes of the row and column equilibration, at most; each roughly takes the root of the spread
+/// of the entries.
 const EQUILIBRATION_PASSES: usize = 4;
 
 /// Rows and columns whose largest entries are within this factor of one need no further pass.
 const BALANCED: f64 = 4.0;
 
-/// A linear complementarity problem. One that exists is well formed: square, of matching sizes, and finite.
+/// A linear complementarity problem. One that exists is well formed: square, of matching sizes, and
+/// finite.
 #[derive(Clone, Debug, Default)]
 pub struct Lcp {
     /// The matrix, column after column.
@@ -28,18 +31,20 @@ pub struct Lcp {
     workspace: Vec<f64>,
 }
 
-/// The scale in which a problem is solved and judged: $\tilde w_i = r_i w_i / s$ and $z_i = c_i s \tilde z_i$.
+/// The scale in which a problem is solved and judged: $\tilde w_i = r_i w_i / s$ and
+/// $z_i = c_i s \tilde z_i$.
 ///
-/// Positive factors change neither the solutions nor the complementarity. The factors $r$, $c$ bring the largest entry of
-/// every row and column of $M$ to about one; $s$ brings the most negative entry of $q$ to one. All are powers of two, so that
-/// scaling is free of rounding.
+/// Positive factors change neither the solutions nor the complementarity. The factors $r$, $c$
+/// bring the largest entry of every row and column of $M$ to about one; $s$ brings the most
+/// negative entry of $q$ to one. All are powers of two, so that scaling is free of rounding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scaling {
     /// Row factors $r$.
     pub rows: Vec<f64>,
     /// Column factors $c$.
     pub columns: Vec<f64>,
-    /// Common factor $s$ of the offset and the unknowns; one where the offset has no negative entry.
+    /// Common factor $s$ of the offset and the unknowns; one where the offset has no negative
+    /// entry.
     pub offset: f64,
 }
 
@@ -59,7 +64,8 @@ pub struct LcpSolution {
     pub w: Vec<f64>,
     /// Status, residual, pivots.
     pub report: SolveReport,
-    /// Where it was proved in this way that there is no solution, a vector that [`proves_no_solution`](crate::residual::proves_no_solution); empty otherwise.
+    /// Where it was proved in this way that there is no solution, a vector that
+    /// [`proves_no_solution`](crate::residual::proves_no_solution); empty otherwise.
     pub certificate: Vec<f64>,
 }
 
@@ -67,7 +73,8 @@ impl Lcp {
     /// States the problem.
     ///
     /// # Errors
-    /// [`ProblemError`] when the matrix is not square, the offset has another length, or an entry is not finite.
+    /// [`ProblemError`] when the matrix is not square, the offset has another length, or an entry
+    /// is not finite.
     pub fn new(matrix: Mat<f64>, offset: Vec<f64>) -> Result<Self, ProblemError> {
         let n = offset.len();
         check_size(MATRIX, matrix.as_ref(), n, n)?;
@@ -86,8 +93,8 @@ impl Lcp {
         Ok(lcp)
     }
 
-    /// States another problem in the memory of this one, with the entries of the matrix column after column; see
-    /// [`take_data`](Self::take_data).
+    /// States another problem in the memory of this one, with the entries of the matrix column
+    /// after column; see [`take_data`](Self::take_data).
     ///
     /// # Errors
     /// As for [`new`](Self::new); this problem then stays what it was.
@@ -109,8 +116,8 @@ impl Lcp {
         Ok(())
     }
 
-    /// The entries of the matrix, column after column, and the offset: memory to be filled anew and stated again. The empty problem is
-    /// left.
+    /// The entries of the matrix, column after column, and the offset: memory to be filled anew and
+    /// stated again. The empty problem is left.
     pub fn take_data(&mut self) -> (Vec<f64>, Vec<f64>) {
         self.scaling.rows.clear();
         self.scaling.columns.clear();
@@ -120,7 +127,8 @@ impl Lcp {
     /// Gives the problem another offset.
     ///
     /// # Errors
-    /// [`ProblemError`] when it has another length or an entry is not finite; this problem then stays what it was.
+    /// [`ProblemError`] when it has another length or an entry is not finite; this problem then
+    /// stays what it was.
     pub fn set_offset(&mut self, offset: &[f64]) -> Result<(), ProblemError> {
         let n = self.size();
         if offset.len() != n {
@@ -160,7 +168,8 @@ impl Lcp {
         &self.scaling
     }
 
-    /// The same problem with its unknowns in another order: unknown `i` of the new problem is unknown `order[i]` of this one.
+    /// The same problem with its unknowns in another order: unknown `i` of the new problem is
+    /// unknown `order[i]` of this one.
     ///
     /// # Panics
     /// When `order` is not a permutation of `0..size`.
@@ -183,8 +192,8 @@ impl Lcp {
         }
     }
 
-    /// Solves by Lemke's method from a cold start, and by enumeration where that fails and the problem is small. Those who solve
-    /// many problems keep a [`Lemke`] instead.
+    /// Solves by Lemke's method from a cold start, and by enumeration where that fails and the
+    /// problem is small. Those who solve many problems keep a [`Lemke`] instead.
     pub fn solve(&self, settings: &LemkeSettings) -> LcpSolution {
         let mut solution = LcpSolution::default();
         Lemke::default().solve_or_enumerate(self, settings, &[], &mut solution);
@@ -253,8 +262,9 @@ impl Scaling {
     /// Equilibrates $|M|$ by rows and columns.
     fn equilibrate(&mut self, entries: &[f64], n: usize, workspace: &mut Vec<f64>) {
         let Self { rows, columns, .. } = self;
-        // Unknowns without an entry on the diagonal, as slips are, have the unit of the rates of the others. With the mean of the diagonal made one, the passes begin at the same
-        // numbers in any units of impulses and rates.
+        // Unknowns without an entry on the diagonal, as slips are, have the unit of the rates of
+        // the others. With the mean of the diagonal made one, the passes begin at the same numbers
+        // in any units of impulses and rates.
         let diagonal = |i: usize| entries[i * n + i].abs();
         let (sum, count) =
             (0..n).map(diagonal).filter(|&x| x > 0.0).fold((0.0, 0.0), |(sum, count), x| (sum + x, count + 1.0));
@@ -275,7 +285,8 @@ impl Scaling {
                 let (row_chunks, row_rest) = rows.as_chunks::<LANES>();
                 let (largest_chunks, largest_rest) = row_largest.as_chunks_mut::<LANES>();
                 for ((entries, rows), row_largest) in chunks.iter().zip(row_chunks).zip(largest_chunks) {
-                    // Three loops and not one: so the compiler sees that the lanes do not touch each other.
+                    // Three loops and not one: so the compiler sees that the lanes do not touch
+                    // each other.
                     let mut sizes = [0.0f64; LANES];
                     (0..LANES).for_each(|lane| sizes[lane] = (entries[lane] * rows[lane] * factor).abs());
                     *row_largest = larger(row_largest, &sizes);
@@ -318,19 +329,21 @@ fn larger(a: &[f64; LANES], b: &[f64; LANES]) -> [f64; LANES] {
     std::array::from_fn(|lane| if b[lane] > a[lane] { b[lane] } else { a[lane] })
 }
 
-/// The power of two nearest to a positive number, on the logarithmic scale; subnormal and huge values are held back so
-/// that the factor and its inverse stay finite.
+/// The power of two nearest to a positive number, on the logarithmic scale; subnormal and huge
+/// values are held back so that the factor and its inverse stay finite.
 #[inline]
 pub(crate) fn nearest_power_of_two(value: f64) -> f64 {
     const EXPONENT: u32 = f64::MANTISSA_DIGITS - 1;
     const BIAS: u64 = f64::MAX_EXP as u64 - 1;
-    // What the fraction of √2 lacks to two, added to the bits, carries into the exponent from √2 times a power of two on.
+    // What the fraction of √2 lacks to two, added to the bits, carries into the exponent from √2
+    // times a power of two on.
     const LACK: u64 = (1 << EXPONENT) - (SQRT_2.to_bits() - (BIAS << EXPONENT));
     let exponent = (value.to_bits() + LACK) >> EXPONENT;
     f64::from_bits(exponent.clamp(BIAS - 500, BIAS + 500) << EXPONENT)
 }
 
-/// A power of two within a factor of two of the root of a positive number, from its exponent alone; one where there is none. Four times the number has exactly twice the root.
+/// A power of two within a factor of two of the root of a positive number, from its exponent alone;
+/// one where there is none. Four times the number has exactly twice the root.
 pub(crate) fn root_power_of_two(value: f64) -> f64 {
     if !value.is_normal() {
         return 1.0;
@@ -358,7 +371,8 @@ pub(crate) fn check_size(
 
 /// Place of the first entry that is infinite or not a number.
 pub(crate) fn first_not_finite(entries: &[f64]) -> Option<usize> {
-    // Zero times a number is zero, unless it is infinite or none: one sum, which the compiler can spread, tells whether to search.
+    // Zero times a number is zero, unless it is infinite or none: one sum, which the compiler can
+    // spread, tells whether to search.
     let mut sums = [0.0f64; LANES];
     let chunks = entries.chunks_exact(LANES);
     let rest: f64 = chunks.remainder().iter().map(|entry| entry * 0.0).sum();
@@ -446,7 +460,8 @@ mod tests {
         // w = -z - 1 < 0 for every z: both bases are tried.
         let none = Lcp::new(mat![[-1.0]], vec![-1.0]).unwrap();
         assert_eq!(none.solve(&settings).report.status, SolveStatus::NoSolution);
-        // w = (z1 + z2 - 1, -z1 - z2 + 1/2) has none either, but its full block is singular and contradicts itself.
+        // w = (z1 + z2 - 1, -z1 - z2 + 1/2) has none either, but its full block is singular and
+        // contradicts itself.
         let singular = Lcp::new(mat![[1.0, 1.0], [-1.0, -1.0]], vec![-1.0, 0.5]).unwrap();
         assert!(!singular.solve(&settings).report.is_solved());
     }

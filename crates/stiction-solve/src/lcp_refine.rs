@@ -1,7 +1,10 @@
-//! The last digits of a solution of an LCP: its basis solved once more, with residuals of twice the precision.
+//! The last digits of a solution of an LCP: its basis solved once more, with residuals of twice the
+//! precision.
 //!
-//! Where unknowns are large and differences of them small, as the friction bound $\mu c_n - \sum \beta$ of heavy bodies in units in which rates are about one, a solution
-//! that is good in the scale of the problem leaves much of $e_q$. What is left then is the rounding of the unknowns alone.
+//! Where unknowns are large and differences of them small, as the friction bound
+//! $\mu c_n - \sum \beta$ of heavy bodies in units in which rates are about one, a solution that is
+//! good in the scale of the problem leaves much of $e_q$. What is left then is the rounding of the
+//! unknowns alone.
 
 use crate::{DenseLu, Lcp};
 
@@ -33,7 +36,8 @@ pub fn refine(lcp: &Lcp, z: &[f64]) -> Option<Vec<f64>> {
     Some(refined)
 }
 
-/// Row `i` of $M z + q$, summed with twice the precision: products and sums with their rounding (Ogita, Rump and Oishi 2005).
+/// Row `i` of $M z + q$, summed with twice the precision: products and sums with their rounding
+/// (Ogita, Rump and Oishi 2005).
 fn slack(lcp: &Lcp, z: &[f64], i: usize) -> f64 {
     let (mut sum, mut rest) = (lcp.offset()[i], 0.0);
     for (j, &z) in z.iter().enumerate().filter(|(_, z)| **z != 0.0) {
@@ -55,7 +59,8 @@ mod tests {
 
     #[test]
     fn the_last_digits_are_found() {
-        // z = (3e9, 1) with the rows 1e-9 z1 + z2 = 4 and z1 - 3e9 z2 = 0; the start is off in both.
+        // z = (3e9, 1) with the rows 1e-9 z1 + z2 = 4 and z1 - 3e9 z2 = 0; the start is off in
+        // both.
         let lcp = Lcp::new(mat![[1e-9, 1.0], [1.0, -3e9]], vec![-4.0, 0.0]).unwrap();
         let z = refine(&lcp, &[3e9 + 7.0, 1.0 + 1e-6]).unwrap();
         assert!((z[0] - 3e9).abs() <= 1e-6 && (z[1] - 1.0).abs() <= 1e-15, "{z:?}");

@@ -1,24 +1,29 @@
-//! Lemke's method in revised form: instead of a tableau, only the inverse of the active block is carried along.
+//! Lemke's method in revised form: instead of a tableau, only the inverse of the active block is
+//! carried along.
 //!
-//! The path is that of [`lemke_tableau`](crate::lemke_tableau), which is the one to read first. At a point of it, $C$ are the
-//! unknowns $z$ that are not zero, together with the artificial $z_0$, and $R$ the rows whose slack $w$ is zero. With
-//! $N = (M, d)$ and $K = N_{RC}$,
+//! The path is that of [`lemke_tableau`](crate::lemke_tableau), which is the one to read first. At
+//! a point of it, $C$ are the unknowns $z$ that are not zero, together with the artificial $z_0$,
+//! and $R$ the rows whose slack $w$ is zero. With $N = (M, d)$ and $K = N_{RC}$,
 //!
 //! $$ x_C = -K^{-1} q_R, \qquad w = q + N_{\cdot C} x_C, $$
 //!
-//! and as the entering unknown grows by $t$, $x_C$ and $w$ move with constant rates: $\dot x_C = -K^{-1} N_{Re}$ where it is $z_e$, and
-//! $\dot x_C = K^{-1} e_e$ where it is $w_e$. A pivot costs three passes through $K^{-1}$ and one product with $M$, which a
-//! [`ContactLcp`](crate::ContactLcp) does through its $W$. As every pair $(z_i, w_i)$ but one has exactly one basic member, values and rates are
-//! arrays by pair, and the ratio test runs through them without asking which member is meant.
+//! and as the entering unknown grows by $t$, $x_C$ and $w$ move with constant rates:
+//! $\dot x_C = -K^{-1} N_{Re}$ where it is $z_e$, and $\dot x_C = K^{-1} e_e$ where it is $w_e$. A
+//! pivot costs three passes through $K^{-1}$ and one product with $M$, which a
+//! [`ContactLcp`](crate::ContactLcp) does through its $W$. As every pair $(z_i, w_i)$ but one has
+//! exactly one basic member, values and rates are arrays by pair, and the ratio test runs through
+//! them without asking which member is meant.
 //!
-//! The first path may begin at any complementary basis, for instance that of the last step: $d$ is chosen so that every basic unknown
-//! grows at the rate one with $z_0$, $d_R = -M_{RC} 1$ and $d_k = 1 - M_{kC} 1$ elsewhere. From the empty basis this is the
-//! covering vector of ones. What is proved for the cold start does not hold for a warm one, so a ray from there means
-//! nothing, unless its direction passes as a certificate.
+//! The first path may begin at any complementary basis, for instance that of the last step: $d$ is
+//! chosen so that every basic unknown grows at the rate one with $z_0$, $d_R = -M_{RC} 1$ and
+//! $d_k = 1 - M_{kC} 1$ elsewhere. From the empty basis this is the covering vector of ones. What
+//! is proved for the cold start does not hold for a warm one, so a ray from there means nothing,
+//! unless its direction passes as a certificate.
 //!
-//! Rounding collects in $K^{-1}$, so the point that a path ends at is refined with it and judged on the original data. Where the
-//! judge is not content, the method starts again from that basis with a fresh inverse, then cold with fresh inverses on the way, then
-//! with other covering vectors and stricter pivots.
+//! Rounding collects in $K^{-1}$, so the point that a path ends at is refined with it and judged on
+//! the original data. Where the judge is not content, the method starts again from that basis with
+//! a fresh inverse, then cold with fresh inverses on the way, then with other covering vectors and
+//! stricter pivots.
 
 use crate::active_inverse::{ActiveInverse, LANES, add_multiple, padded};
 use crate::enumerate::enumerate;
@@ -33,16 +38,19 @@ const ABSENT: usize = usize::MAX;
 /// Refinement steps of the point at the end of a path, at most.
 const REFINEMENTS: usize = 2;
 
-/// A path that stops with less than this of $z_0$, in the scaled problem, is repaired from its basis without $z_0$.
+/// A path that stops with less than this of $z_0$, in the scaled problem, is repaired from its
+/// basis without $z_0$.
 const NEARLY_GONE: f64 = 1e-6;
 
-/// A start at which no basic unknown is more negative than this, relative to the largest, is the answer.
+/// A start at which no basic unknown is more negative than this, relative to the largest, is the
+/// answer.
 const FEASIBLE: f64 = 1e-15;
 
 /// Rounding of a residual per size of the largest unknown.
 const ROUNDING: f64 = 1e-15;
 
-/// Factor of the slack of the ratio test on the path that repairs another: what that one gave way by is taken back.
+/// Factor of the slack of the ratio test on the path that repairs another: what that one gave way
+/// by is taken back.
 const REPAIR_SLACK: f64 = 1e-3;
 
 /// The method with its memory, which is reused from solve to solve.
@@ -132,7 +140,8 @@ enum PathEnd {
 }
 
 impl Lemke {
-    /// Solves a problem. `start` says which unknowns are basic where the first path begins; where it is empty, none.
+    /// Solves a problem. `start` says which unknowns are basic where the first path begins; where
+    /// it is empty, none.
     pub fn solve<P: LemkeProblem>(
         &mut self,
         problem: &P,
@@ -143,7 +152,8 @@ impl Lemke {
         self.solve_from(0, problem, settings, start, solution);
     }
 
-    /// The same with another covering vector for the first cold path: where there are many solutions, it may lead to another one.
+    /// The same with another covering vector for the first cold path: where there are many
+    /// solutions, it may lead to another one.
     pub(crate) fn solve_from<P: LemkeProblem>(
         &mut self,
         first_path: usize,
@@ -181,8 +191,9 @@ impl Lemke {
         }
     }
 
-    /// Looks whether the unknowns whose slack is negative without them are the basis of a solution, and says so. That is a single linear system, and of use where problems are
-    /// nearly diagonal, or have no path from nothing, as bimatrix games with the covering vector of ones.
+    /// Looks whether the unknowns whose slack is negative without them are the basis of a solution,
+    /// and says so. That is a single linear system, and of use where problems are nearly diagonal,
+    /// or have no path from nothing, as bimatrix games with the covering vector of ones.
     pub fn guess<P: LemkeProblem>(
         &mut self,
         problem: &P,
@@ -212,7 +223,8 @@ impl Lemke {
             SolveReport { status: SolveStatus::Breakdown, residual: f64::INFINITY, iterations: 0, size: n };
     }
 
-    /// As [`solve`](Self::solve), and where that does not end in a solution or a proof and the problem is small, tries all bases.
+    /// As [`solve`](Self::solve), and where that does not end in a solution or a proof and the
+    /// problem is small, tries all bases.
     pub fn solve_or_enumerate<P: LemkeProblem>(
         &mut self,
         problem: &P,
@@ -241,7 +253,8 @@ impl Lemke {
         }
     }
 
-    /// Which unknowns were basic at the point of the last solution: where the next solve of a similar problem may start.
+    /// Which unknowns were basic at the point of the last solution: where the next solve of a
+    /// similar problem may start.
     pub fn basis(&self) -> &[bool] {
         &self.basis
     }
@@ -251,8 +264,9 @@ impl Lemke {
         self.stage
     }
 
-    /// Follows a path from `self.start`. Its end may be the right basis, spoilt by the rounding of a long path: where the residual
-    /// says so, once more from there with a fresh inverse. True when nothing is left to do.
+    /// Follows a path from `self.start`. Its end may be the right basis, spoilt by the rounding of
+    /// a long path: where the residual says so, once more from there with a fresh inverse. True
+    /// when nothing is left to do.
     fn follow_and_repair<P: LemkeProblem>(&mut self, problem: &P, plan: &Plan, solution: &mut LcpSolution) -> bool {
         self.attempt(problem, plan, solution);
         if !self.is_done(problem, plan, solution) && self.start.contains(&true) {
@@ -263,8 +277,8 @@ impl Lemke {
         self.is_done(problem, plan, solution)
     }
 
-    /// Whether another path is not worth the while: there is a proof, or a residual well below the tolerance, or as small as rounding
-    /// lets it be with unknowns of this size.
+    /// Whether another path is not worth the while: there is a proof, or a residual well below the
+    /// tolerance, or as small as rounding lets it be with unknowns of this size.
     fn is_done<P: LemkeProblem>(&self, problem: &P, plan: &Plan, solution: &LcpSolution) -> bool {
         let report = &solution.report;
         let size = |(i, z): (usize, &f64)| z / problem.unknown_scale(i);
@@ -274,8 +288,8 @@ impl Lemke {
         is_solved || report.status == SolveStatus::NoSolution || self.work.is_spent()
     }
 
-    /// Follows a path from `self.start` and keeps its end if it is the best so far. Leaves the basis of the end in `self.start` where
-    /// it is complementary, or nearly so.
+    /// Follows a path from `self.start` and keeps its end if it is the best so far. Leaves the
+    /// basis of the end in `self.start` where it is complementary, or nearly so.
     fn attempt<P: LemkeProblem>(&mut self, problem: &P, plan: &Plan, solution: &mut LcpSolution) {
         let (end, pivots) = pulp::Arch::new().dispatch(Follow { lemke: self, problem, plan });
         let residual = self.point_at_the_end(problem, plan);
@@ -326,8 +340,8 @@ impl Lemke {
         if plan.settings.pivots_per_unknown == 0 {
             return (PathEnd::Limit, 0); // no more than the start was asked for
         }
-        // z0 enters, and all basic unknowns grow with it at the rates of the covering vector. The last of those that are most
-        // negative leaves, as the lexicographic order asks for.
+        // z0 enters, and all basic unknowns grow with it at the rates of the covering vector. The
+        // last of those that are most negative leaves, as the lexicographic order asks for.
         self.cover(problem, plan.covering);
         let mut leaving = 0;
         for pair in 1..n {
@@ -420,7 +434,8 @@ impl Lemke {
         true
     }
 
-    /// Chooses $d$ so that every basic unknown has the rate of the covering vector as $z_0$ grows, and leaves those rates.
+    /// Chooses $d$ so that every basic unknown has the rate of the covering vector as $z_0$ grows,
+    /// and leaves those rates.
     #[inline(always)]
     fn cover<P: LemkeProblem>(&mut self, problem: &P, number: usize) {
         let n = self.n;
@@ -456,8 +471,8 @@ impl Lemke {
         self.spread_step(problem, Some(entering));
     }
 
-    /// From $\dot x_C$ to the rates of all pairs: $\dot w = N_{\cdot C} \dot x_C$, plus the column of an entering $z_e$. With none entering,
-    /// the same map takes $x_C$ to the values.
+    /// From $\dot x_C$ to the rates of all pairs: $\dot w = N_{\cdot C} \dot x_C$, plus the column
+    /// of an entering $z_e$. With none entering, the same map takes $x_C$ to the values.
     #[inline(always)]
     fn spread_step<P: LemkeProblem>(&mut self, problem: &P, entering: Option<Entering>) {
         let n = self.n;
@@ -534,7 +549,8 @@ impl Lemke {
         }
     }
 
-    /// The one of the tied pairs that a small perturbation $q + (\varepsilon, \varepsilon^2, \dots)$ would let go first.
+    /// The one of the tied pairs that a small perturbation
+    /// $q + (\varepsilon, \varepsilon^2, \dots)$ would let go first.
     #[inline(never)]
     fn lexicographic_minimum<P: LemkeProblem>(&mut self, problem: &P, settings: &LemkeSettings) -> usize {
         let [mut best, mut next] = std::mem::take(&mut self.perturbations);
@@ -556,7 +572,8 @@ impl Lemke {
         winner
     }
 
-    /// How the ratio of a pair answers to a perturbation of each entry of $q$: its row of the basis inverse over its slope.
+    /// How the ratio of a pair answers to a perturbation of each entry of $q$: its row of the basis
+    /// inverse over its slope.
     fn perturbation<P: LemkeProblem>(&mut self, problem: &P, pair: usize, out: &mut Vec<f64>) {
         let scale = -1.0 / self.rate[pair];
         out.clear();
@@ -584,8 +601,8 @@ impl Lemke {
         }
     }
 
-    /// Lets the entering unknown grow by `length` and exchanges it for the basic member of the leaving pair; true where that was
-    /// $z$, false where it was $w$.
+    /// Lets the entering unknown grow by `length` and exchanges it for the basic member of the
+    /// leaving pair; true where that was $z$, false where it was $w$.
     #[inline(always)]
     fn pivot<P: LemkeProblem>(&mut self, problem: &P, entering: Entering, leaving: usize, length: f64) -> bool {
         add_multiple(&mut self.value, length, &self.rate);
@@ -633,12 +650,14 @@ impl Lemke {
         unknown_left
     }
 
-    /// Takes the point from the values, and refines it with the inverse while that helps. Returns its residual.
+    /// Takes the point from the values, and refines it with the inverse while that helps. Returns
+    /// its residual.
     fn point_at_the_end<P: LemkeProblem>(&mut self, problem: &P, plan: &Plan) -> f64 {
         let n = self.n;
         self.z.clear();
         self.z.resize(n, 0.0);
-        // Where z0 is gone, x_C = -K⁻¹ q_R has less rounding than the values that were carried along.
+        // Where z0 is gone, x_C = -K⁻¹ q_R has less rounding than the values that were carried
+        // along.
         let is_complementary = self.columns.iter().all(|&column| column < n) && self.inverse.size() == self.rows.len();
         if is_complementary {
             self.right.clear();
@@ -677,13 +696,14 @@ impl Lemke {
         residual
     }
 
-    /// What the direction of the ray has of a proof that there is no solution, wherever the path began: in contact problems, bodies that
-    /// are squeezed.
+    /// What the direction of the ray has of a proof that there is no solution, wherever the path
+    /// began: in contact problems, bodies that are squeezed.
     #[cold]
     fn certificate<P: LemkeProblem>(&self, problem: &P) -> Option<Vec<f64>> {
         let lcp = problem.to_lcp().ok()?;
         let mut multipliers = vec![0.0; self.n];
-        // What the ratio test took for zero is zero. The entering unknown itself grows with rate one.
+        // What the ratio test took for zero is zero. The entering unknown itself grows with rate
+        // one.
         for &column in self.columns.iter().filter(|&&column| column < self.n) {
             multipliers[column] = self.rate[column].max(0.0) * problem.slack_scale(column);
         }
@@ -694,8 +714,9 @@ impl Lemke {
     }
 }
 
-/// [`Lemke::follow`], compiled for every instruction set and chosen at run time. Sums keep their order and nothing is fused, so the
-/// result is the same in all of them. Without it the LCPs of 4, 12 and 30 contacts take 1.12, 1.35 and 1.38 times as long.
+/// [`Lemke::follow`], compiled for every instruction set and chosen at run time. Sums keep their
+/// order and nothing is fused, so the result is the same in all of them. Without it the LCPs of 4,
+/// 12 and 30 contacts take 1.12, 1.35 and 1.38 times as long.
 struct Follow<'a, P> {
     lemke: &'a mut Lemke,
     problem: &'a P,
@@ -786,7 +807,8 @@ mod tests {
         let (warm, _) = solve(&lcp, &basis);
         assert_eq!(warm.report.iterations, 0);
         assert!(warm.z.iter().zip(&cold.z).all(|(a, b)| (a - b).abs() < 1e-15));
-        // Any start leads to the only solution: all unknowns, every third, or all but those of the answer.
+        // Any start leads to the only solution: all unknowns, every third, or all but those of the
+        // answer.
         for start in [
             vec![true; 24],
             (0..24).map(|i| i % 3 == 0).collect::<Vec<bool>>(),
@@ -893,7 +915,8 @@ mod tests {
 
     #[test]
     fn a_contact_is_solved_through_its_structure_as_when_written_out() {
-        // A particle of 2 kg falls with 3 m/s and slides with 4 m/s, μ = 0.5 and four directions: it keeps 2.5 m/s.
+        // A particle of 2 kg falls with 3 m/s and slides with 4 m/s, μ = 0.5 and four directions:
+        // it keeps 2.5 m/s.
         let data = ContactLcpData {
             delassus: vec![0.5, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.5],
             free_rates: vec![-3.0, 4.0, 0.0],

@@ -1,20 +1,24 @@
 //! Lemke's method with lexicographic resolution of ties, on an explicit, scaled tableau.
 //!
-//! This is the method of \[ST96\] §4, after \[CPS92\] Algorithm 4.4.1 and §4.9. An artificial unknown $z_0 \ge 0$ makes every row
-//! feasible, $w = q + M z + d z_0$ with $d = (1, \dots, 1)$ in the scaled problem; complementary pivots then drive $z_0$ to zero.
-//! The tableau holds the dictionary
+//! This is the method of \[ST96\] §4, after \[CPS92\] Algorithm 4.4.1 and §4.9. An artificial
+//! unknown $z_0 \ge 0$ makes every row feasible, $w = q + M z + d z_0$ with $d = (1, \dots, 1)$ in
+//! the scaled problem; complementary pivots then drive $z_0$ to zero. The tableau holds the
+//! dictionary
 //!
 //! $$ x_B = \bar q + T x_N, $$
 //!
-//! one row per basic unknown, one column per nonbasic one. Unknowns are numbered $w_i \to i$, $z_i \to n + i$, $z_0 \to 2n$.
+//! one row per basic unknown, one column per nonbasic one. Unknowns are numbered $w_i \to i$,
+//! $z_i \to n + i$, $z_0 \to 2n$.
 //!
-//! Differs from the textbook where rounding demands it. The problem is scaled first ([`Scaling`](crate::Scaling)): unscaled, the
-//! rod of \[ST96\] fails at its second impact. A ratio test with a little slack collects all rows that leave at about the same
-//! moment; $z_0$ goes first, weak pivots are dropped, and only among the rest does the lexicographic order decide. So the proof
-//! that the method cannot cycle holds up to the slack, and the pivot limit stays as a guard.
+//! Differs from the textbook where rounding demands it. The problem is scaled first
+//! ([`Scaling`](crate::Scaling)): unscaled, the rod of \[ST96\] fails at its second impact. A ratio
+//! test with a little slack collects all rows that leave at about the same moment; $z_0$ goes
+//! first, weak pivots are dropped, and only among the rest does the lexicographic order decide. So
+//! the proof that the method cannot cycle holds up to the slack, and the pivot limit stays as a
+//! guard.
 //!
-//! One path is followed and its end reported. What helps where that fails, such as other covering vectors and fresh
-//! factors, is in [`lemke`](crate::lemke).
+//! One path is followed and its end reported. What helps where that fails, such as other covering
+//! vectors and fresh factors, is in [`lemke`](crate::lemke).
 
 use crate::residual::{certificate_near, lcp_residual};
 use crate::work::is_interrupted;
@@ -78,11 +82,12 @@ impl LemkeTableau {
             }
         }
 
-        // The judge: the original data, not the tableau. A path that did not end at a complementary basis is no solution
-        // unless its point happens to be one.
+        // The judge: the original data, not the tableau. A path that did not end at a complementary
+        // basis is no solution unless its point happens to be one.
         let mut w = Vec::with_capacity(n);
         let residual = lcp_residual(lcp, &z, &mut w);
-        // A ray is no proof by itself, but its direction often is one; in contact problems, bodies that are squeezed.
+        // A ray is no proof by itself, but its direction often is one; in contact problems, bodies
+        // that are squeezed.
         let is_ray = end == PathEnd::Ray && residual > settings.residual_tolerance;
         let certificate = is_ray.then(|| certificate_near(lcp, &self.ray)).flatten();
         let status = match end {
@@ -129,7 +134,8 @@ impl LemkeTableau {
         let n = self.n;
         let artificial = 2 * n;
 
-        // z0 enters where q/d is most negative. Among ties the lexicographic minimum of (q_i, e_i) / d_i is the last row.
+        // z0 enters where q/d is most negative. Among ties the lexicographic minimum of (q_i, e_i)
+        // / d_i is the last row.
         let mut leaving_row = 0;
         for row in 1..n {
             if self.constant(row) / self.entry(row, n) <= self.constant(leaving_row) / self.entry(leaving_row, n) {
@@ -219,7 +225,8 @@ impl LemkeTableau {
     fn is_lexicographically_smaller(&self, a: usize, b: usize, column: usize, settings: &LemkeSettings) -> bool {
         let (pivot_a, pivot_b) = (-self.entry(a, column), -self.entry(b, column));
         for unknown in 0..self.n {
-            // Column `unknown` of the basis inverse: a unit vector while w is basic, minus its dictionary column otherwise.
+            // Column `unknown` of the basis inverse: a unit vector while w is basic, minus its
+            // dictionary column otherwise.
             let (left, right) = match self.place[unknown] {
                 Place::Row(row) => (f64::from(row == a), f64::from(row == b)),
                 Place::Column(j) => (-self.entry(a, j), -self.entry(b, j)),
@@ -232,7 +239,8 @@ impl LemkeTableau {
         false
     }
 
-    /// Exchanges the basic unknown of `row` and the nonbasic one of `column`; false when a number overflowed.
+    /// Exchanges the basic unknown of `row` and the nonbasic one of `column`; false when a number
+    /// overflowed.
     fn pivot(&mut self, row: usize, column: usize) -> bool {
         let n = self.n;
         let width = n + 2;
@@ -267,7 +275,8 @@ impl LemkeTableau {
         true
     }
 
-    /// Keeps the direction of the $z$ along the ray of an entering unknown, as multipliers of the rows of the original problem.
+    /// Keeps the direction of the $z$ along the ray of an entering unknown, as multipliers of the
+    /// rows of the original problem.
     fn keep_ray(&mut self, lcp: &Lcp, column: usize) {
         let n = self.n;
         self.ray.clear();
@@ -334,7 +343,8 @@ mod tests {
 
     #[test]
     fn murtys_exponential_example_takes_every_vertex_and_still_ends() {
-        // [CPS92] (Murty): lower triangular with twos below the diagonal; the offset -Σ 2^… makes Lemke's path long.
+        // [CPS92] (Murty): lower triangular with twos below the diagonal; the offset -Σ 2^… makes
+        // Lemke's path long.
         let n = 8;
         let matrix = Mat::from_fn(n, n, |i, j| match i.cmp(&j) {
             std::cmp::Ordering::Less => 2.0,
@@ -350,8 +360,9 @@ mod tests {
 
     #[test]
     fn ties_are_resolved_lexicographically() {
-        // At the start the basis inverse is the identity. Both rows tie for the first column with pivot 1: (1, 0) against (0, 1),
-        // of which the second comes first. With pivots 1 and 4 on rows (1, 0) and (0, 1)/4 it is the same.
+        // At the start the basis inverse is the identity. Both rows tie for the first column with
+        // pivot 1: (1, 0) against (0, 1), of which the second comes first. With pivots 1 and 4 on
+        // rows (1, 0) and (0, 1)/4 it is the same.
         let settings = LemkeSettings::default();
         for pivot in [-1.0, -0.25] {
             let lcp = Lcp::new(mat![[-1.0, 0.0], [pivot, 0.5]], vec![-1.0, -1.0]).unwrap();
@@ -365,7 +376,8 @@ mod tests {
 
     #[test]
     fn a_degenerate_problem_does_not_cycle() {
-        // Four corners of one box on the floor: the matrix has rank 3, all offsets are equal, every ratio test is a tie.
+        // Four corners of one box on the floor: the matrix has rank 3, all offsets are equal, every
+        // ratio test is a tie.
         let corners = [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0f64)];
         let matrix =
             Mat::from_fn(4, 4, |i, j| 1.0 + 3.0 * corners[i].0 * corners[j].0 + 3.0 * corners[i].1 * corners[j].1);

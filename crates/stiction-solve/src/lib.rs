@@ -13,8 +13,9 @@
 //!
 //! $$ 0 \le z \perp w = M z + q \ge 0. $$
 //!
-//! A method may believe that it has finished, but it does not decide: [`residual`] recomputes how well the point solves the
-//! original problem, and the status is [`SolveStatus::Solved`] only when that number is below the tolerance.
+//! A method may believe that it has finished, but it does not decide: [`residual`] recomputes how
+//! well the point solves the original problem, and the status is [`SolveStatus::Solved`] only when
+//! that number is below the tolerance.
 //!
 //! | problem | method |
 //! |---|---|

@@ -1,8 +1,10 @@
 //! Sines, powers and the like that give the same bits on every machine.
 //!
-//! Those of the standard library are the ones of the system, and depend on its version and on the processor: with and without fused multiplication their last digit
-//! differs, and after some bounces so does the motion. The digest of a run promises the same bits, so everything between a scene and its states takes these, from
-//! the crate `libm`. Square roots and sums need none of it: IEEE 754 says what they are.
+//! Those of the standard library are the ones of the system, and depend on its version and on the
+//! processor: with and without fused multiplication their last digit differs, and after some
+//! bounces so does the motion. The digest of a run promises the same bits, so everything between a
+//! scene and its states takes these, from the crate `libm`. Square roots and sums need none of it:
+//! IEEE 754 says what they are.
 //!
 //! ```
 //! use stiction_solve::PortableMath;
@@ -10,7 +12,8 @@
 //! assert_eq!(0.5f64.portable_sin().to_bits(), 0x3fde_aee8_744b_05f0);
 //! ```
 
-/// The functions as methods; their names differ from those of the standard library, which would otherwise be taken.
+/// The functions as methods; their names differ from those of the standard library, which would
+/// otherwise be taken.
 pub trait PortableMath: Sized {
     /// Sine of an angle in rad.
     fn portable_sin(self) -> Self;

@@ -1,8 +1,8 @@
 //! LCPs as folders with two Matrix Market files, `M.mtx` and `q.mtx`.
 //!
-//! The format of Boisvert, Pozo and Remington (NIST 1996): what SciPy, MATLAB and Julia read and write. Read: `coordinate` and `array`,
-//! `real` and `integer`, `general` and `symmetric`. Written: `M.mtx` as coordinates, `q.mtx` as an array, with digits that read back
-//! bit for bit.
+//! The format of Boisvert, Pozo and Remington (NIST 1996): what SciPy, MATLAB and Julia read and
+//! write. Read: `coordinate` and `array`, `real` and `integer`, `general` and `symmetric`. Written:
+//! `M.mtx` as coordinates, `q.mtx` as an array, with digits that read back bit for bit.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,8 +20,9 @@ pub const OFFSET_FILE: &str = "q.mtx";
 /// Entries of a matrix that is held densely, at most: half a gigabyte.
 const LARGEST_ENTRY_COUNT: usize = 1 << 26;
 
-/// Entries that a matrix may have for each one that its file holds, and that a small matrix may have in any case. Beyond it nearly all rows are empty, and memory is asked for
-/// that the file does not account for.
+/// Entries that a matrix may have for each one that its file holds, and that a small matrix may
+/// have in any case. Beyond it nearly all rows are empty, and memory is asked for that the file
+/// does not account for.
 const ENTRIES_PER_LINE: usize = 10_000;
 const SMALL_ENTRY_COUNT: usize = 1 << 20;
 
@@ -204,7 +205,8 @@ fn parse_matrix(text: &str) -> Result<Mat<f64>, (usize, String)> {
     Ok(matrix)
 }
 
-/// Rows, columns and entries that follow, from the line of sizes of a text of some length; an error is what is wrong with it.
+/// Rows, columns and entries that follow, from the line of sizes of a text of some length; an error
+/// is what is wrong with it.
 fn parse_sizes(line: &str, is_array: bool, is_symmetric: bool, length: usize) -> Result<[usize; 3], String> {
     let sizes: Vec<usize> = line
         .split_whitespace()

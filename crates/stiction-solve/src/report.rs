@@ -2,15 +2,16 @@
 
 use serde::Serialize;
 
-/// How a solve ended. Only the residual, computed outside the methods, can say [`SolveStatus::Solved`].
+/// How a solve ended. Only the residual, computed outside the methods, can say
+/// [`SolveStatus::Solved`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SolveStatus {
     /// The residual is within the tolerance, as that of the empty problem.
     #[default]
     Solved,
-    /// Proved, by a vector that [`proves_no_solution`](crate::residual::proves_no_solution) accepts, or because all complementary
-    /// bases were tried and none was left undecided.
+    /// Proved, by a vector that [`proves_no_solution`](crate::residual::proves_no_solution)
+    /// accepts, or because all complementary bases were tried and none was left undecided.
     NoSolution,
     /// Lemke's path ended in a ray. This is not a proof that there is no solution.
     SecondaryRay,
@@ -36,7 +37,8 @@ impl SolveStatus {
 pub struct SolveReport {
     /// How it ended.
     pub status: SolveStatus,
-    /// Residual of the returned point in the problem's own scale (see [`crate::residual`]), without unit.
+    /// Residual of the returned point in the problem's own scale (see [`crate::residual`]), without
+    /// unit.
     pub residual: f64,
     /// Pivots or iterations used.
     pub iterations: usize,

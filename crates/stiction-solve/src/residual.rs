@@ -1,8 +1,9 @@
 //! How well a point solves a problem: used for every method, written by none.
 //!
-//! The residual of a point $z$ of an [`Lcp`] is $\lVert \min(\tilde z, \tilde w) \rVert_\infty$ in the problem's own scale
-//! ([`Scaling`](crate::Scaling)): $\tilde w_i = r_i w_i / s$ and $\tilde z_i = z_i / (c_i s)$, with $w = M z + q$ recomputed from the
-//! original data. It is zero exactly at the solutions, has no unit, and does not change when masses, lengths or times are
+//! The residual of a point $z$ of an [`Lcp`] is $\lVert \min(\tilde z, \tilde w) \rVert_\infty$ in
+//! the problem's own scale ([`Scaling`](crate::Scaling)): $\tilde w_i = r_i w_i / s$ and
+//! $\tilde z_i = z_i / (c_i s)$, with $w = M z + q$ recomputed from the original data. It is zero
+//! exactly at the solutions, has no unit, and does not change when masses, lengths or times are
 //! measured in other units (up to the rounding of the scale to powers of two).
 
 use std::cmp::Ordering;
@@ -10,7 +11,8 @@ use std::cmp::Ordering;
 use crate::exact::{sign_of_sum, simplified};
 use crate::{ContactLcp, ContactLcpData, Lcp, LemkeProblem};
 
-/// Residual of `z` in the scale of `lcp`; also writes $w = M z + q$ into `w`. A point that is not finite has residual infinity.
+/// Residual of `z` in the scale of `lcp`; also writes $w = M z + q$ into `w`. A point that is not
+/// finite has residual infinity.
 pub fn lcp_residual(lcp: &Lcp, z: &[f64], w: &mut Vec<f64>) -> f64 {
     let n = lcp.size();
     assert_eq!(z.len(), n, "the point has {} entries, the LCP {n}", z.len());
@@ -34,9 +36,11 @@ pub fn lcp_residual(lcp: &Lcp, z: &[f64], w: &mut Vec<f64>) -> f64 {
     worst
 }
 
-/// Residual of `z` in the scale of a contact LCP; also writes $w = M z + q$ into `w`. A point that is not finite has residual infinity.
+/// Residual of `z` in the scale of a contact LCP; also writes $w = M z + q$ into `w`. A point that
+/// is not finite has residual infinity.
 ///
-/// $W$ is applied to the impulses by row, which the weights add up to; nothing is shared with the products of the methods.
+/// $W$ is applied to the impulses by row, which the weights add up to; nothing is shared with the
+/// products of the methods.
 pub fn contact_lcp_residual(problem: &ContactLcp, z: &[f64], w: &mut Vec<f64>) -> f64 {
     let n = problem.unknown_count();
     assert_eq!(z.len(), n, "the point has {} entries, the LCP {n}", z.len());
@@ -85,8 +89,9 @@ pub fn contact_lcp_residual(problem: &ContactLcp, z: &[f64], w: &mut Vec<f64>) -
     worst
 }
 
-/// Whether $y \ge 0$ with $M^T y \le 0$ and $q^T y < 0$, which proves that no $z \ge 0$ makes $w = M z + q \ge 0$: it would follow
-/// that $0 \le y^T w = (M^T y)^T z + q^T y < 0$. The signs are exact, so this holds for the problem to its last bit.
+/// Whether $y \ge 0$ with $M^T y \le 0$ and $q^T y < 0$, which proves that no $z \ge 0$ makes
+/// $w = M z + q \ge 0$: it would follow that $0 \le y^T w = (M^T y)^T z + q^T y < 0$. The signs are
+/// exact, so this holds for the problem to its last bit.
 pub fn proves_no_solution(lcp: &Lcp, y: &[f64]) -> bool {
     let product = |column: &[f64]| sign_of_sum(column.iter().zip(y).filter(|(_, y)| **y != 0.0).map(|(a, y)| (*a, *y)));
     y.iter().all(|&y| y >= 0.0 && y.is_finite())
@@ -94,7 +99,8 @@ pub fn proves_no_solution(lcp: &Lcp, y: &[f64]) -> bool {
         && (0..lcp.size()).all(|j| product(lcp.column(j)) != Ordering::Greater)
 }
 
-/// A vector near `y` that [`proves_no_solution`], if there is one: `y` itself, or what is left of it when the rounding of its last digits is taken away.
+/// A vector near `y` that [`proves_no_solution`], if there is one: `y` itself, or what is left of
+/// it when the rounding of its last digits is taken away.
 pub fn certificate_near(lcp: &Lcp, y: &[f64]) -> Option<Vec<f64>> {
     simplified(y).find(|y| proves_no_solution(lcp, y))
 }

@@ -1,15 +1,21 @@
-//! Newton's method for equations $F(z) = 0$ that are smooth but for kinks: complementarity, friction sets, and what else a projection can state.
+//! Newton's method for equations $F(z) = 0$ that are smooth but for kinks: complementarity,
+//! friction sets, and what else a projection can state.
 //!
-//! A mixed complementarity problem $0 \le x \perp G(x, y) \ge 0$, $H(x, y) = 0$ becomes such an equation by $x - (x - \rho G)_+ = 0$, and a friction law by the projection on
-//! its set. $F$ is then differentiable in every direction (Bouligand), and Newton's method with any element $J$ of its generalised derivative,
+//! A mixed complementarity problem $0 \le x \perp G(x, y) \ge 0$, $H(x, y) = 0$ becomes such an
+//! equation by $x - (x - \rho G)_+ = 0$, and a friction law by the projection on its set. $F$ is
+//! then differentiable in every direction (Bouligand), and Newton's method with any element $J$ of
+//! its generalised derivative,
 //!
 //! $$ z^{k+1} = z^k + \tau d, \qquad J(z^k) d = -F(z^k), $$
 //!
-//! converges quadratically near a solution at which $J$ is regular, and superlinearly across kinks (\[P90\], \[QS93\]). Far away the step is halved until the norm of $F$ falls
-//! below the largest of the last few: a norm that must fall in every step gets stuck at kinks.
+//! converges quadratically near a solution at which $J$ is regular, and superlinearly across kinks
+//! (\[P90\], \[QS93\]). Far away the step is halved until the norm of $F$ falls below the largest
+//! of the last few: a norm that must fall in every step gets stuck at kinks.
 //!
-//! **Singular matrices.** Where solutions are not unique, as for the forces of contacts that stick more often than they need to, $J$ is singular. Of all steps that meet the
-//! linear equations best the shortest is taken: it leaves what is not determined as it was at the start. What counts as singular is raised when a step leads nowhere.
+//! **Singular matrices.** Where solutions are not unique, as for the forces of contacts that stick
+//! more often than they need to, $J$ is singular. Of all steps that meet the linear equations best
+//! the shortest is taken: it leaves what is not determined as it was at the start. What counts as
+//! singular is raised when a step leads nowhere.
 
 use faer::Mat;
 
@@ -17,7 +23,8 @@ use crate::least_squares::Rank;
 use crate::work::is_interrupted;
 use crate::{DenseLu, LeastSquares};
 
-/// Equations that are smooth but for kinks. Their scale is the caller's: unknowns and equations of the order of one.
+/// Equations that are smooth but for kinks. Their scale is the caller's: unknowns and equations of
+/// the order of one.
 pub trait NonsmoothEquations {
     /// Number of equations, and of unknowns.
     fn size(&self) -> usize;
@@ -25,7 +32,8 @@ pub trait NonsmoothEquations {
     /// Writes $F(z)$; something that is not finite where it does not exist.
     fn evaluate(&mut self, z: &[f64], f: &mut [f64]);
 
-    /// Whether the equations are met so well with this $F(z)$, which was evaluated last, that the method ends. By default when no $|F_i|$ is larger than the tolerance.
+    /// Whether the equations are met so well with this $F(z)$, which was evaluated last, that the
+    /// method ends. By default when no $|F_i|$ is larger than the tolerance.
     fn is_met(&self, f: &[f64], tolerance: f64) -> bool {
         largest(f) <= tolerance
     }
@@ -37,7 +45,8 @@ pub trait NonsmoothEquations {
 /// Settings of Newton's method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewtonSettings {
-    /// Largest $|F_i|$ at which the method ends. Too small: rounding does not let it be reached, and a few steps are made in vain.
+    /// Largest $|F_i|$ at which the method ends. Too small: rounding does not let it be reached,
+    /// and a few steps are made in vain.
     pub tolerance: f64,
     /// Most steps.
     pub step_limit: usize,
@@ -49,7 +58,8 @@ impl Default for NewtonSettings {
     }
 }
 
-/// Norms that a new one is compared with. Too few: the method gets stuck at kinks. Too many: it wanders.
+/// Norms that a new one is compared with. Too few: the method gets stuck at kinks. Too many: it
+/// wanders.
 const MEMORY: usize = 4;
 
 /// Halvings of a step, at most.
@@ -58,13 +68,16 @@ const HALVINGS: usize = 8;
 /// Share of the step by which the norm has to fall.
 const DESCENT: f64 = 1e-4;
 
-/// Pivots below these shares of the largest count as zero, one after the other where a step leads nowhere. The first one is left to the triangular factors.
+/// Pivots below these shares of the largest count as zero, one after the other where a step leads
+/// nowhere. The first one is left to the triangular factors.
 const SINGULAR: [f64; 4] = [0.0, 1e-11, 1e-8, 1e-4];
 
-/// A residual below this that a step does not halve is rounding, or a kink that takes another start.
+/// A residual below this that a step does not halve is rounding, or a kink that takes another
+/// start.
 const SMALL: f64 = 1e-9;
 
-/// So many steps in which the least norm did not halve are the end: the method goes to and fro before a kink. Too few: a slow start is given up.
+/// So many steps in which the least norm did not halve are the end: the method goes to and fro
+/// before a kink. Too few: a slow start is given up.
 const STUCK_LIMIT: usize = 12;
 
 /// What a run of Newton's method did.
@@ -74,7 +87,8 @@ pub struct NewtonReport {
     pub residual: f64,
     /// The same at the start and after every step.
     pub history: Vec<f64>,
-    /// Steps of least length, because the matrix was singular or the step of the factors led nowhere.
+    /// Steps of least length, because the matrix was singular or the step of the factors led
+    /// nowhere.
     pub least_steps: usize,
     /// Steps that were shortened.
     pub short_steps: usize,
@@ -100,7 +114,8 @@ pub struct SemismoothNewton {
 }
 
 impl SemismoothNewton {
-    /// Moves `z` to a solution as far as possible; the point that meets the equations, or else the one with the smallest residual, is left. The caller judges it.
+    /// Moves `z` to a solution as far as possible; the point that meets the equations, or else the
+    /// one with the smallest residual, is left. The caller judges it.
     pub fn solve(
         &mut self,
         equations: &mut dyn NonsmoothEquations,
@@ -154,8 +169,9 @@ impl SemismoothNewton {
         report
     }
 
-    /// Makes a step from `z` to the trial point, where the norm is below the reference: by the factors of the derivative, or of
-    /// least length, with one rank after the other; whether one was found.
+    /// Makes a step from `z` to the trial point, where the norm is below the reference: by the
+    /// factors of the derivative, or of least length, with one rank after the other; whether one
+    /// was found.
     fn step(
         &mut self,
         equations: &mut dyn NonsmoothEquations,
@@ -215,7 +231,8 @@ fn largest(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Kojima and Shindo's nonlinear complementarity problem with the two solutions (√6/2, 0, 0, 1/2) and (1, 0, 3, 0); the first is degenerate.
+    /// Kojima and Shindo's nonlinear complementarity problem with the two solutions (√6/2, 0, 0,
+    /// 1/2) and (1, 0, 3, 0); the first is degenerate.
     struct KojimaShindo;
 
     fn kojima_shindo(x: &[f64]) -> [f64; 4] {

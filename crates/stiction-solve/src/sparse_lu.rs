@@ -1,28 +1,37 @@
-//! LU factorisation of sparse matrices that need no pivoting, for patterns that stay while the numbers change.
+//! LU factorisation of sparse matrices that need no pivoting, for patterns that stay while the
+//! numbers change.
 //!
-//! A matrix whose symmetric part is positive definite has factors $P A P^T = L U$ for every permutation $P$: all its leading blocks
-//! are regular (\[GV13\] §4.2). So the order of elimination can be chosen for sparsity alone and once for all. Two kinds of matrix of
-//! this sort are met here:
+//! A matrix whose symmetric part is positive definite has factors $P A P^T = L U$ for every
+//! permutation $P$: all its leading blocks are regular (\[GV13\] §4.2). So the order of elimination
+//! can be chosen for sparsity alone and once for all. Two kinds of matrix of this sort are met
+//! here:
 //!
-//! - the matrix $W$ of a step with springs and gyroscopic terms, symmetric and positive definite but for small parts;
+//! - the matrix $W$ of a step with springs and gyroscopic terms, symmetric and positive definite
+//!   but for small parts;
 //! - the saddle-point matrix of joints or other constraints,
 //!   $$ K = \begin{pmatrix} W & -\nu^T \\\\ \nu & 0 \end{pmatrix}, $$
-//!   factored with a small positive diagonal, the [shift](SparseLu::push_shift), in place of the zero block.
+//!   factored with a small positive diagonal, the [shift](SparseLu::push_shift), in place of the
+//!   zero block.
 //!
-//! **Pattern.** The pattern of $A + A^T$ is what is factored. Entries are [pushed](SparseLu::push) one by one, and those of the same place
-//! add up. As long as they come in the same order as last time, everything that follows from the pattern is kept: approximate minimum
-//! degree ordering (\[ADD96\]), elimination tree, the pattern of the factors, the place of each entry in memory. Then
-//! assembling, factoring and solving allocate nothing.
+//! **Pattern.** The pattern of $A + A^T$ is what is factored. Entries are [pushed](SparseLu::push)
+//! one by one, and those of the same place add up. As long as they come in the same order as last
+//! time, everything that follows from the pattern is kept: approximate minimum degree ordering
+//! (\[ADD96\]), elimination tree, the pattern of the factors, the place of each entry in memory.
+//! Then assembling, factoring and solving allocate nothing.
 //!
-//! **Late rows.** With the shift $\varepsilon$ alone on its diagonal, a constraint row that is eliminated before the rows that it is coupled to would have the
-//! pivot $\varepsilon$, and the numbers would grow by $1/\varepsilon$. Such rows are declared late: each is eliminated after all
-//! early rows that it is coupled to, at once if it can be, so that its pivot is $\nu W^{-1} \nu^T + \varepsilon$ with the part of $W$ eliminated so far.
+//! **Late rows.** With the shift $\varepsilon$ alone on its diagonal, a constraint row that is
+//! eliminated before the rows that it is coupled to would have the pivot $\varepsilon$, and the
+//! numbers would grow by $1/\varepsilon$. Such rows are declared late: each is eliminated after all
+//! early rows that it is coupled to, at once if it can be, so that its pivot is
+//! $\nu W^{-1} \nu^T + \varepsilon$ with the part of $W$ eliminated so far.
 //!
-//! **Numbers.** Row $k$ of $L$ and column $k$ of $U$ are computed together, from the rows and columns before (up-looking, \[D06\] §4 and §6).
-//! Both have the same pattern, so each index is read once for two products.
+//! **Numbers.** Row $k$ of $L$ and column $k$ of $U$ are computed together, from the rows and
+//! columns before (up-looking, \[D06\] §4 and §6). Both have the same pattern, so each index is
+//! read once for two products.
 //!
-//! **Components.** Parts of the matrix that are not coupled to each other stand one after another, and a right-hand side that
-//! touches only one of them is solved there alone: [`component`](SparseLu::component).
+//! **Components.** Parts of the matrix that are not coupled to each other stand one after another,
+//! and a right-hand side that touches only one of them is solved there alone:
+//! [`component`](SparseLu::component).
 //!
 //! ```
 //! use stiction_solve::SparseLu;
@@ -44,8 +53,8 @@ use std::ops::Range;
 use crate::ProblemError;
 use crate::factor_pattern::{FactorPattern, Graph, positions, starts};
 
-/// Steps of iterative refinement in [`SparseLu::solve`], at most. Where the first two do not help, the matrix is not of the kind that
-/// can do without pivoting, and more would not help either.
+/// Steps of iterative refinement in [`SparseLu::solve`], at most. Where the first two do not help,
+/// the matrix is not of the kind that can do without pivoting, and more would not help either.
 const REFINEMENTS: usize = 2;
 
 /// A componentwise error up to this, a few roundings, is not refined.
@@ -100,8 +109,8 @@ struct Analysis {
 }
 
 impl SparseLu {
-    /// Begins a matrix of this size: entries and shifts start anew, the memory is kept. Rows from `early` on are late; with
-    /// `early = size` there are none.
+    /// Begins a matrix of this size: entries and shifts start anew, the memory is kept. Rows from
+    /// `early` on are late; with `early = size` there are none.
     ///
     /// # Panics
     /// When `early` is larger than `size`.
@@ -116,7 +125,8 @@ impl SparseLu {
         self.shifts.resize(size, 0.0);
     }
 
-    /// Adds to the entry at a row and a column. A zero counts as an entry, so that a pattern need not change with the numbers.
+    /// Adds to the entry at a row and a column. A zero counts as an entry, so that a pattern need
+    /// not change with the numbers.
     ///
     /// # Panics
     /// When row or column are outside of the matrix.
@@ -131,12 +141,14 @@ impl SparseLu {
         self.values.push(value);
     }
 
-    /// Adds to the diagonal of the matrix that is factored, and not to that against which solutions are refined.
+    /// Adds to the diagonal of the matrix that is factored, and not to that against which solutions
+    /// are refined.
     pub fn push_shift(&mut self, row: usize, value: f64) {
         self.shifts[row] += value;
     }
 
-    /// Ends the list of entries: sums those of the same place, and analyses the pattern if it is not that of last time.
+    /// Ends the list of entries: sums those of the same place, and analyses the pattern if it is
+    /// not that of last time.
     pub fn assemble(&mut self) {
         if self.pattern.len() != self.values.len() {
             self.pattern.truncate(self.values.len());
@@ -196,13 +208,15 @@ impl SparseLu {
         Ok(())
     }
 
-    /// Whether all pivots of the factored matrix are positive: for a symmetric matrix, whether it is positive definite.
+    /// Whether all pivots of the factored matrix are positive: for a symmetric matrix, whether it
+    /// is positive definite.
     pub fn has_positive_pivots(&self) -> bool {
         self.inverse_pivots.iter().all(|&inverse| inverse > 0.0)
     }
 
-    /// Replaces `x` by $A^{-1} x$, refined against the matrix without shifts, and returns the componentwise error
-    /// $\max_i |b - A x|_i / (|A| |x| + |b|)_i$ that is left (\[OP64\]): some $10^{-16}$ where all is well.
+    /// Replaces `x` by $A^{-1} x$, refined against the matrix without shifts, and returns the
+    /// componentwise error $\max_i |b - A x|_i / (|A| |x| + |b|)_i$ that is left (\[OP64\]): some
+    /// $10^{-16}$ where all is well.
     ///
     /// `workspace` may be any vector; its memory is used.
     ///
@@ -222,8 +236,9 @@ impl SparseLu {
         error
     }
 
-    /// As [`solve`](Self::solve), for a right-hand side given by its entries, those of the same row added up: gives each row of the
-    /// components that they touch, with its unknown, to `visit`. All other unknowns are zero.
+    /// As [`solve`](Self::solve), for a right-hand side given by its entries, those of the same row
+    /// added up: gives each row of the components that they touch, with its unknown, to `visit`.
+    /// All other unknowns are zero.
     ///
     /// # Panics
     /// When the matrix has not been factored, or an entry is outside of it.
@@ -267,7 +282,8 @@ impl SparseLu {
         Vectors { b, answer, candidate, residual, sizes: &mut rest[..n] }
     }
 
-    /// Solves and refines at the positions of one or more components; all vectors in the order of elimination.
+    /// Solves and refines at the positions of one or more components; all vectors in the order of
+    /// elimination.
     fn solve_refined(&self, positions: Range<usize>, vectors: &mut Vectors<'_>) -> f64 {
         let Vectors { b, answer, candidate, residual, sizes } = vectors;
         answer[positions.clone()].copy_from_slice(&b[positions.clone()]);
@@ -315,7 +331,8 @@ impl SparseLu {
         positions.map(error).fold(0.0, |worst, own| if own <= worst { worst } else { own })
     }
 
-    /// The positions of the component to which a row belongs: one after another, and not coupled to any other.
+    /// The positions of the component to which a row belongs: one after another, and not coupled to
+    /// any other.
     pub fn component(&self, row: usize) -> Range<usize> {
         let component = self.analysis.component_of[self.position(row)];
         self.analysis.component_starts[component]..self.analysis.component_starts[component + 1]
@@ -331,8 +348,8 @@ impl SparseLu {
         &self.analysis.pattern.order
     }
 
-    /// Solves with the factors, shifts included and nothing refined, at the positions of one or more components. The vector stands in
-    /// the order of elimination.
+    /// Solves with the factors, shifts included and nothing refined, at the positions of one or
+    /// more components. The vector stands in the order of elimination.
     pub fn solve_at(&self, positions: Range<usize>, x: &mut [f64]) {
         let FactorPattern { column_starts, column_rows, .. } = &self.analysis.pattern;
         for i in positions.clone() {
@@ -352,7 +369,8 @@ impl SparseLu {
         }
     }
 
-    /// Writes $b - A x$, without shifts, at the positions of one or more components. The vectors stand in the order of elimination.
+    /// Writes $b - A x$, without shifts, at the positions of one or more components. The vectors
+    /// stand in the order of elimination.
     pub fn residual_at(&self, positions: Range<usize>, b: &[f64], x: &[f64], residual: &mut [f64]) {
         let Analysis { row_starts, row_columns, .. } = &self.analysis;
         let (diagonal, off_diagonal) = self.matrix.split_at(self.size);
@@ -378,7 +396,8 @@ impl SparseLu {
         self.analysis.place(row, column).map_or(0.0, |place| self.matrix[place])
     }
 
-    /// Visits the entries of the assembled matrix, and zeros where only the opposite entry is there.
+    /// Visits the entries of the assembled matrix, and zeros where only the opposite entry is
+    /// there.
     pub fn for_each_entry(&self, mut visit: impl FnMut(usize, usize, f64)) {
         let Analysis { row_starts, row_columns, .. } = &self.analysis;
         let order = self.order();
@@ -421,7 +440,8 @@ impl Analysis {
         self.place_entries(&graph, pattern);
     }
 
-    /// The order of elimination: components one after another, minimum degree inside, late rows after their early ones.
+    /// The order of elimination: components one after another, minimum degree inside, late rows
+    /// after their early ones.
     fn order_rows(&mut self, early: usize, graph: &Graph) -> Vec<usize> {
         let mut order = graph.minimum_degree();
         let degree_position = positions(&order);
@@ -512,7 +532,8 @@ mod tests {
         }
     }
 
-    /// Sums of outer products of sparse vectors, plus the identity: symmetric and positive definite. Then couplings of opposite sign.
+    /// Sums of outer products of sparse vectors, plus the identity: symmetric and positive
+    /// definite. Then couplings of opposite sign.
     fn definite(size: usize, random: &mut Random) -> Vec<(usize, usize, f64)> {
         let mut entries: Vec<_> = (0..size).map(|i| (i, i, 1.0)).collect();
         for _ in 0..size {
@@ -620,7 +641,8 @@ mod tests {
         assert!(largest < 1e3, "{largest}");
     }
 
-    /// A chain of planar bodies with revolute joints: three coordinates and two rows a link, the first joint to the ground.
+    /// A chain of planar bodies with revolute joints: three coordinates and two rows a link, the
+    /// first joint to the ground.
     fn chain(links: usize, springs: bool) -> SparseLu {
         let mut lu = SparseLu::default();
         let early = 3 * links;

@@ -1,9 +1,11 @@
 //! What ends every solve: a limit on its work, and somebody who no longer waits for it.
 //!
-//! A method may converge, fail, or go on for ever; [`Work`] sees to it that the last does not happen. It counts multiplications, roughly, and not seconds, so that
-//! results do not depend on the machine or on what else it does. Every loop that may be long asks [`Work::is_spent`].
+//! A method may converge, fail, or go on for ever; [`Work`] sees to it that the last does not
+//! happen. It counts multiplications, roughly, and not seconds, so that results do not depend on
+//! the machine or on what else it does. Every loop that may be long asks [`Work::is_spent`].
 //!
-//! Whoever starts a solve may want to end it, at a signal for instance. [`watch`] makes the solves of this thread end soon after a flag is set, with the status
+//! Whoever starts a solve may want to end it, at a signal for instance. [`watch`] makes the solves
+//! of this thread end soon after a flag is set, with the status
 //! [`Interrupted`](crate::SolveStatus::Interrupted) and the best point so far:
 //!
 //! ```
@@ -24,8 +26,9 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Multiplications that a solve may take, unless it is told otherwise: some minutes. Too small: hard problems are given up that one more method would have
-/// solved. Too large: hopeless ones keep their user waiting.
+/// Multiplications that a solve may take, unless it is told otherwise: some minutes. Too small:
+/// hard problems are given up that one more method would have solved. Too large: hopeless ones keep
+/// their user waiting.
 pub const DEFAULT_WORK_LIMIT: u64 = 300_000_000_000;
 
 thread_local! {
@@ -39,7 +42,8 @@ pub struct Watch {
     before: Option<Arc<AtomicBool>>,
 }
 
-/// Makes the solves of this thread end soon after the flag is set, as long as what is returned lives. A flag that was watched before is watched again afterwards.
+/// Makes the solves of this thread end soon after the flag is set, as long as what is returned
+/// lives. A flag that was watched before is watched again afterwards.
 pub fn watch(flag: &Arc<AtomicBool>) -> Watch {
     Watch { before: WATCHED.replace(Some(Arc::clone(flag))) }
 }

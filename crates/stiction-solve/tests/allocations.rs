@@ -1,8 +1,10 @@
-//! A matrix with the pattern of the last one is assembled, factored and solved in the memory that is there.
+//! A matrix with the pattern of the last one is assembled, factored and solved in the memory that
+//! is there.
 
 use stiction_solve::SparseLu;
 
-/// A ring of masses with springs of this stiffness, turning couplings, and a constraint on every third pair.
+/// A ring of masses with springs of this stiffness, turning couplings, and a constraint on every
+/// third pair.
 fn factor(lu: &mut SparseLu, stiffness: f64) {
     let (masses, constraints) = (60, 20);
     lu.begin(masses + constraints, masses);

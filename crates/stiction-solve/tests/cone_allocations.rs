@@ -24,7 +24,8 @@ fn a_second_solve_with_the_same_pattern_allocates_nothing() {
             info.count_total
         };
         assert!(count(&mut solver, &first) > 0, "the counter counts");
-        // The second problem may run longer through the chain, and then take memory that is there ever after.
+        // The second problem may run longer through the chain, and then take memory that is there
+        // ever after.
         count(&mut solver, &second);
         assert_eq!(count(&mut solver, &first), 0, "{name}");
         assert_eq!(count(&mut solver, &second), 0, "{name}");

@@ -12,7 +12,8 @@ struct Kind {
     is_squeezed: bool,
 }
 
-/// A few bodies with masses far apart, contacts of which some repeat others, friction from none to ten.
+/// A few bodies with masses far apart, contacts of which some repeat others, friction from none to
+/// ten.
 fn problem(seed: u64) -> (GlobalConeProblem, Kind) {
     let mut random = Random(seed);
     let mut assembly = Assembly::default();
@@ -45,7 +46,8 @@ fn problem(seed: u64) -> (GlobalConeProblem, Kind) {
     }
     let is_squeezed = random.below(10) == 0;
     if is_squeezed {
-        // Two walls against each other through the centre of a body, closer by the sum of their speeds.
+        // Two walls against each other through the centre of a body, closer by the sum of their
+        // speeds.
         let body = random.below(bodies);
         let normal = unit([random.uniform(-1.0, 1.0), random.uniform(-1.0, 1.0), random.uniform(-1.0, 1.0)]);
         let speed = random.uniform(0.1, 1.0);
@@ -55,7 +57,8 @@ fn problem(seed: u64) -> (GlobalConeProblem, Kind) {
     (assembly.finish(), Kind { is_squeezed })
 }
 
-/// The largest violation of the law of Coulomb, over the size of the free rates: written out, with nothing of the library.
+/// The largest violation of the law of Coulomb, over the size of the free rates: written out, with
+/// nothing of the library.
 fn violation(problem: &GlobalConeProblem, impulses: &[f64], joints: &[f64]) -> f64 {
     let n = problem.coordinate_count();
     let mut masses = vec![0.0; n];
@@ -101,7 +104,8 @@ fn violation(problem: &GlobalConeProblem, impulses: &[f64], joints: &[f64]) -> f
         let (friction, sliding) = (r[1].hypot(r[2]), u[1].hypot(u[2]));
         worst = worst.max(-r[0]).max(-u[0]).max(r[0].min(u[0]).abs());
         worst = worst.max(friction - mu * r[0]);
-        // Sliding: friction is at its bound, against the motion. Whichever is larger gives the direction, and the other one differs.
+        // Sliding: friction is at its bound, against the motion. Whichever is larger gives the
+        // direction, and the other one differs.
         let against = (0..2).map(|k| (r[1 + k] * sliding + mu * r[0] * u[1 + k]).abs()).fold(0.0, f64::max);
         worst = worst.max(against / sliding.max(mu * r[0]).max(f64::MIN_POSITIVE));
     }
@@ -122,7 +126,8 @@ fn every_solution_is_one_and_every_other_status_is_true() {
             SolveStatus::Solved => {
                 assert!(!kind.is_squeezed, "{seed}: there is no solution");
                 counts[0] += 1;
-                // The errors of single contacts add up to that of the norm, in other words: a small factor.
+                // The errors of single contacts add up to that of the norm, in other words: a small
+                // factor.
                 let violation = violation(&problem, &solution.impulses, &solution.joints);
                 assert!(violation <= 20.0 * settings.tolerance, "{seed}: {violation:e}, {:?}", solution.report);
                 worst = worst.max(violation);
@@ -200,7 +205,8 @@ fn masses_that_couple_bodies_and_are_not_symmetric_are_no_special_case() {
 
 #[test]
 fn other_laws_are_solved_in_one_problem_with_contacts() {
-    // A body on the ground with torsion, one that slides on rails with fixed friction, a smooth stop, and a bound with two parts.
+    // A body on the ground with torsion, one that slides on rails with fixed friction, a smooth
+    // stop, and a bound with two parts.
     let mut problem = GlobalConeProblem::default();
     problem.clear(12);
     for i in 0..12 {
@@ -227,7 +233,8 @@ fn other_laws_are_solved_in_one_problem_with_contacts() {
 
 #[test]
 fn torsion_with_a_bound_of_its_own_is_solved() {
-    // Bodies on up to four patches of the ground each, off their centres, so that everything acts on everything.
+    // Bodies on up to four patches of the ground each, off their centres, so that everything acts
+    // on everything.
     let (mut slides, mut drills) = (0, 0);
     for seed in 0..60 {
         let mut random = Random(seed);

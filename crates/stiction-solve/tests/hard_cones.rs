@@ -1,4 +1,5 @@
-//! Friction problems that were once answered wrongly, not at all, or for ever; the files are in `problems/`.
+//! Friction problems that were once answered wrongly, not at all, or for ever; the files are in
+//! `problems/`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -46,7 +47,8 @@ fn of_a_file(tolerance: f64) -> ConeSettings {
 
 #[test]
 fn huge_and_tiny_numbers_are_solved_in_units_of_their_own() {
-    // q ~ 1e160, whose square is infinite, was answered with zero; W ~ 1e300 was not answered at all.
+    // q ~ 1e160, whose square is infinite, was answered with zero; W ~ 1e300 was not answered at
+    // all.
     for name in ["overflow-4.hdf5", "huge-matrix.hdf5"] {
         let problem = local_case(name);
         let solution = solve_local(&problem, &of_a_file(1e-8));
@@ -99,7 +101,8 @@ fn known_solutions_are_found_in_any_units() {
 
 #[test]
 fn a_larger_tolerance_is_met_where_a_smaller_one_is() {
-    // The measure by which methods stop is not that of the judge: contacts of very different masses, in units in which impulses are large numbers.
+    // The measure by which methods stop is not that of the judge: contacts of very different
+    // masses, in units in which impulses are large numbers.
     for seed in 0..40 {
         let known = Known { matrix_unit: 1e-4, ..Known::new(10, 0.6) }.cones(seed);
         let (cones, matrix, offset) = known.into_parts();
@@ -121,7 +124,8 @@ fn a_larger_tolerance_is_met_where_a_smaller_one_is() {
 
 #[test]
 fn a_residual_that_is_small_in_one_measure_alone_leads_to_a_new_beginning() {
-    // Heavy bodies, μ = 5: the methods stopped at 1.6e-7 without units, short of their target and below the tolerance, and the other error was 1.3e-4.
+    // Heavy bodies, μ = 5: the methods stopped at 1.6e-7 without units, short of their target and
+    // below the tolerance, and the other error was 1.3e-4.
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../problems/gfc3d/loose-60-mu5-heavy.hdf5");
     let FclibProblem::Global(problem) = fclib::read(&file).unwrap() else { panic!("it has bodies") };
     for tolerance in [1e-4, 1e-5, 1e-6, 1e-7, 1e-8] {
@@ -134,7 +138,8 @@ fn a_residual_that_is_small_in_one_measure_alone_leads_to_a_new_beginning() {
 
 #[test]
 fn balls_that_wedge_each_other_are_solved_to_the_last_digits() {
-    // A step of 56 balls in a silo. Contacts that stick contradict each other by 1e-9: one has to slide by that, far from the forces that Newton's method comes to.
+    // A step of 56 balls in a silo. Contacts that stick contradict each other by 1e-9: one has to
+    // slide by that, far from the forces that Newton's method comes to.
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../problems/gfc3d/silo-step.hdf5");
     let FclibProblem::Global(problem) = fclib::read(&file).unwrap() else { panic!("it has bodies") };
     let mut solver = ConeSolver::default();
@@ -180,8 +185,9 @@ fn a_solve_ends_soon_after_somebody_asks_for_it() {
 
 #[test]
 fn rates_that_cancel_are_judged_in_all_units() {
-    // A body whose bias takes back its free rates: q = 0, and rounding has to be measured by the terms of q. By itself it is
-    // 16 ε |H v|, which in small units of length counted as an error of 1e-6.
+    // A body whose bias takes back its free rates: q = 0, and rounding has to be measured by the
+    // terms of q. By itself it is 16 ε |H v|, which in small units of length counted as an error of
+    // 1e-6.
     for unit in [1e-6, 1.0, 1e3, 1e9] {
         let mut problem = GlobalConeProblem::default();
         problem.clear(3);

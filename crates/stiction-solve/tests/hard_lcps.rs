@@ -16,7 +16,8 @@ fn case(name: &str) -> Lcp {
     read_lcp(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../problems/lcp").join(name)).unwrap()
 }
 
-/// $\min(z, M z + q)$ in the units of the problem, summed by hand, with what rounding takes from each product and each sum added at the end.
+/// $\min(z, M z + q)$ in the units of the problem, summed by hand, with what rounding takes from
+/// each product and each sum added at the end.
 fn largest_violation(lcp: &Lcp, z: &[f64]) -> f64 {
     let slack = |i: usize| {
         let (mut sum, mut rest) = (lcp.offset()[i], 0.0);
@@ -34,13 +35,15 @@ fn largest_violation(lcp: &Lcp, z: &[f64]) -> f64 {
 
 #[test]
 fn what_is_wrong_in_its_own_units_is_not_accepted() {
-    // Heavy bodies in SI units: the residual in the scale of the problem is 1e-12, the friction law is off by a thousandth of q.
+    // Heavy bodies in SI units: the residual in the scale of the problem is 1e-12, the friction law
+    // is off by a thousandth of q.
     let lcp = case("heavy-bodies-24");
     let solution = lcp.solve(&LemkeSettings::default());
     let violation = largest_violation(&lcp, &solution.z);
     let judgement = judge_lcp(&lcp, &solution.z);
     assert!(judgement.accepts(1e-10) == (violation < 1e-8), "{violation:e}, {judgement:?}");
-    // Known solutions in units from natural to absurd: what is accepted is small in its own units, too.
+    // Known solutions in units from natural to absurd: what is accepted is small in its own units,
+    // too.
     for power in [0, 6, 8, 9, 10, 12] {
         let known = Known { matrix_unit: 10f64.powi(-power), ..Known::new(3, 0.7) };
         for seed in 0..30 {
@@ -58,7 +61,8 @@ fn what_is_wrong_in_its_own_units_is_not_accepted() {
 
 #[test]
 fn no_solution_is_never_said_of_a_positive_definite_problem() {
-    // Such a problem has exactly one solution. Of condition 1e7 and with a tolerance below rounding enumeration missed it.
+    // Such a problem has exactly one solution. Of condition 1e7 and with a tolerance below rounding
+    // enumeration missed it.
     for (name, tolerance) in [("ill-conditioned-3", 1e-10), ("tight-tolerance-2", 1e-17)] {
         let lcp = case(name);
         let settings = LemkeSettings { residual_tolerance: tolerance, ..Default::default() };
@@ -70,7 +74,8 @@ fn no_solution_is_never_said_of_a_positive_definite_problem() {
     }
     let mut random = Random(7);
     for number in 0..200 {
-        // A = I + 1e-6 B Bᵀ-like: columns nearly parallel, and offsets from tiny to beyond the squares that a f64 holds.
+        // A = I + 1e-6 B Bᵀ-like: columns nearly parallel, and offsets from tiny to beyond the
+        // squares that a f64 holds.
         let n = 2 + random.below(3);
         let factors: Vec<f64> = (0..n).map(|_| random.uniform(-1.0, 1.0)).collect();
         let small = 10f64.powf(random.uniform(-8.0, -1.0));

@@ -1,7 +1,9 @@
-//! Every problem of `problems/` by every method that claims to solve it, and the public collections where they are at hand.
+//! Every problem of `problems/` by every method that claims to solve it, and the public collections
+//! where they are at hand.
 //!
-//! The collections are in the folder that `STICTION_PROBLEMS` names, or in `shared/problems` beside the checkout. What they
-//! test, the problems of the repository test too: without the collections the tests are shorter, not empty.
+//! The collections are in the folder that `STICTION_PROBLEMS` names, or in `shared/problems` beside
+//! the checkout. What they test, the problems of the repository test too: without the collections
+//! the tests are shorter, not empty.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +35,8 @@ fn own(kind: &str, name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../problems").join(kind).join(name)
 }
 
-/// $\max_i |\min(z_i, (M z + q)_i)|$ over the largest offset, summed by hand in the problem's own units.
+/// $\max_i |\min(z_i, (M z + q)_i)|$ over the largest offset, summed by hand in the problem's own
+/// units.
 fn violation(lcp: &Lcp, z: &[f64]) -> f64 {
     let size = lcp.offset().iter().fold(0.0f64, |size, q| size.max(q.abs()));
     let slack = |i: usize| lcp.offset()[i] + (0..z.len()).map(|j| lcp.matrix()[(i, j)] * z[j]).sum::<f64>();
@@ -106,7 +109,8 @@ fn every_lcp_has_its_known_answer_by_every_method() {
     }
 }
 
-/// LCPs of `problems/` that have no solution, or none that double precision tells from its neighbours to 1e-10.
+/// LCPs of `problems/` that have no solution, or none that double precision tells from its
+/// neighbours to 1e-10.
 const WITHOUT_ANSWER: [&str; 4] = ["heavy-bodies-24", "ill-conditioned-3", "painleve-none-1", "squeezed-2"];
 
 #[test]
@@ -141,7 +145,8 @@ fn lemkes_answer_is_among_those_that_enumeration_finds() {
     assert!(compared >= 4, "{compared} problems are small enough");
 }
 
-/// Solves all problems of a kind to a tolerance and measures the errors again; at least `least` problems are there.
+/// Solves all problems of a kind to a tolerance and measures the errors again; at least `least`
+/// problems are there.
 fn all_are_solved(kind: &str, least: usize, tolerance: f64, unscaled_tolerance: f64) {
     let files = problems(kind);
     assert!(files.len() >= least, "{kind}: {files:?}");

@@ -1,10 +1,13 @@
-//! A problem in other units is the same problem. Where the ratios of the units are powers of two, its data are so to the last bit, and then methods must take the same way: the same
-//! number of steps, and the same answer to the last bit. So a solution that is found in one system of units is found in all of them.
+//! A problem in other units is the same problem. Where the ratios of the units are powers of two,
+//! its data are so to the last bit, and then methods must take the same way: the same number of
+//! steps, and the same answer to the last bit. So a solution that is found in one system of units
+//! is found in all of them.
 
 use stiction_solve::cone::{Cone, ConeSettings, ConeSolver, GlobalConeProblem, LocalConeProblem, SparseRows};
 use stiction_solve::{ContactLcp, ContactLcpData, FrictionGroup, LcpSolution, Lemke, LemkeProblem, LemkeSettings};
 
-/// What masses, lengths and times are multiplied by. Odd powers of two have no root among powers of two.
+/// What masses, lengths and times are multiplied by. Odd powers of two have no root among powers of
+/// two.
 #[derive(Clone, Copy, Debug)]
 struct Units {
     mass: f64,

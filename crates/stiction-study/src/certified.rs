@@ -1,6 +1,7 @@
 //! Runs with the audit on, and whether their certificates are met.
 //!
-//! Whoever shows a number of a run asks here first: a number of a run whose certificate is not met is not a result.
+//! Whoever shows a number of a run asks here first: a number of a run whose certificate is not met
+//! is not a result.
 
 use stiction_dynamics::{Audit, MechanicalSystem, Simulation, State, Step, StepAudit, StepError};
 use stiction_scene::summary::Certificate;
@@ -8,7 +9,8 @@ use stiction_solve::{SolveReport, SolveStatus};
 
 use crate::converge::Convergence;
 
-/// Checks of the certificate that a scheme meets only where its step is small enough. All others are laws, and hold at every step.
+/// Checks of the certificate that a scheme meets only where its step is small enough. All others
+/// are laws, and hold at every step.
 const ACCURACY: [&str; 4] = ["penetration_share", "passages", "push_distance", "contact_gain"];
 
 /// Audits a run while it goes on.
@@ -85,8 +87,8 @@ impl Verdict {
         Self { unmet: unmet.collect(), ..Default::default() }
     }
 
-    /// Leaves out a check that the run is known not to meet, for a reason: it is there to break it, as where a paper's failure is repeated, or its
-    /// measure does not reach so far.
+    /// Leaves out a check that the run is known not to meet, for a reason: it is there to break it,
+    /// as where a paper's failure is repeated, or its measure does not reach so far.
     pub(crate) fn but_for(mut self, check: &str, reason: &str) -> Self {
         self.unmet.retain(|(name, _)| name != check);
         self.know(&format!("{check}: {reason}"));

@@ -18,7 +18,8 @@ use crate::bench::timing::Stopwatch;
 /// A solve shorter than this is repeated, in seconds; the best time counts.
 const WORTH_TIMING: f64 = 0.05;
 
-/// Factors on the tolerance for the method's own residual, which are tried one after the other until the judge is content.
+/// Factors on the tolerance for the method's own residual, which are tried one after the other
+/// until the judge is content.
 const TARGETS: [f64; 3] = [1.0, 1e-3, 1e-6];
 
 /// Sweeps of Gauss-Seidel when it is asked for alone.
@@ -55,7 +56,8 @@ impl Problem {
 /// A method for problems of one kind, or of both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Friction problem: the chain of all methods. LCP: a guess at the basis, Lemke's method where it is wrong, and enumeration where that fails too and the problem is small.
+    /// Friction problem: the chain of all methods. LCP: a guess at the basis, Lemke's method where
+    /// it is wrong, and enumeration where that fails too and the problem is small.
     Automatic,
     /// Lemke's method in revised form.
     Lemke,
@@ -147,7 +149,8 @@ pub struct Answer {
     /// Impulses, contact by contact; absent unless they solve the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r: Option<Vec<f64>>,
-    /// `solved`, `no-solution` (proved) or `not-solved`. Only the judge of problem files says `solved`.
+    /// `solved`, `no-solution` (proved) or `not-solved`. Only the judge of problem files says
+    /// `solved`.
     pub status: &'static str,
     /// Name of the method.
     pub method: &'static str,
@@ -159,8 +162,9 @@ pub struct Answer {
     pub err_scaled: f64,
     /// What rounding alone may make of $e_q$ and $e_s$.
     pub rounding: [f64; 2],
-    /// Best time of the solve alone, in seconds, scaling included. Each repeat begins from nothing; only memory and what follows
-    /// from the pattern of the matrices are kept between them, as from step to step of a simulation.
+    /// Best time of the solve alone, in seconds, scaling included. Each repeat begins from nothing;
+    /// only memory and what follows from the pattern of the matrices are kept between them, as from
+    /// step to step of a simulation.
     pub time_s: f64,
     /// What was run on a friction problem, with its iterations, in order.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -168,14 +172,16 @@ pub struct Answer {
     /// Number of solutions, where all were looked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub solution_count: Option<usize>,
-    /// Where there is no solution, what proves it. LCP: $y \ge 0$ with $M^T y \le 0$ and $q^T y < 0$, exactly; absent where all
-    /// complementary bases were excluded instead. Friction problem: the normal impulse of each contact, and then the impulses of
-    /// the joints, which move nothing and work against the offsets.
+    /// Where there is no solution, what proves it. LCP: $y \ge 0$ with $M^T y \le 0$ and
+    /// $q^T y < 0$, exactly; absent where all complementary bases were excluded instead. Friction
+    /// problem: the normal impulse of each contact, and then the impulses of the joints, which move
+    /// nothing and work against the offsets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<Vec<f64>>,
 }
 
-/// Solves a problem with one method, each time from nothing; none where the method does not take problems of this size.
+/// Solves a problem with one method, each time from nothing; none where the method does not take
+/// problems of this size.
 ///
 /// # Errors
 /// [`ProblemError`] when the mass matrix of a friction problem is singular.
@@ -186,7 +192,8 @@ pub fn solve_problem(problem: &Problem, method: Method, request: &Request) -> Re
     }
 }
 
-/// Repeats what is short, and returns the best time in seconds. `solve` returns a stopwatch that it started.
+/// Repeats what is short, and returns the best time in seconds. `solve` returns a stopwatch that it
+/// started.
 fn best_time(repeats: usize, mut solve: impl FnMut() -> Result<Stopwatch, ProblemError>) -> Result<f64, ProblemError> {
     let mut best = f64::INFINITY;
     for _ in 0..repeats.max(1) {
@@ -286,8 +293,8 @@ struct LcpSolver {
 }
 
 impl LcpSolver {
-    /// Solves a problem to the satisfaction of the judge, if that can be; leaves the best point. None where the method does not
-    /// take problems of this size.
+    /// Solves a problem to the satisfaction of the judge, if that can be; leaves the best point.
+    /// None where the method does not take problems of this size.
     fn solve(&mut self, lcp: &Lcp, method: Method, request: &Request) -> Option<Judgement> {
         let tolerance = request.tolerance;
         let mut best: Option<Judgement> = None;

@@ -1,4 +1,5 @@
-//! Convergence of the schemes on built-in scenes: order, numerical energy, and what a comparison refuses.
+//! Convergence of the schemes on built-in scenes: order, numerical energy, and what a comparison
+//! refuses.
 
 use stiction_dynamics::{Audit, SchemeSettings};
 use stiction_scene::{Edit, load, open};
@@ -29,8 +30,9 @@ fn compare(plan: &Plan) -> Convergence {
 
 #[test]
 fn the_event_driven_reference_of_the_double_pendulum_is_the_one_of_40_digits() {
-    // E of Table 10.1 of [PAGT] for h = 2⁻⁵ … 2⁻¹¹: the distance of the plain scheme from an independent solution in the four coordinates
-    // together. The largest of the four is between half of it and all of it; a reference that is wrong by 3e-7 m fails at the last step.
+    // E of Table 10.1 of [PAGT] for h = 2⁻⁵ … 2⁻¹¹: the distance of the plain scheme from an
+    // independent solution in the four coordinates together. The largest of the four is between
+    // half of it and all of it; a reference that is wrong by 3e-7 m fails at the last step.
     let distances = [2.38220e-3, 6.13727e-4, 1.54449e-4, 3.94525e-5, 1.00658e-5, 2.41592e-6, 6.15741e-7];
     let plain = SchemeChoice { name: "plain".into(), edit: set("scheme.trapezoidal.paper=true") };
     let mut plan = plan("double-pendulum", 2.5, 0.03125, &["trapezoidal"]);
@@ -44,7 +46,8 @@ fn the_event_driven_reference_of_the_double_pendulum_is_the_one_of_40_digits() {
         let share = run.error_at_end / distance;
         assert!((0.5 - 1e-3..1.0 + 1e-3).contains(&share), "{run:?}: {share} of {distance}");
     }
-    // The error is that of the whole motion: while the pendulum swings it is more than at the end, where it is nearly at rest and joints are stabilised.
+    // The error is that of the whole motion: while the pendulum swings it is more than at the end,
+    // where it is nearly at rest and joints are stabilised.
     let mut stabilised = result.runs.iter().filter(|run| run.scheme == "trapezoidal");
     assert!(stabilised.all(|run| run.error > 2.0 * run.error_at_end), "{:?}", result.runs);
     for summary in &result.schemes {
@@ -172,7 +175,8 @@ fn settings_of_a_scheme_stay_with_it() {
 
 #[test]
 fn the_trapezoidal_scheme_is_of_order_two_on_scenes() {
-    // A loaded nonlinear spring, the gyroscopic term, curved contacts from inside and outside, joints.
+    // A loaded nonlinear spring, the gyroscopic term, curved contacts from inside and outside,
+    // joints.
     for (scene, end, coarsest) in [
         ("elastic-pendulum", 2.0, 0.03125),
         ("free-top", 4.0, 0.0625),

@@ -1,4 +1,5 @@
-//! Closed forms and published numbers, through scene files: what a user of the command line would see.
+//! Closed forms and published numbers, through scene files: what a user of the command line would
+//! see.
 
 use std::f64::consts::PI;
 use std::sync::LazyLock;
@@ -17,7 +18,8 @@ fn simulation(scene: &str, overrides: &[String]) -> Simulation {
     load(scene, overrides).unwrap().simulation()
 }
 
-/// A box on a horizontal floor under a tilted gravity: downhill is the direction x, along the first friction direction.
+/// A box on a horizontal floor under a tilted gravity: downhill is the direction x, along the first
+/// friction direction.
 fn tilted_box(slope: f64, mu: f64, directions: &str, h: f64, end: f64) -> Simulation {
     let angle = slope.atan();
     let text = format!(
@@ -122,7 +124,8 @@ fn no_tolerance_is_wider_than_its_reason_allows() {
 
 #[test]
 fn print_that_our_numbers_round_to_otherwise_is_named() {
-    // [ST96] Table 1: the six entries of h = 0.01 and 0.005, which an independent implementation does not meet either.
+    // [ST96] Table 1: the six entries of h = 0.01 and 0.005, which an independent implementation
+    // does not meet either.
     let rows = &result("four-balls").rows;
     let unlike: Vec<_> = rows.iter().filter(|row| row.differs_from_print).map(|row| row.quantity.as_str()).collect();
     assert_eq!(unlike.len(), 10, "{unlike:?}");
@@ -162,7 +165,8 @@ fn the_incline_scene_is_at_99_percent_of_the_friction_angle() {
     let mut slower = simulation("incline", &["material.0.friction=0.49".into(), "run.end=1.0".into()]);
     let start = slower.state().clone();
     let end = slower.run().unwrap();
-    // tan = 0.495 on μ = 0.49: a = g (sin - μ cos) = g cos (0.005), and s = a (t² + h t)/2 for the implicit update.
+    // tan = 0.495 on μ = 0.49: a = g (sin - μ cos) = g cos (0.005), and s = a (t² + h t)/2 for the
+    // implicit update.
     let cosine = 1.0 / (1.0f64 + 0.495 * 0.495).sqrt();
     let expected = 9.81 * cosine * 0.005 * (1.0 + 0.01) / 2.0;
     let moved = (0..3).map(|i| (end.q[i] - start.q[i]).powi(2)).sum::<f64>().sqrt();
@@ -192,7 +196,8 @@ fn between_two_friction_directions_the_limit_is_smaller_by_a_cosine() {
 
 #[test]
 fn a_sliding_block_stops_where_it_must_in_every_direction() {
-    // μ = 0.5, v₀ = 6: 3.669725 m. The inscribed polygon is weaker by up to cos(π/k) and bends by up to π/k.
+    // μ = 0.5, v₀ = 6: 3.669725 m. The inscribed polygon is weaker by up to cos(π/k) and bends by
+    // up to π/k.
     let (speed, k, h): (f64, f64, f64) = (6.0, 32.0, 1e-3);
     let exact = speed * speed / (2.0 * 0.5 * 9.81);
     for j in 0..16 {
@@ -264,7 +269,8 @@ fn a_block_on_a_belt_reaches_the_speed_of_the_belt() {
     let v = &belt.state().v;
     assert_close(v[0], 1.0, 1e-12, "the belt runs with 1 m/s");
     assert!(v[1..].iter().all(|v| v.abs() < 1e-12), "{v:?}");
-    // The belt works μ m g over its own way while the block slides: twice what the block gets; friction takes the other half.
+    // The belt works μ m g over its own way while the block slides: twice what the block gets;
+    // friction takes the other half.
     let energy = audit.sum.energy;
     assert!(energy.drive > 0.0 && energy.friction < 0.0, "{energy:?}");
     assert_close(
@@ -290,8 +296,9 @@ fn a_hyperstatic_box_stands_still_and_its_corners_carry_its_weight() {
 
 #[test]
 fn a_painleve_rod_stops_in_a_shock() {
-    // No forces satisfy the laws at the first instant; an impulse must. In the limit h → 0 the sliding end sticks at once:
-    // the impulse p that makes its velocity zero, G p = -v, with v = (v₀, 0) along tangent and normal.
+    // No forces satisfy the laws at the first instant; an impulse must. In the limit h → 0 the
+    // sliding end sticks at once: the impulse p that makes its velocity zero, G p = -v, with v =
+    // (v₀, 0) along tangent and normal.
     let after_shock = |h: f64| {
         let mut rod = simulation("painleve-rod", &[format!("run.step={h:?}"), format!("run.end={:?}", 3.0 * h)]);
         let start = rod.state().clone();
@@ -333,7 +340,8 @@ fn work_by_cause_explains_the_kinetic_energy_in_every_scene() {
             .unwrap();
         let worst = audit.worst;
         assert!(worst.kinetic_balance <= 1e-10, "{}: {worst:?}", scene.name);
-        // The residual is relative to what the impulses of an island act against; a block that rests on a belt has little of that beside its speed.
+        // The residual is relative to what the impulses of an island act against; a block that
+        // rests on a belt has little of that beside its speed.
         assert!(worst.momentum <= 1e-11 && worst.residual <= 1e-10, "{}: {worst:?}", scene.name);
         assert!(worst.cone_violation <= 1e-11 && worst.complementarity <= 1e-10, "{}: {worst:?}", scene.name);
         assert!(worst.dissipation_defect <= 1e-10, "{}: {worst:?}", scene.name);

@@ -1,5 +1,6 @@
-//! The orders of the trapezoidal scheme on scenes with friction and impacts: the fitted slope of the error against the event-driven reference,
-//! over at least five halvings. \[PAGT\] promises two; 1.8 allows for the place of an event within its step, which moves from grid to grid.
+//! The orders of the trapezoidal scheme on scenes with friction and impacts: the fitted slope of
+//! the error against the event-driven reference, over at least five halvings. \[PAGT\] promises
+//! two; 1.8 allows for the place of an event within its step, which moves from grid to grid.
 
 use stiction_scene::{Edit, open};
 use stiction_study::converge::{
@@ -9,7 +10,8 @@ use stiction_study::converge::{
 /// Least order that counts as two.
 const ORDER: f64 = 1.8;
 
-/// Compares the trapezoidal scheme, with default settings, with the reference over six halvings from the coarsest step.
+/// Compares the trapezoidal scheme, with default settings, with the reference over six halvings
+/// from the coarsest step.
 fn compare(scene: &str, coarsest: f64, overrides: &[&str]) -> Convergence {
     let plan = Plan {
         scene: open(scene).unwrap(),
@@ -41,7 +43,8 @@ fn assert_order(scene: &str, result: &Convergence) {
 
 #[test]
 fn ends_of_sliding_where_rows_turn() {
-    // The end of a rod, and a pin in a hole: their tangents turn with the motion, and the slip of a step is no larger than what the turn changes in it.
+    // The end of a rod, and a pin in a hole: their tangents turn with the motion, and the slip of a
+    // step is no larger than what the turn changes in it.
     assert_order_two("rod", 0.02, &[]);
     assert_order_two("rod", 0.01, &["material.steel.friction=0.45", "body.rod.inertia=0.006"]);
     assert_order_two("four-bar-clearance", 4e-4, &[]);
@@ -49,7 +52,8 @@ fn ends_of_sliding_where_rows_turn() {
 
 #[test]
 fn a_shock_is_not_mirrored() {
-    // The slip of Painlevé's rod ends at once; a mean velocity that obeys the friction law would turn it round.
+    // The slip of Painlevé's rod ends at once; a mean velocity that obeys the friction law would
+    // turn it round.
     assert_order_two("painleve-rod", 8e-3, &[]);
 }
 
@@ -62,7 +66,8 @@ fn impacts_with_joints_for_all_restitutions() {
 
 #[test]
 fn a_start_that_overlaps() {
-    // The woodpecker starts 8.8e-7 m inside its rod, the block on the belt 3.7e-6 m: what takes that back within a step throws them off.
+    // The woodpecker starts 8.8e-7 m inside its rod, the block on the belt 3.7e-6 m: what takes
+    // that back within a step throws them off.
     assert_order_two("woodpecker", 8e-4, &[]);
     let belt = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/vibrating-belt-overlap.toml");
     assert_order_two(belt, 8e-4, &["run.end=0.2"]);
@@ -70,7 +75,8 @@ fn a_start_that_overlaps() {
 
 #[test]
 fn stiff_dampers_and_springs_after_impacts() {
-    // The trapezoidal rule alone lets a stiff damper ring after an impact: errors of 7e-2 m at every step.
+    // The trapezoidal rule alone lets a stiff damper ring after an impact: errors of 7e-2 m at
+    // every step.
     assert_order("carts-damper", &compare("carts-damper", 0.08, &["system.damping=[[1e6,-1e6],[-1e6,1e6]]"]));
     assert_order_two("carts-damper", 0.08, &[]);
     // The spring swings with a period of 0.09 s.

@@ -1,4 +1,5 @@
-//! `docs/papers.md` says where everything in the five papers is to be found. Every row leads somewhere, and what it names exists.
+//! `docs/papers.md` says where everything in the five papers is to be found. Every row leads
+//! somewhere, and what it names exists.
 
 use std::path::Path;
 

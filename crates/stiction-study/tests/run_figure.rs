@@ -78,7 +78,8 @@ fn the_rod_has_the_panels_of_the_paper() {
         assert!(figure.subtitle.contains(part), "{part} is not in: {}", figure.subtitle);
     }
 
-    // [ST96] Figure 3: two impacts, at the start of the steps at 0.3825 and 0.5475 s, shown in every velocity curve.
+    // [ST96] Figure 3: two impacts, at the start of the steps at 0.3825 and 0.5475 s, shown in
+    // every velocity curve.
     for title in ["Vertical velocity", "Angular velocity", "Horizontal velocity"] {
         let at: Vec<f64> = panel(&figure, title)
             .rules
@@ -126,7 +127,8 @@ fn drawn(panel: &Panel) -> Vec<f64> {
     panel.series.iter().flat_map(|series| &series.points).map(|point| point.1).filter(|y| y.is_finite()).collect()
 }
 
-/// At every time of the curve of the total, what was lost so far, what is there, and what was brought give what there was.
+/// At every time of the curve of the total, what was lost so far, what is there, and what was
+/// brought give what there was.
 fn assert_energies_add_up(energy: &Panel, tolerance: f64) {
     let curve = |label: &str| energy.series.iter().find(|series| series.label == label).map(|series| &series.points);
     let total = curve("total").or_else(|| curve("kinetic = total")).expect("the total is drawn");
@@ -146,7 +148,8 @@ fn assert_energies_add_up(energy: &Panel, tolerance: f64) {
 
 #[test]
 fn forces_are_impulses_over_the_length_of_their_own_step() {
-    // A ball of 700 kg/m³ and 0.1 m on a level floor presses with its weight, whether it slides or rolls; the scheme ends a step where rolling begins.
+    // A ball of 700 kg/m³ and 0.1 m on a level floor presses with its weight, whether it slides or
+    // rolls; the scheme ends a step where rolling begins.
     let weight = 700.0 * 4.0 / 3.0 * std::f64::consts::PI * 1e-3 * 9.81;
     let folder = TempDir::new().unwrap();
     for scheme in ["scheme.trapezoidal={}", "scheme.event-driven={}", "scheme.stewart-trinkle={}"] {
@@ -158,7 +161,8 @@ fn forces_are_impulses_over_the_length_of_their_own_step() {
         for force in drawn(forces) {
             assert!((force - weight).abs() <= 1e-9 * weight, "{scheme}: {force} N is not {weight} N");
         }
-        // Friction takes 2/7 of the kinetic energy, and the panel shows it although the run has a step more than its grid.
+        // Friction takes 2/7 of the kinetic energy, and the panel shows it although the run has a
+        // step more than its grid.
         let energy = panel(&figure, "Energy");
         let kinetic = 0.5 * weight / 9.81 * 4.0;
         let lost = energy.series.iter().find(|series| series.label == "lost to friction").expect("the loss is drawn");
@@ -174,7 +178,8 @@ fn forces_are_impulses_over_the_length_of_their_own_step() {
 
 #[test]
 fn impulses_of_impacts_are_no_forces() {
-    // A ball of 1 kg falls from 1 m with e = 0.5 and is at rest from 1.354571 s on. While it bounces no force acts between the impacts; at rest the floor carries its weight.
+    // A ball of 1 kg falls from 1 m with e = 0.5 and is at rest from 1.354571 s on. While it
+    // bounces no force acts between the impacts; at rest the floor carries its weight.
     let folder = TempDir::new().unwrap();
     let run = run_text(
         &folder,
@@ -219,7 +224,8 @@ disc = { radius = 0.0 }
 
 #[test]
 fn the_forces_of_a_linkage_with_play_integrate_to_its_impulses() {
-    // Steps of any length: the area under the drawn curve is the sum of the impulses of all steps that have a length and are no impact.
+    // Steps of any length: the area under the drawn curve is the sum of the impulses of all steps
+    // that have a length and are no impact.
     let folder = TempDir::new().unwrap();
     let run = run_scene(&folder, "four-bar-clearance", &["run.end=0.1"]);
     let figure = default_figure(&run, &ALL).unwrap();
@@ -263,7 +269,8 @@ fn kinetic_energy_is_called_total_only_where_it_is() {
 
 #[test]
 fn the_limit_of_a_hinge_carries_a_moment() {
-    // A bar of 2 kg and length 1 m, hinged at its left end, lies level on the lower limit of its angle: 2 kg × 9.81 m/s² × 0.5 m.
+    // A bar of 2 kg and length 1 m, hinged at its left end, lies level on the lower limit of its
+    // angle: 2 kg × 9.81 m/s² × 0.5 m.
     let folder = TempDir::new().unwrap();
     let run = run_text(
         &folder,

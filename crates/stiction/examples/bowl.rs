@@ -1,4 +1,5 @@
-//! A system of one's own: a bead slides in a rough bowl y = x² until friction holds it on the slope.
+//! A system of one's own: a bead slides in a rough bowl y = x² until friction holds it on the
+//! slope.
 //!
 //! Three formulas make the system: mass, force, and the gap with its normal. Run it with
 //! `cargo run --package stiction --example bowl`.
@@ -29,7 +30,8 @@ impl MechanicalSystem for Bowl {
     fn contacts(&self, _t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
         let (x, y) = (q[0], q[1]);
         let length = (1.0 + 4.0 * x * x).sqrt();
-        // The level set (y - x²)/√(1 + 4x²) is the distance to first order, and zero exactly on the bowl.
+        // The level set (y - x²)/√(1 + 4x²) is the distance to first order, and zero exactly on the
+        // bowl.
         let gap = (y - x * x) / length;
         if gap <= horizon {
             let slope = -2.0 * x / length - 4.0 * x * gap / (length * length);

@@ -28,8 +28,8 @@ fn system() -> LagrangianSystem {
     LagrangianSystem::new(&["x", "angle"], mass, potential)
 }
 
-/// The momentum along the rails is zero, which leaves an energy of the angle φ alone:
-/// T = 4 √(l/g) ∫ √((1 - r cos² φ) / (1 - k² sin² θ)) dθ over a quarter turn, with sin(φ/2) = k sin θ.
+/// The momentum along the rails is zero, which leaves an energy of the angle φ alone: T = 4 √(l/g)
+/// ∫ √((1 - r cos² φ) / (1 - k² sin² θ)) dθ over a quarter turn, with sin(φ/2) = k sin θ.
 fn period() -> f64 {
     let (r, k) = (BOB / (CART + BOB), (SWING / 2.0).sin());
     let count = 40; // the midpoint rule converges exponentially for periodic functions

@@ -1,7 +1,8 @@
 //! Rigid multibody systems with hard contact and exact Coulomb friction.
 //!
-//! This crate is the door to the four libraries; each can also be used by itself. Scenes are a feature that is on by
-//! default: who builds systems in Rust leaves them out with `default-features = false`, and with them TOML, JSON and Parquet.
+//! This crate is the door to the four libraries; each can also be used by itself. Scenes are a
+//! feature that is on by default: who builds systems in Rust leaves them out with
+//! `default-features = false`, and with them TOML, JSON and Parquet.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! A steady step allocates nothing: contacts, problem, solver and scheme live in memory that the first steps have taken.
+//! A steady step allocates nothing: contacts, problem, solver and scheme live in memory that the
+//! first steps have taken.
 
 use stiction::scene::load::load;
 
@@ -40,7 +41,8 @@ fn a_steady_step_allocates_nothing() {
         ("rod", &["method={phantom-inertia={warm-start=false}}"]),
         ("two-balls", &["method={phantom-inertia={}}"]),
         ("four-balls", &["method={phantom-inertia={}}"]),
-        // Four feet of a box are redundant, and their rows are relaxed: the memory for that is kept as well.
+        // Four feet of a box are redundant, and their rows are relaxed: the memory for that is kept
+        // as well.
         ("sliding-block", &["method={phantom-inertia={}}"]),
         ("incline", &["method={phantom-inertia={}}"]),
         ("bead-in-ring", &[]),

@@ -162,7 +162,8 @@ fn parallel_capsules_rest_on_two_contacts() {
         assert_eq!(t.len(), 2);
         assert_touch(find(&t, 0), 0.1, [0.0, 1.0, 0.0], [-1.0, 0.2, 0.0], [-1.0, 0.1, 0.0]);
     }
-    // A short rod on a long one: both contacts are its own ends, and keep their sides in either order.
+    // A short rod on a long one: both contacts are its own ends, and keep their sides in either
+    // order.
     let short = (capsule(0.25, 0.3), at(0.5, 0.5, 0.0));
     let t = touches_of(Dimension::Plane, &short, &lower, FAR);
     assert_eq!(t.iter().map(|touch| touch.feature).collect::<Vec<_>>(), [0, 1]);
@@ -298,8 +299,8 @@ fn an_unsupported_pair_is_our_own_bug() {
 
 #[test]
 fn disc_in_a_ring() {
-    // Hole of radius 2 around (1, 0), disc of radius 0.5 at (1 + 0.6, 0.8): its centre is 1 away, the gap 2 - 0.5 - 1. The
-    // normal points to the middle of the hole.
+    // Hole of radius 2 around (1, 0), disc of radius 0.5 at (1 + 0.6, 0.8): its centre is 1 away,
+    // the gap 2 - 0.5 - 1. The normal points to the middle of the hole.
     let ring = (Shape::Cavity { radius: 2.0 }, Pose::planar(1.0, 0.0, 0.7));
     let disc = (Shape::Sphere { radius: 0.5 }, Pose::planar(1.6, 0.8, 0.2));
     let t = touches_of(Dimension::Plane, &disc, &ring, FAR);
@@ -341,7 +342,8 @@ fn capsule_and_box_in_a_cavity() {
 
 #[test]
 fn sphere_in_a_tube_and_on_a_cylinder() {
-    // Both along y, after a quarter turn about z; the ball is 5 from the axis, along (0.6, 0, 0.8), and 7 along it.
+    // Both along y, after a quarter turn about z; the ball is 5 from the axis, along (0.6, 0, 0.8),
+    // and 7 along it.
     let along_y = Pose::new(DVec3::ZERO, DQuat::from_rotation_z(FRAC_PI_2));
     let ball = (Shape::Sphere { radius: 1.0 }, at(3.0, 7.0, 4.0));
     let t = touches_of(Dimension::Space, &ball, &(Shape::Tube { radius: 8.0 }, along_y), FAR);
@@ -364,7 +366,8 @@ fn ellipsoid_on_a_half_space() {
     let t = touches_of(Dimension::Space, &(ellipsoid, at(1.0, 2.0, 2.0)), &floor, FAR);
     assert_eq!(t.len(), 1);
     assert_touch(find(&t, 0), 1.5, [0.0, 0.0, 1.0], [1.0, 2.0, 1.5], [1.0, 2.0, 0.0]);
-    // Against the slope n = (0.8, 0, 0.6): |(a_i n_i)| = |(2.4, 0, 0.3)| = √5.85, the lowest point at -(7.2, 0, 0.15)/√5.85.
+    // Against the slope n = (0.8, 0, 0.6): |(a_i n_i)| = |(2.4, 0, 0.3)| = √5.85, the lowest point
+    // at -(7.2, 0, 0.15)/√5.85.
     let slope = (Shape::HalfSpace { normal: DVec3::new(0.8, 0.0, 0.6), offset: -5.0 }, at(0.0, 0.0, 0.0));
     let t = touches_of(Dimension::Space, &(ellipsoid, at(0.0, 0.0, 0.0)), &slope, FAR);
     let depth = 5.85f64.sqrt();
@@ -379,7 +382,8 @@ fn ellipsoid_on_a_half_space() {
 
 #[test]
 fn features_of_capsules_along_each_other_survive_rounding() {
-    // Equal capsules side by side, shifted along their axes by roundings in both directions: two contacts, always the same two.
+    // Equal capsules side by side, shifted along their axes by roundings in both directions: two
+    // contacts, always the same two.
     for orientation in [DQuat::IDENTITY, DQuat::from_rotation_z(std::f64::consts::PI)] {
         for shift in [0.0, 1e-16, -1e-16, 1e-12, -1e-12, 1e-3, -1e-3] {
             let a = (capsule(0.2, 0.1), at(0.0, 0.0, 0.0));
@@ -400,7 +404,8 @@ fn features_of_capsules_along_each_other_survive_rounding() {
 
 #[test]
 fn a_bush_on_a_shaft() {
-    // Bore 0.11, shaft 0.10, the bush 4 mm lower: 6 mm of play are left above the shaft, and nothing pushes elsewhere.
+    // Bore 0.11, shaft 0.10, the bush 4 mm lower: 6 mm of play are left above the shaft, and
+    // nothing pushes elsewhere.
     let shaft = (Shape::Cylinder { radius: 0.10 }, at(0.3, 0.0, 0.0));
     let bush = (Shape::Tube { radius: 0.11 }, at(1.0, 0.0, -0.004));
     let t = touches_of(Dimension::Space, &bush, &shaft, FAR);
@@ -409,7 +414,8 @@ fn a_bush_on_a_shaft() {
     assert_touch(find(&t, 1), 0.006, [0.0, 0.0, 1.0], [0.89, 0.0, 0.106], [0.89, 0.0, 0.1]);
     let t = touches_of(Dimension::Space, &shaft, &bush, FAR);
     assert_touch(find(&t, 0), 0.006, [0.0, 0.0, -1.0], [1.11, 0.0, 0.1], [1.11, 0.0, 0.106]);
-    // Turned by the play over the half length of 0.11 m, the bush touches at both ends, above and below.
+    // Turned by the play over the half length of 0.11 m, the bush touches at both ends, above and
+    // below.
     let angle = (0.01f64 / 0.11).asin();
     let turned = (bush.0, Pose::new(DVec3::new(1.0, 0.0, 0.0), DQuat::from_rotation_y(angle)));
     let t = touches_of(Dimension::Space, &turned, &shaft, FAR);
@@ -418,7 +424,8 @@ fn a_bush_on_a_shaft() {
     assert_eq!(find(&t, 1).normal.z, -1.0);
 }
 
-/// One body of each pair is carried through the other: the least gap changes its sign on the way, or the pair is refused by name, or it is one that never meets.
+/// One body of each pair is carried through the other: the least gap changes its sign on the way,
+/// or the pair is refused by name, or it is one that never meets.
 #[test]
 fn every_pair_collides_or_is_refused() {
     for dimension in [Dimension::Plane, Dimension::Space] {
@@ -443,7 +450,8 @@ fn every_pair_collides_or_is_refused() {
                 if !is_supported(first, second) || never_meet(first, second) {
                     continue;
                 }
-                // Along the normal of the half-space, from far on one side to far on the other; a little beside the centre.
+                // Along the normal of the half-space, from far on one side to far on the other; a
+                // little beside the centre.
                 let gaps = (-300..=300).map(|k| {
                     let place = 0.013 * DVec3::X + k as f64 * 0.01 * normal;
                     let t = touches_of(
@@ -488,7 +496,8 @@ fn every_pair_is_known_or_refused() {
             }
         }
     }
-    // Box with sphere, capsule, box, ellipsoid, cylinder; ellipsoid with all but half-spaces: sphere, capsule, ellipsoid, cavity,
-    // cylinder, tube; capsule with cylinder; cavity with cylinder. Those of a shape with itself count once, all others twice.
+    // Box with sphere, capsule, box, ellipsoid, cylinder; ellipsoid with all but half-spaces:
+    // sphere, capsule, ellipsoid, cavity, cylinder, tube; capsule with cylinder; cavity with
+    // cylinder. Those of a shape with itself count once, all others twice.
     assert_eq!(refused, (4 * 2 + 1) + (5 * 2 + 1) + 2 + 2);
 }

@@ -1,19 +1,23 @@
 //! A start that satisfies the joints: positions and velocities moved as little as possible.
 //!
-//! Gauss-Newton in the metric of the mass matrix: with the values $\Theta$ and rows $\nu$ of all joints at $q$, the smallest move
-//! $\delta$ with $\nu \delta = -\Theta$ is $\delta = -M^{-1} \nu^T \lambda$ with $\nu M^{-1} \nu^T \lambda = \Theta$, and $q \leftarrow q \oplus \delta$.
-//! Velocities are projected the same way onto $\nu v + \text{drift} = 0$. Rows that depend on others are left out by a Cholesky factorisation with
-//! pivots, so that loops with redundant joints are assembled too.
+//! Gauss-Newton in the metric of the mass matrix: with the values $\Theta$ and rows $\nu$ of all
+//! joints at $q$, the smallest move $\delta$ with $\nu \delta = -\Theta$ is
+//! $\delta = -M^{-1} \nu^T \lambda$ with $\nu M^{-1} \nu^T \lambda = \Theta$, and
+//! $q \leftarrow q \oplus \delta$. Velocities are projected the same way onto
+//! $\nu v + \text{drift} = 0$. Rows that depend on others are left out by a Cholesky factorisation
+//! with pivots, so that loops with redundant joints are assembled too.
 
 use stiction_dynamics::{Inertia, Joint, MechanicalSystem, State};
 
 use super::Multibody;
 
-/// A row of the scaled matrix $\nu M^{-1} \nu^T$ depends on those before it when less than this is left of its diagonal. Too large: rows that
-/// are nearly dependent are not met. Too small: rounding moves bodies far.
+/// A row of the scaled matrix $\nu M^{-1} \nu^T$ depends on those before it when less than this is
+/// left of its diagonal. Too large: rows that are nearly dependent are not met. Too small: rounding
+/// moves bodies far.
 const DEPENDENT: f64 = 1e-10;
 
-/// Joints are met when no value is larger, in metres or radians. Rounding of coordinates of some metres gives 1e-15.
+/// Joints are met when no value is larger, in metres or radians. Rounding of coordinates of some
+/// metres gives 1e-15.
 const MET: f64 = 1e-13;
 
 /// Most Gauss-Newton steps.
@@ -22,7 +26,8 @@ const STEP_LIMIT: usize = 100;
 /// Most halvings of a step that does not bring the joints nearer.
 const HALVING_LIMIT: usize = 20;
 
-/// Largest turn or move of a coordinate in one Gauss-Newton step, in radians or metres: farther, the linearisation says little.
+/// Largest turn or move of a coordinate in one Gauss-Newton step, in radians or metres: farther,
+/// the linearisation says little.
 const LARGEST_MOVE: f64 = 0.5;
 
 /// How a start was assembled.
@@ -45,21 +50,24 @@ impl Multibody {
         rows
     }
 
-    /// Values and rates of the joint rows of a state: each is zero when the state satisfies the joints.
+    /// Values and rates of the joint rows of a state: each is zero when the state satisfies the
+    /// joints.
     pub fn joint_violations(&self, state: &State) -> Vec<(f64, f64)> {
         let rows = self.joint_rows_at(state.t, &state.q);
         rows.iter().map(|row| (row.value, row.row.dot(&state.v) + row.drift)).collect()
     }
 
-    /// How many joint rows follow from the others at this state. Their reactions are then not unique.
+    /// How many joint rows follow from the others at this state. Their reactions are then not
+    /// unique.
     pub fn redundant_joint_count(&self, state: &State) -> usize {
         let rows = self.joint_rows_at(state.t, &state.q);
         let factor = Delassus::new(self, state, &rows);
         rows.len() - factor.order.len()
     }
 
-    /// The rates that the rows of the joints keep off where all the others are met, as near to zero as they come: not zero where joints contradict each other, as a
-    /// drive on a body that another joint holds.
+    /// The rates that the rows of the joints keep off where all the others are met, as near to zero
+    /// as they come: not zero where joints contradict each other, as a drive on a body that another
+    /// joint holds.
     pub fn contradicting_rates(&self, state: &State) -> Vec<f64> {
         let rows = self.joint_rows_at(state.t, &state.q);
         let targets: Vec<f64> = rows.iter().map(|row| -row.drift).collect();
@@ -67,7 +75,8 @@ impl Multibody {
         rows.iter().map(|row| row.row.dot(&motion) + row.drift).collect()
     }
 
-    /// Moves the bodies of a state as little as possible, by their masses, until the joints are met, and projects the velocities.
+    /// Moves the bodies of a state as little as possible, by their masses, until the joints are
+    /// met, and projects the velocities.
     ///
     /// What is left is in [`Assembly::residual`]: joints may be impossible to meet.
     pub fn assemble(&self, start: &State) -> Assembly {
@@ -125,7 +134,8 @@ fn squares(rows: &[Joint]) -> f64 {
     rows.iter().map(|row| row.value * row.value).sum()
 }
 
-/// $A = \nu M^{-1} \nu^T$, scaled to ones on the diagonal and factored with pivots: $P A P^T \approx L L^T$ for the rows in `order`.
+/// $A = \nu M^{-1} \nu^T$, scaled to ones on the diagonal and factored with pivots:
+/// $P A P^T \approx L L^T$ for the rows in `order`.
 struct Delassus {
     inertia: Inertia,
     /// One over the square root of the diagonal of $A$; zero for a row without entries.
@@ -172,7 +182,8 @@ impl Delassus {
         Self { inertia, scale, order, columns }
     }
 
-    /// The smallest $\delta$, in the metric of the masses, with $\nu \delta$ equal to the targets of the independent rows.
+    /// The smallest $\delta$, in the metric of the masses, with $\nu \delta$ equal to the targets
+    /// of the independent rows.
     fn smallest_change(&self, rows: &[Joint], targets: &[f64]) -> Vec<f64> {
         let count = self.order.len();
         let mut x: Vec<f64> = self.order.iter().map(|&i| targets[i] * self.scale[i]).collect();

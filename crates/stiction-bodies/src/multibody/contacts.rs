@@ -17,7 +17,8 @@ use crate::shape::Dimension;
 /// A normal closer to the vertical than this (sine of the angle) takes its first tangent along x.
 const VERTICAL_SINE: f64 = 1e-9;
 
-/// A grain that is nearer to the normal than this (sine of the angle) has no direction in the plane of contact: there all directions are across it.
+/// A grain that is nearer to the normal than this (sine of the angle) has no direction in the plane
+/// of contact: there all directions are across it.
 const END_GRAIN: f64 = 1e-9;
 
 /// A shape of some body.
@@ -44,8 +45,8 @@ impl Part {
     }
 }
 
-/// Memory of the contact search; a lock because the system is shared, uncontended in a simulation. A copy of the system begins
-/// without it.
+/// Memory of the contact search; a lock because the system is shared, uncontended in a simulation.
+/// A copy of the system begins without it.
 #[derive(Debug, Default)]
 pub(super) struct SearchMemory(Mutex<Search>);
 
@@ -98,7 +99,8 @@ impl Multibody {
         }
     }
 
-    /// Appends the contacts with these ids, however far apart, in the order of the scene: an id names two shapes, and no others are looked at.
+    /// Appends the contacts with these ids, however far apart, in the order of the scene: an id
+    /// names two shapes, and no others are looked at.
     pub(super) fn find_contacts_of(&self, t: f64, q: &[f64], ids: &[ContactId], out: &mut Vec<Contact>) {
         if ids.is_empty() {
             return;
@@ -173,7 +175,8 @@ impl Multibody {
         wanted.map(move |touch| self.contact(first, second, poses, t, touch))
     }
 
-    /// Half the least thickness of the thinner of two shapes, in metres; of a point or segment on a wall half its length, or its distance from the origin of its body.
+    /// Half the least thickness of the thinner of two shapes, in metres; of a point or segment on a
+    /// wall half its length, or its distance from the origin of its body.
     pub(super) fn pair_size(&self, first: &BodyShape, second: &BodyShape) -> f64 {
         let least = |measure: &dyn Fn(&BodyShape) -> f64| {
             let sizes = [first, second].map(measure).into_iter();
@@ -203,8 +206,8 @@ impl Multibody {
             frame: Some(ContactFrame { point: touch.point.to_array(), normal: touch.normal.to_array() }),
             ..Default::default()
         };
-        // Each body by its own surface point, as the constraint functions of [ST96] have it. The points differ by the gap along
-        // the normal, which the normal row does not feel.
+        // Each body by its own surface point, as the constraint functions of [ST96] have it. The
+        // points differ by the gap along the normal, which the normal row does not feel.
         let row = |direction: DVec3, row: &mut Row| {
             let (a, b) = (first.body, second.body);
             self.add_point_velocity(a, &poses[a], t, touch.point_on_first, direction, 1.0, row)
@@ -303,8 +306,9 @@ fn shapes_of(id: ContactId) -> [(u32, u32); 2] {
     [(id.first, id.feature >> 20), (id.second, (id.feature >> 8) & 0xfff)]
 }
 
-/// Tangents of a unit normal. In the plane the normal turned clockwise; in space $n \times e_z$ normalised and its cross product
-/// with $n$, as \[ST96\] §3 builds them, and along x where that vanishes.
+/// Tangents of a unit normal. In the plane the normal turned clockwise; in space $n \times e_z$
+/// normalised and its cross product with $n$, as \[ST96\] §3 builds them, and along x where that
+/// vanishes.
 pub(super) fn tangent_directions(dimension: Dimension, normal: DVec3) -> [DVec3; 2] {
     match dimension {
         Dimension::Plane => [DVec3::new(normal.y, -normal.x, 0.0), DVec3::ZERO],
@@ -334,7 +338,8 @@ pub(super) fn tangent_rates(dimension: Dimension, normal: DVec3, rate: DVec3) ->
     }
 }
 
-/// The same for tangents along a grain and across it, where the grain turns at a rate of its own; none where it has no direction in the plane of contact.
+/// The same for tangents along a grain and across it, where the grain turns at a rate of its own;
+/// none where it has no direction in the plane of contact.
 pub(super) fn grain_rates(
     (normal, normal_rate): (DVec3, DVec3),
     (grain, grain_rate): (DVec3, DVec3),

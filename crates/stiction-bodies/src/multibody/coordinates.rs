@@ -170,7 +170,8 @@ impl Coordinates {
         }
     }
 
-    /// The rate of the coordinates: of a quaternion half its product with the angular velocity in body axes.
+    /// The rate of the coordinates: of a quaternion half its product with the angular velocity in
+    /// body axes.
     pub(super) fn rate(&self, q: &[f64], v: &[f64], out: &mut [f64]) {
         for layout in &self.layout {
             let (i, j, count) = (layout.q, layout.v, layout.flat());
@@ -182,7 +183,8 @@ impl Coordinates {
         }
     }
 
-    /// How the end of a motion with velocity `v` moves when that changes by `w`: positions with it, orientations by the curvature of the turn.
+    /// How the end of a motion with velocity `v` moves when that changes by `w`: positions with it,
+    /// orientations by the curvature of the turn.
     pub(super) fn advance_derivative(&self, v: &[f64], h: f64, w: &[f64], out: &mut [f64]) {
         out.copy_from_slice(w);
         for layout in self.layout.iter().filter(|layout| layout.turn.is_spatial()) {

@@ -1,4 +1,5 @@
-//! Friction that no load changes, clutches and pre-stressed springs: rows along lines that a scene draws.
+//! Friction that no load changes, clutches and pre-stressed springs: rows along lines that a scene
+//! draws.
 
 use glamx::DVec3;
 use stiction_dynamics::{
@@ -11,11 +12,13 @@ use crate::body::{Clutch, DryFriction};
 use crate::pose::Pose;
 use crate::shape::Dimension;
 
-/// Stands in place of the first body in the identity of a contact that is a clutch; the second number is then that of the clutch.
+/// Stands in place of the first body in the identity of a contact that is a clutch; the second
+/// number is then that of the clutch.
 const CLUTCH: u32 = u32::MAX - 1;
 
-/// Displacement for differences of the force of a bias, in metres and radians. The force is smooth and of the size of the bias, so that a third of the digits is lost to each
-/// of rounding and curvature.
+/// Displacement for differences of the force of a bias, in metres and radians. The force is smooth
+/// and of the size of the bias, so that a third of the digits is lost to each of rounding and
+/// curvature.
 const DIFFERENCE: f64 = 1e-5;
 
 /// A point of a body and what it slides on, or the two bodies of a rotation.
@@ -41,7 +44,8 @@ impl From<&Clutch> for Line {
 }
 
 impl Multibody {
-    /// Adds `factor` times the row of the velocity along an axis, and returns what does not come from the velocities.
+    /// Adds `factor` times the row of the velocity along an axis, and returns what does not come
+    /// from the velocities.
     fn add_line(&self, line: &Line, axis: DVec3, factor: f64, t: f64, q: &[f64], row: &mut Row) -> f64 {
         let pose = self.pose(line.body, t, q);
         let point = pose.transform_point(line.point);
@@ -97,7 +101,8 @@ impl Multibody {
         }
     }
 
-    /// Their derivatives by configuration, by central differences: few elements have a bias, and in the plane those of rotations do not change.
+    /// Their derivatives by configuration, by central differences: few elements have a bias, and in
+    /// the plane those of rotations do not change.
     pub(super) fn add_friction_bias_jacobian(&self, t: f64, q: &[f64], out: &mut ForceJacobians) {
         let changes = |element: &&DryFriction| {
             element.bias != 0.0 && !(element.is_rotational && self.model.dimension == Dimension::Plane)

@@ -1,7 +1,8 @@
 //! Derivatives of the forces on bodies.
 //!
-//! Each velocity coordinate of a body is a rigid motion of it, a [`UnitMotion`]. Along it forces and torques change in the world, and
-//! torques in body axes change by $-\rho \times \tau$ more, because the axes turn: $d(R^T \tau) = R^T (d\tau - \rho \times \tau)$.
+//! Each velocity coordinate of a body is a rigid motion of it, a [`UnitMotion`]. Along it forces
+//! and torques change in the world, and torques in body axes change by $-\rho \times \tau$ more,
+//! because the axes turn: $d(R^T \tau) = R^T (d\tau - \rho \times \tau)$.
 
 use glamx::{DMat3, DQuat, DVec3};
 use stiction_dynamics::{ForceCause, ForceJacobians, JacobianEntry, JacobianKind};
@@ -19,7 +20,8 @@ pub(super) struct UnitMotion {
 }
 
 impl Layout {
-    /// The velocity coordinates of a body; none for the world and for bodies that do not move freely.
+    /// The velocity coordinates of a body; none for the world and for bodies that do not move
+    /// freely.
     pub(super) fn unit_motions(self, orientation: DQuat) -> impl Iterator<Item = UnitMotion> {
         let straight = DVec3::AXES[..self.straight].iter().map(|&axis| (axis, DVec3::ZERO));
         let turns = self.turn.axes().iter().map(move |&axis| (DVec3::ZERO, self.turn.to_world(orientation, axis)));
@@ -27,7 +29,8 @@ impl Layout {
         motions.map(move |(i, (linear, angular))| UnitMotion { index: self.v + i, linear, angular })
     }
 
-    /// Appends the change of a force and a torque on a body, given in world axes, along a velocity coordinate.
+    /// Appends the change of a force and a torque on a body, given in world axes, along a velocity
+    /// coordinate.
     pub(super) fn push_change(
         self,
         list: &mut Vec<JacobianEntry>,
@@ -42,8 +45,10 @@ impl Layout {
 }
 
 impl Multibody {
-    /// $f(\omega) = I\omega \times \omega$ has $f'(\omega) = [I\omega]_\times - [\omega]_\times I$. Its antisymmetric part $F = [I\omega]_\times$ satisfies
-    /// $F \omega = f$, \[PAGT\] §8, but is not the derivative, nor half of it. A body with the same inertia about every axis has $f = 0$.
+    /// $f(\omega) = I\omega \times \omega$ has $f'(\omega) = [I\omega]_\times - [\omega]_\times I$.
+    /// Its antisymmetric part $F = [I\omega]_\times$ satisfies $F \omega = f$, \[PAGT\] §8, but is
+    /// not the derivative, nor half of it. A body with the same inertia about every axis has
+    /// $f = 0$.
     pub(super) fn add_gyroscopic_jacobian(&self, kind: JacobianKind, v: &[f64], out: &mut ForceJacobians) {
         for (_, inertia, spin, place) in self.spinning(v).filter(|(turn, ..)| *turn == Turn::Body) {
             let mut derivative = cross_matrix(inertia * spin);

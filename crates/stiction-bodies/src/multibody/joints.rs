@@ -1,8 +1,10 @@
 //! Joints as rows: values, exact gradients, drift and rates; their limits, friction and motors.
 //!
-//! The letters are those of [`joint`](crate::joint). Two identities give every row. The rate of $u \cdot w$ for $u$ fixed on the first and $w$ on the
-//! second body is $(\omega^a - \omega^b) \cdot (u \times w)$. The rate of $d \cdot e^b$ is the velocity of the first body at $p^a$ along $e^b$, less that
-//! of the second body's material at the same place $p^a$, which the turning of $e^b$ puts there.
+//! The letters are those of [`joint`](crate::joint). Two identities give every row. The rate of
+//! $u \cdot w$ for $u$ fixed on the first and $w$ on the second body is
+//! $(\omega^a - \omega^b) \cdot (u \times w)$. The rate of $d \cdot e^b$ is the velocity of the
+//! first body at $p^a$ along $e^b$, less that of the second body's material at the same place
+//! $p^a$, which the turning of $e^b$ puts there.
 
 use glamx::DVec3;
 use stiction_dynamics::{Contact, ContactFrame, ContactId, FrictionElement, FrictionLaw, Joint, Row, Tangents};
@@ -14,7 +16,8 @@ use crate::pose::{Pose, within_half_a_turn};
 use crate::shape::Dimension;
 use crate::touch_rates::Twist;
 
-/// Stands in place of the first body in the identity of a contact that is a stop of a joint; the second number is then that of the joint.
+/// Stands in place of the first body in the identity of a contact that is a stop of a joint; the
+/// second number is then that of the joint.
 const STOP: u32 = u32::MAX;
 
 /// A joint at one time and configuration.
@@ -33,7 +36,8 @@ pub(super) struct Placed<'a> {
 }
 
 impl Placed<'_> {
-    /// Adds the velocity of the first body at `at` along a direction, less that of the second body at `at`, to a row.
+    /// Adds the velocity of the first body at `at` along a direction, less that of the second body
+    /// at `at`, to a row.
     fn add_velocity(&self, at: [DVec3; 2], direction: DVec3, row: &mut Row) -> f64 {
         self.each_body(|end, body, sign| {
             self.system.add_body_velocity(body, &self.poses[end], self.t, at[end], direction, sign, row)
@@ -85,7 +89,8 @@ impl Placed<'_> {
         joint
     }
 
-    /// The direction from the second point to the first; any one when they coincide, where the distance has no gradient.
+    /// The direction from the second point to the first; any one when they coincide, where the
+    /// distance has no gradient.
     fn direction(&self) -> DVec3 {
         (self.points[0] - self.points[1]).try_normalize().unwrap_or(self.axes[1][0])
     }
@@ -156,7 +161,8 @@ impl Multibody {
             for (feature, limit, sign) in [(0, limits.lower, 1.0), (1, limits.upper, -1.0)] {
                 let Some(limit) = limit else { continue };
                 let gap = sign * (coordinate.value - limit);
-                // The comparison also leaves out a gap that is not a number, as no search would find it.
+                // The comparison also leaves out a gap that is not a number, as no search would
+                // find it.
                 if gap <= horizon {
                     let normal = coordinate.row.scaled(sign);
                     let axis = match joint.kind {

@@ -1,8 +1,11 @@
 //! Bodies, materials, forces and shapes as a [`MechanicalSystem`].
 //!
-//! Coordinates of a free body: in the plane $(x, y, \theta)$ with velocities $(\dot x, \dot y, \omega)$; in space the position and the unit
-//! quaternion $(w, x, y, z)$ with the linear velocity in world axes and the angular velocity in body axes, so that the inertia is
-//! constant; a body with the same inertia about every axis, such as a ball, has its angular velocity in world axes. Points have no rotation. Static and prescribed bodies have no coordinates.
+//! Coordinates of a free body: in the plane $(x, y, \theta)$ with velocities
+//! $(\dot x, \dot y, \omega)$; in space the position and the unit quaternion $(w, x, y, z)$ with
+//! the linear velocity in world axes and the angular velocity in body axes, so that the inertia is
+//! constant; a body with the same inertia about every axis, such as a ball, has its angular
+//! velocity in world axes. Points have no rotation. Static and prescribed bodies have no
+//! coordinates.
 
 mod assemble;
 mod contacts;
@@ -80,8 +83,8 @@ impl Multibody {
         Ok(system)
     }
 
-    /// Starts from these coordinates and velocities instead of those of the bodies, for instance after
-    /// [`assemble`](Self::assemble).
+    /// Starts from these coordinates and velocities instead of those of the bodies, for instance
+    /// after [`assemble`](Self::assemble).
     pub fn set_start(&mut self, state: &State) {
         self.start = Some((state.q.clone(), state.v.clone()));
     }

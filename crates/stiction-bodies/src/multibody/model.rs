@@ -13,8 +13,9 @@ use crate::material::MaterialTable;
 use crate::shape::Dimension;
 use crate::spring::{Spring, TorsionSpring};
 
-/// How far an inertia may be from symmetric, relative to its largest entry. Too large: the mass matrix is not symmetric.
-/// Too small: an inertia that was turned into other axes is refused for its rounding.
+/// How far an inertia may be from symmetric, relative to its largest entry. Too large: the mass
+/// matrix is not symmetric. Too small: an inertia that was turned into other axes is refused for
+/// its rounding.
 const SYMMETRY_TOLERANCE: f64 = 1e-12;
 
 /// All that a system of bodies consists of.

@@ -1,8 +1,10 @@
 //! Bodies that pass through each other between two configurations.
 //!
-//! Only solid bodies can: balls, capsules, cylinders. A half-space has no other side, and what leaves a hole is outside of it for good. On the way positions go
-//! straight and orientations turn evenly. The gap of a pair changes by at most the way $L$ of one relative to the other, so that from a gap $g$
-//! a depth $d$ is not reached before the share $(g + d)/L$ of the way: conservative advancement, by steps that cannot miss.
+//! Only solid bodies can: balls, capsules, cylinders. A half-space has no other side, and what
+//! leaves a hole is outside of it for good. On the way positions go straight and orientations turn
+//! evenly. The gap of a pair changes by at most the way $L$ of one relative to the other, so that
+//! from a gap $g$ a depth $d$ is not reached before the share $(g + d)/L$ of the way: conservative
+//! advancement, by steps that cannot miss.
 
 use glamx::DVec3;
 use stiction_dynamics::{Passage, Way};
@@ -13,25 +15,30 @@ use crate::collide::Touch;
 use crate::pose::Pose;
 use crate::shape::Shape;
 
-/// Bodies have passed through each other where they overlap on the way by more than this share of the smaller one. Overlaps at the ends of the way are judged
-/// elsewhere. Too large: what cuts a corner passes. Too small: two bodies that roll on each other seem to, as their way is not straight.
+/// Bodies have passed through each other where they overlap on the way by more than this share of
+/// the smaller one. Overlaps at the ends of the way are judged elsewhere. Too large: what cuts a
+/// corner passes. Too small: two bodies that roll on each other seem to, as their way is not
+/// straight.
 const DEEP: f64 = 0.1;
 
-/// Overlap at which two bodies have just closed, beside what they overlapped at the start, as a share of the smaller one. Too large: a scheme on the velocity level keeps that
-/// penetration. Too small: rounding of positions.
+/// Overlap at which two bodies have just closed, beside what they overlapped at the start, as a
+/// share of the smaller one. Too large: a scheme on the velocity level keeps that penetration. Too
+/// small: rounding of positions.
 const CLOSED: f64 = 1e-4;
 
 /// But no more than this share of the way, so that the error falls with the step.
 const CLOSED_WAY: f64 = 1e-3;
 
-/// A gap that is linearised at the end of the way may miss the place where the two close by this share of the smaller one. Too large: contacts push from afar, or add energy.
-/// Too small: steps are cut for nothing.
+/// A gap that is linearised at the end of the way may miss the place where the two close by this
+/// share of the smaller one. Too large: contacts push from afar, or add energy. Too small: steps
+/// are cut for nothing.
 const HELD: f64 = 1e-2;
 
 /// The advancement ends when the gap is within this share of what it looks for.
 const NEAR: f64 = 0.1;
 
-/// Most steps of the advancement; where they do not suffice the bodies count as closed, which costs a shorter step.
+/// Most steps of the advancement; where they do not suffice the bodies count as closed, which costs
+/// a shorter step.
 const STEP_LIMIT: usize = 100_000;
 
 /// How a part moves.
@@ -126,7 +133,8 @@ fn is_solid(shape: &Shape) -> bool {
     matches!(shape, Shape::Sphere { .. } | Shape::Capsule { .. } | Shape::Cylinder { .. })
 }
 
-/// How far from the shape's origin a turn moves its surface along its normal, in metres: a ball may turn as it likes.
+/// How far from the shape's origin a turn moves its surface along its normal, in metres: a ball may
+/// turn as it likes.
 fn lever(shape: &Shape) -> f64 {
     match *shape {
         Shape::Capsule { half_length, .. } => half_length,
@@ -187,8 +195,9 @@ impl Pair<'_> {
         closes(self)
     }
 
-    /// Whether all gaps that are negative at the end, linearised there, agree that the two had just closed after this share of the way. If they do not, an impulse
-    /// along their normals pushes from afar, or throws the bodies out on the wrong side.
+    /// Whether all gaps that are negative at the end, linearised there, agree that the two had just
+    /// closed after this share of the way. If they do not, an impulse along their normals pushes
+    /// from afar, or throws the bodies out on the wrong side.
     fn is_held_at_end(&mut self, share: f64) -> bool {
         self.gap(1.0);
         let between = [0, 1].map(|i| (self.body(i, share), self.ways[i].1));
@@ -200,7 +209,8 @@ impl Pair<'_> {
         })
     }
 
-    /// The first share of the way after which the gap is `level`, up to [`NEAR`] of a `depth`, which is a share of the smaller body; none if it stays above.
+    /// The first share of the way after which the gap is `level`, up to [`NEAR`] of a `depth`,
+    /// which is a share of the smaller body; none if it stays above.
     fn first_below(&mut self, start: f64, level: f64, depth: f64) -> Option<f64> {
         let (mut share, mut gap) = (0.0, start);
         for _ in 0..STEP_LIMIT {

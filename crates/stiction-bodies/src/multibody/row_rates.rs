@@ -1,8 +1,10 @@
 //! Rates of rows along a motion, in closed form: $\dot n v$, $\dot T v$, $\dot \nu v$.
 //!
-//! Every row is a velocity of one body less that of another, along a direction: $f = e \cdot (V^a(p) - V^b(p'))$ or $(\omega^a - \omega^b) \cdot e$. While the
-//! velocity coordinates are held, a body turns with a constant angular velocity, so that the velocity of its material at a moving place $p$ changes by
-//! $\omega \times (\dot p - \dot x)$, with $x$ for its origin; and $f$ changes with that and with $\dot e$.
+//! Every row is a velocity of one body less that of another, along a direction:
+//! $f = e \cdot (V^a(p) - V^b(p'))$ or $(\omega^a - \omega^b) \cdot e$. While the velocity
+//! coordinates are held, a body turns with a constant angular velocity, so that the velocity of its
+//! material at a moving place $p$ changes by $\omega \times (\dot p - \dot x)$, with $x$ for its
+//! origin; and $f$ changes with that and with $\dot e$.
 
 use glamx::DVec3;
 use stiction_dynamics::{Contact, ContactId, FrictionElement, Joint, RowRates};
@@ -45,7 +47,8 @@ impl Multibody {
                 }
                 None => {
                     let joint = self.model.joints.get(number - self.model.dry_friction.len());
-                    // Beyond the joints there are pre-stressed springs, which no scheme treats that asks for rates.
+                    // Beyond the joints there are pre-stressed springs, which no scheme treats that
+                    // asks for rates.
                     rates[0] = joint.map_or(0.0, |joint| self.joint_motion(joint, (t, q, v)).coordinate_rate());
                 }
             }

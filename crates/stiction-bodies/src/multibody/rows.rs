@@ -7,8 +7,8 @@ use super::Multibody;
 use crate::pose::Pose;
 
 impl Multibody {
-    /// Adds `sign` times the velocity of a body's surface at the world point `point` along `direction` to a row; returns the part
-    /// that is prescribed.
+    /// Adds `sign` times the velocity of a body's surface at the world point `point` along
+    /// `direction` to a row; returns the part that is prescribed.
     pub(super) fn add_point_velocity(
         &self,
         body: usize,
@@ -23,7 +23,8 @@ impl Multibody {
         self.motion(body).map_or(drift, |motion| drift + sign * motion.surface_velocity.dot(direction))
     }
 
-    /// Like [`add_point_velocity`](Self::add_point_velocity) for the body itself, which a running surface does not carry along.
+    /// Like [`add_point_velocity`](Self::add_point_velocity) for the body itself, which a running
+    /// surface does not carry along.
     pub(super) fn add_body_velocity(
         &self,
         body: usize,
@@ -43,7 +44,8 @@ impl Multibody {
         })
     }
 
-    /// Adds `sign` times the rotation of a body about `axis` to a row; returns the part that is prescribed.
+    /// Adds `sign` times the rotation of a body about `axis` to a row; returns the part that is
+    /// prescribed.
     pub(super) fn add_rotation(&self, body: usize, pose: &Pose, axis: DVec3, sign: f64, row: &mut Row) -> f64 {
         let entries = self.coordinates.layout[body].turn_entries(pose.orientation, axis);
         entries.for_each(|(index, value)| row.push(index, sign * value));

@@ -21,8 +21,8 @@ fn vector(random: &mut Generator, dimension: Dimension, size: f64) -> DVec3 {
     if dimension == Dimension::Plane { vector.with_z(0.0) } else { vector }
 }
 
-/// A rigid body without and one with the same inertia about every axis, a point, a prescribed and a static body, everything
-/// tied to everything by springs of all kinds, and forces on top.
+/// A rigid body without and one with the same inertia about every axis, a point, a prescribed and a
+/// static body, everything tied to everything by springs of all kinds, and forces on top.
 fn tied(seed: u64, dimension: Dimension) -> MultibodyModel {
     let mut random = Generator::new(seed);
     let skew = DMat3::from_quat(DQuat::from_rotation_x(0.7) * DQuat::from_rotation_y(-0.4));
@@ -142,7 +142,8 @@ fn exact_jacobians_are_the_differences() {
                     let (found, measured) = (dense(found, Some(cause), n), dense(measured, Some(cause), n));
                     let scale = largest(&measured).max(1.0);
                     for (i, (a, b)) in found.iter().zip(&measured).enumerate() {
-                        // Truncation of central differences over 2e-5, where springs are about 1 m long.
+                        // Truncation of central differences over 2e-5, where springs are about 1 m
+                        // long.
                         let what = format!("{dimension:?} {seed} {cause:?} {name} ({}, {})", i / n, i % n);
                         assert!((a - b).abs() <= 1e-6 * scale, "{what}: {a} is not {b}");
                     }
@@ -242,7 +243,8 @@ fn forces_are_the_gradient_of_the_energy() {
                     system.potential_energy(state.t, &moved).unwrap()
                 };
                 let slope = (energy(step) - energy(-step)) / (2.0 * step);
-                // Truncation of order step², times third derivatives of some hundreds; rounding of 1e-14 J over the step.
+                // Truncation of order step², times third derivatives of some hundreds; rounding of
+                // 1e-14 J over the step.
                 assert!((k[i] + slope).abs() < 1e-6, "{dimension:?} {seed} {i}: {} is not {}", k[i], -slope);
             }
             // The causes add up to the force.
@@ -311,7 +313,8 @@ fn slope(samples: &[(f64, f64)]) -> f64 {
 
 #[test]
 fn an_oscillator_comes_back_after_its_period() {
-    // Along x, 2 kg on 50 N/m: ω = 5 /s. Rest length 0.5, start at 0.8 m: x = 0.5 + 0.3 cos ωt, whichever way it is held.
+    // Along x, 2 kg on 50 N/m: ω = 5 /s. Rest length 0.5, start at 0.8 m: x = 0.5 + 0.3 cos ωt,
+    // whichever way it is held.
     let laws = [(0.5, Some(DVec3::X)), (0.5, None), (0.0, None)];
     for (moreau, order) in [(false, 1.0), (true, 2.0)] {
         for (rest_length, axis) in laws {
@@ -321,7 +324,8 @@ fn an_oscillator_comes_back_after_its_period() {
                     let mut model = hanging(2.0, spring(50.0, 0.0, rest_length, axis));
                     model.gravity = DVec3::ZERO;
                     model.bodies[0].pose.position.x = rest_length + 0.3;
-                    // After a period and a quarter the error of the phase is largest in the position.
+                    // After a period and a quarter the error of the phase is largest in the
+                    // position.
                     let end = 1.25 * TAU / 5.0;
                     let (simulation, audit) = simulate(model, moreau, end / count, end);
                     // The defect formula of Moreau's rule is exact up to quadratic potentials.
@@ -340,7 +344,8 @@ fn an_oscillator_comes_back_after_its_period() {
 
 #[test]
 fn a_damped_oscillator_decays_as_it_must() {
-    // x'' + 2 D ω x' + ω² x = 0 with ω = 5 /s, D = 4/(2·2·5) = 0.2: the energy that is lost is the work of the damper.
+    // x'' + 2 D ω x' + ω² x = 0 with ω = 5 /s, D = 4/(2·2·5) = 0.2: the energy that is lost is the
+    // work of the damper.
     let mut model = hanging(2.0, spring(50.0, 4.0, 0.0, Some(DVec3::X)));
     model.gravity = DVec3::ZERO;
     model.bodies[0].pose.position.x = 0.3;
@@ -380,8 +385,9 @@ fn a_torsion_pendulum_swings_with_its_period() {
 
 #[test]
 fn energy_of_a_spring_pendulum_is_the_work_of_its_forces() {
-    // A stiff spring with a bob that swings: the potential energy falls by the work of spring and gravity up to the error of
-    // the scheme, and the defect formula explains it all: Simpson's rule is exact up to h^5.
+    // A stiff spring with a bob that swings: the potential energy falls by the work of spring and
+    // gravity up to the error of the scheme, and the defect formula explains it all: Simpson's rule
+    // is exact up to h^5.
     for moreau in [false, true] {
         let run = |h: f64| {
             let mut model = hanging(1.0, spring(200.0, 0.0, 1.0, None));

@@ -1,7 +1,7 @@
 //! Springs between bodies as forces, energies and derivatives of forces.
 //!
-//! A spring that hangs on a body with a prescribed motion is a drive: its energy depends on time, so its force counts as
-//! [`ForceCause::Applied`], and its energy is none of the system's.
+//! A spring that hangs on a body with a prescribed motion is a drive: its energy depends on time,
+//! so its force counts as [`ForceCause::Applied`], and its energy is none of the system's.
 
 use glamx::{DMat3, DQuat, DVec3};
 use stiction_dynamics::{ForceCause, ForceJacobians, FrictionElement, JacobianKind, Row};
@@ -179,8 +179,8 @@ impl Multibody {
         }
     }
 
-    /// $k_q$ of a pull: the pull changes with the relative position and velocity of its points, its moments with the arms, and
-    /// its coordinates with the axes in which they are taken.
+    /// $k_q$ of a pull: the pull changes with the relative position and velocity of its points, its
+    /// moments with the arms, and its coordinates with the axes in which they are taken.
     fn push_by_position(
         &self,
         ends: &[End; 2],
@@ -254,8 +254,9 @@ impl Multibody {
         for (moved, side) in ends.iter().zip(SIGNS) {
             for column in moved.layout.unit_motions(moved.orientation) {
                 let phi_change = side * gradient.dot(column.angular);
-                // The gradient turns with the first body and changes with the relative rotation; the rate changes with both,
-                // and with the axes in which the angular velocity is given.
+                // The gradient turns with the first body and changes with the relative rotation;
+                // the rate changes with both, and with the axes in which the angular velocity is
+                // given.
                 let (mut gradient_change, mut rate_change) = (DVec3::ZERO, 0.0);
                 if let (Some(twist), JacobianKind::Exact) = (twist, kind) {
                     let first = ends[0].orientation;

@@ -102,7 +102,8 @@ fn rows_and_drift_are_the_rates_of_the_gaps() {
     let rate = (contacts_at(dt)[0].gap - contacts_at(-dt)[0].gap) / (2.0 * dt);
     let computed = now[0].normal.dot(&state.v) + now[0].normal_drift;
     assert!((rate - computed).abs() < 1e-8, "{rate} {computed}");
-    // The tangential velocity by hand: difference of the velocities of the two surface points along the tangents.
+    // The tangential velocity by hand: difference of the velocities of the two surface points along
+    // the tangents.
     let point = DVec3::from(now[0].frame.unwrap().point);
     let normal = DVec3::from(now[0].frame.unwrap().normal);
     let at = |number: usize, point: DVec3| {
@@ -145,7 +146,8 @@ fn the_end_of_a_motion_moves_with_its_velocity() {
 
 #[test]
 fn a_free_top_turns_as_it_must_to_order_one() {
-    // [PAGT] free top: ω(10) = (0.20605198904, 0.56350916391, 1.36167267508) for I = (1, 2, 3), ω₀ = (0.6, 0, 1.4).
+    // [PAGT] free top: ω(10) = (0.20605198904, 0.56350916391, 1.36167267508) for I = (1, 2, 3), ω₀
+    // = (0.6, 0, 1.4).
     let error = |h: f64| {
         let mut top = body("top", rigid(1.0, DVec3::new(1.0, 2.0, 3.0)), SPHERE);
         top.angular_velocity = DVec3::new(0.6, 0.0, 1.4);
@@ -180,7 +182,8 @@ fn a_ball_slides_then_rolls() {
 
 #[test]
 fn points_forces_and_dry_friction_in_the_plane() {
-    // A point of 2 kg without gravity: 6 N for one second, dry friction 2 N: a = 2 m/s² and 1 m/s² back afterwards.
+    // A point of 2 kg without gravity: 6 N for one second, dry friction 2 N: a = 2 m/s² and 1 m/s²
+    // back afterwards.
     let mut point = body("point", BodyKind::Point { mass: 2.0 }, SPHERE);
     point.shapes.clear();
     let mut model = model(Dimension::Plane, vec![point]);
@@ -220,7 +223,8 @@ fn a_force_beside_the_centre_turns_the_body() {
     bar.pose = Pose::new(DVec3::ZERO, DQuat::from_rotation_z(std::f64::consts::FRAC_PI_2));
     let mut model = model(Dimension::Space, vec![bar]);
     model.gravity = DVec3::ZERO;
-    // Body point (1, 0, 0) lies at world (0, 1, 0); body force (0, 1, 0) is world (-1, 0, 0): torque (0,1,0)×(-1,0,0) = +z.
+    // Body point (1, 0, 0) lies at world (0, 1, 0); body force (0, 1, 0) is world (-1, 0, 0):
+    // torque (0,1,0)×(-1,0,0) = +z.
     model.forces.push(AppliedForce {
         body: 0,
         force: DVec3::Y,
@@ -300,7 +304,8 @@ fn missing_friction_and_bad_numbers_are_named() {
     assert!(refuse(|m| m.bodies[0].shapes[0].placed.shape = Shape::Sphere { radius: -1.0 }).contains("`ball`"));
 }
 
-/// Rows against differences along `advance`, coordinate by coordinate, for every pair of shapes that has one smooth gap.
+/// Rows against differences along `advance`, coordinate by coordinate, for every pair of shapes
+/// that has one smooth gap.
 #[test]
 fn rows_are_the_gradients_of_the_gaps() {
     let ellipsoid = Shape::Ellipsoid { semi_axes: DVec3::new(0.3, 0.2, 0.1) };
@@ -377,8 +382,9 @@ fn rows_are_the_gradients_of_the_gaps() {
     }
 }
 
-/// A pin in the hole of a link, both moving and turning: the gap in closed form, its rate and the sliding against differences, the
-/// contact on the side of the hole to which the pin has moved, in whichever order the bodies are listed.
+/// A pin in the hole of a link, both moving and turning: the gap in closed form, its rate and the
+/// sliding against differences, the contact on the side of the hole to which the pin has moved, in
+/// whichever order the bodies are listed.
 #[test]
 fn a_pin_in_the_hole_of_a_moving_link() {
     let (r, bore) = (0.02, 0.025);
@@ -424,7 +430,8 @@ fn a_pin_in_the_hole_of_a_moving_link() {
         assert!((point - bore * outwards).length() < 1e-14, "{point}");
         let step = 1e-6;
         let rate = (contact_at(step).gap - contact_at(-step).gap) / (2.0 * step);
-        // The centres turn about each other with some 100 rad/s: a third derivative of up to 1e4 m/s³ gives 2e-9, rounding 1e-10.
+        // The centres turn about each other with some 100 rad/s: a third derivative of up to 1e4
+        // m/s³ gives 2e-9, rounding 1e-10.
         assert!((rate - contact.normal.dot(&state.v)).abs() < 1e-8, "{rate}");
         // Sliding: the velocities of the two material points at the contact.
         let velocity = |body: usize| {

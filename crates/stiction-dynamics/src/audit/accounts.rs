@@ -1,7 +1,8 @@
 //! What impulses and forces take out of the balance of momentum, and the work that they do.
 //!
-//! A force $f$ along a row $w$ at the velocity $v$ counts with a weight: one where it is an impulse of a step and $v$ the mean velocity, the
-//! weight of a sample in the integral where it is a force on the way.
+//! A force $f$ along a row $w$ at the velocity $v$ counts with a weight: one where it is an impulse
+//! of a step and $v$ the mean velocity, the weight of a sample in the integral where it is a force
+//! on the way.
 
 use super::EnergyByCause;
 use crate::{Contact, FrictionElement, Joint};

@@ -1,19 +1,23 @@
-//! Where the bodies are: penetration, passing through each other, pushing from afar. The system is asked anew, outside the scheme.
+//! Where the bodies are: penetration, passing through each other, pushing from afar. The system is
+//! asked anew, outside the scheme.
 
 use super::StepAudit;
 use crate::scheme::origin::Origin;
 use crate::{Contact, ContactId, MechanicalSystem, Step, Way};
 
-/// A contact pushes when its impulse is at least this share of the largest of the step. Too large: a weak push from afar is not seen. Too small: the
-/// rounding of a solver on a contact that is open counts as a push.
+/// A contact pushes when its impulse is at least this share of the largest of the step. Too large:
+/// a weak push from afar is not seen. Too small: the rounding of a solver on a contact that is open
+/// counts as a push.
 const PUSH_SHARE: f64 = 1e-6;
 
-/// Bodies that are nearer than this share of the smaller one at the end of the step touch, and are looked for nowhere else. Too large: a push from afar is
-/// not seen. Too small: searches for nothing.
+/// Bodies that are nearer than this share of the smaller one at the end of the step touch, and are
+/// looked for nowhere else. Too large: a push from afar is not seen. Too small: searches for
+/// nothing.
 const TOUCH_SHARE: f64 = 1e-4;
 
-/// Contacts are looked for up to this share of the largest size among those that push, and farther only where none is found there. Too large: far more contacts
-/// than needed. Too small: many searches.
+/// Contacts are looked for up to this share of the largest size among those that push, and farther
+/// only where none is found there. Too large: far more contacts than needed. Too small: many
+/// searches.
 const SEARCH_SHARE: f64 = 1e-2;
 
 /// A search that found nothing is repeated this much farther.
@@ -26,7 +30,8 @@ pub(super) struct Geometry {
 }
 
 impl Geometry {
-    /// Judges the geometry of a step; returns a contact of two bodies that passed through each other.
+    /// Judges the geometry of a step; returns a contact of two bodies that passed through each
+    /// other.
     pub(super) fn judge(&mut self, origin: Origin<'_>, step: &Step, audit: &mut StepAudit) -> Option<ContactId> {
         let Origin { system, state: before, .. } = origin;
         let after = &step.state;
@@ -100,8 +105,9 @@ fn size_of(system: &dyn MechanicalSystem, id: ContactId) -> f64 {
     system.contact_size(id).unwrap_or(1.0)
 }
 
-/// A gap between the two bodies of a contact that is at most `enough`, else the least one; infinite when they have none. Contacts come in the same order at all
-/// places, so that the search goes on where the last one ended.
+/// A gap between the two bodies of a contact that is at most `enough`, else the least one; infinite
+/// when they have none. Contacts come in the same order at all places, so that the search goes on
+/// where the last one ended.
 fn gap_of_pair(contacts: &[Contact], id: ContactId, hint: &mut usize, enough: f64) -> f64 {
     // Systems that number their contacts have no pairs.
     let is_same = |other: ContactId| match id.first == id.second {

@@ -1,13 +1,15 @@
 //! The certificate of a step whose forces are known on the way: integrals over its samples.
 //!
-//! Rows turn during a long smooth step, so that impulses say little about it. Here everything is evaluated anew at every sample, and summed with the
-//! weights $w$ of the quadrature:
+//! Rows turn during a long smooth step, so that impulses say little about it. Here everything is
+//! evaluated anew at every sample, and summed with the weights $w$ of the quadrature:
 //!
 //! $$ v^+ - v = \sum w\, \dot v, \qquad \sum w\, (M \dot v - k - J^T \lambda) = 0, \qquad \text{work of a force} = \sum w\, v \cdot J^T \lambda. $$
 //!
-//! Velocity terms do no work together with the change of the inertia: the forces without them have to explain the change of kinetic energy.
+//! Velocity terms do no work together with the change of the inertia: the forces without them have
+//! to explain the change of kinetic energy.
 //!
-//! The laws of contact and friction are judged at every sample, with forces times the length of the step as impulses.
+//! The laws of contact and friction are judged at every sample, with forces times the length of the
+//! step as impulses.
 
 use super::accounts::Accounts;
 use super::{Audit, EnergyByCause, Rubbing, Scales, StepAudit, relative};
@@ -19,8 +21,8 @@ use crate::{Contact, ContactId, ForceCause, FrictionElement, Joint, Row, RowRate
 /// Forces below this share of what holds the momentum of the step are measured against it.
 const ROUNDING_SHARE: f64 = 1e-4;
 
-/// Units of rounding of the forces on a coordinate that its acceleration is off by. Too large: accelerations that a solver has wrong pass. Too small: right ones of
-/// light bodies are refused.
+/// Units of rounding of the forces on a coordinate that its acceleration is off by. Too large:
+/// accelerations that a solver has wrong pass. Too small: right ones of light bodies are refused.
 const UNITS: f64 = 8.0 * f64::EPSILON;
 
 impl Audit {
@@ -39,7 +41,8 @@ impl Audit {
         zero(&mut self.balance, momentum.len());
         refill(&mut self.change, step.state.v.iter().zip(&before.v).map(|(a, b)| a - b));
         let mut inertia_change = audit.energy.kinetic_change;
-        // Energies are measured against the largest kinetic energy; a system at rest has that which its forces would give it.
+        // Energies are measured against the largest kinetic energy; a system at rest has that which
+        // its forces would give it.
         let mut scales = Scales { impulse: 0.0, energy: kinetic_before.max(audit.energy.kinetic) };
         for sample in &step.samples {
             let at = origin.at(sample.state.t, &sample.state.q);
@@ -73,7 +76,8 @@ impl Audit {
         let unbalanced = largest(&self.balance).max(largest(&momentum));
         audit.momentum = relative(unbalanced, scales.impulse);
 
-        // The laws at every sample. Accelerations are measured against those that the forces would give without contacts.
+        // The laws at every sample. Accelerations are measured against those that the forces would
+        // give without contacts.
         momentum.clone_from(&step.force);
         if self.inertia.factor().is_ok() {
             self.inertia.solve_in_place(&mut momentum);
@@ -127,8 +131,9 @@ impl Audit {
         }
     }
 
-    /// Writes the rounding of accelerations into `self.force`: a light body between strong forces has an acceleration that is the difference of much larger ones, and
-    /// no better than their rounding.
+    /// Writes the rounding of accelerations into `self.force`: a light body between strong forces
+    /// has an acceleration that is the difference of much larger ones, and no better than their
+    /// rounding.
     fn take_rounding(&mut self, at: At<'_>, sample: &Sample, rows: &SampledRows) {
         at.force(&sample.state.v, &mut self.force);
         self.force.iter_mut().for_each(|force| *force = force.abs());
@@ -164,7 +169,8 @@ impl SampledRows {
         at.joints(&mut self.joints);
     }
 
-    /// The laws of contact and friction at a sample. Whether a contact is held by more than kinetic friction.
+    /// The laws of contact and friction at a sample. Whether a contact is held by more than kinetic
+    /// friction.
     fn judge_laws(&self, step: &Step, sample: &Sample, scales: Scales, audit: &mut StepAudit) -> bool {
         let (h, v) = (step.h, &sample.state.v);
         let mut is_held = false;
@@ -201,7 +207,8 @@ impl SampledRows {
         is_held
     }
 
-    /// How much closed contacts and joints accelerate beyond the rounding of accelerations, beside the largest acceleration; they should not.
+    /// How much closed contacts and joints accelerate beyond the rounding of accelerations, beside
+    /// the largest acceleration; they should not.
     fn acceleration_defect(&mut self, at: At<'_>, sample: &Sample, rounding: &[f64], free: f64) -> f64 {
         let acceleration = &sample.acceleration;
         let rows = (&self.contacts[..], &self.friction[..], &self.joints[..]);

@@ -12,10 +12,11 @@ const RADII: [f64; 2] = [4.0, 5.0];
 /// Extent across the arch, in m.
 const WIDTH: f64 = 1.0;
 
-/// A semicircular arch of equal voussoirs with four contacts a joint; both springings stand on the ground.
+/// A semicircular arch of equal voussoirs with four contacts a joint; both springings stand on the
+/// ground.
 ///
-/// The radii are 4 and 5 m, the width is 1 m, and the mass of a voussoir in kg is its length in m along the middle of the arch. Its
-/// inertia is that of the straight box with these extents.
+/// The radii are 4 and 5 m, the width is 1 m, and the mass of a voussoir in kg is its length in m
+/// along the middle of the arch. Its inertia is that of the straight box with these extents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arch {
     /// Number of voussoirs.
@@ -60,7 +61,8 @@ impl Arch {
         };
         for joint in 0..=self.voussoirs {
             let (sine, cosine) = (opening * joint as f64).sin_cos();
-            // The normal points along the arc to the voussoir that follows; at the left springing the last one stands on the ground.
+            // The normal points along the arc to the voussoir that follows; at the left springing
+            // the last one stands on the ground.
             let (first, second, sign) = match joint {
                 0 => (0, None, 1.0),
                 last if last == self.voussoirs => (last - 1, None, -1.0),

@@ -66,7 +66,8 @@ impl Assembly {
         });
     }
 
-    /// Four contacts between two bodies, at the corners of a patch. Bodies are given with their centres; no second one stands for the ground.
+    /// Four contacts between two bodies, at the corners of a patch. Bodies are given with their
+    /// centres; no second one stands for the ground.
     pub fn push_patch(
         &mut self,
         corners: [[f64; 3]; 4],
@@ -82,7 +83,8 @@ impl Assembly {
         }
     }
 
-    /// Holds a point of a body on one of another body or of the ground: a hinge in the plane, a ball joint in space.
+    /// Holds a point of a body on one of another body or of the ground: a hinge in the plane, a
+    /// ball joint in space.
     pub fn push_hinge(&mut self, first: (usize, [f64; 3]), second: Option<(usize, [f64; 3])>) {
         for (axis, direction) in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].into_iter().enumerate() {
             if axis != 1 || !self.is_planar {
@@ -92,7 +94,8 @@ impl Assembly {
         }
     }
 
-    /// The velocity of a point of the first body over one of the second, along a direction, as a row.
+    /// The velocity of a point of the first body over one of the second, along a direction, as a
+    /// row.
     fn row(&self, first: (usize, [f64; 3]), second: Option<(usize, [f64; 3])>, direction: [f64; 3]) -> Row {
         let mut row = Row::new();
         let ends = [(Some(first), 1.0), (second, -1.0)];

@@ -7,10 +7,11 @@ use crate::ContactProblem;
 /// Thickness of a link, in m.
 const THICKNESS: f64 = 0.1;
 
-/// A chain of links of 1 m and 1 kg in the plane, with hinges between them and one to the ground, and a contact of the
-/// free end with the ground, or of the ends of all links.
+/// A chain of links of 1 m and 1 kg in the plane, with hinges between them and one to the ground,
+/// and a contact of the free end with the ground, or of the ends of all links.
 ///
-/// Links lean at random, by up to 1 rad from the vertical. Joint impulses grow along the chain, and each depends on all others.
+/// Links lean at random, by up to 1 rad from the vertical. Joint impulses grow along the chain, and
+/// each depends on all others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
     /// Number of links.
@@ -94,8 +95,8 @@ mod tests {
 
     #[test]
     fn the_first_hinge_carries_the_weight_at_rest() {
-        // Without a kick and friction the chain falls from rest; with vertical links the first hinge would carry all weight. Leaning,
-        // it carries a part of it, upwards.
+        // Without a kick and friction the chain falls from rest; with vertical links the first
+        // hinge would carry all weight. Leaning, it carries a part of it, upwards.
         let chain = Chain { links: 20, kick: 0.0, ..Default::default() };
         let mut problem = chain.problem(1);
         problem.contacts.clear();

@@ -1,7 +1,7 @@
 //! A small generator of random numbers.
 
-/// SplitMix64 of Steele, Lea and Flood (2014): the same numbers from the same seed on every machine, and neighbouring seeds give
-/// unrelated ones. Good enough for tests, not for secrets.
+/// SplitMix64 of Steele, Lea and Flood (2014): the same numbers from the same seed on every
+/// machine, and neighbouring seeds give unrelated ones. Good enough for tests, not for secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generator {
     state: u64,

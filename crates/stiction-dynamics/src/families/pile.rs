@@ -26,10 +26,13 @@ const PUSH_BACK: f64 = 0.1;
 /// The floor and four walls: axis, and direction of the normal.
 const WALLS: [(usize, f64); 5] = [(2, 1.0), (0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)];
 
-/// Spheres of 0.42 to 0.55 m that were dropped into an open box and settled for two seconds in crude steps (a few Gauss-Seidel sweeps each); then one step in which gravity may be tilted.
+/// Spheres of 0.42 to 0.55 m that were dropped into an open box and settled for two seconds in
+/// crude steps (a few Gauss-Seidel sweeps each); then one step in which gravity may be tilted.
 ///
-/// Where they still move a little, most methods solve the problem. A tight pile is at rest, its spheres touch without overlap, most contacts carry and few slide much: much harder, because
-/// the curve of smoothed solutions that leads to a solution turns back many times, and plain Gauss-Seidel hardly moves.
+/// Where they still move a little, most methods solve the problem. A tight pile is at rest, its
+/// spheres touch without overlap, most contacts carry and few slide much: much harder, because the
+/// curve of smoothed solutions that leads to a solution turns back many times, and plain
+/// Gauss-Seidel hardly moves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pile {
     /// Number of spheres.
@@ -229,7 +232,8 @@ mod tests {
             problem.check().unwrap();
             assert!((90..240).contains(&problem.contacts.len()), "{}", problem.contacts.len());
             assert!(problem.contacts.iter().filter(|contact| contact.normal.entries().len() == 6).count() > 15);
-            // A sphere that turns rubs on what it touches by its radius, away from the axis; the mass tells the radius. Two that turn the same way rub twice.
+            // A sphere that turns rubs on what it touches by its radius, away from the axis; the
+            // mass tells the radius. Two that turn the same way rub twice.
             let turning: Vec<f64> = (0..360).map(|i| if i % 6 == 4 { 1.0 } else { 0.0 }).collect();
             for contact in &problem.contacts {
                 let bodies: Vec<usize> = contact.normal.entries().iter().step_by(6).map(|(i, _)| i / 6).collect();
@@ -243,7 +247,8 @@ mod tests {
                     assert!((slip - along).abs() < 1e-12, "{slip} {along}");
                 }
             }
-            // A contact of two spheres turns with both of them; the pile that rises as one loses the floor only.
+            // A contact of two spheres turns with both of them; the pile that rises as one loses
+            // the floor only.
             let rise: Vec<f64> = (0..360).map(|i| if i % 6 == 2 { 1.0 } else { 0.0 }).collect();
             for contact in &problem.contacts {
                 let rate = contact.normal_rate(&rise);

@@ -21,9 +21,9 @@ const SPACING: f64 = 0.25;
 
 /// Random bodies with random contacts.
 ///
-/// Bodies have masses of 0.5 to 2 kg. Normals are $(\pm 0.5, \pm 0.5, 1)$, normalised; a third of the contacts is with the ground, the
-/// others with one of the four bodies before. The defaults are an ordinary scene of boxes with 0.2 ≤ μ < 0.9 and no gaps; the
-/// options make it hard.
+/// Bodies have masses of 0.5 to 2 kg. Normals are $(\pm 0.5, \pm 0.5, 1)$, normalised; a third of
+/// the contacts is with the ground, the others with one of the four bodies before. The defaults are
+/// an ordinary scene of boxes with 0.2 ≤ μ < 0.9 and no gaps; the options make it hard.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RandomContacts {
     /// Number of contacts; one body for every 2.3 of them.
@@ -38,13 +38,13 @@ pub struct RandomContacts {
     pub frictionless_share: f64,
     /// Share of contacts with a gap, up to 0.5 m/s over the step.
     pub gap_share: f64,
-    /// Share of contacts that repeat an earlier one: half of them exactly, half in a row or in a plane with it, at a multiple of
-    /// 0.25 m along a tangent and with the same normal.
+    /// Share of contacts that repeat an earlier one: half of them exactly, half in a row or in a
+    /// plane with it, at a multiple of 0.25 m along a tangent and with the same normal.
     pub redundant_share: f64,
     /// Factor on all masses.
     pub mass_scale: f64,
-    /// Largest over smallest factor of the bodies of a problem, on top of their 0.5 to 2 kg. The factors between are spread on the
-    /// logarithmic scale.
+    /// Largest over smallest factor of the bodies of a problem, on top of their 0.5 to 2 kg. The
+    /// factors between are spread on the logarithmic scale.
     pub mass_ratio: f64,
     /// Largest random velocity, in m/s and rad/s.
     pub kick: f64,
@@ -53,11 +53,13 @@ pub struct RandomContacts {
 /// What the bodies of [`RandomContacts`] are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BodyKind {
-    /// Boxes with half extents of 0.3 to 0.6 m, contacts on their lower and upper faces within 0.5 m of the centre.
+    /// Boxes with half extents of 0.3 to 0.6 m, contacts on their lower and upper faces within 0.5
+    /// m of the centre.
     #[default]
     Boxes,
-    /// Thin rods of 0.6 to 1.4 m that lean at 30° to 75°, touching with their lower ends: where friction is large, pushing harder
-    /// makes the contact point approach faster, which is Painlevé's paradox.
+    /// Thin rods of 0.6 to 1.4 m that lean at 30° to 75°, touching with their lower ends: where
+    /// friction is large, pushing harder makes the contact point approach faster, which is
+    /// Painlevé's paradox.
     Rods,
 }
 
@@ -120,7 +122,8 @@ impl RandomContacts {
         assembly.finish()
     }
 
-    /// The factors on the masses: the smallest and the largest are there whenever there are two bodies.
+    /// The factors on the masses: the smallest and the largest are there whenever there are two
+    /// bodies.
     fn mass_factors(&self, body_count: usize, random: &mut Generator) -> Vec<f64> {
         let mut factors: Vec<f64> = (0..body_count).map(|_| random.logarithmic(1.0, self.mass_ratio)).collect();
         if let [lightest, heaviest, ..] = random.permutation(body_count)[..] {
@@ -176,7 +179,8 @@ impl RandomContacts {
         }
     }
 
-    /// A contact point relative to the centre: below for the first body (`side` = -1), above for the second.
+    /// A contact point relative to the centre: below for the first body (`side` = -1), above for
+    /// the second.
     fn arm(&self, surface: &Surface, side: f64, random: &mut Generator) -> [f64; 3] {
         let mut arm = match *surface {
             Surface::Box { half_height } => [random.uniform(-0.5, 0.5), random.uniform(-0.5, 0.5), side * half_height],
@@ -192,7 +196,8 @@ impl RandomContacts {
         arm
     }
 
-    /// A contact that adds nothing new to an earlier one, or little: of the same two bodies, with the same directions and gap.
+    /// A contact that adds nothing new to an earlier one, or little: of the same two bodies, with
+    /// the same directions and gap.
     fn repeated(&self, earlier: &Touch, random: &mut Generator) -> Touch {
         let mut touch = Touch { mu: self.friction(random), ..earlier.clone() };
         if random.chance(0.5) {
@@ -288,7 +293,8 @@ mod tests {
 
     #[test]
     fn leaning_rods_with_large_friction_are_painleve_cases() {
-        // n M⁻¹ (n + μ d) < 0 for a direction of friction d: pushing harder makes the contact point approach.
+        // n M⁻¹ (n + μ d) < 0 for a direction of friction d: pushing harder makes the contact point
+        // approach.
         for is_planar in [true, false] {
             let (mut count, mut paradox_count) = (0, 0);
             for seed in 0..100 {
@@ -338,7 +344,8 @@ mod tests {
 
     #[test]
     fn contacts_in_a_row_are_shifted_on_both_bodies() {
-        // The second of two contacts between bodies: its points on both are moved along one tangent by the same multiple of 0.25 m.
+        // The second of two contacts between bodies: its points on both are moved along one tangent
+        // by the same multiple of 0.25 m.
         let family = RandomContacts { contact_count: 12, redundant_share: 0.9, ..Default::default() };
         let mut shifted = 0;
         for seed in 0..20 {

@@ -6,7 +6,8 @@ use crate::ContactProblem;
 
 /// A tower of unit cubes of 1 kg with four contacts a level, at the corners.
 ///
-/// The forces of a level are not unique, so $W$ has a large null space, and without a kick every ratio test is a tie.
+/// The forces of a level are not unique, so $W$ has a large null space, and without a kick every
+/// ratio test is a tie.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tower {
     /// Number of cubes.

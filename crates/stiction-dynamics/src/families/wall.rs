@@ -7,11 +7,11 @@ use crate::ContactProblem;
 /// Half extents of a brick, in m: along the wall, across it, upwards.
 const HALF_BRICK: [f64; 3] = [0.5, 0.25, 0.2];
 
-/// A wall in running bond: every other course is shifted by half a brick, and where two bricks lie on each other there are four
-/// contacts, at the corners of the overlap.
+/// A wall in running bond: every other course is shifted by half a brick, and where two bricks lie
+/// on each other there are four contacts, at the corners of the overlap.
 ///
-/// Bricks are 1 × 0.5 × 0.4 m and weigh 1 kg. All courses have as many bricks, so that one end of each hangs over by half of its length:
-/// a wall of 10 × 10 has 10 + 9 · 19 overlaps.
+/// Bricks are 1 × 0.5 × 0.4 m and weigh 1 kg. All courses have as many bricks, so that one end of
+/// each hangs over by half of its length: a wall of 10 × 10 has 10 + 9 · 19 overlaps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wall {
     /// Number of courses.
@@ -44,7 +44,8 @@ impl Wall {
                 assembly.push_body(1.0, box_inertia(1.0, HALF_BRICK), self.kick, &mut random);
                 let own = centre(row, column);
                 let mut touch = |below: Option<(usize, usize)>, from: usize, to: usize| {
-                    // Places are counted from the left end of a brick whose centre is 0, so that none is negative.
+                    // Places are counted from the left end of a brick whose centre is 0, so that
+                    // none is negative.
                     let arm = |centre: usize, place: usize| (place as f64 - 1.0 - centre as f64) * half_length;
                     for place in [from, to] {
                         for y in [-half_width, half_width] {

@@ -4,12 +4,15 @@ use super::Generator;
 use super::bodies::{Assembly, box_inertia};
 use crate::ContactProblem;
 
-/// Blocks side by side, like books on a shelf, in a slot between two walls of the ground that lean outwards by an angle each. Nothing is below them.
+/// Blocks side by side, like books on a shelf, in a slot between two walls of the ground that lean
+/// outwards by an angle each. Nothing is below them.
 ///
-/// Where the friction is larger than the tangent of the angle, the slot holds what is pressed into it: forces can be added that balance each other, so
-/// the cone of forces that act on nothing is not only the origin, the forces are not bounded, and neither is what iterates may run to.
+/// Where the friction is larger than the tangent of the angle, the slot holds what is pressed into
+/// it: forces can be added that balance each other, so the cone of forces that act on nothing is
+/// not only the origin, the forces are not bounded, and neither is what iterates may run to.
 ///
-/// The blocks are unit cubes of 1 kg with four contacts a face; the outer faces of the first and the last one lean with the walls.
+/// The blocks are unit cubes of 1 kg with four contacts a face; the outer faces of the first and
+/// the last one lean with the walls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wedge {
     /// Number of blocks.
@@ -44,7 +47,8 @@ impl Wedge {
         }
         let (sine, cosine) = self.lean.sin_cos();
         for face in 0..=self.blocks {
-            // The normal points to the block that follows; at the right wall the last one is pushed back.
+            // The normal points to the block that follows; at the right wall the last one is pushed
+            // back.
             let (first, second, normal) = match face {
                 0 => (0, None, [cosine, 0.0, sine]),
                 last if last == self.blocks => (last - 1, None, [-cosine, 0.0, sine]),
@@ -105,7 +109,8 @@ mod tests {
 
     #[test]
     fn the_contacts_of_a_wall_lie_on_it() {
-        // Two corners of the same wall are 1 / cos(lean) apart along it: so much more does the lower one feel of a turn about y. And the blocks between may turn as one body.
+        // Two corners of the same wall are 1 / cos(lean) apart along it: so much more does the
+        // lower one feel of a turn about y. And the blocks between may turn as one body.
         let wedge = Wedge { blocks: 3, lean: 0.2, mu: 0.25, ..Default::default() };
         let problem = wedge.problem(1);
         assert!(problem.contacts.iter().all(|contact| contact.mu == 0.25));

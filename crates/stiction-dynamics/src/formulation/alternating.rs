@@ -1,6 +1,8 @@
-//! Normal and tangential problems in turn: the alternation of Panagiotopoulos, which \[GS05\] §5 names beside its own complementarity problem.
+//! Normal and tangential problems in turn: the alternation of Panagiotopoulos, which \[GS05\] §5
+//! names beside its own complementarity problem.
 //!
-//! With the friction impulses held, the normal impulses solve a convex program; with the normal impulses held, so does friction, because its bounds are then numbers:
+//! With the friction impulses held, the normal impulses solve a convex program; with the normal
+//! impulses held, so does friction, because its bounds are then numbers:
 //!
 //! $$ \min_{c_n \ge 0} \tfrac12 c_n^T G_{NN} c_n + (b_N + G_{NT} c_t)^T c_n, \qquad
 //! \min_{c_t \in C(\mu c_n + a)} \tfrac12 c_t^T G_{TT} c_t + (b_T + G_{TN} c_n)^T c_t. $$
@@ -10,15 +12,18 @@
 //! without friction, and one without normals, in which every bound is a number. Friction sets are
 //! exact.
 //!
-//! **What it misses.** Each part is solved however friction is; together they are a fixed-point iteration, which nothing makes a contraction. A single contact that slides has
+//! **What it misses.** Each part is solved however friction is; together they are a fixed-point
+//! iteration, which nothing makes a contraction. A single contact that slides has
 //! $c_n \mapsto (-b_N \pm \mu G_{NT} c_n) / G_{NN}$, so that it converges with the factor
 //!
 //! $$ \kappa = \mu \lvert G_{NT} \rvert / G_{NN}, $$
 //!
-//! and not at all for $\kappa \ge 1$. That is Painlevé's bound on one side, where friction presses the contact and there may be no solution or several. On the other side friction lifts it:
-//! the problem has exactly one solution, which the complementarity problem finds, and the alternation swings between two wrong answers. Of several solutions it finds only
-//! those that attract it. Where wedges or chains of contacts jam, $\kappa$ is near one, and rounds are many. None of this is hidden: what is not reached is not solved, and the step goes on down its
-//! ladder.
+//! and not at all for $\kappa \ge 1$. That is Painlevé's bound on one side, where friction presses
+//! the contact and there may be no solution or several. On the other side friction lifts it: the
+//! problem has exactly one solution, which the complementarity problem finds, and the alternation
+//! swings between two wrong answers. Of several solutions it finds only those that attract it.
+//! Where wedges or chains of contacts jam, $\kappa$ is near one, and rounds are many. None of this
+//! is hidden: what is not reached is not solved, and the step goes on down its ladder.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,7 +46,8 @@ const PATIENCE: usize = 100;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AlternatingSettings {
-    /// Residual at which the rounds end; one that is not reached may still count as solved. Too small: rounds that rounding makes useless.
+    /// Residual at which the rounds end; one that is not reached may still count as solved. Too
+    /// small: rounds that rounding makes useless.
     pub tolerance: f64,
     /// Rounds, at most; each is a normal and a tangential problem.
     pub iteration_limit: usize,
@@ -75,7 +81,8 @@ impl Formulation for Alternating {
     fn treats(&self, group: &Group) -> bool {
         match group.shape {
             FrictionShape::Ball => true,
-            // Its two parts have bounds of their own, and the tangential problem knows one for an element.
+            // Its two parts have bounds of their own, and the tangential problem knows one for an
+            // element.
             FrictionShape::DiscAndInterval => group.normal.is_some(),
             FrictionShape::Polytope(_) | FrictionShape::Convex(_) => false,
         }
@@ -126,8 +133,8 @@ impl Alternating {
     /// Solves a contact problem whose inertia is factored.
     ///
     /// # Errors
-    /// [`ContactError`] when a number is not finite, the inertia is singular, or friction has no tangent rows. A problem that was not solved is not an error but a status of the
-    /// report.
+    /// [`ContactError`] when a number is not finite, the inertia is singular, or friction has no
+    /// tangent rows. A problem that was not solved is not an error but a status of the report.
     pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
         refuse_missing_tangents(problem)?;
         self.state(problem);
@@ -189,7 +196,8 @@ impl Alternating {
         solution.report.size = problem.contacts.len() + problem.friction.len();
     }
 
-    /// One round: the normal problem with the friction of the solution, then the tangential problem with the normal impulses found.
+    /// One round: the normal problem with the friction of the solution, then the tangential problem
+    /// with the normal impulses found.
     fn turn(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
         self.push.clear();
         self.push.resize(problem.free_motion.len(), 0.0);
@@ -248,7 +256,8 @@ mod tests {
         solution
     }
 
-    /// One contact in the plane with $G_{NN} = G_{TT} = 1$ and $G_{NT} = -g$ that falls with 1 m/s and slides forwards: friction, backwards, lifts it.
+    /// One contact in the plane with $G_{NN} = G_{TT} = 1$ and $G_{NT} = -g$ that falls with 1 m/s
+    /// and slides forwards: friction, backwards, lifts it.
     fn leaning(g: f64, mu: f64, slide: f64) -> ContactProblem {
         let mut problem = ContactProblem { free_motion: vec![-1.0, slide], ..Default::default() };
         problem.inertia.set_diagonal(&[1.0; 2]);
@@ -282,7 +291,8 @@ mod tests {
             PlanarRelay::default().solve(&problem, &mut relay).unwrap();
             assert!(relay.report.is_solved() && (relay.contacts[0].normal - expected).abs() < 1e-12, "{relay:?}");
         }
-        // The work is that of the factor κ = μ g: log(1e-13) / log κ rounds, each with some iterations.
+        // The work is that of the factor κ = μ g: log(1e-13) / log κ rounds, each with some
+        // iterations.
         let rounds = |mu: f64| solve(&leaning(g, mu, 20.0)).report.iterations as f64;
         assert!(rounds(1.2) > 10.0 * rounds(0.25), "{} and {}", rounds(1.2), rounds(0.25));
     }

@@ -1,14 +1,19 @@
-//! Contacts and friction elements with any convex friction set, by Newton's method on the natural map.
+//! Contacts and friction elements with any convex friction set, by Newton's method on the natural
+//! map.
 //!
-//! \[TTP01\] §2, (iii)′ and (iv)′, for sets of which only support and projection are known. Unknowns are $u$, then for every contact $c_n$ and its friction in units of the semi-axes, the
+//! \[TTP01\] §2, (iii)′ and (iv)′, for sets of which only support and projection are known.
+//! Unknowns are $u$, then for every contact $c_n$ and its friction in units of the semi-axes, the
 //! friction of elements, the impulses of joints:
 //!
 //! $$ 0 = W (u - u_\text{free}) - \textstyle\sum (n^T c_n + T^T e y) - \nu^T c_j, \qquad 0 = \nu u + b_j, $$
 //!
-//! and the equations of [`natural_map`](crate::natural_map) for every contact and element. Everything is scaled to the root of an energy.
+//! and the equations of [`natural_map`](crate::natural_map) for every contact and element.
+//! Everything is scaled to the root of an energy.
 //!
-//! **Start.** The answer of the [pyramid](super::pyramid) whose corners are points of the sets, which Lemke's method finds where there is one. Where Newton's method does not get from there to a
-//! solution, the corners that dissipate most against the sliding join, and it starts anew: these polytopes fill the sets where it matters.
+//! **Start.** The answer of the [pyramid](super::pyramid) whose corners are points of the sets,
+//! which Lemke's method finds where there is one. Where Newton's method does not get from there to
+//! a solution, the corners that dissipate most against the sliding join, and it starts anew: these
+//! polytopes fill the sets where it matters.
 
 use std::sync::Arc;
 
@@ -26,7 +31,8 @@ use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, Polyto
 /// Newton's method ends at this residual, relative to the momentum of the problem.
 const TOLERANCE: f64 = 1e-15;
 
-/// Most starts; each has a corner more for every contact that slides. Too few: problems with many contacts are given up. Too many: those without a solution take long.
+/// Most starts; each has a corner more for every contact that slides. Too few: problems with many
+/// contacts are given up. Too many: those without a solution take long.
 const STARTS: usize = 24;
 
 /// The method with its workspace.
@@ -127,7 +133,8 @@ impl Convex {
         Ok(())
     }
 
-    /// Goes on from a solution of a problem whose normal impulses act along `force_rows`, where these are given.
+    /// Goes on from a solution of a problem whose normal impulses act along `force_rows`, where
+    /// these are given.
     pub fn improve(&mut self, problem: &ContactProblem, force_rows: Option<&[Row]>, solution: &mut ContactSolution) {
         let mut equations = Equations::new(problem, force_rows);
         equations.write_start(solution, &mut self.z);

@@ -1,16 +1,19 @@
-//! Coulomb's cone as it is: the contact problem as a problem over second-order cones, joints in the same elimination.
+//! Coulomb's cone as it is: the contact problem as a problem over second-order cones, joints in the
+//! same elimination.
 //!
 //! In the letters of [`ContactProblem`] the [`GlobalConeProblem`] is
 //!
 //! $$ W u = W u_\text{free} + \nu^T c_j + H^T r, \qquad H u + b \text{ and } r \text{ obey the friction law}, \qquad \nu u + b_j = 0, $$
 //!
-//! with the rows $(n, T)$ of a contact one after another in $H$. Nothing is approximated: friction is as large along a diagonal as along a
-//! tangent, and acts against the sliding velocity. The [`ConeSolver`] splits the problem into islands and solves each by the method that suits it.
-//! Of its answer only the impulses of the contacts are taken; motion and joint impulses follow from them by one sparse solve, so that joints
-//! hold to rounding.
+//! with the rows $(n, T)$ of a contact one after another in $H$. Nothing is approximated: friction
+//! is as large along a diagonal as along a tangent, and acts against the sliding velocity. The
+//! [`ConeSolver`] splits the problem into islands and solves each by the method that suits it. Of
+//! its answer only the impulses of the contacts are taken; motion and joint impulses follow from
+//! them by one sparse solve, so that joints hold to rounding.
 //!
-//! Few contacts on a mechanism are solved without its joints: these are eliminated first, exactly and with all their redundancies, as by the other
-//! formulations, and a [`LocalConeProblem`] is left.
+//! Few contacts on a mechanism are solved without its joints: these are eliminated first, exactly
+//! and with all their redundancies, as by the other formulations, and a [`LocalConeProblem`] is
+//! left.
 
 use std::ops::Range;
 
@@ -31,16 +34,20 @@ use crate::judge::{FEW_CONTACTS, Judge, SOLVED, SOLVED_LARGE, own_set, solved_li
 use crate::setting::SettingError;
 use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, Row, StatedProblem};
 
-/// Rows of contacts and friction up to which joints are eliminated first. Each row costs one solve with the joints, and the matrix that is left is dense.
+/// Rows of contacts and friction up to which joints are eliminated first. Each row costs one solve
+/// with the joints, and the matrix that is left is dense.
 const CONDENSED_ROWS: usize = 24;
 
-/// Rows up to which the same is tried for problems that are not solved with their joints, as where these are redundant.
+/// Rows up to which the same is tried for problems that are not solved with their joints, as where
+/// these are redundant.
 const CONDENSABLE_ROWS: usize = 300;
 
-/// Rows up to which paths of smoothed equations are followed: beyond, a problem that they do not solve takes seconds.
+/// Rows up to which paths of smoothed equations are followed: beyond, a problem that they do not
+/// solve takes seconds.
 const PATH_ROWS: usize = 2000;
 
-/// An answer that the judge does not accept is computed again so many times at most, with an aim this much below what is missing.
+/// An answer that the judge does not accept is computed again so many times at most, with an aim
+/// this much below what is missing.
 const TIGHTENINGS: usize = 3;
 const TIGHTER: f64 = 0.1;
 
@@ -48,13 +55,15 @@ const TIGHTER: f64 = 0.1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ExactConeSettings {
-    /// Residual at which the solver stops, relative to the terms of the free rates of the contacts. Left out, it is 1e-13 up to 200 contacts and 1e-8 above.
-    /// Too large: things creep. Too small: rounding does not let it be reached, and much work is done for nothing.
+    /// Residual at which the solver stops, relative to the terms of the free rates of the contacts.
+    /// Left out, it is 1e-13 up to 200 contacts and 1e-8 above. Too large: things creep. Too small:
+    /// rounding does not let it be reached, and much work is done for nothing.
     pub tolerance: Option<f64>,
-    /// Largest residual of a step that counts as solved, where rounding does not allow the tolerance: 1e-10 up to 200 contacts and 1e-8 above when it is
-    /// left out.
+    /// Largest residual of a step that counts as solved, where rounding does not allow the
+    /// tolerance: 1e-10 up to 200 contacts and 1e-8 above when it is left out.
     pub residual_tolerance: Option<f64>,
-    /// Start each solve from the impulses of the last one. Faster; where forces are not unique, it stays near those of the last step.
+    /// Start each solve from the impulses of the last one. Faster; where forces are not unique, it
+    /// stays near those of the last step.
     pub warm_start: bool,
     /// Sweeps of Gauss-Seidel over an island, at most.
     pub sweep_limit: usize,
@@ -72,7 +81,8 @@ impl Default for ExactConeSettings {
 }
 
 impl ExactConeSettings {
-    /// The residual that is aimed at, and the largest one that is accepted, for a problem with this number of contacts.
+    /// The residual that is aimed at, and the largest one that is accepted, for a problem with this
+    /// number of contacts.
     pub fn tolerances(&self, contact_count: usize) -> [f64; 2] {
         let defaults = if contact_count <= FEW_CONTACTS { [1e-13, SOLVED] } else { [1e-8, SOLVED_LARGE] };
         let aim = self.tolerance.unwrap_or(defaults[0]);
@@ -211,8 +221,8 @@ impl ExactCone {
     /// Solves a contact problem whose inertia is factored.
     ///
     /// # Errors
-    /// [`ContactError`] when a number is not finite or the inertia is singular. A problem that was not solved is not an error but a status of the
-    /// report.
+    /// [`ContactError`] when a number is not finite or the inertia is singular. A problem that was
+    /// not solved is not an error but a status of the report.
     pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
         let [mut aim, accepted] = self.settings.tolerances(problem.contacts.len());
         let limit = solved_limit(problem.contacts.len()).min(self.settings.residual_tolerance.unwrap_or(SOLVED_LARGE));
@@ -225,7 +235,8 @@ impl ExactCone {
         for _ in 0..=TIGHTENINGS {
             let found = self.attempt(problem, is_warm, [aim, accepted], solution)?;
             self.judge.pronounce(problem, None, &own_set, limit, solution);
-            // At its aim and not yet at the judge's: it aims at less, from where it is. Short of its aim nothing more is to be had.
+            // At its aim and not yet at the judge's: it aims at less, from where it is. Short of
+            // its aim nothing more is to be had.
             let residual = solution.report.residual;
             if solution.report.is_solved() || found > aim || !residual.is_finite() || row_count == 0 {
                 break;
@@ -239,7 +250,8 @@ impl ExactCone {
         Ok(())
     }
 
-    /// Solves the problem that was stated, completes the solution, and says how well by the measure of the cones.
+    /// Solves the problem that was stated, completes the solution, and says how well by the measure
+    /// of the cones.
     fn attempt(
         &mut self,
         problem: &ContactProblem,
@@ -343,7 +355,8 @@ impl ExactCone {
         }
     }
 
-    /// The motion that follows from the impulses of contacts and friction, with the joints that hold it.
+    /// The motion that follows from the impulses of contacts and friction, with the joints that
+    /// hold it.
     fn move_by(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) {
         // Hᵀ r, then u_free + W⁻¹ Hᵀ r.
         self.pushed.clear();
@@ -359,9 +372,11 @@ impl ExactCone {
         solution.joints.extend_from_slice(self.joints.joint_impulses());
     }
 
-    /// The rates $q$ by which the solver measures its errors, beside the terms that they sum, $\lVert q \rVert / \lVert |H| |u| + |b| \rVert$: where terms leave little of
-    /// each other, rounding would else be measured by itself. With joints these are the rates of the free motion of contacts and joints; without
-    /// them, those of the contacts in the motion that the joints leave.
+    /// The rates $q$ by which the solver measures its errors, beside the terms that they sum,
+    /// $\lVert q \rVert / \lVert |H| |u| + |b| \rVert$: where terms leave little of each other,
+    /// rounding would else be measured by itself. With joints these are the rates of the free
+    /// motion of contacts and joints; without them, those of the contacts in the motion that the
+    /// joints leave.
     fn rate_share(&self, problem: &ContactProblem, is_condensed: bool) -> f64 {
         let (mut rates, mut sizes) = (0.0f64, 0.0f64);
         let mut add = |entries: &[(usize, f64)], bias: f64, motion: &[f64]| {

@@ -1,8 +1,8 @@
 //! How a [`ContactProblem`] becomes a complementarity problem, and its answer impulses again.
 //!
-//! A contact method is a file here. It states its facts beside its settings, and this module lists it: a variant of
-//! [`ContactMethod`], and a line in each of the two functions below it. Scenes, the command line, refusals and the table in
-//! the documents follow.
+//! A contact method is a file here. It states its facts beside its settings, and this module lists
+//! it: a variant of [`ContactMethod`], and a line in each of the two functions below it. Scenes,
+//! the command line, refusals and the table in the documents follow.
 
 pub mod alternating;
 pub(crate) mod convex;
@@ -25,7 +25,8 @@ use crate::contact_problem::Group;
 use crate::setting::{Named, SettingError, Suffix, describe_choices, either};
 use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, PhantomContact, StatedProblem};
 
-/// How a contact problem is solved: friction approximation and method together, because not every product of them works.
+/// How a contact problem is solved: friction approximation and method together, because not every
+/// product of them works.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = describe)]
@@ -198,8 +199,8 @@ pub(crate) trait Formulation: Debug + Send + Sync + Duplicate {
     /// Whether the method can describe the friction of a contact or a friction element.
     fn treats(&self, group: &Group) -> bool;
 
-    /// The friction set with which the method replaces a shape, for this many tangent rows, in units of the semi-axes. `phantom` is what a
-    /// contact has of its own.
+    /// The friction set with which the method replaces a shape, for this many tangent rows, in
+    /// units of the semi-axes. `phantom` is what a contact has of its own.
     fn friction_set(&self, _tangent_count: usize, shape: &FrictionShape, _phantom: PhantomContact) -> FrictionShape {
         shape.clone()
     }
@@ -207,7 +208,8 @@ pub(crate) trait Formulation: Debug + Send + Sync + Duplicate {
     /// Solves a problem whose inertia is factored; the report in `solution` says how well.
     fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError>;
 
-    /// Forgets the last solution, so that the next problem is solved without a start. Whether there was one.
+    /// Forgets the last solution, so that the next problem is solved without a start. Whether there
+    /// was one.
     fn forget(&mut self) -> bool;
 
     /// The problem in the form in which the method solves it, to be saved.

@@ -1,8 +1,9 @@
 //! Phantom inertia: polygonal friction whose linear complementarity problem has full rank.
 //!
-//! \[PKF\] (1)-(8). Not the friction force but the sliding is spanned by finitely many directions: $k$ lines through the tangent plane
-//! with unit vectors $e_j$ at the angles $j \pi / k$, the columns of $E$. With $u$ for the paper's $\dot v$, $T$ for $J_t$, $n$ for
-//! $J_n$, and the friction bound $\mu \lambda_n + a$:
+//! \[PKF\] (1)-(8). Not the friction force but the sliding is spanned by finitely many directions:
+//! $k$ lines through the tangent plane with unit vectors $e_j$ at the angles $j \pi / k$, the
+//! columns of $E$. With $u$ for the paper's $\dot v$, $T$ for $J_t$, $n$ for $J_n$, and the
+//! friction bound $\mu \lambda_n + a$:
 //!
 //! $$ \begin{aligned}
 //! T u + b_t &= E \kappa_+ - E \kappa_-, && (1) \\\\
@@ -11,9 +12,11 @@
 //! 0 \le \lambda_n &\perp n u + b_n \ge 0. && (5)
 //! \end{aligned} $$
 //!
-//! The phantom inertia $\rho > 0$ (a mass, in kg) changes no motion: both $\kappa_{j+}$ and $\kappa_{j-}$ positive would need
-//! $2 (\mu \lambda_n + a) + \rho (\kappa_{j+} + \kappa_{j-}) = 0$, so that where it acts, it enlarges a slack that is no bound. The paper
-//! states the model for accelerations; it holds unchanged for velocities at the end of a step, with impulses for forces.
+//! The phantom inertia $\rho > 0$ (a mass, in kg) changes no motion: both $\kappa_{j+}$ and
+//! $\kappa_{j-}$ positive would need
+//! $2 (\mu \lambda_n + a) + \rho (\kappa_{j+} + \kappa_{j-}) = 0$, so that where it acts, it
+//! enlarges a slack that is no bound. The paper states the model for accelerations; it holds
+//! unchanged for velocities at the end of a step, with impulses for forces.
 //!
 //! The motion $u$, the forces of joints and those of friction, $x = \lambda_t$, are eliminated from
 //! (8), the Schur complement that the paper describes; $\lambda_n$, $\kappa_+$, $\kappa_-$ in this
@@ -28,18 +31,23 @@
 //! \begin{pmatrix} \lambda_n \\\\ \kappa_+ \\\\ \kappa_- \end{pmatrix} +
 //! \begin{pmatrix} b - B x_0 \\\\ \bar a - E^T x_0 \\\\ \bar a + E^T x_0 \end{pmatrix}, \qquad S = E^T A^{-1} E, $$
 //!
-//! with $\bar a$ for the load-independent part of each bound. Sum and difference of the rows of $\kappa$ decouple into $\rho$ and
-//! $2 S - \rho$. So the rank is full for almost every $\rho$, not for every one as the paper says: not where $\rho / 2$ is an eigenvalue of
-//! $S$.
+//! with $\bar a$ for the load-independent part of each bound. Sum and difference of the rows of
+//! $\kappa$ decouple into $\rho$ and $2 S - \rho$. So the rank is full for almost every $\rho$, not
+//! for every one as the paper says: not where $\rho / 2$ is an eigenvalue of $S$.
 //!
-//! Without phantom inertia, $\rho = 0$, the problem is that of the models before. Its columns of $\kappa_+$ and $\kappa_-$ are opposite, so that it has a
-//! rank of $k$ too little for every number of lines, and not for dependent ones only, as the paper says. As long as the lines are independent, one along a single
-//! tangent or two in space, the motion still determines $\kappa$, and Lemke's method finds it: $\rho = 0$ is let pass there. Dependent lines with $\rho = 0$ are refused.
+//! Without phantom inertia, $\rho = 0$, the problem is that of the models before. Its columns of
+//! $\kappa_+$ and $\kappa_-$ are opposite, so that it has a rank of $k$ too little for every number
+//! of lines, and not for dependent ones only, as the paper says. As long as the lines are
+//! independent, one along a single tangent or two in space, the motion still determines $\kappa$,
+//! and Lemke's method finds it: $\rho = 0$ is let pass there. Dependent lines with $\rho = 0$ are
+//! refused.
 //!
-//! The number of lines $k_i$ and the inertia $\rho_i$ may differ from contact to contact, as in (6)-(8): [`PhantomContact`].
+//! The number of lines $k_i$ and the inertia $\rho_i$ may differ from contact to contact, as in
+//! (6)-(8): [`PhantomContact`].
 //!
-//! The friction set is the polygon $|e_j^T \lambda_t| \le \mu \lambda_n + a$ with $2k$ sides, circumscribed about the circle: friction is
-//! never too small, and too large by at most the factor $1 / \cos(\pi / 2k)$. In the plane one line describes Coulomb's law exactly.
+//! The friction set is the polygon $|e_j^T \lambda_t| \le \mu \lambda_n + a$ with $2k$ sides,
+//! circumscribed about the circle: friction is never too small, and too large by at most the factor
+//! $1 / \cos(\pi / 2k)$. In the plane one line describes Coulomb's law exactly.
 //!
 //! Where tangent rows depend on each other (several coplanar contacts of one body), $A$ is
 //! singular, whatever $\rho$ is. Then all rows are relaxed, $A + \varepsilon \operatorname{diag} A$
@@ -72,15 +80,18 @@ use crate::judge::own_set;
 use crate::setting::{SettingError, Suffix};
 use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, Row, StatedProblem};
 
-/// What the method does differently for one contact: $k_i$ and $\rho_i$ of \[PKF\] (6)-(7). Other methods have no use for it.
+/// What the method does differently for one contact: $k_i$ and $\rho_i$ of \[PKF\] (6)-(7). Other
+/// methods have no use for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PhantomContact {
-    /// Number of lines through the tangent plane of this contact in space, at least two; that of the method when it is not given.
+    /// Number of lines through the tangent plane of this contact in space, at least two; that of
+    /// the method when it is not given.
     #[serde(deserialize_with = "own_lines_from_file", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 2))]
     pub lines: Option<usize>,
-    /// Phantom inertia of this contact in kg, not negative; that of the method when it is not given.
+    /// Phantom inertia of this contact in kg, not negative; that of the method when it is not
+    /// given.
     #[serde(deserialize_with = "rho_from_file", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub rho: Option<f64>,
@@ -100,8 +111,9 @@ impl PhantomContact {
 /// Number of lines in space when nothing else is said: the octagon, circumscribed.
 const DEFAULT_LINES: usize = 4;
 
-/// Relaxation $\varepsilon$ of redundant rows, relative to their diagonal, at first. Too large: more repetitions until its error is gone.
-/// Too small: the problem of the repetition is as good as singular, and Lemke's method works with rounding noise.
+/// Relaxation $\varepsilon$ of redundant rows, relative to their diagonal, at first. Too large:
+/// more repetitions until its error is gone. Too small: the problem of the repetition is as good as
+/// singular, and Lemke's method works with rounding noise.
 const RELAXATION: f64 = 1e-3;
 
 /// Where repetitions are slow, the relaxation becomes smaller by this factor, as long as it is
@@ -114,9 +126,10 @@ const SMALLEST_RELAXATION: f64 = 2e-6;
 /// active set is right. Too many: repetitions in vain.
 const PATIENCE: usize = 3;
 
-/// Repetitions of the relaxed problem, at most. Each takes the error down by about $\varepsilon$ over the smallest eigenvalue of the
-/// scaled rows once the active set is right: a handful for a box on the floor or a low tower, more for a high one, whose smallest
-/// eigenvalue is that of a slender beam.
+/// Repetitions of the relaxed problem, at most. Each takes the error down by about $\varepsilon$
+/// over the smallest eigenvalue of the scaled rows once the active set is right: a handful for a
+/// box on the floor or a low tower, more for a high one, whose smallest eigenvalue is that of a
+/// slender beam.
 const RELAXED_SOLVES: usize = 40;
 
 /// A repetition that does not reduce the residual by this factor is slow. It is the last, provided
@@ -127,16 +140,19 @@ const WORTH_REPEATING: f64 = 0.5;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PhantomInertiaSettings {
-    /// Number $k$ of lines through the tangent plane of contacts in space, at least two: the friction polygon has $2k$ sides. In the
-    /// plane there is always one.
+    /// Number $k$ of lines through the tangent plane of contacts in space, at least two: the
+    /// friction polygon has $2k$ sides. In the plane there is always one.
     #[serde(deserialize_with = "lines_from_file")]
     #[schemars(range(min = 2))]
     pub lines: usize,
-    /// Phantom inertia $\rho$, in kg, of every contact that has none of its own. Without it, it is chosen for each contact near its effective mass, where the
-    /// condition of the problem is best. Much too small or large: an ill-conditioned problem, though with the same answer. Zero: for two lines, or in the plane.
+    /// Phantom inertia $\rho$, in kg, of every contact that has none of its own. Without it, it is
+    /// chosen for each contact near its effective mass, where the condition of the problem is best.
+    /// Much too small or large: an ill-conditioned problem, though with the same answer. Zero: for
+    /// two lines, or in the plane.
     #[serde(deserialize_with = "rho_from_file", skip_serializing_if = "Option::is_none")]
     pub rho: Option<f64>,
-    /// Start each solve from the basis of the last one. Faster; where forces are not unique, it stays with those of the last step.
+    /// Start each solve from the basis of the last one. Faster; where forces are not unique, it
+    /// stays with those of the last step.
     pub warm_start: bool,
     /// Settings of Lemke's method.
     pub lemke: LemkeSettings,
@@ -152,8 +168,8 @@ impl PhantomInertiaSettings {
     /// Checks the values.
     ///
     /// # Errors
-    /// [`ContactError::Directions`] with fewer than two lines, which do not span the tangent plane; [`ContactError::PhantomInertia`]
-    /// when $\rho$ is negative or not finite.
+    /// [`ContactError::Directions`] with fewer than two lines, which do not span the tangent plane;
+    /// [`ContactError::PhantomInertia`] when $\rho$ is negative or not finite.
     pub fn check(&self) -> Result<(), ContactError> {
         check_lines(self.lines)?;
         self.rho.map_or(Ok(()), check_rho)
@@ -371,12 +387,14 @@ impl PhantomInertia {
         &self.settings
     }
 
-    /// The corners of the friction set of unit bound for this many tangent rows: in space the polygon with $2k$ sides around the circle.
+    /// The corners of the friction set of unit bound for this many tangent rows: in space the
+    /// polygon with $2k$ sides around the circle.
     pub fn corners(&self, tangent_count: usize) -> &[[f64; 2]] {
         self.polygon.corners.of(tangent_count)
     }
 
-    /// The problem with the polygons for circles, so that it can be judged by itself; none where it has them already.
+    /// The problem with the polygons for circles, so that it can be judged by itself; none where it
+    /// has them already.
     fn adopted(&self, problem: &ContactProblem) -> Option<ContactProblem> {
         let set = |group: Group| self.friction_set(group.tangents.len(), group.shape, group.phantom);
         let is_circle = |group: &Group| group.tangents.len() == 2 && *group.shape == FrictionShape::Ball;
@@ -393,7 +411,8 @@ impl PhantomInertia {
         self.was_relaxed
     }
 
-    /// The LCP in $\lambda_n$, $\kappa_+$, $\kappa_-$ that stands for a contact problem whose inertia is factored.
+    /// The LCP in $\lambda_n$, $\kappa_+$, $\kappa_-$ that stands for a contact problem whose
+    /// inertia is factored.
     ///
     /// # Errors
     /// [`ContactError::RedundantRows`] when tangent rows depend on each other; else as for
@@ -402,7 +421,8 @@ impl PhantomInertia {
         self.lcp_along(problem, None)
     }
 
-    /// As [`lcp`](Self::lcp), with normal forces that act along these rows and not along the normals.
+    /// As [`lcp`](Self::lcp), with normal forces that act along these rows and not along the
+    /// normals.
     pub(crate) fn lcp_along(
         &mut self,
         problem: &ContactProblem,
@@ -462,13 +482,14 @@ impl PhantomInertia {
     /// Solves a contact problem whose inertia is factored.
     ///
     /// # Errors
-    /// [`ContactError`] when a contact has more tangent rows than polygonal friction can treat. A problem that was not
-    /// solved is not an error but a status of the report.
+    /// [`ContactError`] when a contact has more tangent rows than polygonal friction can treat. A
+    /// problem that was not solved is not an error but a status of the report.
     pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
         self.solve_along(problem, None, solution)
     }
 
-    /// As [`solve`](Self::solve), with normal forces that act along these rows and not along the normals.
+    /// As [`solve`](Self::solve), with normal forces that act along these rows and not along the
+    /// normals.
     pub(crate) fn solve_along(
         &mut self,
         problem: &ContactProblem,
@@ -486,7 +507,8 @@ impl PhantomInertia {
             Ok(()) => {
                 work.lemke.solve_or_enumerate(lcp, lemke, &work.start, &mut work.answer);
                 self.complete((problem, force_rows), solution);
-                // Else the rows may be redundant up to rounding: an answer that does not obey the laws, or a path into noise.
+                // Else the rows may be redundant up to rounding: an answer that does not obey the
+                // laws, or a path into noise.
                 matches!(solution.report.status, SolveStatus::Solved | SolveStatus::NoSolution)
             }
             Err(ProblemError::SingularFreeBlock { .. }) => {
@@ -518,8 +540,8 @@ impl PhantomInertia {
         work.complete(problem, &own_set, &self.settings.lemke, at, solution);
     }
 
-    /// Relaxes all rows and repeats until the relaxation has no effect left. The best point by the residual of the
-    /// laws is the answer.
+    /// Relaxes all rows and repeats until the relaxation has no effect left. The best point by the
+    /// residual of the laws is the answer.
     fn solve_relaxed(
         &mut self,
         problem: (&ContactProblem, Option<&[Row]>),
@@ -569,7 +591,8 @@ impl PhantomInertia {
         Ok(())
     }
 
-    /// The solution that belongs to a point of the LCP that [`lcp_along`](Self::lcp_along) stated last, judged by the laws.
+    /// The solution that belongs to a point of the LCP that [`lcp_along`](Self::lcp_along) stated
+    /// last, judged by the laws.
     pub(crate) fn solution_at(
         &mut self,
         problem: &ContactProblem,

@@ -1,13 +1,16 @@
-//! Coulomb friction in the plane as a relay, taken apart into two unilateral conditions: the linear complementarity problem of Glocker
-//! and Studer.
+//! Coulomb friction in the plane as a relay, taken apart into two unilateral conditions: the linear
+//! complementarity problem of Glocker and Studer.
 //!
-//! \[GS05\] (27), (33). Friction along a line is a relay, $-\Lambda_T \in \bar\Lambda \thinspace \mathrm{Sgn}(\xi_T)$ with the bound
-//! $\bar\Lambda = \mu \Lambda_N + a$, and a relay is the sum of two unilateral conditions (5), (23). With
+//! \[GS05\] (27), (33). Friction along a line is a relay,
+//! $-\Lambda_T \in \bar\Lambda \thinspace \mathrm{Sgn}(\xi_T)$ with the bound
+//! $\bar\Lambda = \mu \Lambda_N + a$, and a relay is the sum of two unilateral conditions (5),
+//! (23). With
 //!
 //! $$ \Lambda_R = \bar\Lambda + \Lambda_T \quad (24), \qquad \Lambda_L = \bar\Lambda - \Lambda_T = 2 \bar\Lambda - \Lambda_R \quad (25), (31),
 //! \qquad \xi_T = \xi_R - \xi_L \quad (26), $$
 //!
-//! the conditions are (27), and the equations between the unknowns, with the Delassus blocks $G_{NN} = W_N^T M^{-1} W_N$ and so on, (33):
+//! the conditions are (27), and the equations between the unknowns, with the Delassus blocks
+//! $G_{NN} = W_N^T M^{-1} W_N$ and so on, (33):
 //!
 //! $$ 0 \le \begin{pmatrix} \xi_N \\\\ \xi_R \\\\ \Lambda_L \end{pmatrix} \perp
 //! \begin{pmatrix} \Lambda_N \\\\ \Lambda_R \\\\ \xi_L \end{pmatrix} \ge 0, $$
@@ -25,9 +28,10 @@
 //! | $b_N$, $b_T$ | those rates in free motion |
 //! | $a_i$, in the remarks after (33) | the load-independent part $a$ of a bound |
 //!
-//! More general than the paper: $a$ stands beside $\mu \Lambda_N$ and not only in its place, friction elements have a tangent row without a
-//! normal one, contacts without friction have no rows R and L, and joints are eliminated first. A one-way condition on
-//! velocities, such as a sprag clutch (§2), is a contact without friction whose bias holds no gap. In space a contact has
+//! More general than the paper: $a$ stands beside $\mu \Lambda_N$ and not only in its place,
+//! friction elements have a tangent row without a normal one, contacts without friction have no
+//! rows R and L, and joints are eliminated first. A one-way condition on velocities, such as a
+//! sprag clutch (§2), is a contact without friction whose bias holds no gap. In space a contact has
 //! [several relays](super::spatial_relay).
 //!
 //! **Load-independent friction.** Where every $\mu$ is zero and the inertia is symmetric, the
@@ -36,17 +40,20 @@
 //! and $\lvert \Lambda_T \rvert \le a$. As $G$ is positive semidefinite, it has a solution, and the
 //! motion is unique.
 //!
-//! **Existence.** With $\mu > 0$ the matrix is not copositive, as that of the [pyramid](super::pyramid) is, so that the path of Lemke's
-//! method may end in a ray although there is a solution. The conditions are the same with the tangent of a contact reversed, which
-//! exchanges R and L, but the path is another one. So where it ends in a ray the method reverses tangents and tries again.
+//! **Existence.** With $\mu > 0$ the matrix is not copositive, as that of the
+//! [pyramid](super::pyramid) is, so that the path of Lemke's method may end in a ray although there
+//! is a solution. The conditions are the same with the tangent of a contact reversed, which
+//! exchanges R and L, but the path is another one. So where it ends in a ray the method reverses
+//! tangents and tries again.
 //!
-//! **Warm start.** The basis of the last solution is kept by contact, in terms of the tangents as given: with a tangent reversed,
-//! $\Lambda_L$ and $\xi_R$ stand among the unknowns in the places of $\Lambda_R$ and $\xi_L$, so that R is basic where L was not, and L where R
-//! was not.
+//! **Warm start.** The basis of the last solution is kept by contact, in terms of the tangents as
+//! given: with a tangent reversed, $\Lambda_L$ and $\xi_R$ stand among the unknowns in the places
+//! of $\Lambda_R$ and $\xi_L$, so that R is basic where L was not, and L where R was not.
 //!
-//! **The level of accelerations.** (33) holds unchanged for forces and accelerations, as \[GS05\] says at its end. There the friction of
-//! a contact that slides is known, and its normal force acts along $n - \mu s^T T$ instead of $n$: only the columns of $G$ that
-//! belong to $\Lambda_N$ change. See [`Instant::solve_relay`](crate::Instant::solve_relay).
+//! **The level of accelerations.** (33) holds unchanged for forces and accelerations, as \[GS05\]
+//! says at its end. There the friction of a contact that slides is known, and its normal force acts
+//! along $n - \mu s^T T$ instead of $n$: only the columns of $G$ that belong to $\Lambda_N$ change.
+//! See [`Instant::solve_relay`](crate::Instant::solve_relay).
 
 use std::ops::Range;
 
@@ -62,7 +69,8 @@ use crate::contact_problem::Group;
 use crate::error::Untreated;
 use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, PhantomContact, Row, StatedProblem};
 
-/// Choices of tangents that are tried, at most: as given, all reversed, against the free slip, along it, and then mixed ones.
+/// Choices of tangents that are tried, at most: as given, all reversed, against the free slip,
+/// along it, and then mixed ones.
 const ATTEMPTS: usize = 40;
 
 /// Multiples of it are spread evenly over the unit interval.
@@ -72,7 +80,8 @@ const GOLDEN_RATIO: f64 = 1.618_033_988_749_895;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PlanarRelaySettings {
-    /// Start each solve from the basis of the last one. Faster; where forces are not unique, it stays with those of the last step.
+    /// Start each solve from the basis of the last one. Faster; where forces are not unique, it
+    /// stays with those of the last step.
     pub warm_start: bool,
     /// Settings of Lemke's method.
     pub lemke: LemkeSettings,
@@ -126,7 +135,8 @@ impl Formulation for PlanarRelay {
 #[derive(Clone, Debug, Default)]
 pub struct PlanarRelay {
     settings: PlanarRelaySettings,
-    /// Along which lines the relays of a tangent plane act; none where friction in space is refused.
+    /// Along which lines the relays of a tangent plane act; none where friction in space is
+    /// refused.
     lines: Option<Lines>,
     lcp: Lcp,
     /// Its rows: normals of contacts, relays of contacts with friction and of friction elements.
@@ -170,8 +180,9 @@ impl PlanarRelay {
         Self { settings, lines: Some(lines), ..Default::default() }
     }
 
-    /// The LCP (27), (33) of a contact problem whose inertia is factored, joints eliminated: to be saved and solved elsewhere. Its unknowns
-    /// stand in the paper's order: $\Lambda_N$ of all contacts, $\Lambda_R$ and then $\xi_L$ of all contacts with friction and all friction
+    /// The LCP (27), (33) of a contact problem whose inertia is factored, joints eliminated: to be
+    /// saved and solved elsewhere. Its unknowns stand in the paper's order: $\Lambda_N$ of all
+    /// contacts, $\Lambda_R$ and then $\xi_L$ of all contacts with friction and all friction
     /// elements.
     ///
     /// # Errors
@@ -231,8 +242,9 @@ impl PlanarRelay {
         Ok(())
     }
 
-    /// Units of impulse in which the Delassus matrix is about one. With E among its entries, no scaling of (33) by its largest ones would
-    /// find them: the motion of bodies of tons would be right to ten digits only, and the residual would not notice.
+    /// Units of impulse in which the Delassus matrix is about one. With E among its entries, no
+    /// scaling of (33) by its largest ones would find them: the motion of bodies of tons would be
+    /// right to ten digits only, and the residual would not notice.
     fn choose_units(&mut self) {
         let rows = self.work.rows.free_rates.len();
         let diagonal = |row: usize| self.work.rows.delassus[row * rows + row].abs();
@@ -248,8 +260,9 @@ impl PlanarRelay {
         }
     }
 
-    /// The LCP (33) of the rows and relays. Impulses are measured in the units, rates in their inverses, which changes no entry of E and
-    /// 2 μ; as the units are powers of two, nothing is rounded.
+    /// The LCP (33) of the rows and relays. Impulses are measured in the units, rates in their
+    /// inverses, which changes no entry of E and 2 μ; as the units are powers of two, nothing is
+    /// rounded.
     fn write(&mut self) -> Result<(), ContactError> {
         let (mut entries, mut offset) = self.lcp.take_data();
         let (normals, tangents) = (self.normal_count, self.relays.len());
@@ -298,7 +311,8 @@ impl PlanarRelay {
         self.solve_along(problem, None, solution)
     }
 
-    /// As [`solve`](Self::solve), with normal forces that act along these rows and not along the normals.
+    /// As [`solve`](Self::solve), with normal forces that act along these rows and not along the
+    /// normals.
     pub(crate) fn solve_along(
         &mut self,
         problem: &ContactProblem,
@@ -347,7 +361,8 @@ impl PlanarRelay {
         Ok(())
     }
 
-    /// Solves the LCP, and where the path ends in a ray tries again with other tangents reversed; leaves the signs of the answer.
+    /// Solves the LCP, and where the path ends in a ray tries again with other tangents reversed;
+    /// leaves the signs of the answer.
     fn solve_lcp(&mut self) -> Result<(), ContactError> {
         let mut iterations = 0;
         for attempt in 0..ATTEMPTS {
@@ -426,7 +441,8 @@ mod tests {
 
     #[test]
     fn a_particle_sticks_slides_and_flies() {
-        // Falls with 3 m/s: normal impulse 6, so friction may be 3 N s and change the velocity by 1.5 m/s.
+        // Falls with 3 m/s: normal impulse 6, so friction may be 3 N s and change the velocity by
+        // 1.5 m/s.
         for (speed, left, friction) in [(1.0, 0.0, -2.0), (-1.0, 0.0, 2.0), (4.0, 2.5, -3.0), (-4.0, -2.5, 3.0)] {
             let solution = solve(&particle([speed, -3.0]));
             assert_close(&solution.motion, &[left, 0.0]);
@@ -440,7 +456,8 @@ mod tests {
 
     #[test]
     fn restitution_and_belts_stand_in_the_biases() {
-        // (20), (21): with ε_N = 0.5 it leaves with 1.5 m/s, normal impulse 9; over a belt of 1 m/s it sticks with 1 m/s.
+        // (20), (21): with ε_N = 0.5 it leaves with 1.5 m/s, normal impulse 9; over a belt of 1 m/s
+        // it sticks with 1 m/s.
         let mut problem = particle([2.0, -3.0]);
         problem.contacts[0].normal_bias = 0.5 * -3.0;
         problem.contacts[0].tangent_bias[0] = -1.0;
@@ -490,7 +507,8 @@ mod tests {
 
     #[test]
     fn a_basis_found_with_reversed_tangents_is_kept_for_the_tangents_as_given() {
-        // Leaning rods with much friction, where paths end in rays. The same problem again starts at its answer: no pivot is needed.
+        // Leaning rods with much friction, where paths end in rays. The same problem again starts
+        // at its answer: no pivot is needed.
         let family = RandomContacts {
             contact_count: 3,
             bodies: BodyKind::Rods,
@@ -528,7 +546,8 @@ mod tests {
 
     #[test]
     fn a_sprag_clutch_turns_one_way() {
-        // A shaft of 0.5 kg m² in a clutch that lets it turn forwards over a housing with 2 rad/s: ω - 2 ≥ 0 ⊥ Λ ≥ 0.
+        // A shaft of 0.5 kg m² in a clutch that lets it turn forwards over a housing with 2 rad/s:
+        // ω - 2 ≥ 0 ⊥ Λ ≥ 0.
         for (free_speed, speed, impulse) in [(5.0, 5.0, 0.0), (2.5, 2.5, 0.0), (1.0, 2.0, 0.5), (-3.0, 2.0, 2.5)] {
             let mut problem = free(&[0.5], &[free_speed]);
             let normal = Row::from_dense(&[1.0]);
@@ -537,8 +556,9 @@ mod tests {
             assert_close(&solution.motion, &[speed]);
             assert_close(&[solution.contacts[0].normal], &[impulse]);
         }
-        // Driven through a slipping coupling, which transmits at most 0.75 N m s from a shaft of 1 kg m² that turns backwards: the
-        // clutch holds, takes what the coupling transmits, and the other shaft goes on with -4 + 0.75.
+        // Driven through a slipping coupling, which transmits at most 0.75 N m s from a shaft of 1
+        // kg m² that turns backwards: the clutch holds, takes what the coupling transmits, and the
+        // other shaft goes on with -4 + 0.75.
         let mut problem = free(&[0.5, 1.0], &[0.0, -4.0]);
         problem.contacts.push(ContactCondition { normal: Row::from_dense(&[1.0, 0.0]), ..Default::default() });
         let tangents = [Row::from_dense(&[1.0, -1.0])].into_iter().collect();
@@ -553,7 +573,8 @@ mod tests {
 
     #[test]
     fn joints_hold_while_the_contact_acts() {
-        // The particle, with a second one of 2 kg linked to it in both coordinates: twice the momentum, and half of it through the link.
+        // The particle, with a second one of 2 kg linked to it in both coordinates: twice the
+        // momentum, and half of it through the link.
         let mut problem = free(&[2.0; 4], &[4.0, -3.0, 4.0, -3.0]);
         problem.contacts = particle([0.0; 2]).contacts;
         for i in 0..2 {

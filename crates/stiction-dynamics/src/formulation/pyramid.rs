@@ -1,7 +1,8 @@
-//! The friction pyramid: Coulomb's cone spanned by finitely many directions, as a linear complementarity problem.
+//! The friction pyramid: Coulomb's cone spanned by finitely many directions, as a linear
+//! complementarity problem.
 //!
-//! \[ST96\] (12), (17), (29) and, for friction without a normal row, (32). Per contact, `beta` are the weights of the directions $d_i$,
-//! `slip` is the paper's $\lambda$:
+//! \[ST96\] (12), (17), (29) and, for friction without a normal row, (32). Per contact, `beta` are
+//! the weights of the directions $d_i$, `slip` is the paper's $\lambda$:
 //!
 //! $$ \begin{aligned}
 //! 0 \le \beta_i &\perp \lambda + d_i^T u + b_i \ge 0, \\\\
@@ -9,11 +10,13 @@
 //! 0 \le \lambda &\perp \mu c_n + a - \textstyle\sum_i \beta_i \ge 0.
 //! \end{aligned} $$
 //!
-//! In the plane two directions describe Coulomb's law exactly. In space the regular $k$-gon is inscribed in the circle: friction
-//! is never too large, and too small by at most the factor $\cos(\pi/k)$. A [`FrictionShape::Polytope`] is taken as it is, an ellipse has the corners of the
-//! circle in units of its semi-axes, and torsion makes solids of them: rings of the same corners at 45 degrees above and below, and two poles, for the ellipsoid; the prism
-//! over them where torsion has a bound of its own. Where there are joints they are eliminated first, from
-//! the rows of the contacts, so that what is left has the structure of a [`ContactLcp`].
+//! In the plane two directions describe Coulomb's law exactly. In space the regular $k$-gon is
+//! inscribed in the circle: friction is never too large, and too small by at most the factor
+//! $\cos(\pi/k)$. A [`FrictionShape::Polytope`] is taken as it is, an ellipse has the corners of
+//! the circle in units of its semi-axes, and torsion makes solids of them: rings of the same
+//! corners at 45 degrees above and below, and two poles, for the ellipsoid; the prism over them
+//! where torsion has a bound of its own. Where there are joints they are eliminated first, from the
+//! rows of the contacts, so that what is left has the structure of a [`ContactLcp`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,7 +37,8 @@ pub use super::directions::{Directions, MOST_DIRECTIONS};
 pub struct PyramidSettings {
     /// Friction directions of contacts in space; in the plane there are always two.
     pub directions: Directions,
-    /// Start each solve from the basis of the last one. Faster; where forces are not unique, it stays with those of the last step.
+    /// Start each solve from the basis of the last one. Faster; where forces are not unique, it
+    /// stays with those of the last step.
     pub warm_start: bool,
     /// Settings of Lemke's method.
     pub lemke: LemkeSettings,
@@ -46,7 +50,8 @@ impl Default for PyramidSettings {
     }
 }
 
-/// An answer with a residual above this share of what counts as solved is worked out again, so many times at most, with a tolerance this much below what is missing.
+/// An answer with a residual above this share of what counts as solved is worked out again, so many
+/// times at most, with a tolerance this much below what is missing.
 const POLISH_ABOVE: f64 = 0.01;
 const TIGHTENINGS: usize = 2;
 const TIGHTER: f64 = 0.1;
@@ -131,8 +136,8 @@ impl Pyramid {
         self.corners.solid(shape)
     }
 
-    /// The LCP that stands for a contact problem whose inertia is factored, joints eliminated: to be saved and solved elsewhere. Its
-    /// unknowns stand in the paper's order.
+    /// The LCP that stands for a contact problem whose inertia is factored, joints eliminated: to
+    /// be saved and solved elsewhere. Its unknowns stand in the paper's order.
     ///
     /// # Errors
     /// [`ContactError`] as for [`solve`](Self::solve).
@@ -191,8 +196,9 @@ impl Pyramid {
     /// Solves a contact problem whose inertia is factored.
     ///
     /// # Errors
-    /// [`ContactError`] when a contact has more tangent rows than the pyramid can treat, or a number is not finite.
-    /// A problem that was not solved is not an error but a status of the report.
+    /// [`ContactError`] when a contact has more tangent rows than the pyramid can treat, or a
+    /// number is not finite. A problem that was not solved is not an error but a status of the
+    /// report.
     pub fn solve(&mut self, problem: &ContactProblem, solution: &mut ContactSolution) -> Result<(), ContactError> {
         self.state(problem)?;
         let Self { settings: PyramidSettings { lemke, warm_start, .. }, lcp, work, .. } = self;
@@ -213,7 +219,8 @@ impl Pyramid {
             work.complete((problem, None), &|count, shape| corners.set(count, shape), lemke, at, solution);
         };
         complete(work, solution);
-        // Solved by the measure of the LCP and not well by the judge's: its basis is worked out more exactly.
+        // Solved by the measure of the LCP and not well by the judge's: its basis is worked out
+        // more exactly.
         for _ in 0..TIGHTENINGS {
             let (residual, report) = (solution.report.residual, &work.answer.report);
             if residual <= POLISH_ABOVE * limit || !report.is_solved() || !residual.is_finite() {
@@ -275,7 +282,8 @@ mod tests {
     #[test]
     fn a_particle_sticks_slides_and_flies() {
         let mut method = pyramid(Directions::Regular(8));
-        // Falls with 3 m/s and drifts with 1 m/s: normal impulse 6, friction needs 2 ≤ 0.5 · 6. It sticks.
+        // Falls with 3 m/s and drifts with 1 m/s: normal impulse 6, friction needs 2 ≤ 0.5 · 6. It
+        // sticks.
         let stick = solve(&particle([1.0, 0.0, -3.0]), &mut method);
         assert!(stick.motion.iter().all(|u| u.abs() < 1e-15));
         assert!((stick.contacts[0].normal - 6.0).abs() < 1e-15 && (stick.contacts[0].tangent[0] + 2.0).abs() < 1e-15);
@@ -304,7 +312,8 @@ mod tests {
 
     #[test]
     fn given_directions_can_be_anisotropic() {
-        // Friction along y is half of that along x: pushed along y with 2 m/s the particle keeps 2 - 0.25 · 3.
+        // Friction along y is half of that along x: pushed along y with 2 m/s the particle keeps 2
+        // - 0.25 · 3.
         let directions = Directions::Given(vec![[1.0, 0.0], [-1.0, 0.0], [0.0, 0.5], [0.0, -0.5]]);
         let solution = solve(&particle([0.0, 2.0, -3.0]), &mut pyramid(directions));
         assert!((solution.motion[1] - 1.25).abs() < 1e-15, "{:?}", solution.motion);
@@ -342,7 +351,8 @@ mod tests {
 
     #[test]
     fn friction_without_a_normal_row_is_bounded_by_its_constant() {
-        // [ST96] (32): 3 kg with 2 m/s, bound 4.5 N s: 0.5 m/s remain. With 1 m/s it stops and 3 N s are used.
+        // [ST96] (32): 3 kg with 2 m/s, bound 4.5 N s: 0.5 m/s remain. With 1 m/s it stops and 3 N
+        // s are used.
         let mut method = pyramid(Directions::default());
         for (speed, left, impulse) in [(2.0, 0.5, -4.5), (1.0, 0.0, -3.0), (-2.0, -0.5, 4.5)] {
             let mut problem = ContactProblem { free_motion: vec![speed], ..Default::default() };
@@ -361,8 +371,9 @@ mod tests {
 
     #[test]
     fn joints_hold_while_the_contact_acts() {
-        // Two particles of 1 kg in a line, rigidly linked (u1 = u2), the first runs into a wall u1 ≥ 0 with -2 m/s:
-        // the wall must take the momentum of both, 4 N s, and the link carries half of it.
+        // Two particles of 1 kg in a line, rigidly linked (u1 = u2), the first runs into a wall u1
+        // ≥ 0 with -2 m/s: the wall must take the momentum of both, 4 N s, and the link carries
+        // half of it.
         let mut problem = ContactProblem { free_motion: vec![-2.0, -2.0], ..Default::default() };
         problem.inertia.set_diagonal(&[1.0, 1.0]);
         problem.inertia.factor().unwrap();
@@ -376,7 +387,8 @@ mod tests {
 
     #[test]
     fn an_unsymmetric_inertia_is_treated() {
-        // W = [[2, 1], [0, 2]], u_free = (1, -1), floor u2 ≥ 0: W (u - u_free) = (0, c) gives u2 = 0, u1 = 1 - (1)(1)/2.
+        // W = [[2, 1], [0, 2]], u_free = (1, -1), floor u2 ≥ 0: W (u - u_free) = (0, c) gives u2 =
+        // 0, u1 = 1 - (1)(1)/2.
         let mut problem = ContactProblem { free_motion: vec![1.0, -1.0], ..Default::default() };
         problem.inertia.set_entries(2, [(0, 0, 2.0), (0, 1, 1.0), (1, 1, 2.0)]);
         problem.inertia.factor().unwrap();

@@ -2,8 +2,9 @@
 //! are eliminated first; and for Lemke's method the way to a linear complementarity problem and
 //! back.
 //!
-//! With the rows $J$ of contacts and friction one after another the rates are $J u_c + b + J P c$: $u_c$ is the motion with the joints
-//! alone and $P$ the response of the jointed system, both from [`ConstrainedMotion`]; without joints $u_\text{free}$ and $W^{-1} J^T$.
+//! With the rows $J$ of contacts and friction one after another the rates are $J u_c + b + J P c$:
+//! $u_c$ is the motion with the joints alone and $P$ the response of the jointed system, both from
+//! [`ConstrainedMotion`]; without joints $u_\text{free}$ and $W^{-1} J^T$.
 
 use std::ops::Range;
 
@@ -16,7 +17,8 @@ use crate::error::Untreated;
 use crate::judge::{Judge, SetOf, solved_limit};
 use crate::{ContactError, ContactProblem, ContactSolution, Row};
 
-/// The rows of contacts and friction one after another, in the order of the formulation, and the joints, eliminated.
+/// The rows of contacts and friction one after another, in the order of the formulation, and the
+/// joints, eliminated.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rows {
     /// Entries of all rows, and where each row begins.

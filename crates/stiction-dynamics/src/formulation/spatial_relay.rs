@@ -1,14 +1,18 @@
 //! Friction in space as a sum of relays: the friction pyramid in the terms of Glocker and Studer.
 //!
-//! \[GS05\] §6 states its procedure for one relay per contact and says that it was made for spatial friction by pyramids. A centrally symmetric polygon is the sum of
-//! its sides as segments, so friction in a polygon with $2m$ corners is the sum of $m$ relays along the half sides $d_1, \dots, d_m$,
+//! \[GS05\] §6 states its procedure for one relay per contact and says that it was made for spatial
+//! friction by pyramids. A centrally symmetric polygon is the sum of its sides as segments, so
+//! friction in a polygon with $2m$ corners is the sum of $m$ relays along the half sides
+//! $d_1, \dots, d_m$,
 //!
 //! $$ \Lambda_T = \sum_j d_j \lambda_j, \qquad -\lambda_j \in \bar\Lambda \thinspace \mathrm{Sgn}(d_j \cdot \xi_T), \qquad \bar\Lambda = \mu \Lambda_N + a. $$
 //!
-//! The normal cone of a sum of convex sets is the intersection of their normal cones. So friction that dissipates the most along every line does so in the polygon:
-//! with the corners of the [pyramid](super::pyramid) this is the same law, in $1 + 2m$ unknowns per contact for its $2 + 2m$, and (33) holds as it stands, with
-//! several tangents for one normal. Torsion with a bound of its own is one more relay, about the normal. An ellipsoid with torsion is no sum of segments, and a
-//! polytope need not be one; they are refused.
+//! The normal cone of a sum of convex sets is the intersection of their normal cones. So friction
+//! that dissipates the most along every line does so in the polygon: with the corners of the
+//! [pyramid](super::pyramid) this is the same law, in $1 + 2m$ unknowns per contact for its
+//! $2 + 2m$, and (33) holds as it stands, with several tangents for one normal. Torsion with a
+//! bound of its own is one more relay, about the normal. An ellipsoid with torsion is no sum of
+//! segments, and a polytope need not be one; they are refused.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,10 +28,12 @@ use crate::{ContactError, FrictionShape};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SpatialRelaySettings {
-    /// Corners of the friction polygon in space, an even number from 4 to 1000; half as many relays. In the plane there is always one relay.
+    /// Corners of the friction polygon in space, an even number from 4 to 1000; half as many
+    /// relays. In the plane there is always one relay.
     #[schemars(range(min = 4, max = 1000))]
     pub directions: usize,
-    /// Start each solve from the basis of the last one. Faster; where forces are not unique, it stays with those of the last step.
+    /// Start each solve from the basis of the last one. Faster; where forces are not unique, it
+    /// stays with those of the last step.
     pub warm_start: bool,
     /// Settings of Lemke's method.
     pub lemke: LemkeSettings,
@@ -142,7 +148,8 @@ mod tests {
 
     #[test]
     fn a_particle_slides_along_a_corner_and_sticks_in_the_polygon() {
-        // It falls with 3 m/s: Λ_N = 6 N s, and friction of 3 N s at a corner of the square takes 1.5 m/s along x.
+        // It falls with 3 m/s: Λ_N = 6 N s, and friction of 3 N s at a corner of the square takes
+        // 1.5 m/s along x.
         let mut square = solver(4);
         let solution = solve(&mut square, &particle([4.0, 0.0, -3.0]));
         assert_close(&solution.motion, &[2.5, 0.0, 0.0]);
@@ -162,7 +169,8 @@ mod tests {
 
     #[test]
     fn it_is_the_law_of_the_pyramid() {
-        // Semi-axes, a load-independent part and torsion of its own beside friction without a normal; directions at random.
+        // Semi-axes, a load-independent part and torsion of its own beside friction without a
+        // normal; directions at random.
         for (count, shape) in [(2, FrictionShape::Ball), (3, FrictionShape::DiscAndInterval)] {
             for directions in [4, 8, 14] {
                 let mut relay = solver(directions);

@@ -12,7 +12,8 @@ fn residual(problem: &ContactProblem, solution: &ContactSolution) -> f64 {
     Judge::default().judge(problem, None, &own_set, solution).residual
 }
 
-/// A block of 2 kg that lands and slides on, a slider with dry friction, and a coordinate that a joint holds; with the solution. Lengths and masses in other units.
+/// A block of 2 kg that lands and slides on, a slider with dry friction, and a coordinate that a
+/// joint holds; with the solution. Lengths and masses in other units.
 fn solved(length: f64, mass: f64) -> (ContactProblem, ContactSolution) {
     let mut inertia = Inertia::default();
     inertia.set_diagonal(&[2.0 * mass, 2.0 * mass, mass, mass]);
@@ -81,7 +82,8 @@ fn each_law_alone_is_seen_in_any_units() {
 
 #[test]
 fn a_wrong_direction_of_friction_is_seen_in_first_order() {
-    // A particle of 1 kg lands with 1 m/s and slides with (3, 4) m/s, μ = 0.5: friction is 0.5 N s against it, and 4.5 m/s are left.
+    // A particle of 1 kg lands with 1 m/s and slides with (3, 4) m/s, μ = 0.5: friction is 0.5 N s
+    // against it, and 4.5 m/s are left.
     let stated = |shape: FrictionShape| {
         let tangents = [unit(0), unit(1)].into_iter().collect();
         let mut problem = ContactProblem { free_motion: vec![3.0, 4.0, -1.0], ..Default::default() };
@@ -101,12 +103,14 @@ fn a_wrong_direction_of_friction_is_seen_in_first_order() {
     let round = stated(FrictionShape::Ball);
     assert!(residual(&round, &solution(0.0)) < 1e-15);
     for turn in [1e-3, 1e-6, 1e-9] {
-        // The sliding turns the other way by 0.5/4.5 of it, so that friction is off by 10/9 of the turn, and y - P(y - s) is that times 0.5 · 4.5 / (4.5 + 0.5). What the
-        // contact acts against are free rates of 3 and 4 m/s.
+        // The sliding turns the other way by 0.5/4.5 of it, so that friction is off by 10/9 of the
+        // turn, and y - P(y - s) is that times 0.5 · 4.5 / (4.5 + 0.5). What the contact acts
+        // against are free rates of 3 and 4 m/s.
         let found = residual(&round, &solution(turn)) / (0.5 * turn / 4.0);
         assert!((found - 1.0).abs() < 0.01, "{turn}: {found}");
     }
-    // A square with corners along the axes: sliding with (3, 4) friction acts along the second axis alone.
+    // A square with corners along the axes: sliding with (3, 4) friction acts along the second axis
+    // alone.
     let corners = vec![[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]];
     let square = stated(FrictionShape::Polytope(Arc::new(Polytope::from_corners(corners).unwrap())));
     let along = |tangent: [f64; 2]| {
@@ -116,7 +120,8 @@ fn a_wrong_direction_of_friction_is_seen_in_first_order() {
     };
     assert!(residual(&square, &along([0.0, -0.5])) < 1e-15);
     for missing in [1e-3, 1e-9] {
-        // Along the side from one corner to the other, 0.5 of the power per speed is missing in first order.
+        // Along the side from one corner to the other, 0.5 of the power per speed is missing in
+        // first order.
         let found = residual(&square, &along([-missing, -0.5 + missing])) / missing;
         assert!(found > 0.01 && found < 1.0, "{missing}: {found}");
     }
@@ -141,7 +146,8 @@ fn an_island_is_not_excused_by_what_flies_past() {
 
 #[test]
 fn rows_whose_terms_are_rounding_alone_are_measured_by_what_they_are_coupled_to() {
-    // A mass matrix that couples a coordinate which moves to one that a joint holds: what is left of its velocity is the rounding of terms near one.
+    // A mass matrix that couples a coordinate which moves to one that a joint holds: what is left
+    // of its velocity is the rounding of terms near one.
     let mut problem = ContactProblem { free_motion: vec![1.0, 1e-19], ..Default::default() };
     problem.inertia.set_entries(2, [(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)]);
     problem.joints.push(JointCondition { row: unit(1), ..Default::default() });
@@ -151,7 +157,8 @@ fn rows_whose_terms_are_rounding_alone_are_measured_by_what_they_are_coupled_to(
 
 #[test]
 fn impulses_without_measure_excuse_nothing() {
-    // Two joints that contradict each other by 1e-3 m/s: impulses that cancel, however large, make neither right.
+    // Two joints that contradict each other by 1e-3 m/s: impulses that cancel, however large, make
+    // neither right.
     let mut row = unit(0);
     row.push(1, -1.0);
     let mut problem = ContactProblem { free_motion: vec![4.0, 0.0], ..Default::default() };
@@ -162,7 +169,8 @@ fn impulses_without_measure_excuse_nothing() {
             ContactSolution { motion: vec![1.0; 2], joints: vec![-3.0 + impulse, -impulse], ..Default::default() };
         assert!(residual(&problem, &solution) > 1e-6, "{impulse:e}");
     }
-    // But the rounding of strong forces is allowed for: wedged by 1e6 times the momentum, rates are exact to 1e-9 only.
+    // But the rounding of strong forces is allowed for: wedged by 1e6 times the momentum, rates are
+    // exact to 1e-9 only.
     problem.joints.truncate(1);
     let solution = ContactSolution { motion: vec![1.0, 1.0 + 1e-9], joints: vec![-3.0], ..Default::default() };
     assert!(residual(&problem, &solution) > SOLVED);
@@ -183,8 +191,9 @@ fn what_cannot_move_holds_or_does_not() {
 
 #[test]
 fn a_rate_is_no_better_than_the_rounding_of_its_terms() {
-    // Two bodies of 1 kg that fly with 1 m/s, the second faster by 2e-6 m/s, stay together behind an impulse of 1e-6 N s. A relative velocity of some units of
-    // rounding is 1e-10 of what the impulse acts against; a thousand units are an error.
+    // Two bodies of 1 kg that fly with 1 m/s, the second faster by 2e-6 m/s, stay together behind
+    // an impulse of 1e-6 N s. A relative velocity of some units of rounding is 1e-10 of what the
+    // impulse acts against; a thousand units are an error.
     let mut inertia = Inertia::default();
     inertia.set_diagonal(&[1.0, 1.0]);
     let contact = ContactCondition { normal: Row::from_dense(&[1.0, -1.0]), ..Default::default() };

@@ -1,4 +1,5 @@
-//! Closed forms, inequalities that bind, uniqueness, and answers of all methods that may not have a smaller norm.
+//! Closed forms, inequalities that bind, uniqueness, and answers of all methods that may not have a
+//! smaller norm.
 
 use super::*;
 use crate::families::{Generator, RandomContacts, Tower};
@@ -45,7 +46,8 @@ fn motion(problem: &ContactProblem, solution: &ContactSolution) -> Vec<f64> {
     change.iter().zip(&problem.free_motion).map(|(change, free)| change + free).collect()
 }
 
-/// A beam of 1 kg in the plane, coordinates y and angle, on supports at these places, pressed with a force at a place.
+/// A beam of 1 kg in the plane, coordinates y and angle, on supports at these places, pressed with
+/// a force at a place.
 fn beam(places: &[f64], force: f64, at: f64) -> Instant {
     let mut instant = Instant { force: vec![-force, -force * at], ..Default::default() };
     instant.inertia.set_diagonal(&[1.0, 0.5]);
@@ -63,7 +65,8 @@ fn normals(solution: &ContactSolution) -> Vec<f64> {
 
 #[test]
 fn a_beam_on_three_supports_is_carried_by_a_line_of_forces() {
-    // Least norm with two equations: λ = a + b x. Σλ = 6 and Σλx = 6 at give a = 2, b = 3 at for x = -1, 0, 1.
+    // Least norm with two equations: λ = a + b x. Σλ = 6 and Σλx = 6 at give a = 2, b = 3 at for x
+    // = -1, 0, 1.
     for (at, expected) in [(0.0, [2.0, 2.0, 2.0]), (0.25, [1.25, 2.0, 2.75]), (-0.5, [3.5, 2.0, 0.5])] {
         let instant = beam(&[-1.0, 0.0, 1.0], 6.0, at);
         let solutions = [
@@ -82,7 +85,8 @@ fn a_beam_on_three_supports_is_carried_by_a_line_of_forces() {
 
 #[test]
 fn where_the_line_of_forces_would_pull_the_support_carries_nothing() {
-    // Pressed at 0.8 the line is 2 + 2.4 x, and the first support would pull with 0.4 N. Without it the others have 6 · 0.2 and 6 · 0.8.
+    // Pressed at 0.8 the line is 2 + 2.4 x, and the first support would pull with 0.4 N. Without it
+    // the others have 6 · 0.2 and 6 · 0.8.
     let instant = beam(&[-1.0, 0.0, 1.0], 6.0, 0.8);
     let solution = instant.solve_relay(&mut PlanarRelay::default()).unwrap();
     let least = instant.least_norm_forces(&solution, &[], &settings()).unwrap();
@@ -124,7 +128,8 @@ fn on_feet(force: [f64; 6], mu: f64) -> ContactProblem {
     problem
 }
 
-/// Least-norm forces from the answers of pyramid and phantom inertia, which must be the same ones, as far as their polygons are.
+/// Least-norm forces from the answers of pyramid and phantom inertia, which must be the same ones,
+/// as far as their polygons are.
 fn least_norm_of_both(problem: &ContactProblem) -> [LeastNorm; 2] {
     let mut solution = ContactSolution::default();
     let mut method = phantom();
@@ -144,7 +149,8 @@ fn checked(problem: &ContactProblem, solution: &ContactSolution, corners: &[[f64
     let least = least_norm_forces(problem, solution, corners, &settings()).unwrap();
     let report = &least.solution.report;
     assert!(report.is_solved(), "{report:?}");
-    // Forces that are not unique can be spread over many contacts, but their sum is that of the solution.
+    // Forces that are not unique can be spread over many contacts, but their sum is that of the
+    // solution.
     let largest = solution.motion.iter().chain(&problem.free_motion).fold(0.0f64, |most, u| most.max(u.abs()));
     for (a, b) in motion(problem, &least.solution).iter().zip(&motion(problem, solution)) {
         assert!((a - b).abs() <= 1e-12 * largest, "the motion changes by {:e} of {largest}", a - b);
@@ -166,7 +172,8 @@ fn checked(problem: &ContactProblem, solution: &ContactSolution, corners: &[[f64
 
 #[test]
 fn a_box_on_four_feet_shares_its_weight() {
-    // In the middle: a quarter each. With a moment: λ = a + b y - c x, least norm with Σλ, Σλy, -Σλx given.
+    // In the middle: a quarter each. With a moment: λ = a + b y - c x, least norm with Σλ, Σλy,
+    // -Σλx given.
     let weight = 29.43;
     for (mx, my) in [(0.0, 0.0), (1.2, 0.0), (0.0, -2.0), (1.2, 1.6)] {
         let problem = on_feet([0.0, 0.0, -weight, -mx, -my, 0.0], 0.0);
@@ -177,19 +184,22 @@ fn a_box_on_four_feet_shares_its_weight() {
             assert_close(&normals(&least.solution), &expected);
         }
     }
-    // With larger moments the fourth foot would have to pull: 29.43/4 - 5 · 0.3/0.36 - 6 · 0.4/0.64 = -0.56 N.
+    // With larger moments the fourth foot would have to pull: 29.43/4 - 5 · 0.3/0.36 - 6 · 0.4/0.64
+    // = -0.56 N.
     let problem = on_feet([0.0, 0.0, -weight, -5.0, -6.0, 0.0], 0.0);
     for least in least_norm_of_both(&problem) {
         let [a, b, c, d] = normals(&least.solution)[..] else { panic!() };
         assert!(d == 0.0 && a > 0.0 && b > 0.0 && c > 0.0, "{a} {b} {c} {d}");
-        // With three feet the forces are determined: Σ = weight, 0.3 (a + b - c) = 5, -0.4 (a - b - c) = 6.
+        // With three feet the forces are determined: Σ = weight, 0.3 (a + b - c) = 5, -0.4 (a - b -
+        // c) = 6.
         assert_close(&[a + b + c, 0.3 * (a + b - c), -0.4 * (a - b - c)], &[weight, 5.0, 6.0]);
     }
 }
 
 #[test]
 fn friction_is_shared_within_its_bounds() {
-    // Pushed with 4 N along x, and the moment of the friction 0.5 m below balanced by -2 N m about y: a quarter of both on each foot.
+    // Pushed with 4 N along x, and the moment of the friction 0.5 m below balanced by -2 N m about
+    // y: a quarter of both on each foot.
     let problem = on_feet([4.0, 0.0, -20.0, 0.0, -2.0, 0.0], 0.3);
     for least in least_norm_of_both(&problem) {
         assert!(!least.is_unique);
@@ -197,8 +207,8 @@ fn friction_is_shared_within_its_bounds() {
             assert_close(&[force.normal, force.tangent[0], force.tangent[1]], &[5.0, -1.0, 0.0]);
         }
     }
-    // Two feet in a line with loads of 1 and 9 N, μ = 0.5, held against 4 N: half each is beyond the bound of the first, which gives
-    // its 0.5 N, and the second the rest.
+    // Two feet in a line with loads of 1 and 9 N, μ = 0.5, held against 4 N: half each is beyond
+    // the bound of the first, which gives its 0.5 N, and the second the rest.
     let mut problem = ContactProblem { free_motion: vec![4.0, -1.0, -9.0], ..Default::default() };
     problem.inertia.set_diagonal(&[1.0; 3]);
     problem.inertia.factor().unwrap();
@@ -224,7 +234,8 @@ fn friction_is_shared_within_its_bounds() {
 
 #[test]
 fn sliding_feet_keep_the_direction_of_their_friction() {
-    // The box slides along x with kinetic friction, μ = 0.25, and the load is shared; friction follows the load.
+    // The box slides along x with kinetic friction, μ = 0.25, and the load is shared; friction
+    // follows the load.
     let problem = on_feet([0.0, 0.0, -20.0, 0.0, 0.0, 0.0], 0.25);
     let contacts = problem.contacts.iter().map(|contact| InstantContact {
         id: contact.id,
@@ -264,7 +275,8 @@ fn a_unique_answer_is_flagged_and_unchanged() {
 
 #[test]
 fn a_body_between_two_walls_may_be_squeezed_with_any_force() {
-    // One coordinate, a wall on either side, no load: zero forces are those of least norm, and not the only ones.
+    // One coordinate, a wall on either side, no load: zero forces are those of least norm, and not
+    // the only ones.
     let mut problem = ContactProblem { free_motion: vec![0.0], ..Default::default() };
     problem.inertia.set_diagonal(&[1.0]);
     problem.inertia.factor().unwrap();
@@ -289,7 +301,8 @@ fn a_body_between_two_walls_may_be_squeezed_with_any_force() {
 
 #[test]
 fn joints_keep_their_forces_and_friction_elements_share() {
-    // Two brakes on one shaft, bounds 2 and 5 N m s, stop 3 N m s: 1.5 each. The joint holds another coordinate.
+    // Two brakes on one shaft, bounds 2 and 5 N m s, stop 3 N m s: 1.5 each. The joint holds
+    // another coordinate.
     let mut problem = ContactProblem { free_motion: vec![3.0, 2.0], ..Default::default() };
     problem.inertia.set_diagonal(&[1.0, 1.0]);
     problem.inertia.factor().unwrap();
@@ -310,7 +323,8 @@ fn joints_keep_their_forces_and_friction_elements_share() {
     assert!(least_norm_of_both(&problem).iter().all(|least| least.is_unique));
 }
 
-/// Largest difference of the forces of two solutions, relative to their norm, or to some hundredth of a weight times the step.
+/// Largest difference of the forces of two solutions, relative to their norm, or to some hundredth
+/// of a weight times the step.
 fn distance(a: &ContactSolution, b: &ContactSolution) -> f64 {
     let forces = |s: &ContactSolution| -> Vec<f64> {
         s.contacts.iter().flat_map(|force| [force.normal].into_iter().chain(force.tangent)).collect()
@@ -343,7 +357,8 @@ fn no_method_has_forces_of_smaller_norm_and_all_come_to_the_same() {
             compared += usize::from(!first.is_unique);
             assert_eq!(first.is_unique, second.is_unique, "seed {seed}, {family:?}");
             let distance = distance(&first.solution, &second.solution);
-            // A small error of the motion is a larger one of the forces where contacts are close to each other.
+            // A small error of the motion is a larger one of the forces where contacts are close to
+            // each other.
             assert!(distance < 1e-9, "seed {seed}, {family:?}: {distance:e}");
         }
     }
@@ -410,7 +425,8 @@ fn the_residual_notices_what_is_wrong() {
         residual(solution)
     };
     assert!(spoilt(&|s| s.contacts[1].normal += 1e-3) > 1e-5, "breaks the momentum");
-    // Forces of the null space keep the momentum: normals (1, -1, 1, -1) times 30 pull, friction 30 along x pairs leaves the polygon.
+    // Forces of the null space keep the momentum: normals (1, -1, 1, -1) times 30 pull, friction 30
+    // along x pairs leaves the polygon.
     assert!(spoilt(&|s| (0..4).for_each(|i| s.contacts[i].normal += [30.0, -30.0][i % 2])) > 1e-2, "pulls");
     assert!(
         spoilt(&|s| [30.0, -30.0].iter().zip([0, 1]).for_each(|(force, i)| s.contacts[i].tangent[0] += force)) > 1e-2,

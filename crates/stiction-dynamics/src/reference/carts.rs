@@ -5,8 +5,9 @@ use crate::{
     Contact, ContactId, ForceCause, FrictionElement, ImpactLaw, Inertia, Joint, MechanicalSystem, Restitution, Row,
 };
 
-/// Two carts of unit mass on a line. A spring holds the first at [`EQUILIBRIUM`](Self::EQUILIBRIUM), a damper connects it to the second, a
-/// stopper at $x = 0$ keeps it from going further; the floor rubs with [`FRICTION`](Self::FRICTION).
+/// Two carts of unit mass on a line. A spring holds the first at
+/// [`EQUILIBRIUM`](Self::EQUILIBRIUM), a damper connects it to the second, a stopper at $x = 0$
+/// keeps it from going further; the floor rubs with [`FRICTION`](Self::FRICTION).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Carts {
     /// Stiffness $\gamma$ of the spring, in N/m; a rigid link in its place when it is infinite.

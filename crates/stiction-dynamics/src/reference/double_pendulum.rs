@@ -5,8 +5,9 @@ use crate::{
     State,
 };
 
-/// Two bobs of unit mass on massless rods of unit length; the pivot is the origin and the wall is $x = 0$, without friction.
-/// Coordinates $x_1, y_1, x_2, y_2$; the rods are joints $\Theta_1 = x_1^2 + y_1^2 - 1$, $\Theta_2 = (x_2 - x_1)^2 + (y_2 - y_1)^2 - 1$.
+/// Two bobs of unit mass on massless rods of unit length; the pivot is the origin and the wall is
+/// $x = 0$, without friction. Coordinates $x_1, y_1, x_2, y_2$; the rods are joints
+/// $\Theta_1 = x_1^2 + y_1^2 - 1$, $\Theta_2 = (x_2 - x_1)^2 + (y_2 - y_1)^2 - 1$.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DoublePendulum {
     /// Gravity, in m/s².
@@ -109,8 +110,8 @@ impl MechanicalSystem for DoublePendulum {
     }
 }
 
-/// The same pendulum without wall, in the angles of its rods from the vertical: no joints, but an inertia that changes with the
-/// configuration.
+/// The same pendulum without wall, in the angles of its rods from the vertical: no joints, but an
+/// inertia that changes with the configuration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PendulumInAngles {
     /// Gravity, in m/s².

@@ -1,9 +1,11 @@
-//! A rigid body that turns freely about its centre: the test of the gyroscopic term and of quaternions.
+//! A rigid body that turns freely about its centre: the test of the gyroscopic term and of
+//! quaternions.
 
 use crate::force_jacobians::{ForceJacobians, JacobianEntry, JacobianKind};
 use crate::{Contact, ForceCause, Inertia, MechanicalSystem, State};
 
-/// A free top. Configuration: the unit quaternion $(w, x, y, z)$ from body to world; velocity: the angular velocity in body axes.
+/// A free top. Configuration: the unit quaternion $(w, x, y, z)$ from body to world; velocity: the
+/// angular velocity in body axes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FreeTop {
     /// Principal moments of inertia, in kg m².

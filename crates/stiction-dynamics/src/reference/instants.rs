@@ -1,8 +1,10 @@
-//! Single instants from the literature: a pushed particle, an arm whose hand touches a surface, the rod of Painlevé.
+//! Single instants from the literature: a pushed particle, an arm whose hand touches a surface, the
+//! rod of Painlevé.
 
 use crate::{ContactCondition, ContactProblem, Inertia, Instant, InstantContact, Row};
 
-/// A particle of some mass that rests on the floor $z \ge 0$ with $\mu = 0.5$ and is pushed with a force, in N. \[PKF\]
+/// A particle of some mass that rests on the floor $z \ge 0$ with $\mu = 0.5$ and is pushed with a
+/// force, in N. \[PKF\]
 ///
 /// # Panics
 /// When the mass is not positive.
@@ -18,7 +20,8 @@ pub fn pushed_particle(mass: f64, force: [f64; 3]) -> ContactProblem {
     at_rest(inertia, &force, contact)
 }
 
-/// An arm with three joints, at rest, whose hand touches a surface with $\mu = 0.6$; driven by these joint torques, in N m. \[PKF\]
+/// An arm with three joints, at rest, whose hand touches a surface with $\mu = 0.6$; driven by
+/// these joint torques, in N m. \[PKF\]
 pub fn touching_arm(torque: [f64; 3]) -> ContactProblem {
     let mut inertia = Inertia::default();
     inertia.push_scalar(0.565056780767);
@@ -45,8 +48,9 @@ fn at_rest(inertia: Inertia, force: &[f64], contact: ContactCondition) -> Contac
     problem
 }
 
-/// The rod of Painlevé: 1 kg, half length 1 m, its lower left end on the floor under the angle $\theta$, turning with $\omega$ and pushed
-/// along x at its centre. The end slides in the direction `sliding`, or rests.
+/// The rod of Painlevé: 1 kg, half length 1 m, its lower left end on the floor under the angle
+/// $\theta$, turning with $\omega$ and pushed along x at its centre. The end slides in the
+/// direction `sliding`, or rests.
 ///
 /// Coordinates x, y of the centre and the angle; the end is at $(x - \cos\theta, y - \sin\theta)$.
 pub fn painleve_rod(angle: f64, mu: f64, omega: f64, push: f64, sliding: Option<[f64; 2]>) -> Instant {

@@ -1,4 +1,5 @@
-//! Systems from the literature, written out by hand: what tests, benchmarks and readers compare with.
+//! Systems from the literature, written out by hand: what tests, benchmarks and readers compare
+//! with.
 
 mod carts;
 mod double_pendulum;

@@ -7,9 +7,10 @@ use crate::{
 
 /// A rod with round ends above a table, in the plane: $q = (x, y, \theta)$, $y$ upwards.
 ///
-/// The gap of the end $s = \pm 1$ is $y + s \tfrac l2 \sin\theta - \rho$. Differs from the paper: its friction vectors leave out that the
-/// contact point lies $\rho$ below the centre of the end; here $d = \pm(1, 0, \rho - s \tfrac l2 \sin\theta)$, and only so is the first impact
-/// the Painlevé case of which the text speaks.
+/// The gap of the end $s = \pm 1$ is $y + s \tfrac l2 \sin\theta - \rho$. Differs from the paper:
+/// its friction vectors leave out that the contact point lies $\rho$ below the centre of the end;
+/// here $d = \pm(1, 0, \rho - s \tfrac l2 \sin\theta)$, and only so is the first impact the
+/// Painlevé case of which the text speaks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rod {
     /// Length between the centres of the ends $l$, in metres.
@@ -34,7 +35,8 @@ impl Default for Rod {
 }
 
 impl Rod {
-    /// The start of the paper: 30° to the horizontal, spinning with 4 rad/s. The paper does not give the height; 1 m fits its times.
+    /// The start of the paper: 30° to the horizontal, spinning with 4 rad/s. The paper does not
+    /// give the height; 1 m fits its times.
     pub fn start() -> State {
         State::new(0.0, vec![0.0, 1.0, std::f64::consts::FRAC_PI_6], vec![0.0, 0.0, 4.0])
     }

@@ -1,9 +1,11 @@
-//! Smooth systems with solutions in closed form, on which the orders of the trapezoidal rules of \[PAGT\] §§ 2, 3 and 9 show.
+//! Smooth systems with solutions in closed form, on which the orders of the trapezoidal rules of
+//! \[PAGT\] §§ 2, 3 and 9 show.
 
 use crate::{Contact, ForceCause, ForceJacobians, Inertia, JacobianEntry, JacobianKind, MechanicalSystem, State};
 
-/// The plane oscillator $\ddot x = -x$ in the bent coordinates $x_1 = q_1 + \tfrac12 q_2^2$, $x_2 = q_2$, both sides times the growing factor $1 + t$: an inertia that
-/// depends on time and place,
+/// The plane oscillator $\ddot x = -x$ in the bent coordinates $x_1 = q_1 + \tfrac12 q_2^2$,
+/// $x_2 = q_2$, both sides times the growing factor $1 + t$: an inertia that depends on time and
+/// place,
 ///
 /// $$ M(t, q) = (1 + t) J^T J, \qquad k = -(1 + t) J^T (x + \dot J v), \qquad J = \begin{pmatrix} 1 & q_2 \\\\ 0 & 1 \end{pmatrix}. $$
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -37,8 +39,9 @@ impl MechanicalSystem for BentOscillator {
     fn contacts(&self, _t: f64, _q: &[f64], _horizon: f64, _out: &mut Vec<Contact>) {}
 }
 
-/// A particle of unit mass on a spring to the origin, which turns with it on a circle: the spring is loaded all the time, and its derivatives differ from
-/// \[PAGT\] (9.2) by the load over the length.
+/// A particle of unit mass on a spring to the origin, which turns with it on a circle: the spring
+/// is loaded all the time, and its derivatives differ from \[PAGT\] (9.2) by the load over the
+/// length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpringOrbit {
     /// Stiffness $\gamma$, in N/m.

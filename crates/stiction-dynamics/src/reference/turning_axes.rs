@@ -1,11 +1,13 @@
-//! A particle whose velocities are taken along axes that turn: $\dot q = \Gamma(t) v$, the configuration map of \[PKF\] that depends on time.
+//! A particle whose velocities are taken along axes that turn: $\dot q = \Gamma(t) v$, the
+//! configuration map of \[PKF\] that depends on time.
 
 use stiction_solve::PortableMath as _;
 
 use crate::{Contact, ContactId, ForceCause, FrictionLaw, Inertia, MechanicalSystem, Row};
 
-/// A particle on a rough floor, drawn to the origin by a spring. The coordinates $q$ are those of fixed axes, the velocities $v$ those along axes that turn
-/// about the vertical with the rate $\Omega$: $\Gamma(t)$ is the rotation by $\Omega t$, and
+/// A particle on a rough floor, drawn to the origin by a spring. The coordinates $q$ are those of
+/// fixed axes, the velocities $v$ those along axes that turn about the vertical with the rate
+/// $\Omega$: $\Gamma(t)$ is the rotation by $\Omega t$, and
 ///
 /// $$ m (\dot v + \Omega\, e_z \times v) = \Gamma^T f. $$
 ///

@@ -1,7 +1,8 @@
-//! The woodpecker toy of \[GS05\] §4: a sleeve on a pole, a spring, a bird whose beak hits the pole.
+//! The woodpecker toy of \[GS05\] §4: a sleeve on a pole, a spring, a bird whose beak hits the
+//! pole.
 //!
-//! Coordinates: height $y$ and angle $\varphi_M$ of the sleeve, angle $\varphi_S$ of the woodpecker; (14)-(16) with the parameters of
-//! Table I.
+//! Coordinates: height $y$ and angle $\varphi_M$ of the sleeve, angle $\varphi_S$ of the
+//! woodpecker; (14)-(16) with the parameters of Table I.
 
 use crate::linear_system::{LinearContact, LinearSystem, LinearSystemData};
 use crate::{Restitution, State};

@@ -1,19 +1,23 @@
-//! Impacts at an instant: Newton's law in one problem, Poisson's law in two, for contacts that close together or one after another.
+//! Impacts at an instant: Newton's law in one problem, Poisson's law in two, for contacts that
+//! close together or one after another.
 //!
 //! \[PAGT\] §6. With $v^-$ before and positions fixed, the compression ends with $v^c$,
 //!
 //! $$ M (v^c - v^-) = \nu^T c_\nu^c + \textstyle\sum (n^T c_n^c + T^T c_t^c), \qquad 0 \le n v^c \perp c_n^c \ge 0, \qquad (6.4), (6.5) $$
 //!
-//! and the decompression gives back the share $e$ of every normal impulse, $F^r = \sum e\\, n^T c_n^c$, and what else prevents penetration:
+//! and the decompression gives back the share $e$ of every normal impulse,
+//! $F^r = \sum e\\, n^T c_n^c$, and what else prevents penetration:
 //!
 //! $$ M (v^+ - v^c) = F^r + \nu^T c_\nu^x + \textstyle\sum (n^T c_n^x + T^T c_t^x), \qquad 0 \le n v^+ \perp c_n^x \ge 0. \qquad (6.6)-(6.8) $$
 //!
-//! Newton's law needs no compression: $0 \le n v^+ + e\\, n v^- \perp c_n \ge 0$, and the same along the tangents as far as friction allows
-//! (\[GS05\] (11)). Where both laws meet in one impact, contacts with Newton's law take part in the compression and have their condition
-//! in the decompression.
+//! Newton's law needs no compression: $0 \le n v^+ + e\\, n v^- \perp c_n \ge 0$, and the same
+//! along the tangents as far as friction allows (\[GS05\] (11)). Where both laws meet in one
+//! impact, contacts with Newton's law take part in the compression and have their condition in the
+//! decompression.
 //!
-//! Only contacts that were open and approach faster than the rest speed give something back. None of the laws is sure to lose energy when
-//! several contacts or friction take part, which the audit shows; see \[PAGT\] §6.2.
+//! Only contacts that were open and approach faster than the rest speed give something back. None
+//! of the laws is sure to lose energy when several contacts or friction take part, which the audit
+//! shows; see \[PAGT\] §6.2.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,8 +33,9 @@ pub enum ImpactOrder {
     /// All in one problem.
     #[default]
     Simultaneous,
-    /// One after another, as if the others were open; always the one that approaches fastest, among equals the first of the system.
-    /// Once all are slower than the rest speed, what is left is solved in one problem.
+    /// One after another, as if the others were open; always the one that approaches fastest, among
+    /// equals the first of the system. Once all are slower than the rest speed, what is left is
+    /// solved in one problem.
     FastestFirst,
 }
 

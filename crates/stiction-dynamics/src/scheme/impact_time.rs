@@ -1,9 +1,11 @@
 //! When an open contact closes on the way of a step.
 //!
-//! \[PAGT\] §6, (6.2): the first root of a gap along the interpolant through the two ends of the step. The scheme's positions and velocities
-//! fit together so that this cubic is a parabola, $q^l \oplus \tau (v^l + \tfrac{\tau}{2h} (v^{l+1} - v^l))$.
+//! \[PAGT\] §6, (6.2): the first root of a gap along the interpolant through the two ends of the
+//! step. The scheme's positions and velocities fit together so that this cubic is a parabola,
+//! $q^l \oplus \tau (v^l + \tfrac{\tau}{2h} (v^{l+1} - v^l))$.
 //!
-//! §10 has another cubic, of the gap itself as a function of time. It needs the gap at the ends of the step only.
+//! §10 has another cubic, of the gap itself as a function of time. It needs the gap at the ends of
+//! the step only.
 
 use super::Origin;
 use crate::vector::{filled, refill};
@@ -28,8 +30,9 @@ pub(super) fn closing_share(
     path.closing(penetrated, ROOT_SHARE * gap_tolerance)
 }
 
-/// The same by \[PAGT\] §10: the first root of the cubic in time through the gaps and their rates at both ends. None where the system does not know the contact at the start, or
-/// where it is closed there: then the way must be looked at.
+/// The same by \[PAGT\] §10: the first root of the cubic in time through the gaps and their rates
+/// at both ends. None where the system does not know the contact at the start, or where it is
+/// closed there: then the way must be looked at.
 pub(super) fn closing_share_by_cubic(
     origin: Origin<'_>,
     (h, v_new): (f64, &[f64]),
@@ -42,7 +45,8 @@ pub(super) fn closing_share_by_cubic(
     first_root([first, last], [h * start.rate(&origin.state.v), h * penetrated.rate(v_new)])
 }
 
-/// The first root between 0 and 1 of the cubic with these values and slopes at 0 and 1, of which the first value is positive and the second is not.
+/// The first root between 0 and 1 of the cubic with these values and slopes at 0 and 1, of which
+/// the first value is positive and the second is not.
 fn first_root([first, last]: [f64; 2], [slope, last_slope]: [f64; 2]) -> Option<f64> {
     if !(first > 0.0 && last <= 0.0) {
         return None;
@@ -86,7 +90,8 @@ struct Path<'a> {
 }
 
 impl Path<'_> {
-    /// How far a contact is open after a share of the step; infinite where the system does not know the contact there.
+    /// How far a contact is open after a share of the step; infinite where the system does not know
+    /// the contact there.
     fn gap(&mut self, share: f64, id: ContactId) -> f64 {
         let State { t, v, .. } = self.origin.state;
         refill(&mut self.u, v.iter().zip(self.v_new).map(|(v, new)| v + 0.5 * share * (new - v)));
@@ -95,10 +100,12 @@ impl Path<'_> {
         self.found.first().map_or(f64::INFINITY, |contact| contact.gap - self.closed_at)
     }
 
-    /// The share after which a contact closes, by the rule of Illinois between a share where it is open and one where it is penetrated.
+    /// The share after which a contact closes, by the rule of Illinois between a share where it is
+    /// open and one where it is penetrated.
     fn closing(&mut self, contact: &Contact, accuracy: f64) -> f64 {
         let id = contact.id;
-        // Where the gap is largest, if it first grows: a contact that has just parted begins with a gap of nothing.
+        // Where the gap is largest, if it first grows: a contact that has just parted begins with a
+        // gap of nothing.
         let (first_rate, last_rate) = (contact.rate(&self.origin.state.v), contact.rate(self.v_new));
         let mut low = if first_rate > 0.0 && last_rate < 0.0 { first_rate / (first_rate - last_rate) } else { 0.0 };
         let mut low_gap = self.gap(low, id);
@@ -179,7 +186,8 @@ mod tests {
         // A parabola: 1 + 3x - 6x² has its root at (3 + √33)/12.
         let root = first_root([1.0, -2.0], [3.0, -9.0]).unwrap();
         assert!((root - (3.0 + 33f64.sqrt()) / 12.0).abs() < 1e-15, "{root}");
-        // A straight line, and a cubic that only touches zero before it: 27 (x - 1/3)² (2/3 - x), first root a double one.
+        // A straight line, and a cubic that only touches zero before it: 27 (x - 1/3)² (2/3 - x),
+        // first root a double one.
         assert_eq!(first_root([1.0, -1.0], [-2.0, -2.0]), Some(0.5));
         let touching = first_root([2.0, -4.0], [-15.0, -24.0]).unwrap();
         assert!((touching - 1.0 / 3.0).abs() < 1e-7 || (touching - 2.0 / 3.0).abs() < 1e-12, "{touching}");

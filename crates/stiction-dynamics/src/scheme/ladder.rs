@@ -1,4 +1,5 @@
-//! The ladder of a contact problem that is not solved at once: what is tried before a step is given up.
+//! The ladder of a contact problem that is not solved at once: what is tried before a step is given
+//! up.
 //!
 //! | rung | what changes |
 //! |---|---|
@@ -7,9 +8,11 @@
 //! | [`Rung::WithoutRecovery`] | the problem: penetrations are not taken back in this step |
 //! | [`Rung::ShorterStep`] | the step: it is halved, and the next one makes up for it |
 //!
-//! The third rung is what \[ST96\] §3.2 promises a solution for: where no gap at the start of a step is negative, the problem has one, whatever the friction. Gaps that
-//! are negative by rounding or by the curvature of the last step break that promise exactly where a mechanism jams. A penetration that is left is taken back by later steps,
-//! and the certificate shows it. Every rung that was needed is reported.
+//! The third rung is what \[ST96\] §3.2 promises a solution for: where no gap at the start of a
+//! step is negative, the problem has one, whatever the friction. Gaps that are negative by rounding
+//! or by the curvature of the last step break that promise exactly where a mechanism jams. A
+//! penetration that is left is taken back by later steps, and the certificate shows it. Every rung
+//! that was needed is reported.
 
 use super::{Outcome, Step, check_finite};
 use crate::{ContactError, ContactSolver, StepError};
@@ -42,10 +45,12 @@ impl Rung {
     }
 }
 
-/// Solves the contact problem of a step, down the ladder where that is needed, and keeps the reports.
+/// Solves the contact problem of a step, down the ladder where that is needed, and keeps the
+/// reports.
 ///
 /// # Errors
-/// [`StepError`] when the problem is malformed or not solved, which moves it into the error, or when the motion is not finite.
+/// [`StepError`] when the problem is malformed or not solved, which moves it into the error, or
+/// when the motion is not finite.
 pub(super) fn solve_problem(solver: &mut ContactSolver, t: f64, out: &mut Step) -> Outcome {
     solver.adopt_sets(&mut out.problem);
     let malformed = |source| StepError::Malformed { t, source };
@@ -69,7 +74,8 @@ fn is_accepted(solver: &ContactSolver, out: &mut Step) -> bool {
     is_accepted
 }
 
-/// Tries the rungs until one solves the problem. Where none does, the problem is left as it was stated, with what the method said of it.
+/// Tries the rungs until one solves the problem. Where none does, the problem is left as it was
+/// stated, with what the method said of it.
 fn descend(solver: &mut ContactSolver, out: &mut Step) -> Result<(), ContactError> {
     let stated = out.problem.clone();
     let mut first = out.solution.clone();

@@ -1,8 +1,8 @@
 //! Time-stepping schemes: from one state to the next.
 //!
-//! A scheme is a file here. It states its facts beside its settings, and this module lists it: a variant of [`SchemeSettings`],
-//! and a line in each of the two functions below it. Scenes, the command line, refusals and the table in the documents
-//! follow.
+//! A scheme is a file here. It states its facts beside its settings, and this module lists it: a
+//! variant of [`SchemeSettings`], and a line in each of the two functions below it. Scenes, the
+//! command line, refusals and the table in the documents follow.
 
 pub mod collision;
 pub mod event_driven;
@@ -33,12 +33,13 @@ use crate::{
 
 /// A time-stepping scheme. It owns its contact solver and its memory of the last step.
 pub trait Scheme: Send {
-    /// Makes one step from `state`, of `h` seconds or less, and writes it into `out`, whose memory is reused. A scheme that
-    /// locates events ends the step at the first one, says so by [`Step::h`], and is then asked for the rest; an impact is a step of
-    /// no length.
+    /// Makes one step from `state`, of `h` seconds or less, and writes it into `out`, whose memory
+    /// is reused. A scheme that locates events ends the step at the first one, says so by
+    /// [`Step::h`], and is then asked for the rest; an impact is a step of no length.
     ///
     /// # Errors
-    /// [`StepError`] when the step could not be made; `out` is then unspecified and `state` still holds.
+    /// [`StepError`] when the step could not be made; `out` is then unspecified and `state` still
+    /// holds.
     fn step(&mut self, system: &dyn MechanicalSystem, state: &State, h: f64, out: &mut Step) -> Result<(), StepError>;
 
     /// The contact solver, for those who check its answers.
@@ -108,7 +109,8 @@ impl SchemeSettings {
         self.own().check().map_err(|error| error.inside(self.name()))
     }
 
-    /// The scheme with this contact solver. Its settings are taken as they are; [`check`](Self::check) says whether they can be used.
+    /// The scheme with this contact solver. Its settings are taken as they are;
+    /// [`check`](Self::check) says whether they can be used.
     pub fn build(&self, solver: ContactSolver) -> Box<dyn Scheme> {
         self.own().build(solver)
     }
@@ -193,11 +195,13 @@ pub enum StepKind {
     Decompression,
     /// A projection of velocities on what holds from now on, without length.
     Projection,
-    /// An impact without collision, where rigid bodies and dry friction allow no acceleration: the paradox of Painlevé. Without length.
+    /// An impact without collision, where rigid bodies and dry friction allow no acceleration: the
+    /// paradox of Painlevé. Without length.
     Shock,
 }
 
-/// A state on the way of a smooth step with what acts there, for a scheme that knows forces. The audit integrates over the samples of a step.
+/// A state on the way of a smooth step with what acts there, for a scheme that knows forces. The
+/// audit integrates over the samples of a step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     /// Weight of the sample in integrals over the step, in seconds.
@@ -245,12 +249,14 @@ pub struct Step {
     pub linearized_time: f64,
     /// Time, configuration and velocity at which the forces were evaluated.
     pub force_at: State,
-    /// The generalised force $k$ of the step, by the system's own axes; of an implicit scheme the mean over the step.
+    /// The generalised force $k$ of the step, by the system's own axes; of an implicit scheme the
+    /// mean over the step.
     pub force: Vec<f64>,
     /// Its parts by cause (potential, gyroscopic, applied), one after another, where they are not
     /// those of the system at `force_at`; else empty.
     pub force_parts: Vec<f64>,
-    /// Whether the inertia of the step is the mean of those at its two ends, and not that of `linearized_at`.
+    /// Whether the inertia of the step is the mean of those at its two ends, and not that of
+    /// `linearized_at`.
     pub averages_mass: bool,
     /// Contacts that took part, in the order of the problem.
     pub contacts: Vec<Contact>,
@@ -258,7 +264,8 @@ pub struct Step {
     pub friction: Vec<FrictionElement>,
     /// Joint rows that took part.
     pub joints: Vec<Joint>,
-    /// Normal impulses that an impact law gives back beside the solution, in the order of the contacts; else empty.
+    /// Normal impulses that an impact law gives back beside the solution, in the order of the
+    /// contacts; else empty.
     pub restitution: Vec<f64>,
     /// States and forces on the way, of a scheme that knows them; else empty.
     pub samples: Vec<Sample>,
@@ -308,7 +315,8 @@ impl Step {
     }
 }
 
-/// Most times that a step is cut because two bodies pass through each other. Every cut ends where they have just closed, so that few are needed.
+/// Most times that a step is cut because two bodies pass through each other. Every cut ends where
+/// they have just closed, so that few are needed.
 const CUT_LIMIT: usize = 64;
 
 /// How often a step that is not solved is halved.
@@ -330,7 +338,8 @@ trait Attempting: Clone {
 /// another problem, and its solution is nearer to the start.
 ///
 /// # Errors
-/// Those of the attempts, the first one where halving did not help, and [`StepError::Passage`] when there are too many cuts.
+/// Those of the attempts, the first one where halving did not help, and [`StepError::Passage`] when
+/// there are too many cuts.
 fn step_by_attempts<S: Attempting>(scheme: &mut S, origin: Origin<'_>, length: f64, out: &mut Step) -> Outcome {
     step_with_static_friction(
         scheme,
@@ -377,8 +386,9 @@ fn check_length(h: f64) -> Outcome {
     if h > 0.0 && h.is_finite() { Ok(()) } else { Err(StepError::StepSize { h }) }
 }
 
-/// The full step of which a step may be a part, cut or halved. What is to be taken back of penetrations and drift is taken back over the full one: within a part of it, which may be
-/// a thousand times shorter, it would take a speed that throws bodies apart.
+/// The full step of which a step may be a part, cut or halved. What is to be taken back of
+/// penetrations and drift is taken back over the full one: within a part of it, which may be a
+/// thousand times shorter, it would take a speed that throws bodies apart.
 #[derive(Clone, Copy, Debug, Default)]
 struct FullStep {
     h: f64,
@@ -413,16 +423,19 @@ pub struct StepReport {
     pub solves: Vec<SolveReport>,
     /// How often the contacts were linearised; one for a linear scheme.
     pub linearizations: usize,
-    /// Whether the fixed point was reached; always true for a linear scheme. A step that did not reach it is accepted.
+    /// Whether the fixed point was reached; always true for a linear scheme. A step that did not
+    /// reach it is accepted.
     pub converged: bool,
-    /// How far down the ladder of [`solve_problem`](ladder) a problem of the step had to go; none where all were solved at once.
+    /// How far down the ladder of [`solve_problem`](ladder) a problem of the step had to go; none
+    /// where all were solved at once.
     pub rung: Option<Rung>,
-    /// Contacts that slide with the static coefficient of friction and stick with the kinetic one; see [`static_friction`](crate::static_friction).
+    /// Contacts that slide with the static coefficient of friction and stick with the kinetic one;
+    /// see [`static_friction`](crate::static_friction).
     pub undecided_friction: usize,
     /// How often the set of active contacts had to grow.
     pub growths: usize,
-    /// Energy that the scheme itself adds (negative: removes), by its defect formula, in joules. It is exact for constant
-    /// inertia and a linear potential.
+    /// Energy that the scheme itself adds (negative: removes), by its defect formula, in joules. It
+    /// is exact for constant inertia and a linear potential.
     pub energy_defect: f64,
 }
 
@@ -440,8 +453,9 @@ fn state_motion(origin: Origin<'_>, h: f64, mass: At<'_>, (force, v): (At<'_>, &
     Ok(())
 }
 
-/// What a scheme itself adds to the energy, by its defect. The audit credits forces with their work over the mean of the velocities
-/// before and after; in truth the potential falls by the work along the way, whose velocity is `u`, and gyroscopic forces do none.
+/// What a scheme itself adds to the energy, by its defect. The audit credits forces with their work
+/// over the mean of the velocities before and after; in truth the potential falls by the work along
+/// the way, whose velocity is `u`, and gyroscopic forces do none.
 fn energy_defect(origin: Origin<'_>, u: &[f64], step: &Step, part: &mut Vec<f64>) -> f64 {
     let (v, h) = (&origin.state.v, step.h);
     let mut credited = 0.0;
@@ -452,7 +466,8 @@ fn energy_defect(origin: Origin<'_>, u: &[f64], step: &Step, part: &mut Vec<f64>
     credited - potential_drop(origin, u, h, part) + preload_defect(origin, step)
 }
 
-/// The same of pre-stressed springs, whose force is part of the solution: their work over the mean velocity, less the fall of their energy.
+/// The same of pre-stressed springs, whose force is part of the solution: their work over the mean
+/// velocity, less the fall of their energy.
 fn preload_defect(origin: Origin<'_>, step: &Step) -> f64 {
     if step.friction.iter().all(|element| element.displacement.is_none()) {
         return 0.0;
@@ -481,8 +496,9 @@ fn refuse_one_way(t: f64, scheme: &'static str, contacts: &[Contact], elements: 
     }
 }
 
-/// Fall of the potential energy over a motion with constant velocity: the work $\int k \cdot u\, d\tau$ of the forces with potential, by Simpson's
-/// rule, which is exact for forces up to cubic ones.
+/// Fall of the potential energy over a motion with constant velocity: the work
+/// $\int k \cdot u\, d\tau$ of the forces with potential, by Simpson's rule, which is exact for
+/// forces up to cubic ones.
 fn potential_drop(origin: Origin<'_>, u: &[f64], h: f64, part: &mut [f64]) -> f64 {
     let Origin { system, state: State { t, q, v }, .. } = origin;
     let mut at = smallvec::SmallVec::<[f64; 64]>::from_slice(q);

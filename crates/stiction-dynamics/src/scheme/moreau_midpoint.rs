@@ -1,6 +1,8 @@
-//! Moreau's midpoint rule: contacts on the velocity level, impacts by Newton's law in normal and tangential direction.
+//! Moreau's midpoint rule: contacts on the velocity level, impacts by Newton's law in normal and
+//! tangential direction.
 //!
-//! \[GS05\] (17), with $\theta$ as a setting; $\theta = \tfrac12$ is the paper's rule. From $q^A, u^A$ at the start of the step:
+//! \[GS05\] (17), with $\theta$ as a setting; $\theta = \tfrac12$ is the paper's rule. From
+//! $q^A, u^A$ at the start of the step:
 //!
 //! $$ \begin{aligned}
 //! q^M &= q^A \oplus (1 - \theta) \Delta t u^A, \\\\
@@ -8,22 +10,28 @@
 //! q^E &= q^M \oplus \theta \Delta t u^E,
 //! \end{aligned} $$
 //!
-//! where the index set $\mathcal H$ holds the contacts whose gap at $q^M$ is at most the gap tolerance. In the letters of
-//! [`ContactProblem`](crate::ContactProblem): $u = u^E$, $W = M(q^M)$, $u_\text{free} = u^A + \Delta t W^{-1} h$, and the biases carry the
-//! rheonomic terms and what is to be given back, (10)-(11): $b_n = \hat w_N + \varepsilon_N \gamma_N^A$ and $b_t = \hat w_T + \varepsilon_T \gamma_T^A$.
+//! where the index set $\mathcal H$ holds the contacts whose gap at $q^M$ is at most the gap
+//! tolerance. In the letters of [`ContactProblem`](crate::ContactProblem): $u = u^E$, $W = M(q^M)$,
+//! $u_\text{free} = u^A + \Delta t W^{-1} h$, and the biases carry the rheonomic terms and what is
+//! to be given back, (10)-(11): $b_n = \hat w_N + \varepsilon_N \gamma_N^A$ and
+//! $b_t = \hat w_T + \varepsilon_T \gamma_T^A$.
 //!
-//! **Implicit forces.** With [`implicit`](MoreauMidpointSettings::implicit) the force is the mean $\theta k(t^E, q^E, u^E) + (1 - \theta)
-//! k(t^A, q^A, u^A)$, linearised at the start: $W = M - \Delta t\, \theta\, k_v - \Delta t^2 \theta^2 k_q$ and $W (u_\text{free} - u^A) = \Delta t\, (\theta k(t^E)
-//! + (1 - \theta) k(t^A) + \theta\, \Delta t\, k_q u^A)$, stable for stiff springs and dampers from $\theta = \tfrac12$ on.
+//! **Implicit forces.** With [`implicit`](MoreauMidpointSettings::implicit) the force is the mean
+//! $\theta k(t^E, q^E, u^E) + (1 - \theta) k(t^A, q^A, u^A)$, linearised at the start:
+//! $W = M - \Delta t\, \theta\, k_v - \Delta t^2 \theta^2 k_q$ and
+//! $W (u_\text{free} - u^A) = \Delta t\, (\theta k(t^E) + (1 - \theta) k(t^A) + \theta\, \Delta t\, k_q u^A)$,
+//! stable for stiff springs and dampers from $\theta = \tfrac12$ on.
 //!
-//! A step in which bodies would pass through each other is cut so that they have just closed in its middle, or at its end; and so is one in whose middle a
-//! contact that was open overlaps by a visible share of a body.
+//! A step in which bodies would pass through each other is cut so that they have just closed in its
+//! middle, or at its end; and so is one in whose middle a contact that was open overlaps by a
+//! visible share of a body.
 //!
 //! A step of length zero is the pure impact law: it changes the velocities only.
 //!
-//! Differs from the paper: a contact is closed up to a named tolerance and not only where its gap is negative, so that a block that
-//! rests on a gap of $10^{-17}$ m does not fall for a step. Joints are held on the velocity level, and drift of the position is
-//! taken back within a step where that is asked for.
+//! Differs from the paper: a contact is closed up to a named tolerance and not only where its gap
+//! is negative, so that a block that rests on a gap of $10^{-17}$ m does not fall for a step.
+//! Joints are held on the velocity level, and drift of the position is taken back within a step
+//! where that is asked for.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,19 +50,22 @@ use crate::{
     JointCondition, MechanicalSystem, Passage, State, StepError, Way,
 };
 
-/// A contact that closes within a step and overlaps by more than this share of the smaller body is stated where it closes, up to half of this: nothing would take
-/// the overlap back. Too large: bodies penetrate visibly. Too small: a cut for every touch.
+/// A contact that closes within a step and overlaps by more than this share of the smaller body is
+/// stated where it closes, up to half of this: nothing would take the overlap back. Too large:
+/// bodies penetrate visibly. Too small: a cut for every touch.
 const OVERLAP: f64 = 5e-4;
 
-/// One that closes in the second half of a step is left with this share of that overlap, so that the next step surely finds it closed. With nothing at all, a
-/// rotation that takes it to the middle just above zero would hide it.
+/// One that closes in the second half of a step is left with this share of that overlap, so that
+/// the next step surely finds it closed. With nothing at all, a rotation that takes it to the
+/// middle just above zero would hide it.
 const TOUCH: f64 = 0.1;
 
 /// But no more than this share of the way, so that the error falls with the step.
 const OVERLAP_WAY: f64 = 1e-2;
 
-/// The contact that closes first among those that overlap too far at the end of a way of `time` seconds with the velocity `v`, and after which share of it they overlap by
-/// `share` of [`OVERLAP`]. Bodies without a size never do.
+/// The contact that closes first among those that overlap too far at the end of a way of `time`
+/// seconds with the velocity `v`, and after which share of it they overlap by `share` of
+/// [`OVERLAP`]. Bodies without a size never do.
 fn first_overlap(origin: Origin<'_>, (v, time): (&[f64], f64), contacts: &[Contact], share: f64) -> Option<Passage> {
     let cuts = contacts.iter().filter(|contact| contact.gap < 0.0).filter_map(|contact| {
         let allowed = OVERLAP * origin.system.contact_size(contact.id)?;
@@ -72,14 +83,17 @@ fn first_overlap(origin: Origin<'_>, (v, time): (&[f64], f64), contacts: &[Conta
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MoreauMidpointSettings {
-    /// Weight $\theta$ of the new velocity in the new position, from 0 to 1; 0.5 is the midpoint rule.
+    /// Weight $\theta$ of the new velocity in the new position, from 0 to 1; 0.5 is the midpoint
+    /// rule.
     pub theta: f64,
-    /// Contacts with a gap up to this count as closed, in metres.
-    /// Too large: bodies stop before they touch. Too small: a resting body falls for a step now and then.
+    /// Contacts with a gap up to this count as closed, in metres. Too large: bodies stop before
+    /// they touch. Too small: a resting body falls for a step now and then.
     pub gap_tolerance: f64,
-    /// Whether drift of the joints is taken back: the bias of a joint row is then its value over the step.
+    /// Whether drift of the joints is taken back: the bias of a joint row is then its value over
+    /// the step.
     pub stabilize_joints: bool,
-    /// Whether forces are treated implicitly with the weight $\theta$, by their derivatives at the start of the step.
+    /// Whether forces are treated implicitly with the weight $\theta$, by their derivatives at the
+    /// start of the step.
     pub implicit: bool,
 }
 
@@ -210,7 +224,8 @@ impl Attempting for MoreauMidpoint {
         origin.at(t_middle, &self.q_middle).friction(&mut out.friction);
         let conditions = out.friction.iter().map(|element| {
             let mut condition = FrictionCondition::of(element, h);
-            // A displacement counts as it will be in the next middle. At the end of this step, it would swing about zero for ever.
+            // A displacement counts as it will be in the next middle. At the end of this step, it
+            // would swing about zero for ever.
             if let Some(x) = element.displacement
                 && h > 0.0
             {
@@ -228,7 +243,8 @@ impl Attempting for MoreauMidpoint {
         if let Some(passage) = system.passage(Way::Taken, (t_middle, &self.q_middle), (t_new, &out.state.q)) {
             return Ok(Some(Passage { share: 1.0 - theta + theta * passage.share, ..passage }));
         }
-        // One that closes in the second half waits for the next step, which begins where it touches.
+        // One that closes in the second half waits for the next step, which begins where it
+        // touches.
         origin.at(t_new, &out.state.q).contacts(0.0, &mut self.at_end);
         let taken = &out.contacts;
         self.at_end.retain(|contact| {
@@ -251,16 +267,21 @@ impl Attempting for MoreauMidpoint {
 impl MoreauMidpoint {
     /// States the joints: rows in the middle, and a bias that takes back their drift.
     ///
-    /// A straight half step leaves a curved constraint by $\kappa = \Theta(\hat q^E) - \Theta(q^M) - \theta \Delta t\, (\nu u^A + \text{drift})$, with the prediction
-    /// $\hat q^E = q^M \oplus \theta \Delta t\, u^A$. With the bias $(\Theta(q^M) + c)/\Delta t$, and $w$ for the rate $\nu u^E$ at $q^M$, a drift $x$ goes on as
+    /// A straight half step leaves a curved constraint by
+    /// $\kappa = \Theta(\hat q^E) - \Theta(q^M) - \theta \Delta t\, (\nu u^A + \text{drift})$, with
+    /// the prediction $\hat q^E = q^M \oplus \theta \Delta t\, u^A$. With the bias
+    /// $(\Theta(q^M) + c)/\Delta t$, and $w$ for the rate $\nu u^E$ at $q^M$, a drift $x$ goes on
+    /// as
     ///
     /// $$ x^M = x + (1 - \theta) \Delta t\, w + (\theta^{-2} - 1) \kappa, \qquad w' = -(x^M + c)/\Delta t, \qquad x' = x^M + \theta \Delta t\, w' + \kappa. $$
     ///
-    /// For $\theta = \tfrac12$ this forgets its start after two steps. The drift that stays, $((2 - \theta) + (1 - \theta)(\theta^{-2} - 1)) \kappa - c$, is of order
-    /// two; $c$ takes it back.
+    /// For $\theta = \tfrac12$ this forgets its start after two steps. The drift that stays,
+    /// $((2 - \theta) + (1 - \theta)(\theta^{-2} - 1)) \kappa - c$, is of order two; $c$ takes it
+    /// back.
     ///
-    /// A step that was cut where bodies close may be a thousand times shorter than the next one. So drift is taken back over the full step there, too: within the
-    /// short one it would take a speed that breaks the joints in the next.
+    /// A step that was cut where bodies close may be a thousand times shorter than the next one. So
+    /// drift is taken back over the full step there, too: within the short one it would take a
+    /// speed that breaks the joints in the next.
     fn state_joints(&mut self, origin: Origin<'_>, (t_middle, t_new): (f64, f64), out: &mut Step) -> Outcome {
         let (theta, h) = (self.settings.theta, out.h);
         let Origin { system, state: State { q, v, .. }, .. } = origin;
@@ -318,7 +339,8 @@ impl MoreauMidpoint {
         Ok(())
     }
 
-    /// Adds what the new velocity contributes to the implicit forces: $\theta (k_q \Delta t ((1 - \theta) u^A + \theta u^E) + k_v (u^E - u^A))$.
+    /// Adds what the new velocity contributes to the implicit forces:
+    /// $\theta (k_q \Delta t ((1 - \theta) u^A + \theta u^E) + k_v (u^E - u^A))$.
     fn complete_forces(&mut self, v: &[f64], out: &mut Step) {
         let (theta, h) = (self.settings.theta, out.h);
         let v_new = &out.solution.motion;

@@ -1,23 +1,31 @@
 //! Euler's rule and the trapezoidal rule for the methods of \[ST96\] and \[TTP01\].
 //!
-//! \[TTP01\] §4 compares its two methods by Euler's rule, and says that both have been reformulated around more accurate ones. By the trapezoidal rule the unknown is the mean
-//! velocity $u = \tfrac12 (v^l + v^{l+1})$ of the step,
+//! \[TTP01\] §4 compares its two methods by Euler's rule, and says that both have been reformulated
+//! around more accurate ones. By the trapezoidal rule the unknown is the mean velocity
+//! $u = \tfrac12 (v^l + v^{l+1})$ of the step,
 //!
 //! $$ 2 M (u - v^l) = h k + \nu^T c_j + \textstyle\sum (n^T c_n + T^T c_t), \qquad q^{l+1} = q^l \oplus h u, \qquad v^{l+1} = 2 u - v^l, $$
 //!
-//! with $M$, $k$ and all rows in the middle of the step; for linear forces that is the mean of both ends. Gaps and joints are met at the end, $0 \le \psi(q^{l+1}) \perp c_n \ge 0$, and friction acts
-//! against the mean sliding $T u$. While contacts stay as they are the order is two.
+//! with $M$, $k$ and all rows in the middle of the step; for linear forces that is the mean of both
+//! ends. Gaps and joints are met at the end, $0 \le \psi(q^{l+1}) \perp c_n \ge 0$, and friction
+//! acts against the mean sliding $T u$. While contacts stay as they are the order is two.
 //!
-//! **What the mean velocity cannot do.** A condition on $u$ mirrors what it finds: an impact would be given back, a block that stops would flip between $\pm v$ for ever.
+//! **What the mean velocity cannot do.** A condition on $u$ mirrors what it finds: an impact would
+//! be given back, a block that stops would flip between $\pm v$ for ever.
 //!
-//! - A contact is settled when it pushed in each of the last two steps. A step in which any other contact pushes is made by Euler's rule: it takes one step to touch, and one to
-//!   take the impulse of the impact, which is inelastic.
-//! - Of settled contacts and of joints, a share of the rate at the start is kept, $\psi(q^{l+1}) / h = \beta\, \dot\psi^l$ with the $\beta$ of the
-//!   [trapezoidal](super::trapezoidal) scheme, so that the mode $(-1)^l$ of the rates falls by the factor $\sqrt 2 - 1$ a step.
-//! - A settled contact, or a friction element, that did not slide in the last step has its law for $T u - \tfrac12 T v^l$, half the sliding at the end: what was mirrored when it stopped ends
-//!   in the step after it.
+//! - A contact is settled when it pushed in each of the last two steps. A step in which any other
+//!   contact pushes is made by Euler's rule: it takes one step to touch, and one to take the
+//!   impulse of the impact, which is inelastic.
+//! - Of settled contacts and of joints, a share of the rate at the start is kept,
+//!   $\psi(q^{l+1}) / h = \beta\, \dot\psi^l$ with the $\beta$ of the
+//!   [trapezoidal](super::trapezoidal) scheme, so that the mode $(-1)^l$ of the rates falls by the
+//!   factor $\sqrt 2 - 1$ a step.
+//! - A settled contact, or a friction element, that did not slide in the last step has its law for
+//!   $T u - \tfrac12 T v^l$, half the sliding at the end: what was mirrored when it stopped ends in
+//!   the step after it.
 //!
-//! Events are not located: an impact within a step costs order two as it does by Euler's rule. The scheme [`Trapezoidal`](crate::Trapezoidal) of \[PAGT\] locates them.
+//! Events are not located: an impact within a step costs order two as it does by Euler's rule. The
+//! scheme [`Trapezoidal`](crate::Trapezoidal) of \[PAGT\] locates them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,13 +48,15 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// The setting by which a scheme treats less than by Euler's rule: the trapezoidal one mirrors forces that act one way.
+    /// The setting by which a scheme treats less than by Euler's rule: the trapezoidal one mirrors
+    /// forces that act one way.
     pub(super) fn restriction(self) -> Option<&'static str> {
         (self == Self::Trapezoidal).then_some("rule = \"trapezoidal\"")
     }
 }
 
-/// Sliding slower than this, in m/s, is none. Too large: slow sliding keeps the law of what sticks. Too small: rounding slides.
+/// Sliding slower than this, in m/s, is none. Too large: slow sliding keeps the law of what sticks.
+/// Too small: rounding slides.
 const STILL_SPEED: f64 = 1e-9;
 
 /// What the trapezoidal rule knows of the last steps, and where this one begins.

@@ -1,27 +1,35 @@
 //! Stewart-Trinkle time stepping: positions satisfy the constraints at the end of the step.
 //!
-//! \[ST96\] (25)-(29) with the growing active set of §4, load-independent friction (§3.5) and, as a version of the scheme, the
-//! fixed-point iteration of §3.6. Here `q_hat` is the paper's $\hat q$, at which $M$, $n$ and $D$ are taken:
+//! \[ST96\] (25)-(29) with the growing active set of §4, load-independent friction (§3.5) and, as a
+//! version of the scheme, the fixed-point iteration of §3.6. Here `q_hat` is the paper's $\hat q$,
+//! at which $M$, $n$ and $D$ are taken:
 //!
 //! $$ M(\hat q)(v^{l+1} - v^l) = h k(q^l + \tfrac h2 v^l, v^l) + \textstyle\sum (n c_n + D \beta), \qquad
 //!    q^{l+1} = q^l \oplus h v^{l+1}, \qquad \hat q = q^l \oplus \theta h \hat v, $$
 //!
-//! with $\theta = 0$, ½ or 1 for the start, the mean or the end of the step (remark 4 after (16)), and with a velocity $\hat v$ that is predicted: $v^l$, and $v^{l+1}$ at the fixed point.
+//! with $\theta = 0$, ½ or 1 for the start, the mean or the end of the step (remark 4 after (16)),
+//! and with a velocity $\hat v$ that is predicted: $v^l$, and $v^{l+1}$ at the fixed point.
 //!
-//! In the letters of [`ContactProblem`](crate::ContactProblem): $u = v^{l+1}$, $W = M(\hat q)$, $u_\text{free} = v^l + h W^{-1} k$. The linear version
-//! linearises gaps at $\hat q$, $b_n = \mathrm{gap}(\hat q)/h - \theta n \hat v$; the fixed point meets them at the end, whatever $\theta$ is,
-//! $b_n = \mathrm{gap}(q^l \oplus h \hat v)/h - n \hat v$. Joints likewise. Impacts are inelastic.
+//! In the letters of [`ContactProblem`](crate::ContactProblem): $u = v^{l+1}$, $W = M(\hat q)$,
+//! $u_\text{free} = v^l + h W^{-1} k$. The linear version linearises gaps at $\hat q$,
+//! $b_n = \mathrm{gap}(\hat q)/h - \theta n \hat v$; the fixed point meets them at the end,
+//! whatever $\theta$ is, $b_n = \mathrm{gap}(q^l \oplus h \hat v)/h - n \hat v$. Joints likewise.
+//! Impacts are inelastic.
 //!
-//! On a curved surface without friction the speed falls by $1 - \theta \alpha^2$ per step where the normal turns by $\alpha$: the fixed point with rows from the start
-//! keeps it (with a constant inertia it is the method called SHAKE), that with rows from the end is the paper's.
+//! On a curved surface without friction the speed falls by $1 - \theta \alpha^2$ per step where the
+//! normal turns by $\alpha$: the fixed point with rows from the start keeps it (with a constant
+//! inertia it is the method called SHAKE), that with rows from the end is the paper's.
 //!
-//! By the trapezoidal [rule](super::rule) $u$ is the mean velocity of the step, $W = 2 M$, and everything is linearised in its middle. The linear version takes forces there
-//! with $v^l$, which costs an order where they depend on velocities; the fixed-point version does not.
+//! By the trapezoidal [rule](super::rule) $u$ is the mean velocity of the step, $W = 2 M$, and
+//! everything is linearised in its middle. The linear version takes forces there with $v^l$, which
+//! costs an order where they depend on velocities; the fixed-point version does not.
 //!
-//! A step in which bodies would pass through each other, or be pushed out on the wrong side, is cut where they close.
+//! A step in which bodies would pass through each other, or be pushed out on the wrong side, is cut
+//! where they close.
 //!
-//! Differs from the paper: the biases are written with $\hat v$, not with a difference of configurations, so that they hold when
-//! $q$ contains quaternions; forces are evaluated at the middle of the step in time as well.
+//! Differs from the paper: the biases are written with $\hat v$, not with a difference of
+//! configurations, so that they hold when $q$ contains quaternions; forces are evaluated at the
+//! middle of the step in time as well.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,7 +59,8 @@ pub enum Version {
     FixedPoint,
 }
 
-/// Where in the step the mass matrix and the rows of contacts, friction and joints are taken, \[ST96\] remark 4 after (16).
+/// Where in the step the mass matrix and the rows of contacts, friction and joints are taken,
+/// \[ST96\] remark 4 after (16).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Linearization {
@@ -75,8 +84,9 @@ impl Linearization {
     }
 }
 
-/// A step whose linearised contacts end deeper within a body than this share of its size is halved, down to the least share of the full step. Above what a certificate allows, bodies
-/// penetrate visibly; much below, steps that are well solved are made again.
+/// A step whose linearised contacts end deeper within a body than this share of its size is halved,
+/// down to the least share of the full step. Above what a certificate allows, bodies penetrate
+/// visibly; much below, steps that are well solved are made again.
 const BEND: f64 = 9e-4;
 const LEAST_SHARE: f64 = 0.002;
 
@@ -86,18 +96,24 @@ const LEAST_SHARE: f64 = 0.002;
 pub struct StewartTrinkleSettings {
     /// Linear or fixed-point.
     pub version: Version,
-    /// Where the mass matrix and the rows are taken by Euler's rule; the linear version predicts that place by the velocity before the step. The trapezoidal rule takes them in the middle.
+    /// Where the mass matrix and the rows are taken by Euler's rule; the linear version predicts
+    /// that place by the velocity before the step. The trapezoidal rule takes them in the middle.
     pub linearization: Linearization,
-    /// How velocities and positions are integrated: Euler's rule as in \[ST96\], or the trapezoidal rule. With an activation gap it is Euler's.
+    /// How velocities and positions are integrated: Euler's rule as in \[ST96\], or the trapezoidal
+    /// rule. With an activation gap it is Euler's.
     pub rule: Rule,
-    /// The fixed point is reached when no coordinate moves by more than this, in metres or radians; and a contact that ends
-    /// a step nearer than this begins the next one in the active set.
-    /// Too large: the constraints hold less exactly. Too small: rounding keeps the iteration from ending.
+    /// The fixed point is reached when no coordinate moves by more than this, in metres or radians;
+    /// and a contact that ends a step nearer than this begins the next one in the active set. Too
+    /// large: the constraints hold less exactly. Too small: rounding keeps the iteration from
+    /// ending.
     pub position_tolerance: f64,
-    /// Most linearisations of a fixed-point step; a step that does not converge is accepted and reported.
+    /// Most linearisations of a fixed-point step; a step that does not converge is accepted and
+    /// reported.
     pub linearization_limit: usize,
-    /// The rule of \[TTP01\] in place of the growing set: exactly those contacts take part whose gap at the start of the step is at most this, in metres, with rows from
-    /// there. Contacts that close within a step penetrate, and are pushed out in the next: it is here to show what that does.
+    /// The rule of \[TTP01\] in place of the growing set: exactly those contacts take part whose
+    /// gap at the start of the step is at most this, in metres, with rows from there. Contacts that
+    /// close within a step penetrate, and are pushed out in the next: it is here to show what that
+    /// does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activation_gap: Option<f64>,
 }
@@ -209,7 +225,8 @@ impl StewartTrinkle {
         Self { settings, solver, ..Self::default() }
     }
 
-    /// A contact that is deep within a body at the end of the step, beyond where it began: its surfaces bend away from their tangents, or it was not there before.
+    /// A contact that is deep within a body at the end of the step, beyond where it began: its
+    /// surfaces bend away from their tangents, or it was not there before.
     fn bent_contact(&self, system: &dyn MechanicalSystem, h: f64, out: &Step) -> Option<ContactId> {
         let is_deep = |contact: &Contact| {
             let taken = out.problem.contacts.iter().find(|other| other.id == contact.id);
@@ -235,7 +252,8 @@ impl Attempting for StewartTrinkle {
         (&mut self.full_step, &mut self.resting)
     }
 
-    /// A step of this length, unless bodies would pass through each other in it, or be pushed out on the wrong side.
+    /// A step of this length, unless bodies would pass through each other in it, or be pushed out
+    /// on the wrong side.
     fn attempt(&mut self, origin: Origin<'_>, h: f64, out: &mut Step) -> Outcome<Option<Passage>> {
         check_length(h)?;
         let rule = if self.settings.activation_gap.is_some() { Rule::Euler } else { self.settings.rule };
@@ -283,7 +301,8 @@ impl StewartTrinkle {
     /// Where in a step things are taken.
     fn plan<'a>(&self, rule: Rule, origin: Origin<'a>, h: f64) -> Plan<'a> {
         let is_mean = rule == Rule::Trapezoidal;
-        // The rule of [TTP01] takes rows and gaps from the start: one linearisation is the fixed point.
+        // The rule of [TTP01] takes rows and gaps from the start: one linearisation is the fixed
+        // point.
         let activation_gap = self.settings.activation_gap;
         let is_linear = self.settings.version == Version::Linear || activation_gap.is_some();
         let ahead = match activation_gap {
@@ -306,7 +325,8 @@ impl StewartTrinkle {
         }
     }
 
-    /// Predicts $\hat q$ and the middle of the step by the velocity before it, and begins with the contacts that touched.
+    /// Predicts $\hat q$ and the middle of the step by the velocity before it, and begins with the
+    /// contacts that touched.
     fn predict(&mut self, plan: &Plan<'_>, out: &mut Step) {
         let Plan { origin, h, .. } = *plan;
         let State { q, v, .. } = origin.state;
@@ -351,7 +371,8 @@ impl StewartTrinkle {
     /// Moves $\hat q$ onto the joints, and predicts the end of the step.
     fn meet_joints(&mut self, plan: &Plan<'_>) -> Outcome {
         let Plan { origin, h, .. } = *plan;
-        // Rows are taken on the joints; a fixed point that meets them at the end keeps the velocity that leads there.
+        // Rows are taken on the joints; a fixed point that meets them at the end keeps the velocity
+        // that leads there.
         self.v_rows.clone_from(&self.v_hat);
         let reach = plan.ahead * h;
         self.projection.project(origin.at(plan.t_hat, &origin.state.q), reach, &mut self.v_rows, &mut self.q_hat)?;
@@ -365,8 +386,8 @@ impl StewartTrinkle {
         Ok(())
     }
 
-    /// Bodies that pass through each other on the way to the first prediction. The rule of \[TTP01\] is there to show what it does; the audit
-    /// sees whatever passes through.
+    /// Bodies that pass through each other on the way to the first prediction. The rule of
+    /// \[TTP01\] is there to show what it does; the audit sees whatever passes through.
     fn predicted_passage(&self, plan: &Plan<'_>, out: &Step) -> Option<Passage> {
         let is_asked = out.report.linearizations == 1 && !plan.is_mean && self.settings.activation_gap.is_none();
         let Origin { system, state, .. } = plan.origin;
@@ -374,7 +395,8 @@ impl StewartTrinkle {
         is_asked.then(|| system.passage(Way::Predicted, start, end)).flatten()
     }
 
-    /// Finds the contacts at $\hat q$, and those violated at the predicted end, which join the active ones.
+    /// Finds the contacts at $\hat q$, and those violated at the predicted end, which join the
+    /// active ones.
     fn find_contacts(&mut self, plan: &Plan<'_>, is_again: bool) {
         let is_violated = |contact: &Contact| contact.gap < 0.0 || contact.restraint == Restraint::Rate;
         let horizon = self.settings.activation_gap.unwrap_or(self.horizon);
@@ -394,14 +416,16 @@ impl StewartTrinkle {
             let violated = self.candidates.iter().filter(|contact| is_violated(contact));
             violated.for_each(|contact| insert(contact.id, &mut self.active));
         }
-        // What took part before takes part in the next round of the fixed point, also where it is some way off by rounding.
+        // What took part before takes part in the next round of the fixed point, also where it is
+        // some way off by rounding.
         let is_found = |id: &ContactId| self.candidates.iter().any(|candidate| candidate.id == *id);
         if is_again && self.settings.activation_gap.is_none() && !self.active.iter().all(is_found) {
             plan.at(&self.q_hat).contacts_of(&self.active, &mut self.candidates);
         }
     }
 
-    /// Adds the contacts that are violated at an end (`at_end`) to the active ones, and finds those at $\hat q$, where they may still be some way off.
+    /// Adds the contacts that are violated at an end (`at_end`) to the active ones, and finds those
+    /// at $\hat q$, where they may still be some way off.
     fn join(&mut self, plan: &Plan<'_>) {
         self.at_end.iter().for_each(|contact| insert(contact.id, &mut self.active));
         let is_found = |contact: &Contact| self.candidates.iter().any(|candidate| candidate.id == contact.id);
@@ -449,8 +473,9 @@ impl StewartTrinkle {
         Ok(())
     }
 
-    /// Solves with the active set, and lets it grow by what the solution violates, \[ST96\] §4. Returns the contact whose surfaces bend too far from their
-    /// tangents, if there is one; nothing where the trapezoidal rule cannot go on, as an unsettled contact pushes.
+    /// Solves with the active set, and lets it grow by what the solution violates, \[ST96\] §4.
+    /// Returns the contact whose surfaces bend too far from their tangents, if there is one;
+    /// nothing where the trapezoidal rule cannot go on, as an unsettled contact pushes.
     fn solve_with_growing_set(&mut self, plan: &Plan<'_>, out: &mut Step) -> Outcome<Option<Option<ContactId>>> {
         let Plan { origin, h, .. } = *plan;
         let t = origin.state.t;
@@ -472,7 +497,8 @@ impl StewartTrinkle {
                 return Ok(Some(bent));
             }
             self.join(plan);
-            // A contact that exists at the end only (a new feature of a shape) waits for the next linearisation or step.
+            // A contact that exists at the end only (a new feature of a shape) waits for the next
+            // linearisation or step.
             if !self.at_end.iter().any(|contact| self.candidates.iter().any(|other| other.id == contact.id)) {
                 return Ok(Some(bent));
             }
@@ -498,7 +524,8 @@ impl StewartTrinkle {
             let expected = expected.map(|contact| contact.gap);
             let kept = if plan.is_mean { self.history.kept_rate(contact.id, v) } else { 0.0 };
             let normal_bias = plan.bias((contact.gap, along, contact.normal_drift), expected, kept);
-            // Without a driven body, it is the linearised gap at the start: negative, it asks for a penetration to be taken back.
+            // Without a driven body, it is the linearised gap at the start: negative, it asks for a
+            // penetration to be taken back.
             let recovery = (normal_bias - contact.normal_drift).min(0.0);
             // A part of a step takes back its share of what was there.
             let before = self.overlaps.iter().find(|overlap| overlap.id == contact.id);
@@ -515,7 +542,8 @@ impl StewartTrinkle {
         }
     }
 
-    /// Whether the linearisation point is where the solution asks for it, or will not come nearer, \[ST96\] §3.6.
+    /// Whether the linearisation point is where the solution asks for it, or will not come nearer,
+    /// \[ST96\] §3.6.
     fn has_arrived(&mut self, plan: &Plan<'_>, out: &mut Step) -> bool {
         plan.origin.advance(&out.solution.motion, plan.ahead * plan.h, &mut self.q_next);
         let (asked, taken) = match plan.looks_ahead {
@@ -572,17 +600,19 @@ struct Plan<'a> {
     is_mean: bool,
     /// Whether one linearisation is enough.
     is_linear: bool,
-    /// Whether contacts are violated at another place than $\hat q$: rows from before the end are not where contacts are violated.
+    /// Whether contacts are violated at another place than $\hat q$: rows from before the end are
+    /// not where contacts are violated.
     looks_ahead: bool,
-    /// Whether gaps and joints are met at the end: the fixed point meets them there, and not where they are linearised.
+    /// Whether gaps and joints are met at the end: the fixed point meets them there, and not where
+    /// they are linearised.
     meets_end: bool,
     /// The share of the full step.
     share: f64,
 }
 
 impl Plan<'_> {
-    /// The value at the end over $h$ of a row with the rate `along` by $\hat v$, without $u$: from its
-    /// value at $\hat q$, or from the one that is expected at the end.
+    /// The value at the end over $h$ of a row with the rate `along` by $\hat v$, without $u$: from
+    /// its value at $\hat q$, or from the one that is expected at the end.
     fn bias(&self, (value, along, drift): (f64, f64, f64), expected: Option<f64>, kept: f64) -> f64 {
         match expected {
             Some(expected) => expected / self.h - along,

@@ -2,7 +2,8 @@
 
 use stiction_dynamics::ConvexSet;
 
-/// All points up to `radius` from the segment between ± `half` along a unit vector: a stadium in the plane, a capsule in space.
+/// All points up to `radius` from the segment between ± `half` along a unit vector: a stadium in
+/// the plane, a capsule in space.
 #[derive(Debug)]
 pub struct Capsule {
     pub axis: [f64; 3],

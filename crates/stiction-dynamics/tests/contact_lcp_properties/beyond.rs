@@ -7,7 +7,8 @@ use stiction_solve::SolveStatus;
 use crate::cases::{Case, TOLERANCE, family, solve, solver};
 use crate::judge::judge;
 
-/// Whether the problem is solved. A status other than that must not claim more than it knows: a solution exists.
+/// Whether the problem is solved. A status other than that must not claim more than it knows: a
+/// solution exists.
 fn is_solved(solver: &mut ContactSolver, problem: &ContactProblem, directions: usize, name: &str) -> bool {
     let solution = solve(solver, problem, name);
     let violations = judge(problem, &solution, directions);

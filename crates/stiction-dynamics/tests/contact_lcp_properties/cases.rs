@@ -5,12 +5,14 @@ use stiction_dynamics::{ContactMethod, ContactProblem, ContactSolution, ContactS
 
 use crate::judge::judge;
 
-/// Largest violation of the laws in the scale of the problem. The solver asks for 1e-10 in its own scale; rounding adds about 1e-16 of
-/// the largest impulse, which is 1e5 where bodies are wedged or heavy ones stand on light ones.
+/// Largest violation of the laws in the scale of the problem. The solver asks for 1e-10 in its own
+/// scale; rounding adds about 1e-16 of the largest impulse, which is 1e5 where bodies are wedged or
+/// heavy ones stand on light ones.
 pub const TOLERANCE: f64 = 1e-9;
 
-/// Largest distance of two answers where the motion is unique, in the scale of the problem. Answers are refined to rounding, 1e-16 of the
-/// largest impulse, whatever the solver would admit; the distance is that times the condition of the active contacts.
+/// Largest distance of two answers where the motion is unique, in the scale of the problem. Answers
+/// are refined to rounding, 1e-16 of the largest impulse, whatever the solver would admit; the
+/// distance is that times the condition of the active contacts.
 pub const SAME_MOTION: f64 = 1e-10;
 
 /// One problem with its name.

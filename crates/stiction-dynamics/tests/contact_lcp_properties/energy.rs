@@ -1,4 +1,5 @@
-//! Contacts without drift never create energy, and the balance closes; with gaps by the bound of \[ST96\] (24).
+//! Contacts without drift never create energy, and the balance closes; with gaps by the bound of
+//! \[ST96\] (24).
 
 use stiction_dynamics::families::{Arch, GRAVITY, RandomContacts, STEP, Tower, Wall};
 use stiction_dynamics::{ContactProblem, ContactSolution};
@@ -6,7 +7,8 @@ use stiction_dynamics::{ContactProblem, ContactSolution};
 use crate::cases::{Case, family, solve_well, solver};
 use crate::judge::kinetic_energy;
 
-/// Energy that may be created or lost, relative to the kinetic energy: residuals of 1e-10 times impulses.
+/// Energy that may be created or lost, relative to the kinetic energy: residuals of 1e-10 times
+/// impulses.
 const TOLERANCE: f64 = 1e-10;
 
 fn check(problem: &ContactProblem, solution: &ContactSolution, name: &str) {
@@ -29,7 +31,8 @@ fn check(problem: &ContactProblem, solution: &ContactSolution, name: &str) {
     let defect = after - before - work;
     assert!(defect.abs() <= TOLERANCE * scale, "{name}: the balance of {before:e} to {after:e} misses {defect:e}");
 
-    // Against the new motion impulses do no work, so that even the energy of the change is lost: T(u) ≤ T(u_free) - T(u - u_free).
+    // Against the new motion impulses do no work, so that even the energy of the change is lost:
+    // T(u) ≤ T(u_free) - T(u - u_free).
     assert!(power <= TOLERANCE * scale, "{name}: impulses drive the new motion with {power:e} of {scale:e}");
 }
 
@@ -67,11 +70,13 @@ fn towers_walls_and_arches_never_create_energy() {
     }
 }
 
-/// How far a step is from the bound of \[ST96\] (24), with the potential $V = -k^T q$ of a constant force and with the printed $k^T q$, relative to the kinetic energy:
+/// How far a step is from the bound of \[ST96\] (24), with the potential $V = -k^T q$ of a constant
+/// force and with the printed $k^T q$, relative to the kinetic energy:
 ///
 /// $$ \tfrac12 u^T M u - h k^T u \le \tfrac12 v^T M v - \sum \lambda \mu c_n - \tfrac12 (u - v)^T M (u - v), $$
 ///
-/// where $v$ is the velocity before the step and $u = v^{l+1}$. Third: what is missing at equality, $\sum c_n\, \mathrm{gap}/h$.
+/// where $v$ is the velocity before the step and $u = v^{l+1}$. Third: what is missing at equality,
+/// $\sum c_n\, \mathrm{gap}/h$.
 fn bound(problem: &ContactProblem, solution: &ContactSolution, is_planar: bool) -> [f64; 3] {
     let u = &solution.motion;
     let vertical: Vec<f64> =

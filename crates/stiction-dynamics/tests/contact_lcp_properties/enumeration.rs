@@ -11,15 +11,18 @@ use crate::modes::motions;
 /// Largest LCP that is enumerated here: 4096 bases.
 const LARGEST_SIZE: usize = 12;
 
-/// Largest difference of a point from one that was enumerated, relative to the larger one of it and one, in the scale of the LCP. Points
-/// are less exact than motions: their bases may be as stiff as the pivot tolerance of 1e-9 allows.
+/// Largest difference of a point from one that was enumerated, relative to the larger one of it and
+/// one, in the scale of the LCP. Points are less exact than motions: their bases may be as stiff as
+/// the pivot tolerance of 1e-9 allows.
 const SAME_POINT: f64 = 1e-7;
 
-/// Largest distance of the motion of an enumerated point, or of the tableau's, from the same motion found otherwise, in the scale of the
-/// problem: these are not refined, and may have the residual of 1e-10 that the settings admit.
+/// Largest distance of the motion of an enumerated point, or of the tableau's, from the same motion
+/// found otherwise, in the scale of the problem: these are not refined, and may have the residual
+/// of 1e-10 that the settings admit.
 const SAME_UNREFINED: f64 = 1e-8;
 
-/// Impulses and motion of the unknowns of an LCP, which stand in the order of [ST96] (29): all β, then all c_n, then all λ.
+/// Impulses and motion of the unknowns of an LCP, which stand in the order of [ST96] (29): all β,
+/// then all c_n, then all λ.
 fn solution(problem: &ContactProblem, z: &[f64], directions: usize) -> ContactSolution {
     let mut solution = ContactSolution { motion: problem.free_motion.clone(), ..Default::default() };
     let mut weights = z.iter();
@@ -77,7 +80,8 @@ fn lemke_finds_one_of_all_solutions() {
                     assert!(violations.largest() <= TOLERANCE, "{name}: enumeration finds {violations:?}");
                 }
 
-                // Both end at a basis, and so at a point that enumeration visits, whether or not it decides about all others.
+                // Both end at a basis, and so at a point that enumeration visits, whether or not it
+                // decides about all others.
                 let mut revised = LcpSolution::default();
                 lemke.solve(&lcp, &settings, &[], &mut revised);
                 let tableau = tableau.solve(&lcp, &settings);
@@ -93,7 +97,8 @@ fn lemke_finds_one_of_all_solutions() {
                     answers.push(own);
                 }
 
-                // The motion is unique where enumeration is complete and knows no other, or where the modes of contact say so.
+                // The motion is unique where enumeration is complete and knows no other, or where
+                // the modes of contact say so.
                 let motions = motions(problem, directions);
                 if let Some(motions) = motions.as_ref().filter(|motions| motions.is_complete) {
                     for one in all.iter().chain(&answers) {

@@ -1,7 +1,9 @@
-//! How well an answer obeys the laws, from the problem and the impulses alone: nothing here is shared with the solver or its residual.
+//! How well an answer obeys the laws, from the problem and the impulses alone: nothing here is
+//! shared with the solver or its residual.
 //!
-//! Violations have no unit. With the mean inverse mass $w$ of a contact's rows, its velocities are divided by $s \sqrt w$ and its impulses
-//! by $s / \sqrt w$, where $s$ is the largest scaled free rate against which any contact acts: so $s^2$ is an energy.
+//! Violations have no unit. With the mean inverse mass $w$ of a contact's rows, its velocities are
+//! divided by $s \sqrt w$ and its impulses by $s / \sqrt w$, where $s$ is the largest scaled free
+//! rate against which any contact acts: so $s^2$ is an energy.
 
 use stiction_dynamics::{ContactCondition, ContactImpulse, ContactProblem, ContactSolution, Row};
 
@@ -10,7 +12,8 @@ use stiction_dynamics::{ContactCondition, ContactImpulse, ContactProblem, Contac
 pub struct Violations {
     /// Momentum that no impulse accounts for.
     pub momentum: f64,
-    /// The smaller one of normal impulse and normal rate, if it is not zero: pulling, approaching, or pushing without touching.
+    /// The smaller one of normal impulse and normal rate, if it is not zero: pulling, approaching,
+    /// or pushing without touching.
     pub normal: f64,
     /// Friction outside of its polygon, or not the one that dissipates most.
     pub friction: f64,
@@ -130,8 +133,8 @@ pub fn contact_violations(
     let smaller = |impulse: f64, rate: f64| (impulse / momentum).min(rate / velocity).abs();
     let mut worst = Violations { normal: smaller(impulse.normal, normal_rate), ..Default::default() };
 
-    // Friction as weights β of two neighbouring corners, which have the smallest sum there is, and the smallest λ there is: then
-    // 0 ≤ β ⊥ d·s + λ ≥ 0 and 0 ≤ λ ⊥ μ c_n - Σβ ≥ 0.
+    // Friction as weights β of two neighbouring corners, which have the smallest sum there is, and
+    // the smallest λ there is: then 0 ≤ β ⊥ d·s + λ ≥ 0 and 0 ≤ λ ⊥ μ c_n - Σβ ≥ 0.
     let weights = weights(corners, impulse.tangent);
     let unused = contact.mu * impulse.normal - weights.iter().sum::<f64>();
     if contact.mu == 0.0 {

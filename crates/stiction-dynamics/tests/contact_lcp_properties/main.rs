@@ -1,4 +1,5 @@
-//! What must hold for any contact problem: tens of thousands of them, each named by its family and seed.
+//! What must hold for any contact problem: tens of thousands of them, each named by its family and
+//! seed.
 
 mod beyond;
 mod cases;

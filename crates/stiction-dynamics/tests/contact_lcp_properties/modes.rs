@@ -1,10 +1,12 @@
 //! All motions that solve a small problem, by trying every combination of contact modes.
 //!
-//! A contact is open, sticks, or slides against a corner or an edge of its friction polygon. Each mode has as many unknown impulses as
-//! equations; where the system of a combination is regular, its one point is judged by the laws. In contrast to the bases of the LCP,
-//! modes know nothing of weights that cancel each other, so that most of their systems are regular. Where one is not, but its impulses
-//! are a line without influence on the motion, the inequalities cut an interval out of the line. Larger faces stay undecided, unless the
-//! motion is impossible by itself or has been found elsewhere.
+//! A contact is open, sticks, or slides against a corner or an edge of its friction polygon. Each
+//! mode has as many unknown impulses as equations; where the system of a combination is regular,
+//! its one point is judged by the laws. In contrast to the bases of the LCP, modes know nothing of
+//! weights that cancel each other, so that most of their systems are regular. Where one is not, but
+//! its impulses are a line without influence on the motion, the inequalities cut an interval out of
+//! the line. Larger faces stay undecided, unless the motion is impossible by itself or has been
+//! found elsewhere.
 
 use stiction_dynamics::{ContactImpulse, ContactProblem, Row};
 
@@ -331,7 +333,8 @@ struct Solved {
     null_space: Vec<Vec<f64>>,
 }
 
-/// Gauss-Jordan elimination with full pivoting of a square system with its right-hand side; none where it contradicts itself.
+/// Gauss-Jordan elimination with full pivoting of a square system with its right-hand side; none
+/// where it contradicts itself.
 fn eliminate(mut system: Vec<Vec<f64>>, size: usize) -> Option<Solved> {
     let largest = system.iter().flat_map(|row| &row[..size]).fold(f64::MIN_POSITIVE, |largest, x| largest.max(x.abs()));
     let mut order: Vec<usize> = (0..size).collect();
@@ -383,8 +386,9 @@ fn eliminate(mut system: Vec<Vec<f64>>, size: usize) -> Option<Solved> {
 
 #[test]
 fn a_painleve_case_has_three_motions() {
-    // W⁻¹ = [[1, 0.8], [0.8, 1]], normal e1, tangent e2, μ = 2, free rates (0.3, 5). Open: they stay. Sliding: c_t = -2 c_n and
-    // 0.3 + (1 - 1.6) c_n = 0, so c_n = 1/2 and the slip is 5 + 0.4 - 1. Sticking: c = -W (0.3, 5) = (3.7, -4.76) / 0.36 is within
+    // W⁻¹ = [[1, 0.8], [0.8, 1]], normal e1, tangent e2, μ = 2, free rates (0.3, 5). Open: they
+    // stay. Sliding: c_t = -2 c_n and 0.3 + (1 - 1.6) c_n = 0, so c_n = 1/2 and the slip is 5 + 0.4
+    // - 1. Sticking: c = -W (0.3, 5) = (3.7, -4.76) / 0.36 is within
     // |c_t| ≤ 2 c_n.
     let mut problem = ContactProblem { free_motion: vec![0.3, 5.0], ..Default::default() };
     problem.inertia.push_block(2, &[1.0, -0.8, -0.8, 1.0].map(|x| x / 0.36));

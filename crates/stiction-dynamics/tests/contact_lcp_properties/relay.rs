@@ -1,4 +1,5 @@
-//! The relay method of [GS05] and the pyramid with its two directions are the same law in the plane.
+//! The relay method of [GS05] and the pyramid with its two directions are the same law in the
+//! plane.
 
 use stiction_dynamics::PlanarRelay;
 use stiction_dynamics::families::RandomContacts;
@@ -7,9 +8,10 @@ use crate::cases::{Case, TOLERANCE, family, solve_well, solver};
 use crate::judge::{Scale, judge};
 use crate::modes::motions;
 
-/// Largest distance of two answers where the motion is unique, in the scale of the problem: rounding, and the condition of the active
-/// contacts, with masses within a factor of four of each other. The relay loses a factor of the friction coefficient, by which the
-/// difference Λ_T = Λ_R - μ Λ_N is smaller than its terms.
+/// Largest distance of two answers where the motion is unique, in the scale of the problem:
+/// rounding, and the condition of the active contacts, with masses within a factor of four of each
+/// other. The relay loses a factor of the friction coefficient, by which the difference Λ_T = Λ_R -
+/// μ Λ_N is smaller than its terms.
 const SAME: f64 = 1e-12;
 
 #[test]

@@ -1,5 +1,5 @@
-//! From a cold start, neither the order of the contacts nor the units matter: where the motion is unique, only rounding changes.
-//! Elsewhere the answers may differ, but both are answers.
+//! From a cold start, neither the order of the contacts nor the units matter: where the motion is
+//! unique, only rounding changes. Elsewhere the answers may differ, but both are answers.
 
 use stiction_dynamics::families::Generator;
 use stiction_dynamics::{ContactProblem, Inertia, Row};
@@ -8,14 +8,16 @@ use crate::cases::{Case, SAME_MOTION, family, solve_well, solver};
 use crate::judge::Scale;
 use crate::modes::motions;
 
-/// Units of mass, length and time, as numbers of the new unit in the old one: g, lb, t; cm, ft, µm; ms, min, 1/7 s.
+/// Units of mass, length and time, as numbers of the new unit in the old one: g, lb, t; cm, ft, µm;
+/// ms, min, 1/7 s.
 const MASSES: [f64; 4] = [1e3, 1.0 / 0.45359237, 1e-3, 1.0];
 const LENGTHS: [f64; 4] = [1e2, 1.0 / 0.3048, 1e6, 1.0];
 const TIMES: [f64; 4] = [1e3, 1.0 / 60.0, 7.0, 1.0];
 
 /// A problem in other units, and the factor of each coordinate of its motion.
 fn in_units(problem: &ContactProblem, mass: f64, length: f64, time: f64) -> (ContactProblem, Vec<f64>) {
-    // Linear velocities come first in the coordinates of a body: two of three in the plane, three of six in space.
+    // Linear velocities come first in the coordinates of a body: two of three in the plane, three
+    // of six in space.
     let size = if problem.contacts[0].tangents.len() == 1 { 3 } else { 6 };
     let is_angular = |i: usize| if size == 3 { i % 3 == 2 } else { i % 6 >= 3 };
     let velocity = length / time;

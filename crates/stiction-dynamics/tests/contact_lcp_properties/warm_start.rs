@@ -1,4 +1,5 @@
-//! Where a solve starts does not change what it finds: a solution, and the motion where there is only one.
+//! Where a solve starts does not change what it finds: a solution, and the motion where there is
+//! only one.
 
 use stiction_dynamics::families::{Generator, RandomContacts, Tower};
 use stiction_dynamics::{

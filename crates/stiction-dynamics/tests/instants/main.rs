@@ -1,5 +1,5 @@
-//! Forces and accelerations of an instant: three formulations of one law agree wherever the motion is unique, and what none of them can
-//! treat is refused with its name.
+//! Forces and accelerations of an instant: three formulations of one law agree wherever the motion
+//! is unique, and what none of them can treat is refused with its name.
 
 mod modes;
 
@@ -12,8 +12,9 @@ use stiction_dynamics::{
 
 use crate::modes::{distance, only_motion};
 
-/// Largest difference of two answers, relative to the largest acceleration and the largest force of the instant. Entries of rows and
-/// masses are of the order of one, so that it is rounding times the condition of a few contacts.
+/// Largest difference of two answers, relative to the largest acceleration and the largest force of
+/// the instant. Entries of rows and masses are of the order of one, so that it is rounding times
+/// the condition of a few contacts.
 const SAME: f64 = 1e-12;
 
 /// Contacts of a random instant.
@@ -26,7 +27,8 @@ struct Family {
 }
 
 impl Family {
-    /// Random rows over all coordinates, more of them than rows: so motion and forces determine each other.
+    /// Random rows over all coordinates, more of them than rows: so motion and forces determine
+    /// each other.
     fn instant(&self, random: &mut Generator) -> Instant {
         let n = self.coordinates;
         let masses: Vec<f64> = (0..n).map(|_| random.uniform(0.5, 2.0)).collect();
@@ -118,7 +120,8 @@ impl Seen {
 fn pyramid_relay_and_phantom_inertia_agree_in_the_plane() {
     let mut random = Generator::new(21);
     let mut seen = Seen::default();
-    // One method each for all instants, so that the relay and phantom inertia also start from where the last one ended.
+    // One method each for all instants, so that the relay and phantom inertia also start from where
+    // the last one ended.
     let (mut relay, mut warm) = (PlanarRelay::default(), None);
     for number in 0..1000 {
         let family = Family { coordinates: 9, tangents: 1, resting: number % 4, sliding: (number / 4) % 4, lines: 2 };

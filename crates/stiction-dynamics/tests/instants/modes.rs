@@ -1,5 +1,5 @@
-//! All motions of an instant by trying all modes of its contacts, each choice a linear system: nothing here is shared with the
-//! formulations or their LCPs.
+//! All motions of an instant by trying all modes of its contacts, each choice a linear system:
+//! nothing here is shared with the formulations or their LCPs.
 
 use stiction_dynamics::{ContactImpulse, ContactSolution, Instant, InstantContact, Row};
 use stiction_solve::DenseLu;
@@ -27,8 +27,8 @@ fn dot(a: [f64; 2], b: [f64; 2]) -> f64 {
     a[0] * b[0] + a[1] * b[1]
 }
 
-/// Largest difference of accelerations and of forces, each relative to the largest. Applied forces and masses are of the order of one:
-/// where nothing acts, what is left is rounding.
+/// Largest difference of accelerations and of forces, each relative to the largest. Applied forces
+/// and masses are of the order of one: where nothing acts, what is left is rounding.
 pub fn distance(a: &ContactSolution, b: &ContactSolution) -> f64 {
     let forces = |s: &ContactSolution| -> Vec<f64> {
         s.contacts.iter().flat_map(|force| [force.normal].into_iter().chain(force.tangent)).collect()
@@ -41,8 +41,9 @@ pub fn distance(a: &ContactSolution, b: &ContactSolution) -> f64 {
     relative(&a.motion, &b.motion).max(relative(&forces(a), &forces(b)))
 }
 
-/// Accelerations and forces of an instant if there is exactly one motion; none if there are several, or none, or a choice of modes is
-/// singular. The friction polygon in space is given by its corners, in order.
+/// Accelerations and forces of an instant if there is exactly one motion; none if there are
+/// several, or none, or a choice of modes is singular. The friction polygon in space is given by
+/// its corners, in order.
 pub fn only_motion(instant: &Instant, corners: &[[f64; 2]]) -> Option<ContactSolution> {
     let side = |i: usize| {
         let (d, e) = (corners[i], corners[(i + 1) % corners.len()]);
@@ -84,7 +85,8 @@ pub fn only_motion(instant: &Instant, corners: &[[f64; 2]]) -> Option<ContactSol
     }
 }
 
-/// Rates and forces of an instant by contact: normal, first and second tangent, the second an empty row in the plane.
+/// Rates and forces of an instant by contact: normal, first and second tangent, the second an empty
+/// row in the plane.
 struct RatesByForces {
     free_motion: Vec<f64>,
     /// M⁻¹ Jᵀ, row by row.

@@ -6,8 +6,8 @@ use super::pose::normalised;
 use crate::scene::{KindName, Rotation, Scene};
 use crate::system_entry::SystemEntry;
 
-/// Fills in every default of a scene that was accepted, and normalises its quaternions; `model` is what
-/// [`model`](super::model()) has made of its bodies.
+/// Fills in every default of a scene that was accepted, and normalises its quaternions; `model` is
+/// what [`model`](super::model()) has made of its bodies.
 pub(crate) fn resolve(scene: &mut Scene, model: Option<&MultibodyModel>) {
     if let Some(system) = &mut scene.system {
         resolve_system(system);

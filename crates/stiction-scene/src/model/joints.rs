@@ -17,8 +17,8 @@ use crate::place::{Fault, Place};
 use crate::scene::Scene;
 use crate::scene_error::quoted;
 
-/// Joints whose values and rates at the start are at most this, in metres, radians and their rates, are met. Too large: the first step
-/// jerks. Too small: places written with ten digits are refused.
+/// Joints whose values and rates at the start are at most this, in metres, radians and their rates,
+/// are met. Too large: the first step jerks. Too small: places written with ten digits are refused.
 pub(crate) const MET_AT_START: f64 = 1e-9;
 
 /// Two axes are at right angles when their product is at most this.
@@ -305,7 +305,8 @@ impl Reader<'_> {
                 _ => read[end].2,
             };
             if let (Some(a), Some(b)) = (direction(0), direction(1)) {
-                // (φ₁ + α₁) - (φ₂ + α₂), in half a turn around zero at the start; turns count from there.
+                // (φ₁ + α₁) - (φ₂ + α₂), in half a turn around zero at the start; turns count from
+                // there.
                 let at_start = joint.zero_angle;
                 let zero = b.y.portable_atan2(b.x) - a.y.portable_atan2(a.x);
                 let turns = ((at_start - zero) / TAU).round();

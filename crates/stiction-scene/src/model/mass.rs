@@ -10,10 +10,12 @@ use super::values::{list, positive};
 use crate::place::{Fault, Place};
 use crate::scene::{BodyEntry, InertiaEntry, KindName};
 
-/// How far the centre of mass of shapes may be from the origin of their body, relative to the size of the body.
+/// How far the centre of mass of shapes may be from the origin of their body, relative to the size
+/// of the body.
 const CENTRE_TOLERANCE: f64 = 1e-9;
 
-/// How far an inertia may be from symmetric, and its moments from a flat body, relative to its largest entry.
+/// How far an inertia may be from symmetric, and its moments from a flat body, relative to its
+/// largest entry.
 const INERTIA_TOLERANCE: f64 = 1e-9;
 
 impl Reader<'_> {

@@ -80,7 +80,8 @@ impl Reader<'_> {
         if self.scene.dimension == Some(Dimension::Space) { 2 } else { 1 }
     }
 
-    /// Refuses a friction set other than Coulomb's circle in the plane, and for the method that does not treat it.
+    /// Refuses a friction set other than Coulomb's circle in the plane, and for the method that
+    /// does not treat it.
     fn check_set(&self, place: &Place, what: &str) -> Result<(), Fault> {
         if self.scene.dimension != Some(Dimension::Space) {
             let message = format!("{what} belongs to contacts in space, and this scene is in the plane");
@@ -229,7 +230,8 @@ fn refuse_polytope(scene: &Scene, place: &Place) -> Result<(), Fault> {
     Err(place.fault(message, format!("choose the method {others}, which takes them as they are")).against("method"))
 }
 
-/// The friction set of friction without a load, over so many axes or tangents, beside keys that say the same in another way.
+/// The friction set of friction without a load, over so many axes or tangents, beside keys that say
+/// the same in another way.
 pub(super) fn friction_shape(
     scene: &Scene,
     place: &Place,

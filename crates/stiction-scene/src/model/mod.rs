@@ -1,4 +1,5 @@
-//! From a scene to a model of bodies or a system of matrices, with every check that needs more than the type of a key.
+//! From a scene to a model of bodies or a system of matrices, with every check that needs more than
+//! the type of a key.
 //!
 //! The first thing that is wrong ends it, as a [`Fault`] that knows its place in the scene.
 

@@ -37,7 +37,8 @@ pub(super) fn unique<'a>(list: &Place, what: &str, names: impl Iterator<Item = &
     Ok(())
 }
 
-/// Reads the entries of a list whose names are allowed, and unique; `words` are for one of them and for several.
+/// Reads the entries of a list whose names are allowed, and unique; `words` are for one of them and
+/// for several.
 pub(super) fn read_named<E, T>(
     list: &Place,
     words: [&str; 2],

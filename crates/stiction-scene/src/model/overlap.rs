@@ -7,8 +7,9 @@ use super::extent;
 use crate::place::{Fault, Place};
 use crate::scene::Scene;
 
-/// Refuses a start at which bodies overlap deeply. What a scheme makes of it is no motion of these bodies: most push them apart within a
-/// step, with the depth over the step as speed, and every law holds in that step.
+/// Refuses a start at which bodies overlap deeply. What a scheme makes of it is no motion of these
+/// bodies: most push them apart within a step, with the depth over the step as speed, and every law
+/// holds in that step.
 pub(crate) fn check_overlaps(scene: &Scene, multibody: &Multibody, start: &State) -> Result<(), Fault> {
     let mut contacts = Vec::new();
     multibody.contacts(start.t, &start.q, 0.0, &mut contacts);
@@ -33,8 +34,8 @@ pub(crate) fn check_overlaps(scene: &Scene, multibody: &Multibody, start: &State
     Ok(())
 }
 
-/// Half the size of a body: how far its largest finite shape reaches from its middle, in metres. Endless without one, and for a point, which has no depth
-/// to compare with.
+/// Half the size of a body: how far its largest finite shape reaches from its middle, in metres.
+/// Endless without one, and for a point, which has no depth to compare with.
 fn reach(body: &Body) -> f64 {
     let reach = body.shapes.iter().map(|shape| extent(&shape.placed.shape)).fold(0.0, f64::max);
     if reach > 0.0 { reach } else { f64::INFINITY }

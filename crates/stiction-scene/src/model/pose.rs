@@ -8,7 +8,8 @@ use super::Reader;
 use super::values::{UNIT_TOLERANCE, list};
 use crate::place::{Fault, Place};
 
-/// Quaternions that differ from length one by up to this are normalised, with a warning; beyond, they are a mistake.
+/// Quaternions that differ from length one by up to this are normalised, with a warning; beyond,
+/// they are a mistake.
 const NORMALISED_UP_TO: f64 = 1e-3;
 
 /// The unit quaternion that is meant, when it is not already of unit length.

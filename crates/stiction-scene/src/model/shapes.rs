@@ -130,7 +130,8 @@ impl Reader<'_> {
     }
 }
 
-/// Radius of a ball around the shape's origin that holds it, in metres; zero for one that is infinite.
+/// Radius of a ball around the shape's origin that holds it, in metres; zero for one that is
+/// infinite.
 pub(crate) fn extent(shape: &Shape) -> f64 {
     if shape.is_infinite() { 0.0 } else { shape.bounding_radius() }
 }

@@ -9,11 +9,13 @@ use super::names::read_named;
 use crate::place::{Fault, Place};
 use crate::scene::{SpringEntry, TorsionSpringEntry};
 
-/// Points that are closer than this at the start, in metres, coincide: their distance is rounding, and no rest length. Too
-/// large: short springs need a rest length in the file. Too small: rounding makes a rest length.
+/// Points that are closer than this at the start, in metres, coincide: their distance is rounding,
+/// and no rest length. Too large: short springs need a rest length in the file. Too small: rounding
+/// makes a rest length.
 const COINCIDENCE: f64 = 1e-9;
 
-/// Refuses an entry that does nothing, which is a key that was forgotten. In a program a spring may well be zero.
+/// Refuses an entry that does nothing, which is a key that was forgotten. In a program a spring may
+/// well be zero.
 fn refuse_idle(place: &Place, stiffness: f64, damping: f64) -> Result<(), Fault> {
     if stiffness != 0.0 || damping != 0.0 {
         return Ok(());

@@ -19,7 +19,8 @@ use crate::system_entry::{SystemClutch, SystemContact, SystemEntry, SystemFricti
 pub(crate) const BESIDE_SYSTEM: [&str; 9] =
     ["format", "name", "title", "description", "run", "scheme", "method", "record", "system"];
 
-/// The fault of a scene with `[system]` that has keys for bodies as well, given the keys at its top in the order of the file.
+/// The fault of a scene with `[system]` that has keys for bodies as well, given the keys at its top
+/// in the order of the file.
 pub(crate) fn check_no_bodies<'a>(keys: impl Iterator<Item = &'a str>) -> Result<(), Fault> {
     let mut others: Vec<&str> = keys.filter(|key| !BESIDE_SYSTEM.contains(key)).collect();
     // Bodies are the contradiction itself; whatever else there is, belongs to them.

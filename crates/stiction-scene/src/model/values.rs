@@ -7,8 +7,8 @@ use super::Reader;
 use crate::place::{Fault, Place};
 use crate::scene::Rotation;
 
-/// Unit vectors and quaternions may differ from length one by this. Too large: gaps are off by this fraction. Too small:
-/// vectors written with few digits are refused.
+/// Unit vectors and quaternions may differ from length one by this. Too large: gaps are off by this
+/// fraction. Too small: vectors written with few digits are refused.
 pub(super) const UNIT_TOLERANCE: f64 = 1e-9;
 
 /// A value, or the fault of one that is not right.

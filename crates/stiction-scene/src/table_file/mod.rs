@@ -1,19 +1,23 @@
 //! Tables of named columns in Parquet files.
 //!
-//! A [`TableWriter`] takes rows one by one and writes them out a row group at a time; a [`Table`] is a whole file in memory.
-//! Three kinds of column are enough for a run folder: reals (DOUBLE, byte-stream-split), integers (INT64) and texts (UTF-8
-//! strings), the last two with a dictionary. All are compressed with LZ4_RAW and have no nulls: a real that is not known is
-//! NaN. The units of the columns stand in the metadata of the file under [`UNITS_KEY`], as a JSON object by column.
+//! A [`TableWriter`] takes rows one by one and writes them out a row group at a time; a [`Table`]
+//! is a whole file in memory. Three kinds of column are enough for a run folder: reals (DOUBLE,
+//! byte-stream-split), integers (INT64) and texts (UTF-8 strings), the last two with a dictionary.
+//! All are compressed with LZ4_RAW and have no nulls: a real that is not known is NaN. The units of
+//! the columns stand in the metadata of the file under [`UNITS_KEY`], as a JSON object by column.
 //!
-//! A row group is encoded in memory first and reaches the file in one piece with a footer, over the footer of the row groups
-//! before it. So a table is readable from its first moment on, and when the process is killed it holds every full row group;
-//! only a kill during that one write leaves a file without its end, which the reader then says. When the disk is full, the
-//! old footer is put back where it was, which takes no space. The stock writer would write the one footer at the very end.
+//! A row group is encoded in memory first and reaches the file in one piece with a footer, over the
+//! footer of the row groups before it. So a table is readable from its first moment on, and when
+//! the process is killed it holds every full row group; only a kill during that one write leaves a
+//! file without its end, which the reader then says. When the disk is full, the old footer is put
+//! back where it was, which takes no space. The stock writer would write the one footer at the very
+//! end.
 //!
-//! Between the row groups and the footer stands a seal: a mark of eight bytes and a SHA-256 of all other bytes of the file.
-//! Other readers go by the offsets in the footer and never see it. Ours refuses a table whose seal is broken or missing
-//! before it decodes anything, so that it need not doubt what it decodes. (The Parquet library cannot write checksums of
-//! pages, and those would leave the footer open.)
+//! Between the row groups and the footer stands a seal: a mark of eight bytes and a SHA-256 of all
+//! other bytes of the file. Other readers go by the offsets in the footer and never see it. Ours
+//! refuses a table whose seal is broken or missing before it decodes anything, so that it need not
+//! doubt what it decodes. (The Parquet library cannot write checksums of pages, and those would
+//! leave the footer open.)
 
 mod read;
 mod write;
@@ -55,13 +59,15 @@ pub const UNITS_KEY: &str = "stiction.units";
 pub struct ColumnSpec {
     /// Name of the column; a dot has no special meaning (`rod.x`).
     name: String,
-    /// Unit of its numbers, `m/s`; `1` for numbers without one, empty for texts and where it is not known.
+    /// Unit of its numbers, `m/s`; `1` for numbers without one, empty for texts and where it is not
+    /// known.
     unit: String,
     rows: Column,
 }
 
 impl ColumnSpec {
-    /// A column of real numbers in this unit: `m/s`, `1` for numbers without one, empty where it is not known.
+    /// A column of real numbers in this unit: `m/s`, `1` for numbers without one, empty where it is
+    /// not known.
     pub fn real(name: impl Into<String>, unit: impl Into<String>) -> Self {
         Self { name: name.into(), unit: unit.into(), rows: Column::Real(Vec::new()) }
     }
@@ -147,7 +153,8 @@ pub enum TableError {
 }
 
 impl TableError {
-    /// Whether the cause is the machine (a full disk, missing rights) and not what the file holds or the caller asked for.
+    /// Whether the cause is the machine (a full disk, missing rights) and not what the file holds
+    /// or the caller asked for.
     pub fn is_io(&self) -> bool {
         !matches!(self, TableError::Unusable { .. })
     }

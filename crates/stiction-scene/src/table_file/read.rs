@@ -32,7 +32,8 @@ impl Table {
     /// Reads a whole table file.
     ///
     /// # Errors
-    /// A [`TableError`] for a file that cannot be read, or is not as a [`TableWriter`](super::TableWriter) left it.
+    /// A [`TableError`] for a file that cannot be read, or is not as a
+    /// [`TableWriter`](super::TableWriter) left it.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, TableError> {
         let file = path.as_ref().to_owned();
         let bytes = match std::fs::read(&file) {
@@ -66,7 +67,8 @@ impl Table {
         Some(&self.columns[index])
     }
 
-    /// The unit of the column of that name: `m/s`; `1` for numbers without one, empty for texts and where it is not known.
+    /// The unit of the column of that name: `m/s`; `1` for numbers without one, empty for texts and
+    /// where it is not known.
     pub fn unit(&self, name: &str) -> Option<&str> {
         self.units.get(name).map(String::as_str)
     }
@@ -74,7 +76,8 @@ impl Table {
     /// The real column of that name.
     ///
     /// # Errors
-    /// [`TableError::Unusable`] when there is no such column, with a name that resembles the one given, or it holds something else.
+    /// [`TableError::Unusable`] when there is no such column, with a name that resembles the one
+    /// given, or it holds something else.
     pub fn real(&self, name: &str) -> Result<&[f64], TableError> {
         match self.column(name) {
             Some(Column::Real(values)) => Ok(values),

@@ -10,7 +10,8 @@ use parquet::schema::types::{SchemaDescriptor, Type};
 use super::write::Sink;
 use super::*;
 
-/// Values that a careless encoding loses: signed zero, subnormals, infinities, the ends of the range.
+/// Values that a careless encoding loses: signed zero, subnormals, infinities, the ends of the
+/// range.
 const DELICATE: [f64; 10] =
     [0.0, -0.0, 5e-324, -2.2e-308, f64::MIN_POSITIVE, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.1];
 
@@ -75,7 +76,8 @@ fn dictionary_that_overflows_falls_back_and_is_still_exact() {
     let text = |row: usize| format!("{row:0>100}");
     let columns = vec![ColumnSpec::text("label"), ColumnSpec::integer("row")];
     let mut writer = TableWriter::create(&path, columns, 1 << 20).unwrap();
-    // 300 000 different integers are 2.4 MB and the texts 30 MB; the default limit of a dictionary is 1 MiB.
+    // 300 000 different integers are 2.4 MB and the texts 30 MB; the default limit of a dictionary
+    // is 1 MiB.
     let rows = 300_000;
     for row in 0..rows {
         writer.append(&[text(row).as_str().into(), Value::Integer(row as i64)]).unwrap();

@@ -18,7 +18,8 @@ use super::{Column, ColumnSpec, TableError, UNITS_KEY, Value, seal};
 
 /// Where the bytes of a table go: a file, or in the tests a small disk that fills up.
 pub(super) trait Sink: Send {
-    /// Writes all bytes at `offset` from the start, where the file ends with them, or fails with any part of them written.
+    /// Writes all bytes at `offset` from the start, where the file ends with them, or fails with
+    /// any part of them written.
     fn end_with(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 }
 
@@ -43,8 +44,8 @@ struct Mark {
 
 /// Writes a table row by row.
 ///
-/// Rows are kept in memory until a row group is full. [`TableWriter::close`] writes the rest; a writer that is dropped does
-/// the same and ignores what goes wrong.
+/// Rows are kept in memory until a row group is full. [`TableWriter::close`] writes the rest; a
+/// writer that is dropped does the same and ignores what goes wrong.
 pub struct TableWriter {
     file: PathBuf,
     sink: Box<dyn Sink>,
@@ -52,7 +53,8 @@ pub struct TableWriter {
     /// Rows that the columns hold.
     row_count: usize,
     rows_per_group: usize,
-    /// Encodes row groups in memory. It counts the bytes that were taken out of it, which gives the offsets in the file.
+    /// Encodes row groups in memory. It counts the bytes that were taken out of it, which gives the
+    /// offsets in the file.
     encoder: SerializedFileWriter<Vec<u8>>,
     schema: Arc<SchemaDescriptor>,
     /// The start, and the ends of the row groups that are in the file.
@@ -65,7 +67,8 @@ impl TableWriter {
     /// Creates the file, or empties the one of that name, for rows of the given columns.
     ///
     /// # Errors
-    /// [`TableError::Unusable`] when two columns have one name, or [`TableError::Io`] when the file cannot be created.
+    /// [`TableError::Unusable`] when two columns have one name, or [`TableError::Io`] when the file
+    /// cannot be created.
     ///
     /// # Panics
     /// When there are no columns or `rows_per_group` is zero.
@@ -126,8 +129,8 @@ impl TableWriter {
     /// ```
     ///
     /// # Errors
-    /// [`TableError::Io`] when this row filled a row group that could not be written, and for every row after that.
-    /// [`TableWriter::close`] then saves what can be saved.
+    /// [`TableError::Io`] when this row filled a row group that could not be written, and for every
+    /// row after that. [`TableWriter::close`] then saves what can be saved.
     ///
     /// # Panics
     /// When the values do not fit the columns in number and kind.
@@ -164,8 +167,8 @@ impl TableWriter {
     /// Writes the last rows, and returns the number of rows in the file.
     ///
     /// # Errors
-    /// [`TableError::Incomplete`] when some rows could not be written and the file is readable without them;
-    /// [`TableError::Io`] when not even a footer could be written.
+    /// [`TableError::Incomplete`] when some rows could not be written and the file is readable
+    /// without them; [`TableError::Io`] when not even a footer could be written.
     pub fn close(mut self) -> Result<u64, TableError> {
         self.finish()
     }
@@ -174,7 +177,8 @@ impl TableWriter {
         TableError::Io { file: self.file.clone(), action: "write", cause: cause.clone() }
     }
 
-    /// Writes the rows as a row group after the last one, or keeps what goes wrong, and their number, for the end.
+    /// Writes the rows as a row group after the last one, or keeps what goes wrong, and their
+    /// number, for the end.
     fn write_group(&mut self) {
         let mark = self.marks.last().expect("the start is marked").clone();
         let rows = mark.rows + self.row_count as u64;
@@ -208,8 +212,8 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Writes what is encoded, and the end of the file, where the last row group ends; then `mark`, which is to have the
-    /// rows up to there, marks the end of what was encoded.
+    /// Writes what is encoded, and the end of the file, where the last row group ends; then `mark`,
+    /// which is to have the rows up to there, marks the end of what was encoded.
     fn write_encoded(&mut self, mut mark: Mark) -> io::Result<()> {
         self.encoder.flush()?;
         let mut bytes = std::mem::take(self.encoder.inner_mut());
@@ -241,9 +245,9 @@ impl TableWriter {
         Ok([&seal(mark.digest.clone(), &footer)[..], &footer].concat())
     }
 
-    /// Writes the last rows. After a failure, now or before, puts the end back over what the failed row group left; a file
-    /// system that needs new space even for that is given the space of row groups, from the last one on. A second call has
-    /// nothing to do.
+    /// Writes the last rows. After a failure, now or before, puts the end back over what the failed
+    /// row group left; a file system that needs new space even for that is given the space of row
+    /// groups, from the last one on. A second call has nothing to do.
     fn finish(&mut self) -> Result<u64, TableError> {
         if self.failure.is_none() && self.row_count > 0 {
             self.write_group();

@@ -1,16 +1,22 @@
-//! Newton's method with the modes of all contacts given, and one mode changed at a time where a bound is met: an active set on the cone itself.
+//! Newton's method with the modes of all contacts given, and one mode changed at a time where a
+//! bound is met: an active set on the cone itself.
 //!
-//! An open contact has $r = 0$, a sticking one $u = 0$. A sliding one, with $t = r_T / \lVert r_T \rVert$ and $\alpha = -t^T u_T / \lVert r_T \rVert$, has
+//! An open contact has $r = 0$, a sticking one $u = 0$. A sliding one, with
+//! $t = r_T / \lVert r_T \rVert$ and $\alpha = -t^T u_T / \lVert r_T \rVert$, has
 //!
 //! $$ u_N = 0, \qquad (I - t t^T)\, u_T = 0, \qquad \lVert r_T \rVert = \mu r_N + a, $$
 //!
-//! which are smooth also where it slides by next to nothing, $\alpha \to 0$. There the projections of the other methods cannot tell sliding from sticking.
+//! which are smooth also where it slides by next to nothing, $\alpha \to 0$. There the projections
+//! of the other methods cannot tell sliding from sticking.
 //!
-//! Where bodies wedge each other, sticking contacts may contradict each other by a little, as by the rounding of their gaps over the step: some contact has to slide by that, with
-//! friction at its bound, however far the forces are from there. $W$ does not feel these forces, which bear on each other alone. So steps have a compliance $\varepsilon$: rates that
-//! contradict each other push the forces along until a contact meets its bound, the step ends there, and that contact changes its mode. As the step only is compliant, $\varepsilon$
-//! is not in the solution. After a full step the contact that violates its mode most changes it: an open one that approaches is closed, a sliding one that is pushed by its friction
-//! sticks.
+//! Where bodies wedge each other, sticking contacts may contradict each other by a little, as by
+//! the rounding of their gaps over the step: some contact has to slide by that, with friction at
+//! its bound, however far the forces are from there. $W$ does not feel these forces, which bear on
+//! each other alone. So steps have a compliance $\varepsilon$: rates that contradict each other
+//! push the forces along until a contact meets its bound, the step ends there, and that contact
+//! changes its mode. As the step only is compliant, $\varepsilon$ is not in the solution. After a
+//! full step the contact that violates its mode most changes it: an open one that approaches is
+//! closed, a sliding one that is pushed by its friction sticks.
 
 use super::alart_curnier;
 use super::island::Island;
@@ -18,8 +24,10 @@ use super::law::{Law, LawKind, tangent_norm};
 use super::space::{Small, Space};
 use crate::DenseLu;
 
-/// The compliance $\varepsilon$, relative to $W_{ii}$, is the norm of the equations relative to the free rates, but within these: rates that contradict each other move forces by about
-/// as much as there is in a step. Smaller: nothing is left of $W$ beside $1 / \varepsilon$. Larger: steps are shorter than they have to be.
+/// The compliance $\varepsilon$, relative to $W_{ii}$, is the norm of the equations relative to the
+/// free rates, but within these: rates that contradict each other move forces by about as much as
+/// there is in a step. Smaller: nothing is left of $W$ beside $1 / \varepsilon$. Larger: steps are
+/// shorter than they have to be.
 const LEAST_COMPLIANCE: f64 = 1e-11;
 const LEAST_SPARSE_COMPLIANCE: f64 = 1e-9;
 const LARGEST_COMPLIANCE: f64 = 1e-3;
@@ -30,7 +38,8 @@ const DENSE_ROWS: usize = 450;
 /// A violated mode is changed from this part of the target on.
 const VIOLATION: f64 = 1e-2;
 
-/// What a contact does: whether its normal row is closed, and whether its tangents are at their bound.
+/// What a contact does: whether its normal row is closed, and whether its tangents are at their
+/// bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Mode {
     is_closed: bool,
@@ -143,7 +152,8 @@ fn first_at_bound<const D: usize>(law: &Law, r: &[f64; D], dr: &[f64; D]) -> Opt
     (x < 1.0).then_some(x)
 }
 
-/// Iterates from the best point with the modes that it shows, where rates are of the size `scale`; returns the number of factorisations.
+/// Iterates from the best point with the modes that it shows, where rates are of the size `scale`;
+/// returns the number of factorisations.
 pub(crate) fn run<const D: usize>(
     space: &mut impl Space<D>,
     island: &mut Island<D>,
@@ -304,7 +314,8 @@ mod tests {
 
     #[test]
     fn the_bound_is_met_where_it_is_said() {
-        // |(0.1, 0) + x (0.3, 0.4)| = 0.5 (1 + x): 0.01 + 0.06 x + 0.25 x² = 0.25 + 0.5 x + 0.25 x² has no positive root; with half the growth there is one.
+        // |(0.1, 0) + x (0.3, 0.4)| = 0.5 (1 + x): 0.01 + 0.06 x + 0.25 x² = 0.25 + 0.5 x + 0.25 x²
+        // has no positive root; with half the growth there is one.
         let law = Cone::coulomb(0.5).law();
         assert_eq!(first_at_bound(&law, &[1.0, 0.1, 0.0], &[1.0, 0.3, 0.4]), None);
         let (r, dr) = ([1.0, 0.1, 0.0], [0.5, 0.6, 0.8]);
@@ -318,8 +329,10 @@ mod tests {
 
     #[test]
     fn contacts_that_contradict_each_other_slide() {
-        // A plate with the coordinates (x, y, angle) on two feet at x = ∓1, 0.1 below its middle, thrown down and aside. Both feet would stick, but the tangent rate of the
-        // second one is off by 1e-9, as by a gap that closes: so one of them slides by that, with friction at its bound, against the other.
+        // A plate with the coordinates (x, y, angle) on two feet at x = ∓1, 0.1 below its middle,
+        // thrown down and aside. Both feet would stick, but the tangent rate of the second one is
+        // off by 1e-9, as by a gap that closes: so one of them slides by that, with friction at its
+        // bound, against the other.
         let rows = [[0.0, 1.0, -1.0], [1.0, 0.0, 0.1], [0.0, 1.0, 1.0], [1.0, 0.0, 0.1]];
         let (free, contradiction) = ([0.2, -1.0, 0.0], [0.0, 0.0, 0.0, 1e-9]);
         let product = |a: &[f64; 3], b: &[f64; 3]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();

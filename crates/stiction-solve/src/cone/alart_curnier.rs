@@ -4,7 +4,8 @@
 //!
 //! $$ F_N = r_N - (r_N - \rho u_N)_+, \qquad F_T = r_T - P_b(r_T - \rho u_T), \qquad b = \mu (r_N - \rho u_N)_+ + a, $$
 //!
-//! where $P_b$ is the projection on the disc of radius $b$; a law that splits has one for the two tangents and one for torsion. An element of its derivative is $(A, B)$ with
+//! where $P_b$ is the projection on the disc of radius $b$; a law that splits has one for the two
+//! tangents and one for torsion. An element of its derivative is $(A, B)$ with
 //! $dF = A\,du + B\,dr$; with $t = r_T - \rho u_T$, $n = t / \lVert t \rVert$:
 //!
 //! | case | $F$ | $A$ | $B$ |

@@ -1,13 +1,16 @@
-//! LU factorisation of sparse matrices of small dense blocks, for patterns that stay while the numbers change.
+//! LU factorisation of sparse matrices of small dense blocks, for patterns that stay while the
+//! numbers change.
 //!
-//! As [`SparseLu`](crate::SparseLu), but for blocks of $N \times N$: bodies of six coordinates, or contacts of three rows. Pivots are
-//! blocks, inverted with exchanges of rows inside; between blocks there are none, so the order of elimination follows from the
-//! pattern alone. Step $j$ computes column $j$ of $L$ and row $j$ of $U$ from those before (Crout),
+//! As [`SparseLu`](crate::SparseLu), but for blocks of $N \times N$: bodies of six coordinates, or
+//! contacts of three rows. Pivots are blocks, inverted with exchanges of rows inside; between
+//! blocks there are none, so the order of elimination follows from the pattern alone. Step $j$
+//! computes column $j$ of $L$ and row $j$ of $U$ from those before (Crout),
 //!
 //! $$ L_{ij} \Delta_j = A_{ij} - \sum_{k<j} L_{ik} U_{kj}, \qquad U_{ji} = A_{ji} - \sum_{k<j} L_{jk} U_{ki}, \qquad
 //!    \Delta_j = A_{jj} - \sum_{k<j} L_{jk} U_{kj}, $$
 //!
-//! where column $k$ of $L$ and row $k$ of $U$ have the same pattern and stand side by side in memory.
+//! where column $k$ of $L$ and row $k$ of $U$ have the same pattern and stand side by side in
+//! memory.
 
 use pulp::{Simd, WithSimd};
 
@@ -21,7 +24,8 @@ const COLUMNS_PER_LOOK: usize = 64;
 /// A square block, by rows.
 pub(crate) type Block<const N: usize> = [[f64; N]; N];
 
-/// The same with rows of length $P \ge N$ that fill a vector of the machine; what is beyond $N$ is zero.
+/// The same with rows of length $P \ge N$ that fill a vector of the machine; what is beyond $N$ is
+/// zero.
 pub(crate) type Padded<const N: usize, const P: usize> = [[f64; P]; N];
 
 /// Where a block of the matrix is stored.
@@ -50,8 +54,8 @@ pub(crate) struct BlockLu<const N: usize, const P: usize> {
 }
 
 impl<const N: usize, const P: usize> BlockLu<N, P> {
-    /// Prepares for a matrix with these couplings $(i, j)$, each pair at least once in one order. Nothing is done when they are those of
-    /// last time.
+    /// Prepares for a matrix with these couplings $(i, j)$, each pair at least once in one order.
+    /// Nothing is done when they are those of last time.
     pub fn analyse(&mut self, size: usize, couplings: &[(u32, u32)]) {
         if self.size == size && self.couplings == couplings && self.pattern.order.len() == size {
             return;
@@ -191,7 +195,8 @@ impl<const N: usize, const P: usize> BlockLu<N, P> {
     }
 }
 
-/// The factorisation, compiled for the vector units of the machine: without it 52 boxes in a stack take 1.1 times as long.
+/// The factorisation, compiled for the vector units of the machine: without it 52 boxes in a stack
+/// take 1.1 times as long.
 struct Factor<'a, const N: usize, const P: usize> {
     lu: &'a mut BlockLu<N, P>,
 }

@@ -1,19 +1,20 @@
 //! A problem in the space of the bodies: $M v = f + H^T r$, $u = H v + w$.
 //!
-//! Velocities stand in blocks of $B$ coordinates, a body each, and a contact has a few blocks of $H$. Nothing here grows faster than the
-//! number of contacts, but the factors of Newton's matrix
+//! Velocities stand in blocks of $B$ coordinates, a body each, and a contact has a few blocks of
+//! $H$. Nothing here grows faster than the number of contacts, but the factors of Newton's matrix
 //!
 //! $$ \Big( M + \sum_i H_i^T B_i^{-1} A_i H_i \Big) dv = -\sum_i H_i^T B_i^{-1} F_i, \qquad dr_i = -B_i^{-1} (F_i + A_i H_i\,dv), $$
 //!
-//! whose pattern is the graph of the bodies. Joints are rows like others, with a law of their own: a chain of bodies keeps the
-//! pattern of a chain.
+//! whose pattern is the graph of the bodies. Joints are rows like others, with a law of their own:
+//! a chain of bodies keeps the pattern of a chain.
 
 use super::block_lu::{Block, BlockLu, Padded, Place};
 use super::law::Law;
 use super::one_contact::{OneContact, determinant_sign, inverse};
 use super::space::{Small, Space, complete_diagonal};
 
-/// Bodies of B coordinates, contacts with D rows, and joints of one island; blocks are factored with rows of length P, see [`Padded`].
+/// Bodies of B coordinates, contacts with D rows, and joints of one island; blocks are factored
+/// with rows of length P, see [`Padded`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BodySpace<const D: usize, const B: usize, const P: usize> {
     laws: Vec<Law>,
@@ -145,7 +146,8 @@ impl<const D: usize, const B: usize, const P: usize> BodySpace<D, B, P> {
         true
     }
 
-    /// The same where M couples bodies: $M^{-1} H^T$ is then full, and only its part in $W_{ii}$ is kept.
+    /// The same where M couples bodies: $M^{-1} H^T$ is then full, and only its part in $W_{ii}$ is
+    /// kept.
     fn finish_coupled(&mut self) -> bool {
         self.pattern.clear();
         self.pattern.extend(self.couplings.iter().map(|&(i, j, _)| (i, j)));
@@ -455,14 +457,15 @@ impl<const D: usize, const B: usize, const P: usize> Space<D> for BodySpace<D, B
     }
 
     fn determinant_sign(&self) -> f64 {
-        // That of A W + B is det(B) det(M + Hᵀ B⁻¹ A H) / det(M), and the determinant of M is positive.
+        // That of A W + B is det(B) det(M + Hᵀ B⁻¹ A H) / det(M), and the determinant of M is
+        // positive.
         let own = self.eliminated.iter().map(|(_, inverse)| determinant_sign(inverse)).product::<f64>();
         own * self.lu.determinant_sign()
     }
 }
 
-/// A step of Newton's method, compiled for the vector units of the machine. Sweeps, rates and further right-hand sides gain less
-/// than 5 % by that.
+/// A step of Newton's method, compiled for the vector units of the machine. Sweeps, rates and
+/// further right-hand sides gain less than 5 % by that.
 struct Step<'a, const D: usize, const B: usize, const P: usize> {
     space: &'a mut BodySpace<D, B, P>,
     a: &'a [Small<D>],

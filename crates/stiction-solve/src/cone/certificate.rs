@@ -1,15 +1,19 @@
 //! When a problem has no solution: a set of normal impulses that proves it.
 //!
-//! Impulses $d \ge 0$ along the normals, and $\lambda$ of any sign at the joints, that together move nothing but work against the biases,
+//! Impulses $d \ge 0$ along the normals, and $\lambda$ of any sign at the joints, that together
+//! move nothing but work against the biases,
 //!
 //! $$ H_N^T d + G^T \lambda = 0, \qquad w_N^T d + b^T \lambda < 0, $$
 //!
-//! prove that there is no solution: it would have $u_N = H_N v + w_N \ge 0$ and $G v + b = 0$, and so $0 \le d^T u_N + \lambda^T (G v + b) < 0$. A body that is
-//! squeezed between two walls that close in on each other is of this kind. Friction cannot help, whatever its law.
+//! prove that there is no solution: it would have $u_N = H_N v + w_N \ge 0$ and $G v + b = 0$, and
+//! so $0 \le d^T u_N + \lambda^T (G v + b) < 0$. A body that is squeezed between two walls that
+//! close in on each other is of this kind. Friction cannot help, whatever its law.
 //!
-//! In the form with an explicit matrix the first condition is $\sum_i d_i W_{N_i,\cdot} = 0$, and $q$ stands for $w$.
+//! In the form with an explicit matrix the first condition is $\sum_i d_i W_{N_i,\cdot} = 0$, and
+//! $q$ stands for $w$.
 //!
-//! Both conditions are checked exactly, so that they hold for the problem to its last bit: one whose data are rounded may have a solution with huge impulses.
+//! Both conditions are checked exactly, so that they hold for the problem to its last bit: one
+//! whose data are rounded may have a solution with huge impulses.
 
 use std::cmp::Ordering;
 
@@ -24,8 +28,8 @@ use crate::{Lcp, LemkeSettings, SparseLu};
 /// Rows up to which a certificate is looked for: it takes a dense matrix.
 pub(crate) const ROW_LIMIT: usize = 300;
 
-/// Whether the normal impulses `d`, one for each contact, and `joints` prove that a global problem has no solution. The entry of a
-/// contact without a normal row does not count.
+/// Whether the normal impulses `d`, one for each contact, and `joints` prove that a global problem
+/// has no solution. The entry of a contact without a normal row does not count.
 ///
 /// # Panics
 /// When the numbers of impulses are not those of contacts and joint rows.
@@ -41,8 +45,8 @@ pub fn proves_no_global_solution(problem: &GlobalConeProblem, d: &[f64], joints:
         && moves_nothing_and_works(problem.coordinate_count(), contacts.chain(joints))
 }
 
-/// Whether the normal impulses `d`, one for each contact, prove that a local problem has no solution. The entry of a contact without a
-/// normal row does not count.
+/// Whether the normal impulses `d`, one for each contact, prove that a local problem has no
+/// solution. The entry of a contact without a normal row does not count.
 ///
 /// # Panics
 /// When there are not as many impulses as contacts.
@@ -92,7 +96,8 @@ pub(crate) fn of_local(problem: &LocalConeProblem) -> Option<Vec<f64>> {
     })
 }
 
-/// Looks for a certificate of a global problem with the factors of its mass matrix: impulses that were checked, one for each contact and then those of the joints.
+/// Looks for a certificate of a global problem with the factors of its mass matrix: impulses that
+/// were checked, one for each contact and then those of the joints.
 pub(crate) fn of_global(problem: &GlobalConeProblem, mass: &SparseLu, workspace: &mut Vec<f64>) -> Option<Vec<f64>> {
     // Rows with their biases: the normals, and each joint row in both directions.
     let contacts =
@@ -128,8 +133,9 @@ pub(crate) fn of_global(problem: &GlobalConeProblem, mass: &SparseLu, workspace:
     })
 }
 
-/// The impulses $z \ge 0$ that minimise $\frac12 z^T W z + \frac12 (c^T z + 1)^2$ with $c = q / \lVert q \rVert$: where a certificate exists, it makes both terms
-/// zero. A convex problem, and so an LCP that Lemke's method solves.
+/// The impulses $z \ge 0$ that minimise $\frac12 z^T W z + \frac12 (c^T z + 1)^2$ with
+/// $c = q / \lVert q \rVert$: where a certificate exists, it makes both terms zero. A convex
+/// problem, and so an LCP that Lemke's method solves.
 fn least_motion(mut matrix: Mat<f64>, offset: &[f64]) -> Option<Vec<f64>> {
     let count = offset.len();
     let norm = offset.iter().map(|q| q * q).sum::<f64>().sqrt();

@@ -1,13 +1,17 @@
-//! The chain of methods on one island: the cheap ones first, each from the best point of those before.
+//! The chain of methods on one island: the cheap ones first, each from the best point of those
+//! before.
 //!
 //! 1. One contact: its closed form.
 //! 2. Gauss-Seidel, and on with it while that promises to be cheaper than Newton's method.
 //! 3. On piles, the rest of the path of smoothed equations.
-//! 4. Newton's method with $\rho_i = 1 / W_{ii}$; the whole path of smoothed equations; wherever one of them ends near a solution, the active set.
-//! 5. Newton's method from the answers of Lemke's method on pyramids; interior points, in two kinds, and Newton's method from there.
+//! 4. Newton's method with $\rho_i = 1 / W_{ii}$; the whole path of smoothed equations; wherever
+//!    one of them ends near a solution, the active set.
+//! 5. Newton's method from the answers of Lemke's method on pyramids; interior points, in two
+//!    kinds, and Newton's method from there.
 //! 6. Gauss-Seidel to its limit.
 //!
-//! `docs/solvers.md` says for each stage and constant which problem needs it, and what was tried and removed.
+//! `docs/solvers.md` says for each stage and constant which problem needs it, and what was tried
+//! and removed.
 //!
 //! The best point is kept throughout, and every stage is logged.
 
@@ -29,24 +33,28 @@ const FIRST_EPSILON: f64 = 1e-4;
 /// The $\varepsilon$ with which a point that is nearly a solution is improved.
 const POLISH_EPSILON: f64 = 1e-7;
 
-/// Part of the tolerance up to which a residual is usually good enough for the errors that judge; where it is not, there will be a smaller target.
+/// Part of the tolerance up to which a residual is usually good enough for the errors that judge;
+/// where it is not, there will be a smaller target.
 pub(crate) const ENOUGH: f64 = 0.9;
 
 /// A residual up to this, relative to the free rates, is nearly there.
 const NEAR_RESIDUAL: f64 = 1e-5;
 
-/// Short steps after which Newton's method is given up: soon where interior points may do better, late after them.
+/// Short steps after which Newton's method is given up: soon where interior points may do better,
+/// late after them.
 const FEW_SHORT_STEPS: usize = 8;
 const MANY_SHORT_STEPS: usize = 25;
 
-/// Sweeps that cost as much as the steps that Newton's method usually needs, if both grew with the number of contacts.
+/// Sweeps that cost as much as the steps that Newton's method usually needs, if both grew with the
+/// number of contacts.
 const SWEEPS_PER_NEWTON: f64 = 60.0;
 
 /// Runs of the interior-point method: how the shift follows, and whether the start is cold.
 const INTERIOR_RUNS: [(Shift, bool); 3] =
     [(Shift::Linearised, false), (Shift::Linearised, true), (Shift::Lagged, false)];
 
-/// Runs along the path of smoothed equations, each with a factor on $1 / W_{ii}$: loosely at first, then closely. Another factor is another path.
+/// Runs along the path of smoothed equations, each with a factor on $1 / W_{ii}$: loosely at first,
+/// then closely. Another factor is another path.
 const PATHS: [(f64, PathRun); 6] = [
     (3.0, whole_path(0.05, 0.1, 100)),
     (3.0, whole_path(0.02, 0.2, 200)),
@@ -60,16 +68,19 @@ const fn whole_path(close: f64, loose: f64, limit: usize) -> PathRun {
     PathRun { first_width: FirstWidth::Speed, close, loose, growth: 2.0, limit }
 }
 
-/// The rest of a path, from where sweeps have come to on a pile: a factor on $1 / W_{ii}$, and how it is followed, with long steps at first.
+/// The rest of a path, from where sweeps have come to on a pile: a factor on $1 / W_{ii}$, and how
+/// it is followed, with long steps at first.
 const SHORT_PATH: (f64, PathRun) =
     (3.0, PathRun { first_width: FirstWidth::Residual(10.0), close: 0.2, loose: 0.2, growth: 4.0, limit: 100 });
 
-/// Rows of contacts for each coordinate of the bodies up to which an island is a pile, and contacts from which on. Its forces are nearly unique then, and much of it slides:
-/// Newton's method usually fails on it. Stacks and walls have many more rows.
+/// Rows of contacts for each coordinate of the bodies up to which an island is a pile, and contacts
+/// from which on. Its forces are nearly unique then, and much of it slides: Newton's method usually
+/// fails on it. Stacks and walls have many more rows.
 const PILE_ROWS: f64 = 1.3;
 const PILE_CONTACTS: usize = 150;
 
-/// A residual up to this, relative to the free rates, where a path ended, is left to Newton's method.
+/// A residual up to this, relative to the free rates, where a path ended, is left to Newton's
+/// method.
 const PATH_END: f64 = 1e-4;
 
 /// Sequences of pyramids. Where there are many solutions, each start may lead to another.
@@ -101,7 +112,8 @@ fn last_pyramid(number: usize) -> PyramidStart {
 /// The part of the residual that a turn has to leave.
 const TURN_GAIN: f64 = 0.8;
 
-/// The part of the residual that has to be left since the active set was of no use for it to be tried again.
+/// The part of the residual that has to be left since the active set was of no use for it to be
+/// tried again.
 const ANOTHER: f64 = 0.5;
 
 /// One island with its log.
@@ -114,7 +126,8 @@ pub(crate) struct Chain<'a, S, const D: usize> {
     pub number: usize,
     /// What residuals are divided by in the log.
     pub scale: f64,
-    /// A residual up to this is worth a judgement before the long way, though it may miss the target.
+    /// A residual up to this is worth a judgement before the long way, though it may miss the
+    /// target.
     pub enough: f64,
 }
 
@@ -126,7 +139,8 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         self.island.r.copy_from_slice(&self.island.best);
     }
 
-    /// Goes on from the best point to a smaller target; by all methods where the last target was reached.
+    /// Goes on from the best point to a smaller target; by all methods where the last target was
+    /// reached.
     pub fn improve(&mut self, target: f64, is_promising: bool) {
         self.island.make_room();
         if !self.newton(target, LAST_EPSILON, MANY_SHORT_STEPS) {
@@ -145,7 +159,8 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
             let Island { r, contacts, alphas, .. } = &mut *self.island;
             self.space.sweep(r, contacts, alphas, true);
             self.island.measure(self.space);
-            // Torsion that has its bound for itself is found by an iteration, which may be slow; and a matrix may be singular.
+            // Torsion that has its bound for itself is found by an iteration, which may be slow;
+            // and a matrix may be singular.
             if self.log(ConeMethod::OneContact, 0, 1, target) {
                 return true;
             }
@@ -169,7 +184,8 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         if self.follow_paths(target) {
             return true;
         }
-        // The target is less than what is asked for. What lies between is worth a judgement before the long way.
+        // The target is less than what is asked for. What lies between is worth a judgement before
+        // the long way.
         if self.is_enough() {
             return true;
         }
@@ -183,7 +199,8 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
             if iterations == 0 {
                 continue;
             }
-            // Newton's method goes on from the interior point itself, whose scales tell closed contacts from open ones.
+            // Newton's method goes on from the interior point itself, whose scales tell closed
+            // contacts from open ones.
             if self.log(ConeMethod::InteriorPoint, number, iterations, target)
                 || self.newton_with(target, FIRST_EPSILON, MANY_SHORT_STEPS)
             {
@@ -213,7 +230,8 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         })
     }
 
-    /// Runs along a path from the point that stands in the island, with Newton's method where it ends near.
+    /// Runs along a path from the point that stands in the island, with Newton's method where it
+    /// ends near.
     fn follow_path(&mut self, target: f64, number: usize, factor: f64, mut run: PathRun) -> bool {
         if self.is_enough() {
             return true;
@@ -235,7 +253,8 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         self.newton_once(target, POLISH_EPSILON, FEW_SHORT_STEPS) || self.change_modes(target)
     }
 
-    /// Newton's method from the answers of Lemke's method on pyramids, each turned towards the sliding of the one before.
+    /// Newton's method from the answers of Lemke's method on pyramids, each turned towards the
+    /// sliding of the one before.
     fn turn_pyramids(&mut self, target: f64, starts: impl IntoIterator<Item = PyramidStart>) -> bool {
         if self.settings.pyramid_limit == 0 {
             return false;
@@ -294,12 +313,14 @@ impl<S: Space<D>, const D: usize> Chain<'_, S, D> {
         self.newton_with(target, first_epsilon, short_step_limit)
     }
 
-    /// Newton's method from the point and with the scales that stand in the island, and the active set where it comes near.
+    /// Newton's method from the point and with the scales that stand in the island, and the active
+    /// set where it comes near.
     fn newton_with(&mut self, target: f64, first_epsilon: f64, short_step_limit: usize) -> bool {
         self.newton_once(target, first_epsilon, short_step_limit) || self.change_modes(target)
     }
 
-    /// The active set from the best point, where that is near, so that only a few contacts are in the wrong mode, and was not tried.
+    /// The active set from the best point, where that is near, so that only a few contacts are in
+    /// the wrong mode, and was not tried.
     fn change_modes(&mut self, target: f64) -> bool {
         let near = (ANOTHER * self.island.tried_modes).min(NEAR_RESIDUAL * self.scale);
         if self.island.best_residual > near {

@@ -38,7 +38,8 @@ impl<const D: usize> ContactSpace<D> {
         self.is_analysed = false;
     }
 
-    /// Adds a contact with its offset; its blocks follow, and then [`end_contact`](Self::end_contact).
+    /// Adds a contact with its offset; its blocks follow, and then
+    /// [`end_contact`](Self::end_contact).
     pub fn push_contact(&mut self, law: Law, offset: [f64; D]) {
         self.laws.push(law);
         self.offset.push(offset);

@@ -1,7 +1,7 @@
 //! Block Gauss-Seidel: each contact in turn is solved exactly, with all others held.
 //!
-//! A sweep costs little and never fails, but information moves one contact at a time: loose piles are solved in some dozen sweeps,
-//! tall stacks and large mass ratios practically never.
+//! A sweep costs little and never fails, but information moves one contact at a time: loose piles
+//! are solved in some dozen sweeps, tall stacks and large mass ratios practically never.
 
 use super::island::Island;
 use super::space::Space;
@@ -30,7 +30,8 @@ impl Progress {
     }
 }
 
-/// Sweeps until the residual is below `target`, `limit` sweeps are done, or `may_go_on` says no. Returns their number.
+/// Sweeps until the residual is below `target`, `limit` sweeps are done, or `may_go_on` says no.
+/// Returns their number.
 pub(crate) fn sweep<const D: usize>(
     space: &mut impl Space<D>,
     island: &mut Island<D>,
@@ -56,7 +57,8 @@ pub(crate) fn sweep<const D: usize>(
         island.work.spend(done as u64 * space.sweep_work());
         let progress = Progress { count, change, last, batch: done };
         last = change;
-        // The change is a lower estimate of the error: look at the residual only when it may be small enough.
+        // The change is a lower estimate of the error: look at the residual only when it may be
+        // small enough.
         if change <= target || count >= limit || !may_go_on(&progress) {
             let residual = island.measure(space);
             if residual <= target || change == 0.0 || change > target {

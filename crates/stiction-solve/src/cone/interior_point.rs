@@ -1,18 +1,22 @@
 //! Interior points, with De Saxcé's shift taken from the iteration before.
 //!
-//! With the shift $s_i = \mu_i \lVert u_{T,i} \rVert$ held, the problem is a monotone complementarity problem over second-order cones,
+//! With the shift $s_i = \mu_i \lVert u_{T,i} \rVert$ held, the problem is a monotone
+//! complementarity problem over second-order cones,
 //!
 //! $$ \hat u = W r + q + s, \qquad K \ni r \perp \hat u \in K^*. $$
 //!
-//! In $x = (\mu r_N, r_T)$ and $y = (\hat u_N / \mu, \hat u_T)$ both cones are Lorentz's. An iterate keeps $x$ and $y$ inside of them and takes a
-//! damped Newton step towards $\hat u = W r + q + s$ and $x \circ y = \sigma \nu e$, in the scaling of Nesterov and Todd (\[NT98\]): with $J = \mathrm{diag}(1, -I)$,
-//! $\bar x = x / \sqrt{x^T J x}$, $\bar y$ alike, $2 \gamma^2 = 1 + \bar x^T \bar y$ and $\bar w = (\bar y + J \bar x) / (2 \gamma)$,
+//! In $x = (\mu r_N, r_T)$ and $y = (\hat u_N / \mu, \hat u_T)$ both cones are Lorentz's. An
+//! iterate keeps $x$ and $y$ inside of them and takes a damped Newton step towards
+//! $\hat u = W r + q + s$ and $x \circ y = \sigma \nu e$, in the scaling of Nesterov and Todd
+//! (\[NT98\]): with $J = \mathrm{diag}(1, -I)$, $\bar x = x / \sqrt{x^T J x}$, $\bar y$ alike,
+//! $2 \gamma^2 = 1 + \bar x^T \bar y$ and $\bar w = (\bar y + J \bar x) / (2 \gamma)$,
 //!
 //! $$ dy + \Theta\,dx = \sigma \nu x^{-1} - y, \qquad \Theta = \sqrt{\tfrac{y^T J y}{x^T J x}}\ (2 \bar w \bar w^T - J), \qquad \Theta x = y, \qquad x^{-1} = \frac{J x}{x^T J x}. $$
 //!
-//! So $W\,dr + T \Theta T\,dr$ is known, $T = \mathrm{diag}(\mu, I)$: the matrix of a [Newton step](super::space::Space::newton_step) with $A = I$. The shift
-//! is renewed in each iteration, with or without its derivative in the step. Nothing makes this converge, but it usually comes near a solution from afar, where Newton's method on
-//! the exact equations does not.
+//! So $W\,dr + T \Theta T\,dr$ is known, $T = \mathrm{diag}(\mu, I)$: the matrix of a
+//! [Newton step](super::space::Space::newton_step) with $A = I$. The shift is renewed in each
+//! iteration, with or without its derivative in the step. Nothing makes this converge, but it
+//! usually comes near a solution from afar, where Newton's method on the exact equations does not.
 
 use super::island::Island;
 use super::law::{Law, LawKind, tangent_norm};
@@ -30,7 +34,8 @@ const JOINT_EPSILON: f64 = 1e-9;
 /// Complementarity relative to the scale of the rates at which it ends.
 const END: f64 = 1e-9;
 
-/// A cold start has all impulses along the normals, and rates of this multiple of those without impulses.
+/// A cold start has all impulses along the normals, and rates of this multiple of those without
+/// impulses.
 const FAR: f64 = 10.0;
 
 /// Bounds of the part $\sigma$ of the complementarity that is aimed at.
@@ -58,7 +63,8 @@ fn determinant<const D: usize>(x: &[f64; D]) -> f64 {
 
 /// The longest step along `dx` that stays in the Lorentz cone.
 fn longest_step<const D: usize>(x: &[f64; D], dx: &[f64; D]) -> f64 {
-    // x₀ + α dx₀ ≥ |x₁ + α dx₁|: the smaller positive root of a quadratic a α² + 2 b α + c with c > 0.
+    // x₀ + α dx₀ ≥ |x₁ + α dx₁|: the smaller positive root of a quadratic a α² + 2 b α + c with c >
+    // 0.
     let (mut a, mut b, c) = (dx[0] * dx[0], x[0] * dx[0], determinant(x));
     for k in 1..D {
         a -= dx[k] * dx[k];
@@ -82,9 +88,11 @@ fn longest_step<const D: usize>(x: &[f64; D], dx: &[f64; D]) -> f64 {
 /// How the shift follows the sliding velocity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shift {
-    /// It is that of the iteration before. The matrix stays monotone, but the sequence of shifts need not converge.
+    /// It is that of the iteration before. The matrix stays monotone, but the sequence of shifts
+    /// need not converge.
     Lagged,
-    /// Its derivative is part of the Newton step, $ds = \mu\, n \cdot d\hat u_T$. Shifts converge, but steps may be blocked.
+    /// Its derivative is part of the Newton step, $ds = \mu\, n \cdot d\hat u_T$. Shifts converge,
+    /// but steps may be blocked.
     Linearised,
 }
 
@@ -124,8 +132,9 @@ fn shift_at<const D: usize>(law: &Law, slack: &[f64; D], kind: Shift) -> (f64, [
     (law.mu * sliding, slope)
 }
 
-/// Iterates from the point of the island, or far from all boundaries (`is_cold`); keeps the best point, and leaves scales for Newton's method in `run_rho`. Returns the number
-/// of iterations, zero when the laws are not cones.
+/// Iterates from the point of the island, or far from all boundaries (`is_cold`); keeps the best
+/// point, and leaves scales for Newton's method in `run_rho`. Returns the number of iterations,
+/// zero when the laws are not cones.
 pub(crate) fn run<const D: usize>(
     space: &mut impl Space<D>,
     island: &mut Island<D>,
@@ -154,7 +163,8 @@ pub(crate) fn run<const D: usize>(
         if cones == 0 || nu <= END * END * speed * speed * mean_rho {
             break;
         }
-        // As little centring as the last step allowed, but complementarity must not run ahead of the shift.
+        // As little centring as the last step allowed, but complementarity must not run ahead of
+        // the shift.
         let sigma = (1.0 - last_step).powi(2).clamp(LEAST_CENTRING, MOST_CENTRING);
         let sigma = sigma.max((kind.balance() * unbalance / gap).min(1.0));
         island.a.clear();
@@ -213,7 +223,8 @@ fn start<const D: usize>(space: &mut impl Space<D>, island: &mut Island<D>, spee
     }
 }
 
-/// Complementarity, how far the slacks are from the rates with their shifts, and the number of contacts.
+/// Complementarity, how far the slacks are from the rates with their shifts, and the number of
+/// contacts.
 fn complementarity<const D: usize>(laws: &[Law], island: &Island<D>) -> (f64, f64, usize) {
     let (mut gap, mut unbalance, mut cones) = (0.0, 0.0, 0);
     for (i, law) in laws.iter().enumerate().filter(|(_, law)| law.kind == LawKind::Contact) {
@@ -226,7 +237,8 @@ fn complementarity<const D: usize>(laws: &[Law], island: &Island<D>) -> (f64, f6
     (gap, unbalance, cones)
 }
 
-/// $F$, $A$ and $B$ of a [Newton step](Space::newton_step) of one contact towards the complementarity `goal` $= \sigma \nu$.
+/// $F$, $A$ and $B$ of a [Newton step](Space::newton_step) of one contact towards the
+/// complementarity `goal` $= \sigma \nu$.
 fn equations<const D: usize>(
     law: &Law,
     (r, u, slack): (&[f64; D], &[f64; D], &[f64; D]),
@@ -268,7 +280,8 @@ fn equations<const D: usize>(
     (f, a, b)
 }
 
-/// The longest step for which all impulses and slacks stay in their cones; the steps of the slacks are left in the island.
+/// The longest step for which all impulses and slacks stay in their cones; the steps of the slacks
+/// are left in the island.
 fn longest_of_all<const D: usize>(space: &mut impl Space<D>, island: &mut Island<D>, kind: Shift) -> f64 {
     // dû = W dr + (u + s - û), with W dr from rates: those of r + dr less those of r.
     for ((trial, r), dr) in island.trial.iter_mut().zip(&island.r).zip(&island.dr) {
@@ -298,7 +311,8 @@ fn longest_of_all<const D: usize>(space: &mut impl Space<D>, island: &mut Island
     longest
 }
 
-/// Scales for Newton's method: a contact that carries much and moves little has a large ratio of impulse to rate, so it is closed.
+/// Scales for Newton's method: a contact that carries much and moves little has a large ratio of
+/// impulse to rate, so it is closed.
 fn leave_scales<const D: usize>(island: &mut Island<D>) {
     let size = |x: &[f64; D]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
     island.run_rho.clear();

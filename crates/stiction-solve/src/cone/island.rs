@@ -32,7 +32,8 @@ pub(crate) struct Island<const D: usize> {
     pub run_rho: Vec<f64>,
     /// The point near a path to come back to.
     pub centre: Vec<[f64; D]>,
-    /// The path of smoothed equations: derivative of $F$ and of $r$ by the logarithm of the width, and its direction.
+    /// The path of smoothed equations: derivative of $F$ and of $r$ by the logarithm of the width,
+    /// and its direction.
     pub f_width: Vec<[f64; D]>,
     pub tangent: Vec<[f64; D]>,
     pub direction: Vec<[f64; D]>,
@@ -47,7 +48,8 @@ pub(crate) struct Island<const D: usize> {
 }
 
 impl<const D: usize> Island<D> {
-    /// Goes along `dr`, halved until the merit of the trial point is below `largest`. Returns the length and the merit; none, and stays, when no length will do.
+    /// Goes along `dr`, halved until the merit of the trial point is below `largest`. Returns the
+    /// length and the merit; none, and stays, when no length will do.
     pub fn shorten<S: Space<D>>(
         &mut self,
         space: &mut S,
@@ -117,7 +119,8 @@ impl<const D: usize> Island<D> {
         residual
     }
 
-    /// The scale of the rates: the root mean square of those without impulses, which are left in `trial_u`.
+    /// The scale of the rates: the root mean square of those without impulses, which are left in
+    /// `trial_u`.
     pub fn free_speed(&mut self, space: &mut impl Space<D>) -> f64 {
         self.trial.fill([0.0; D]);
         space.rates(&self.trial, &mut self.trial_u);
@@ -125,7 +128,8 @@ impl<const D: usize> Island<D> {
         square.sqrt() / (self.trial.len() as f64).sqrt()
     }
 
-    /// The matrix $W$, column after column, from the rates of unit impulses; the rates without impulses are left in `centre`.
+    /// The matrix $W$, column after column, from the rates of unit impulses; the rates without
+    /// impulses are left in `centre`.
     pub fn write_out(&mut self, space: &mut impl Space<D>) -> Vec<f64> {
         let rows = self.r.len() * D;
         let mut w = Vec::with_capacity(rows * rows);

@@ -1,19 +1,22 @@
-//! The sets in which impulses may lie: half-line, Coulomb's cone in the plane and in space, the ellipsoid with torsion, the ellipse beside torsion.
+//! The sets in which impulses may lie: half-line, Coulomb's cone in the plane and in space, the
+//! ellipsoid with torsion, the ellipse beside torsion.
 //!
 //! A contact has the rows $(N, T_1, T_2[, \text{torsion}])$. Its impulse $r$ and its rate $u$ obey
 //!
 //! $$ 0 \le u_N \perp r_N \ge 0, \qquad \lVert r_T \rVert \le \mu r_N + a, \qquad
 //!    u_T = 0 \ \text{ or } \ r_T = -(\mu r_N + a) \frac{u_T}{\lVert u_T \rVert}, $$
 //!
-//! with the coefficient of friction $\mu$ and a part $a$ of the bound that does not depend on the load. For $a = 0$ this is
-//! complementarity over the cone $K = \\{ r : \lVert r_T \rVert \le \mu r_N \\}$ (\[DF98\]): with De Saxcé's
+//! with the coefficient of friction $\mu$ and a part $a$ of the bound that does not depend on the
+//! load. For $a = 0$ this is complementarity over the cone
+//! $K = \\{ r : \lVert r_T \rVert \le \mu r_N \\}$ (\[DF98\]): with De Saxcé's
 //! $\hat u = (u_N + \mu \lVert u_T \rVert, u_T)$,
 //!
 //! $$ K \ni r \perp \hat u \in K^*. $$
 //!
-//! **One law inside.** All kinds are reduced to a normal and up to three tangents with a round bound. The ellipsoid
-//! $\sqrt{\sum (r_k / e_k)^2} \le \mu r_N$ is round in the unknowns $r_k / e_k$, whose rates are $e_k u_k$. A law may split: then the torsion has the same
-//! bound for itself, and the two tangents have theirs (\[TTP01\] §2, example (c)).
+//! **One law inside.** All kinds are reduced to a normal and up to three tangents with a round
+//! bound. The ellipsoid $\sqrt{\sum (r_k / e_k)^2} \le \mu r_N$ is round in the unknowns
+//! $r_k / e_k$, whose rates are $e_k u_k$. A law may split: then the torsion has the same bound for
+//! itself, and the two tangents have theirs (\[TTP01\] §2, example (c)).
 
 use std::ops::Range;
 
@@ -22,7 +25,8 @@ use crate::ProblemError;
 /// Rows of the largest cone.
 pub const LARGEST_CONE: usize = 4;
 
-/// The set in which the impulse of one contact lies, with the law that goes with it; see the [module](self).
+/// The set in which the impulse of one contact lies, with the law that goes with it; see the
+/// [module](self).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cone {
     /// One row: $0 \le u_N \perp r_N \ge 0$.
@@ -50,7 +54,8 @@ pub enum Cone {
         /// Semi-axes $e$: two without unit, that of torsion a length.
         semi_axes: [f64; 3],
     },
-    /// Four rows like those of the ellipsoid, but $\sqrt{(r_1 / e_1)^2 + (r_2 / e_2)^2} \le b$ and $|r_3| \le e_3 b$ with $b = \mu r_N + a$, each for itself.
+    /// Four rows like those of the ellipsoid, but $\sqrt{(r_1 / e_1)^2 + (r_2 / e_2)^2} \le b$ and
+    /// $|r_3| \le e_3 b$ with $b = \mu r_N + a$, each for itself.
     EllipseAndTorsion {
         /// Coefficient of friction $\mu$.
         mu: f64,
@@ -128,7 +133,8 @@ impl Cone {
         }
     }
 
-    /// Where each row stands among those of the law, with the normal at 0, and the factor on it that makes the bound round.
+    /// Where each row stands among those of the law, with the normal at 0, and the factor on it
+    /// that makes the bound round.
     pub(crate) fn slots(&self) -> impl Iterator<Item = (usize, f64)> + use<> {
         let axes = match *self {
             Self::Ellipsoid { semi_axes: [a, b, c], .. } | Self::EllipseAndTorsion { semi_axes: [a, b, c], .. } => {
@@ -140,7 +146,8 @@ impl Cone {
         (first..first + self.row_count()).map(move |slot| (slot, axes[slot]))
     }
 
-    /// Slots that the law needs: one for the normal, also where there is none, and one for each tangent.
+    /// Slots that the law needs: one for the normal, also where there is none, and one for each
+    /// tangent.
     pub(crate) fn slot_count(&self) -> usize {
         self.row_count() + usize::from(matches!(self, Self::Friction { .. }))
     }
@@ -194,8 +201,9 @@ impl Law {
 
     /// The natural map $r - P_K(r - \rho \hat u)$: zero exactly where the law holds.
     ///
-    /// A bound with a load-independent part is no cone, and one that splits is not round. There the normal and the tangents are projected one after the other,
-    /// $r_N - (r_N - \rho u_N)_+$ and $r_T - P_{\mu (r_N)_+ + a}(r_T - \rho u_T)$, which vanish at the same points.
+    /// A bound with a load-independent part is no cone, and one that splits is not round. There the
+    /// normal and the tangents are projected one after the other, $r_N - (r_N - \rho u_N)_+$ and
+    /// $r_T - P_{\mu (r_N)_+ + a}(r_T - \rho u_T)$, which vanish at the same points.
     #[inline(always)]
     pub fn natural_map<const D: usize>(&self, r: &[f64; D], u: &[f64; D], rho: f64) -> [f64; D] {
         let mut f = [0.0; D];
@@ -265,7 +273,8 @@ mod tests {
 
     #[test]
     fn points_are_projected_on_the_cone() {
-        // μ = 1: inside, inside the polar cone, and between: (0, 3, 4) has the nearest point (2.5, 1.5, 2).
+        // μ = 1: inside, inside the polar cone, and between: (0, 3, 4) has the nearest point (2.5,
+        // 1.5, 2).
         assert_eq!(project(&[2.0, 1.0, 0.0], 1.0), [2.0, 1.0, 0.0]);
         assert_eq!(project(&[-2.0, 1.0, 0.0], 1.0), [0.0; 3]);
         assert_eq!(project(&[0.0, 3.0, 4.0], 1.0), [2.5, 1.5, 2.0]);
@@ -289,7 +298,8 @@ mod tests {
         assert_eq!(law.natural_map(&[0.0, 0.6, 0.0], &zero, 2.0), zero);
         assert_eq!(law.natural_map(&[0.0, -1.0, 0.0], &[0.0, 0.3, 0.0], 2.0), zero);
         assert!(law.natural_map(&[0.0, -0.9, 0.0], &[0.0, 0.3, 0.0], 2.0)[1].abs() > 0.05);
-        // Torsion for itself: sliding and drilling are both at the bound of 1. In the ellipsoid they would share it.
+        // Torsion for itself: sliding and drilling are both at the bound of 1. In the ellipsoid
+        // they would share it.
         let [r, u] = [[2.0, -0.6, -0.8, -1.0], [0.0, 3.0, 4.0, 0.1]];
         let is_small = |f: [f64; 4]| f.iter().all(|f| f.abs() < 1e-15);
         let semi_axes = [1.0; 3];

@@ -1,7 +1,8 @@
 //! Contacts with exact friction cones: problems, residuals, methods.
 //!
-//! [`ConeSolver`] takes a [`GlobalConeProblem`] (bodies, joints, contacts) or a [`LocalConeProblem`] (an explicit matrix), splits it into
-//! islands, and runs a chain of methods on each until the residual, computed by none of them, is below the tolerance.
+//! [`ConeSolver`] takes a [`GlobalConeProblem`] (bodies, joints, contacts) or a
+//! [`LocalConeProblem`] (an explicit matrix), splits it into islands, and runs a chain of methods
+//! on each until the residual, computed by none of them, is below the tolerance.
 //!
 //! | file | what |
 //! |---|---|

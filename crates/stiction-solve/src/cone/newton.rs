@@ -1,12 +1,17 @@
-//! Semismooth Newton on the equations of Alart and Curnier, with the impulses and the motion as unknowns.
+//! Semismooth Newton on the equations of Alart and Curnier, with the impulses and the motion as
+//! unknowns.
 //!
-//! Each step solves $A\,du + (B + \varepsilon I)\,dr = -F$, $du = W\,dr$: in the space of the bodies or of the contacts, see
-//! [`Space`](super::space::Space). The equations have no derivative at many points, their Jacobian is singular wherever forces are
-//! not unique, and far from the solution a step may lead anywhere. So
+//! Each step solves $A\,du + (B + \varepsilon I)\,dr = -F$, $du = W\,dr$: in the space of the
+//! bodies or of the contacts, see [`Space`](super::space::Space). The equations have no derivative
+//! at many points, their Jacobian is singular wherever forces are not unique, and far from the
+//! solution a step may lead anywhere. So
 //!
-//! - $\varepsilon$ makes every step defined; it falls with the residual, and disappears from the solution because it only multiplies steps;
-//! - a step is shortened until the residual is below the largest of the last few, which may be exceeded for a while;
-//! - where that fails, the point is projected on the cones, some sweeps of Gauss-Seidel are made, and $\varepsilon$ grows.
+//! - $\varepsilon$ makes every step defined; it falls with the residual, and disappears from the
+//!   solution because it only multiplies steps;
+//! - a step is shortened until the residual is below the largest of the last few, which may be
+//!   exceeded for a while;
+//! - where that fails, the point is projected on the cones, some sweeps of Gauss-Seidel are made,
+//!   and $\varepsilon$ grows.
 
 use super::alart_curnier;
 use super::gauss_seidel;
@@ -42,8 +47,8 @@ pub(crate) struct NewtonRun {
     pub short_step_limit: usize,
 }
 
-/// Runs from the point of the island, with the scales `run_rho`, until the residual is below `target`; returns the number of
-/// factorisations.
+/// Runs from the point of the island, with the scales `run_rho`, until the residual is below
+/// `target`; returns the number of factorisations.
 pub(crate) fn run<const D: usize>(
     space: &mut impl Space<D>,
     island: &mut Island<D>,

@@ -1,32 +1,37 @@
 //! One contact alone, exactly: $u = W r + q$ with a small matrix $W$ that need not be symmetric.
 //!
-//! The cases are tried in turn. Open: $r = 0$ when $q_N \ge 0$. Sticking: $u = 0$. Sliding: friction is opposite to the motion,
-//! $u_T = -\alpha r_T$ with some $\alpha > 0$, so that with $u_N = 0$ eliminated
+//! The cases are tried in turn. Open: $r = 0$ when $q_N \ge 0$. Sticking: $u = 0$. Sliding:
+//! friction is opposite to the motion, $u_T = -\alpha r_T$ with some $\alpha > 0$, so that with
+//! $u_N = 0$ eliminated
 //!
 //! $$ (S + \alpha I) r_T = -\tilde q, \quad S = W_{TT} - \frac{W_{TN} W_{NT}}{W_{NN}}, \quad \tilde q = q_T - W_{TN} \frac{q_N}{W_{NN}}, \quad
 //!    \lVert r_T \rVert = \mu r_N + a. $$
 //!
-//! The last equation is one for $\alpha$ alone (\[BD11\] make it a quartic). Written as $\phi(\alpha) = (\mu r_N + a) / \lVert r_T \rVert - 1 = 0$ it
-//! is nearly linear, because $\lVert r_T \rVert$ falls off like $1/\alpha$: Newton's method needs a few steps, and brackets of the root keep it
-//! safe. $\phi$ is negative at $\alpha = 0$, where sticking was refused, and positive for large $\alpha$ when $q_N < 0$; so there is a root.
+//! The last equation is one for $\alpha$ alone (\[BD11\] make it a quartic). Written as
+//! $\phi(\alpha) = (\mu r_N + a) / \lVert r_T \rVert - 1 = 0$ it is nearly linear, because
+//! $\lVert r_T \rVert$ falls off like $1/\alpha$: Newton's method needs a few steps, and brackets
+//! of the root keep it safe. $\phi$ is negative at $\alpha = 0$, where sticking was refused, and
+//! positive for large $\alpha$ when $q_N < 0$; so there is a root.
 //!
 //! Torsion that has its bound for itself is solved in turn with the other three rows.
 
 use super::law::{Law, LawKind, TORSION, tangent_norm};
 
-/// Added to the diagonal of $W$, relative to its mean, so that sticking is defined where $W$ is singular. The rate that is left at a
-/// sticking contact is that fraction of what its impulse alone would cause.
+/// Added to the diagonal of $W$, relative to its mean, so that sticking is defined where $W$ is
+/// singular. The rate that is left at a sticking contact is that fraction of what its impulse alone
+/// would cause.
 const STICKING_SHIFT: f64 = 1e-15;
 
 /// A determinant below this, relative to the product of the diagonal, is rounding.
 const SINGULAR: f64 = 1e-14;
 
-/// A pivot below this, relative to the largest entry, is zero. Rows of masses and of moments of inertia may differ by much, so this is
-/// far below rounding.
+/// A pivot below this, relative to the largest entry, is zero. Rows of masses and of moments of
+/// inertia may differ by much, so this is far below rounding.
 const ZERO_PIVOT: f64 = 1e-18;
 
-/// A pivot of the scaled matrix below this means that sticking is left to the search for $\alpha$, which ends near zero where a contact
-/// sticks. Too small: impulses of pure rounding, so large that the rates that they cancel are lost.
+/// A pivot of the scaled matrix below this means that sticking is left to the search for $\alpha$,
+/// which ends near zero where a contact sticks. Too small: impulses of pure rounding, so large that
+/// the rates that they cancel are lost.
 const SINGULAR_STICKING: f64 = 1e-11;
 
 /// Steps of the search for $\alpha$. Bisection alone would come down to rounding in about as many.
@@ -38,7 +43,8 @@ const ROOT_ROUNDING: f64 = 4.0 * f64::EPSILON;
 /// Relative change of $\alpha$ after which one more step is exact to rounding.
 const LAST_CHANGE: f64 = 1e-9;
 
-/// Turns between torsion that has its bound for itself and the other rows, at most. They hardly act on each other, unless the contact is far off the centre of a body.
+/// Turns between torsion that has its bound for itself and the other rows, at most. They hardly act
+/// on each other, unless the contact is far off the centre of a body.
 const TURNS: usize = 40;
 
 /// Change of the torsional impulse at which the turns end, relative to the impulse.
@@ -61,7 +67,8 @@ pub(crate) struct OneContact<const D: usize> {
     /// $W_{NT}$ and $W_{TT}$, for a contact that is open but has friction with a fixed bound.
     normal_row: [f64; D],
     tangents: [[f64; D]; D],
-    /// Row and column of torsion in $W$, where it has its bound for itself; the rest is then that of the other rows.
+    /// Row and column of torsion in $W$, where it has its bound for itself; the rest is then that
+    /// of the other rows.
     torsion_row: [f64; D],
     torsion_column: [f64; D],
 }
@@ -112,7 +119,8 @@ impl<const D: usize> OneContact<D> {
         }
     }
 
-    /// The impulse for this $q$. `alpha` holds the ratio of the last sliding solve, where the search begins, and then that of this one.
+    /// The impulse for this $q$. `alpha` holds the ratio of the last sliding solve, where the
+    /// search begins, and then that of this one.
     #[inline(always)]
     pub fn solve(&self, q: &[f64; D], alpha: &mut f64) -> [f64; D] {
         if self.law.splits && D > TORSION { self.solve_in_turn(q, alpha) } else { self.solve_round(q, alpha) }
@@ -202,8 +210,9 @@ impl<const D: usize> OneContact<D> {
         r
     }
 
-    /// $r_T = -(S + \alpha I)^{-1} q$ with $\alpha = 0$ if $\lVert r_T \rVert$ is then within the bound $b + c \cdot r_T$, otherwise with the $\alpha$ that puts
-    /// it there. `may_stick` says that the first was not refused before.
+    /// $r_T = -(S + \alpha I)^{-1} q$ with $\alpha = 0$ if $\lVert r_T \rVert$ is then within the
+    /// bound $b + c \cdot r_T$, otherwise with the $\alpha$ that puts it there. `may_stick` says
+    /// that the first was not refused before.
     #[inline(always)]
     fn sliding(
         &self,
@@ -308,7 +317,8 @@ fn shifted_solve<const D: usize>(s: &[[f64; D]; D], alpha: f64, b: &[f64; D]) ->
     Some(x)
 }
 
-/// The inverse of a matrix whose rows and columns have very different scales; none where it is singular but for rounding.
+/// The inverse of a matrix whose rows and columns have very different scales; none where it is
+/// singular but for rounding.
 fn scaled_inverse<const N: usize>(a: &[[f64; N]; N]) -> Option<[[f64; N]; N]> {
     let mut scales = [1.0; N];
     (0..N).filter(|&k| a[k][k] > 0.0).for_each(|k| scales[k] = 1.0 / a[k][k].sqrt());
@@ -319,7 +329,8 @@ fn scaled_inverse<const N: usize>(a: &[[f64; N]; N]) -> Option<[[f64; N]; N]> {
     is_regular.then(|| std::array::from_fn(|i| std::array::from_fn(|j| scales[i] * inverse[i][j] * scales[j])))
 }
 
-/// The inverse by elimination with exchanges of rows; none where a pivot is rounding, or something is not finite.
+/// The inverse by elimination with exchanges of rows; none where a pivot is rounding, or something
+/// is not finite.
 #[inline(always)]
 pub(crate) fn inverse<const N: usize>(a: &[[f64; N]; N]) -> Option<[[f64; N]; N]> {
     let mut a = *a;
@@ -404,7 +415,8 @@ mod tests {
         // What is summed in the rates, which rounding is a part of.
         let largest = |x: &[f64]| x.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
         let size = largest(q) + largest(w.as_flattened()) * largest(&r);
-        // A singular matrix and large friction may leave no solution: impulses then grow without end, and stay numbers.
+        // A singular matrix and large friction may leave no solution: impulses then grow without
+        // end, and stay numbers.
         assert!(r.iter().all(|r| r.is_finite()), "{r:?}");
         if largest(&r) > 1e10 {
             return f64::NAN;
@@ -421,7 +433,8 @@ mod tests {
         let r = one.solve(&[-4.0, 1.0, 1.0], &mut alpha);
         // The shift of the diagonal is there.
         assert!((r[0] - 2.0).abs() + (r[1] + 0.5).abs() + (r[2] + 0.5).abs() < 1e-14, "stick {r:?}");
-        // Sliding: r_N = 2, |r_T| = 1 against (3, 4), u_T = (3, 4) - 2 (0.6, 0.8) = -α r_T with α = 3.
+        // Sliding: r_N = 2, |r_T| = 1 against (3, 4), u_T = (3, 4) - 2 (0.6, 0.8) = -α r_T with α =
+        // 3.
         let r = one.solve(&[-4.0, 3.0, 4.0], &mut alpha);
         assert!((r[0] - 2.0).abs() < 1e-15 && (r[1] + 0.6).abs() < 1e-15 && (r[2] + 0.8).abs() < 1e-15, "{r:?}");
         assert!((alpha - 3.0).abs() < 1e-14, "{alpha}");

@@ -1,23 +1,29 @@
-//! The path of smoothed equations, followed around its turns: what Lemke's method is for polyhedral cones.
+//! The path of smoothed equations, followed around its turns: what Lemke's method is for polyhedral
+//! cones.
 //!
-//! The corners of Alart's and Curnier's equations (see [`alart_curnier`]) are rounded with a small impulse $\varepsilon = \rho w$, $w$ a velocity: with
+//! The corners of Alart's and Curnier's equations (see [`alart_curnier`]) are rounded with a small
+//! impulse $\varepsilon = \rho w$, $w$ a velocity: with
 //! $\max_\varepsilon(a, b) = \frac12 \big( a + b + \sqrt{(a - b)^2 + 4 \varepsilon^2} \big)$,
 //!
 //! $$ F_N = r_N - \max\nolimits_\varepsilon(r_N - \rho u_N, 0), \qquad F_T = r_T - \frac{b}{\max_\varepsilon(b, \sqrt{\lVert t \rVert^2 + \varepsilon^2})}\, t, \qquad
 //!    t = r_T - \rho u_T, \quad b = \mu \max\nolimits_\varepsilon(r_N - \rho u_N, 0) + a. $$
 //!
-//! At a solution $r_N\, \rho u_N = \varepsilon^2$, and a sticking contact creeps, the more so the nearer its friction is to its bound. So all derivatives exist, and forces are
-//! unique where those of the problem itself are not, away from all bounds.
+//! At a solution $r_N\, \rho u_N = \varepsilon^2$, and a sticking contact creeps, the more so the
+//! nearer its friction is to its bound. So all derivatives exist, and forces are unique where those
+//! of the problem itself are not, away from all bounds.
 //!
-//! For large $w$ there is one solution, and Newton's method finds it. From there the solutions $(r, \ln w)$ form a curve that leads to $w = 0$. But it does not do so
-//! monotonically: friction is not monotone, and in piles that slide here and stick there the curve turns back many times. Methods that only make $w$ smaller, interior points among
-//! them, end at the first turn, where the Jacobian is singular. So the curve is followed by its length,
+//! For large $w$ there is one solution, and Newton's method finds it. From there the solutions
+//! $(r, \ln w)$ form a curve that leads to $w = 0$. But it does not do so monotonically: friction
+//! is not monotone, and in piles that slide here and stick there the curve turns back many times.
+//! Methods that only make $w$ smaller, interior points among them, end at the first turn, where the
+//! Jacobian is singular. So the curve is followed by its length,
 //!
 //! $$ ds^2 = \sum_i \frac{\lVert dr_i \rVert^2}{n \rho_i^2 w^2} + (d \ln w)^2, $$
 //!
-//! a step along the tangent at a time, together with Newton's step across it (Euler and Newton, \[AG90\] §6). Forward is where $\ln w$ falls while the determinant of
-//! the Jacobian has the sign that it has at the beginning, and grows where it has the other: that sign changes at each turn, and unlike the last direction it is not
-//! lost when a long step leads from one branch to another.
+//! a step along the tangent at a time, together with Newton's step across it (Euler and Newton,
+//! \[AG90\] §6). Forward is where $\ln w$ falls while the determinant of the Jacobian has the sign
+//! that it has at the beginning, and grows where it has the other: that sign changes at each turn,
+//! and unlike the last direction it is not lost when a long step leads from one branch to another.
 
 use super::alart_curnier;
 use super::island::{Island, residual_of};
@@ -28,15 +34,18 @@ use crate::PortableMath as _;
 /// The multiple of the mean of the free rates at which $w$ has gone astray.
 const ASTRAY: f64 = 1e3;
 
-/// Growth of the first $w$ where Newton's method does not come to the path, or no step along it is found; how often the latter.
+/// Growth of the first $w$ where Newton's method does not come to the path, or no step along it is
+/// found; how often the latter.
 const WIDENING: f64 = 3.0;
 const NEW_BEGINNINGS: usize = 5;
 
-/// Added to $B$, so that its inverse does not cost too many digits of the matrix. Too small: steps of rounding noise, and the path ends at about the root of this. Too
-/// large: steps across the path are short of it.
+/// Added to $B$, so that its inverse does not cost too many digits of the matrix. Too small: steps
+/// of rounding noise, and the path ends at about the root of this. Too large: steps across the path
+/// are short of it.
 const EPSILON: f64 = 1e-7;
 
-/// Residual as for [`PathRun::close`] up to which the first point has to come near the path: the first direction is found there.
+/// Residual as for [`PathRun::close`] up to which the first point has to come near the path: the
+/// first direction is found there.
 const BEGINNING: f64 = 0.05;
 
 /// First length of a step along the path, and its least one.
@@ -46,7 +55,8 @@ const LEAST_STRIDE: f64 = 1e-6;
 /// Reduction of the length after a return to the last point near the path.
 const REDUCTION: f64 = 0.2;
 
-/// Halvings of the length before a step goes across the path only, and the shortest part of such a step.
+/// Halvings of the length before a step goes across the path only, and the shortest part of such a
+/// step.
 const HALVINGS: usize = 10;
 const SHORTEST: f64 = 0.02;
 
@@ -61,7 +71,8 @@ const LARGEST_FALL: f64 = 5.0;
 pub(crate) enum FirstWidth {
     /// $w$ is the mean of the free rates: there is one solution, and the whole path is ahead.
     Speed,
-    /// $w$ is this multiple of the mean residual of the point, if that is less. What sweeps have solved already is not gone through again, but the path may be another one.
+    /// $w$ is this multiple of the mean residual of the point, if that is less. What sweeps have
+    /// solved already is not gone through again, but the path may be another one.
     Residual(f64),
 }
 
@@ -69,7 +80,8 @@ pub(crate) enum FirstWidth {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PathRun {
     pub first_width: FirstWidth,
-    /// Residual over $w$ and the root of the number of contacts up to which a point is near the path, so that a step along it may be made.
+    /// Residual over $w$ and the root of the number of contacts up to which a point is near the
+    /// path, so that a step along it may be made.
     pub close: f64,
     /// The same for the point to which a step along the path leads.
     pub loose: f64,
@@ -79,7 +91,8 @@ pub(crate) struct PathRun {
     pub limit: usize,
 }
 
-/// $F$, $A$ and $B$ as in [`alart_curnier::linearised`], smoothed, and the derivative of $F$ by $\ln \varepsilon$.
+/// $F$, $A$ and $B$ as in [`alart_curnier::linearised`], smoothed, and the derivative of $F$ by
+/// $\ln \varepsilon$.
 #[inline(always)]
 fn linearised<const D: usize>(
     law: &Law,
@@ -134,7 +147,8 @@ fn linearised<const D: usize>(
     (f, a, b, f_width)
 }
 
-/// $\max_\varepsilon(a, b)$ with its derivatives by $a$ and by $b$, which sum to one, and by $\ln \varepsilon$.
+/// $\max_\varepsilon(a, b)$ with its derivatives by $a$ and by $b$, which sum to one, and by
+/// $\ln \varepsilon$.
 #[inline(always)]
 fn larger(a: f64, b: f64, epsilon: f64) -> (f64, f64, f64, f64) {
     let difference = a - b;
@@ -184,7 +198,8 @@ fn value<const D: usize>(law: &Law, r: &[f64; D], u: &[f64; D], rho: f64, epsilo
     f
 }
 
-/// Runs from the point of the island, with the scales `run_rho`, until its residual is below `target`; keeps the best point. Returns the number of factorisations.
+/// Runs from the point of the island, with the scales `run_rho`, until its residual is below
+/// `target`; keeps the best point. Returns the number of factorisations.
 pub(crate) fn run<const D: usize>(
     space: &mut impl Space<D>,
     island: &mut Island<D>,
@@ -202,7 +217,8 @@ pub(crate) fn run<const D: usize>(
         FirstWidth::Residual(factor) => speed.min(factor * residual / root),
     };
     let mut merit = smoothed_residual(space, &island.r, &island.u, &island.run_rho, width);
-    // The direction of the path, of length one in the metric of the path; none before the first point near it.
+    // The direction of the path, of length one in the metric of the path; none before the first
+    // point near it.
     island.direction.fill([0.0; D]);
     let mut direction_width = 0.0;
     let (mut is_begun, mut new_beginnings) = (false, 0);
@@ -247,7 +263,8 @@ pub(crate) fn run<const D: usize>(
             width = near_width;
             stride *= REDUCTION;
         } else {
-            // Nor does a shorter step lead on from a point near the path: begin again where it is wider.
+            // Nor does a shorter step lead on from a point near the path: begin again where it is
+            // wider.
             if is_begun {
                 new_beginnings += 1;
                 (is_begun, stride) = (false, FIRST_STRIDE);
@@ -259,7 +276,8 @@ pub(crate) fn run<const D: usize>(
     steps
 }
 
-/// Finds Newton's step `dr` and the `tangent`, the derivative of $r$ by $\ln w$; whether that was possible.
+/// Finds Newton's step `dr` and the `tangent`, the derivative of $r$ by $\ln w$; whether that was
+/// possible.
 fn find_steps<const D: usize>(space: &mut impl Space<D>, island: &mut Island<D>, width: f64) -> bool {
     island.a.clear();
     island.b.clear();
@@ -276,7 +294,8 @@ fn find_steps<const D: usize>(space: &mut impl Space<D>, island: &mut Island<D>,
         && space.newton_step_again(&island.f_width, &mut island.tangent)
 }
 
-/// Takes the direction of the path, that of (x, 1) with the tangent x or against it; returns its part along $\ln w$.
+/// Takes the direction of the path, that of (x, 1) with the tangent x or against it; returns its
+/// part along $\ln w$.
 fn turn<const D: usize>(island: &mut Island<D>, determinant_sign: f64, width: f64, root: f64) -> f64 {
     let unit = |rho: f64| 1.0 / (rho * width * root);
     let mut square = 1.0;
@@ -291,7 +310,8 @@ fn turn<const D: usize>(island: &mut Island<D>, determinant_sign: f64, width: f6
     direction_width
 }
 
-/// The step across the path is dr + c x with the change c of $\ln w$ that makes it normal to the direction: this c.
+/// The step across the path is dr + c x with the change c of $\ln w$ that makes it normal to the
+/// direction: this c.
 fn change_across<const D: usize>(island: &Island<D>, direction_width: f64, width: f64, root: f64) -> f64 {
     let (mut of_step, mut of_tangent) = (0.0, direction_width);
     for (i, rho) in island.run_rho.iter().enumerate() {

@@ -8,9 +8,10 @@
 //!
 //! $$ M v = f + H^T r + G^T \lambda, \qquad u = H v + w, \qquad G v + b = 0, $$
 //!
-//! with the same laws between $u_i$ and $r_i$. $M$ is sparse; it may couple bodies and be unsymmetric. It is the local problem with
-//! $W = H M^{-1} H^T$ and $q = H M^{-1} f + w$, where there are no joints. The names are those of FCLIB, the collection of problems
-//! of this field, which writes $H$ for our $H^T$ (\[ABH18\]).
+//! with the same laws between $u_i$ and $r_i$. $M$ is sparse; it may couple bodies and be
+//! unsymmetric. It is the local problem with $W = H M^{-1} H^T$ and $q = H M^{-1} f + w$, where
+//! there are no joints. The names are those of FCLIB, the collection of problems of this field,
+//! which writes $H$ for our $H^T$ (\[ABH18\]).
 
 use super::law::Cone;
 use super::sparse_rows::SparseRows;
@@ -68,7 +69,8 @@ impl LocalConeProblem {
         &self.offset
     }
 
-    /// Mean of the absolute values of the diagonal of $W$, by which impulses and rates are compared. With their signs they may cancel.
+    /// Mean of the absolute values of the diagonal of $W$, by which impulses and rates are
+    /// compared. With their signs they may cancel.
     pub fn mean_diagonal(&self) -> f64 {
         self.mean_diagonal
     }
@@ -102,7 +104,8 @@ pub struct GlobalConeProblem {
 }
 
 impl GlobalConeProblem {
-    /// Starts anew with this number of velocity coordinates, $M = 0$, $f = 0$ and no rows, and keeps the memory.
+    /// Starts anew with this number of velocity coordinates, $M = 0$, $f = 0$ and no rows, and
+    /// keeps the memory.
     pub fn clear(&mut self, coordinate_count: usize) {
         self.mass.clear();
         self.force.clear();

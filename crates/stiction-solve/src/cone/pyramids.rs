@@ -1,8 +1,12 @@
-//! Starts from polyhedral cones: Lemke's method on pyramids that turn towards the sliding of the last ones.
+//! Starts from polyhedral cones: Lemke's method on pyramids that turn towards the sliding of the
+//! last ones.
 //!
-//! A pyramid of a few sides in place of each cone makes the problem an LCP, and Lemke's method follows its path where Newton's method and smoothed paths end: with much friction, and
-//! where bodies are wedged. But it slides along the sides of its pyramids only. So each contact that slides gets its pyramid turned, one side against its sliding, and the LCP is
-//! solved once more; with each turn the sliding is nearer to that of the cone. Every answer is a start for Newton's method.
+//! A pyramid of a few sides in place of each cone makes the problem an LCP, and Lemke's method
+//! follows its path where Newton's method and smoothed paths end: with much friction, and where
+//! bodies are wedged. But it slides along the sides of its pyramids only. So each contact that
+//! slides gets its pyramid turned, one side against its sliding, and the LCP is solved once more;
+//! with each turn the sliding is nearer to that of the cone. Every answer is a start for Newton's
+//! method.
 
 use super::island::Island;
 use super::law::LawKind;
@@ -83,7 +87,8 @@ impl Pyramids {
         }
     }
 
-    /// Solves the LCP and leaves its impulses in the island, then turns the pyramids. Returns the number of pivots and the residual; none where nothing came of it.
+    /// Solves the LCP and leaves its impulses in the island, then turns the pyramids. Returns the
+    /// number of pivots and the residual; none where nothing came of it.
     pub fn next<const D: usize>(&mut self, space: &mut impl Space<D>, island: &mut Island<D>) -> Option<(usize, f64)> {
         let work_limit = island.work.left();
         let settings = LemkeSettings { paths: 2, pivots_per_unknown: 10, work_limit, ..Default::default() };
@@ -99,7 +104,8 @@ impl Pyramids {
         for (number, group) in problem.data().groups.iter().enumerate() {
             let unknowns = problem.unknowns_of(number);
             let (slip, u) = (unknowns.end - 1, &island.u[number]);
-            // A contact that sticks or is open keeps its pyramid, and one that slides is at its first side then.
+            // A contact that sticks or is open keeps its pyramid, and one that slides is at its
+            // first side then.
             self.is_turned[number] = !group.directions.is_empty() && D == 3 && self.solution.z[slip] > 0.0;
             if self.is_turned[number] && self.solution.z[slip - 1] > 0.0 {
                 self.angles[number] = (-u[2]).portable_atan2(-u[1]);

@@ -1,14 +1,16 @@
 //! How well impulses solve a cone problem: used for every method, written by none.
 //!
-//! Only the impulses are taken from a method; everything else is computed again from the problem as it was stated. With
-//! De Saxcé's $\hat u = (u_N + \mu \lVert u_T \rVert, u_T)$ and the Euclidean projection $P_K$ on the cones (\[ABH18\]),
+//! Only the impulses are taken from a method; everything else is computed again from the problem as
+//! it was stated. With De Saxcé's $\hat u = (u_N + \mu \lVert u_T \rVert, u_T)$ and the Euclidean
+//! projection $P_K$ on the cones (\[ABH18\]),
 //!
 //! $$ e_q = \frac{\lVert r - P_K(r - \hat u) \rVert_2}{\lVert q \rVert_2}, \qquad
 //!    e_s = \frac{\lVert r - P_K(r - \rho \hat u) \rVert_2}{\rho \lVert q \rVert_2}, \quad \rho = \frac{1}{\mathrm{mean}\,|\mathrm{diag}\, W|}. $$
 //!
-//! The first is what the field reports, and depends on units; the second does not. These are the errors by which a simulation goes on; problem files have a
-//! [`judge`](crate::judge) of their own, which also tells what is rounding. Where $\lVert q \rVert$ is below
-//! [`ZERO_OFFSET`], nothing is divided by it. Rows of joints count with $\rho (G v + b)$, and $q$ then has them too.
+//! The first is what the field reports, and depends on units; the second does not. These are the
+//! errors by which a simulation goes on; problem files have a [`judge`](crate::judge) of their own,
+//! which also tells what is rounding. Where $\lVert q \rVert$ is below [`ZERO_OFFSET`], nothing is
+//! divided by it. Rows of joints count with $\rho (G v + b)$, and $q$ then has them too.
 
 use super::law::{Cone, LARGEST_CONE};
 use super::problem::{GlobalConeProblem, LocalConeProblem};
@@ -16,10 +18,12 @@ use super::sparse_rows::SparseRows;
 use crate::judge::{Judgement, Rates, judge_cones, norm};
 use crate::{ProblemError, SparseLu};
 
-/// Rounding of the rates of a global problem, in units of the sizes that they are made of: the factors of $M$ take part in it. An estimate, and not a bound.
+/// Rounding of the rates of a global problem, in units of the sizes that they are made of: the
+/// factors of $M$ take part in it. An estimate, and not a bound.
 const RATE_ROUNDING: f64 = 16.0 * f64::EPSILON;
 
-/// Offsets $q$ with a smaller norm count as zero: such problems have the answer zero, and errors are then absolute.
+/// Offsets $q$ with a smaller norm count as zero: such problems have the answer zero, and errors
+/// are then absolute.
 pub const ZERO_OFFSET: f64 = 1e-14;
 
 /// The two errors of a point; both are infinite when it is not finite.
@@ -71,7 +75,8 @@ pub fn global_errors(problem: &GlobalConeProblem, r: &[f64], joints: &[f64]) -> 
     Ok(residual.errors(problem, r, joints, mean))
 }
 
-/// What the [`judge`](crate::judge) of problem files says of the impulses `r` of the contacts and `joints` of the joints of a global problem.
+/// What the [`judge`](crate::judge) of problem files says of the impulses `r` of the contacts and
+/// `joints` of the joints of a global problem.
 ///
 /// # Errors
 /// [`ProblemError::Pivot`] when $M$ cannot be factored.
@@ -93,7 +98,8 @@ pub(crate) struct GlobalResidual {
     /// $v$ of the point, and $M^{-1} f$.
     velocity: Vec<f64>,
     free_velocity: Vec<f64>,
-    /// $q$ of contacts and joints, and its norm, or its largest term where they cancel to their rounding.
+    /// $q$ of contacts and joints, and its norm, or its largest term where they cancel to their
+    /// rounding.
     offset: Vec<f64>,
     offset_norm: f64,
 }
@@ -103,7 +109,8 @@ impl GlobalResidual {
     pub fn prepare(&mut self, problem: &GlobalConeProblem) -> Result<(), ProblemError> {
         let n = problem.coordinate_count();
         self.mass.begin(n, n);
-        // A coordinate without any entry must still be part of the pattern, for its zero pivot to be seen.
+        // A coordinate without any entry must still be part of the pattern, for its zero pivot to
+        // be seen.
         problem.mass().iter().for_each(|&(row, column, value)| self.mass.push(row, column, value));
         self.mass.assemble();
         self.mass.factor()?;
@@ -116,7 +123,8 @@ impl GlobalResidual {
         let joints = problem.joint_bias().iter().enumerate().map(|(row, bias)| problem.joints().dot(row, v) + bias);
         self.offset.clear();
         self.offset.extend(contacts.chain(joints));
-        // Where the terms of q cancel to their rounding, nothing can be measured by q: the largest of them stands for it.
+        // Where the terms of q cancel to their rounding, nothing can be measured by q: the largest
+        // of them stands for it.
         let size = |rows: &SparseRows, (row, bias): (usize, &f64)| {
             bias.abs() + rows.row(row).iter().map(|&(k, value)| (value * v[k]).abs()).sum::<f64>()
         };
@@ -127,7 +135,8 @@ impl GlobalResidual {
         Ok(())
     }
 
-    /// Mean of the absolute values of the diagonal of $H M^{-1} H^T$, or of that of the joints where there are no contacts.
+    /// Mean of the absolute values of the diagonal of $H M^{-1} H^T$, or of that of the joints
+    /// where there are no contacts.
     pub fn mean_diagonal(&mut self, problem: &GlobalConeProblem) -> f64 {
         let rows = if problem.contacts().row_count() > 0 { problem.contacts() } else { problem.joints() };
         let mut sum = 0.0;
@@ -147,7 +156,8 @@ impl GlobalResidual {
         &self.offset
     }
 
-    /// $\lVert q \rVert$ of the problem that was prepared, or the largest of its terms where these cancel to their rounding.
+    /// $\lVert q \rVert$ of the problem that was prepared, or the largest of its terms where these
+    /// cancel to their rounding.
     pub fn offset_norm(&self) -> f64 {
         self.offset_norm
     }
@@ -249,8 +259,9 @@ mod tests {
         // r = (2, -1, 0) gives u = (0, 1, 0): it slides, and friction is at its bound against it.
         let errors = local_errors(&sliding(), &[2.0, -1.0, 0.0]);
         assert!(errors.unscaled < 1e-15 && errors.scaled < 1e-15, "{errors:?}");
-        // r = 0 gives û = (-4 + 1.5, 3, 0). -û = (2.5, -3, 0) is projected to (2.5 + 1.5)/1.25 (1, -0.5, 0) = (3.2, -1.6, 0),
-        // whose length is 3.2 √1.25. With ρ = 1/2 everything is halved, and then divided by ρ.
+        // r = 0 gives û = (-4 + 1.5, 3, 0). -û = (2.5, -3, 0) is projected to (2.5 + 1.5)/1.25 (1,
+        // -0.5, 0) = (3.2, -1.6, 0), whose length is 3.2 √1.25. With ρ = 1/2 everything is halved,
+        // and then divided by ρ.
         let errors = local_errors(&sliding(), &[0.0; 3]);
         let expected = 3.2 * 1.25f64.sqrt() / 5.0;
         assert!((errors.unscaled - expected).abs() < 1e-15 && (errors.scaled - expected).abs() < 1e-15, "{errors:?}");
@@ -270,7 +281,8 @@ mod tests {
             assert!((local.unscaled - global.unscaled).abs() < 1e-15, "{local:?} {global:?}");
             assert!((local.scaled - global.scaled).abs() < 1e-15, "{local:?} {global:?}");
         }
-        // A joint that holds the second coordinate: with λ = -0.5 the rate is 3 + 2 (-1 - 0.5) = 0, without it 1.
+        // A joint that holds the second coordinate: with λ = -0.5 the rate is 3 + 2 (-1 - 0.5) = 0,
+        // without it 1.
         problem.push_joint([(1, 1.0)], 0.0);
         let held = global_errors(&problem, &[2.0, -1.0, 0.0], &[-0.5]).unwrap();
         assert!(held.scaled < 1e-15, "{held:?}");

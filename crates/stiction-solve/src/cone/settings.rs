@@ -7,16 +7,19 @@ use crate::work::DEFAULT_WORK_LIMIT;
 /// When a cone problem counts as solved, and how much work that may take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConeSettings {
-    /// Largest $e_s$ of a solution, which does not depend on units; see [`residual`](super::residual).
+    /// Largest $e_s$ of a solution, which does not depend on units; see
+    /// [`residual`](super::residual).
     pub tolerance: f64,
-    /// Largest $e_q$ of a solution, which does; infinite where only the other counts. Where it is not, both errors are those of the [`judge`](crate::judge) of problem
-    /// files, with what rounding may add to them, and they are relative however small $q$ is.
+    /// Largest $e_q$ of a solution, which does; infinite where only the other counts. Where it is
+    /// not, both errors are those of the [`judge`](crate::judge) of problem files, with what
+    /// rounding may add to them, and they are relative however small $q$ is.
     pub unscaled_tolerance: f64,
     /// Sweeps of Gauss-Seidel before Newton's method when there is no start.
     pub first_sweeps: usize,
     /// The same when there is one.
     pub warm_sweeps: usize,
-    /// Sweeps of Gauss-Seidel in all, for each island. Reached only by problems that no other method solves.
+    /// Sweeps of Gauss-Seidel in all, for each island. Reached only by problems that no other
+    /// method solves.
     pub sweep_limit: usize,
     /// Factorisations of one run of Newton's method.
     pub newton_limit: usize,
@@ -80,18 +83,21 @@ pub struct ConeStage {
     pub run: usize,
     /// Sweeps, factorisations or iterations.
     pub iterations: usize,
-    /// Residual at its end: the norm of the equations of the method, a velocity, over that of the free rates of the whole problem.
+    /// Residual at its end: the norm of the equations of the method, a velocity, over that of the
+    /// free rates of the whole problem.
     pub residual: f64,
 }
 
 /// How a solve ended.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConeReport {
-    /// [`SolveStatus::Solved`] only when [`residual`](super::residual) says so, [`SolveStatus::NoSolution`] only with a certificate that was checked.
+    /// [`SolveStatus::Solved`] only when [`residual`](super::residual) says so,
+    /// [`SolveStatus::NoSolution`] only with a certificate that was checked.
     pub status: SolveStatus,
     /// The errors of the returned point.
     pub errors: ConeErrors,
-    /// Number of islands; zero where no impulses solve the problem, which is seen before they are looked for.
+    /// Number of islands; zero where no impulses solve the problem, which is seen before they are
+    /// looked for.
     pub islands: usize,
     /// All stages, in the order in which they were run.
     pub stages: Vec<ConeStage>,
@@ -118,8 +124,9 @@ pub struct ConeSolution {
     pub joints: Vec<f64>,
     /// Velocities; empty for a local problem.
     pub velocity: Vec<f64>,
-    /// Where it was proved that there is no solution, the normal impulse of each contact and then the impulses of the joints that prove it, see
-    /// [`certificate`](super::certificate); empty otherwise.
+    /// Where it was proved that there is no solution, the normal impulse of each contact and then
+    /// the impulses of the joints that prove it, see [`certificate`](super::certificate); empty
+    /// otherwise.
     pub certificate: Vec<f64>,
     /// How it ended.
     pub report: ConeReport,

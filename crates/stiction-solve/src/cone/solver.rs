@@ -1,8 +1,10 @@
-//! The solver of cone problems: islands, the chain of methods on each, and the residual that judges.
+//! The solver of cone problems: islands, the chain of methods on each, and the residual that
+//! judges.
 //!
-//! Contacts that share no body, directly or through others, do not know of each other. Each such island is loaded into a
-//! `space` of its own and solved by the `chain`. Then the whole is judged from the problem as it was stated, and
-//! where the error is still too large, the islands go on to smaller targets.
+//! Contacts that share no body, directly or through others, do not know of each other. Each such
+//! island is loaded into a `space` of its own and solved by the `chain`. Then the whole is judged
+//! from the problem as it was stated, and where the error is still too large, the islands go on to
+//! smaller targets.
 
 use super::body_space::BodySpace;
 use super::certificate;
@@ -19,17 +21,20 @@ use crate::lcp::{nearest_power_of_two, root_power_of_two};
 use crate::work::is_interrupted;
 use crate::{ProblemError, SolveStatus, Work};
 
-/// What the first target is of the tolerance: the equations of the methods have scales of their own, and a second round costs more.
+/// What the first target is of the tolerance: the equations of the methods have scales of their
+/// own, and a second round costs more.
 const FIRST_TARGET: f64 = 0.3;
 
-/// Rounds, at most, each with a target smaller by this factor than the worst residual that was reached before.
+/// Rounds, at most, each with a target smaller by this factor than the worst residual that was
+/// reached before.
 const ROUNDS: usize = 12;
 const TARGET_FACTOR: f64 = 0.03;
 
 /// Part of the worst residual that a round has to leave, for another one to be worth the while.
 const GAIN: f64 = 0.5;
 
-/// Factors on the first target with which a problem of a file is begun anew, where the judge did not accept what was reached.
+/// Factors on the first target with which a problem of a file is begun anew, where the judge did
+/// not accept what was reached.
 const NEW_BEGINNINGS: [f64; 3] = [1.0, 1e-3, 1e-6];
 
 /// Contacts up to which an island whose masses are coupled is condensed to an explicit matrix.
@@ -86,7 +91,8 @@ impl ConeSolver {
         &self.solution
     }
 
-    /// Solves a global problem, from the impulses `start` of its contacts and joints if there are some.
+    /// Solves a global problem, from the impulses `start` of its contacts and joints if there are
+    /// some.
     ///
     /// # Errors
     /// [`ProblemError`] when the problem does not pass its check, or its mass matrix is singular.
@@ -185,7 +191,8 @@ struct IslandSlot<const D: usize, const B: usize, const P: usize> {
     island: Island<D>,
 }
 
-/// All islands of problems whose contacts have up to D rows, and bodies of B coordinates, in matrices with rows of P numbers for each.
+/// All islands of problems whose contacts have up to D rows, and bodies of B coordinates, in
+/// matrices with rows of P numbers for each.
 #[derive(Clone, Debug, Default)]
 struct Engine<const D: usize, const B: usize, const P: usize> {
     groups: Vec<Group>,
@@ -196,7 +203,8 @@ struct Engine<const D: usize, const B: usize, const P: usize> {
     island_of_root: Vec<Option<usize>>,
     /// The island of each body, where there is one, and its number there.
     homes: Vec<Option<(usize, usize)>>,
-    /// For each row of a local problem its group, its slot and the semi-axis there; for each group the block of it that is being filled.
+    /// For each row of a local problem its group, its slot and the semi-axis there; for each group
+    /// the block of it that is being filled.
     row_owner: Vec<(usize, usize, f64)>,
     marks: Vec<(usize, usize)>,
     touched: Vec<usize>,
@@ -206,9 +214,11 @@ struct Engine<const D: usize, const B: usize, const P: usize> {
     coordinate_units: Vec<f64>,
 }
 
-/// The units in which a problem is solved, powers of two: rates are multiplied by one factor and $W$ by another, so that both are about one and nothing overflows.
+/// The units in which a problem is solved, powers of two: rates are multiplied by one factor and
+/// $W$ by another, so that both are about one and nothing overflows.
 ///
-/// Both follow from $q$ and $W$ alone. So a problem in other units whose ratios are powers of two is the same problem here, to the last bit, and takes the same way.
+/// Both follow from $q$ and $W$ alone. So a problem in other units whose ratios are powers of two
+/// is the same problem here, to the last bit, and takes the same way.
 #[derive(Clone, Copy, Debug)]
 struct Units {
     rate: f64,
@@ -413,8 +423,10 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
 
     /// The units of a global problem.
     ///
-    /// That of $W$ is what its diagonal would be on average if $M$ had nothing beside its own: a mobility in any coordinates, where a mean of masses and moments of inertia would
-    /// change with the unit of length. Then each coordinate gets the unit in which its entry of $M$ is about one, so that lengths and angles compare.
+    /// That of $W$ is what its diagonal would be on average if $M$ had nothing beside its own: a
+    /// mobility in any coordinates, where a mean of masses and moments of inertia would change with
+    /// the unit of length. Then each coordinate gets the unit in which its entry of $M$ is about
+    /// one, so that lengths and angles compare.
     fn choose_units(&mut self, problem: &GlobalConeProblem, rate: f64) {
         let masses = &mut self.coordinate_units;
         masses.clear();
@@ -582,7 +594,8 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
         }
     }
 
-    /// Runs the chain on all islands, with smaller targets as long as the errors are above the tolerances and some method still gains.
+    /// Runs the chain on all islands, with smaller targets as long as the errors are above the
+    /// tolerances and some method still gains.
     fn solve_islands(
         &mut self,
         settings: &ConeSettings,
@@ -624,7 +637,8 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
                 if verdict.is_accepted || work.is_spent() {
                     break;
                 }
-                // A target that every island has met, and the judge has not accepted, was too large.
+                // A target that every island has met, and the judge has not accepted, was too
+                // large.
                 let reached = self.slots[..self.island_count].iter().map(|slot| slot.island.best_residual);
                 let reached = reached.fold(0.0, f64::max);
                 if reached > GAIN * worst || reached == 0.0 {
@@ -633,7 +647,8 @@ impl<const D: usize, const B: usize, const P: usize> Engine<D, B, P> {
                 worst = reached;
                 target = TARGET_FACTOR * target.min(reached);
             }
-            // A new beginning with a smaller target is of use where the methods were content with what the judge does not accept.
+            // A new beginning with a smaller target is of use where the methods were content with
+            // what the judge does not accept.
             let is_content = self.slots[..self.island_count].iter().all(|slot| slot.island.best_residual <= enough);
             if verdict.is_accepted || work.is_spent() || !is_of_a_file(settings) || !is_content {
                 break;
@@ -683,7 +698,8 @@ impl Verdict {
         Self { errors, is_accepted }
     }
 
-    /// Notes in the solution that it needs no solving, if this is the verdict on no impulses and accepts them; says whether.
+    /// Notes in the solution that it needs no solving, if this is the verdict on no impulses and
+    /// accepts them; says whether.
     fn rests(self, solution: &mut ConeSolution) -> bool {
         if self.is_accepted {
             let report = &mut solution.report;
@@ -694,8 +710,9 @@ impl Verdict {
     }
 }
 
-/// Whether no impulses at all may solve the problem with the offsets `q`, whose norm is `size`: nothing approaches, or in a problem of a file, where the tolerance is that of
-/// its user, by no more than the tolerance; and no friction has a bound of its own.
+/// Whether no impulses at all may solve the problem with the offsets `q`, whose norm is `size`:
+/// nothing approaches, or in a problem of a file, where the tolerance is that of its user, by no
+/// more than the tolerance; and no friction has a bound of its own.
 fn may_rest(cones: &[Cone], q: &[f64], size: f64, settings: &ConeSettings) -> bool {
     let slack = if is_of_a_file(settings) { settings.unscaled_tolerance * size } else { 0.0 };
     let mut row = 0;
@@ -703,7 +720,8 @@ fn may_rest(cones: &[Cone], q: &[f64], size: f64, settings: &ConeSettings) -> bo
         let law = cone.law();
         let normal = q[row];
         row += cone.row_count();
-        // The natural map at r = 0 is the distance of -û from the polar cone, |u_N| / √(1 + μ²) or more.
+        // The natural map at r = 0 is the distance of -û from the polar cone, |u_N| / √(1 + μ²) or
+        // more.
         law.kind == LawKind::Contact && law.bound == 0.0 && normal >= -slack * (1.0 + law.mu)
     })
 }

@@ -1,8 +1,10 @@
-//! A sparse matrix by rows: the plain form in which problems are stated, and from which residuals are computed.
+//! A sparse matrix by rows: the plain form in which problems are stated, and from which residuals
+//! are computed.
 
 use crate::ProblemError;
 
-/// A sparse matrix as rows of (column, value). A column may stand twice in a row; its values then add up.
+/// A sparse matrix as rows of (column, value). A column may stand twice in a row; its values then
+/// add up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseRows {
     column_count: usize,

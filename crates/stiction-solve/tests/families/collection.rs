@@ -1,6 +1,7 @@
 //! The problems of the folder `problems/` that follow from a formula or a seed.
 //!
-//! `cargo run --example problems problems` writes them; `problem_set.rs` compares the files with what is made here.
+//! `cargo run --example problems problems` writes them; `problem_set.rs` compares the files with
+//! what is made here.
 
 use stiction_solve::Lcp;
 use stiction_solve::cone::GlobalConeProblem;
@@ -34,8 +35,9 @@ fn known(name: &'static str, contacts: usize, mu: f64, seed: u64) -> LcpEntry {
 
 /// The LCPs. Matrices by columns.
 pub fn lcps() -> Vec<LcpEntry> {
-    // A rod of mass 1 and length 2 slides on one end with its angle at 1 rad. The normal acceleration of the end is a c_n - b
-    // with a = 1 + 3 cos θ (cos θ - μ sin θ); a < 0 from μ = 1.38 on: the paradox of Painlevé. Here μ = 2.5.
+    // A rod of mass 1 and length 2 slides on one end with its angle at 1 rad. The normal
+    // acceleration of the end is a c_n - b with a = 1 + 3 cos θ (cos θ - μ sin θ); a < 0 from μ =
+    // 1.38 on: the paradox of Painlevé. Here μ = 2.5.
     let (sin, cos) = (1.0f64.sin(), 1.0f64.cos());
     let a = 1.0 + 3.0 * cos * (cos - 2.5 * sin);
     vec![

@@ -1,8 +1,11 @@
-//! Contact problems made around a solution: modes, impulses and rates are chosen first, and then the offset $q = u - W r$ that makes them a solution.
+//! Contact problems made around a solution: modes, impulses and rates are chosen first, and then
+//! the offset $q = u - W r$ that makes them a solution.
 //!
-//! Whatever a method says of such a problem, it must not say that there is no solution; and it should find one, though not necessarily that from which the problem was made.
+//! Whatever a method says of such a problem, it must not say that there is no solution; and it
+//! should find one, though not necessarily that from which the problem was made.
 //!
-//! Bodies, arms and normals are those of the family `random`. Lengths, masses and times in other units multiply $W$ and $q$ by numbers.
+//! Bodies, arms and normals are those of the family `random`. Lengths, masses and times in other
+//! units multiply $W$ and $q$ by numbers.
 
 use stiction_solve::Lcp;
 use stiction_solve::cone::{Cone, LocalConeProblem, SparseRows};
@@ -24,7 +27,8 @@ impl Known {
         Self { contacts, mu, matrix_unit: 1.0, rate_unit: 1.0 }
     }
 
-    /// $W$, rates $u$ and impulses $r$ of a solution, contact by contact. With `directions`, friction and sliding are along some of them, evenly spread.
+    /// $W$, rates $u$ and impulses $r$ of a solution, contact by contact. With `directions`,
+    /// friction and sliding are along some of them, evenly spread.
     fn solution(&self, seed: u64, directions: Option<usize>) -> (Vec<f64>, Vec<[f64; 3]>, Vec<[f64; 3]>) {
         let mut random = Random(seed);
         let p = self.contacts;
@@ -110,7 +114,8 @@ impl Known {
         LocalConeProblem::new(cones, matrix, Self::offset(&w, &u, &r)).expect("a problem")
     }
 
-    /// The problem with pyramids of eight sides as an LCP, and its solution: for each contact the weights of the directions, the normal impulse, the sliding velocity.
+    /// The problem with pyramids of eight sides as an LCP, and its solution: for each contact the
+    /// weights of the directions, the normal impulse, the sliding velocity.
     pub fn lcp(&self, seed: u64) -> (Lcp, Vec<f64>) {
         const SIDES: usize = 8;
         let (w, u, r) = self.solution(seed, Some(SIDES));

@@ -1,6 +1,8 @@
-//! Problems made from a seed, in the space of the bodies: random contacts, towers, chains. (Those of mechanics, with walls, arches and piles, are in `stiction-dynamics`.)
+//! Problems made from a seed, in the space of the bodies: random contacts, towers, chains. (Those
+//! of mechanics, with walls, arches and piles, are in `stiction-dynamics`.)
 //!
-//! One velocity step of 0.01 s: the free velocity is kick · uniform(-1, 1) per component plus gravity · h, and gaps are zero.
+//! One velocity step of 0.01 s: the free velocity is kick · uniform(-1, 1) per component plus
+//! gravity · h, and gaps are zero.
 #![allow(dead_code, clippy::type_complexity)]
 
 use stiction_solve::cone::{Cone, GlobalConeProblem};

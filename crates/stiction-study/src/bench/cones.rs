@@ -110,7 +110,8 @@ fn measure_case(case: &Case) -> Result<ConeRow, ContactError> {
         let mut all_solved = solution.report.is_solved();
         row.residual = row.residual.max(solution.report.residual);
 
-        // The same contacts a moment later; each repetition starts from the impulses of this problem.
+        // The same contacts a moment later; each repetition starts from the impulses of this
+        // problem.
         let changed = a_moment_later(&problem, seed);
         let mut first = ExactCone::new(settings.clone())?;
         first.solve(&problem, &mut solution)?;

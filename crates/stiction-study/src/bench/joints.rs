@@ -1,5 +1,5 @@
-//! Chains of planar links with hinges and a contact at the end, solved by the pyramid method from a cold start: the cost must grow
-//! with their length, and not with its cube.
+//! Chains of planar links with hinges and a contact at the end, solved by the pyramid method from a
+//! cold start: the cost must grow with their length, and not with its cube.
 
 use serde::Serialize;
 use stiction_dynamics::families::Chain;

@@ -22,7 +22,8 @@ pub struct LemkeRow {
     pub unknowns: usize,
     /// Number of problems.
     pub problems: usize,
-    /// Problems that the revised method solved, cold and warm; [`problems`](Self::problems) if all is well.
+    /// Problems that the revised method solved, cold and warm; [`problems`](Self::problems) if all
+    /// is well.
     pub solved: usize,
     /// Largest residual of the revised method, cold and warm.
     pub residual: f64,

@@ -9,8 +9,9 @@
 //! | `stages` | which stage of the chain of cones, and which path of Lemke's method, solves what: [`stages`] |
 //! | `step` | whole time steps of built-in scenes, without audit and recording: [`step`] |
 //!
-//! Times are per-thread processor time, best of a few, with a [reference kernel](timing::reference_kernel) in the same run: on a
-//! shared machine compare ratios, and between machines divide by the kernel.
+//! Times are per-thread processor time, best of a few, with a
+//! [reference kernel](timing::reference_kernel) in the same run: on a shared machine compare
+//! ratios, and between machines divide by the kernel.
 
 use serde::Serialize;
 use stiction_dynamics::ContactProblem;

@@ -15,7 +15,8 @@ use super::{Row, measure_each, micro};
 /// The script that times Siconos.
 const SCRIPT: &str = include_str!("siconos_lcp.py");
 
-/// Interpreters that are tried: that of the path, and that of the system, which sees the packages of the distribution.
+/// Interpreters that are tried: that of the path, and that of the system, which sees the packages
+/// of the distribution.
 const INTERPRETERS: [&str; 2] = ["python3", "/usr/bin/python3"];
 
 /// An answer counts as solved up to this error, relative to the largest offset.

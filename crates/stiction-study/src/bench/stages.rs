@@ -1,7 +1,8 @@
-//! Which stage of the chain of cones, and which path of Lemke's method, solves what, and at what cost.
+//! Which stage of the chain of cones, and which path of Lemke's method, solves what, and at what
+//! cost.
 //!
-//! A stage that solves nothing here, and whose absence leaves nothing unsolved, is not needed: `docs/solvers.md` says for each
-//! stage which problems need it.
+//! A stage that solves nothing here, and whose absence leaves nothing unsolved, is not needed:
+//! `docs/solvers.md` says for each stage which problems need it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Whole time steps of built-in scenes: contacts, problem, solver and scheme, without audit and recording.
+//! Whole time steps of built-in scenes: contacts, problem, solver and scheme, without audit and
+//! recording.
 
 use std::time::Duration;
 

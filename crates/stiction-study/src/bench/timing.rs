@@ -19,7 +19,8 @@ pub fn processor_time() -> Duration {
     return wall_clock();
 }
 
-/// Processor time that all threads of this process have used together. Where the system does not tell, the time on the clock.
+/// Processor time that all threads of this process have used together. Where the system does not
+/// tell, the time on the clock.
 pub fn process_time() -> Duration {
     #[cfg(unix)]
     return clock(rustix::time::ClockId::ProcessCPUTime);
@@ -39,7 +40,8 @@ fn wall_clock() -> Duration {
     START.get_or_init(std::time::Instant::now).elapsed()
 }
 
-/// A stopwatch for work that may be shorter than the call that asks for processor time, on a machine that may be busy.
+/// A stopwatch for work that may be shorter than the call that asks for processor time, on a
+/// machine that may be busy.
 pub struct Stopwatch {
     processor: Duration,
     clock: Instant,
@@ -52,8 +54,8 @@ impl Stopwatch {
         Self { processor, clock: Instant::now() }
     }
 
-    /// The smaller one of the time on the clock, which counts what other programs do, and the processor time, which counts the
-    /// calls of this stopwatch; in seconds.
+    /// The smaller one of the time on the clock, which counts what other programs do, and the
+    /// processor time, which counts the calls of this stopwatch; in seconds.
     pub fn seconds(&self) -> f64 {
         let clock = self.clock.elapsed();
         clock.min(processor_time() - self.processor).as_secs_f64()
@@ -80,7 +82,8 @@ pub fn best_time(mut work: impl FnMut()) -> f64 {
     best
 }
 
-/// Seconds for one elimination without exchanges of a fixed dense matrix of order 64: plain loops, the same on every machine.
+/// Seconds for one elimination without exchanges of a fixed dense matrix of order 64: plain loops,
+/// the same on every machine.
 pub fn reference_kernel() -> f64 {
     const N: usize = KERNEL_SIZE;
     let matrix: Vec<f64> =

@@ -1,4 +1,5 @@
-//! \[ST96\] §3.6 and remark 4 after (16): what one linearisation does where surfaces are curved, and the fixed point that cures it.
+//! \[ST96\] §3.6 and remark 4 after (16): what one linearisation does where surfaces are curved,
+//! and the fixed point that cures it.
 
 use stiction_dynamics::reference::Rod;
 use stiction_dynamics::{Inertia, LagrangianSystem, Linearization, Version};
@@ -59,15 +60,16 @@ fn run(
     Ok(CurvedRun { energy, spin, unconverged: audit.unconverged_count, points, end })
 }
 
-/// Rods without friction that the linear version throws: moment of inertia, spin, step, and what an independent program finds with one linearisation at the
-/// end: the largest energy relative to that at the start, and the largest spin.
+/// Rods without friction that the linear version throws: moment of inertia, spin, step, and what an
+/// independent program finds with one linearisation at the end: the largest energy relative to that
+/// at the start, and the largest spin.
 const RODS: [(f64, f64, f64, [f64; 2]); 2] = [
     (0.002, 5.0, 0.05, [3.054864824480519, 63.510831199213825]),
     (0.0005, 40.0, 0.02, [5.762816629027825, 197.35327507840861]),
 ];
 
-/// What the same program finds with the fixed point: the largest energy, which is that of the first steps of the fall, and the spin of the first rod with rows from the start, the mean
-/// and the end.
+/// What the same program finds with the fixed point: the largest energy, which is that of the first
+/// steps of the fall, and the spin of the first rod with rows from the start, the mean and the end.
 const CURED_ENERGY: [f64; 2] = [0.9755993661257605, 0.9963718718190385];
 const CURED_SPIN: [f64; 3] = [11.673053556666037, 11.92158375981088, 12.03531354504609];
 

@@ -1,4 +1,5 @@
-//! \[ST96\] §3.3: what steps do to the energy. The rule (20), the bound (24), and the loss in flight.
+//! \[ST96\] §3.3: what steps do to the energy. The rule (20), the bound (24), and the loss in
+//! flight.
 
 use stiction_dynamics::families::{GRAVITY, RandomContacts, STEP};
 use stiction_dynamics::{ContactProblem, Inertia};
@@ -24,7 +25,8 @@ fn convex(q: f64) -> [f64; 3] {
     [0.5 * q * q + 0.25 * q.powi(4), q + q.powi(3), 1.0 + 3.0 * q * q]
 }
 
-/// One step of (20) for a unit mass: $v^+ = v - h V'(q^+)$, $q^+ = q + \tfrac h2 (v + v^+)$, by Newton's method.
+/// One step of (20) for a unit mass: $v^+ = v - h V'(q^+)$, $q^+ = q + \tfrac h2 (v + v^+)$, by
+/// Newton's method.
 fn rule_20(potential: Potential, [q, v]: [f64; 2], h: f64) -> [f64; 2] {
     let mut end = q + h * v;
     for _ in 0..50 {
@@ -54,8 +56,8 @@ fn changes_20(potential: Potential) -> [f64; 3] {
     found
 }
 
-/// How far a solved problem is above the bound (24), with the potential $-k^T q$ and with the printed $k^T q$, and what is missing at
-/// equality; relative to the kinetic energy.
+/// How far a solved problem is above the bound (24), with the potential $-k^T q$ and with the
+/// printed $k^T q$, and what is missing at equality; relative to the kinetic energy.
 fn bound_24(problem: &ContactProblem, solution: &ContactSolution) -> [f64; 3] {
     let u = &solution.motion;
     let kinetic = |inertia: &Inertia, v: &[f64]| {

@@ -41,7 +41,8 @@ const ALL: [&str; 5] = ["stewart-trinkle", "moreau-midpoint", "implicit-ncp", "t
 /// Step of all runs, in seconds: a power of two, so that times are exact.
 const H: f64 = 1.0 / 64.0;
 
-/// By how much a scheme that takes velocities at the end of its steps lags where a constant force takes `v` away or adds it.
+/// By how much a scheme that takes velocities at the end of its steps lags where a constant force
+/// takes `v` away or adds it.
 fn lag(scheme: &str, v: f64) -> f64 {
     if ["stewart-trinkle", "implicit-ncp"].contains(&scheme) { 0.5 * v * H } else { 0.0 }
 }
@@ -144,7 +145,8 @@ impl ConvexSet for Stadium {
     }
 }
 
-/// A body of 1 kg that is pushed over a table: with friction by its weight, or by a bound of its own.
+/// A body of 1 kg that is pushed over a table: with friction by its weight, or by a bound of its
+/// own.
 struct Pushed {
     push: [f64; 2],
     friction: FrictionLaw,
@@ -221,7 +223,8 @@ fn add_user_set(rows: &mut Rows) -> Result<(), ReproduceError> {
 /// Friction without a load in a polygon that is not its own reflection.
 fn add_polytope(rows: &mut Rows) -> Result<(), ReproduceError> {
     rows.paper = "ST96";
-    // A triangle: to the left its corner (1, 0) holds, to the right the side x = -0.5; under (2, 5) the side between (-0.5, 0.5) and (-0.5, -1) holds its lower corner.
+    // A triangle: to the left its corner (1, 0) holds, to the right the side x = -0.5; under (2, 5)
+    // the side between (-0.5, 0.5) and (-0.5, -1) holds its lower corner.
     let triangle = "friction-directions = [[1, 0], [-0.5, 0.5], [-0.5, -1]]";
     for scheme in STEPPING {
         for (push, expected) in [([-3.0, 0.0], [-2.0, 0.0]), ([3.0, 0.0], [2.5, 0.0]), ([2.0, 5.0], [1.5, 4.0])] {

@@ -5,7 +5,8 @@ use stiction_dynamics::{Contact, ContactMode, Event, ImpactLaw, ModeTracker, Res
 
 use super::*;
 
-/// Cycles of the woodpecker after which its start is forgotten: each leaves 0.84 of the distance from the limit cycle.
+/// Cycles of the woodpecker after which its start is forgotten: each leaves 0.84 of the distance
+/// from the limit cycle.
 const CYCLES: f64 = 120.0;
 
 /// Step at which the extremes of a cycle are looked for, in seconds.
@@ -18,8 +19,8 @@ struct Located {
     /// First coordinate at the events.
     heights: Vec<f64>,
     impacts: Vec<Jump>,
-    /// Energy that normal forces and friction took in steps of no length, and in the phases after them, in joules; the first phase has no impact before
-    /// it.
+    /// Energy that normal forces and friction took in steps of no length, and in the phases after
+    /// them, in joules; the first phase has no impact before it.
     lost: Vec<[f64; 2]>,
     /// Least and largest value of the coordinates, then of the velocities.
     ranges: Vec<(f64, f64)>,
@@ -128,7 +129,8 @@ pub(super) fn add_rod(rows: &mut Rows) -> Result<(), ReproduceError> {
     let of_phase = |phase: &str| of(&format!("energy lost {phase}, J"));
     rows.add_each(of_phase, &rod::PHASES, &exact::ENERGY_LOST, &lost, Printed(6));
     rows.add(of("change of the energy that no cause explains, J"), 0.0, found.unexplained, Rounding);
-    // The paradox of Painlevé: friction of the sliding contact makes its normal acceleration grow with a force that presses.
+    // The paradox of Painlevé: friction of the sliding contact makes its normal acceleration grow
+    // with a force that presses.
     let Rod { mass, inertia, mu, .. } = Rod::default();
     let Jump { contact, before, .. } = first;
     let sign = contact.tangents.first().map_or(f64::NAN, |tangent| tangent.dot(&before).signum());
@@ -201,7 +203,8 @@ pub(super) fn add_woodpecker(rows: &mut Rows) -> Result<(), ReproduceError> {
     if rows.is_quick {
         return Ok(());
     }
-    // One more cycle, looked at often enough to see its extremes: between its samples the digits of the reference are the same.
+    // One more cycle, looked at often enough to see its extremes: between its samples the digits of
+    // the reference are the same.
     let cycle = run(rows, Woodpecker::default().system(), found.end.clone(), (LOOKING_STEP, end + PERIOD))?;
     for (k, name, references, tolerances) in RANGES {
         let (least, largest) = cycle.ranges[k];

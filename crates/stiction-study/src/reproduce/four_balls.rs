@@ -1,10 +1,12 @@
 //! \[ST96\] §4, second test: a ball is thrown at three others in a line.
 //!
-//! Table 1 of the paper measures against its own finest step: velocities by $\int_0^1 \lVert v^h - v \rVert_\infty dt$ with $v$ constant in
-//! every step, positions by the largest difference of any coordinate at any time, and the variation as the largest total variation
-//! of any velocity component. All 24 coordinates count, orientations as $\int \omega dt$. A multiple impact with friction has no
-//! unique limit $h \to 0$, so only numbers at the same step can be compared. The reference column is an independent implementation
-//! with g = 9.82 m/s², which the paper does not state.
+//! Table 1 of the paper measures against its own finest step: velocities by
+//! $\int_0^1 \lVert v^h - v \rVert_\infty dt$ with $v$ constant in every step, positions by the
+//! largest difference of any coordinate at any time, and the variation as the largest total
+//! variation of any velocity component. All 24 coordinates count, orientations as $\int \omega dt$.
+//! A multiple impact with friction has no unique limit $h \to 0$, so only numbers at the same step
+//! can be compared. The reference column is an independent implementation with g = 9.82 m/s², which
+//! the paper does not state.
 
 use super::*;
 
@@ -35,7 +37,8 @@ const TABLE: [[(Option<&str>, f64); 3]; 5] = [
     [(None, 0.0), (None, 0.0), (Some("19.0690"), 19.0690)],
 ];
 
-/// Final x, y, vx, vy and angular velocity of the balls at the finest step, from the same implementation.
+/// Final x, y, vx, vy and angular velocity of the balls at the finest step, from the same
+/// implementation.
 const FINAL: [[f64; 7]; 4] = [
     [0.906244077, 0.158000876, 0.235957432, 0.253261475, -2.532615, 2.359574, -1.967383],
     [1.055881477, -0.014504270, 0.130416267, -0.033586703, 0.335867, 1.304163, -0.852212],
@@ -53,7 +56,8 @@ const RADIUS: f64 = 0.1;
 /// Velocity coordinates of the four balls.
 const COORDINATES: usize = 24;
 
-/// A run: per step the velocity in world axes, and the configuration with orientations as integrals of it.
+/// A run: per step the velocity in world axes, and the configuration with orientations as integrals
+/// of it.
 struct BallRun {
     h: f64,
     /// Velocity during every step.
@@ -64,7 +68,8 @@ struct BallRun {
     largest_lcp: usize,
     /// Most times that the set of active contacts grew in one step, and steps in which it did.
     growths: (usize, usize),
-    /// Contacts of the step with the largest normal impulse between balls: point, impulse on the first body.
+    /// Contacts of the step with the largest normal impulse between balls: point, impulse on the
+    /// first body.
     hit: Vec<([f64; 3], [f64; 3])>,
     hit_time: f64,
 }
@@ -121,7 +126,8 @@ fn run_balls(rows: &mut Rows, h: f64, settings: &[&str]) -> Result<BallRun, Repr
     Ok(run)
 }
 
-/// Velocity errors of a run against the finest one, by the norm of Table 1: of the centres alone, and of the angular velocities alone.
+/// Velocity errors of a run against the finest one, by the norm of Table 1: of the centres alone,
+/// and of the angular velocities alone.
 fn errors_by_kind(run: &BallRun, finest: &BallRun) -> [f64; 2] {
     let ratio = (run.h / finest.h).round() as usize;
     [false, true].map(|is_angular| {
@@ -218,7 +224,8 @@ fn add_end(rows: &mut Rows, finest: &BallRun) {
         rows.add_each(at, &names, &expected[4..], &v[3..], Printed(6));
         rows.add(at("z, m"), RADIUS, x[2], Rounding);
     }
-    // The frictional impulse of the collision lifts the thrown ball, and the second one of the others.
+    // The frictional impulse of the collision lifts the thrown ball, and the second one of the
+    // others.
     for (ball, lift) in [(0, 3.24e-3), (2, 0.36e-3)] {
         let late = finest.positions.iter().skip((0.5 / finest.h).round() as usize);
         let height = late.fold(0.0f64, |most, position| most.max(position[6 * ball + 2]));
@@ -229,7 +236,8 @@ fn add_end(rows: &mut Rows, finest: &BallRun) {
 
 /// When the ball reaches the table and the others, by the event-driven scheme.
 fn add_exact_times(rows: &mut Rows) -> Result<(), ReproduceError> {
-    // That scheme has the round cone; the ball sticks to the table, whatever the shape of the friction set.
+    // That scheme has the round cone; the ball sticks to the table, whatever the shape of the
+    // friction set.
     let overrides = ["scheme.event-driven={}", "method.cone={}", "run.step=0.05", "run.end=0.6"].map(str::to_owned);
     let mut simulation = scene("four-balls", &overrides)?;
     let mut impacts = vec![];

@@ -1,4 +1,5 @@
-//! \[PAGT\] §6.2: pointedness of the total friction cone and the constants that follow, for a particle in a groove and for collisions by Poisson's law.
+//! \[PAGT\] §6.2: pointedness of the total friction cone and the constants that follow, for a
+//! particle in a groove and for collisions by Poisson's law.
 
 use stiction_dynamics::families::{Generator, RandomContacts};
 use stiction_dynamics::{ContactCondition, ContactProblem, Pointedness, Row, TotalCone};
@@ -25,7 +26,8 @@ const QUICK_COLLISIONS: u64 = 1000;
 /// Halvings by which a limit of friction is found.
 const HALVINGS: usize = 50;
 
-/// A particle between walls whose normals lean from the vertical by an angle: two in the plane, three in space with tangents that are turned by some angle.
+/// A particle between walls whose normals lean from the vertical by an angle: two in the plane,
+/// three in space with tangents that are turned by some angle.
 fn groove(angle: f64, mu: f64, is_spatial: bool) -> ContactProblem {
     let (s, c) = angle.sin_cos();
     let wall = |normal: &[f64], tangents: [&[f64]; 2]| ContactCondition {
@@ -65,7 +67,8 @@ fn limit(angle: f64, is_spatial: bool) -> Result<f64, ReproduceError> {
     Ok(high)
 }
 
-/// A random collision: the kinetic energy after it over that before, and the constant that bounds it.
+/// A random collision: the kinetic energy after it over that before, and the constant that bounds
+/// it.
 fn collide(seed: u64, solver: &mut ContactSolver) -> Result<[f64; 2], ReproduceError> {
     let mut random = Generator::new(seed);
     let mu = [0.0, random.logarithmic(0.1, 3.0)];

@@ -1,7 +1,9 @@
-//! Pictures of friction sets, drawn from the sets by which the contacts were solved: their support, their excess, their corners.
+//! Pictures of friction sets, drawn from the sets by which the contacts were solved: their support,
+//! their excess, their corners.
 //!
-//! \[TTP01\] draws them in Figures 3 and 6: friction along two tangents and about the normal, $(c_t, c_o, c_r)$. A set is seen from a fixed side, parallel; what is
-//! behind is drawn pale. A point of the surface is in front when a small move towards the eye leaves the set.
+//! \[TTP01\] draws them in Figures 3 and 6: friction along two tangents and about the normal,
+//! $(c_t, c_o, c_r)$. A set is seen from a fixed side, parallel; what is behind is drawn pale. A
+//! point of the surface is in front when a small move towards the eye leaves the set.
 
 use stiction_dynamics::{FrictionLaw, FrictionShape};
 
@@ -10,7 +12,8 @@ use super::*;
 /// A point or a direction of friction: along the tangents, and about the normal.
 type Friction = [f64; 3];
 
-/// From where a set is seen: turned about the normal from the first tangent, and above the tangent plane, in radians.
+/// From where a set is seen: turned about the normal from the first tangent, and above the tangent
+/// plane, in radians.
 const AZIMUTH: f64 = 0.6;
 const ELEVATION: f64 = 0.35;
 
@@ -21,7 +24,8 @@ const AROUND_CUT: usize = 2880;
 /// Halvings of an interval that leave rounding of it.
 const HALVINGS: usize = 60;
 
-/// A move towards the eye that tells front from back, relative to the size of the set. Too large: the rim counts as behind. Too small: rounding decides.
+/// A move towards the eye that tells front from back, relative to the size of the set. Too large:
+/// the rim counts as behind. Too small: rounding decides.
 const NUDGE: f64 = 1e-6;
 
 /// What friction may be at a given normal force.
@@ -106,7 +110,8 @@ impl FrictionSet {
         self.is_outside(std::array::from_fn(|k| point[k] + NUDGE * self.bound * eye[k]))
     }
 
-    /// The rim of the set as it is seen, from its support alone: the points with the normals $u(\theta)$ are $h u + h' u'$.
+    /// The rim of the set as it is seen, from its support alone: the points with the normals
+    /// $u(\theta)$ are $h u + h' u'$.
     fn rim(&self) -> Vec<(f64, f64)> {
         let support = |angle: f64| self.reach(View::back((angle.cos(), angle.sin())));
         let step = 1e-5;
@@ -250,7 +255,8 @@ mod tests {
         assert!(point.iter().all(|x| (x - 11.25f64.sqrt().recip()).abs() < 1e-12), "{point:?}");
         assert!((set.reach([0.0, 0.0, 1.0]) - 0.4).abs() < 1e-15);
         assert!(set.edges().is_empty());
-        // The rim is where the surface turns away from the eye: a little further out nothing is seen.
+        // The rim is where the surface turns away from the eye: a little further out nothing is
+        // seen.
         for (x, y) in set.rim() {
             let beyond = |depth: f64| {
                 let (point, eye) = (View::back((1.001 * x, 1.001 * y)), View::eye());
@@ -270,7 +276,8 @@ mod tests {
         let set = FrictionSet::new(&FrictionLaw::directions(0.5, &corners).unwrap(), 2.0);
         assert_eq!(set.edges().len(), 12);
         assert!(set.edges().iter().flatten().all(|corner| corners.contains(corner)));
-        // From (0.78, 0.53, 0.34) every corner but this one has a face that looks there: |0.53| + |0.34|/2 < 0.78.
+        // From (0.78, 0.53, 0.34) every corner but this one has a face that looks there: |0.53| +
+        // |0.34|/2 < 0.78.
         let hidden: Vec<_> = corners.iter().filter(|corner| !set.is_in_front(**corner)).collect();
         assert_eq!(hidden, [&[-1.0, 0.0, 0.0]]);
         let face = set.surface([1.0, 1.0, 2.0]);

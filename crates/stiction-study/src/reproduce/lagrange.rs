@@ -1,4 +1,5 @@
-//! \[ST96\] §2: equations of motion from $M(q)$ and $V(q)$, and the sign of the velocity terms in (10).
+//! \[ST96\] §2: equations of motion from $M(q)$ and $V(q)$, and the sign of the velocity terms in
+//! (10).
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -34,7 +35,8 @@ fn cart_pendulum() -> LagrangianSystem {
     LagrangianSystem::new(&["x", "angle"], mass, |q| -BOB * GRAVITY * LENGTH * q[1].cos())
 }
 
-/// The period of the pendulum on the cart: its momentum along the rails is zero, which leaves an energy of the angle alone.
+/// The period of the pendulum on the cart: its momentum along the rails is zero, which leaves an
+/// energy of the angle alone.
 fn period() -> f64 {
     let (r, k) = (BOB / (CART + BOB), (SWING / 2.0).sin());
     let count = 40;
@@ -46,7 +48,8 @@ fn period() -> f64 {
     4.0 * (LENGTH / GRAVITY).sqrt() * FRAC_PI_2 / f64::from(count) * (0..count).map(value).sum::<f64>()
 }
 
-/// The double pendulum of unit masses and lengths, with the velocity terms of (7) or with the printed sign of (10).
+/// The double pendulum of unit masses and lengths, with the velocity terms of (7) or with the
+/// printed sign of (10).
 fn double_pendulum(is_printed: bool) -> LagrangianSystem {
     let mass = |q: &[f64], m: &mut [f64]| {
         let c = (q[0] - q[1]).cos();

@@ -92,8 +92,8 @@ pub struct Row {
     /// Our number; none where there is only a note.
     #[serde(serialize_with = "finite_or_null")]
     pub computed: f64,
-    /// Largest accepted difference from the reference, or from the published number where there is no reference; where a range is
-    /// asked for, half its width.
+    /// Largest accepted difference from the reference, or from the published number where there is
+    /// no reference; where a range is asked for, half its width.
     #[serde(serialize_with = "finite_or_null")]
     pub tolerance: f64,
     /// Whether it is met, by a run whose certificate is met.
@@ -104,7 +104,8 @@ pub struct Row {
     pub most: Option<f64>,
     /// Whether our number, rounded to the printed digits, is another one than the printed one.
     pub differs_from_print: bool,
-    /// What the certificate of the runs behind the number says: `met`, or what is not; none where there is no run.
+    /// What the certificate of the runs behind the number says: `met`, or what is not; none where
+    /// there is no run.
     pub certificate: Option<String>,
     /// What else there is to say, such as the reason of a refusal.
     pub note: Option<String>,
@@ -238,7 +239,8 @@ pub struct Reproduction {
     pub rows: Vec<Row>,
     /// The figures.
     pub figures: Vec<NamedFigure>,
-    /// What a reader of the paper should know: where it is silent or in error, and why numbers differ from the printed ones.
+    /// What a reader of the paper should know: where it is silent or in error, and why numbers
+    /// differ from the printed ones.
     pub remarks: &'static [&'static str],
     /// Steps of all runs together: what it cost.
     pub steps: u64,
@@ -249,8 +251,9 @@ pub struct Reproduction {
 pub enum Effort {
     /// All of it.
     Full,
-    /// Without the runs that take longest, and without their numbers: those at the smallest steps, over the longest times, of the largest samples. Experiments that
-    /// take some hundred steps in all are whole.
+    /// Without the runs that take longest, and without their numbers: those at the smallest steps,
+    /// over the longest times, of the largest samples. Experiments that take some hundred steps in
+    /// all are whole.
     Quick,
 }
 
@@ -535,7 +538,8 @@ fn largest_difference<'a>(a: impl IntoIterator<Item = &'a f64>, b: impl IntoIter
 
 /// Order of convergence: slope of the least-squares line through (log h, log error).
 ///
-/// A slope over several steps and not a ratio of two, because the phase of an impact within a step makes single ratios erratic.
+/// A slope over several steps and not a ratio of two, because the phase of an impact within a step
+/// makes single ratios erratic.
 pub fn fitted_order(errors: &[(f64, f64)]) -> f64 {
     let count = errors.len() as f64;
     let points = errors.iter().map(|&(h, error)| (h.ln(), error.ln()));

@@ -1,4 +1,5 @@
-//! The rod of Painlevé: how many motions an instant has, and which. It is in none of the five papers; the bounds on friction are those of Theorem 1 of \[TTP01\].
+//! The rod of Painlevé: how many motions an instant has, and which. It is in none of the five
+//! papers; the bounds on friction are those of Theorem 1 of \[TTP01\].
 
 use stiction_dynamics::families::Generator;
 use stiction_dynamics::reference::painleve_rod;
@@ -97,7 +98,8 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
     map(rows)
 }
 
-/// Number of motions of the sliding rod over angle and friction, and the curve beyond which the paradox begins.
+/// Number of motions of the sliding rod over angle and friction, and the curve beyond which the
+/// paradox begins.
 fn map(rows: &mut Rows) -> Result<(), ReproduceError> {
     let (columns, lines) = rows.full_or((60, 40), (30, 20));
     let names =

@@ -1,4 +1,5 @@
-//! \[PKF\]: the full-rank problem with phantom inertia, on a particle and on an arm; the paper itself prints no numbers.
+//! \[PKF\]: the full-rank problem with phantom inertia, on a particle and on an arm; the paper
+//! itself prints no numbers.
 
 use stiction_dynamics::reference::{TurningAxes, pushed_particle, touching_arm};
 use stiction_dynamics::{
@@ -79,7 +80,8 @@ fn solve(
     Ok(solution)
 }
 
-/// The problem of the particle with four lines and this phantom inertia: its condition, and its solution.
+/// The problem of the particle with four lines and this phantom inertia: its condition, and its
+/// solution.
 fn particle_lcp(rho: f64) -> Result<(f64, Vec<f64>), ReproduceError> {
     let lcp = method(4, Some(rho))?.lcp(&particle())?;
     let values = lcp.matrix().singular_values().unwrap_or_default();
@@ -107,7 +109,8 @@ fn add_cases(rows: &mut Rows) -> Result<(), ReproduceError> {
     Ok(())
 }
 
-/// What the particle shows beside its motion: the sliding along the lines, the rank of the problem, and the exact cone.
+/// What the particle shows beside its motion: the sliding along the lines, the rank of the problem,
+/// and the exact cone.
 fn add_particle(rows: &mut Rows) -> Result<(), ReproduceError> {
     let (condition, z) = particle_lcp(1.0)?;
     // The normal force, then sliding along the lines forwards, then backwards.
@@ -126,7 +129,8 @@ fn add_particle(rows: &mut Rows) -> Result<(), ReproduceError> {
     Ok(())
 }
 
-/// The saturations of a line, and the force along it: (2) and (3), from the rows of the problem itself.
+/// The saturations of a line, and the force along it: (2) and (3), from the rows of the problem
+/// itself.
 struct Saturations {
     /// Friction force.
     force: [f64; 2],
@@ -173,7 +177,8 @@ fn add_saturations(rows: &mut Rows) -> Result<(), ReproduceError> {
     Ok(())
 }
 
-/// Without phantom inertia: what the rank loses, and that the motion of two lines is the same. Lines and inertia by contact.
+/// Without phantom inertia: what the rank loses, and that the motion of two lines is the same.
+/// Lines and inertia by contact.
 fn add_variants(rows: &mut Rows) -> Result<(), ReproduceError> {
     let mut motions = Vec::new();
     for (rho, expected) in [(0.0, 3.0), (1.0, 5.0)] {
@@ -183,7 +188,8 @@ fn add_variants(rows: &mut Rows) -> Result<(), ReproduceError> {
         rows.add(quantity, expected, rank as f64, Exact);
         motions.push(solve(rows, method(2, Some(rho))?, &particle())?.motion);
     }
-    // 9 and 7 N along the two lines, and 9.81 N is the bound of each: the square holds the particle.
+    // 9 and 7 N along the two lines, and 9.81 N is the bound of each: the square holds the
+    // particle.
     for (i, motion) in motions.iter().enumerate() {
         rows.add(format!("A: particle, k = 2, ρ = {i}: acceleration 1"), 0.0, motion[0], Measured(1e-14));
     }

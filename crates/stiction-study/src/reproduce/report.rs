@@ -1,6 +1,8 @@
-//! One page with everything: the experiments, their numbers, their figures, and what to know about them.
+//! One page with everything: the experiments, their numbers, their figures, and what to know about
+//! them.
 //!
-//! The page is one HTML file without scripts and without anything outside it, so that it can be sent, printed and kept.
+//! The page is one HTML file without scripts and without anything outside it, so that it can be
+//! sent, printed and kept.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,9 @@
-//! \[ST96\] §4: a spinning rod falls on a table, and §3.5: a slider with friction that no load changes.
+//! \[ST96\] §4: a spinning rod falls on a table, and §3.5: a slider with friction that no load
+//! changes.
 //!
-//! The paper prints contact times and figures. The event table is that of an event-driven solution without complementarity
-//! problems, accurate to 1e-11; it takes the start height of 1 m and g = 9.81 m/s², which the paper does not state but its times
-//! imply.
+//! The paper prints contact times and figures. The event table is that of an event-driven solution
+//! without complementarity problems, accurate to 1e-11; it takes the start height of 1 m and g =
+//! 9.81 m/s², which the paper does not state but its times imply.
 
 use stiction_dynamics::reference::{Rod, Slider};
 use stiction_dynamics::{ContactMode, ModeTracker};
@@ -37,7 +38,8 @@ pub(super) mod exact {
     pub const X_AT_REST: f64 = -0.22735998270;
     /// Lost in the first impact, while sliding, in the second impact, and in the last slide.
     pub const ENERGY_LOST: [f64; 4] = [5.998058, 0.004407, 3.326766, 0.006269];
-    /// $n \cdot M^{-1} (n - \mu t)$ at the first impact, in 1/kg: negative in the paradox of Painlevé.
+    /// $n \cdot M^{-1} (n - \mu t)$ at the first impact, in 1/kg: negative in the paradox of
+    /// Painlevé.
     pub const PAINLEVE: f64 = -1.55;
 }
 
@@ -48,7 +50,8 @@ pub(super) const PHASES: [&str; 4] =
 /// The six step sizes over which the order is fitted, in seconds.
 const ORDER_STEPS: [f64; 6] = [0.02, 0.01, 0.005, 0.0025, 0.00125, 0.000625];
 
-/// How far the energies lost at h = 1e-5 are from those of the limit at most, in joules: some times what such a step gives.
+/// How far the energies lost at h = 1e-5 are from those of the limit at most, in joules: some times
+/// what such a step gives.
 const ENERGY_TOLERANCE: [f64; 4] = [3e-4, 1e-5, 3e-4, 1e-5];
 
 /// Rod of the paper, for the picture: half length and radius, in metres.
@@ -151,7 +154,8 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
 
     rows.progress("steps of 1/25 s");
     let h = 0.04;
-    // One linearisation per step, as in the paper: the formulas of the rod have no size by which a step would be halved.
+    // One linearisation per step, as in the paper: the formulas of the rod have no size by which a
+    // step would be halved.
     let x = plain(rows, Rod::default(), Rod::start(), (h, 1.0))?;
     rows.but_for("penetration_share", "the step is too long, which is shown here");
     rows.add("x at rest, m (linear, formulas, h = 0.04): 1/25 s is not sufficient", -0.2412, x, Printed(4));
@@ -160,7 +164,8 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
 
     rows.progress("a slider with bounded friction");
     for h in [1e-3, 1e-4] {
-        // Deceleration 10 m/s² from 2 m/s: 0.2 m, and v₀h/2 less for the implicit update of the position.
+        // Deceleration 10 m/s² from 2 m/s: 0.2 m, and v₀h/2 less for the implicit update of the
+        // position.
         let start = State::new(0.0, vec![0.0], vec![2.0]);
         let stop = plain(rows, Slider { mass: 1.0, bound: 10.0 }, start, (h, 0.5))?;
         rows.add(format!("§3.5: slider stops after, m (h = {h})"), 0.2 - 2.0 * h / 2.0, stop, Rounding);
@@ -259,7 +264,8 @@ fn plain(
     Ok(simulation.state().q[0])
 }
 
-/// Figures 2 to 5 of the paper in one: poses with their times, and the three velocities for four step sizes.
+/// Figures 2 to 5 of the paper in one: poses with their times, and the three velocities for four
+/// step sizes.
 fn figure(rows: &mut Rows) -> Result<(), ReproduceError> {
     let steps = [0.01, 0.005, 0.0025, 0.00125];
     let runs = steps.into_iter().map(|h| run_rod(rows, "linear", h)).collect::<Result<Vec<_>, _>>()?;
@@ -276,7 +282,8 @@ fn figure(rows: &mut Rows) -> Result<(), ReproduceError> {
         let colour = Colour::SKY.towards(Colour::INK, i as f64 / (times.len() - 1) as f64);
         let rod = Outline::capsule((x - arm.0, y - arm.1), (x + arm.0, y + arm.1), RADIUS);
         poses.outlines.push(body(rod, colour, 0.12, 1.2));
-        // The time stands at the upper end: on the right while the rod falls, on the left while it tips over.
+        // The time stands at the upper end: on the right while the rod falls, on the left while it
+        // tips over.
         let side = if arm.1 < 0.0 { -1.0 } else { 1.0 };
         let anchor = if t > 0.35 { Anchor::Left } else { Anchor::Right };
         let at = (x + side * arm.0 + if t > 0.35 { -RADIUS } else { 0.0 }, y + side * arm.1);

@@ -1,7 +1,9 @@
-//! Every scheme on every built-in scene: error against the event-driven scheme over some halvings of the step, observed order, certificate.
+//! Every scheme on every built-in scene: error against the event-driven scheme over some halvings
+//! of the step, observed order, certificate.
 //!
-//! A scheme that treats a scene must approach the reference with the order of its construction, and every one of its runs must be certified. A scheme that cannot treat
-//! a scene says so before its first step, and that reason stands in the table. Where a row is red, one of the two is not true.
+//! A scheme that treats a scene must approach the reference with the order of its construction, and
+//! every one of its runs must be certified. A scheme that cannot treat a scene says so before its
+//! first step, and that reason stands in the table. Where a row is red, one of the two is not true.
 
 use std::time::Duration;
 
@@ -27,8 +29,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run: reproduce,
 };
 
-/// The schemes that are compared, and the least order that counts as approaching the reference. Where events are not located, their place within a step changes the error
-/// by a factor of about four from step to step, and a slope over six halvings by up to a third. Where they are, errors are not erratic.
+/// The schemes that are compared, and the least order that counts as approaching the reference.
+/// Where events are not located, their place within a step changes the error by a factor of about
+/// four from step to step, and a slope over six halvings by up to a third. Where they are, errors
+/// are not erratic.
 const SCHEMES: [(&str, f64, Colour); 4] = [
     ("stewart-trinkle", 0.6, Colour::BLUE),
     ("moreau-midpoint", 0.6, Colour::GREEN),
@@ -171,7 +175,8 @@ fn add_scene(rows: &mut Rows, scene: &str, convergence: &Convergence) {
     }
 }
 
-/// The median of the slopes between all pairs of errors above the floor (Theil and Sen), which single errors do not move.
+/// The median of the slopes between all pairs of errors above the floor (Theil and Sen), which
+/// single errors do not move.
 fn median_order(errors: &[(f64, f64)], floor: f64) -> Option<f64> {
     let errors: Vec<_> =
         errors.iter().filter(|(_, error)| *error > floor).map(|(h, error)| (h.ln(), error.ln())).collect();
@@ -189,7 +194,8 @@ fn scheme_row(rows: &Rows, scene: &str, convergence: &Convergence, summary: &Sch
         return Row { ok: true, note: Some(reason.clone()), ..rows.row(format!("{scene}, {scheme}"), f64::NAN) };
     }
     let errors = convergence.errors(scheme);
-    // Laws hold at every step. What a step costs in accuracy, as penetration, must be little enough at the smallest one.
+    // Laws hold at every step. What a step costs in accuracy, as penetration, must be little enough
+    // at the smallest one.
     let runs: Vec<_> = convergence.runs.iter().filter(|run| run.scheme == *scheme).collect();
     let is_met = |run: &&&Run| run.certificate.starts_with("met");
     let worst = runs.iter().find(|run| !run.keeps_laws).or(runs.last()).map(|run| run.certificate.clone());
@@ -241,7 +247,8 @@ fn scheme_row(rows: &Rows, scene: &str, convergence: &Convergence, summary: &Sch
 
 /// Errors of all schemes on one scene over the step.
 fn scene_panel(scene: &str, convergence: &Convergence, rows: &[Row]) -> Panel {
-    // Errors of the two schemes of order one often lie on each other: the one below is wider. A scheme without errors keeps its place, so that all panels have its marker.
+    // Errors of the two schemes of order one often lie on each other: the one below is wider. A
+    // scheme without errors keeps its place, so that all panels have its marker.
     let series = SCHEMES.into_iter().enumerate().map(|(place, (scheme, _, colour))| Series {
         kind: SeriesKind::LineAndPoints,
         width: 2.7 - 0.5 * place as f64,
@@ -270,7 +277,8 @@ mod tests {
     use super::*;
     use crate::converge::{FailedRun, Reference};
 
-    /// A comparison of one scheme that was made up: its errors by halved steps, and what the certificates say.
+    /// A comparison of one scheme that was made up: its errors by halved steps, and what the
+    /// certificates say.
     fn made_up(scheme: &str, errors: &[f64], certificate: &str) -> Convergence {
         let run = |(k, error): (usize, &f64)| Run {
             scheme: scheme.to_owned(),

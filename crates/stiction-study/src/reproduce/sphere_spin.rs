@@ -1,7 +1,8 @@
 //! \[TTP01\] §4, problem 1: a ball spins in place until friction about the normal stops it.
 //!
-//! Experiment 1 has a friction direction along the true friction, experiment 2 has none. Both methods of the paper: `stewart-trinkle` with the paper's directions, by Lemke's
-//! method, and `implicit-ncp` with the same set or with the ellipsoid itself.
+//! Experiment 1 has a friction direction along the true friction, experiment 2 has none. Both
+//! methods of the paper: `stewart-trinkle` with the paper's directions, by Lemke's method, and
+//! `implicit-ncp` with the same set or with the ellipsoid itself.
 
 use super::friction_set::{FrictionSet, picture, section};
 use super::torsion::{Sample, history, samples};
@@ -72,7 +73,8 @@ fn largest(samples: &[Sample], components: std::ops::Range<usize>) -> f64 {
     samples.iter().flat_map(|sample| &sample.v[components.clone()]).fold(0.0, |most, v| most.max(v.abs()))
 }
 
-/// Adds velocities and forces of a run: the steps to `last` and to the one after it, in which the spin ends.
+/// Adds velocities and forces of a run: the steps to `last` and to the one after it, in which the
+/// spin ends.
 fn add_run(
     rows: &mut Rows,
     name: &str,
@@ -126,7 +128,8 @@ fn aligned(rows: &mut Rows) -> Result<(), ReproduceError> {
     Ok(())
 }
 
-/// §4.2, its last remark: with one direction, about the normal, nothing resists a translation, and the ball goes on for ever.
+/// §4.2, its last remark: with one direction, about the normal, nothing resists a translation, and
+/// the ball goes on for ever.
 fn add_translation(rows: &mut Rows) -> Result<(), ReproduceError> {
     rows.progress("the ball of one direction that translates");
     let throw =
@@ -163,7 +166,8 @@ fn misaligned(rows: &mut Rows) -> Result<(), ReproduceError> {
     rows.progress("the friction sets");
     let ellipsoid = FrictionSet::of_scene("sphere-spin", &[], DRAWN_NORMAL_FORCE)?;
     let hull = FrictionSet::of_scene("sphere-spin-misaligned", &[], DRAWN_NORMAL_FORCE)?;
-    // The moment that stops the ball of the reference, over that of Coulomb's bound, is what the directions in the scene span.
+    // The moment that stops the ball of the reference, over that of Coulomb's bound, is what the
+    // directions in the scene span.
     let arm = 0.687493712 / (0.2 * 9.81);
     let quantity = "largest moment that the directions span, N m, for μ c_n = 1 N";
     rows.add(quantity, arm, hull.reach([0.0, 0.0, -1.0]), Measured(1e-9));
@@ -173,7 +177,8 @@ fn misaligned(rows: &mut Rows) -> Result<(), ReproduceError> {
     Ok(())
 }
 
-/// The friction ellipsoid with the directions on it, what these directions span, and cuts through both.
+/// The friction ellipsoid with the directions on it, what these directions span, and cuts through
+/// both.
 fn set_figure(rows: &mut Rows, name: &'static str, number: u32, ellipsoid: &FrictionSet, hull: &FrictionSet) {
     let directions = hull.corners();
     let sets = [("ellipsoid", ellipsoid, Colour::BLUE), ("span of the directions", hull, Colour::VERMILLION)];

@@ -1,7 +1,9 @@
-//! \[TTP01\] §4, problem 2: a ball in the valley between two fixed spheres, rolling, sliding and drilling at two contacts.
+//! \[TTP01\] §4, problem 2: a ball in the valley between two fixed spheres, rolling, sliding and
+//! drilling at two contacts.
 //!
-//! The implicit scheme against the values of an independent implementation at h = 0.1 and against an event-driven reference; the LCP method with the paper's 20
-//! directions, once with both contacts always in, and once with the rule by which the paper lets them in.
+//! The implicit scheme against the values of an independent implementation at h = 0.1 and against
+//! an event-driven reference; the LCP method with the paper's 20 directions, once with both
+//! contacts always in, and once with the rule by which the paper lets them in.
 
 use stiction_dynamics::families::Generator;
 use stiction_dynamics::{PyramidSettings, Scheme, Step, StewartTrinkle};
@@ -53,7 +55,8 @@ const CHATTER: f64 = 1e-4;
 /// Until then both contacts hold, in seconds.
 const CHATTER_END: f64 = 2.5;
 
-/// Forces of the two contacts at the start: normal, along the seam, across it, moment about the normal.
+/// Forces of the two contacts at the start: normal, along the seam, across it, moment about the
+/// normal.
 const START_FORCES: [[f64; 4]; 2] =
     [[2.641003631, -0.478785363, 0.0, -0.066921241], [8.766902852, -0.050912969, 0.0, 0.463560055]];
 
@@ -103,7 +106,8 @@ fn run(rows: &mut Rows, method: &[String], h: f64, end: f64) -> Result<Vec<Sampl
     samples(rows, &mut scene("sphere-valley", &settings(method, h, end))?)
 }
 
-/// Error of the velocities with which the LCPs of a noisy run are stated, and so of their right-hand sides, in m/s and rad/s.
+/// Error of the velocities with which the LCPs of a noisy run are stated, and so of their
+/// right-hand sides, in m/s and rad/s.
 const NOISE: f64 = 1e-6;
 
 /// The LCP method with the paper's directions, whose right-hand sides are off: every step begins
@@ -126,7 +130,8 @@ fn run_with_noise(rows: &mut Rows, h: f64) -> Result<Vec<Sample>, ReproduceError
     Ok(samples)
 }
 
-/// Steps in which the moment at the second contact turns around, beside a smooth curve, while both contacts hold.
+/// Steps in which the moment at the second contact turns around, beside a smooth curve, while both
+/// contacts hold.
 fn chatter(samples: &[Sample]) -> usize {
     let moment: Vec<f64> = samples.iter().filter(|s| s.t > 0.1 && s.t < CHATTER_END).map(|s| s.forces[1][3]).collect();
     let is_turn =
@@ -230,7 +235,8 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
     let finest_step = rows.full_or(0.0004, 0.005);
     let lcp = run(rows, &by_directions(None), fine_step, 4.0)?;
     let finest = run(rows, &by_directions(None), finest_step, 4.0)?;
-    // 0.16 to 0.29, by how the directions lie: that is what a polyhedron in place of the ellipsoid costs, and not an error of the step.
+    // 0.16 to 0.29, by how the directions lie: that is what a polyhedron in place of the ellipsoid
+    // costs, and not an error of the step.
     let quantity = format!("LCP, h = {finest_step}: distance from the exact friction set at t = 3, m");
     rows.add_between(quantity, (0.16, 0.29), error_at_3(&finest));
     let quantity = format!("LCP, h = {finest_step}: steps in which the moment chatters, before t = {CHATTER_END}");
@@ -297,8 +303,9 @@ fn add_order(rows: &mut Rows) -> Result<(), ReproduceError> {
     Ok(())
 }
 
-/// The paper's sweep: every step a third of the last. In the paper the velocities are rough from t = 2 on at h = 0.1, contact is lost at 3.6, and the bouncing is over at 0.0012, after
-/// four divisions. No distance below which contacts enter gives all three.
+/// The paper's sweep: every step a third of the last. In the paper the velocities are rough from t
+/// = 2 on at h = 0.1, contact is lost at 3.6, and the bouncing is over at 0.0012, after four
+/// divisions. No distance below which contacts enter gives all three.
 fn add_sweep(rows: &mut Rows) -> Result<(), ReproduceError> {
     let swept = |rows: &mut Rows, gap: f64, division: u32| {
         let end = if division == 0 { 4.0 } else { 3.0 };
@@ -337,7 +344,8 @@ fn add_sweep(rows: &mut Rows) -> Result<(), ReproduceError> {
     Ok(())
 }
 
-/// Both methods by the trapezoidal rule, of which the paper says that they have been reformulated so: their order while the second contact rolls, and what they tend to.
+/// Both methods by the trapezoidal rule, of which the paper says that they have been reformulated
+/// so: their order while the second contact rolls, and what they tend to.
 fn add_trapezoidal(rows: &mut Rows) -> Result<(), ReproduceError> {
     let [t, expected @ ..] = STATES[1];
     for (name, scheme) in [("NCP", "implicit-ncp"), ("LCP", "stewart-trinkle")] {

@@ -64,7 +64,8 @@ pub(super) fn history(samples: &[Sample], value: impl Fn(&Sample) -> f64) -> Cur
 /// Sliding slower than this is none, in m/s.
 const STILL: f64 = 1e-12;
 
-/// The instant at which a scene starts. Its contacts must touch, and their rows must not turn, as where nothing moves, or only about a normal.
+/// The instant at which a scene starts. Its contacts must touch, and their rows must not turn, as
+/// where nothing moves, or only about a normal.
 fn start_of(scene: &str) -> Result<Instant, ReproduceError> {
     let simulation = super::scene(scene, &[])?;
     let (system, state) = (simulation.system(), simulation.state());
@@ -93,14 +94,16 @@ fn start_of(scene: &str) -> Result<Instant, ReproduceError> {
     Ok(instant)
 }
 
-/// The spinning ball of problem 1: (2) and (3) by hand are $c_r = -\mu e_r m g$ and $\dot\omega = 2.5\, c_r$.
+/// The spinning ball of problem 1: (2) and (3) by hand are $c_r = -\mu e_r m g$ and
+/// $\dot\omega = 2.5\, c_r$.
 pub(super) fn add_spin(rows: &mut Rows) -> Result<(), ReproduceError> {
     let mut instant = start_of("sphere-spin")?;
     let solution = instant.solve_exact()?;
     rows.solved(&solution);
     rows.add("instant: moment, N m", -0.7848, solution.contacts[0].tangent[2], Measured(1e-14));
     rows.add("instant: angular acceleration, rad/s²", -1.962, solution.motion[5], Measured(1e-14));
-    // Theorem 1 (A) at rest: 4 > μ² Σ w_a² e_a² A_aa for all unit vectors w, with the largest e_a² A_aa = 3.5.
+    // Theorem 1 (A) at rest: 4 > μ² Σ w_a² e_a² A_aa for all unit vectors w, with the largest e_a²
+    // A_aa = 3.5.
     instant.contacts[0].sliding = None;
     let bound = instant.existence()?.uniqueness_bound.unwrap_or(f64::NAN);
     // 2 / √3.5 = 1.069, less what a polyhedron around the ball costs.
@@ -120,7 +123,8 @@ pub(super) fn forces(number: usize, normal: f64, tangent: [f64; 3]) -> [f64; 4] 
     [normal, sign * tangent[0], sign * tangent[1], tangent[2]]
 }
 
-/// The ball in the valley at its start, where both contacts rest: forces of the reference, and (B) of Theorem 1, because eight rows on six coordinates depend on each other.
+/// The ball in the valley at its start, where both contacts rest: forces of the reference, and (B)
+/// of Theorem 1, because eight rows on six coordinates depend on each other.
 pub(super) fn add_valley(rows: &mut Rows, expected: &[[f64; 4]; 2]) -> Result<(), ReproduceError> {
     let instant = start_of("sphere-valley")?;
     let said = instant.existence()?;

@@ -1,7 +1,9 @@
-//! \[PAGT\] §10: the double pendulum beside a wall and the carts with a stopper, and the free top behind §8.
+//! \[PAGT\] §10: the double pendulum beside a wall and the carts with a stopper, and the free top
+//! behind §8.
 //!
-//! The numbers of the paper are those of its plain scheme, so the setting `paper` is used. Reference numbers are those of an independent
-//! implementation of it, and of an event-driven solution with 40 digits for the end of the pendulum.
+//! The numbers of the paper are those of its plain scheme, so the setting `paper` is used.
+//! Reference numbers are those of an independent implementation of it, and of an event-driven
+//! solution with 40 digits for the end of the pendulum.
 
 use stiction_dynamics::reference::{Carts, DoublePendulum, FreeTop};
 use stiction_dynamics::{ImpactLaw, Restitution};
@@ -77,7 +79,8 @@ pub(super) const COLLISIONS: [f64; 5] = [0.54550805144, 0.70793269999, 1.2847266
 pub(super) const COLLIDING: [(u8, f64); 5] =
     [(1, -1.984493531), (2, -4.013683456), (1, -0.679614454), (2, -0.489951770), (1, -1.030536788)];
 
-/// The ratios of Table 10.1 as printed, of the errors at one step and at half of it: for h = 2⁻⁶ … 2⁻¹¹.
+/// The ratios of Table 10.1 as printed, of the errors at one step and at half of it: for h = 2⁻⁶ …
+/// 2⁻¹¹.
 const PENDULUM_RATIOS: [[&str; 3]; 6] = [
     ["3.88", "4.04", "3.84"],
     ["3.97", "4.01", "3.88"],
@@ -87,13 +90,15 @@ const PENDULUM_RATIOS: [[&str; 3]; 6] = [
     ["3.93", "4.01", "4.00"],
 ];
 
-/// Largest joint errors of the plain scheme over 1000 s at h = 2⁻⁷ of an independent implementation, of both rods, by restitution of the wall.
+/// Largest joint errors of the plain scheme over 1000 s at h = 2⁻⁷ of an independent
+/// implementation, of both rods, by restitution of the wall.
 const JOINT_DRIFT: [(Option<f64>, [f64; 2]); 2] = [(None, [1.2e-4, 3.6e-4]), (Some(0.1), [1.1e-4, 2.5e-4])];
 
 /// Restitutions of the wall for the stabilised scheme.
 const STABILISED: [Option<f64>; 3] = [None, Some(0.1), Some(1.0)];
 
-/// Table 10.1 for h = 2⁻⁵ … 2⁻¹¹: error and joint errors as printed, and as an independent implementation has them.
+/// Table 10.1 for h = 2⁻⁵ … 2⁻¹¹: error and joint errors as printed, and as an independent
+/// implementation has them.
 const PENDULUM_TABLE: [([&str; 3], [f64; 3]); 7] = [
     (["2.38e-3", "-1.27e-3", "-3.18e-3"], [2.38220e-3, -1.26743e-3, -3.18347e-3]),
     (["6.14e-4", "-3.14e-4", "-8.29e-4"], [6.13727e-4, -3.13787e-4, -8.28505e-4]),
@@ -110,7 +115,8 @@ const TABLE_ROUNDING: f64 = 1e-5;
 /// Step of the carts, in seconds.
 const CART_STEP: f64 = 0.01;
 
-/// Damping, largest $|x_2 - x_1 - 5|$, first impact, largest distance from the rigid link before it, end of both carts.
+/// Damping, largest $|x_2 - x_1 - 5|$, first impact, largest distance from the rigid link before
+/// it, end of both carts.
 const DAMPER_TABLE: [(f64, f64, f64, f64, [f64; 2]); 4] = [
     (1e2, 3.48396e-2, 0.0568586927, 1.63e-3, [0.19800271, 5.17713780]),
     (1e3, 3.43099e-3, 0.0557696497, 1.84e-4, [0.21662340, 5.21436955]),
@@ -211,7 +217,8 @@ fn double_pendulum(rows: &mut Rows) -> Result<(), ReproduceError> {
                 let quantity = format!("time of collision {}, s, h = 2^-11", number + 1);
                 rows.add(quantity, expected, *time, Measured(2e-6));
             }
-            // Order two: what both steps miss is extrapolated away, but for the share that the places of impacts within their steps leave.
+            // Order two: what both steps miss is extrapolated away, but for the share that the
+            // places of impacts within their steps leave.
             let limit = energy + (energy - coarser_energy) / 3.0;
             let quantity = "energy at the end, J, extrapolated from h = 2^-10 and 2^-11";
             rows.add(quantity, PENDULUM_ENERGY, limit, Measured(1e-6));
@@ -282,7 +289,8 @@ fn add_joint_drift(rows: &mut Rows) -> Result<(), ReproduceError> {
         let wall = words(restitution);
         rows.progress(format!("joint errors over 1000 s, {wall}, stabilised"));
         let run = long_run(rows, restitution, TrapezoidalSettings::default(), 1000.0)?;
-        // An impact also ends the rates that joints still have, which are of order two in the step. The contact gives a little of that energy; the joints take more.
+        // An impact also ends the rates that joints still have, which are of order two in the step.
+        // The contact gives a little of that energy; the joints take more.
         if restitution == Some(1.0) {
             rows.but_for("contact_gain", "a sum over many elastic impacts, of order two in the step");
         }
@@ -434,7 +442,8 @@ fn carts_damper(rows: &mut Rows) -> Result<(), ReproduceError> {
     Ok(())
 }
 
-/// After an impact with the stiffest damper: the scheme approaches the motion by default, and does not in its plain form.
+/// After an impact with the stiffest damper: the scheme approaches the motion by default, and does
+/// not in its plain form.
 fn add_ringing(rows: &mut Rows) -> Result<(), ReproduceError> {
     let edit = Edit::option("the plain scheme", "scheme.trapezoidal.paper", true);
     let plain = SchemeChoice { name: "plain".to_owned(), edit };
@@ -505,7 +514,8 @@ fn free_top(rows: &mut Rows) -> Result<(), ReproduceError> {
             curves.iter_mut().zip(&s.state().v).for_each(|(curve, rate)| curve.push((s.state().t, *rate)));
         })?;
         errors.push((h, distance(&run.state().v, &TOP_END)));
-        // Rotations differ by 2√2 times as much as their quaternions, in the norm of their nine entries.
+        // Rotations differ by 2√2 times as much as their quaternions, in the norm of their nine
+        // entries.
         turns.push((h, 8.0f64.sqrt() * distance(&run.state().q, &end.q)));
     }
     if !rows.is_quick {

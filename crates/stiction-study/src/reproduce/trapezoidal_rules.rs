@@ -1,5 +1,5 @@
-//! \[PAGT\] §§ 2, 3, 9 and 10: the classical, the modified and the linear trapezoidal rule in one step and over a time, the derivatives (9.2), and the cubic that
-//! finds a collision.
+//! \[PAGT\] §§ 2, 3, 9 and 10: the classical, the modified and the linear trapezoidal rule in one
+//! step and over a time, the derivatives (9.2), and the cubic that finds a collision.
 
 use stiction_dynamics::reference::{BentOscillator, SpringOrbit};
 use stiction_dynamics::{ClosingTime, Contact, Inertia, Jacobians, Row as GapRow, TrapezoidalRule};
@@ -101,7 +101,8 @@ fn but_for_inertia(rows: &mut Rows) {
     }
 }
 
-/// Adds the order of the error at the end of runs against the closed form, and the ratio of the last two errors.
+/// Adds the order of the error at the end of runs against the closed form, and the ratio of the
+/// last two errors.
 fn add_errors(
     rows: &mut Rows,
     (name, order, tolerances): (&str, f64, [f64; 2]),
@@ -154,7 +155,8 @@ impl MechanicalSystem for Ball {
     }
 }
 
-/// Errors of the time at which the particle meets the circle, by steps of which that is the three fifths.
+/// Errors of the time at which the particle meets the circle, by steps of which that is the three
+/// fifths.
 fn closing_errors(rows: &mut Rows, closing_time: ClosingTime) -> Result<Errors, ReproduceError> {
     let [q, v] = MEETING;
     let mut found = Vec::new();

@@ -1,7 +1,8 @@
-//! \[ST96\] §4, first test of the balls: one of a pair is thrown at the other, from the air or by way of the table. With Figure 1, the polygon inside of the friction cone.
+//! \[ST96\] §4, first test of the balls: one of a pair is thrown at the other, from the air or by
+//! way of the table. With Figure 1, the polygon inside of the friction cone.
 //!
-//! The paper gives no data for this test; the balls are those of its second one. What is asked for are closed forms: the flight, the roll, and the impact in which everything
-//! sticks.
+//! The paper gives no data for this test; the balls are those of its second one. What is asked for
+//! are closed forms: the flight, the roll, and the impact in which everything sticks.
 
 use std::f64::consts::TAU;
 
@@ -79,10 +80,12 @@ fn direct_hit() -> f64 {
     after
 }
 
-/// Velocities after the direct hit, where everything sticks: of the thrown ball vx, vz, ω, of the other one vx, ω.
+/// Velocities after the direct hit, where everything sticks: of the thrown ball vx, vz, ω, of the
+/// other one vx, ω.
 ///
-/// With the speed s of the other ball, which rolls, and the spin ω of the thrown one, the latter moves with
-/// (s, 0) + (s + r ω)(n_z, -n_x); impulses of contact do no work on such velocities, so that the momentum along both stays.
+/// With the speed s of the other ball, which rolls, and the spin ω of the thrown one, the latter
+/// moves with (s, 0) + (s + r ω)(n_z, -n_x); impulses of contact do no work on such velocities, so
+/// that the momentum along both stays.
 fn after_direct_hit(t: f64) -> [f64; 5] {
     let v = [SPEED, -GRAVITY * t];
     let n =
@@ -169,7 +172,8 @@ fn side(title: &str, throw: &Throw) -> Panel {
     panel
 }
 
-/// Figure 1: the round cone and the octagon inside of it, with its eight directions, seen from the side and above.
+/// Figure 1: the round cone and the octagon inside of it, with its eight directions, seen from the
+/// side and above.
 fn cone() -> Panel {
     let corner = |i: u32, count: u32| {
         let angle = TAU * f64::from(i) / f64::from(count);

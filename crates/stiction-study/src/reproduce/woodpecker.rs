@@ -1,8 +1,9 @@
 //! \[GS05\] §4: the woodpecker toy by Moreau's midpoint rule, its limit cycle by a return map.
 //!
-//! The section of the map is where the bird swings up through $\varphi_S = -0.45$ while the lower sleeve is jammed: nothing moves but the
-//! bird there, so the state on the section is one number, $\omega_S$, and the map has one multiplier. The reference is an event-driven
-//! solution of the limit cycle with an error below 1e-12 in its period.
+//! The section of the map is where the bird swings up through $\varphi_S = -0.45$ while the lower
+//! sleeve is jammed: nothing moves but the bird there, so the state on the section is one number,
+//! $\omega_S$, and the map has one multiplier. The reference is an event-driven solution of the
+//! limit cycle with an error below 1e-12 in its period.
 
 use stiction_dynamics::reference::Woodpecker;
 use stiction_dynamics::{AlternatingSettings, ContactMode, ModeTracker, PlanarRelaySettings, consistent_start};
@@ -35,7 +36,8 @@ pub(super) const DESCENT: f64 = 0.0194453792847;
 /// Mean speed of the descent, in m/s.
 pub(super) const MEAN_SPEED: f64 = 0.133209367341;
 
-/// Period of the limit cycle without the beak, in s, by an independent program; our event-driven scheme gives the digits that follow.
+/// Period of the limit cycle without the beak, in s, by an independent program; our event-driven
+/// scheme gives the digits that follow.
 pub(super) const BEAKLESS_PERIOD: f64 = 0.130300;
 const BEAKLESS_PERIOD_LOCATED: f64 = 0.1303002728311;
 
@@ -52,8 +54,9 @@ pub(super) const RANGES: [Range; 5] = [
     (5, "ω_S, rad/s", [-10.5037993, 17.6001560], [Printed(7), Measured(1e-6)]),
 ];
 
-/// Period and descent of an independent implementation of the midpoint rule, by step: between the steps in which the beak hits, mean of twenty cycles.
-/// Periods are multiples of a twentieth of the step, and exact.
+/// Period and descent of an independent implementation of the midpoint rule, by step: between the
+/// steps in which the beak hits, mean of twenty cycles. Periods are multiples of a twentieth of the
+/// step, and exact.
 const BY_STEP: [(f64, f64, f64); 4] = [
     (3e-4, 0.1468200, 0.0199437378434),
     (1e-4, 0.1462550, 0.0196119203997),
@@ -68,7 +71,8 @@ const LOWEST_ANGLE: f64 = -0.529471967111;
 /// Normal impulse of the beak, in N s.
 pub(super) const BEAK_IMPULSE: f64 = 1.28450293e-3;
 
-/// The nine events of a cycle: contact (from 0: beak, lower, upper sleeve), what it becomes, and the time after the beak has hit.
+/// The nine events of a cycle: contact (from 0: beak, lower, upper sleeve), what it becomes, and
+/// the time after the beak has hit.
 pub(super) const EVENTS: [(usize, ContactMode, f64, &str); 9] = [
     (0, ContactMode::Impact, 0.0, "beak hits"),
     (2, ContactMode::Impact, 0.000579522, "upper sleeve hits, slips"),
@@ -91,7 +95,8 @@ const STATES: [(f64, [f64; 6]); 2] = [
 const FIGURE_STEP: f64 = 1e-5;
 /// Where the section lies.
 const SECTION: f64 = -0.45;
-/// Cycles of a run, how many of the first are left out and how many are then averaged: the multiplier is close to -1, so the cycle is approached slowly.
+/// Cycles of a run, how many of the first are left out and how many are then averaged: the
+/// multiplier is close to -1, so the cycle is approached slowly.
 const CYCLES: f64 = 36.0;
 const LEFT_OUT: usize = 14;
 const AVERAGED: usize = 20;
@@ -144,7 +149,8 @@ fn peck_from(
     simulation(toy.system(), &scheme("moreau-midpoint"), method, start, grid)
 }
 
-/// The toy without its beak, which \[GS05\] §4 says to work as well: one so short that it reaches the pole nowhere.
+/// The toy without its beak, which \[GS05\] §4 says to work as well: one so short that it reaches
+/// the pole nowhere.
 pub(super) fn beakless() -> Woodpecker {
     Woodpecker { beak_length: 0.0, ..Default::default() }
 }
@@ -184,7 +190,8 @@ fn peck(rows: &mut Rows, toy: &Woodpecker, h: f64) -> Result<PeckRun, ReproduceE
                 _ if follows_impact => continue,
                 _ => {}
             }
-            // A contact opens when its force ends. Its gap grows with the third power of time, and is seen only later.
+            // A contact opens when its force ends. Its gap grows with the third power of time, and
+            // is seen only later.
             let t = if event.to == ContactMode::Open { last_push[contact] } else { event.t };
             let height = step.state.q[0];
             run.events.push(PeckEvent { contact, to: event.to, t, height, impulse: event.impulse });
@@ -257,7 +264,8 @@ fn return_map(omega: f64, h: f64) -> Result<(f64, Verdict), ReproduceError> {
     Ok((f64::NAN, auditor.verdict()))
 }
 
-/// Slope of the return map at its fixed point, by a straight line through many points: the steps blur each of them a little.
+/// Slope of the return map at its fixed point, by a straight line through many points: the steps
+/// blur each of them a little.
 fn multiplier(rows: &mut Rows, fixed_point: f64) -> Result<f64, ReproduceError> {
     const POINTS: usize = 60;
     const HALF_WIDTH: f64 = 0.15;
@@ -292,7 +300,8 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
     for (h, run) in &runs {
         let period = run.mean_change(|crossing| crossing.t);
         errors.push((*h, (period - PERIOD).abs()));
-        // The rule is of order one: what it misses is about 2.8 Δt, and as much of the descent at the mean speed.
+        // The rule is of order one: what it misses is about 2.8 Δt, and as much of the descent at
+        // the mean speed.
         rows.add(format!("period, s, Δt = {h:e}"), PERIOD, period, Measured(3.5 * h));
         let descent = -run.mean_change(|crossing| crossing.height);
         let quantity = format!("descent per cycle, m, Δt = {h:e}");
@@ -320,7 +329,8 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
     Ok(())
 }
 
-/// What the paper says beside: (33) with Δt = 0 on the velocities of Table I, the alternation in place of (33), the toy without its beak.
+/// What the paper says beside: (33) with Δt = 0 on the velocities of Table I, the alternation in
+/// place of (33), the toy without its beak.
 fn add_variants(rows: &mut Rows) -> Result<(), ReproduceError> {
     let (toy, start) = (Woodpecker::default(), Woodpecker::start());
     let consistent = consistent_start(&toy.system(), &start, &mut ContactSolver::new(relay())?, 0.0);
@@ -376,7 +386,8 @@ fn add_cycle(rows: &mut Rows, finest: &PeckRun) -> Result<(), ReproduceError> {
     Ok(())
 }
 
-/// Figures 4 to 6 of the paper: angles and velocities over two cycles, and the limit cycle in the phase plane.
+/// Figures 4 to 6 of the paper: angles and velocities over two cycles, and the limit cycle in the
+/// phase plane.
 fn figure(rows: &mut Rows, run: &PeckRun, step: f64) {
     let begin = run.tail.first().map_or(0.0, |state| state.t);
     let over_time = |value: &dyn Fn(&State) -> f64| -> Curve {

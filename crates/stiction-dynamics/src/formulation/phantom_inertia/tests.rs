@@ -6,7 +6,8 @@ use crate::reference::{pushed_particle as particle, touching_arm as arm};
 use crate::{ContactCondition, ContactId, Directions, FrictionCondition, JointCondition, Pyramid, PyramidSettings};
 use stiction_solve::faer::Mat;
 
-/// Phantom inertias over the six decades that must not matter; none is singular for the problems here.
+/// Phantom inertias over the six decades that must not matter; none is singular for the problems
+/// here.
 const RHO: [Option<f64>; 8] = [None, Some(1e-3), Some(1e-2), Some(0.1), Some(1.0), Some(10.0), Some(100.0), Some(1e3)];
 
 fn method(lines: usize, rho: Option<f64>) -> PhantomInertia {
@@ -115,7 +116,8 @@ fn the_condition_is_best_near_the_effective_mass_and_breaks_down_at_one_value_on
     assert!((20.0..30.0).contains(&one), "{one}");
     assert!((1e7..4e7).contains(&tiny), "{tiny:e}");
     assert!(chosen < one, "{chosen} {one}");
-    // S = Eᵀ (2) E has the eigenvalue 4, so that ρ = 8 is singular: 2 S - ρ = 0 along both tangents.
+    // S = Eᵀ (2) E has the eigenvalue 4, so that ρ = 8 is singular: 2 S - ρ = 0 along both
+    // tangents.
     assert!(condition(Some(8.0)) > 1e13);
     assert!(condition(Some(8.1)) < 1e4);
 }
@@ -138,7 +140,8 @@ fn the_chosen_phantom_inertia_gives_full_rank_for_any_mass_and_number_of_lines()
 
 #[test]
 fn the_chosen_phantom_inertia_is_safe_for_coupled_contacts() {
-    // Random contacts of one system of nine coordinates: 2S - ρ must have as many positive eigenvalues as tangent rows.
+    // Random contacts of one system of nine coordinates: 2S - ρ must have as many positive
+    // eigenvalues as tangent rows.
     let mut generator = Generator::new(11);
     for _ in 0..50 {
         let problem = random_problem(&mut generator, 9, 3, 2);
@@ -240,7 +243,8 @@ fn on_feet(count: usize, speed: [f64; 2]) -> ContactProblem {
 
 #[test]
 fn redundant_feet_stick_and_slide_as_with_the_pyramid() {
-    // Three feet: nine rows on six coordinates, but the normal forces are determined, and with them the motion.
+    // Three feet: nine rows on six coordinates, but the normal forces are determined, and with them
+    // the motion.
     let mut slides = 0;
     for speed in [[0.0, 0.0], [-0.05, 0.0], [0.25, 0.1], [0.4, 0.2], [1.0, 0.0], [2.0, -1.5], [-0.3, 0.9]] {
         let problem = on_feet(3, speed);
@@ -252,7 +256,8 @@ fn redundant_feet_stick_and_slide_as_with_the_pyramid() {
         let pyramid = solve_by_pyramid(&problem, circumscribed(4));
         assert_close(&ours.motion, &pyramid.motion, 1e-12);
         slides += usize::from(ours.motion[0].abs() > 1e-6);
-        // Four feet: another share of the load is another friction moment, so that only the laws can judge.
+        // Four feet: another share of the load is another friction moment, so that only the laws
+        // can judge.
         solve(&on_feet(4, speed), &mut method);
     }
     assert!((1..7).contains(&slides), "some stick, some slide: {slides}");
@@ -267,7 +272,8 @@ fn towers_and_repeated_contacts_are_solved_by_the_laws() {
     for seed in 0..60 {
         let tower = solve(&Tower { levels: 3, ..Default::default() }.problem(seed), &mut method);
         assert!(method.was_relaxed());
-        // With the normals unrelaxed it took up to 2400 pivots, the forces jumping from one choice to another.
+        // With the normals unrelaxed it took up to 2400 pivots, the forces jumping from one choice
+        // to another.
         assert!(tower.report.iterations < 200, "seed {seed}: {:?}", tower.report);
         let random = RandomContacts { contact_count: 10, redundant_share: 0.5, ..Default::default() };
         solve(&random.problem(seed), &mut method);
@@ -276,7 +282,8 @@ fn towers_and_repeated_contacts_are_solved_by_the_laws() {
 
 #[test]
 fn high_towers_need_a_smaller_relaxation() {
-    // Their smallest eigenvalue falls with the fourth power of the height: with one relaxation 120 repetitions leave 1e-8.
+    // Their smallest eigenvalue falls with the fourth power of the height: with one relaxation 120
+    // repetitions leave 1e-8.
     let mut method = method(4, None);
     for seed in 0..3 {
         let tower = solve(&Tower { levels: 13, ..Default::default() }.problem(seed), &mut method);
@@ -286,7 +293,8 @@ fn high_towers_need_a_smaller_relaxation() {
 
 #[test]
 fn friction_is_shared_by_the_bounds_and_not_equally() {
-    // Two feet in a line with loads of 1 and 9 N s, μ = 0.5: they hold 5 N s together, though half of 4 is more than 0.5.
+    // Two feet in a line with loads of 1 and 9 N s, μ = 0.5: they hold 5 N s together, though half
+    // of 4 is more than 0.5.
     let feet = |speed: f64| {
         let mut problem = ContactProblem { free_motion: vec![speed, -1.0, -9.0], ..Default::default() };
         problem.inertia.set_diagonal(&[1.0; 3]);
@@ -316,7 +324,8 @@ fn a_joint_that_stands_twice_does_no_harm() {
     let mut problem = particle(2.0, [9.0, 7.0, -19.62]);
     let joint = JointCondition { row: Row::from_dense(&[0.0, 1.0, 0.0]), bias: 0.0, rounding: 0.0 };
     problem.joints.extend([joint.clone(), joint]);
-    // y is held; along x 9 N against the bound 9.81: it sticks. With 12 N it accelerates with 2.19/2.
+    // y is held; along x 9 N against the bound 9.81: it sticks. With 12 N it accelerates with
+    // 2.19/2.
     let stick = solve(&problem, &mut method(4, None));
     assert_close(&stick.motion, &[0.0; 3], 1e-10);
     problem.free_motion[0] = 6.0;
@@ -403,7 +412,8 @@ fn without_phantom_inertia_independent_lines_give_the_same_motion() {
         let problem = random_problem(&mut generator, 9, 3, 1 + number % 2);
         let with = method(2, None).lcp(&problem).unwrap();
         let without = method(2, Some(0.0)).lcp(&problem).unwrap();
-        // The columns of κ₊ and κ₋ are opposite without it: a rank of one too little for every line.
+        // The columns of κ₊ and κ₋ are opposite without it: a rank of one too little for every
+        // line.
         let (size, lines) = (with.size(), (with.size() - 3) / 2);
         let rank = |lcp: &Lcp| {
             let values = lcp.matrix().singular_values().unwrap();
@@ -471,7 +481,8 @@ fn lines_and_phantom_inertia_may_differ_from_contact_to_contact() {
         assert_close(&together.motion[3 * i..3 * i + 3], &expected.motion, 1e-12);
         assert_close(&together.contacts[i].tangent, &expected.contacts[0].tangent, 1e-12);
     }
-    // 1 + 2·4 unknowns of the one, 1 + 2·8 of the other, and ρ where (8) has it: against κ₋ in the row of σ₋.
+    // 1 + 2·4 unknowns of the one, 1 + 2·8 of the other, and ρ where (8) has it: against κ₋ in the
+    // row of σ₋.
     let lcp = method(3, Some(5.0)).lcp(&both).unwrap();
     assert_eq!(lcp.size(), 2 + 2 * 12);
     let sum = |line: usize| lcp.matrix()[(2 + line, 2 + line)] + lcp.matrix()[(2 + line, 2 + 12 + line)];

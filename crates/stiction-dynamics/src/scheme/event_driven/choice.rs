@@ -195,7 +195,8 @@ impl<'a> Choice<'a> {
             bias,
             rounding: 0.0,
         }));
-        // What rests is proposed to go on so, with the static coefficient or bound where there are two.
+        // What rests is proposed to go on so, with the static coefficient or bound where there are
+        // two.
         for (site, element) in motion.elements.iter().enumerate() {
             let element = FrictionElement { sticks: !has_sliding[site], ..element.clone() };
             // Forces and not impulses: over one second.

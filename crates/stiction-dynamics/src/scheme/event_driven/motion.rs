@@ -36,8 +36,8 @@ const NO_DIRECTION: f64 = 1e-15;
 /// What is left of a row, relative to the largest, when it depends on those before. Too large:
 /// mechanisms near a dead centre get loose. Too small: rounding counts as a row.
 ///
-/// The rank is judged once, where a phase begins. Away from the configurations that joints allow, their
-/// rows are independent by just as much as they are off, which must not count.
+/// The rank is judged once, where a phase begins. Away from the configurations that joints allow,
+/// their rows are independent by just as much as they are off, which must not count.
 const DEPENDENT: Rank = Rank::Above(1e-8);
 
 /// Newton steps of a projection, at most; the first leaves the square of a tiny error.

@@ -1,21 +1,25 @@
 //! The derivative of the equations of a step.
 //!
-//! Let $D$ say how the end of the step moves with $u$: $q^{l+1}(u + w) = q^{l+1} \oplus h D w$, the identity but for turns. Let $\partial_k$ be the derivative along the velocity
-//! coordinate $k$ at $q^{l+1}$. Then
+//! Let $D$ say how the end of the step moves with $u$: $q^{l+1}(u + w) = q^{l+1} \oplus h D w$, the
+//! identity but for turns. Let $\partial_k$ be the derivative along the velocity coordinate $k$ at
+//! $q^{l+1}$. Then
 //!
 //! $$ \begin{aligned}
 //! d(\psi / h) &= n D w, \qquad d(\Theta / h) = \nu D w, \qquad d(T u) = T w + h \textstyle\sum_k (\partial_k T) u\, (D w)_k, \\\\
 //! d(\text{momentum}) &= (M - h k_v) w + h \textstyle\sum_k \left( (\partial_k M)(u - v^l) - h\, \partial_k k - \partial_k (n c_n + T^T c_t + \nu^T c_j) \right) (D w)_k.
 //! \end{aligned} $$
 //!
-//! What is restrained on the other level has its own terms: the rate of a clutch is no gap, $d(n u + b) = n w + h \sum_k \partial_k (n u + b) (D w)_k$, and the displacement $x$ of a
+//! What is restrained on the other level has its own terms: the rate of a clutch is no gap,
+//! $d(n u + b) = n w + h \sum_k \partial_k (n u + b) (D w)_k$, and the displacement $x$ of a
 //! pre-stressed spring is no rate, $d(x / h) = T D w$.
 //!
-//! The large terms are exact: they are rows, inertia and forces that the system gives. The changes of rows and inertia are central differences, and their
-//! rounding comes with the factor $h$. So a matrix that should be singular is so up to rounding.
+//! The large terms are exact: they are rows, inertia and forces that the system gives. The changes
+//! of rows and inertia are central differences, and their rounding comes with the factor $h$. So a
+//! matrix that should be singular is so up to rounding.
 //!
-//! **Groups.** The rows of a contact change with the coordinates of its bodies only. Coordinates that no contact, friction element or joint shares are moved together, in one
-//! evaluation of the system; in a heap that takes a few groups, however many bodies there are.
+//! **Groups.** The rows of a contact change with the coordinates of its bodies only. Coordinates
+//! that no contact, friction element or joint shares are moved together, in one evaluation of the
+//! system; in a heap that takes a few groups, however many bodies there are.
 
 use faer::Mat;
 use stiction_solve::PortableMath as _;
@@ -25,10 +29,12 @@ use crate::natural_map::Law;
 use crate::vector::zero;
 use crate::{ForceJacobians, Inertia, JacobianKind, Restraint, Row, State};
 
-/// How far coordinates are moved for differences, in metres or radians: the cube root of the rounding unit.
+/// How far coordinates are moved for differences, in metres or radians: the cube root of the
+/// rounding unit.
 const DIFFERENCE: f64 = 6e-6;
 
-/// Up to so many coordinates, each is moved alone: a small system may leave zeros out of its rows that are none elsewhere.
+/// Up to so many coordinates, each is moved alone: a small system may leave zeros out of its rows
+/// that are none elsewhere.
 const ALONE: usize = 12;
 
 /// Memory of the derivative.
@@ -44,7 +50,8 @@ pub(super) struct DerivativeMemory {
     end_motion: Vec<f64>,
     /// Change of the momentum along every coordinate, column after column.
     momentum: Vec<f64>,
-    /// Change of the sliding of every block along every coordinate, and of the rate of every clutch.
+    /// Change of the sliding of every block along every coordinate, and of the rate of every
+    /// clutch.
     slips: Vec<[f64; 3]>,
     rates: Vec<f64>,
 }
@@ -62,7 +69,8 @@ struct Groups {
 impl Groups {
     /// Finds groups, each coordinate in the first one in which it meets no other of its rows.
     fn find(&mut self, n: usize, point: &Point) {
-        // Coordinates with a common inertia belong to one body, which may leave some of them out of its rows.
+        // Coordinates with a common inertia belong to one body, which may leave some of them out of
+        // its rows.
         let mut partners = vec![Vec::new(); n];
         point.inertia.for_each_entry(|i, j, _| partners[i].push(j));
         let contacts = point.contacts.iter().map(|contact| (Some(&contact.normal), &contact.tangents[..]));
@@ -109,7 +117,8 @@ impl Groups {
 }
 
 impl StepEquations<'_> {
-    /// Writes the derivative at the unknowns `z`, of velocity `u`, for which the system is evaluated in `point`.
+    /// Writes the derivative at the unknowns `z`, of velocity `u`, for which the system is
+    /// evaluated in `point`.
     pub(super) fn write_derivative(
         self,
         z: &[f64],
@@ -176,7 +185,8 @@ impl StepEquations<'_> {
         }
     }
 
-    /// The changes of momentum and sliding along the coordinates at the end of the step, with $u$ as it is: what the sums over $k$ contain.
+    /// The changes of momentum and sliding along the coordinates at the end of the step, with $u$
+    /// as it is: what the sums over $k$ contain.
     fn find_changes(self, z: &[f64], u: &[f64], point: &Point, memory: &mut DerivativeMemory) {
         let (n, h) = (u.len(), self.layout.h);
         zero(&mut memory.momentum, n * n);
@@ -210,7 +220,8 @@ impl StepEquations<'_> {
                     if self.is_clutch(i, point) {
                         rates[place] += factor * moved.contacts[i].rate(u);
                     }
-                    // A displacement is the same at every velocity that leads to this configuration.
+                    // A displacement is the same at every velocity that leads to this
+                    // configuration.
                     if !self.is_displacement(i, point) {
                         let slip = self.slip(i, moved, u);
                         slips[place].iter_mut().zip(slip).for_each(|(change, slip)| *change += factor * slip);
@@ -227,7 +238,8 @@ impl StepEquations<'_> {
         }
     }
 
-    /// Adds $(\partial_k M)(u - v)$. Nothing where the inertia is constant, which it is when it does not change along all coordinates at once.
+    /// Adds $(\partial_k M)(u - v)$. Nothing where the inertia is constant, which it is when it
+    /// does not change along all coordinates at once.
     fn find_inertia_changes(self, u: &[f64], point: &Point, memory: &mut DerivativeMemory) {
         let n = u.len();
         let change: Vec<f64> = u.iter().zip(&self.origin.state.v).map(|(u, v)| u - v).collect();
@@ -370,8 +382,8 @@ mod tests {
 
     use super::*;
 
-    /// Points in polar coordinates $(r, \varphi)$, one after another, each on a spring and before a rough wall $x \le 2$; friction along the way of each, and a
-    /// rod between the first two.
+    /// Points in polar coordinates $(r, \varphi)$, one after another, each on a spring and before a
+    /// rough wall $x \le 2$; friction along the way of each, and a rod between the first two.
     struct PolarPoints(usize);
 
     impl MechanicalSystem for PolarPoints {
@@ -431,8 +443,9 @@ mod tests {
         }
     }
 
-    /// A top whose axis $x$ must not point below the horizon, and rubs there: turns are coordinates. Or, on the other levels, it must not sink, and a pre-stressed spring
-    /// pulls it to the horizon.
+    /// A top whose axis $x$ must not point below the horizon, and rubs there: turns are
+    /// coordinates. Or, on the other levels, it must not sink, and a pre-stressed spring pulls it
+    /// to the horizon.
     struct LeaningTop {
         top: FreeTop,
         is_one_way: bool,
@@ -473,7 +486,8 @@ mod tests {
         }
     }
 
-    /// The vertical in body axes; the height of the axis x is its first component, with the rate ω · (x × vertical).
+    /// The vertical in body axes; the height of the axis x is its first component, with the rate ω
+    /// · (x × vertical).
     fn height(q: &[f64]) -> [f64; 3] {
         let [s, x, y, z] = [q[0], q[1], q[2], q[3]];
         [2.0 * (x * z - s * y), 2.0 * (y * z + s * x), 1.0 - 2.0 * (x * x + y * y)]

@@ -1,6 +1,7 @@
 //! The equations of one implicit step.
 //!
-//! Unknowns are $u = v^{l+1}$, then for every contact $c_n$ and friction $y$ in units of its semi-axes, the friction of elements, the impulses of joints. With $q^{l+1} = q^l \oplus h u$,
+//! Unknowns are $u = v^{l+1}$, then for every contact $c_n$ and friction $y$ in units of its
+//! semi-axes, the friction of elements, the impulses of joints. With $q^{l+1} = q^l \oplus h u$,
 //! $W_n$ and $W_t$ the mobilities of the rows, $\rho_n = 1 / W_n$, $\rho_t = 1 / W_t$:
 //!
 //! $$ \begin{aligned}
@@ -10,15 +11,19 @@
 //! 0 &= \Theta(q^{l+1}) / h.
 //! \end{aligned} $$
 //!
-//! All rows belong to $q^{l+1}$. $P_b$ is the projection on the friction set with the bound $b$. Everything is scaled to the root of an energy.
+//! All rows belong to $q^{l+1}$. $P_b$ is the projection on the friction set with the bound $b$.
+//! Everything is scaled to the root of an energy.
 //!
-//! By the trapezoidal [rule](crate::scheme::rule) the unknown is the mean velocity, and these are the equations of half the step with half of its impulses: all rows belong to the
-//! middle $q^l \oplus \tfrac h2 u$, and only $\psi$ and $\Theta$ to the end $q^l \oplus h u$. The end is `reach` times as far as the rows.
+//! By the trapezoidal [rule](crate::scheme::rule) the unknown is the mean velocity, and these are
+//! the equations of half the step with half of its impulses: all rows belong to the middle
+//! $q^l \oplus \tfrac h2 u$, and only $\psi$ and $\Theta$ to the end $q^l \oplus h u$. The end is
+//! `reach` times as far as the rows.
 //!
 //! Their derivative stands in `derivative.rs`.
 //!
-//! **Tangents.** A system chooses the tangents of a contact anew at every configuration, and may turn them suddenly. Where the friction set is the same in all
-//! directions of the plane, they are turned back to those at which the step began.
+//! **Tangents.** A system chooses the tangents of a contact anew at every configuration, and may
+//! turn them suddenly. Where the friction set is the same in all directions of the plane, they are
+//! turned back to those at which the step began.
 
 use faer::Mat;
 use stiction_solve::NonsmoothEquations;
@@ -32,7 +37,8 @@ use crate::{
     Contact, ContactId, ContactImpulse, ContactSolution, FrictionElement, FrictionShape, Inertia, Joint, Restraint, Row,
 };
 
-/// Momentum is balanced up to this share of the largest impulse of the step. Too small: one more iteration in most steps.
+/// Momentum is balanced up to this share of the largest impulse of the step. Too small: one more
+/// iteration in most steps.
 const IMPULSE_SHARE: f64 = 1e-10;
 
 /// Rounding of a momentum, relative to the largest one.
@@ -53,7 +59,8 @@ pub(super) struct Block {
     pub axes: [f64; 3],
     /// The friction set by the contact method.
     pub shape: FrictionShape,
-    /// What the trapezoidal rule keeps of the rates where the step begins: of the gap, and of the sliding along the tangents of the reference.
+    /// What the trapezoidal rule keeps of the rates where the step begins: of the gap, and of the
+    /// sliding along the tangents of the reference.
     pub kept_rate: f64,
     pub kept_slip: [f64; 3],
     /// First unknown: $c_n$ where there is a normal, then $y$.
@@ -71,7 +78,8 @@ impl Block {
         self.normal_count() + self.tangent_count
     }
 
-    /// How the tangents of its contact are turned back: cosine and sine. Only where friction does not change when they turn.
+    /// How the tangents of its contact are turned back: cosine and sine. Only where friction does
+    /// not change when they turn.
     pub fn turn(&self, contact: &Contact) -> [f64; 2] {
         let is_round = self.axes[0] == self.axes[1] && self.shape.is_round_in_the_plane();
         if self.tangent_count > 1 && is_round { turn(contact, &self.reference) } else { [1.0, 0.0] }
@@ -82,7 +90,8 @@ impl Block {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Point {
     pub q: Vec<f64>,
-    /// The contacts of the blocks as the system gives them, and how their tangents are turned: cosine and sine.
+    /// The contacts of the blocks as the system gives them, and how their tangents are turned:
+    /// cosine and sine.
     pub contacts: Vec<Contact>,
     pub turns: Vec<[f64; 2]>,
     pub elements: Vec<FrictionElement>,
@@ -143,7 +152,8 @@ pub(super) struct Workspace {
     point: Point,
     u: Vec<f64>,
     is_located: bool,
-    /// The largest impulse at the unknowns of the last evaluation, in units of the root of an energy.
+    /// The largest impulse at the unknowns of the last evaluation, in units of the root of an
+    /// energy.
     largest_impulse: f64,
     derivative: DerivativeMemory,
 }
@@ -200,7 +210,8 @@ impl<'a> StepEquations<'a> {
             end.contacts_of(ids, &mut point.found);
             pick(point.contacts.iter(), &mut point.found, &mut point.end_contacts);
         }
-        // What is restrained on the other level, in the letters of these equations: the rate of a clutch as a gap, a displacement as sliding.
+        // What is restrained on the other level, in the letters of these equations: the rate of a
+        // clutch as a gap, a displacement as sliding.
         for contact in point.contacts.iter_mut().filter(|contact| contact.restraint == Restraint::Rate) {
             contact.gap = h * contact.rate(u);
         }
@@ -308,7 +319,8 @@ impl<'a> StepEquations<'a> {
         self.layout.scale * rho.sqrt()
     }
 
-    /// Friction of a block, in units of its semi-axes, that belongs to a normal impulse and the sliding at `u`: the projection of the law. It is `y` itself at a solution.
+    /// Friction of a block, in units of its semi-axes, that belongs to a normal impulse and the
+    /// sliding at `u`: the projection of the law. It is `y` itself at a solution.
     pub fn friction(self, block: usize, point: &Point, u: &[f64], (normal, y): (f64, &[f64; 3])) -> [f64; 3] {
         let own = &self.layout.blocks[block];
         let slip = self.slip(block, point, u);
@@ -412,7 +424,8 @@ impl NonsmoothEquations for Unknowns<'_> {
         }
     }
 
-    // Gaps and joints are differences of coordinates, with their rounding; momentum is better known, and compared with the impulses of the step.
+    // Gaps and joints are differences of coordinates, with their rounding; momentum is better
+    // known, and compared with the impulses of the step.
     fn is_met(&self, f: &[f64], tolerance: f64) -> bool {
         let n = self.equations.origin.state.v.len();
         let momentum = (IMPULSE_SHARE * self.workspace.largest_impulse).max(MOMENTUM_ROUNDING).min(tolerance);
@@ -436,7 +449,8 @@ pub(super) fn pick<'a>(known: impl Iterator<Item = &'a Contact>, found: &mut [Co
     }));
 }
 
-/// Cosine and sine of the angle by which the two tangents of a contact are turned, so that they are as near as possible to those of another one.
+/// Cosine and sine of the angle by which the two tangents of a contact are turned, so that they are
+/// as near as possible to those of another one.
 pub(super) fn turn(contact: &Contact, reference: &Contact) -> [f64; 2] {
     let ([Some(a), Some(b)], [Some(c), Some(d)]) =
         ([0, 1].map(|k| contact.tangents.get(k)), [0, 1].map(|k| reference.tangents.get(k)))

@@ -1,16 +1,22 @@
-//! Tzitzouris and Pang's implicit step: gaps, rows, forces and friction at the end of the step, as one nonlinear complementarity problem.
+//! Tzitzouris and Pang's implicit step: gaps, rows, forces and friction at the end of the step, as
+//! one nonlinear complementarity problem.
 //!
-//! \[TTP01\] §4. Backward Euler for the full nonlinear model: positions meet their constraints $0 \le \psi(q^{l+1}) \perp c_n \ge 0$ and
-//! $\Theta(q^{l+1}) = 0$ to rounding, whatever the curvature and the step, and friction acts against the sliding $T(q^{l+1}) v^{l+1}$ at the end. The scheme has order one, removes energy, and is
-//! stable for stiff springs. Impacts are inelastic. The equations stand in `equations.rs`; [`SemismoothNewton`] solves them.
+//! \[TTP01\] §4. Backward Euler for the full nonlinear model: positions meet their constraints
+//! $0 \le \psi(q^{l+1}) \perp c_n \ge 0$ and $\Theta(q^{l+1}) = 0$ to rounding, whatever the
+//! curvature and the step, and friction acts against the sliding $T(q^{l+1}) v^{l+1}$ at the end.
+//! The scheme has order one, removes energy, and is stable for stiff springs. Impacts are
+//! inelastic. The equations stand in `equations.rs`; [`SemismoothNewton`] solves them.
 //!
 //! `derivative.rs` gives Newton's method its matrix.
 //!
-//! Differs from the paper: where it writes friction with a multiplier $\lambda$, (2), here stands the projection on the friction set, which has the same solutions and is
-//! regular where a contact is open; the unknown accelerations are eliminated.
+//! Differs from the paper: where it writes friction with a multiplier $\lambda$, (2), here stands
+//! the projection on the friction set, which has the same solutions and is regular where a contact
+//! is open; the unknown accelerations are eliminated.
 //!
-//! **Start.** Newton's method starts from the accelerations and forces that the last steps let expect (`prediction.rs`). Where that leads nowhere, as in an impact, the equations are linearised, and the contact method solves
-//! the linear problem, as in the fixed-point iteration of [`StewartTrinkle`](crate::StewartTrinkle); Newton's method goes on from there.
+//! **Start.** Newton's method starts from the accelerations and forces that the last steps let
+//! expect (`prediction.rs`). Where that leads nowhere, as in an impact, the equations are
+//! linearised, and the contact method solves the linear problem, as in the fixed-point iteration of
+//! [`StewartTrinkle`](crate::StewartTrinkle); Newton's method goes on from there.
 //!
 //! **Rule.** Euler's rule as in the paper, or the trapezoidal [rule](super::rule).
 //!
@@ -46,17 +52,21 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ImplicitNcpSettings {
-    /// How velocities and positions are integrated: Euler's rule as in \[TTP01\], or the trapezoidal rule.
+    /// How velocities and positions are integrated: Euler's rule as in \[TTP01\], or the
+    /// trapezoidal rule.
     pub rule: Rule,
-    /// Residual at which Newton's method ends, relative to the momentum of the step. Too large: gaps are met less exactly. Too small: rounding does not let it be reached.
+    /// Residual at which Newton's method ends, relative to the momentum of the step. Too large:
+    /// gaps are met less exactly. Too small: rounding does not let it be reached.
     pub tolerance: f64,
-    /// Largest residual of a step that counts as solved, where rounding does not allow the tolerance.
+    /// Largest residual of a step that counts as solved, where rounding does not allow the
+    /// tolerance.
     pub residual_tolerance: f64,
     /// Most steps of one run of Newton's method.
     pub iteration_limit: usize,
     /// Most linear problems from which Newton's method is started anew in one step.
     pub restart_limit: usize,
-    /// Start Newton's method from the accelerations and forces that the last steps let expect. Faster; where forces are not unique, they stay near those of the last step.
+    /// Start Newton's method from the accelerations and forces that the last steps let expect.
+    /// Faster; where forces are not unique, they stay near those of the last step.
     pub warm_start: bool,
 }
 
@@ -108,13 +118,15 @@ impl OwnFacts for ImplicitNcpSettings {
 /// A contact that ends a step nearer than this begins the next one in the active set, in metres.
 const TOUCHING: f64 = 1e-9;
 
-/// A contact violated by more than this at the end, although it took no part, joins, in metres: rounding.
+/// A contact violated by more than this at the end, although it took no part, joins, in metres:
+/// rounding.
 const VIOLATED: f64 = 1e-13;
 
 /// Rounding of a gap, relative to the largest coordinate.
 const POSITION_ROUNDING: f64 = 2.0 * f64::EPSILON;
 
-/// Newton's method ends at so many times the rounding of the gaps: a corner is a turned vector, and a gap the difference of two.
+/// Newton's method ends at so many times the rounding of the gaps: a corner is a turned vector, and
+/// a gap the difference of two.
 const GENEROUS_ROUNDING: f64 = 4.0;
 
 /// But not above this share of what counts as solved, unless it gets no further.
@@ -157,7 +169,8 @@ pub struct ImplicitNcp {
 }
 
 impl ImplicitNcp {
-    /// The scheme with these settings and this contact solver, which gives the friction sets and the starts.
+    /// The scheme with these settings and this contact solver, which gives the friction sets and
+    /// the starts.
     pub fn new(settings: ImplicitNcpSettings, solver: ContactSolver) -> Self {
         Self { settings, solver, ..Self::default() }
     }
@@ -167,7 +180,8 @@ impl ImplicitNcp {
         &self.report
     }
 
-    /// The blocks of the contacts that take part, and of the friction elements, with the mobilities of their rows at the prediction.
+    /// The blocks of the contacts that take part, and of the friction elements, with the mobilities
+    /// of their rows at the prediction.
     fn state_blocks(&mut self, elements: &[FrictionElement], v: &[f64]) {
         let Layout { h, reach, blocks, ids, mass_roots: roots, .. } = &mut self.layout;
         blocks.clear();
@@ -300,8 +314,8 @@ impl ImplicitNcp {
         Ok(None)
     }
 
-    /// Takes the roots of masses and of mobilities of joints, what is kept of the rates of joints, and
-    /// the root of an energy: momenta and impulses of forces.
+    /// Takes the roots of masses and of mobilities of joints, what is kept of the rates of joints,
+    /// and the root of an energy: momenta and impulses of forces.
     fn take_scales(&mut self, predicted: At<'_>, v: &[f64], h: f64, inertia: &Inertia) {
         let Layout { reach, kept_joints, mass_roots, joint_roots, scale, .. } = &mut self.layout;
         refill(mass_roots, (0..v.len()).map(|i| inertia.entry(i, i).sqrt()));
@@ -322,7 +336,8 @@ impl ImplicitNcp {
         *scale = momenta.fold(f64::MIN_POSITIVE.sqrt(), f64::max);
     }
 
-    /// Those that touched before and those that are violated at the prediction take part; others join later.
+    /// Those that touched before and those that are violated at the prediction take part; others
+    /// join later.
     fn find_contacts(&mut self, predicted: At<'_>) {
         refill(&mut self.active, self.prediction.contacts.iter().map(|entry| entry.id));
         predicted.contacts(TOUCHING, &mut self.candidates);
@@ -333,7 +348,8 @@ impl ImplicitNcp {
         self.candidates.iter().filter(is_violated).for_each(|contact| insert(contact.id, &mut self.active));
     }
 
-    /// Adds the contacts that are violated at the end although they took no part; whether there are any.
+    /// Adds the contacts that are violated at the end although they took no part; whether there are
+    /// any.
     fn grow(&mut self, end: Vec<Contact>, predicted: At<'_>) -> bool {
         let is_new = |c: &Contact| c.gap < -VIOLATED && !self.point.contacts.iter().any(|other| other.id == c.id);
         let mut has_grown = false;
@@ -369,7 +385,8 @@ impl ImplicitNcp {
         Ok(())
     }
 
-    /// Solves the equations with the contacts that take part, and leaves problem and solution in `out` and the end of the step in `self.point`.
+    /// Solves the equations with the contacts that take part, and leaves problem and solution in
+    /// `out` and the end of the step in `self.point`.
     fn solve_step(
         &mut self,
         origin: Origin<'_>,
@@ -393,7 +410,8 @@ impl ImplicitNcp {
                 let prediction = settings.warm_start.then_some(&self.prediction);
                 start(&mut unknowns, prediction, (inertia, &self.part), u, z);
             } else {
-                // From the solution without what has joined, or the linear problem at the last point.
+                // From the solution without what has joined, or the linear problem at the last
+                // point.
                 equations.locate(if attempt == 0 { &out.solution.motion } else { &*u }, point);
                 if attempt > 0 {
                     state_problem(equations, solver, u, point, out)?;

@@ -1,13 +1,17 @@
-//! What the last steps let expect of the next one: accelerations and forces, carried on by polynomials.
+//! What the last steps let expect of the next one: accelerations and forces, carried on by
+//! polynomials.
 //!
-//! With $x_1, x_2, \dots$ the values of the last steps, newest first, order $p$ expects $\sum_{i=1}^p (-1)^{i+1} \binom pi x_i$: the last value, the same change again, and so on. While a
-//! motion is smooth, every order brings a factor $h$; after an event high orders are the worst, and where only rounding changes, the mean of the last values is best. So
-//! each quantity takes the rule that would have expected its last value best.
+//! With $x_1, x_2, \dots$ the values of the last steps, newest first, order $p$ expects
+//! $\sum_{i=1}^p (-1)^{i+1} \binom pi x_i$: the last value, the same change again, and so on. While
+//! a motion is smooth, every order brings a factor $h$; after an event high orders are the worst,
+//! and where only rounding changes, the mean of the last values is best. So each quantity takes the
+//! rule that would have expected its last value best.
 
 use super::equations::{turn, turn_forward};
 use crate::{Contact, ContactId, Step};
 
-/// Shares of the last values, newest first, of every rule: orders one to four, and the mean. Higher orders gain nothing, because they carry on more rounding.
+/// Shares of the last values, newest first, of every rule: orders one to four, and the mean. Higher
+/// orders gain nothing, because they carry on more rounding.
 const RULES: [&[f64]; 5] =
     [&[1.0], &[2.0, -1.0], &[3.0, -3.0, 1.0], &[4.0, -6.0, 4.0, -1.0], &[0.25, 0.25, 0.25, 0.25]];
 
@@ -55,7 +59,8 @@ impl Past {
     }
 }
 
-/// A contact of the last step with its forces: normal, and friction along the tangents of the contact as it was there.
+/// A contact of the last step with its forces: normal, and friction along the tangents of the
+/// contact as it was there.
 #[derive(Clone, Debug)]
 pub(super) struct PastContact {
     pub id: ContactId,
@@ -75,7 +80,8 @@ pub(super) struct Prediction {
 }
 
 impl Prediction {
-    /// Takes up a step from the velocity `v`. Kept are the contacts that push or are nearer than `touching`.
+    /// Takes up a step from the velocity `v`. Kept are the contacts that push or are nearer than
+    /// `touching`.
     pub fn push(&mut self, v: &[f64], touching: f64, step: &Step) {
         let h = step.h;
         let before = std::mem::take(&mut self.contacts);
@@ -111,7 +117,8 @@ impl Prediction {
         Some([self.accelerations.next()?, self.friction.next()?, self.joints.next()?])
     }
 
-    /// The forces that a contact may expect: normal, and friction along the tangents of `reference`, or along its own where `keeps_tangents`.
+    /// The forces that a contact may expect: normal, and friction along the tangents of
+    /// `reference`, or along its own where `keeps_tangents`.
     pub fn next_forces(&self, reference: &Contact, keeps_tangents: bool) -> Option<(f64, [f64; 3])> {
         let place = self.contacts.binary_search_by_key(&reference.id, |entry| entry.id).ok()?;
         let entry = &self.contacts[place];
@@ -148,7 +155,8 @@ mod tests {
         let row = |x: f64, y: f64| Row::from_dense(&[x, y]);
         let contact =
             |first: Row, second: Row| Contact { tangents: [first, second].into_iter().collect(), ..Default::default() };
-        // A force along x that grows; before the last step the tangents turn from (x, y) to (y, -x).
+        // A force along x that grows; before the last step the tangents turn from (x, y) to (y,
+        // -x).
         let (before, after) = (contact(row(1.0, 0.0), row(0.0, 1.0)), contact(row(0.0, 1.0), row(-1.0, 0.0)));
         let mut prediction = Prediction::default();
         for (contact, tangent) in [(&before, [1.0, 0.0, 0.0]), (&before, [2.0, 0.0, 0.0]), (&after, [0.0, -3.0, 0.0])] {

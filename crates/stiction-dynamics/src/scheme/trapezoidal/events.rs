@@ -8,17 +8,20 @@ use crate::static_friction::Rubbing;
 use crate::vector::{dot, has, insert, norm, refill};
 use crate::{Contact, FrictionElement, FrictionShape, State};
 
-/// Cosine of the largest angle by which the normal of a contact may turn in half a step; if it turns farther, the step is halved. The
-/// rows in its middle stand for the whole step: with a pin that runs around a hole of little play they do not, and its speed grows.
-/// Too small: motion in tight holes may grow without bound. Too large: shorter steps than needed.
+/// Cosine of the largest angle by which the normal of a contact may turn in half a step; if it
+/// turns farther, the step is halved. The rows in its middle stand for the whole step: with a pin
+/// that runs around a hole of little play they do not, and its speed grows. Too small: motion in
+/// tight holes may grow without bound. Too large: shorter steps than needed.
 const LEAST_NORMAL_COSINE: f64 = 0.9;
 
-/// Events of sliding that are located within one step of the grid, at most. Contacts that pull at each other may stop and start again
-/// without end; the rest of such a step is made without looking for them.
+/// Events of sliding that are located within one step of the grid, at most. Contacts that pull at
+/// each other may stop and start again without end; the rest of such a step is made without looking
+/// for them.
 const STOP_LIMIT: usize = 20;
 
-/// Sliding slower than this many times the fastest rate at which the step takes back drift has no end of its own: it is part of what takes back the drift. Too
-/// small: steps without end where many contacts and joints waver. Too large: slow sliding stops some steps late.
+/// Sliding slower than this many times the fastest rate at which the step takes back drift has no
+/// end of its own: it is part of what takes back the drift. Too small: steps without end where many
+/// contacts and joints waver. Too large: slow sliding stops some steps late.
 const DRIFT_SHARE: f64 = 10.0;
 
 /// How a trial step went on: to its end, or to an event before.
@@ -33,7 +36,8 @@ pub(super) enum Trial {
 }
 
 impl Trapezoidal {
-    /// Whether the normal of an active contact turns too far between the start of the step and its middle.
+    /// Whether the normal of an active contact turns too far between the start of the step and its
+    /// middle.
     pub(super) fn turns_too_far(&self, out: &Step) -> bool {
         out.contacts.iter().any(|middle| {
             let start = self.start.iter().find(|start| start.id == middle.id).and_then(|start| start.frame);
@@ -56,7 +60,8 @@ impl Trapezoidal {
         }
     }
 
-    /// Whether what slid goes on sliding. Where it ends within the trial, the share of it after which the sliding speed is smallest.
+    /// Whether what slid goes on sliding. Where it ends within the trial, the share of it after
+    /// which the sliding speed is smallest.
     pub(super) fn judge_slip(&mut self, state: &State, out: &Step) -> Trial {
         self.stopped.clear();
         if !self.settings.locate_stops || self.stops > STOP_LIMIT {
@@ -64,13 +69,14 @@ impl Trapezoidal {
         }
         let (v, u, v_new) = (&state.v, &out.solution.motion, &self.v_new);
         let contacts = out.contacts.iter().zip(&out.problem.contacts).zip(&out.solution.contacts);
-        // In other sets parts of the sliding end one by one, and what remains of it must go on. The set is that of the contact itself: a polygon by
-        // which a method replaces the cone is meant to be round.
+        // In other sets parts of the sliding end one by one, and what remains of it must go on. The
+        // set is that of the contact itself: a polygon by which a method replaces the cone is meant
+        // to be round.
         let is_one = |contact: &Contact| contact.friction.shape() == FrictionShape::Ball;
         let loaded = contacts.filter(|((own, c), impulse)| c.mu > 0.0 && impulse.normal > 0.0 && is_one(own));
-        // Sliding and drilling stop together: they are measured along the semi-axes of their friction set.
-        // Rows turn on the way, and a slip is that of the rows of its own time: those of the middle would miss it at the ends by ½ h Ṫ v, as
-        // much as it changes in a step.
+        // Sliding and drilling stop together: they are measured along the semi-axes of their
+        // friction set. Rows turn on the way, and a slip is that of the rows of its own time: those
+        // of the middle would miss it at the ends by ½ h Ṫ v, as much as it changes in a step.
         let contacts = loaded.map(|((_, c), _)| {
             let slip_of = |contacts: &[Contact], v: &[f64]| match contacts.iter().find(|contact| contact.id == c.id) {
                 Some(contact) => contact.slip(v),
@@ -91,7 +97,8 @@ impl Trapezoidal {
         let mut share = 1.0f64;
         let still = self.settings.still_speed.max(DRIFT_SHARE * self.drift_rate);
         for (element, [first, mean, last]) in contacts.chain(elements) {
-            // What did not slide may begin to, and needs no event: its friction changes continuously.
+            // What did not slide may begin to, and needs no event: its friction changes
+            // continuously.
             if norm(&first) <= still || !has(&self.sliding, element) {
                 continue;
             }
@@ -115,7 +122,8 @@ impl Trapezoidal {
         Trial::Holds { share }
     }
 
-    /// The share of the trial after which an open contact closes, if that is before `share`; what stopped later has then not stopped.
+    /// The share of the trial after which an open contact closes, if that is before `share`; what
+    /// stopped later has then not stopped.
     pub(super) fn first_collision(&mut self, origin: Origin<'_>, share: f64, out: &mut Step) -> f64 {
         let (active, overlaps) = (&out.contacts, &self.overlaps);
         let is_active = |contact: &Contact| active.iter().any(|other| other.id == contact.id);
@@ -146,7 +154,8 @@ impl Trapezoidal {
         first
     }
 
-    /// Ends the step after a share of it: velocities are linear on the way, impulses and friction bounds are in proportion.
+    /// Ends the step after a share of it: velocities are linear on the way, impulses and friction
+    /// bounds are in proportion.
     pub(super) fn cut(&mut self, origin: Origin<'_>, share: f64, out: &mut Step) {
         out.h *= share;
         let v = &origin.state.v;

@@ -1,9 +1,12 @@
-//! Steps of no length: impacts with their decompression, shocks, and projections of velocities on what holds from now on.
+//! Steps of no length: impacts with their decompression, shocks, and projections of velocities on
+//! what holds from now on.
 //!
-//! A shock is an impact although nothing approaches (the paradox of Painlevé). Time stepping finds it by itself, but (5.7) asks the mean
-//! velocity to obey the friction law, so that a sliding contact which a shock stops would slide back with the speed that it had, with
-//! impulses twice as large, however short the step. Such a step is made as the impact problem instead. With nothing that approaches the
-//! motion before it would be an answer, so contacts are asked to part by a trace of speed; the projection that follows takes it back.
+//! A shock is an impact although nothing approaches (the paradox of Painlevé). Time stepping finds
+//! it by itself, but (5.7) asks the mean velocity to obey the friction law, so that a sliding
+//! contact which a shock stops would slide back with the speed that it had, with impulses twice as
+//! large, however short the step. Such a step is made as the impact problem instead. With nothing
+//! that approaches the motion before it would be an answer, so contacts are asked to part by a
+//! trace of speed; the projection that follows takes it back.
 
 use super::{ROUNDING, Trapezoidal};
 use crate::constrained_motion::mobility;
@@ -13,27 +16,33 @@ use crate::static_friction::Rubbing;
 use crate::vector::{dot, has, insert, largest, norm, refill};
 use crate::{Contact, ContactCondition, Joint, Row, StepError, Tangents};
 
-/// Shocks are looked for where contacts slide this many times faster than the trace of speed. Too small: what the trace does to a
-/// sliding contact counts as a shock. Too large: slow shocks are missed.
+/// Shocks are looked for where contacts slide this many times faster than the trace of speed. Too
+/// small: what the trace does to a sliding contact counts as a shock. Too large: slow shocks are
+/// missed.
 const SHOCK_SPEED: f64 = 1e3;
 
-/// Contacts that approach with less than this share of [`still_speed`](super::TrapezoidalSettings::still_speed) do not collide.
+/// Contacts that approach with less than this share of
+/// [`still_speed`](super::TrapezoidalSettings::still_speed) do not collide.
 const STANDSTILL: f64 = 1e-3;
 
-/// Attempt to end sliding at which it is taken to have stopped: in a step shorter by the factor $2^{30}$ friction changes no velocity.
+/// Attempt to end sliding at which it is taken to have stopped: in a step shorter by the factor
+/// $2^{30}$ friction changes no velocity.
 const STOP_ATTEMPT: usize = 3;
 
-/// Impulses of a projection are at most this many times the momentum, both as the root of an energy; larger ones come from rows that nearly contradict each other. Too
-/// large: what they do to the energy is rounding. Too small: a long lever counts as a contradiction.
+/// Impulses of a projection are at most this many times the momentum, both as the root of an
+/// energy; larger ones come from rows that nearly contradict each other. Too large: what they do to
+/// the energy is rounding. Too small: a long lever counts as a contradiction.
 const IMPULSE_LIMIT: f64 = 1e4;
 
 impl Trapezoidal {
-    /// An impact, its decompression, or a projection of velocities, where one is due. False when there is none.
+    /// An impact, its decompression, or a projection of velocities, where one is due. False when
+    /// there is none.
     pub(super) fn jump(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome<bool> {
         let v = &origin.state.v;
         let rounding = ROUNDING * largest(v);
-        // Contacts that approach although they are closed; those that carried an impulse waver around zero.
-        // Slower than anything that slides is rounding, too: else what is left of velocities would collide without end.
+        // Contacts that approach although they are closed; those that carried an impulse waver
+        // around zero. Slower than anything that slides is rounding, too: else what is left of
+        // velocities would collide without end.
         let least = rounding.max(STANDSTILL * self.settings.still_speed);
         let approaches = |contact: &Contact| !self.is_carried(contact.id) && contact.rate(v) < -least;
         let collides = self.start.iter().any(approaches);
@@ -80,8 +89,9 @@ impl Trapezoidal {
         self.sliding.sort_unstable();
     }
 
-    /// Projects the velocity, in the metric of the inertia, on the rows that hold from now on: joints, normals of contacts that carry
-    /// an impulse, tangents of contacts and friction elements that do not slide. False, and nothing is done, where it meets all of them.
+    /// Projects the velocity, in the metric of the inertia, on the rows that hold from now on:
+    /// joints, normals of contacts that carry an impulse, tangents of contacts and friction
+    /// elements that do not slide. False, and nothing is done, where it meets all of them.
     pub(super) fn project(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome<bool> {
         self.has_projected = true;
         // Contacts that part are among them if they come back at once.
@@ -107,7 +117,8 @@ impl Trapezoidal {
         self.sliding.retain(|element| !self.stopped.contains(element));
         self.stopped.clear();
 
-        // A problem whose conditions hold but for rounding has nothing to say, and its solution would be judged by rounding.
+        // A problem whose conditions hold but for rounding has nothing to say, and its solution
+        // would be judged by rounding.
         let v = &origin.state.v;
         let largest_speed = largest(v);
         let is_met = |joint: &Joint| {
@@ -123,8 +134,10 @@ impl Trapezoidal {
             result => result.map(|()| self.carried.is_empty() || has_measure(out))?,
         };
         if !is_met {
-            // Rows of many contacts contradict each other, or would but for rounding: two ends at one pin keep heights that differ by the drift of the pin. Contacts
-            // that may part, with friction that may give way, do not: as an impact that gives nothing back the problem has a solution.
+            // Rows of many contacts contradict each other, or would but for rounding: two ends at
+            // one pin keep heights that differ by the drift of the pin. Contacts that may part,
+            // with friction that may give way, do not: as an impact that gives nothing back the
+            // problem has a solution.
             begin_jump(StepKind::Projection, origin, &self.held[..contacts_from], out)?;
             let carried = self.start.iter().filter(|contact| has(&self.carried, contact.id));
             out.contacts.extend(carried.cloned());
@@ -135,8 +148,9 @@ impl Trapezoidal {
         Ok(true)
     }
 
-    /// Ends the sliding of an element that does not go on however short the step is, by what is likeliest at this attempt: it may be the mode
-    /// $(-1)^l$ of joints and normals, which a projection ends; it may be a shock; or it is slower than what takes back the drift of joints
+    /// Ends the sliding of an element that does not go on however short the step is, by what is
+    /// likeliest at this attempt: it may be the mode $(-1)^l$ of joints and normals, which a
+    /// projection ends; it may be a shock; or it is slower than what takes back the drift of joints
     /// within a step, and has stopped. False when nothing was done.
     pub(super) fn end_slip(
         &mut self,
@@ -155,7 +169,8 @@ impl Trapezoidal {
         self.project(origin, out)
     }
 
-    /// The impact problem of the active contacts, if it stops or turns one that slides; else nothing is done.
+    /// The impact problem of the active contacts, if it stops or turns one that slides; else
+    /// nothing is done.
     pub(super) fn shock(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome<bool> {
         let (v, trace) = (&origin.state.v, self.settings.still_speed);
         let fast = |contact: &Contact| norm(&contact.slip(v)) > SHOCK_SPEED * trace;

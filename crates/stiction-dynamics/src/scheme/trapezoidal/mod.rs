@@ -1,7 +1,8 @@
-//! The linearly implicit trapezoidal scheme: order two, one complementarity problem per smooth step, stiff springs and dampers,
-//! located collisions.
+//! The linearly implicit trapezoidal scheme: order two, one complementarity problem per smooth
+//! step, stiff springs and dampers, located collisions.
 //!
-//! \[PAGT\] (2.5), (5.3)-(5.9) and the algorithm of §7. The unknown is the mean velocity $u = \tfrac12 (v^l + v^{l+1})$ of the step:
+//! \[PAGT\] (2.5), (5.3)-(5.9) and the algorithm of §7. The unknown is the mean velocity
+//! $u = \tfrac12 (v^l + v^{l+1})$ of the step:
 //!
 //! $$ \begin{aligned}
 //! 2 \tilde M (u - v^l) &= \tilde k + \nu^T c_\nu + \textstyle\sum (n^T c_n + T^T c_t), && (5.4) \\\\
@@ -10,35 +11,48 @@
 //! v^{l+1} &= 2 u - v^l, \qquad q^{l+1} = q^l \oplus h u, && (5.3)
 //! \end{aligned} $$
 //!
-//! with $\tilde M = M - \tfrac h2 \tilde k_v - \tfrac{h^2}{4} \tilde k_q$ and $\tilde k = \tfrac h2 (k(t_l) + k(t_{l+1}) + h \tilde k_q v^l)$. In
-//! the letters of [`ContactProblem`](crate::ContactProblem): $W = 2 \tilde M$, $u_\text{free} = v^l + W^{-1} \tilde k$.
+//! with $\tilde M = M - \tfrac h2 \tilde k_v - \tfrac{h^2}{4} \tilde k_q$ and
+//! $\tilde k = \tfrac h2 (k(t_l) + k(t_{l+1}) + h \tilde k_q v^l)$. In the letters of
+//! [`ContactProblem`](crate::ContactProblem): $W = 2 \tilde M$,
+//! $u_\text{free} = v^l + W^{-1} \tilde k$.
 //!
-//! A step ends early where a gap closes (§6) or sliding ends; both are found on the path $q^l \oplus \tau (v^l + \tfrac{\tau}{2h}(v^{l+1} -
-//! v^l))$, on which the velocity is linear and the impulses are shares of those of the step. The [collision](super::collision) itself is a step of no
-//! length.
+//! A step ends early where a gap closes (§6) or sliding ends; both are found on the path
+//! $q^l \oplus \tau (v^l + \tfrac{\tau}{2h}(v^{l+1} - v^l))$, on which the velocity is linear and
+//! the impulses are shares of those of the step. The [collision](super::collision) itself is a step
+//! of no length.
 //!
 //! Differs from the paper, unless [`paper`](TrapezoidalSettings::paper) is set:
 //!
-//! - The active set (6.1) would make a contact active before it closes, and the condition on the mean velocity would mirror its
-//!   approach. Active are the contacts that are closed and do not part, and those that carried an impulse in the last step; the
-//!   latter take back their gap, $b_n = \Phi(q^l)/h_s$ with the full step $h_s$ even where the step was cut, so that a curved contact does not
-//!   detach and collide again.
-//! - Rows are taken at $q^l \oplus \tfrac h2 v^l$ not only for joints: $n(q^l)$ costs an order on curved contacts.
-//! - Joints are stabilised, $\Theta(q^l)/h_s$ in (5.5). It bounds the drift and costs the exact balance of energy. A small share of the rate at the start, for joints,
-//!   carried contacts and what sticks, keeps the mode $(-1)^l$ of conditions on $u$ from growing in $v$.
-//! - $\tilde k_q, \tilde k_v$ are the exact derivatives where $\tilde M$ stays positive definite, else (9.2), (9.3): these cost an
-//!   order for loaded springs and for the gyroscopic term.
-//! - The end of sliding is located, and velocities are projected on the rows that hold from there on. Conditions on $u$ leave a mode $(-1)^l$
-//!   in $v$, which would else begin there: a stopped block would flip between $\pm v$ for ever.
-//! - Forces that depend on time are taken in the middle of the step, not at both of its ends: of the same order, and right for a force that begins or
-//!   ends between two steps.
-//! - A step in which a normal turns by more than about half a radian to its middle is halved, after such a projection.
-//! - A step that friction would mirror however short it is (the paradox of Painlevé) is a shock, an impact problem (`jumps.rs`).
-//! - Contacts that overlap when they are found do not take that back within a step: they are closed where they are (`overlaps.rs`).
-//! - The rule is not L-stable, and a stiff damper would ring after an impact: steps begin short there, and grow (`settling.rs`).
-//! - Where contacts wedge each other and their corrections have no common solution, the step is made without them.
-//! - For $M(t, q)$ one problem gives order one (Theorem 3.4); [`iterate`](TrapezoidalSettings::iterate) solves (2.5) by successive ones,
-//!   or the classical rule (2.4) for comparison ([`TrapezoidalRule`]).
+//! - The active set (6.1) would make a contact active before it closes, and the condition on the
+//!   mean velocity would mirror its approach. Active are the contacts that are closed and do not
+//!   part, and those that carried an impulse in the last step; the latter take back their gap,
+//!   $b_n = \Phi(q^l)/h_s$ with the full step $h_s$ even where the step was cut, so that a curved
+//!   contact does not detach and collide again.
+//! - Rows are taken at $q^l \oplus \tfrac h2 v^l$ not only for joints: $n(q^l)$ costs an order on
+//!   curved contacts.
+//! - Joints are stabilised, $\Theta(q^l)/h_s$ in (5.5). It bounds the drift and costs the exact
+//!   balance of energy. A small share of the rate at the start, for joints, carried contacts and
+//!   what sticks, keeps the mode $(-1)^l$ of conditions on $u$ from growing in $v$.
+//! - $\tilde k_q, \tilde k_v$ are the exact derivatives where $\tilde M$ stays positive definite,
+//!   else (9.2), (9.3): these cost an order for loaded springs and for the gyroscopic term.
+//! - The end of sliding is located, and velocities are projected on the rows that hold from there
+//!   on. Conditions on $u$ leave a mode $(-1)^l$ in $v$, which would else begin there: a stopped
+//!   block would flip between $\pm v$ for ever.
+//! - Forces that depend on time are taken in the middle of the step, not at both of its ends: of
+//!   the same order, and right for a force that begins or ends between two steps.
+//! - A step in which a normal turns by more than about half a radian to its middle is halved, after
+//!   such a projection.
+//! - A step that friction would mirror however short it is (the paradox of Painlevé) is a shock, an
+//!   impact problem (`jumps.rs`).
+//! - Contacts that overlap when they are found do not take that back within a step: they are closed
+//!   where they are (`overlaps.rs`).
+//! - The rule is not L-stable, and a stiff damper would ring after an impact: steps begin short
+//!   there, and grow (`settling.rs`).
+//! - Where contacts wedge each other and their corrections have no common solution, the step is
+//!   made without them.
+//! - For $M(t, q)$ one problem gives order one (Theorem 3.4);
+//!   [`iterate`](TrapezoidalSettings::iterate) solves (2.5) by successive ones, or the classical
+//!   rule (2.4) for comparison ([`TrapezoidalRule`]).
 
 mod events;
 mod jumps;
@@ -74,7 +88,8 @@ pub enum Jacobians {
     Automatic,
     /// The exact ones always.
     Exact,
-    /// The approximations (9.2), (9.3) always: stable for any stiffness, of order one for loaded nonlinear springs.
+    /// The approximations (9.2), (9.3) always: stable for any stiffness, of order one for loaded
+    /// nonlinear springs.
     Definite,
 }
 
@@ -85,8 +100,10 @@ pub enum TrapezoidalRule {
     /// The mean inertia times the change of velocity is the mean force, (2.5).
     #[default]
     Modified,
-    /// The change of velocity is the mean of the accelerations, (2.4): the classical trapezoidal rule. It is the same rule where the inertia is constant, and differs by
-    /// $O(h^3)$ in a step where it is not (Theorem 3.2). Contacts and joints act on the mean inertia as before. Needs [`iterate`](TrapezoidalSettings::iterate).
+    /// The change of velocity is the mean of the accelerations, (2.4): the classical trapezoidal
+    /// rule. It is the same rule where the inertia is constant, and differs by $O(h^3)$ in a step
+    /// where it is not (Theorem 3.2). Contacts and joints act on the mean inertia as before. Needs
+    /// [`iterate`](TrapezoidalSettings::iterate).
     Classical,
 }
 
@@ -97,8 +114,9 @@ pub enum ClosingTime {
     /// As the root of the gap along the way of the step, (6.2).
     #[default]
     Way,
-    /// As the root of the cubic in time through the gaps and their rates at both ends of the step, \[PAGT\] §10: no gap is evaluated on the way. Where the gap is curved it is off by
-    /// $O(h^4)$, and what is left of the gap is closed by a further step of that length.
+    /// As the root of the cubic in time through the gaps and their rates at both ends of the step,
+    /// \[PAGT\] §10: no gap is evaluated on the way. Where the gap is curved it is off by $O(h^4)$,
+    /// and what is left of the gap is closed by a further step of that length.
     Cubic,
 }
 
@@ -106,8 +124,9 @@ pub enum ClosingTime {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TrapezoidalSettings {
-    /// The plain published scheme: no stabilisation, no located ends of sliding, contact rows at the start of the step, the
-    /// derivatives (9.2), (9.3). The settings below that say otherwise are then ignored.
+    /// The plain published scheme: no stabilisation, no located ends of sliding, contact rows at
+    /// the start of the step, the derivatives (9.2), (9.3). The settings below that say otherwise
+    /// are then ignored.
     pub paper: bool,
     /// Which derivatives of the force are used.
     pub jacobians: Jacobians,
@@ -115,31 +134,38 @@ pub struct TrapezoidalSettings {
     pub rule: TrapezoidalRule,
     /// Whether joints and contacts that stay closed take back their drift.
     pub stabilize: bool,
-    /// How fast overlaps of the start are taken back, per second: an overlap $d$ shrinks as $d e^{-rt}$, whatever the step. With zero, the default, a
-    /// contact that overlaps when it is found is taken as closed where it is, as the event-driven scheme does it.
+    /// How fast overlaps of the start are taken back, per second: an overlap $d$ shrinks as
+    /// $d e^{-rt}$, whatever the step. With zero, the default, a contact that overlaps when it is
+    /// found is taken as closed where it is, as the event-driven scheme does it.
     pub overlap_recovery: f64,
     /// Whether the end of sliding is located.
     pub locate_stops: bool,
-    /// Solves the nonlinear step (2.5) by successive linear ones; needed for order two where the inertia changes with the configuration.
+    /// Solves the nonlinear step (2.5) by successive linear ones; needed for order two where the
+    /// inertia changes with the configuration.
     pub iterate: bool,
-    /// Change of the mean velocity, relative to its size, at which the iteration ends. Too small: it runs to its limit.
+    /// Change of the mean velocity, relative to its size, at which the iteration ends. Too small:
+    /// it runs to its limit.
     pub iteration_tolerance: f64,
     /// Largest number of linear problems of a step that iterates.
     pub iteration_limit: usize,
-    /// Contacts with a gap up to this are closed, in metres; the $\varepsilon_a$ of (6.1).
-    /// Too large: velocities are stopped before the bodies touch. Too small: the rounding of a located collision leaves it open.
+    /// Contacts with a gap up to this are closed, in metres; the $\varepsilon_a$ of (6.1). Too
+    /// large: velocities are stopped before the bodies touch. Too small: the rounding of a located
+    /// collision leaves it open.
     pub gap_tolerance: f64,
     /// How the time is found at which a gap closes.
     pub closing_time: ClosingTime,
-    /// Impacts with a slower approach give nothing back, in m/s, so that a bouncing ball comes to rest.
-    /// Too large: small bounces are missing. Too small: many bounces in one step before the ball rests.
+    /// Impacts with a slower approach give nothing back, in m/s, so that a bouncing ball comes to
+    /// rest. Too large: small bounces are missing. Too small: many bounces in one step before the
+    /// ball rests.
     pub rest_speed: f64,
-    /// Sliding slower than this, in m/s, is none. Too large: slow sliding is stopped. Too small: rounding is located as an end.
+    /// Sliding slower than this, in m/s, is none. Too large: slow sliding is stopped. Too small:
+    /// rounding is located as an end.
     pub still_speed: f64,
-    /// Whether the impacts of contacts that close together are solved together or one after another.
+    /// Whether the impacts of contacts that close together are solved together or one after
+    /// another.
     pub impact_order: ImpactOrder,
-    /// Whether the friction of the decompression may also use the impulse that Poisson's law gives back, $\mu (c_n^x + e c_n^c)$ instead
-    /// of $\mu c_n^x$ as printed.
+    /// Whether the friction of the decompression may also use the impulse that Poisson's law gives
+    /// back, $\mu (c_n^x + e c_n^c)$ instead of $\mu c_n^x$ as printed.
     pub restitution_friction: bool,
 }
 
@@ -168,9 +194,11 @@ impl Default for TrapezoidalSettings {
 /// Rates up to this share of the largest velocity are rounding.
 const ROUNDING: f64 = 1e-13;
 
-/// Share of the rate of a drift that the mean velocity of a step keeps. With a mean rate of $\beta w - x/h$ the drift $x$ and its rate $w$ become
-/// $x' = h \beta w$ and $w' = (2 \beta - 1) w - 2x/h$: with $\beta = 0$ a mode $(-1)^l$ would stay in $w$, fed by every curvature until velocities are
-/// nothing else. With $\beta = \tfrac32 - \sqrt 2$ both fall by the factor $\sqrt 2 - 1$ a step, and no choice lets them fall faster.
+/// Share of the rate of a drift that the mean velocity of a step keeps. With a mean rate of
+/// $\beta w - x/h$ the drift $x$ and its rate $w$ become $x' = h \beta w$ and
+/// $w' = (2 \beta - 1) w - 2x/h$: with $\beta = 0$ a mode $(-1)^l$ would stay in $w$, fed by every
+/// curvature until velocities are nothing else. With $\beta = \tfrac32 - \sqrt 2$ both fall by the
+/// factor $\sqrt 2 - 1$ a step, and no choice lets them fall faster.
 pub(super) const BRAKE: f64 = 1.5 - std::f64::consts::SQRT_2;
 
 /// Steps of no length in a row, at most.
@@ -179,18 +207,21 @@ const IMPACT_LIMIT: usize = 100_000;
 /// Halvings of a step in which sliding ends, at most.
 const HALVING_LIMIT: usize = 60;
 
-/// Halvings of a step in which sliding ends too early, after each of which something else is looked for that ends it. Too small: an impact problem is
-/// solved in vain before an end of sliding early in a step. Too large: more steps in vain.
+/// Halvings of a step in which sliding ends too early, after each of which something else is looked
+/// for that ends it. Too small: an impact problem is solved in vain before an end of sliding early
+/// in a step. Too large: more steps in vain.
 const SHOCK_HALVINGS: usize = 10;
 
-/// Impacts within one step of the grid after which they accumulate: a ball that hits two others in turn, ever faster. From then on contacts
-/// that are almost closed count as closed, with ten times the gap after each further so many impacts.
+/// Impacts within one step of the grid after which they accumulate: a ball that hits two others in
+/// turn, ever faster. From then on contacts that are almost closed count as closed, with ten times
+/// the gap after each further so many impacts.
 const ACCUMULATION: usize = 20;
 
 /// Impacts in a step after which contacts that part slower than the rest speed stay closed.
 const MANY_IMPACTS: usize = 5 * ACCUMULATION;
 
-/// Times that the gap grows so, at most. Too large: bodies that are apart collide. Too small: impacts that accumulate take long.
+/// Times that the gap grows so, at most. Too large: bodies that are apart collide. Too small:
+/// impacts that accumulate take long.
 const MOST_DECADES: usize = 4;
 
 impl OwnFacts for TrapezoidalSettings {
@@ -247,11 +278,13 @@ pub struct Trapezoidal {
     sliding: Vec<Rubbing>,
     /// Those whose sliding ended at the end of it.
     stopped: Vec<Rubbing>,
-    /// Gaps of contacts that are taken as closed where they are, since they overlapped when they were found; by contact.
+    /// Gaps of contacts that are taken as closed where they are, since they overlapped when they
+    /// were found; by contact.
     overlaps: Vec<(ContactId, f64)>,
     /// Contacts with two coefficients of friction that stuck in the last step.
     resting: Vec<Rubbing>,
-    /// Whether contacts wedge each other, so that nothing slides and what they take back had no solution.
+    /// Whether contacts wedge each other, so that nothing slides and what they take back had no
+    /// solution.
     is_wedged: bool,
     /// Limit of the steps that follow a jump, in seconds.
     settling: Settling,
@@ -389,7 +422,8 @@ impl Trapezoidal {
         }
     }
 
-    /// Adds what slides without having had a step that could say so: contacts that have just closed, and everything before the first step.
+    /// Adds what slides without having had a step that could say so: contacts that have just
+    /// closed, and everything before the first step.
     fn find_new_sliding(&mut self, origin: Origin<'_>) {
         let (still, v) = (self.settings.still_speed, &origin.state.v);
         for contact in &self.start {
@@ -405,7 +439,8 @@ impl Trapezoidal {
         }
     }
 
-    /// A smooth step, up to the first event; or a projection or a shock, where it turns out that one is due.
+    /// A smooth step, up to the first event; or a projection or a shock, where it turns out that
+    /// one is due.
     fn glide(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome {
         let Origin { system, state, .. } = origin;
         let mut halvings_for_slip = 0;
@@ -417,7 +452,8 @@ impl Trapezoidal {
                 continue;
             }
             if self.turns_too_far(out) {
-                // The mode (-1)^l of the normal velocity would turn into others with the normal: it ends here.
+                // The mode (-1)^l of the normal velocity would turn into others with the normal: it
+                // ends here.
                 let wavers = |c: &Contact| self.is_carried(c.id) && c.rate(&state.v).abs() > self.settings.still_speed;
                 let is_due = !self.has_projected && self.start.iter().any(wavers);
                 if is_due && self.project(origin, out)? {
@@ -457,7 +493,8 @@ impl Trapezoidal {
         Err(StepError::Impacts { t: state.t, count: HALVING_LIMIT })
     }
 
-    /// Writes the new state, what the scheme adds to the energy, and what is carried on to the next step.
+    /// Writes the new state, what the scheme adds to the energy, and what is carried on to the next
+    /// step.
     fn finish(&mut self, origin: Origin<'_>, out: &mut Step) {
         let v = &origin.state.v;
         out.state.set(origin.state.t + out.h, &self.q_new, &self.v_new);
@@ -473,7 +510,8 @@ impl Trapezoidal {
         let conditions = out.problem.contacts.iter().zip(&out.contacts);
         for ((condition, contact), impulse) in conditions.zip(&out.solution.contacts) {
             let slack = condition.normal_rate(u);
-            // What is left of a gap is taken back over a full step. In a shorter one a contact may approach for it without an impulse, and stays closed.
+            // What is left of a gap is taken back over a full step. In a shorter one a contact may
+            // approach for it without an impulse, and stays closed.
             let goes_on = has(&self.was_carried, condition.id)
                 && contact.rate(&self.v_new) <= 0.0
                 && slack * self.full_step.h <= self.settings.gap_tolerance;

@@ -1,8 +1,10 @@
 //! Contacts that overlap when they are found.
 //!
-//! To take an overlap $d$ back within a step needs the speed $d/h$, which grows without bound as steps get shorter. So a contact is
-//! closed at the gap with which it was found, if that is negative; this gap shrinks with a rate of its own
-//! ([`overlap_recovery`](super::TrapezoidalSettings::overlap_recovery)), and where the contact parts it does not sink back.
+//! To take an overlap $d$ back within a step needs the speed $d/h$, which grows without bound as
+//! steps get shorter. So a contact is closed at the gap with which it was found, if that is
+//! negative; this gap shrinks with a rate of its own
+//! ([`overlap_recovery`](super::TrapezoidalSettings::overlap_recovery)), and where the contact
+//! parts it does not sink back.
 
 use super::Trapezoidal;
 use crate::ContactId;
@@ -10,7 +12,8 @@ use crate::vector::has;
 use stiction_solve::PortableMath as _;
 
 impl Trapezoidal {
-    /// Finds the contacts that are closed elsewhere than at zero: all that are closed before the first step, and later those that overlap when they are found.
+    /// Finds the contacts that are closed elsewhere than at zero: all that are closed before the
+    /// first step, and later those that overlap when they are found.
     pub(super) fn find_overlaps(&mut self) {
         let Self { start, overlaps, carried, settings, has_begun, .. } = self;
         overlaps.retain(|(id, _)| start.iter().any(|contact| contact.id == *id));

@@ -46,7 +46,8 @@ impl Trapezoidal {
         Ok(())
     }
 
-    /// Evaluates the forces at the start of the step, if they are needed again, and at the linearisation point.
+    /// Evaluates the forces at the start of the step, if they are needed again, and at the
+    /// linearisation point.
     fn evaluate_forces(&mut self, origin: Origin<'_>, h: f64, is_first: bool) -> Outcome {
         let State { t, q, v } = origin.state;
         let times = self.force_times(*t, h);
@@ -61,7 +62,8 @@ impl Trapezoidal {
         if !is_classical {
             return Ok(());
         }
-        // (2.4) times M^l + M^{l+1} is (2.5) with ½ (k^l + M^{l+1} (M^l)⁻¹ k^l) for k^l, and the other way round.
+        // (2.4) times M^l + M^{l+1} is (2.5) with ½ (k^l + M^{l+1} (M^l)⁻¹ k^l) for k^l, and the
+        // other way round.
         for (mass, t, q) in [(&mut self.mass_sum, *t, q), (&mut self.mass, t + h, &self.q_new)] {
             origin.at(t, q).factored_mass(mass).map_err(|source| StepError::Malformed { t, source })?;
         }
@@ -76,9 +78,10 @@ impl Trapezoidal {
         Ok(())
     }
 
-    /// States and solves the problem, linearised at `q_new`, `v_new`. Contacts that wedge each other (a drawer that jams) may contradict each other in what they
-    /// take back, by rounding. A problem without a solution is stated again, with contacts that only keep their gaps: then theory promises one. While
-    /// nothing slides it is stated so at once.
+    /// States and solves the problem, linearised at `q_new`, `v_new`. Contacts that wedge each
+    /// other (a drawer that jams) may contradict each other in what they take back, by rounding. A
+    /// problem without a solution is stated again, with contacts that only keep their gaps: then
+    /// theory promises one. While nothing slides it is stated so at once.
     fn solve_linear_problem(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome {
         if self.settings.stabilize && !self.is_wedged {
             self.state_problem(origin, true, out)?;
@@ -97,8 +100,9 @@ impl Trapezoidal {
     /// States $W$ and $u_\text{free}$, linearised at `q_new`, `v_new`.
     fn state_motion(&mut self, origin: Origin<'_>, out: &mut Step) -> Outcome {
         let (State { t, v, .. }, h) = (origin.state, out.h);
-        // W = M(q^l) + M(q^i) - h k_v - h²/2 k_q and W (u_free - v) = h/2 (k^l + k^i) + h k_v (v - u^i) + h/2 k_q (h v - d^i), where u^i is
-        // the last mean velocity and d^i the displacement to the linearisation point. With u^i = v, d^i = 0 these are 2 M̃ and k̃.
+        // W = M(q^l) + M(q^i) - h k_v - h²/2 k_q and W (u_free - v) = h/2 (k^l + k^i) + h k_v (v -
+        // u^i) + h/2 k_q (h v - d^i), where u^i is the last mean velocity and d^i the displacement
+        // to the linearisation point. With u^i = v, d^i = 0 these are 2 M̃ and k̃.
         origin.here().mass(&mut self.mass_sum);
         origin.at(t + h, &self.q_new).mass(&mut self.mass);
         let kinds = match self.settings.jacobians {
@@ -167,19 +171,23 @@ impl Trapezoidal {
         Ok(())
     }
 
-    /// Whether a contact that is closed, or was, takes part in what follows: it carried an impulse, or does not part. One that parts slower than
-    /// anything that slides may come back within the step, and would collide without end; if it does not, taking part changes nothing. Where impacts
-    /// accumulate beyond that, as of a ball that leaves one neighbour for the other in turn, so does one that parts slower than the rest speed.
+    /// Whether a contact that is closed, or was, takes part in what follows: it carried an impulse,
+    /// or does not part. One that parts slower than anything that slides may come back within the
+    /// step, and would collide without end; if it does not, taking part changes nothing. Where
+    /// impacts accumulate beyond that, as of a ball that leaves one neighbour for the other in
+    /// turn, so does one that parts slower than the rest speed.
     pub(super) fn stays(&self, contact: &Contact, v: &[f64]) -> bool {
         let settings = &self.settings;
         let slow = if self.impacts > MANY_IMPACTS { settings.rest_speed } else { settings.still_speed };
         self.is_carried(contact.id) || contact.rate(v) <= slow.max(ROUNDING * largest(v))
     }
 
-    /// The active contacts, with rows in the middle of the step: those that are closed and do not part, and those that were carried.
+    /// The active contacts, with rows in the middle of the step: those that are closed and do not
+    /// part, and those that were carried.
     fn find_active(&mut self, origin: Origin<'_>, t_middle: f64, h: f64) {
         let v = &origin.state.v;
-        // The paper keeps closed contacts that part, too: in a stiff system they may be pushed back within the step.
+        // The paper keeps closed contacts that part, too: in a stiff system they may be pushed back
+        // within the step.
         let mut start = std::mem::take(&mut self.start);
         start.retain(|contact| self.settings.paper || self.stays(contact, v));
         self.start = start;
@@ -195,7 +203,8 @@ impl Trapezoidal {
         origin.at(t_middle, &self.q_middle).contacts_of(&self.ids, &mut self.middle);
     }
 
-    /// Mean forces of the step by cause: $\tfrac12 (k^l + k^i) + \tfrac12 k_v (v^{l+1} - v^i) + \tfrac12 k_q (h u - d^i)$.
+    /// Mean forces of the step by cause:
+    /// $\tfrac12 (k^l + k^i) + \tfrac12 k_v (v^{l+1} - v^i) + \tfrac12 k_q (h u - d^i)$.
     fn write_forces(&mut self, out: &mut Step) {
         let (u, h) = (&out.solution.motion, out.h);
         // 2 (u - u^i) and h u - d^i.
