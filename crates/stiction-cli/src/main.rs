@@ -74,7 +74,7 @@ enum Command {
     Solve(solve::SolveArguments),
     /// Measure solvers and steps, accuracy beside speed
     Bench(bench::BenchArguments),
-    /// Draw a run as PNG or SVG
+    /// Draw a run as PNG, SVG or PDF
     Plot(plot::PlotArguments),
     /// Print shell completions
     Completions {
