@@ -183,7 +183,18 @@ impl FrictionShape {
     pub fn nearest(&self, y: &[f64; 3], bound: f64) -> [f64; 3] {
         match self {
             Self::Convex(set) => set.nearest(y, bound),
-            _ => self.project(y, bound).point,
+            Self::Polytope(polytope) => polytope.project(y, bound).point,
+            Self::Ball | Self::DiscAndInterval => {
+                let mut point = *y;
+                for ball in self.balls() {
+                    let length = length(&y[ball.clone()]);
+                    if length > bound {
+                        let share = bound.max(0.0) / length;
+                        ball.for_each(|k| point[k] = share * y[k]);
+                    }
+                }
+                point
+            }
         }
     }
 

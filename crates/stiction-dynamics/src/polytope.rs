@@ -158,6 +158,9 @@ impl Polytope {
             if far < shortest && (i >= self.first_corner || is_inside(&point)) {
                 (nearest, shortest) = (face, far);
             }
+            if shortest == 0.0 {
+                break;
+            }
         }
         Projection { point: nearest.image(&within, b), by_point: nearest.projector, by_bound: nearest.foot }
     }
