@@ -12,10 +12,10 @@
 //! | [`Chain`] | many joints, each of which depends on all others; with masses far apart, ill-conditioned ones |
 //!
 //! A family is a struct of options with defaults, and its method `problem` makes one problem of
-//! each seed: one step of size [`STEP`], with the free motion $u_\text{free}$ = kick · uniform(-1,
-//! 1) per coordinate, plus gravity · h. Inertias are factored, contacts have the identities 0, 1,
-//! 2, … in their order, and no gap is negative: so a solution exists, whatever the coefficients of
-//! friction (\[ST96\]).
+//! each seed: one step of size [`STEP`]. The free motion $u_\text{free}$ is kick · uniform(-1, 1)
+//! per coordinate, plus gravity · h. Inertias are factored, contacts are numbered in their order,
+//! and no gap is negative: so a solution exists, whatever the coefficients of friction
+//! (\[ST96\]).
 //!
 //! In space a body has the six coordinates $(v_x, v_y, v_z, \omega_x, \omega_y, \omega_z)$ along
 //! the axes of the world, $z$ upwards. In the plane it has three of them, $(v_x, v_z, \omega_y)$.
