@@ -24,5 +24,8 @@ pub use joint::{BodyJoint, CoordinateKind, JointDrive, JointFrame, JointKind, Jo
 pub use material::{CombinationRule, Grain, Material, MaterialTable, Surface, Torsion};
 pub use multibody::{Assembly, Multibody, MultibodyModel};
 pub use pose::{Pose, advance_orientation};
-pub use shape::{Dimension, MassProperties, PlacedShape, Shape, ShapeError, combined_mass_properties, mass_properties};
+pub use shape::{
+    Dimension, MassProperties, Mesh, PlacedShape, Polygon, Polyline, Polytope, Shape, ShapeError,
+    combined_mass_properties, mass_properties,
+};
 pub use spring::{Attachment, Spring, TorsionSpring};

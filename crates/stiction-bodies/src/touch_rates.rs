@@ -8,7 +8,7 @@
 
 use glamx::DVec3;
 
-use crate::collide::{Part, Touch, axis, in_dimension};
+use crate::collide::{Part, Touch, in_dimension};
 use crate::pose::Pose;
 use crate::shape::{Dimension, Shape};
 
@@ -44,7 +44,6 @@ pub(crate) fn touch_rates(
     let (n, [r1, r2]) = (touch.normal, touch.radii);
     let (x1, x2) = (touch.point_on_first + r1 * n, touch.point_on_second - r2 * n);
     let (p1, p2) = ((x1, a), (x2, b));
-    let [u1, u2] = [pose_first, pose_second].map(|pose| axis(dimension, pose));
     let [n_rate, x1_rate, x2_rate] = match (touch.parts, first) {
         ([Part::Lowest, Part::Plane], &Shape::Ellipsoid { semi_axes }) => {
             let n_rate = b.spin.cross(n);
@@ -62,9 +61,15 @@ pub(crate) fn touch_rates(
             [n_rate, x1_rate, on_plane(n, n_rate, x1, x2, x1_rate, b)]
         }
         ([Part::Point, Part::Point], _) => points(n, p1, p2),
-        ([Part::Point, Part::Line], _) => point_and_line(dimension, n, p1, p2, u2),
-        ([Part::Line, Part::Line], _) => lines(n, (x1, a, u1), (x2, b, u2)),
-        ([Part::Crossing, Part::Crossing], _) => {
+        ([Part::Point, Part::Line(u2)], _) => point_and_line(dimension, n, p1, p2, u2),
+        ([Part::Line(u1), Part::Line(u2)], _) => lines(n, (x1, a, u1), (x2, b, u2)),
+        ([Part::Line(u1), Part::Brink(m)], _) => {
+            // The place slides along the line so that it stays above the edge.
+            let (n_rate, seen) = (b.spin.cross(n), a.at(x1) - b.at(x1));
+            let x1_rate = a.at(x1) - m.dot(seen) / m.dot(u1) * u1;
+            [n_rate, x1_rate, on_plane(n, n_rate, x1, x2, x1_rate, b)]
+        }
+        ([Part::Crossing(u1), Part::Crossing(u2)], _) => {
             let (c1, c2) = (pose_first.position, pose_second.position);
             let n_rate = if c1 == c2 { b.spin.cross(n) } else { points(n, (c1, a), (c2, b))[0] };
             let [_, x_rate, _] = lines(n, (x1, a, u1), (x2, b, u2));

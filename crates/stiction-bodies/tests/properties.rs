@@ -83,7 +83,7 @@ fn pair() -> impl Strategy<Value = (Dimension, (Shape, Pose), (Shape, Pose))> {
     let convex = prop_oneof![round_shape(), cuboid];
     let movable = prop_oneof![3 => convex.clone(), 1 => ellipsoid];
     let outside = size().prop_map(|radius| Shape::Sphere { radius });
-    let cylinder = size().prop_map(|radius| Shape::Cylinder { radius });
+    let cylinder = size().prop_map(|radius| Shape::Cylinder { radius, half_length: f64::INFINITY });
     let shapes = prop_oneof![
         6 => (round_shape(), round_shape()),
         2 => (movable.clone(), half_space()),
@@ -172,7 +172,7 @@ fn is_smooth(dimension: Dimension, a: &(Shape, Pose), b: &(Shape, Pose), touch: 
         match hole {
             // The distance of the ball from the middle.
             Shape::Cavity { radius } | Shape::Tube { radius } => return radius - inner - touch.gap > CLEARANCE,
-            Shape::Cylinder { radius } => return touch.gap + radius + inner > CLEARANCE,
+            Shape::Cylinder { radius, .. } => return touch.gap + radius + inner > CLEARANCE,
             _ => {}
         }
     }
@@ -375,7 +375,7 @@ proptest! {
             if !is_smooth(dimension, &a, &b, &touch) {
                 continue;
             }
-            let moved = (a.0, Pose::new(a.1.position + step * touch.normal, a.1.orientation));
+            let moved = (a.0.clone(), Pose::new(a.1.position + step * touch.normal, a.1.orientation));
             let after = touches_of(dimension, &moved, &b, FAR);
             if let Some(after) = after.iter().find(|after| after.feature == touch.feature) {
                 prop_assert!((after.gap - touch.gap - step).abs() < 2e-11);
@@ -394,7 +394,7 @@ proptest! {
     ) {
         let h = 1e-8;
         let moved = |h: f64| {
-            let (a, b) = ((a.0, m1.advance(&a.1, h)), (b.0, m2.advance(&b.1, h)));
+            let (a, b) = ((a.0.clone(), m1.advance(&a.1, h)), (b.0.clone(), m2.advance(&b.1, h)));
             touches_of(dimension, &a, &b, FAR)
         };
         let (before, after) = (moved(-h), moved(h));
@@ -419,7 +419,7 @@ proptest! {
     fn frame_does_not_matter(
         (dimension, a, b, frame) in pair().prop_flat_map(|(d, a, b)| (Just(d), Just(a), Just(b), pose(d)))
     ) {
-        let carried = |x: &(Shape, Pose)| (x.0, frame.compose(&x.1));
+        let carried = |x: &(Shape, Pose)| (x.0.clone(), frame.compose(&x.1));
         let touches = touches_of(dimension, &a, &b, FAR);
         let turned = touches_of(dimension, &carried(&a), &carried(&b), FAR);
         for touch in &touches {

@@ -34,7 +34,7 @@ fn shapes(dimension: Dimension) -> Vec<Shape> {
         Shape::Cavity { radius: 4.0 },
     ];
     if dimension == Dimension::Space {
-        shapes.extend([Shape::Cylinder { radius: 0.25 }, Shape::Tube { radius: 4.0 }]);
+        shapes.extend([Shape::Cylinder { radius: 0.25, half_length: f64::INFINITY }, Shape::Tube { radius: 4.0 }]);
     }
     shapes
 }
@@ -162,7 +162,7 @@ fn every_pair_of_shapes_has_the_rates_of_differences() {
     for dimension in DIMENSIONS {
         let shapes = shapes(dimension);
         let mut random = Generator::new(5);
-        for (first, second) in shapes.iter().flat_map(|a| shapes.iter().map(move |b| (*a, *b))) {
+        for (first, second) in shapes.iter().flat_map(|a| shapes.iter().map(move |b| (a.clone(), b.clone()))) {
             if !is_supported(&first, &second) || never_meet(&first, &second) {
                 continue;
             }
@@ -170,16 +170,16 @@ fn every_pair_of_shapes_has_the_rates_of_differences() {
             let mut counts = [0; 4];
             for trial in 0..12 {
                 // A wall does not move freely; all others do both.
-                let is_driven = match [first, second].map(|shape| shape.may_move()) {
+                let is_driven = match [first.clone(), second.clone()].map(|shape| shape.may_move()) {
                     [true, true] => [trial % 3 == 1, trial % 3 == 2],
                     [may_first, may_second] => [!may_first, !may_second],
                 };
                 let mut bodies = vec![
-                    body("a", &mut random, dimension, Some(first), is_driven[0]),
-                    body("b", &mut random, dimension, Some(second), is_driven[1]),
+                    body("a", &mut random, dimension, Some(first.clone()), is_driven[0]),
+                    body("b", &mut random, dimension, Some(second.clone()), is_driven[1]),
                 ];
                 // Balls and boxes apart, near enough for rates that matter.
-                if [first, second].iter().all(|shape| !shape.is_infinite()) {
+                if [first.clone(), second.clone()].iter().all(|shape| !shape.is_infinite()) {
                     bodies[0].pose.position += flat(dimension, DVec3::new(2.0, 1.5, 1.0));
                 }
                 let grain = (trial % 2 == 1).then(|| vector(&mut random, dimension, 1.0));
@@ -202,8 +202,8 @@ fn capsules_that_cross_in_the_plane_have_the_rates_of_differences() {
     for trial in 0..12 {
         let mut bodies = ["a", "b"].map(|name| {
             let is_driven = name == "b" && trial % 2 == 1;
-            let mut body = body(name, &mut random, Dimension::Plane, Some(shape), is_driven);
-            body.shapes[0].placed = PlacedShape::centred(shape);
+            let mut body = body(name, &mut random, Dimension::Plane, Some(shape.clone()), is_driven);
+            body.shapes[0].placed = PlacedShape::centred(shape.clone());
             body.pose = Pose::planar(random.uniform(-0.2, 0.2), random.uniform(-0.2, 0.2), random.uniform(-0.4, 0.4));
             body
         });

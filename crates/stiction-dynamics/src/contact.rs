@@ -17,14 +17,16 @@ pub struct ContactId {
     pub first: u32,
     /// Number of the second body.
     pub second: u32,
+    /// Numbers of the shapes that meet, each among those of its body.
+    pub shapes: [u16; 2],
     /// Which of the contacts of the pair.
-    pub feature: u32,
+    pub feature: u64,
 }
 
 impl ContactId {
     /// An identity for systems that simply number their contacts.
     pub fn number(number: u32) -> Self {
-        Self { first: 0, second: 0, feature: number }
+        Self { feature: number.into(), ..Self::default() }
     }
 }
 

@@ -292,7 +292,7 @@ impl MechanicalSystem for LagrangianSystem {
             let gap = function(q);
             if gap <= horizon {
                 // Other identities than the numbers of those who write contacts themselves.
-                let id = ContactId { first: 1, second: 1, feature: number as u32 };
+                let id = ContactId { first: 1, second: 1, feature: number as u64, ..ContactId::default() };
                 let normal = Row::from_dense(&scalar_gradient(function, q));
                 out.push(Contact { id, gap, normal, ..Default::default() });
             }

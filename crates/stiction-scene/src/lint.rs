@@ -408,7 +408,7 @@ fn density_is_likely(loaded: &Loaded, system: &Multibody, body: &Body, index: us
         Dimension::Space => (DENSITIES, "kg/m³"),
     };
     let (BodyKind::Rigid { mass, .. } | BodyKind::Point { mass }) = body.kind else { return None };
-    let parts: Vec<_> = body.shapes.iter().map(|shape| (shape.placed, 1.0)).collect();
+    let parts: Vec<_> = body.shapes.iter().map(|shape| (shape.placed.clone(), 1.0)).collect();
     // Shapes without a volume have no density.
     let density = mass / combined_mass_properties(&parts, dimension).ok()?.mass;
     let key = if loaded.scene().bodies[index].density.is_some() { "density" } else { "mass" };
@@ -445,8 +445,8 @@ fn speed_is_likely(_: &Loaded, _: &Multibody, body: &Body, index: usize) -> Opti
     (speed > HIGHEST_SPEED).then(|| (place, format!("body `{}` moves {words} m/s: check the units", body.name)))
 }
 
-fn way_is_short(loaded: &Loaded, _: &Multibody, body: &Body, index: usize) -> Option<(Place, String)> {
-    let ([(speed, place), _], size) = (motion(body, index)?, size(body)?);
+fn way_is_short(loaded: &Loaded, system: &Multibody, body: &Body, index: usize) -> Option<(Place, String)> {
+    let ([(speed, place), _], size) = (motion(body, index)?, size(body, system.model().dimension)?);
     let (way, limit) = (speed * loaded.scene().run.step, size / speed);
     let message = format!(
         "body `{}` moves by {way:.3e} m in a step, more than its own size of {size:.3e} m: take a step below {limit:.1e} s",
@@ -482,7 +482,7 @@ fn swing_is_resolved(loaded: &Loaded, _: &Multibody, body: &Body, index: usize) 
 /// a step when they arrive.
 fn fall_is_slow(loaded: &Loaded, system: &Multibody, body: &Body, index: usize) -> Option<(Place, String)> {
     let (model, run, start) = (system.model(), &loaded.scene().run, loaded.start());
-    let (h, gravity, size) = (run.step, model.gravity.length(), size(body)?);
+    let (h, gravity, size) = (run.step, model.gravity.length(), size(body, system.model().dimension)?);
     let speed = body.velocity.length();
     // What moves as fast from the start is said already.
     if gravity == 0.0 || !body.kind.is_free() || speed * h > size {
@@ -578,13 +578,12 @@ impl Linter<'_, LinearSystem> {
 }
 
 /// The smallest width of the shapes of a body, in metres; none without finite shapes.
-fn size(body: &Body) -> Option<f64> {
+fn size(body: &Body, dimension: Dimension) -> Option<f64> {
     let width = |shape: &Shape| match *shape {
-        Shape::HalfSpace { .. } | Shape::Cavity { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } => None,
+        _ if shape.is_infinite() => None,
         Shape::Sphere { radius: 0.0 } => None,
         Shape::Capsule { radius: 0.0, .. } => Some(2.0 * extent(shape)),
-        Shape::Sphere { radius } | Shape::Capsule { radius, .. } => Some(2.0 * radius),
-        Shape::Cuboid { half_extents: half } | Shape::Ellipsoid { semi_axes: half } => Some(2.0 * half.min_element()),
+        _ => Some(2.0 * shape.thickness(dimension)),
     };
     body.shapes.iter().filter_map(|shape| width(&shape.placed.shape)).min_by(f64::total_cmp)
 }
@@ -600,15 +599,7 @@ fn critical_friction(placed: &PlacedShape, inertia_over_mass: f64) -> f64 {
     for number in 0..ORIENTATIONS {
         let turn = DQuat::from_rotation_z(TAU * number as f64 / ORIENTATIONS as f64);
         let down = (turn * placed.orientation).inverse() * DVec3::NEG_Y;
-        let lowest = match placed.shape {
-            Shape::Sphere { radius } => radius * down,
-            Shape::Capsule { half_length, radius } => half_length.copysign(down.x) * DVec3::X + radius * down,
-            Shape::Cuboid { half_extents: e } => DVec3::new(e.x.copysign(down.x), e.y.copysign(down.y), 0.0),
-            Shape::Ellipsoid { semi_axes: a } => (a * a * down).with_z(0.0) / (a * down).with_z(0.0).length(),
-            Shape::HalfSpace { .. } | Shape::Cavity { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } => {
-                return f64::INFINITY;
-            }
-        };
+        let Some(lowest) = placed.shape.farthest(Dimension::Plane, down) else { return f64::INFINITY };
         let DVec3 { x, y, .. } = turn * (placed.position + placed.orientation * lowest);
         if x * y != 0.0 {
             least = least.min((inertia_over_mass + x * x) / (x * y).abs());

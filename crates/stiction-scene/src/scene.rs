@@ -348,9 +348,9 @@ pub struct ShapeEntry {
     pub ring: Option<RoundEntry>,
     /// Space only: everything outside of a ball.
     pub cavity: Option<RoundEntry>,
-    /// Space only: a cylinder without ends around the shape's x axis.
-    pub cylinder: Option<RoundEntry>,
-    /// Space only: everything outside of such a cylinder.
+    /// Space only: a cylinder around the shape's x axis.
+    pub cylinder: Option<CylinderEntry>,
+    /// Space only: everything outside of a cylinder without ends.
     pub tube: Option<RoundEntry>,
     /// Plane only: an ellipse with axes along the shape's axes.
     pub ellipse: Option<EllipsoidEntry>,
@@ -387,7 +387,19 @@ pub struct HalfSpaceEntry {
     pub offset: f64,
 }
 
-/// A disc, a ball, a round hole or a cylinder.
+/// A cylinder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CylinderEntry {
+    /// Radius in metres, positive.
+    #[schemars(range(min = 0.0))]
+    pub radius: f64,
+    /// Distance between its two ends in metres, positive; left out, it has no ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length: Option<f64>,
+}
+
+/// A disc, a ball or a round hole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RoundEntry {

@@ -18,7 +18,7 @@ fn capsule(half_length: f64, radius: f64) -> Shape {
     Shape::Capsule { half_length, radius }
 }
 
-fn find(touches: &[Touch], feature: u32) -> &Touch {
+fn find(touches: &[Touch], feature: u64) -> &Touch {
     let mut found = touches.iter().filter(|touch| touch.feature == feature);
     let touch = found.next().unwrap_or_else(|| panic!("no feature {feature} in {touches:?}"));
     assert!(found.next().is_none(), "feature {feature} twice in {touches:?}");
@@ -239,22 +239,32 @@ fn no_direction_is_never_nan() {
     let end = |pose: &Pose| Pose::new(pose.transform_point(DVec3::X), pose.orientation);
     for (dimension, fixed) in [(Dimension::Plane, DVec3::Y), (Dimension::Space, DVec3::Z)] {
         // Coinciding centres, and centres so near that their distance has no digits.
-        let t = touches_of(dimension, &(sphere, here), &(sphere, here), FAR);
+        let t = touches_of(dimension, &(sphere.clone(), here), &(sphere.clone(), here), FAR);
         assert_eq!((t[0].normal, t[0].gap), (fixed, -1.0));
-        let t = touches_of(dimension, &(sphere, Pose::planar(5e-324, 0.0, 0.0)), &(sphere, Pose::IDENTITY), FAR);
+        let t = touches_of(
+            dimension,
+            &(sphere.clone(), Pose::planar(5e-324, 0.0, 0.0)),
+            &(sphere.clone(), Pose::IDENTITY),
+            FAR,
+        );
         assert_eq!(t[0].normal, fixed);
-        let t = touches_of(dimension, &(sphere, Pose::planar(-1e-200, 0.0, 0.0)), &(sphere, Pose::IDENTITY), FAR);
+        let t = touches_of(
+            dimension,
+            &(sphere.clone(), Pose::planar(-1e-200, 0.0, 0.0)),
+            &(sphere.clone(), Pose::IDENTITY),
+            FAR,
+        );
         assert_eq!(t[0].normal, -DVec3::X);
         // A ball at the middle and at the end of the axis of a capsule: across the axis.
         for pose in [here, end(&here)] {
-            let t = touches_of(dimension, &(sphere, pose), &(rod, here), FAR);
+            let t = touches_of(dimension, &(sphere.clone(), pose), &(rod.clone(), here), FAR);
             assert!((t[0].normal.length() - 1.0).abs() < 1e-15);
             assert!(t[0].normal.dot(here.transform_vector(DVec3::X)).abs() < 1e-15);
             assert!((t[0].gap + 0.75).abs() < 1e-15);
         }
         // A capsule on itself, and on its own continuation.
         for pose in [here, end(&end(&here))] {
-            for touch in touches_of(dimension, &(rod, pose), &(rod, here), FAR) {
+            for touch in touches_of(dimension, &(rod.clone(), pose), &(rod.clone(), here), FAR) {
                 assert!((touch.normal.length() - 1.0).abs() < 1e-15);
                 assert!(touch.gap.is_finite() && touch.point.is_finite());
             }
@@ -262,7 +272,7 @@ fn no_direction_is_never_nan() {
     }
     // An axis along z, or along y in the plane, leaves +x.
     let upright = Pose::new(DVec3::ZERO, DQuat::from_rotation_y(-FRAC_PI_2));
-    let t = touches_of(Dimension::Space, &(sphere, Pose::IDENTITY), &(rod, upright), FAR);
+    let t = touches_of(Dimension::Space, &(sphere.clone(), Pose::IDENTITY), &(rod.clone(), upright), FAR);
     assert!((t[0].normal - DVec3::X).length() < 1e-15);
     let upright = Pose::planar(0.0, 0.0, FRAC_PI_2);
     let t = touches_of(Dimension::Plane, &(sphere, Pose::IDENTITY), &(rod, upright), FAR);
@@ -282,11 +292,11 @@ fn supported_pairs() {
             assert_eq!(is_supported(a, b), (i != 3 && j != 3) || i == 0 || j == 0);
             // What is called supported must not panic.
             if is_supported(a, b) {
-                touches_of(Dimension::Space, &(*a, Pose::IDENTITY), &(*b, at(0.0, 3.0, 0.0)), FAR);
+                touches_of(Dimension::Space, &(a.clone(), Pose::IDENTITY), &(b.clone(), at(0.0, 3.0, 0.0)), FAR);
             }
         }
     }
-    let ground = (shapes[0], Pose::IDENTITY);
+    let ground = (shapes[0].clone(), Pose::IDENTITY);
     assert!(touches_of(Dimension::Space, &ground, &ground, FAR).is_empty());
 }
 
@@ -348,9 +358,19 @@ fn sphere_in_a_tube_and_on_a_cylinder() {
     let ball = (Shape::Sphere { radius: 1.0 }, at(3.0, 7.0, 4.0));
     let t = touches_of(Dimension::Space, &ball, &(Shape::Tube { radius: 8.0 }, along_y), FAR);
     assert_touch(find(&t, 0), 2.0, [-0.6, 0.0, -0.8], [3.6, 7.0, 4.8], [4.8, 7.0, 6.4]);
-    let t = touches_of(Dimension::Space, &ball, &(Shape::Cylinder { radius: 2.0 }, along_y), FAR);
+    let t = touches_of(
+        Dimension::Space,
+        &ball,
+        &(Shape::Cylinder { radius: 2.0, half_length: f64::INFINITY }, along_y),
+        FAR,
+    );
     assert_touch(find(&t, 0), 2.0, [0.6, 0.0, 0.8], [2.4, 7.0, 3.2], [1.2, 7.0, 1.6]);
-    let t = touches_of(Dimension::Space, &(Shape::Cylinder { radius: 2.0 }, along_y), &ball, FAR);
+    let t = touches_of(
+        Dimension::Space,
+        &(Shape::Cylinder { radius: 2.0, half_length: f64::INFINITY }, along_y),
+        &ball,
+        FAR,
+    );
     assert_touch(find(&t, 0), 2.0, [-0.6, 0.0, -0.8], [1.2, 7.0, 1.6], [2.4, 7.0, 3.2]);
     // On the axis of a tube, here along x, any direction does: up.
     let ball = (Shape::Sphere { radius: 1.0 }, at(7.0, 0.0, 0.0));
@@ -363,7 +383,7 @@ fn ellipsoid_on_a_half_space() {
     // Semi-axes 3, 1, 0.5, upright, its middle at height 2: 1.5 above the floor, at the pole.
     let ellipsoid = Shape::Ellipsoid { semi_axes: DVec3::new(3.0, 1.0, 0.5) };
     let floor = (Shape::HalfSpace { normal: DVec3::Z, offset: 0.0 }, at(0.0, 0.0, 0.0));
-    let t = touches_of(Dimension::Space, &(ellipsoid, at(1.0, 2.0, 2.0)), &floor, FAR);
+    let t = touches_of(Dimension::Space, &(ellipsoid.clone(), at(1.0, 2.0, 2.0)), &floor, FAR);
     assert_eq!(t.len(), 1);
     assert_touch(find(&t, 0), 1.5, [0.0, 0.0, 1.0], [1.0, 2.0, 1.5], [1.0, 2.0, 0.0]);
     // Against the slope n = (0.8, 0, 0.6): |(a_i n_i)| = |(2.4, 0, 0.3)| = √5.85, the lowest point
@@ -406,7 +426,7 @@ fn features_of_capsules_along_each_other_survive_rounding() {
 fn a_bush_on_a_shaft() {
     // Bore 0.11, shaft 0.10, the bush 4 mm lower: 6 mm of play are left above the shaft, and
     // nothing pushes elsewhere.
-    let shaft = (Shape::Cylinder { radius: 0.10 }, at(0.3, 0.0, 0.0));
+    let shaft = (Shape::Cylinder { radius: 0.10, half_length: f64::INFINITY }, at(0.3, 0.0, 0.0));
     let bush = (Shape::Tube { radius: 0.11 }, at(1.0, 0.0, -0.004));
     let t = touches_of(Dimension::Space, &bush, &shaft, FAR);
     assert_eq!(t.len(), 2);
@@ -439,7 +459,7 @@ fn every_pair_collides_or_is_refused() {
             Shape::Cuboid { half_extents: DVec3::new(0.5, 0.4, 0.3) },
             Shape::Ellipsoid { semi_axes: DVec3::new(0.5, 0.4, 0.3) },
             Shape::Cavity { radius: 2.0 },
-            Shape::Cylinder { radius: 0.6 },
+            Shape::Cylinder { radius: 0.6, half_length: f64::INFINITY },
             Shape::Tube { radius: 2.0 },
         ];
         let shapes: Vec<_> = shapes.into_iter().filter(|shape| shape.check(dimension).is_ok()).collect();
@@ -456,8 +476,8 @@ fn every_pair_collides_or_is_refused() {
                     let place = 0.013 * DVec3::X + k as f64 * 0.01 * normal;
                     let t = touches_of(
                         dimension,
-                        &(*first, Pose::new(place, DQuat::IDENTITY)),
-                        &(*second, Pose::IDENTITY),
+                        &(first.clone(), Pose::new(place, DQuat::IDENTITY)),
+                        &(second.clone(), Pose::IDENTITY),
                         FAR,
                     );
                     t.iter().map(|touch| touch.gap).fold(FAR, f64::min)
@@ -469,7 +489,10 @@ fn every_pair_collides_or_is_refused() {
         }
     }
     // A shaft without ends does not fit into a cavity.
-    assert!(!is_supported(&Shape::Cylinder { radius: 0.1 }, &Shape::Cavity { radius: 1.0 }));
+    assert!(!is_supported(
+        &Shape::Cylinder { radius: 0.1, half_length: f64::INFINITY },
+        &Shape::Cavity { radius: 1.0 }
+    ));
 }
 
 #[test]
@@ -481,7 +504,7 @@ fn every_pair_is_known_or_refused() {
         Shape::Cuboid { half_extents: DVec3::ONE },
         Shape::Ellipsoid { semi_axes: DVec3::new(1.0, 0.5, 0.3) },
         Shape::Cavity { radius: 2.0 },
-        Shape::Cylinder { radius: 0.2 },
+        Shape::Cylinder { radius: 0.2, half_length: f64::INFINITY },
         Shape::Tube { radius: 2.0 },
     ];
     let mut refused = 0;
@@ -489,7 +512,12 @@ fn every_pair_is_known_or_refused() {
         for second in &shapes {
             assert_eq!(is_supported(first, second), is_supported(second, first));
             if is_supported(first, second) {
-                let t = touches_of(Dimension::Space, &(*first, at(0.1, 0.0, 0.0)), &(*second, at(0.0, 0.2, 0.3)), FAR);
+                let t = touches_of(
+                    Dimension::Space,
+                    &(first.clone(), at(0.1, 0.0, 0.0)),
+                    &(second.clone(), at(0.0, 0.2, 0.3)),
+                    FAR,
+                );
                 assert_eq!(t.is_empty(), never_meet(first, second), "{first:?} {second:?}");
             } else {
                 refused += 1;

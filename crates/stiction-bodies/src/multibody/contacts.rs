@@ -3,13 +3,14 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use glamx::DVec3;
+use smallvec::SmallVec;
 use stiction_dynamics::{Contact, ContactFrame, ContactId, FrictionLaw, Row};
 
 use super::passage::Travel;
 use super::{Multibody, MultibodyModel};
 use crate::body::BodyShape;
 use crate::broad_phase::BroadPhase;
-use crate::collide::{self, Touch};
+use crate::collide::{self, FeaturePair, Touch};
 use crate::material::Torsion;
 use crate::pose::Pose;
 use crate::shape::Dimension;
@@ -26,7 +27,7 @@ const END_GRAIN: f64 = 1e-9;
 pub(super) struct Part {
     pub(super) body: usize,
     /// Which of the shapes of the body.
-    pub(super) number: u32,
+    pub(super) number: u16,
     /// Radius of a sphere around the shape's own origin that holds it.
     pub(super) bounding_radius: f64,
 }
@@ -38,11 +39,20 @@ impl Part {
         for (body, entry) in model.bodies.iter().enumerate() {
             for (number, shape) in entry.shapes.iter().enumerate() {
                 let bounding_radius = shape.placed.shape.bounding_radius();
-                parts.push(Self { body, number: number as u32, bounding_radius });
+                parts.push(Self { body, number: number as u16, bounding_radius });
             }
         }
         parts
     }
+}
+
+/// Which contacts of a pair are looked for.
+#[derive(Clone, Copy)]
+enum Sought<'a> {
+    /// Those whose gap is at most this, in metres.
+    Nearer(f64),
+    /// Those with these ids, which are sorted.
+    These(&'a [ContactId]),
 }
 
 /// Memory of the contact search; a lock because the system is shared, uncontended in a simulation.
@@ -95,7 +105,7 @@ impl Multibody {
         });
         pairs.sort_unstable(); // contacts in the order of the scene, whatever the sweep found first
         for &pair in pairs.iter() {
-            out.extend(self.contacts_of_pair(pair, (t, &poses[..]), horizon, touches, |_| true));
+            self.add_contacts_of_pair(pair, (t, &poses[..]), Sought::Nearer(horizon), touches, out);
         }
     }
 
@@ -124,7 +134,7 @@ impl Multibody {
             self.take_poses(t, q, poses);
         }
         for &pair in pairs.iter() {
-            out.extend(self.contacts_of_pair(pair, (t, &poses[..]), f64::INFINITY, touches, is_wanted));
+            self.add_contacts_of_pair(pair, (t, &poses[..]), Sought::These(wanted), touches, out);
         }
         let others = out.len();
         if wanted.iter().any(|id| self.joint_of_stop(*id).is_some()) {
@@ -160,19 +170,32 @@ impl Multibody {
         collide::collide(dimension, &first.shape, &poses[0], &second.shape, &poses[1], horizon, touches);
     }
 
-    /// The contacts of a pair of parts that come nearer than `horizon`.
-    fn contacts_of_pair<'a>(
-        &'a self,
+    /// Appends the contacts of a pair of parts that are sought.
+    fn add_contacts_of_pair(
+        &self,
         pair: (usize, usize),
-        (t, poses): (f64, &'a [Pose]),
-        horizon: f64,
-        touches: &'a mut Vec<Touch>,
-        is_wanted: impl Fn(ContactId) -> bool + 'a,
-    ) -> impl Iterator<Item = Contact> + 'a {
+        (t, poses): (f64, &[Pose]),
+        sought: Sought<'_>,
+        touches: &mut Vec<Touch>,
+        out: &mut Vec<Contact>,
+    ) {
         let parts @ [first, second] = self.ordered(pair).map(|part| &self.parts[part]);
-        self.collide_parts(parts, parts.map(|part| &poses[part.body]), horizon, touches);
-        let wanted = touches.iter().filter(move |touch| is_wanted(contact_id(first, second, touch.feature)));
-        wanted.map(move |touch| self.contact(first, second, poses, t, touch))
+        let bodies = parts.map(|part| &poses[part.body]);
+        match sought {
+            Sought::Nearer(horizon) => self.collide_parts(parts, bodies, horizon, touches),
+            Sought::These(wanted) => {
+                let [low, high] = [0, u64::MAX].map(|feature| contact_id(first, second, feature));
+                let from = wanted.partition_point(|id| *id < low);
+                let these = wanted[from..].iter().take_while(|id| **id <= high).map(|id| id.feature);
+                let features: SmallVec<[u64; 16]> = these.collect();
+                let placed = parts.map(|part| &self.shape(part).placed);
+                let [pose_first, pose_second] = [0, 1].map(|i| placed[i].world_pose(bodies[i]));
+                touches.clear();
+                let pair = [(&placed[0].shape, &pose_first), (&placed[1].shape, &pose_second)];
+                collide::touches_of(self.model.dimension, pair, &features, touches);
+            }
+        }
+        out.extend(touches.iter().map(|touch| self.contact(first, second, poses, t, touch)));
     }
 
     /// Half the least thickness of the thinner of two shapes, in metres; of a point or segment on a
@@ -273,7 +296,7 @@ impl Multibody {
             return format!("{}.{end}", self.model.joints[joint].name);
         }
         let [first, second] = [id.first, id.second].map(|body| &self.model.bodies[body as usize].name);
-        let feature = id.feature & 0xff;
+        let feature = FeaturePair::of(id.feature);
         match shapes_of(id) {
             [(_, 0), (_, 0)] => format!("{first}/{second}#{feature}"),
             [(_, m), (_, n)] => format!("{first}[{m}]/{second}[{n}]#{feature}"),
@@ -293,17 +316,13 @@ impl Multibody {
 }
 
 /// The identity of a contact of two parts.
-pub(super) fn contact_id(first: &Part, second: &Part, feature: u32) -> ContactId {
-    ContactId {
-        first: first.body as u32,
-        second: second.body as u32,
-        feature: (first.number << 20) | (second.number << 8) | feature,
-    }
+pub(super) fn contact_id(first: &Part, second: &Part, feature: u64) -> ContactId {
+    ContactId { first: first.body as u32, second: second.body as u32, shapes: [first.number, second.number], feature }
 }
 
 /// The bodies of a contact, each with the number of its shape.
-fn shapes_of(id: ContactId) -> [(u32, u32); 2] {
-    [(id.first, id.feature >> 20), (id.second, (id.feature >> 8) & 0xfff)]
+pub(super) fn shapes_of(id: ContactId) -> [(u32, u16); 2] {
+    [(id.first, id.shapes[0]), (id.second, id.shapes[1])]
 }
 
 /// Tangents of a unit normal. In the plane the normal turned clockwise; in space $n \times e_z$

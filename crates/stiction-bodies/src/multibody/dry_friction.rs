@@ -143,7 +143,7 @@ impl Multibody {
         for (number, clutch) in self.model.clutches.iter().enumerate() {
             let point = self.pose(clutch.body, t, q).transform_point(clutch.point);
             let mut contact = Contact {
-                id: ContactId { first: CLUTCH, second: number as u32, feature: 0 },
+                id: ContactId { first: CLUTCH, second: number as u32, ..ContactId::default() },
                 restraint: Restraint::Rate,
                 frame: Some(ContactFrame { point: point.to_array(), normal: clutch.axis.to_array() }),
                 ..Default::default()

@@ -170,7 +170,7 @@ impl Multibody {
                         _ => placed.axes[1][2],
                     };
                     out.push(Contact {
-                        id: ContactId { first: STOP, second: number as u32, feature },
+                        id: ContactId { first: STOP, second: number as u32, feature, ..ContactId::default() },
                         gap,
                         normal,
                         normal_drift: sign * coordinate.drift,

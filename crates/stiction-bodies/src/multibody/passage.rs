@@ -68,9 +68,9 @@ impl Multibody {
             Travel { length: start.position.distance(end.position) + turn * arm, turn }
         }));
         // Where nothing moves far, compared with the thinnest shape, nothing passes.
-        let reach = |part: &Part, travel: &Travel| match self.shape(part).placed.shape {
-            Shape::Cylinder { .. } if travel.turn > 0.0 => f64::INFINITY,
-            shape => travel.length + travel.turn * lever(&shape),
+        let reach = |part: &Part, travel: &Travel| match &self.shape(part).placed.shape {
+            shape if shape.is_infinite() && travel.turn > 0.0 => f64::INFINITY,
+            shape => travel.length + travel.turn * lever(shape),
         };
         let farthest =
             self.parts.iter().zip(&*travels).fold(0.0f64, |far, (part, travel)| far.max(reach(part, travel)));
@@ -150,9 +150,9 @@ fn relative_way(system: &Multibody, parts: [&Part; 2], ways: &[(Pose, Pose); 2],
     let apart = ways[0].0.position.distance(ways[1].0.position) + moves[0].length() + moves[1].length();
     for i in 0..2 {
         let [shape, other] = [i, 1 - i].map(|i| &system.shape(parts[i]).placed);
-        let lever = match shape.shape {
-            Shape::Cylinder { .. } => apart + other.position.length() + parts[1 - i].bounding_radius,
-            shape => lever(&shape),
+        let lever = match &shape.shape {
+            endless if endless.is_infinite() => apart + other.position.length() + parts[1 - i].bounding_radius,
+            shape => lever(shape),
         };
         if travels[i].turn > 0.0 {
             rate += travels[i].turn * (shape.position.length() + lever);

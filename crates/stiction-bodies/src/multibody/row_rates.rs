@@ -7,10 +7,10 @@
 //! origin; and $f$ changes with that and with $\dot e$.
 
 use glamx::DVec3;
-use stiction_dynamics::{Contact, ContactId, FrictionElement, Joint, RowRates};
+use stiction_dynamics::{Contact, FrictionElement, Joint, RowRates};
 
 use super::Multibody;
-use super::contacts::{grain_rates, tangent_rates};
+use super::contacts::{grain_rates, shapes_of, tangent_rates};
 use crate::body::BodyShape;
 use crate::collide;
 use crate::touch_rates::{Twist, touch_rates};
@@ -78,18 +78,17 @@ impl Multibody {
 
     /// Rates of the normal row and of the tangent rows of a contact between shapes.
     fn contact_rates(&self, contact: &Contact, (t, q, v): (f64, &[f64], &[f64])) -> (f64, [f64; 3]) {
-        let ContactId { first, second, feature } = contact.id;
-        let (first, second) = (first as usize, second as usize);
-        let numbers = [(feature >> 20) as usize, (feature >> 8 & 0xfff) as usize];
-        let shapes = [(first, numbers[0]), (second, numbers[1])].map(|(body, number)| {
-            let BodyShape { placed, material } = &self.model.bodies[body].shapes[number];
-            (&placed.shape, placed.world_pose(&self.pose(body, t, q)), *material)
+        let [first, second] = [contact.id.first, contact.id.second].map(|body| body as usize);
+        let shapes = shapes_of(contact.id).map(|(body, number)| {
+            let BodyShape { placed, material } = &self.model.bodies[body as usize].shapes[number as usize];
+            (&placed.shape, placed.world_pose(&self.pose(body as usize, t, q)), *material)
         });
         let [(shape_first, pose_first, material_first), (shape_second, pose_second, material_second)] = &shapes;
         let dimension = self.model.dimension;
         let mut touches = Vec::new();
-        collide::collide(dimension, shape_first, pose_first, shape_second, pose_second, f64::INFINITY, &mut touches);
-        let Some(touch) = touches.iter().find(|touch| touch.feature == feature & 0xff) else {
+        let pair = [(*shape_first, pose_first), (*shape_second, pose_second)];
+        collide::touches_of(dimension, pair, &[contact.id.feature], &mut touches);
+        let Some(touch) = touches.first() else {
             return (0.0, [0.0; 3]);
         };
         let [a, b] = [first, second].map(|body| self.twist(Some(body), (t, q, v)));

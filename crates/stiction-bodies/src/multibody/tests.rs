@@ -246,7 +246,8 @@ fn a_force_beside_the_centre_turns_the_body() {
 #[test]
 fn what_cannot_collide_is_refused_by_name_and_can_be_excluded() {
     let cuboid = Shape::Cuboid { half_extents: DVec3::splat(0.5) };
-    let bodies = || vec![body("crate", rigid(1.0, DVec3::ONE), cuboid), body("ball", rigid(1.0, DVec3::ONE), SPHERE)];
+    let bodies =
+        || vec![body("crate", rigid(1.0, DVec3::ONE), cuboid.clone()), body("ball", rigid(1.0, DVec3::ONE), SPHERE)];
     let error = Multibody::new(model(Dimension::Space, bodies())).unwrap_err().to_string();
     assert!(error.contains("box of body `crate`") && error.contains("sphere of body `ball`"), "{error}");
     let mut excluded = model(Dimension::Space, bodies());
@@ -315,25 +316,25 @@ fn rows_are_the_gradients_of_the_gaps() {
     let tilted = |v: DVec3| Shape::HalfSpace { normal: v.normalize(), offset: -0.4 };
     let (space, plane) = (DVec3::new(0.2, -0.3, 0.9), DVec3::new(0.4, 0.9, 0.0));
     let cases = [
-        (Dimension::Plane, ball, Shape::Cavity { radius: 1.5 }),
+        (Dimension::Plane, ball.clone(), Shape::Cavity { radius: 1.5 }),
         (Dimension::Plane, Shape::Sphere { radius: 0.0 }, Shape::Cavity { radius: 1.5 }),
-        (Dimension::Plane, capsule, Shape::Cavity { radius: 1.5 }),
-        (Dimension::Plane, cuboid, Shape::Cavity { radius: 1.5 }),
-        (Dimension::Plane, ellipsoid, tilted(plane)),
-        (Dimension::Plane, ball, SPHERE),
-        (Dimension::Space, ball, Shape::Cavity { radius: 1.5 }),
-        (Dimension::Space, cuboid, Shape::Cavity { radius: 1.5 }),
-        (Dimension::Space, ball, Shape::Tube { radius: 1.2 }),
+        (Dimension::Plane, capsule.clone(), Shape::Cavity { radius: 1.5 }),
+        (Dimension::Plane, cuboid.clone(), Shape::Cavity { radius: 1.5 }),
+        (Dimension::Plane, ellipsoid.clone(), tilted(plane)),
+        (Dimension::Plane, ball.clone(), SPHERE),
+        (Dimension::Space, ball.clone(), Shape::Cavity { radius: 1.5 }),
+        (Dimension::Space, cuboid.clone(), Shape::Cavity { radius: 1.5 }),
+        (Dimension::Space, ball.clone(), Shape::Tube { radius: 1.2 }),
         (Dimension::Space, capsule, Shape::Tube { radius: 1.2 }),
         (Dimension::Space, cuboid, Shape::Tube { radius: 1.2 }),
-        (Dimension::Space, ball, Shape::Cylinder { radius: 0.3 }),
+        (Dimension::Space, ball.clone(), Shape::Cylinder { radius: 0.3, half_length: f64::INFINITY }),
         (Dimension::Space, ellipsoid, tilted(space)),
         (Dimension::Space, ball, SPHERE),
     ];
     for (dimension, first, second) in cases {
         for inertia in [DVec3::splat(0.3), DVec3::new(0.2, 0.3, 0.4)] {
-            let mut moving = body("moving", rigid(1.0, inertia), first);
-            let mut still = body("still", BodyKind::Static, second);
+            let mut moving = body("moving", rigid(1.0, inertia), first.clone());
+            let mut still = body("still", BodyKind::Static, second.clone());
             let turn = |angle: f64| match dimension {
                 Dimension::Plane => DQuat::from_rotation_z(angle),
                 Dimension::Space => DQuat::from_scaled_axis(angle * DVec3::new(0.6, -0.5, 0.4)),
@@ -454,7 +455,7 @@ fn a_pin_in_the_hole_of_a_moving_link() {
 
 #[test]
 fn infinite_shapes_other_than_holes_do_not_move_freely() {
-    for shape in [FLOOR, Shape::Cylinder { radius: 1.0 }] {
+    for shape in [FLOOR, Shape::Cylinder { radius: 1.0, half_length: f64::INFINITY }] {
         let free = model(Dimension::Space, vec![body("hole", rigid(1.0, DVec3::ONE), shape)]);
         let error = Multibody::new(free).unwrap_err().to_string();
         assert!(error.contains("is infinite and cannot move freely"), "{error}");

@@ -78,7 +78,7 @@ impl Reader<'_> {
         wanted: &str,
     ) -> Result<MassProperties, Fault> {
         let name = &entry.name;
-        let parts: Vec<(PlacedShape, f64)> = shapes.iter().map(|shape| (shape.placed, density)).collect();
+        let parts: Vec<(PlacedShape, f64)> = shapes.iter().map(|shape| (shape.placed.clone(), density)).collect();
         let instead = if wanted == "inertia" {
             "give `inertia`, or make the body `kind = \"point\"`"
         } else {

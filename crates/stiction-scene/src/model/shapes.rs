@@ -103,7 +103,10 @@ impl Reader<'_> {
         } else if let Some(entry) = entry.ring.as_ref().or(entry.cavity.as_ref()) {
             Shape::Cavity { radius: radius(entry)? }
         } else if let Some(entry) = &entry.cylinder {
-            Shape::Cylinder { radius: radius(entry)? }
+            let whole = |length| positive(place.key("length"), "the length", length, "m");
+            let length = entry.length.map_or(Ok(f64::INFINITY), whole)?;
+            let radius = positive(place.key("radius"), "the radius", entry.radius, "m")?;
+            Shape::Cylinder { radius, half_length: length / 2.0 }
         } else if let Some(entry) = &entry.tube {
             Shape::Tube { radius: radius(entry)? }
         } else if let Some(entry) = &entry.capsule {

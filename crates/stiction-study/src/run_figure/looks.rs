@@ -164,8 +164,8 @@ fn segment(pose: &Pose, from: DVec3, to: DVec3, view: View) -> Vec<(f64, f64)> {
 /// Radius of a circle around the origin of the body that holds its finite shapes, in metres.
 fn finite_radius(body: &Body) -> f64 {
     let reach = |shape: &Shape| match *shape {
-        Shape::HalfSpace { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } => 0.0,
         Shape::Cavity { radius } => radius,
+        _ if shape.is_infinite() => 0.0,
         _ => shape.bounding_radius(),
     };
     body.shapes.iter().map(|shape| shape.placed.position.length() + reach(&shape.placed.shape)).fold(0.0, f64::max)
@@ -187,7 +187,13 @@ pub(super) fn shapes(body: &Body, pose: &Pose, view: View, colour: Colour, is_la
     for shape in &body.shapes {
         let world = shape.placed.world_pose(pose);
         match shape.placed.shape {
-            Shape::HalfSpace { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } | Shape::Sphere { radius: 0.0 } => {}
+            Shape::HalfSpace { .. } | Shape::Tube { .. } | Shape::Sphere { radius: 0.0 } => {}
+            Shape::Cylinder { .. }
+            | Shape::Cone { .. }
+            | Shape::Polytope(_)
+            | Shape::Mesh(_)
+            | Shape::Polygon(_)
+            | Shape::Polyline(_) => {}
             Shape::Cavity { radius } => {
                 let rim = Outline::disc(view.project(world.position), radius);
                 outlines.push(Outline { closed: true, hatched: true, ..brush.line(rim.points) });

@@ -351,7 +351,9 @@ impl<'a> Picture<'a> {
                 let world = shape.placed.world_pose(&pose);
                 match shape.placed.shape {
                     Shape::HalfSpace { normal, offset } => walls.extend(Wall::seen(&world, normal, offset, view)),
-                    Shape::Cylinder { radius } => standing.extend(round_bar(&world, radius, false, view, size)),
+                    Shape::Cylinder { radius, half_length: f64::INFINITY } => {
+                        standing.extend(round_bar(&world, radius, false, view, size))
+                    }
                     Shape::Tube { radius } => standing.extend(round_bar(&world, radius, true, view, size)),
                     _ => {}
                 }

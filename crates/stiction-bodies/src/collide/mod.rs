@@ -15,9 +15,13 @@
 //! In the plane the shapes lie in z = 0 and turn about z. Components along z, which could only be
 //! rounding, are dropped, so that normals and points have z = 0 exactly.
 
+mod feature;
+
 use crate::pose::Pose;
 use crate::shape::{Dimension, Shape};
 use glamx::DVec3;
+
+pub use feature::{FeaturePair, MOST_FEATURES};
 
 /// Two segments are parallel when the sine of their angle is at most this. Then they have no
 /// closest pair of inner points; the ends stand for it, and for half-length L and distance d they
@@ -47,26 +51,29 @@ pub struct Touch {
     /// The point of the second surface nearest to the first, in world coordinates, in metres.
     pub point_on_second: DVec3,
     /// Which part of the pair this is, the same from step to step: see [`collide`].
-    pub feature: u32,
+    pub feature: u64,
     /// What of each shape decides where the touch is.
     pub(crate) parts: [Part; 2],
     /// Radius of the ball around each of them; negative where the ball is a hole.
     pub(crate) radii: [f64; 2],
 }
 
-/// What of a shape decides where it touches another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What of a shape decides where it touches another one. Directions are in world axes.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Part {
     /// A point that is fixed in the body.
     Point,
-    /// The axis.
-    Line,
-    /// The surface of a half-space.
+    /// A line that is fixed in the body, with its unit direction.
+    Line(DVec3),
+    /// A plane that is fixed in the body, with the normal of the touch.
     Plane,
+    /// The same plane where it is crossed, by a line of the other shape, above one of its edges,
+    /// with the unit vector in the plane across that edge.
+    Brink(DVec3),
     /// The point of an ellipsoid that is farthest down.
     Lowest,
-    /// One of two axes that cross in the plane.
-    Crossing,
+    /// One of two lines that cross in the plane, with its unit direction.
+    Crossing(DVec3),
 }
 
 impl Touch {
@@ -186,6 +193,24 @@ pub fn collide(
     touches[start..].iter_mut().for_each(|touch| *touch = touch.mirrored());
 }
 
+/// Appends the contacts of a pair with these features, in ascending order, however far apart: each is
+/// evaluated with its features held, so that its gap is smooth wherever the shapes are. Those that
+/// do not exist there are left out.
+pub fn touches_of(
+    dimension: Dimension,
+    [first, second]: [(&Shape, &Pose); 2],
+    features: &[u64],
+    touches: &mut Vec<Touch>,
+) {
+    let start = touches.len();
+    collide(dimension, first.0, first.1, second.0, second.1, f64::INFINITY, touches);
+    let mut number = 0;
+    touches.retain(|touch| {
+        number += 1;
+        number <= start || features.binary_search(&touch.feature).is_ok()
+    });
+}
+
 /// The capsule of the tables above, in the world: centre in metres, unit axis.
 struct Segment {
     centre: DVec3,
@@ -217,7 +242,7 @@ fn capsule_capsule(dimension: Dimension, first: &Segment, second: &Segment, out:
             is_taken[i] = true;
             let (normal, distance) = point_to_line(dimension, e1[i], u2);
             let x2 = second.centre + t[i] * u2;
-            out.push([Part::Point, Part::Line], [(x1, r1), (x2, r2)], (normal, distance), i as u32);
+            out.push([Part::Point, Part::Line(u2)], [(x1, r1), (x2, r2)], (normal, distance), i as u64);
             continue;
         }
         // The end projects beyond end j of the second. If end j projects beyond end i as well, the
@@ -229,7 +254,7 @@ fn capsule_capsule(dimension: Dimension, first: &Segment, second: &Segment, out:
             let x2 = second.centre + SIDES[j] * a2 * u2;
             // Bracketed so that exchanging the shapes flips the sign of every bit of it.
             let (normal, distance) = point_to_point(dimension, w + (SIDES[i] * a1 * u1 - SIDES[j] * a2 * u2));
-            out.push([Part::Point; 2], [(x1, r1), (x2, r2)], (normal, distance), i as u32);
+            out.push([Part::Point; 2], [(x1, r1), (x2, r2)], (normal, distance), i as u64);
         }
     }
 
@@ -242,7 +267,7 @@ fn capsule_capsule(dimension: Dimension, first: &Segment, second: &Segment, out:
             let i = if u1.dot(u2) > 0.0 { j } else { 1 - j };
             let feature = if sine <= ALONG_SINE && !is_taken[i] { i } else { 2 + j };
             let x1 = first.centre + s[j] * u1;
-            out.push([Part::Line, Part::Point], [(x1, r1), (x2, r2)], (-normal, distance), feature as u32);
+            out.push([Part::Line(u1), Part::Point], [(x1, r1), (x2, r2)], (-normal, distance), feature as u64);
         }
     }
 
@@ -263,12 +288,13 @@ fn capsule_capsule(dimension: Dimension, first: &Segment, second: &Segment, out:
                 let across = cross / sine;
                 let side = w.dot(across);
                 let normal = if side < 0.0 { -across } else { across };
-                out.push([Part::Line; 2], [(x1, r1), (x2, r2)], (normal, side.abs()), 4);
+                out.push([Part::Line(u1), Part::Line(u2)], [(x1, r1), (x2, r2)], (normal, side.abs()), 4);
             }
             Dimension::Plane => {
                 let crossing = 0.5 * (x1 + x2);
                 let normal = direction_of(w).map_or_else(|| perpendicular(dimension, u2), |(normal, _)| normal);
-                out.push([Part::Crossing; 2], [(crossing, r1), (crossing, r2)], (normal, 0.0), 4);
+                let parts = [Part::Crossing(u1), Part::Crossing(u2)];
+                out.push(parts, [(crossing, r1), (crossing, r2)], (normal, 0.0), 4);
             }
         }
     }
@@ -287,7 +313,7 @@ impl Output<'_> {
         parts: [Part; 2],
         [(x1, r1), (x2, r2)]: [(DVec3, f64); 2],
         (normal, distance): (DVec3, f64),
-        feature: u32,
+        feature: u64,
     ) {
         let gap = distance - (r1 + r2);
         if gap <= self.horizon {
@@ -304,12 +330,12 @@ impl Output<'_> {
         use Shape::{Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Sphere, Tube};
         let [c1, c2] = [first, second].map(|(_, pose)| in_dimension(dimension, pose.position));
         let axes = || [first, second].map(|(_, pose)| axis(dimension, pose));
-        match (*first.0, *second.0) {
+        match (first.0, second.0) {
             (Sphere { .. } | Capsule { .. } | Cuboid { .. }, HalfSpace { .. } | Cavity { .. } | Tube { .. }) => {
                 self.within(dimension, first, second);
             }
 
-            (Ellipsoid { semi_axes }, HalfSpace { normal, offset }) => {
+            (&Ellipsoid { semi_axes }, &HalfSpace { normal, offset }) => {
                 let pose = first.1;
                 let normal = plane_normal(dimension, second.1, normal);
                 // The lowest point x of Σ (x_i/a_i)² = 1 has the gradient x_i/a_i² along -n: x_i =
@@ -325,7 +351,7 @@ impl Output<'_> {
                 self.push([Part::Lowest, Part::Plane], points, (normal, distance), 0);
             }
 
-            (Tube { radius: bore }, Cylinder { radius }) => {
+            (&Tube { radius: bore }, &Cylinder { radius, half_length: f64::INFINITY }) => {
                 // A hole is a ball of negative radius at a negative distance, as in `within`, here
                 // around the shaft.
                 let [bush, shaft] = axes();
@@ -334,33 +360,33 @@ impl Output<'_> {
                     let e = x - c2;
                     let (away, distance) = point_to_line(dimension, e, shaft);
                     let points = [(x, -bore), (c2 + e.dot(shaft) * shaft, radius)];
-                    self.push([Part::Point, Part::Line], points, (-away, -distance), feature as u32);
+                    self.push([Part::Point, Part::Line(shaft)], points, (-away, -distance), feature as u64);
                 }
             }
 
-            (Sphere { radius: r1 }, Cylinder { radius: r2 }) => {
+            (&Sphere { radius: r1 }, &Cylinder { radius: r2, half_length: f64::INFINITY }) => {
                 let ([_, u], e) = (axes(), c1 - c2);
                 let points = [(c1, r1), (c2 + e.dot(u) * u, r2)];
-                self.push([Part::Point, Part::Line], points, point_to_line(dimension, e, u), 0);
+                self.push([Part::Point, Part::Line(u)], points, point_to_line(dimension, e, u), 0);
             }
 
-            (Sphere { radius: r1 }, Sphere { radius: r2 }) => {
+            (&Sphere { radius: r1 }, &Sphere { radius: r2 }) => {
                 let apart = point_to_point(dimension, c1 - c2);
                 self.push([Part::Point; 2], [(c1, r1), (c2, r2)], apart, 0);
             }
 
-            (Sphere { radius: r1 }, Capsule { half_length, radius: r2 }) => {
+            (&Sphere { radius: r1 }, &Capsule { half_length, radius: r2 }) => {
                 let ([_, u], e) = (axes(), c1 - c2);
                 let t = e.dot(u).clamp(-half_length, half_length);
                 let (part, apart) = if t.abs() < half_length {
-                    (Part::Line, point_to_line(dimension, e, u))
+                    (Part::Line(u), point_to_line(dimension, e, u))
                 } else {
                     (Part::Point, direction_of(e - t * u).unwrap_or_else(|| (perpendicular(dimension, u), 0.0)))
                 };
                 self.push([Part::Point, part], [(c1, r1), (c2 + t * u, r2)], apart, 0);
             }
 
-            (Capsule { half_length: a1, radius: r1 }, Capsule { half_length: a2, radius: r2 }) => {
+            (&Capsule { half_length: a1, radius: r1 }, &Capsule { half_length: a2, radius: r2 }) => {
                 let [u1, u2] = axes();
                 let first = Segment { centre: c1, axis: u1, half_length: a1, radius: r1 };
                 let second = Segment { centre: c2, axis: u2, half_length: a2, radius: r2 };
@@ -390,7 +416,7 @@ impl Output<'_> {
             }
             Shape::Cuboid { half_extents } => {
                 let half_extents = in_dimension(dimension, half_extents);
-                for corner in 0..1 << dimension.axes() {
+                for corner in 0..1u64 << dimension.axes() {
                     let side = |bit: u32| if corner >> bit & 1 == 0 { 1.0 } else { -1.0 };
                     let local = DVec3::new(side(0), side(1), side(2)) * half_extents;
                     ball(centre + in_dimension(dimension, pose.transform_vector(local)), corner);
@@ -409,7 +435,7 @@ impl Output<'_> {
         (x, r): (DVec3, f64),
         (shape, pose): (&Shape, &Pose),
         direction: DVec3,
-        feature: u32,
+        feature: u64,
     ) {
         let centre = in_dimension(dimension, pose.position);
         let radius = -shape.radius().unwrap_or(0.0);
@@ -421,7 +447,7 @@ impl Output<'_> {
             Shape::Tube { .. } => {
                 let along = (x - centre).dot(direction);
                 let (inwards, distance) = point_to_line(dimension, centre - x, direction);
-                (Part::Line, centre + along * direction, (inwards, -distance))
+                (Part::Line(direction), centre + along * direction, (inwards, -distance))
             }
             _ => {
                 let (inwards, distance) = point_to_point(dimension, centre - x);

@@ -8,11 +8,23 @@
 //! holes, which a moving body may have too: they matter only to what is in them, as a pin in a
 //! bearing.
 
+mod mesh;
+mod polygon;
+mod polytope;
+mod solid;
+
+use std::sync::Arc;
+
+use crate::collide::in_dimension;
 use crate::pose::Pose;
 use glamx::{DMat3, DQuat, DVec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
+
+pub use mesh::Mesh;
+pub use polygon::{Polygon, Polyline};
+pub use polytope::Polytope;
 
 /// Largest accepted difference from one of the length of a unit vector or quaternion, relative. Too
 /// large: gaps are off by this fraction. Too small: vectors written with few digits in a file are
@@ -39,8 +51,8 @@ impl Dimension {
     }
 }
 
-/// A rigid shape in its own coordinates, with its centre at the origin.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A rigid shape in its own coordinates.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// Everything on one side of a plane (in the plane: of a line): the points x with `normal`·x ≤
     /// `offset` are solid.
@@ -80,16 +92,35 @@ pub enum Shape {
         /// Radius of the hole, in metres, positive.
         radius: f64,
     },
-    /// In space, all points within `radius` of the local x axis: a cylinder without ends.
+    /// In space, all points within `radius` of the local x axis, and within `half_length` of the
+    /// origin along it.
     Cylinder {
         /// Radius, in metres, positive.
         radius: f64,
+        /// Half the length, in metres, positive; infinite for a cylinder without ends.
+        half_length: f64,
+    },
+    /// In space, a cone around the local x axis, with its tip at $x$ = `half_height` and a base of
+    /// `radius` at $x$ = -`half_height`.
+    Cone {
+        /// Radius of the base, in metres, positive.
+        radius: f64,
+        /// Half the height, in metres, positive.
+        half_height: f64,
     },
     /// In space, all points farther than `radius` from the local x axis: a round hole without ends.
     Tube {
         /// Radius of the hole, in metres, positive.
         radius: f64,
     },
+    /// In space, a convex polyhedron.
+    Polytope(Arc<Polytope>),
+    /// In space, a surface of triangles.
+    Mesh(Arc<Mesh>),
+    /// In the plane, a convex polygon.
+    Polygon(Arc<Polygon>),
+    /// In the plane, a chain of segments.
+    Polyline(Arc<Polyline>),
 }
 
 impl Shape {
@@ -109,14 +140,20 @@ impl Shape {
             (Shape::Cavity { .. }, Dimension::Space) => "cavity",
             (Shape::Cylinder { .. }, _) => "cylinder",
             (Shape::Tube { .. }, _) => "tube",
+            (Shape::Cone { .. }, _) => "cone",
+            (Shape::Polytope(_), _) => "hull",
+            (Shape::Mesh(_), _) => "mesh",
+            (Shape::Polygon(_), _) => "polygon",
+            (Shape::Polyline(_), _) => "polyline",
         }
     }
 
     /// Whether the shape has no end.
     pub fn is_infinite(&self) -> bool {
         match self {
-            Shape::HalfSpace { .. } | Shape::Cavity { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } => true,
-            Shape::Sphere { .. } | Shape::Capsule { .. } | Shape::Cuboid { .. } | Shape::Ellipsoid { .. } => false,
+            Shape::HalfSpace { .. } | Shape::Cavity { .. } | Shape::Tube { .. } => true,
+            Shape::Cylinder { half_length, .. } => half_length.is_infinite(),
+            _ => false,
         }
     }
 
@@ -133,15 +170,57 @@ impl Shape {
 
     /// Radius of a ball around the local origin that holds the shape, in metres.
     pub fn bounding_radius(&self) -> f64 {
-        match *self {
-            Shape::Sphere { radius } => radius,
-            Shape::Capsule { half_length, radius } => half_length + radius,
+        let farthest = |points: &[DVec3]| points.iter().map(|x| x.length()).fold(0.0, f64::max);
+        match self {
+            &Shape::Sphere { radius } => radius,
+            &Shape::Capsule { half_length, radius } => half_length + radius,
             Shape::Cuboid { half_extents } => half_extents.length(),
             Shape::Ellipsoid { semi_axes } => semi_axes.max_element(),
-            Shape::HalfSpace { .. } | Shape::Cavity { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } => {
-                f64::INFINITY
+            &Shape::Cylinder { radius, half_length } | &Shape::Cone { radius, half_height: half_length } => {
+                radius.hypot(half_length)
             }
+            Shape::HalfSpace { .. } | Shape::Cavity { .. } | Shape::Tube { .. } => f64::INFINITY,
+            Shape::Polytope(polytope) => farthest(&polytope.vertices),
+            Shape::Mesh(mesh) => farthest(&mesh.vertices),
+            Shape::Polygon(polygon) => farthest(&polygon.vertices),
+            Shape::Polyline(chain) => farthest(&chain.vertices),
         }
+    }
+
+    /// The point of the shape that is farthest along a direction, in its own coordinates, in metres;
+    /// none where there is no end.
+    pub fn farthest(&self, dimension: Dimension, direction: DVec3) -> Option<DVec3> {
+        let of_points = |points: &[DVec3]| {
+            let better = |best: DVec3, &x: &DVec3| if x.dot(direction) > best.dot(direction) { x } else { best };
+            points.iter().fold(points[0], better)
+        };
+        let side = |x: f64| x.copysign(direction.x) * DVec3::X;
+        let across = |radius: f64| radius * direction.with_x(0.0).normalize_or_zero();
+        Some(match *self {
+            Shape::Sphere { radius } => radius * direction.normalize_or_zero(),
+            Shape::Capsule { half_length, radius } => side(half_length) + radius * direction.normalize_or_zero(),
+            Shape::Cuboid { half_extents: e } => in_dimension(
+                dimension,
+                DVec3::new(e.x.copysign(direction.x), e.y.copysign(direction.y), e.z.copysign(direction.z)),
+            ),
+            Shape::Ellipsoid { semi_axes } => {
+                let scaled = in_dimension(dimension, semi_axes * direction);
+                in_dimension(dimension, semi_axes * scaled.normalize_or_zero())
+            }
+            Shape::Cylinder { radius, half_length } if half_length.is_finite() => side(half_length) + across(radius),
+            Shape::Cone { radius, half_height } => {
+                let rim = across(radius) - half_height * DVec3::X;
+                let tip = half_height * DVec3::X;
+                if tip.dot(direction) > rim.dot(direction) { tip } else { rim }
+            }
+            Shape::Polytope(ref polytope) => of_points(&polytope.vertices),
+            Shape::Mesh(ref mesh) => of_points(&mesh.vertices),
+            Shape::Polygon(ref polygon) => of_points(&polygon.vertices),
+            Shape::Polyline(ref chain) => of_points(&chain.vertices),
+            Shape::HalfSpace { .. } | Shape::Cavity { .. } | Shape::Cylinder { .. } | Shape::Tube { .. } => {
+                return None;
+            }
+        })
     }
 
     /// Radius of a round shape, or of a hole, in metres.
@@ -150,9 +229,9 @@ impl Shape {
             Shape::Sphere { radius }
             | Shape::Capsule { radius, .. }
             | Shape::Cavity { radius }
-            | Shape::Cylinder { radius }
+            | Shape::Cylinder { radius, .. }
             | Shape::Tube { radius } => Some(radius),
-            Shape::HalfSpace { .. } | Shape::Cuboid { .. } | Shape::Ellipsoid { .. } => None,
+            _ => None,
         }
     }
 
@@ -160,7 +239,7 @@ impl Shape {
     /// half extent of others; zero for points and segments. Of a hole its radius, of a half-space
     /// infinite.
     pub fn thickness(&self, dimension: Dimension) -> f64 {
-        match (*self, dimension) {
+        match (self, dimension) {
             (Shape::Cuboid { half_extents: e } | Shape::Ellipsoid { semi_axes: e }, Dimension::Space) => {
                 e.min_element()
             }
@@ -195,12 +274,26 @@ impl Shape {
                 all_positive(["half_extents.x", "half_extents.y", "half_extents.z"], half_extents)
             }
             Shape::Ellipsoid { semi_axes } => all_positive(["semi_axes.x", "semi_axes.y", "semi_axes.z"], semi_axes),
-            Shape::Cylinder { .. } | Shape::Tube { .. } if dimension == Dimension::Plane => {
+            Shape::Cylinder { .. } | Shape::Tube { .. } | Shape::Cone { .. } | Shape::Polytope(_) | Shape::Mesh(_)
+                if dimension == Dimension::Plane =>
+            {
                 Err(ShapeError::SpaceOnly { shape })
             }
-            Shape::Cavity { radius } | Shape::Cylinder { radius } | Shape::Tube { radius } => {
-                positive("radius", radius)
+            Shape::Cavity { radius } | Shape::Tube { radius } => positive("radius", radius),
+            Shape::Cylinder { radius, half_length } => {
+                positive("radius", radius)?;
+                let holds = half_length > 0.0;
+                if holds { Ok(()) } else { positive("half_length", half_length) }
             }
+            Shape::Cone { radius, half_height } => {
+                positive("radius", radius)?;
+                positive("half_height", half_height)
+            }
+            Shape::Polygon(_) | Shape::Polyline(_) if dimension == Dimension::Space => {
+                Err(ShapeError::PlaneOnly { shape })
+            }
+            // What they are made of was checked when they were built.
+            Shape::Polytope(_) | Shape::Mesh(_) | Shape::Polygon(_) | Shape::Polyline(_) => Ok(()),
         }
     }
 }
@@ -233,7 +326,7 @@ fn check_in_plane<const N: usize>(
 }
 
 /// A shape fixed to a body, somewhere else than at the body's origin.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PlacedShape {
     /// The shape, in its own coordinates.
     pub shape: Shape,
@@ -330,6 +423,12 @@ pub enum ShapeError {
         /// The users' word for the shape.
         shape: &'static str,
     },
+    /// A shape that only the plane has, in space.
+    #[error("{shape}: there is none in space")]
+    PlaneOnly {
+        /// The users' word for the shape.
+        shape: &'static str,
+    },
     /// The shape has no finite positive volume (in the plane: area), so a density gives it no mass.
     #[error("{shape}: a density gives no mass to this shape, whose {extent} is {value}")]
     NoMass {
@@ -353,67 +452,92 @@ pub fn mass_properties(shape: &Shape, dimension: Dimension, density: f64) -> Res
     shape.check(dimension)?;
     let name = shape.name(dimension);
     check_value(name, "density", density, density > 0.0, "positive and finite")?;
-    let (mass, diagonal) = match (*shape, dimension) {
-        (Shape::HalfSpace { .. } | Shape::Cavity { .. } | Shape::Cylinder { .. } | Shape::Tube { .. }, _) => {
-            (f64::INFINITY, DVec3::ZERO)
-        }
-
-        (Shape::Sphere { radius: r }, Dimension::Space) => {
-            let mass = density * 4.0 / 3.0 * PI * r.powi(3);
-            (mass, DVec3::splat(0.4 * mass * r * r))
-        }
-        (Shape::Sphere { radius: r }, Dimension::Plane) => {
-            let mass = density * PI * r * r;
-            (mass, DVec3::new(0.0, 0.0, 0.5 * mass * r * r))
-        }
-
-        // A cylinder and two half-balls. The centroid of a half-ball is 3r/8 from its flat side, so
-        // moving the halves apart by ±a adds a² + 2a·3r/8 to 2/5 r², the value of the whole ball.
-        (Shape::Capsule { half_length: a, radius: r }, Dimension::Space) => {
-            let cylinder = density * 2.0 * a * PI * r * r;
-            let ball = density * 4.0 / 3.0 * PI * r.powi(3);
-            let along = (0.5 * cylinder + 0.4 * ball) * r * r;
-            let across = cylinder * (r * r / 4.0 + a * a / 3.0) + ball * (0.4 * r * r + a * a + 0.75 * a * r);
-            (cylinder + ball, DVec3::new(along, across, across))
-        }
-        // A rectangle and two half-discs, whose centroids are 4r/(3π) from their straight sides.
-        (Shape::Capsule { half_length: a, radius: r }, Dimension::Plane) => {
-            let rectangle = density * 4.0 * a * r;
-            let disc = density * PI * r * r;
-            let inertia = rectangle * (a * a + r * r) / 3.0 + disc * (0.5 * r * r + a * a + 8.0 * a * r / (3.0 * PI));
-            (rectangle + disc, DVec3::new(0.0, 0.0, inertia))
-        }
-
-        (Shape::Cuboid { half_extents: e }, Dimension::Space) => {
-            let mass = density * 8.0 * e.x * e.y * e.z;
-            let s = e * e;
-            (mass, DVec3::new(s.y + s.z, s.z + s.x, s.x + s.y) * (mass / 3.0))
-        }
-        (Shape::Cuboid { half_extents: e }, Dimension::Plane) => {
-            let mass = density * 4.0 * e.x * e.y;
-            (mass, DVec3::new(0.0, 0.0, mass * (e.x * e.x + e.y * e.y) / 3.0))
-        }
-
-        // A ball and a disc, stretched.
-        (Shape::Ellipsoid { semi_axes: e }, Dimension::Space) => {
-            let mass = density * 4.0 / 3.0 * PI * e.x * e.y * e.z;
-            let s = e * e;
-            (mass, DVec3::new(s.y + s.z, s.z + s.x, s.x + s.y) * (mass / 5.0))
-        }
-        (Shape::Ellipsoid { semi_axes: e }, Dimension::Plane) => {
-            let mass = density * PI * e.x * e.y;
-            (mass, DVec3::new(0.0, 0.0, mass * (e.x * e.x + e.y * e.y) / 4.0))
-        }
+    let solid = match shape {
+        Shape::Polytope(hull) => Some(solid::enclosed_by_triangles(&hull.vertices, hull.triangles())),
+        Shape::Mesh(mesh) => Some(solid::enclosed_by_triangles(&mesh.vertices, mesh.triangles.iter().copied())),
+        Shape::Polygon(polygon) => Some(solid::enclosed_by_polygon(&polygon.vertices)),
+        Shape::Polyline(chain) if chain.is_closed => Some(solid::enclosed_by_polygon(&chain.vertices)),
+        _ => None,
     };
-
+    let unit = solid.unwrap_or_else(|| of_closed_form(shape, dimension));
+    let mass = density * unit.mass;
     if !(mass > 0.0 && mass.is_finite()) {
         let extent = match dimension {
             Dimension::Plane => "area",
             Dimension::Space => "volume",
         };
-        return Err(ShapeError::NoMass { shape: name, extent, value: mass / density });
+        return Err(ShapeError::NoMass { shape: name, extent, value: unit.mass });
     }
-    Ok(MassProperties { mass, centre: DVec3::ZERO, inertia: DMat3::from_diagonal(diagonal) })
+    Ok(MassProperties { mass, inertia: unit.inertia * density, ..unit })
+}
+
+/// Those of unit density of the shapes that have formulas; infinite for those without end.
+fn of_closed_form(shape: &Shape, dimension: Dimension) -> MassProperties {
+    let mut centre = DVec3::ZERO;
+    let (mass, diagonal) = match (shape, dimension) {
+        (&Shape::Sphere { radius: r }, Dimension::Space) => {
+            let mass = 4.0 / 3.0 * PI * r.powi(3);
+            (mass, DVec3::splat(0.4 * mass * r * r))
+        }
+        (&Shape::Sphere { radius: r }, Dimension::Plane) => {
+            let mass = PI * r * r;
+            (mass, DVec3::new(0.0, 0.0, 0.5 * mass * r * r))
+        }
+
+        // A cylinder and two half-balls. The centroid of a half-ball is 3r/8 from its flat side, so
+        // moving the halves apart by ±a adds a² + 2a·3r/8 to 2/5 r², the value of the whole ball.
+        (&Shape::Capsule { half_length: a, radius: r }, Dimension::Space) => {
+            let cylinder = 2.0 * a * PI * r * r;
+            let ball = 4.0 / 3.0 * PI * r.powi(3);
+            let along = (0.5 * cylinder + 0.4 * ball) * r * r;
+            let across = cylinder * (r * r / 4.0 + a * a / 3.0) + ball * (0.4 * r * r + a * a + 0.75 * a * r);
+            (cylinder + ball, DVec3::new(along, across, across))
+        }
+        // A rectangle and two half-discs, whose centroids are 4r/(3π) from their straight sides.
+        (&Shape::Capsule { half_length: a, radius: r }, Dimension::Plane) => {
+            let rectangle = 4.0 * a * r;
+            let disc = PI * r * r;
+            let inertia = rectangle * (a * a + r * r) / 3.0 + disc * (0.5 * r * r + a * a + 8.0 * a * r / (3.0 * PI));
+            (rectangle + disc, DVec3::new(0.0, 0.0, inertia))
+        }
+
+        (&Shape::Cuboid { half_extents: e }, Dimension::Space) => {
+            let mass = 8.0 * e.x * e.y * e.z;
+            let s = e * e;
+            (mass, DVec3::new(s.y + s.z, s.z + s.x, s.x + s.y) * (mass / 3.0))
+        }
+        (&Shape::Cuboid { half_extents: e }, Dimension::Plane) => {
+            let mass = 4.0 * e.x * e.y;
+            (mass, DVec3::new(0.0, 0.0, mass * (e.x * e.x + e.y * e.y) / 3.0))
+        }
+
+        // A ball and a disc, stretched.
+        (&Shape::Ellipsoid { semi_axes: e }, Dimension::Space) => {
+            let mass = 4.0 / 3.0 * PI * e.x * e.y * e.z;
+            let s = e * e;
+            (mass, DVec3::new(s.y + s.z, s.z + s.x, s.x + s.y) * (mass / 5.0))
+        }
+        (&Shape::Ellipsoid { semi_axes: e }, Dimension::Plane) => {
+            let mass = PI * e.x * e.y;
+            (mass, DVec3::new(0.0, 0.0, mass * (e.x * e.x + e.y * e.y) / 4.0))
+        }
+
+        (&Shape::Cylinder { radius: r, half_length: a }, _) => {
+            let mass = 2.0 * a * PI * r * r;
+            let across = mass * (r * r / 4.0 + a * a / 3.0);
+            (mass, DVec3::new(0.5 * mass * r * r, across, across))
+        }
+        // Of the height H = 2 a the centre is H/4 above the base, and about it across the axis
+        // 3/20 m r² + 3/80 m H².
+        (&Shape::Cone { radius: r, half_height: a }, _) => {
+            let mass = 2.0 * a * PI * r * r / 3.0;
+            centre.x = -0.5 * a;
+            let across = mass * (0.15 * r * r + 0.15 * a * a);
+            (mass, DVec3::new(0.3 * mass * r * r, across, across))
+        }
+        _ => (f64::INFINITY, DVec3::ZERO),
+    };
+    MassProperties { mass, centre, inertia: DMat3::from_diagonal(diagonal) }
 }
 
 /// Mass, centre and inertia of a body made of several shapes, each with its density (kg/m³ in
@@ -436,8 +560,9 @@ pub fn combined_mass_properties(
         let rotation = DMat3::from_quat(placed.orientation);
         let inertia = rotation * part.inertia * rotation.transpose();
         mass += part.mass;
-        moment += part.mass * placed.position;
-        own.push((part.mass, placed.position, inertia));
+        let position = placed.pose().transform_point(part.centre);
+        moment += part.mass * position;
+        own.push((part.mass, position, inertia));
     }
     if own.is_empty() {
         return Err(ShapeError::NoShapes);
@@ -576,8 +701,11 @@ mod tests {
         let turn = DQuat::from_rotation_z(FRAC_PI_2);
         let place = DVec3::new(5.0, -3.0, 2.0);
         let cube = Shape::Cuboid { half_extents: DVec3::ONE };
-        let part =
-            |x: f64| PlacedShape { shape: cube, position: place + turn * DVec3::new(x, 0.0, 0.0), orientation: turn };
+        let part = |x: f64| PlacedShape {
+            shape: cube.clone(),
+            position: place + turn * DVec3::new(x, 0.0, 0.0),
+            orientation: turn,
+        };
         let parts = [(part(1.0), 0.5), (part(-1.0), 0.5)];
         let m = combined_mass_properties(&parts, Dimension::Space).unwrap();
         // Mass 0.5·16 = 8; 8/12·(2²+2²) = 16/3 about the long axis, 8/12·(4²+2²) = 40/3 about the
