@@ -163,7 +163,7 @@ fn every_pair_of_shapes_has_the_rates_of_differences() {
         let shapes = shapes(dimension);
         let mut random = Generator::new(5);
         for (first, second) in shapes.iter().flat_map(|a| shapes.iter().map(move |b| (a.clone(), b.clone()))) {
-            if !is_supported(&first, &second) || never_meet(&first, &second) {
+            if !is_supported(dimension, &first, &second) || never_meet(&first, &second) {
                 continue;
             }
             let name = format!("{dimension:?}, {} and {}", first.name(dimension), second.name(dimension));

@@ -16,10 +16,12 @@
 //! rounding, are dropped, so that normals and points have z = 0 exactly.
 
 mod feature;
+mod round;
 
 use crate::pose::Pose;
 use crate::shape::{Dimension, Shape};
 use glamx::DVec3;
+use smallvec::SmallVec;
 
 pub use feature::{FeaturePair, MOST_FEATURES};
 
@@ -77,7 +79,7 @@ pub(crate) enum Part {
 }
 
 impl Touch {
-    /// The same contact with the two shapes exchanged; the feature stays.
+    /// The same contact with the two shapes exchanged.
     pub fn mirrored(&self) -> Self {
         Self {
             normal: -self.normal,
@@ -85,25 +87,26 @@ impl Touch {
             point_on_second: self.point_on_first,
             parts: [self.parts[1], self.parts[0]],
             radii: [self.radii[1], self.radii[0]],
+            feature: FeaturePair::of(self.feature).mirrored().code(),
             ..*self
         }
     }
 }
 
 /// Whether [`collide`] knows this pair, in whichever order.
-pub fn is_supported(first: &Shape, second: &Shape) -> bool {
+pub fn is_supported(dimension: Dimension, first: &Shape, second: &Shape) -> bool {
     use Shape::{Capsule, Sphere};
     let has_no_inside = |shape: &Shape| matches!(shape, Sphere { radius: 0.0 } | Capsule { radius: 0.0, .. });
     if has_no_inside(first) && has_no_inside(second) {
         return false; // the distance of two points or segments is never negative: they would pass through each other
     }
-    never_meet(first, second) || is_known(first, second) || is_known(second, first)
+    never_meet(first, second) || is_known(dimension, first, second) || is_known(dimension, second, first)
 }
 
 /// Whether there is a formula for this pair, in this order.
-fn is_known(first: &Shape, second: &Shape) -> bool {
-    let mut none = Output { horizon: f64::NEG_INFINITY, touches: &mut Vec::new() };
-    none.collide(Dimension::Space, (first, &Pose::IDENTITY), (second, &Pose::IDENTITY))
+fn is_known(dimension: Dimension, first: &Shape, second: &Shape) -> bool {
+    let mut none = Output { horizon: f64::NEG_INFINITY, wanted: None, touches: &mut Vec::new() };
+    none.collide(dimension, (first, &Pose::IDENTITY), (second, &Pose::IDENTITY))
 }
 
 /// Whether two shapes have nothing to do with each other: a hole matters only to what can be in it,
@@ -174,23 +177,7 @@ pub fn collide(
     horizon: f64,
     touches: &mut Vec<Touch>,
 ) {
-    if never_meet(first, second) {
-        return;
-    }
-    let (first, second) = ((first, pose_first), (second, pose_second));
-    let start = touches.len();
-    let mut out = Output { horizon, touches };
-    if out.collide(dimension, first, second) {
-        return;
-    }
-    if !out.collide(dimension, second, first) {
-        panic!(
-            "contacts between a {} and a {} are not supported; such a pair must be refused before",
-            first.0.name(dimension),
-            second.0.name(dimension)
-        );
-    }
-    touches[start..].iter_mut().for_each(|touch| *touch = touch.mirrored());
+    search(dimension, [(first, pose_first), (second, pose_second)], (horizon, None), touches);
 }
 
 /// Appends the contacts of a pair with these features, in ascending order, however far apart: each is
@@ -203,12 +190,39 @@ pub fn touches_of(
     touches: &mut Vec<Touch>,
 ) {
     let start = touches.len();
-    collide(dimension, first.0, first.1, second.0, second.1, f64::INFINITY, touches);
+    search(dimension, [first, second], (f64::INFINITY, Some(features)), touches);
     let mut number = 0;
     touches.retain(|touch| {
         number += 1;
         number <= start || features.binary_search(&touch.feature).is_ok()
     });
+}
+
+/// Appends the touches that are near or wanted, in ascending order of their features.
+fn search(
+    dimension: Dimension,
+    [first, second]: [(&Shape, &Pose); 2],
+    (horizon, wanted): (f64, Option<&[u64]>),
+    touches: &mut Vec<Touch>,
+) {
+    if never_meet(first.0, second.0) {
+        return;
+    }
+    let start = touches.len();
+    if !(Output { horizon, wanted, touches }).collide(dimension, first, second) {
+        let mirror = |code: &u64| FeaturePair::of(*code).mirrored().code();
+        let mirrored: Option<SmallVec<[u64; 16]>> = wanted.map(|codes| codes.iter().map(mirror).collect());
+        let mut out = Output { horizon, wanted: mirrored.as_deref(), touches };
+        if !out.collide(dimension, second, first) {
+            panic!(
+                "contacts between a {} and a {} are not supported; such a pair must be refused before",
+                first.0.name(dimension),
+                second.0.name(dimension)
+            );
+        }
+        touches[start..].iter_mut().for_each(|touch| *touch = touch.mirrored());
+    }
+    touches[start..].sort_unstable_by_key(|touch| touch.feature);
 }
 
 /// The capsule of the tables above, in the world: centre in metres, unit axis.
@@ -303,6 +317,8 @@ fn capsule_capsule(dimension: Dimension, first: &Segment, second: &Segment, out:
 /// Where the touches go, if they are near enough.
 struct Output<'a> {
     horizon: f64,
+    /// The features that are asked for, however far; pairs with few contacts give all.
+    wanted: Option<&'a [u64]>,
     touches: &'a mut Vec<Touch>,
 }
 
@@ -391,6 +407,10 @@ impl Output<'_> {
                 let first = Segment { centre: c1, axis: u1, half_length: a1, radius: r1 };
                 let second = Segment { centre: c2, axis: u2, half_length: a2, radius: r2 };
                 capsule_capsule(dimension, &first, &second, self);
+            }
+
+            (Sphere { .. } | Capsule { .. }, _) if dimension == Dimension::Space => {
+                return round::round_and_hull(first, second, self);
             }
 
             _ => return false,

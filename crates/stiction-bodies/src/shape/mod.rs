@@ -10,7 +10,7 @@
 
 mod mesh;
 mod polygon;
-mod polytope;
+pub(crate) mod polytope;
 mod solid;
 
 use std::sync::Arc;
