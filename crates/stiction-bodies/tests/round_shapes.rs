@@ -147,9 +147,115 @@ fn spheres_and_capsules_on_boxes_have_the_exact_gap() {
         let found = touches((&round, &own), (&cuboid, &pose), FAR);
         let size = half.length().max(round.bounding_radius()) + 3.0;
         let error = least_gap(&found) - expected;
-        assert!(error.abs() <= 1e-12 * size, "trial {trial}: {error:e}, {round:?} {own:?} {cuboid:?} {pose:?} {found:?}");
+        assert!(
+            error.abs() <= 1e-12 * size,
+            "trial {trial}: {error:e}, {round:?} {own:?} {cuboid:?} {pose:?} {found:?}"
+        );
         check_touches((&round, &own), (&cuboid, &pose), &found, size);
         overlaps[usize::from(expected < -radius)] += usize::from(expected < 0.0);
     }
     assert!(overlaps.iter().all(|count| *count > 3000), "{overlaps:?}");
+}
+
+/// The meridian of a cylinder or cone: half the length, and the radii at +x and -x.
+fn meridian(shape: &Shape) -> (f64, [f64; 2]) {
+    match *shape {
+        Shape::Cylinder { radius, half_length } => (half_length, [radius; 2]),
+        Shape::Cone { radius, half_height } => (half_height, [0.0, radius]),
+        _ => panic!("{shape:?} is not turned"),
+    }
+}
+
+/// Signed distance of a point from a cylinder or cone, as that from a polygon in the half-plane.
+fn turned_distance(shape: &Shape, x: DVec3) -> f64 {
+    let (half, [near, far]) = meridian(shape);
+    let (a, r) = (x.x, x.y.hypot(x.z));
+    let corners = [(-half, 0.0), (-half, far), (half, near), (half, 0.0)];
+    let mut outside = f64::INFINITY;
+    let mut inside = f64::NEG_INFINITY;
+    for pair in corners.windows(2) {
+        let [(a0, r0), (a1, r1)] = [pair[0], pair[1]];
+        let (da, dr) = (a1 - a0, r1 - r0);
+        let length = da.hypot(dr);
+        if length == 0.0 {
+            continue;
+        }
+        let s = (((a - a0) * da + (r - r0) * dr) / (length * length)).clamp(0.0, 1.0);
+        outside = outside.min((a - a0 - s * da).hypot(r - r0 - s * dr));
+        inside = inside.max(((r - r0) * da - (a - a0) * dr) / length);
+    }
+    if inside <= 0.0 { inside } else { outside }
+}
+
+fn turned(random: &mut Generator, is_cone: bool) -> Shape {
+    let [radius, half_length] = [0; 2].map(|_| 10f64.powf(random.uniform(-1.0, 0.5)));
+    if is_cone { Shape::Cone { radius, half_height: half_length } } else { Shape::Cylinder { radius, half_length } }
+}
+
+#[test]
+fn spheres_and_capsules_on_cylinders_and_cones_have_the_exact_gap() {
+    let mut random = Generator::new(19);
+    let (mut overlaps, mut deep) = (0, 0);
+    for trial in 0..60_000 {
+        let solid = turned(&mut random, trial % 5 > 2);
+        let (half, radii) = meridian(&solid);
+        let extent = DVec3::new(half, radii[1], radii[1]);
+        let radius = 10f64.powf(random.uniform(-3.0, 0.5));
+        let round = if trial % 3 == 0 {
+            Shape::Sphere { radius }
+        } else {
+            Shape::Capsule { half_length: 10f64.powf(random.uniform(-2.0, 1.0)), radius }
+        };
+        let spread = if trial % 2 == 0 { 1.0 } else { 3.0 };
+        let pose = Pose::new(vector(&mut random, 3.0), orientation(&mut random, trial + 1));
+        let place = pose.transform_point(vector(&mut random, spread) * extent);
+        let own = Pose::new(place, pose.orientation * orientation(&mut random, trial));
+        let (ends, _) = core(&round, &own, &pose);
+        let is_point = matches!(round, Shape::Sphere { .. });
+        let distance = if is_point {
+            turned_distance(&solid, ends[0])
+        } else {
+            least(|s| turned_distance(&solid, ends[0].lerp(ends[1], s)).max(0.0), 0.0, 1.0)
+        };
+        let found = touches((&round, &own), (&solid, &pose), FAR);
+        let size = solid.bounding_radius().max(round.bounding_radius()) + 3.0;
+        let context = || format!("trial {trial}: {distance:e}, {round:?} {own:?} {solid:?} {pose:?} {found:?}");
+        if is_point || distance > 0.0 {
+            let error = least_gap(&found) - (distance - radius);
+            assert!(error.abs() <= 1e-12 * size, "{error:e} {}", context());
+        } else {
+            deep += 1;
+            assert!(least_gap(&found) <= -radius, "{}", context());
+        }
+        check_touches((&round, &own), (&solid, &pose), &found, size);
+        overlaps += usize::from(distance < radius);
+    }
+    assert!(overlaps > 20_000 && deep > 5_000, "{overlaps} {deep}");
+}
+
+#[test]
+fn cylinders_and_cones_on_a_half_space_have_the_exact_gap() {
+    let mut random = Generator::new(20);
+    let mut flat = 0;
+    for trial in 0..30_000 {
+        let solid = turned(&mut random, trial % 5 > 2);
+        let normal = vector(&mut random, 1.0).normalize();
+        let plane = Shape::HalfSpace { normal, offset: random.uniform(-1.0, 1.0) };
+        let ground = Pose::new(vector(&mut random, 3.0), orientation(&mut random, trial + 1));
+        let upright = DQuat::from_rotation_arc(DVec3::X, ground.transform_vector(normal));
+        let turn = DQuat::from_axis_angle(DVec3::X, random.uniform(-3.0, 3.0));
+        let pose = Pose::new(vector(&mut random, 3.0), upright * orientation(&mut random, trial) * turn);
+        let (half, radii) = meridian(&solid);
+        let Shape::HalfSpace { offset, .. } = plane else { unreachable!() };
+        let up = pose.inverse_transform_vector(ground.transform_vector(normal));
+        let to_plane = ground.transform_vector(normal).dot(pose.position - ground.position) - offset;
+        let across = up.y.hypot(up.z);
+        let expected = to_plane + (half * up.x - radii[0] * across).min(-half * up.x - radii[1] * across);
+        let found = touches((&solid, &pose), (&plane, &ground), FAR);
+        let error = least_gap(&found) - expected;
+        assert!(error.abs() <= 1e-12 * (solid.bounding_radius() + 6.0), "trial {trial}: {error:e} {solid:?} {found:?}");
+        check_touches((&solid, &pose), (&plane, &ground), &found, solid.bounding_radius() + 6.0);
+        flat += usize::from(found.len() >= 16);
+    }
+    assert!(flat > 1000, "{flat}");
 }

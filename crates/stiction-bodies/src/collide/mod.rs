@@ -17,6 +17,7 @@
 
 mod feature;
 mod round;
+mod turned;
 
 use crate::pose::Pose;
 use crate::shape::{Dimension, Shape};
@@ -74,6 +75,10 @@ pub(crate) enum Part {
     Brink(DVec3),
     /// The point of an ellipsoid that is farthest down.
     Lowest,
+    /// The point of a circle around the axis with this direction that is farthest down, or nearest.
+    Rim(DVec3),
+    /// The nearest point of a cone around the axis with this direction.
+    Slope(DVec3),
     /// One of two lines that cross in the plane, with its unit direction.
     Crossing(DVec3),
 }
@@ -410,7 +415,11 @@ impl Output<'_> {
             }
 
             (Sphere { .. } | Capsule { .. }, _) if dimension == Dimension::Space => {
-                return round::round_and_hull(first, second, self);
+                return round::round_and_hull(first, second, self) || turned::round_and_turned(first, second, self);
+            }
+
+            (_, HalfSpace { .. }) if dimension == Dimension::Space => {
+                return turned::turned_on_plane(first, second, self);
             }
 
             _ => return false,

@@ -182,7 +182,8 @@ impl<'a> Hull<'a> {
             return FeaturePair::VertexFace(end, deepest.0);
         }
         let below = (0..self.face_count()).filter(|face| self.height(*face, x) > 0.0 && self.is_above(*face, x));
-        if let Some((face, _)) = below.map(|face| (face, self.height(face, x))).reduce(|a, b| if b.1 > a.1 { b } else { a })
+        if let Some((face, _)) =
+            below.map(|face| (face, self.height(face, x))).reduce(|a, b| if b.1 > a.1 { b } else { a })
         {
             return FeaturePair::VertexFace(end, face);
         }
@@ -377,8 +378,10 @@ impl Core {
         }
     }
 
-    /// What to list of two bodies whose cores overlap, and which `best` would separate.
-    fn list_overlap(&self, hull: &Hull, best: FeaturePair, out: &mut Features) {
+    /// What to list of two bodies whose cores overlap, and which `best` would separate: nothing that
+    /// would take a longer way.
+    fn list_overlap(&self, hull: &Hull, (best, separation): (FeaturePair, f64), out: &mut Features) {
+        let least = separation - EDGE_ADVANTAGE * self.half_length;
         let (normal, faces) = match best {
             FeaturePair::EdgeEdge(_, edge) => {
                 (self.meeting(hull, best).map(|meeting| meeting.normal), hull.edge(edge).faces)
@@ -392,7 +395,8 @@ impl Core {
             for end in 0..self.ends() {
                 let pair = FeaturePair::VertexFace(end, face);
                 let is_along = hull.normal(face).dot(normal) >= least_cosine;
-                if is_along && hull.is_above(face, self.end(end)) && !out.contains(&pair) {
+                let is_short = hull.height(face, self.end(end)) >= least;
+                if is_along && is_short && hull.is_above(face, self.end(end)) && !out.contains(&pair) {
                     out.push(pair);
                 }
             }
@@ -401,7 +405,8 @@ impl Core {
             for edge in 0..hull.edge_count() {
                 let pair = FeaturePair::EdgeEdge(0, edge);
                 let Some(meeting) = self.meeting(hull, pair) else { continue };
-                if meeting.normal.dot(normal) >= least_cosine && self.crosses(hull, edge, meeting.points) {
+                let is_short = meeting.distance >= least;
+                if is_short && meeting.normal.dot(normal) >= least_cosine && self.crosses(hull, edge, meeting.points) {
                     out.push(pair);
                 }
             }
@@ -433,13 +438,13 @@ pub(super) fn round_and_hull(
         Some(wanted) => features.extend(wanted.iter().map(|code| FeaturePair::of(*code))),
         None => {
             let (best, separation) = core.separation(&hull);
-            if separation - radius > out.horizon {
+            if separation - radius - out.horizon > EDGE_ADVANTAGE * separation.abs() {
                 return true;
             }
             if separation > 0.0 {
                 core.list_apart(&hull, &mut features);
             } else {
-                core.list_overlap(&hull, best, &mut features);
+                core.list_overlap(&hull, (best, separation), &mut features);
             }
         }
     }
