@@ -224,6 +224,15 @@ impl Shape {
         })
     }
 
+    /// Calls `then` with the corners, faces and edges of a box or hull in space.
+    pub(crate) fn with_view<T>(&self, then: impl FnOnce(View) -> T) -> Option<T> {
+        match self {
+            Shape::Cuboid { half_extents } => Some(then(BoxCorners::new(*half_extents).view())),
+            Shape::Polytope(polytope) => Some(then(polytope.view())),
+            _ => None,
+        }
+    }
+
     /// Radius of a round shape, or of a hole, in metres.
     pub(crate) fn radius(&self) -> Option<f64> {
         match *self {
