@@ -24,16 +24,14 @@
 //! $w$ between whose normals $u$ changes its side: there the difference of the two bodies, which is
 //! convex too, has its faces. Of an edge and a face that are as good the face is taken.
 
-use std::sync::LazyLock;
-
 use glamx::DVec3;
 use smallvec::SmallVec;
 
 use super::feature::FeaturePair;
 use super::{Output, PARALLEL_SINE_TOLERANCE, Part, axis, direction_of, perpendicular};
 use crate::pose::Pose;
-use crate::shape::polytope::{Edge, Face, HalfEdge};
-use crate::shape::{Dimension, Polytope, Shape};
+use crate::shape::polytope::{Edge, Face, View};
+use crate::shape::{Dimension, Shape};
 
 /// A point that projects outside of a face, or beyond the end of an edge, by less than this fraction
 /// of the edge is above it. Too large: a gap is too small or too large by that. Too small: a contact
@@ -56,81 +54,39 @@ const EDGE_ADVANTAGE: f64 = 1e-13;
 /// The features of a pair that are listed.
 type Features = SmallVec<[FeaturePair; 8]>;
 
-/// The cube of half-extents one, with its corners numbered as those of a box: bits 0, 1, 2 are set
-/// where x, y, z is negative. Faces are +x, -x, +y, -y, +z, -z.
-static CUBE: LazyLock<Polytope> = LazyLock::new(|| {
-    let side = |corner: u32, axis: u32| if corner >> axis & 1 == 0 { 1.0 } else { -1.0 };
-    let vertices = (0..8).map(|corner| DVec3::new(side(corner, 0), side(corner, 1), side(corner, 2))).collect();
-    let (mut faces, mut half_edges, mut edges) = (Vec::new(), Vec::<HalfEdge>::new(), Vec::<Edge>::new());
-    for face in 0..6u32 {
-        let (axis, is_negative) = (face / 2, face % 2);
-        let (i, j) = (1 << ((axis + 1) % 3), 1 << ((axis + 2) % 3));
-        let mut loop_of = [0, i, i | j, j].map(|corner| corner | is_negative << axis);
-        if is_negative == 1 {
-            loop_of.reverse();
-        }
-        let normal = DVec3::AXES[axis as usize] * if is_negative == 1 { -1.0 } else { 1.0 };
-        faces.push(Face { normal, offset: 1.0, first: 4 * face, count: 4 });
-        for k in 0..4 {
-            let (from, to) = (loop_of[k], loop_of[(k + 1) % 4]);
-            let known = edges.iter().position(|edge| edge.vertices == [to, from]);
-            let edge = known.unwrap_or(edges.len()) as u32;
-            match known {
-                Some(known) => edges[known].faces[1] = face,
-                None => edges.push(Edge { vertices: [from, to], faces: [face; 2] }),
-            }
-            half_edges.push(HalfEdge { vertex: from, face, edge });
-        }
-    }
-    Polytope { vertices, faces, half_edges, edges }
-});
+/// What is asked of a polyhedron.
+#[derive(Clone, Copy)]
+pub(super) struct Facets<'a>(pub View<'a>);
 
-/// A convex polyhedron or a box, in its own coordinates.
-pub(super) struct Hull<'a> {
-    polytope: &'a Polytope,
-    /// By what the corners are multiplied: the half-extents of a box.
-    scale: Option<DVec3>,
-}
-
-impl<'a> Hull<'a> {
-    /// None of other shapes.
-    pub(super) fn of(shape: &'a Shape) -> Option<Self> {
-        match shape {
-            Shape::Cuboid { half_extents } => Some(Self { polytope: &CUBE, scale: Some(*half_extents) }),
-            Shape::Polytope(polytope) => Some(Self { polytope, scale: None }),
-            _ => None,
-        }
-    }
-
+impl Facets<'_> {
     pub(super) fn vertex(&self, vertex: u32) -> DVec3 {
-        let x = self.polytope.vertices[vertex as usize];
-        self.scale.map_or(x, |scale| scale * x)
+        self.0.vertices[vertex as usize]
     }
 
     pub(super) fn normal(&self, face: u32) -> DVec3 {
-        self.polytope.faces[face as usize].normal
+        self.0.faces[face as usize].normal
     }
 
     /// Height of a point above the plane of a face.
     pub(super) fn height(&self, face: u32, x: DVec3) -> f64 {
-        let Face { normal, offset, .. } = self.polytope.faces[face as usize];
-        normal.dot(x) - self.scale.map_or(offset, |scale| scale.dot(normal.abs()))
+        let Face { normal, offset, .. } = self.0.faces[face as usize];
+        normal.dot(x) - offset
     }
 
     pub(super) fn face_count(&self) -> u32 {
-        self.polytope.faces.len() as u32
+        self.0.faces.len() as u32
     }
 
     pub(super) fn edge_count(&self) -> u32 {
-        self.polytope.edges.len() as u32
+        self.0.edges.len() as u32
     }
 
     pub(super) fn vertex_count(&self) -> u32 {
-        self.polytope.vertices.len() as u32
+        self.0.vertices.len() as u32
     }
 
     pub(super) fn edge(&self, edge: u32) -> Edge {
-        self.polytope.edges[edge as usize]
+        self.0.edges[edge as usize]
     }
 
     /// Where an edge begins, its unit direction and its length.
@@ -154,17 +110,16 @@ impl<'a> Hull<'a> {
 
     /// Whether a point projects into a face.
     pub(super) fn is_above(&self, face: u32, x: DVec3) -> bool {
-        let Face { normal, first, count, .. } = self.polytope.faces[face as usize];
-        let corner = |i: u32| self.vertex(self.polytope.half_edges[(first + i % count) as usize].vertex);
-        (0..count).all(|i| {
-            let along = corner(i + 1) - corner(i);
-            along.cross(normal).dot(x - corner(i)) <= BORDER * along.length_squared()
+        self.0.around(face).all(|half_edge| {
+            let start = self.0.start(half_edge);
+            let along = self.0.start(self.0.next(half_edge)) - start;
+            along.cross(self.normal(face)).dot(x - start) <= BORDER * along.length_squared()
         })
     }
 
     /// Unit directions of the edges that leave a corner.
     fn around(&self, vertex: u32) -> impl Iterator<Item = DVec3> {
-        let edges = self.polytope.edges.iter().filter(move |edge| edge.vertices.contains(&vertex));
+        let edges = self.0.edges.iter().filter(move |edge| edge.vertices.contains(&vertex));
         edges.map(move |edge| {
             let other = if edge.vertices[0] == vertex { edge.vertices[1] } else { edge.vertices[0] };
             (self.vertex(other) - self.vertex(vertex)).normalize()
@@ -241,7 +196,7 @@ impl Core {
     }
 
     /// Two features held; none where they have no common perpendicular.
-    fn meeting(&self, hull: &Hull, features: FeaturePair) -> Option<Meeting> {
+    fn meeting(&self, hull: &Facets, features: FeaturePair) -> Option<Meeting> {
         let (parts, points, (normal, distance)) = match features {
             FeaturePair::VertexFace(end, face) => {
                 let (x, normal) = (self.end(end), hull.normal(face));
@@ -285,7 +240,7 @@ impl Core {
     }
 
     /// Whether the inside of the segment passes the inside of an edge there.
-    fn crosses(&self, hull: &Hull, edge: u32, [x1, x2]: [DVec3; 2]) -> bool {
+    fn crosses(&self, hull: &Facets, edge: u32, [x1, x2]: [DVec3; 2]) -> bool {
         let (from, along, length) = hull.line(edge);
         let place = (x2 - from).dot(along);
         self.has_inside(x1) && place > BORDER * length && place < (1.0 - BORDER) * length
@@ -298,7 +253,7 @@ impl Core {
 
     /// The best direction to separate the two, as a face or an edge, and by how much it does; the
     /// second is negative in overlap.
-    fn separation(&self, hull: &Hull) -> (FeaturePair, f64) {
+    fn separation(&self, hull: &Facets) -> (FeaturePair, f64) {
         let mut best = (FeaturePair::VertexFace(0, 0), f64::NEG_INFINITY);
         for face in 0..hull.face_count() {
             let end = u32::from(hull.normal(face).dot(self.axis) > 0.0 && self.half_length > 0.0);
@@ -326,7 +281,7 @@ impl Core {
     }
 
     /// What to list of two bodies whose cores are apart.
-    fn list_apart(&self, hull: &Hull, out: &mut Features) {
+    fn list_apart(&self, hull: &Facets, out: &mut Features) {
         let mut nearest: Option<(f64, FeaturePair)> = None;
         let mut offer = |pair: FeaturePair, distance: f64, is_listed: bool, out: &mut Features| {
             if is_listed {
@@ -380,7 +335,7 @@ impl Core {
 
     /// What to list of two bodies whose cores overlap, and which `best` would separate: nothing that
     /// would take a longer way.
-    fn list_overlap(&self, hull: &Hull, (best, separation): (FeaturePair, f64), out: &mut Features) {
+    fn list_overlap(&self, hull: &Facets, (best, separation): (FeaturePair, f64), out: &mut Features) {
         let least = separation - EDGE_ADVANTAGE * self.half_length;
         let (normal, faces) = match best {
             FeaturePair::EdgeEdge(_, edge) => {
@@ -429,34 +384,37 @@ pub(super) fn round_and_hull(
         Shape::Capsule { half_length, radius } => (half_length, radius),
         _ => return false,
     };
-    let Some(hull) = Hull::of(shape) else { return false };
     let centre = pose_second.inverse_transform_point(pose_first.position);
     let axis = pose_second.inverse_transform_vector(axis(Dimension::Space, pose_first));
     let core = Core { centre, axis, half_length };
+    let meet = |view: View| meet(&core, radius, &Facets(view), pose_second, out);
+    shape.with_view(meet).is_some()
+}
+
+fn meet(core: &Core, radius: f64, hull: &Facets, pose: &Pose, out: &mut Output) {
     let mut features = Features::new();
     match out.wanted {
         Some(wanted) => features.extend(wanted.iter().map(|code| FeaturePair::of(*code))),
         None => {
-            let (best, separation) = core.separation(&hull);
+            let (best, separation) = core.separation(hull);
             if separation - radius - out.horizon > EDGE_ADVANTAGE * separation.abs() {
-                return true;
+                return;
             }
             if separation > 0.0 {
-                core.list_apart(&hull, &mut features);
+                core.list_apart(hull, &mut features);
             } else {
-                core.list_overlap(&hull, (best, separation), &mut features);
+                core.list_overlap(hull, (best, separation), &mut features);
             }
         }
     }
     let in_world = |part: Part| match part {
-        Part::Line(along) => Part::Line(pose_second.transform_vector(along).normalize()),
+        Part::Line(along) => Part::Line(pose.transform_vector(along).normalize()),
         part => part,
     };
     for pair in features {
-        let Some(meeting) = core.meeting(&hull, pair) else { continue };
-        let [x1, x2] = meeting.points.map(|x| pose_second.transform_point(x));
-        let apart = (pose_second.transform_vector(meeting.normal).normalize(), meeting.distance);
+        let Some(meeting) = core.meeting(hull, pair) else { continue };
+        let [x1, x2] = meeting.points.map(|x| pose.transform_point(x));
+        let apart = (pose.transform_vector(meeting.normal).normalize(), meeting.distance);
         out.push(meeting.parts.map(in_world), [(x1, radius), (x2, 0.0)], apart, pair.code());
     }
-    true
 }
