@@ -6,9 +6,12 @@
 //! clamp or from a formula of the meridian. Overlap is measured by the best of all directions that
 //! can be normals of the difference of the two bodies, each with the extent of both along it.
 
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
+use std::sync::Arc;
+
 use stiction_bodies::collide::{FeaturePair, Touch, collide, touches_of};
 use stiction_bodies::glamx::{DQuat, DVec3};
-use stiction_bodies::{Dimension, Pose, Shape};
+use stiction_bodies::{Dimension, Polytope, Pose, Shape};
 use stiction_dynamics::families::Generator;
 
 const FAR: f64 = f64::INFINITY;
@@ -152,6 +155,19 @@ fn spheres_and_capsules_on_boxes_have_the_exact_gap() {
             "trial {trial}: {error:e}, {round:?} {own:?} {cuboid:?} {pose:?} {found:?}"
         );
         check_touches((&round, &own), (&cuboid, &pose), &found, size);
+        if trial % 8 == 0 {
+            // The same box as a hull of its corners, turned in its own coordinates.
+            let turn = orientation(&mut random, 1);
+            let hull = hull_of_box(half, turn);
+            let turned = Pose::new(pose.position, pose.orientation * turn.conjugate());
+            let found = touches((&round, &own), (&hull, &turned), FAR);
+            let error = least_gap(&found) - expected;
+            assert!(
+                error.abs() <= 1e-12 * size,
+                "trial {trial}: {error:e}, {round:?} {own:?} {hull:?} {turned:?} {found:?}"
+            );
+            check_touches((&round, &own), (&hull, &turned), &found, size);
+        }
         overlaps[usize::from(expected < -radius)] += usize::from(expected < 0.0);
     }
     assert!(overlaps.iter().all(|count| *count > 3000), "{overlaps:?}");
@@ -258,4 +274,194 @@ fn cylinders_and_cones_on_a_half_space_have_the_exact_gap() {
         flat += usize::from(found.len() >= 16);
     }
     assert!(flat > 1000, "{flat}");
+}
+
+fn hull_of_box(half: DVec3, turn: DQuat) -> Shape {
+    let side = |corner: usize, axis: usize| if corner >> axis & 1 == 0 { 1.0 } else { -1.0 };
+    let corners: Vec<DVec3> = (0..8).map(|i| turn * (half * DVec3::new(side(i, 0), side(i, 1), side(i, 2)))).collect();
+    Shape::Polytope(Arc::new(Polytope::hull(&corners).unwrap()))
+}
+
+/// Distance of a box from a cylinder or cone: the least over the edges of the box of the distance
+/// from the solid, and over the rims of the solid of the distance from the box. Zero in overlap.
+fn box_turned(half: DVec3, solid: &Shape, box_pose: &Pose, pose: &Pose) -> f64 {
+    let side = |bit: usize, axis: usize| if bit >> axis & 1 == 0 { 1.0 } else { -1.0 };
+    let mut best = FAR;
+    for corner in 0..8 {
+        for axis in (0..3).filter(|axis| corner >> axis & 1 == 0) {
+            let x = half * DVec3::new(side(corner, 0), side(corner, 1), side(corner, 2));
+            let ends = [x, x - 2.0 * half * DVec3::AXES[axis]];
+            let ends = ends.map(|x| pose.inverse_transform_point(box_pose.transform_point(x)));
+            best = best.min(least(|s| turned_distance(solid, ends[0].lerp(ends[1], s)).max(0.0), 0.0, 1.0));
+        }
+    }
+    let (length, radii) = meridian(solid);
+    for (x, radius) in [(length, radii[0]), (-length, radii[1])] {
+        let distance = |angle: f64| {
+            let point = DVec3::new(x, radius * angle.cos(), radius * angle.sin());
+            box_distance(half, box_pose.inverse_transform_point(pose.transform_point(point)))
+        };
+        let step = std::f64::consts::TAU / 96.0;
+        for k in 0..96 {
+            let angle = k as f64 * step;
+            // A minimum lies about the least of three neighbours.
+            if distance(angle) <= distance(angle - step).min(distance(angle + step)) {
+                best = best.min(least(distance, angle - step, angle + step));
+            }
+        }
+    }
+    // What is inside of the other, or passes through a face, has no edge and no rim near.
+    let axis = [1.0, -1.0].map(|s| box_pose.inverse_transform_point(pose.transform_point(s * length * DVec3::X)));
+    let is_inside = turned_distance(solid, pose.inverse_transform_point(box_pose.position)) <= 0.0;
+    if is_inside || box_separation(half, axis) <= 0.0 { 0.0 } else { best }
+}
+
+#[test]
+fn boxes_on_cylinders_and_cones_have_the_exact_gap() {
+    let mut random = Generator::new(21);
+    let (mut apart, mut overlaps, mut sharp) = (0, 0, 0);
+    for trial in 0..24_000 {
+        let solid = turned(&mut random, trial % 5 > 2);
+        let half = DVec3::from_array([0; 3].map(|_| 10f64.powf(random.uniform(-1.0, 0.5))));
+        let cuboid = Shape::Cuboid { half_extents: half };
+        let pose = Pose::new(vector(&mut random, 3.0), orientation(&mut random, trial + 1));
+        let reach = 1.5 * (half.length() + solid.bounding_radius());
+        let mut own = Pose::new(pose.position, pose.orientation * orientation(&mut random, trial));
+        own.position += random.uniform(0.1, 1.0) * reach * vector(&mut random, 1.0).normalize();
+        let distance = box_turned(half, &solid, &own, &pose);
+        let found = touches((&cuboid, &own), (&solid, &pose), FAR);
+        let size = half.length().max(solid.bounding_radius());
+        let context = || format!("trial {trial}: {distance:e}, {own:?} {cuboid:?} {solid:?} {pose:?} {found:#?}");
+        check_touches((&cuboid, &own), (&solid, &pose), &found, size + 3.0);
+        if distance < 1e-6 * size {
+            overlaps += 1;
+            assert!(distance > 0.0 || least_gap(&found) < 0.0, "{}", context());
+            continue;
+        }
+        apart += 1;
+        let error = least_gap(&found) - distance;
+        assert!(error.abs() <= 1e-12 * (size + 3.0), "{error:e} {}", context());
+        // Brought together along the normal, and by a billionth further.
+        let touch = found.iter().min_by(|a, b| a.gap.total_cmp(&b.gap)).unwrap();
+        let nearer = Pose::new(own.position - (distance + 1e-9 * size) * touch.normal, own.orientation);
+        let found = touches((&cuboid, &nearer), (&solid, &pose), FAR);
+        // What touches with a corner, or with an edge along a rim, may slip off beside it by a shorter
+        // way. Most do not.
+        let error = least_gap(&found) + 1e-9 * size;
+        let is_sharp = error > 2e-12 * (size + 3.0);
+        assert!(error >= -2e-12 * (size + 3.0) && least_gap(&found) < 0.0, "{error:e} {} {found:#?}", context());
+        sharp += usize::from(is_sharp);
+    }
+    assert!(apart > 8_000 && overlaps > 3_000 && 3 * sharp < apart, "{apart} {overlaps} {sharp}");
+}
+
+/// Everything turned and moved together: the same contacts in the same order.
+#[test]
+fn a_turned_world_has_the_same_contacts() {
+    let mut random = Generator::new(22);
+    for trial in 0..4000 {
+        let [first, second] = match trial % 4 {
+            0 => [
+                Shape::Capsule { half_length: 0.7, radius: 0.2 },
+                Shape::Cuboid { half_extents: DVec3::new(0.5, 0.3, 0.8) },
+            ],
+            1 => [Shape::Capsule { half_length: 0.7, radius: 0.2 }, turned(&mut random, trial % 8 < 4)],
+            2 => [hull_of_box(DVec3::new(0.4, 0.3, 0.2), DQuat::IDENTITY), turned(&mut random, trial % 8 < 4)],
+            _ => [turned(&mut random, trial % 8 < 4), Shape::HalfSpace { normal: DVec3::Z, offset: 0.1 }],
+        };
+        let poses = [0; 2].map(|_| Pose::new(vector(&mut random, 1.5), orientation(&mut random, 1)));
+        let world = Pose::new(vector(&mut random, 2.0), orientation(&mut random, 1));
+        let moved = poses.map(|pose| world.compose(&pose));
+        let here = touches((&first, &poses[0]), (&second, &poses[1]), FAR);
+        let there = touches((&first, &moved[0]), (&second, &moved[1]), FAR);
+        let features = |touches: &[Touch]| touches.iter().map(|touch| touch.feature).collect::<Vec<_>>();
+        assert_eq!(features(&here), features(&there), "trial {trial}");
+        for (a, b) in here.iter().zip(&there) {
+            assert!((a.gap - b.gap).abs() < 1e-13, "trial {trial}: {a:?} {b:?}");
+            let turned = world.transform_vector(a.normal) - b.normal;
+            assert!(turned.length() < 1e-9, "trial {trial}: {a:?} {b:?}");
+        }
+    }
+}
+
+/// The least gap and the features of what is nearer than this.
+fn near(first: (&Shape, &Pose), second: (&Shape, &Pose), horizon: f64) -> (Vec<String>, f64) {
+    let found = touches(first, second, horizon);
+    (found.iter().map(|touch| FeaturePair::of(touch.feature).to_string()).collect(), least_gap(&found))
+}
+
+#[test]
+fn a_capsule_that_lies_has_two_contacts() {
+    let capsule = Shape::Capsule { half_length: 1.0, radius: 0.25 };
+    let cuboid = Shape::Cuboid { half_extents: DVec3::new(2.0, 0.5, 0.5) };
+    let at = |x: f64, y: f64, z: f64, yaw: f64| Pose::new(DVec3::new(x, y, z), DQuat::from_rotation_z(yaw));
+    // On a face: both ends above it. Across the face: on its two long edges. Over one border: an end
+    // and the edge there. The features stay under rounding.
+    for noise in [0.0, 1e-15, -1e-15, 1e-9, -1e-9] {
+        let place = |x, y, yaw| Pose::new(DVec3::new(x, y, 0.75 + noise), DQuat::from_rotation_z(yaw + noise));
+        let horizon = 1e-6;
+        let cases = [
+            (place(0.0, 0.0, 0.0), ["v0-f4", "v1-f4"]),
+            (place(0.0, 0.0, FRAC_PI_2), ["e0-e2", "e0-e0"]),
+            (place(1.5, 0.0, 0.0), ["v1-f4", "e0-e4"]),
+        ];
+        for (pose, expected) in cases {
+            let (features, gap) = near((&capsule, &pose), (&cuboid, &Pose::IDENTITY), horizon);
+            assert_eq!(features.len(), 2, "{features:?}");
+            assert!((gap - noise).abs() < 1e-15, "{gap:e} {noise:e}");
+            let kinds = |names: &[&str]| {
+                names.iter().map(|name| name.split('-').next().unwrap().to_owned()).collect::<Vec<_>>()
+            };
+            let found: Vec<&str> = features.iter().map(String::as_str).collect();
+            assert_eq!(kinds(&found), kinds(&expected), "{features:?}");
+        }
+    }
+    // Along an edge, seen along the diagonal of the cube: both ends, or an end and a corner.
+    let turned = Pose::new(DVec3::ZERO, DQuat::from_rotation_x(FRAC_PI_4));
+    let height = 0.5f64.sqrt() + 0.25;
+    for (x, expected) in [(0.0, ["v0-e", "v1-e"]), (1.5, ["v1-e", "e0-v"])] {
+        let found = touches((&capsule, &at(x, 0.0, height, 0.0)), (&cuboid, &turned), 1e-6);
+        assert_eq!(found.len(), 2, "{found:?}");
+        for (touch, kind) in found.iter().zip(expected) {
+            assert!(FeaturePair::of(touch.feature).to_string().starts_with(kind), "{found:?}");
+            assert!(touch.gap.abs() < 1e-15 && (touch.normal - DVec3::Z).length() < 1e-14, "{touch:?}");
+        }
+    }
+    // On a cylinder, along it and across its disc.
+    let cylinder = Shape::Cylinder { radius: 0.5, half_length: 2.0 };
+    let (features, gap) = near((&capsule, &at(0.0, 0.0, 0.75, 0.0)), (&cylinder, &Pose::IDENTITY), 1e-6);
+    assert_eq!((features, gap), (vec!["v0-f2".to_owned(), "v1-f2".to_owned()], 0.0));
+    let upright = Pose::new(DVec3::ZERO, DQuat::from_rotation_y(-FRAC_PI_2));
+    let found = touches((&capsule, &at(0.0, 0.0, 2.25, 0.0)), (&cylinder, &upright), 1e-6);
+    assert_eq!(found.len(), 2, "{found:?}");
+    for touch in &found {
+        assert!(touch.gap.abs() < 1e-15 && (touch.normal - DVec3::Z).length() < 1e-14, "{touch:?}");
+        assert!((touch.point.x.abs() - 0.5).abs() < 1e-15, "{touch:?}");
+    }
+}
+
+#[test]
+fn a_cylinder_stands_and_lies_on_a_box_as_on_a_half_space() {
+    let cylinder = Shape::Cylinder { radius: 0.5, half_length: 1.0 };
+    let slab = Shape::Cuboid { half_extents: DVec3::new(2.0, 2.0, 0.5) };
+    let plane = Shape::HalfSpace { normal: DVec3::Z, offset: 0.5 };
+    let standing = Pose::new(DVec3::new(0.3, 0.2, 1.5), DQuat::from_rotation_y(-FRAC_PI_2));
+    let lying = Pose::new(DVec3::new(0.3, 0.2, 1.0), DQuat::from_rotation_z(0.4));
+    for (pose, count) in [(standing, 16), (lying, 2)] {
+        let on_box = touches((&cylinder, &pose), (&slab, &Pose::IDENTITY), 1e-9);
+        let on_plane = touches((&cylinder, &pose), (&plane, &Pose::IDENTITY), 1e-9);
+        assert_eq!((on_box.len(), on_plane.len()), (count, count), "{on_box:?} {on_plane:?}");
+        for a in &on_plane {
+            let near = |b: &&Touch| (a.point - b.point).length() < 1e-14 && (a.normal - b.normal).length() < 1e-14;
+            assert!(on_box.iter().any(|b| near(&b)) && a.gap.abs() < 1e-15, "{a:?} {on_box:?}");
+        }
+    }
+    // Half over the border: the edge carries where it passes the rim.
+    let overhanging = Pose::new(DVec3::new(2.0, 0.2, 1.5), standing.orientation);
+    let found = touches((&cylinder, &overhanging), (&slab, &Pose::IDENTITY), 1e-9);
+    let at_border = found.iter().filter(|touch| (touch.point.x - 2.0).abs() < 1e-12);
+    let mut places: Vec<f64> = at_border.map(|touch| touch.point.y).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup_by(|a, b| (*a - *b).abs() < 1e-12);
+    assert!(places.len() == 2 && (places[0] + 0.3).abs() < 1e-12 && (places[1] - 0.7).abs() < 1e-12, "{places:?}");
 }

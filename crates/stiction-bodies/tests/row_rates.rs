@@ -4,12 +4,14 @@
 #[path = "common/model.rs"]
 mod common;
 
+use std::sync::Arc;
+
 use common::flat;
 use stiction_bodies::collide::{is_supported, never_meet};
 use stiction_bodies::glamx::{DMat3, DQuat, DVec3};
 use stiction_bodies::{
     Body, BodyJoint, BodyKind, BodyShape, Clutch, Dimension, DryFriction, Grain, JointDrive, JointFrame, JointKind,
-    JointLimits, Motion, Multibody, MultibodyModel, Oscillation, PlacedShape, Pose, Shape,
+    JointLimits, Motion, Multibody, MultibodyModel, Oscillation, PlacedShape, Polytope, Pose, Shape,
 };
 use stiction_dynamics::families::Generator;
 use stiction_dynamics::{ContactId, MechanicalSystem, RowRates, State};
@@ -39,6 +41,7 @@ fn shapes(dimension: Dimension) -> Vec<Shape> {
             Shape::Tube { radius: 4.0 },
             Shape::Cylinder { radius: 0.25, half_length: 0.4 },
             Shape::Cone { radius: 0.3, half_height: 0.4 },
+            Shape::Polytope(Arc::new(Polytope::hull(&[DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z]).unwrap())),
         ]);
     }
     shapes

@@ -19,6 +19,7 @@ mod feature;
 mod polytopes;
 mod round;
 mod turned;
+mod turned_hull;
 
 use crate::pose::Pose;
 use crate::shape::{Dimension, Shape};
@@ -438,6 +439,10 @@ impl Output<'_> {
 
             (Sphere { .. } | Capsule { .. }, _) if dimension == Dimension::Space => {
                 return round::round_and_hull(first, second, self) || turned::round_and_turned(first, second, self);
+            }
+
+            (Cuboid { .. } | Polytope(_), _) if dimension == Dimension::Space => {
+                return turned_hull::hull_and_turned(first, second, self);
             }
 
             (_, HalfSpace { .. }) if dimension == Dimension::Space => {

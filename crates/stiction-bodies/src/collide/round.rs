@@ -97,7 +97,7 @@ impl Facets<'_> {
     }
 
     /// From the edge into its two faces, along them and across the edge.
-    fn inwards(&self, edge: u32, along: DVec3) -> [DVec3; 2] {
+    pub(super) fn inwards(&self, edge: u32, along: DVec3) -> [DVec3; 2] {
         let [left, right] = self.edge(edge).faces.map(|face| self.normal(face));
         [left.cross(along), along.cross(right)]
     }
@@ -118,7 +118,7 @@ impl Facets<'_> {
     }
 
     /// Unit directions of the edges that leave a corner.
-    fn around(&self, vertex: u32) -> impl Iterator<Item = DVec3> {
+    pub(super) fn around(&self, vertex: u32) -> impl Iterator<Item = DVec3> {
         let edges = self.0.edges.iter().filter(move |edge| edge.vertices.contains(&vertex));
         edges.map(move |edge| {
             let other = if edge.vertices[0] == vertex { edge.vertices[1] } else { edge.vertices[0] };

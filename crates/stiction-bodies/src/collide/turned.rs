@@ -40,27 +40,27 @@ use crate::pose::Pose;
 use crate::shape::{Dimension, Shape};
 
 /// Points of a rim that are listed of a disc that stands nearly flat.
-const RIM_POINTS: u64 = 16;
+pub(super) const RIM_POINTS: u64 = 16;
 
 /// A disc stands nearly flat while the sine of its tilt is at most this. Too large: contacts that
 /// carry nothing. Too small: a disc that falls flat finds them only when it has reached them.
-const NEARLY_FLAT: f64 = 0.1;
+pub(super) const NEARLY_FLAT: f64 = 0.1;
 
 /// A disc stands flat while the sine of its tilt is at most this: its lowest point is not listed
 /// then. Too large: the gap is too large by a fiftieth of this, times the radius. Too small: a point
 /// at a place that is rounding.
-const FLAT: f64 = 5e-11;
+pub(super) const FLAT: f64 = 5e-11;
 
 /// The same three as those of polyhedra: see there.
-const BORDER: f64 = 4e-13;
-const LEAN: f64 = 0.1;
-const OVERHANG: f64 = 1e-9;
+pub(super) const BORDER: f64 = 4e-13;
+pub(super) const LEAN: f64 = 0.1;
+pub(super) const OVERHANG: f64 = 1e-9;
 
 /// More steps of Newton's method than rounding leaves.
 const MOST_STEPS: usize = 60;
 
 /// The mantle, where the two discs are 0 and 1.
-const MANTLE: u32 = 2;
+pub(super) const MANTLE: u32 = 2;
 
 /// A cylinder or cone, around the x axis of its own coordinates.
 #[derive(Clone, Copy)]
@@ -85,16 +85,21 @@ impl Turned {
         Some(Self { half, radii, sine: (radii[1] - radii[0]) / length, cosine: 2.0 * half / length, length })
     }
 
-    fn side(rim: u32) -> f64 {
+    pub(super) fn side(rim: u32) -> f64 {
         if rim == 0 { 1.0 } else { -1.0 }
     }
 
-    fn centre(&self, rim: u32) -> DVec3 {
+    pub(super) fn centre(&self, rim: u32) -> DVec3 {
         Self::side(rim) * self.half * DVec3::X
     }
 
-    fn radius(&self, rim: u32) -> f64 {
+    pub(super) fn radius(&self, rim: u32) -> f64 {
         self.radii[rim as usize]
+    }
+
+    /// A length of its size.
+    pub(super) fn reach(&self) -> f64 {
+        self.half + self.radii[1]
     }
 
     /// Away from the axis, and the distance from it.
@@ -103,7 +108,7 @@ impl Turned {
     }
 
     /// Height above a disc or the mantle.
-    fn height(&self, face: u32, x: DVec3) -> f64 {
+    pub(super) fn height(&self, face: u32, x: DVec3) -> f64 {
         match face {
             MANTLE => self.sine * (x.x + self.half) + self.cosine * (Self::outwards(x).1 - self.radii[1]),
             disc => Self::side(disc) * x.x - self.half,
@@ -115,8 +120,13 @@ impl Turned {
         self.cosine * (x.x + self.half) - self.sine * (Self::outwards(x).1 - self.radii[1])
     }
 
+    /// Whether a point is inside, or on the surface.
+    fn holds(&self, x: DVec3) -> bool {
+        (0..=MANTLE).all(|face| self.height(face, x) <= 0.0)
+    }
+
     /// What is nearest to a point, as seen by vertex `end` of the other shape.
-    fn nearest(&self, end: u32, x: DVec3) -> FeaturePair {
+    pub(super) fn nearest(&self, end: u32, x: DVec3) -> FeaturePair {
         let faces = [0, 1, MANTLE].into_iter().filter(|face| *face == MANTLE || self.radius(*face) > 0.0);
         let (highest, height) = faces
             .map(|face| (face, self.height(face, x)))
@@ -146,26 +156,39 @@ impl Turned {
 }
 
 /// A point or a segment, in the coordinates of what is turned.
-struct Core {
-    centre: DVec3,
-    axis: DVec3,
-    half_length: f64,
+pub(super) struct Core {
+    pub(super) centre: DVec3,
+    pub(super) axis: DVec3,
+    pub(super) half_length: f64,
 }
 
 /// Where a core and a cylinder or cone meet: what of the latter decides, its point or the point of
 /// its axis, and the radius around that.
 #[derive(Clone, Copy)]
-struct Meeting {
-    parts: [Part; 2],
-    points: [DVec3; 2],
-    normal: DVec3,
-    distance: f64,
-    radius: f64,
+pub(super) struct Meeting {
+    pub(super) parts: [Part; 2],
+    pub(super) points: [DVec3; 2],
+    pub(super) normal: DVec3,
+    pub(super) distance: f64,
+    pub(super) radius: f64,
 }
 
 impl Meeting {
+    /// Lists it, in the world, with a radius around the first.
+    pub(super) fn push(&self, pose: &Pose, radius: f64, pair: FeaturePair, out: &mut Output) {
+        let turn = |v: DVec3| pose.transform_vector(v).normalize();
+        let parts = self.parts.map(|part| match part {
+            Part::Line(along) => Part::Line(turn(along)),
+            Part::Rim(along) => Part::Rim(turn(along)),
+            Part::Slope(along) => Part::Slope(turn(along)),
+            part => part,
+        });
+        let [x1, x2] = self.points.map(|x| pose.transform_point(x));
+        out.push(parts, [(x1, radius), (x2, self.radius)], (turn(self.normal), self.distance), pair.code());
+    }
+
     /// Distance of the core from the surface.
-    fn height(&self) -> f64 {
+    pub(super) fn height(&self) -> f64 {
         self.distance - self.radius
     }
 }
@@ -180,7 +203,7 @@ impl Core {
     }
 
     /// Two features held; none where they do not meet.
-    fn meeting(&self, solid: &Turned, features: FeaturePair) -> Option<Meeting> {
+    pub(super) fn meeting(&self, solid: &Turned, features: FeaturePair) -> Option<Meeting> {
         match features {
             FeaturePair::VertexFace(end, face) => Some(self.above_face(solid, self.end(end), face)),
             FeaturePair::VertexEdge(end, rim) => {
@@ -275,16 +298,26 @@ impl Core {
             let start = -from_rim.dot(across) / (q * q);
             let square = (from_rim + start * self.axis).with_x(0.0).length_squared();
             let lift = side * k * (from_rim.x + start * k);
-            start + side * outermost_root(lift, radius * q * q, square, q * q)?
+            let far = start + side * outermost_root(lift, radius * q * q, square, q * q)?;
+            // Of a line nearly along the axis the start is far off and has lost digits.
+            let (out, distance) = Turned::outwards(self.centre + far * self.axis);
+            let rise = from_rim.dot(self.axis) + far - radius * out.dot(self.axis);
+            let slope = 1.0 - radius * (q * q - out.dot(self.axis).powi(2)) / distance;
+            if slope > LEAN { far - rise / slope } else { far }
         };
         let x = self.centre + s * self.axis;
         let (out, _) = Turned::outwards(x);
         let foot = solid.centre(rim) + radius * out;
-        let (normal, distance) = direction_of(x - foot)?;
-        // Within the solid, and beneath both surfaces that meet at the rim: the line has passed it.
+        // Across both, or from one to the other, whichever has more digits; away from the two surfaces
+        // that meet at the rim, and negative where the line has passed it.
         let away = (Turned::side(rim) + solid.sine) * DVec3::X + solid.cosine * out;
-        let is_within = normal.dot(away) < 0.0 && (0..=MANTLE).all(|face| solid.height(face, x) <= 0.0);
-        let (normal, distance) = if is_within { (-normal, -distance) } else { (normal, distance) };
+        let cross = DVec3::X.cross(out).cross(self.axis);
+        let normal = match direction_of(x - foot) {
+            Some((normal, distance)) if distance >= cross.length() * radius => normal,
+            _ => direction_of(cross)?.0,
+        };
+        let normal = if normal.dot(away) < 0.0 { -normal } else { normal };
+        let distance = normal.dot(x - foot);
         let parts = [Part::Line(self.axis), Part::Rim(DVec3::X)];
         Some(Meeting { parts, points: [x, foot], normal, distance, radius: 0.0 })
     }
@@ -322,6 +355,19 @@ impl Core {
         if self.half_length == 0.0 {
             return;
         }
+        self.list_inside(solid, false, |pair, _| out.push(pair));
+        let heights = out.iter().filter_map(|pair| self.meeting(solid, *pair)).map(|meeting| meeting.height());
+        if heights.fold(f64::INFINITY, f64::min) > 0.0 && self.overlaps(solid) {
+            let pair = self.shortest_way_out(solid);
+            if !out.contains(&pair) {
+                out.push(pair);
+            }
+        }
+    }
+
+    /// What the inside of the segment meets; also where the line has passed the solid on its other
+    /// side, if it is the edge of a body.
+    pub(super) fn list_inside(&self, solid: &Turned, is_of_body: bool, mut out: impl FnMut(FeaturePair, &Meeting)) {
         if let Some(meeting) = self.along_mantle(solid) {
             // From the rim at -h: the distance from the axis would not know the cone beyond its tip.
             let generatrix = (DVec3::X - solid.sine * meeting.normal) / solid.cosine;
@@ -329,9 +375,9 @@ impl Core {
             let border = BORDER * solid.length;
             let x = meeting.points[0];
             // Below the mantle and beyond a disc the line passes on the other side of the solid.
-            let is_beyond = meeting.height() < 0.0 && (0..2).any(|disc| solid.height(disc, x) > 0.0);
+            let is_beyond = !is_of_body && meeting.height() < -border && (0..2).any(|disc| solid.height(disc, x) > 0.0);
             if !is_beyond && self.has_inside(x) && place >= -border && place <= solid.length + border {
-                out.push(FeaturePair::EdgeFace(0, MANTLE));
+                out(FeaturePair::EdgeFace(0, MANTLE), &meeting);
             }
         }
         for branch in 0..4 {
@@ -340,8 +386,10 @@ impl Core {
             let side = Turned::side(branch / 2);
             let generatrix = solid.cosine * DVec3::X - solid.sine * out_of_axis;
             let leans = [-out_of_axis, -side * generatrix].iter().any(|inwards| meeting.normal.dot(*inwards) > LEAN);
-            if !leans && self.has_inside(meeting.points[0]) {
-                out.push(FeaturePair::EdgeEdge(0, branch));
+            let x = meeting.points[0];
+            let is_beyond = !is_of_body && meeting.distance < -BORDER * solid.length && !solid.holds(x);
+            if !leans && !is_beyond && self.has_inside(x) {
+                out(FeaturePair::EdgeEdge(0, branch), &meeting);
             }
         }
         let tip = FeaturePair::EdgeVertex(0, 0);
@@ -350,14 +398,7 @@ impl Core {
             && self.has_inside(meeting.points[0])
             && meeting.normal.x >= solid.sine - LEAN
         {
-            out.push(tip);
-        }
-        let heights = out.iter().filter_map(|pair| self.meeting(solid, *pair)).map(|meeting| meeting.height());
-        if heights.fold(f64::INFINITY, f64::min) > 0.0 && self.overlaps(solid) {
-            let pair = self.shortest_way_out(solid);
-            if !out.contains(&pair) {
-                out.push(pair);
-            }
+            out(tip, &meeting);
         }
     }
 
@@ -441,18 +482,10 @@ pub(super) fn round_and_turned(
         Some(wanted) => features.extend(wanted.iter().map(|code| FeaturePair::of(*code))),
         None => core.list(&solid, &mut features),
     }
-    let turn = |v: DVec3| pose_second.transform_vector(v).normalize();
-    let in_world = |part: Part| match part {
-        Part::Line(along) => Part::Line(turn(along)),
-        Part::Rim(along) => Part::Rim(turn(along)),
-        Part::Slope(along) => Part::Slope(turn(along)),
-        part => part,
-    };
     for pair in features {
-        let Some(meeting) = core.meeting(&solid, pair) else { continue };
-        let [x1, x2] = meeting.points.map(|x| pose_second.transform_point(x));
-        let points = [(x1, radius), (x2, meeting.radius)];
-        out.push(meeting.parts.map(in_world), points, (turn(meeting.normal), meeting.distance), pair.code());
+        if let Some(meeting) = core.meeting(&solid, pair) {
+            meeting.push(pose_second, radius, pair, out);
+        }
     }
     true
 }
@@ -502,7 +535,7 @@ pub(super) fn turned_on_plane(
 }
 
 /// A fixed point of a rim of radius one, around x from +y.
-fn rim_point(point: u64) -> DVec3 {
+pub(super) fn rim_point(point: u64) -> DVec3 {
     // Cosines of 0, π/8, π/4, 3π/8 and π/2.
     const COSINES: [f64; 5] = [1.0, 0.923_879_532_511_286_7, FRAC_1_SQRT_2, 0.382_683_432_365_089_8, 0.0];
     let step = (point % 4) as usize;
