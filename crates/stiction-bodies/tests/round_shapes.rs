@@ -320,7 +320,7 @@ fn box_turned(half: DVec3, solid: &Shape, box_pose: &Pose, pose: &Pose) -> f64 {
 fn boxes_on_cylinders_and_cones_have_the_exact_gap() {
     let mut random = Generator::new(21);
     let (mut apart, mut overlaps, mut sharp) = (0, 0, 0);
-    for trial in 0..24_000 {
+    for trial in 0..20_000 {
         let solid = turned(&mut random, trial % 5 > 2);
         let half = DVec3::from_array([0; 3].map(|_| 10f64.powf(random.uniform(-1.0, 0.5))));
         let cuboid = Shape::Cuboid { half_extents: half };
@@ -352,7 +352,7 @@ fn boxes_on_cylinders_and_cones_have_the_exact_gap() {
         assert!(error >= -2e-12 * (size + 3.0) && least_gap(&found) < 0.0, "{error:e} {} {found:#?}", context());
         sharp += usize::from(is_sharp);
     }
-    assert!(apart > 8_000 && overlaps > 3_000 && 3 * sharp < apart, "{apart} {overlaps} {sharp}");
+    assert!(apart > 7_000 && overlaps > 2_500 && 3 * sharp < apart, "{apart} {overlaps} {sharp}");
 }
 
 /// Everything turned and moved together: the same contacts in the same order.

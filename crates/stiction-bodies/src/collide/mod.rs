@@ -144,6 +144,11 @@ pub fn never_meet(first: &Shape, second: &Shape) -> bool {
 /// | hull with half-space, cavity or tube | one per corner | the number of the corner |
 /// | box or hull with box or hull, in space | the corners of the common face, or the nearest features | a [`FeaturePair`] |
 /// | ellipsoid, half-space | one, at the lowest point | 0 |
+/// | sphere or capsule with box or hull, in space | the nearest features, and those of a capsule that lies on a face or edge | a [`FeaturePair`] |
+/// | cylinder with ends or cone with half-space | the lowest points of the rims, the tip, and 16 fixed points of a rim that stands nearly flat | 0 and 1: rim or tip at +x and -x; 2 to 33: points of the rims |
+/// | sphere with cylinder with ends or cone | one | a [`FeaturePair`], see below |
+/// | capsule of positive radius with cylinder with ends or cone | ends, inside along the mantle and across the rims | a [`FeaturePair`] |
+/// | box or hull with cylinder with ends or cone | corners, edges, and rims above faces | a [`FeaturePair`] |
 /// | capsule, capsule | up to five, see below | 0 to 4 |
 ///
 /// **Two capsules.** Features 0 and 1 are the +x and -x ends of the first, 2 and 3 those of the
@@ -158,6 +163,11 @@ pub fn never_meet(first: &Shape, second: &Shape) -> bool {
 /// held by two of its cross-sections, one radius to each side of its origin, by the distance of
 /// their centres from the axis of the cylinder. While the axes are parallel the gap is exact
 /// everywhere.
+///
+/// **Features of cylinders and cones.** Faces 0 and 1 are the discs at +x and -x, face 2 is the
+/// mantle; edges 0 and 1 are the rims, but of a pair with the inside of another edge 0 and 1 are the
+/// two places of the rim at +x and 2 and 3 those of the rim at -x; vertex 0 is the tip of a cone and
+/// vertices 2 to 33 are fixed points of the rims.
 ///
 /// In the plane, feature 4 means that the segments cross. That is penetration beyond what a
 /// distance can measure: the gap is then minus the sum of the radii whatever the depth, and the

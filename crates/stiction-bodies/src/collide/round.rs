@@ -397,7 +397,7 @@ fn meet(core: &Core, radius: f64, hull: &Facets, pose: &Pose, out: &mut Output) 
         Some(wanted) => features.extend(wanted.iter().map(|code| FeaturePair::of(*code))),
         None => {
             let (best, separation) = core.separation(hull);
-            if separation - radius - out.horizon > EDGE_ADVANTAGE * separation.abs() {
+            if separation - radius - out.horizon > BORDER * (core.centre.length() + core.half_length + radius) {
                 return;
             }
             if separation > 0.0 {

@@ -27,7 +27,8 @@
 //!
 //! convex for $s > 0$ and concave for $s < 0$. So on each side there is at most one minimum of the
 //! distance, its outermost root, and Newton's method from beyond it cannot miss it. A line across a
-//! disc has both; a line along the axis has one.
+//! disc has both. Where $p > r q^2$ the function rises everywhere and has one root, as for a line
+//! outside or along the axis.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -280,7 +281,7 @@ impl Core {
     }
 
     /// The line past a rim: branch 0 and 1 on the far and on the near side of rim 0, 2 and 3 of
-    /// rim 1.
+    /// rim 1. A line that has one place only has it as its far side.
     fn across_rim(&self, solid: &Turned, branch: u32) -> Option<Meeting> {
         let (rim, side) = (branch / 2, Turned::side(branch % 2));
         let radius = *solid.radii.get(rim as usize).filter(|radius| **radius > 0.0)?;
@@ -297,8 +298,13 @@ impl Core {
             // In the mirror image the near side is the far one.
             let start = -from_rim.dot(across) / (q * q);
             let square = (from_rim + start * self.axis).with_x(0.0).length_squared();
-            let lift = side * k * (from_rim.x + start * k);
-            let far = start + side * outermost_root(lift, radius * q * q, square, q * q)?;
+            let (lift, bend) = (k * (from_rim.x + start * k), radius * q * q);
+            let side = match (square > bend * bend, side > 0.0) {
+                (true, true) => -lift.signum(),
+                (true, false) => return None,
+                (false, _) => side,
+            };
+            let far = start + side * outermost_root(side * lift, bend, square, q * q)?;
             // Of a line nearly along the axis the start is far off and has lost digits.
             let (out, distance) = Turned::outwards(self.centre + far * self.axis);
             let rise = from_rim.dot(self.axis) + far - radius * out.dot(self.axis);
@@ -437,7 +443,7 @@ impl Core {
 }
 
 /// The outermost root $s > 0$ of $s + b - a s / \sqrt{p^2 + q^2 s^2}$, if there is one: the function
-/// is convex there and positive beyond.
+/// is convex there and positive beyond. Where it rises everywhere its root may be zero.
 fn outermost_root(b: f64, a: f64, p_square: f64, q_square: f64) -> Option<f64> {
     let mut s = b.abs() + a / q_square.sqrt();
     for _ in 0..MOST_STEPS {
@@ -450,7 +456,7 @@ fn outermost_root(b: f64, a: f64, p_square: f64, q_square: f64) -> Option<f64> {
         }
         let next = s - value / slope;
         if !(next > 0.0) {
-            return None;
+            return (p_square > a * a).then_some(0.0);
         }
         // From the right all steps go down, until rounding.
         if next >= s {

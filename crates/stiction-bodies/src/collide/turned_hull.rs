@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 
 use super::feature::FeaturePair;
 use super::round::Facets;
-use super::turned::{BORDER, Core, FLAT, LEAN, Meeting, NEARLY_FLAT, OVERHANG, RIM_POINTS, Turned, rim_point};
+use super::turned::{BORDER, Core, FLAT, LEAN, MANTLE, Meeting, NEARLY_FLAT, OVERHANG, RIM_POINTS, Turned, rim_point};
 use super::{Output, Part, direction_of};
 use crate::pose::Pose;
 use crate::shape::Shape;
@@ -55,8 +55,8 @@ impl Pair<'_> {
                 pairs.extend(held.filter_map(|pair| Some((pair, self.meeting(pair)?))));
             }
             None => {
-                let (face, of_faces) = self.separation();
-                if of_faces - out.horizon > BORDER * of_faces.abs() {
+                let of_faces = self.separation();
+                if of_faces - out.horizon > BORDER * (self.solid.reach() + self.origin.length()) {
                     return;
                 }
                 self.list_faces(&mut pairs);
@@ -67,7 +67,7 @@ impl Pair<'_> {
                 let tolerance = BORDER * (self.solid.reach() + best.abs());
                 pairs.retain(|(_, meeting)| meeting.height() >= best - tolerance);
                 if pairs.iter().all(|(_, meeting)| meeting.height() > best.max(0.0) + tolerance) {
-                    pairs.extend(self.meeting(face).map(|meeting| (face, meeting)));
+                    pairs.extend(self.shortest_way_out(tolerance));
                 }
             }
         }
@@ -131,36 +131,38 @@ impl Pair<'_> {
         Meeting { parts: [Part::Plane, part], points, normal: -normal, distance: height, radius: 0.0 }
     }
 
-    /// The best of the faces and discs to separate the two, and by how much; negative where none
-    /// does.
-    fn separation(&self) -> (FeaturePair, f64) {
-        let mut best = (FeaturePair::FaceVertex(0, 0), f64::NEG_INFINITY);
-        for face in 0..self.hull.face_count() {
-            let lowest = (0..2).filter_map(|rim| {
-                let is_point = self.solid.radius(rim) == 0.0 || self.normal(face).with_x(0.0) == DVec3::ZERO;
-                let point = if self.solid.radius(rim) == 0.0 { rim } else { 2 + rim * RIM_POINTS as u32 };
-                let pair =
-                    if is_point { FeaturePair::FaceVertex(face, point) } else { FeaturePair::FaceEdge(face, rim) };
-                Some((pair, self.meeting(pair)?.distance))
-            });
-            if let Some(lowest) = lowest.reduce(|a, b| if b.1 < a.1 { b } else { a })
-                && lowest.1 > best.1
-            {
-                best = lowest;
-            }
-        }
-        for disc in (0..2).filter(|disc| self.solid.radius(*disc) > 0.0) {
-            let heights = (0..self.hull.vertex_count()).map(|v| {
-                let height = self.solid.height(disc, self.corner(v));
-                (FeaturePair::VertexFace(v, disc), height)
-            });
-            if let Some(lowest) = heights.reduce(|a, b| if b.1 < a.1 { b } else { a })
-                && lowest.1 > best.1
-            {
-                best = lowest;
-            }
-        }
-        best
+    /// By how much the best of the faces and discs separates the two; negative where none does.
+    fn separation(&self) -> f64 {
+        let faces = (0..self.hull.face_count()).map(|face| self.separation_along(-self.normal(face)));
+        let discs = (0..2).filter(|disc| self.solid.radius(*disc) > 0.0);
+        let discs = discs.map(|disc| self.separation_along(Turned::side(disc) * DVec3::X));
+        faces.chain(discs).fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// Of all pairs of features whose normal touches both bodies there the one that separates best.
+    fn shortest_way_out(&self, tolerance: f64) -> Option<(FeaturePair, Meeting)> {
+        let (faces, edges, corners) = (self.hull.face_count(), self.hull.edge_count(), self.hull.vertex_count());
+        let is_disc = |face: &u32| *face == MANTLE || self.solid.radius(*face) > 0.0;
+        let of_corners =
+            (0..corners).flat_map(|v| (0..=MANTLE).filter(is_disc).map(move |face| FeaturePair::VertexFace(v, face)));
+        let of_edges = (0..edges).flat_map(|e| {
+            let branches = (0..4).map(move |branch| FeaturePair::EdgeEdge(e, branch));
+            branches.chain([FeaturePair::EdgeFace(e, MANTLE)])
+        });
+        let of_faces = (0..faces).flat_map(|f| {
+            (0..2).flat_map(move |rim| {
+                let point = if self.solid.radius(rim) > 0.0 { 2 + rim * RIM_POINTS as u32 } else { rim };
+                [FeaturePair::FaceEdge(f, rim), FeaturePair::FaceVertex(f, point)]
+            })
+        });
+        let all = of_corners.chain(of_edges).chain(of_faces);
+        let touching = all.filter_map(|pair| {
+            let meeting = self.meeting(pair)?;
+            let separation = self.separation_along(meeting.normal);
+            (meeting.height() <= separation + tolerance).then_some((separation, pair, meeting))
+        });
+        let best = touching.reduce(|a, b| if b.0 > a.0 { b } else { a })?;
+        Some((best.1, best.2))
     }
 
     /// Rims and tips above faces.
