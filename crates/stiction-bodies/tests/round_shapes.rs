@@ -6,13 +6,19 @@
 //! clamp or from a formula of the meridian. Overlap is measured by the best of all directions that
 //! can be normals of the difference of the two bodies, each with the extent of both along it.
 
+#[path = "common/model.rs"]
+mod common;
+
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 use std::sync::Arc;
 
 use stiction_bodies::collide::{FeaturePair, Touch, collide, touches_of};
-use stiction_bodies::glamx::{DQuat, DVec3};
-use stiction_bodies::{Dimension, Polytope, Pose, Shape};
+use stiction_bodies::glamx::{DMat3, DQuat, DVec3};
+use stiction_bodies::{Body, BodyKind, BodyShape, Dimension, Multibody, PlacedShape, Polytope, Pose, Shape};
 use stiction_dynamics::families::Generator;
+use stiction_dynamics::{
+    ContactMethod, ContactSolver, Simulation, State, StewartTrinkle, StewartTrinkleSettings, TimeGrid,
+};
 
 const FAR: f64 = f64::INFINITY;
 
@@ -33,7 +39,7 @@ fn vector(random: &mut Generator, size: f64) -> DVec3 {
 /// Any orientation; every fourth one along the axes to within a small angle, for what is parallel.
 fn orientation(random: &mut Generator, trial: usize) -> DQuat {
     let quarter = |random: &mut Generator| (random.uniform(0.0, 4.0).floor()) * std::f64::consts::FRAC_PI_2;
-    if trial % 4 != 0 {
+    if !trial.is_multiple_of(4) {
         return DQuat::from_scaled_axis(vector(random, 3.0));
     }
     let small = 10f64.powf(random.uniform(-16.0, -1.0));
@@ -464,4 +470,52 @@ fn a_cylinder_stands_and_lies_on_a_box_as_on_a_half_space() {
     places.sort_by(f64::total_cmp);
     places.dedup_by(|a, b| (*a - *b).abs() < 1e-12);
     assert!(places.len() == 2 && (places[0] + 0.3).abs() < 1e-12 && (places[1] - 0.7).abs() < 1e-12, "{places:?}");
+}
+
+/// A coin of radius 0.5 and thickness 0.1 on the ground after a second, in steps of 0.01 s.
+fn coin_after_a_second((ground, place): (Shape, Pose), pose: Pose, velocity: DVec3, spin: DVec3) -> State {
+    let coin = Shape::Cylinder { radius: 0.5, half_length: 0.05 };
+    let body = |name: &str, kind: BodyKind, shape: Shape, pose: Pose| Body {
+        name: name.into(),
+        kind,
+        pose,
+        turns: 0,
+        velocity: DVec3::ZERO,
+        angular_velocity: DVec3::ZERO,
+        shapes: vec![BodyShape { placed: PlacedShape::centred(shape), material: 0 }],
+        group: 0,
+    };
+    let inertia = DMat3::from_diagonal(DVec3::new(0.125, 0.0634, 0.0634));
+    let mut coin = body("coin", BodyKind::Rigid { mass: 1.0, inertia }, coin, pose);
+    (coin.velocity, coin.angular_velocity) = (velocity, spin);
+    let model = common::model(Dimension::Space, vec![coin, body("ground", BodyKind::Static, ground, place)]);
+    let system = Multibody::new(model).unwrap();
+    let start = system.start(0.0);
+    let solver = ContactSolver::new(ContactMethod::default()).unwrap();
+    let scheme = StewartTrinkle::new(StewartTrinkleSettings::default(), solver);
+    let grid = TimeGrid { start: 0.0, end: 1.0, step: 0.01 };
+    let mut simulation = Simulation::new(Box::new(system), Box::new(scheme), start, grid);
+    simulation.run_with(|_| {}).unwrap();
+    simulation.state().clone()
+}
+
+#[test]
+fn a_coin_rests_and_rolls() {
+    let plane = Shape::HalfSpace { normal: DVec3::Z, offset: 0.0 };
+    let slab = Shape::Cuboid { half_extents: DVec3::new(5.0, 5.0, 1.0) };
+    let lower = Pose::new(-DVec3::Z, DQuat::IDENTITY);
+    let flat = DQuat::from_rotation_y(-FRAC_PI_2);
+    for ground in [(plane, Pose::IDENTITY), (slab, lower)] {
+        let place = DVec3::new(0.1, 0.2, 0.05);
+        let rests = coin_after_a_second(ground.clone(), Pose::new(place, flat), DVec3::ZERO, DVec3::ZERO);
+        let moved = DVec3::new(rests.q[0], rests.q[1], rests.q[2]) - place;
+        let aside = common::flat(Dimension::Plane, moved);
+        assert!(aside.length() < 1e-13 && moved.z.abs() < 1e-12, "{moved}");
+        assert!(rests.v.iter().all(|v| v.abs() < 1e-12), "{rests:?}");
+        // On its edge with its axis along x: v + ω × (-r e_z) = 0 for ω = -v/r e_x.
+        let upright = Pose::new(DVec3::new(0.0, 0.0, 0.5), DQuat::IDENTITY);
+        let rolls = coin_after_a_second(ground, upright, 0.7 * DVec3::Y, -1.4 * DVec3::X);
+        let moved = DVec3::new(rolls.q[0], rolls.q[1], rolls.q[2]) - DVec3::new(0.0, 0.7, 0.5);
+        assert!(moved.length() < 1e-9, "{moved} {rolls:?}");
+    }
 }

@@ -451,11 +451,11 @@ fn outermost_root(b: f64, a: f64, p_square: f64, q_square: f64) -> Option<f64> {
         let root = square.sqrt();
         let value = s + b - a * s / root;
         let slope = 1.0 - a * p_square / (square * root);
-        if !(slope > 0.0) {
+        if slope <= 0.0 {
             return None;
         }
         let next = s - value / slope;
-        if !(next > 0.0) {
+        if next <= 0.0 {
             return (p_square > a * a).then_some(0.0);
         }
         // From the right all steps go down, until rounding.
