@@ -17,10 +17,12 @@
 
 mod feature;
 mod planar;
+mod polytopes;
 
 use crate::pose::Pose;
 use crate::shape::{Dimension, Shape};
 use glamx::DVec3;
+use polytopes::{collide_views, touch_of_views};
 
 pub use feature::{FeaturePair, MOST_FEATURES};
 
@@ -131,6 +133,8 @@ pub fn never_meet(first: &Shape, second: &Shape) -> bool {
 /// | sphere with sphere, capsule, half-space, cavity, tube or cylinder | one | 0 |
 /// | capsule with half-space, cavity or tube | one per end | 0: +x end, 1: -x end |
 /// | box with half-space, cavity or tube | one per corner: 8, or 4 in the plane | bits 0, 1, 2 are set where x, y, z is negative |
+/// | hull with half-space, cavity or tube | one per corner | the number of the corner |
+/// | box or hull with box or hull, in space | the corners of the common face, or the nearest features | a [`FeaturePair`] |
 /// | ellipsoid, half-space | one, at the lowest point | 0 |
 /// | capsule, capsule | up to five, see below | 0 to 4 |
 /// | in the plane: polygon, polyline with half-space or cavity | one per corner | its number |
@@ -207,6 +211,16 @@ pub fn touches_of(
     touches: &mut Vec<Touch>,
 ) {
     if dimension == Dimension::Plane && planar::touches_of([first, second], features, touches) {
+        return;
+    }
+    let is_solid = |shape: &Shape| matches!(shape, Shape::Cuboid { .. } | Shape::Polytope(_));
+    if dimension == Dimension::Space && is_solid(first.0) && is_solid(second.0) {
+        first.0.with_view(|a| {
+            second.0.with_view(|b| {
+                let found = features.iter().filter_map(|&f| touch_of_views((a, first.1), (b, second.1), f));
+                touches.extend(found);
+            })
+        });
         return;
     }
     let start = touches.len();
@@ -334,7 +348,9 @@ impl Output<'_> {
 
     /// The contacts of a pair for which there is a formula in this order; else false.
     fn collide(&mut self, dimension: Dimension, first: (&Shape, &Pose), second: (&Shape, &Pose)) -> bool {
-        use Shape::{Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Polygon, Polyline, Sphere, Tube};
+        use Shape::{
+            Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Polygon, Polyline, Polytope, Sphere, Tube,
+        };
         if dimension == Dimension::Plane && planar::collide(first, second, self) {
             return true;
         }
@@ -342,9 +358,16 @@ impl Output<'_> {
         let axes = || [first, second].map(|(_, pose)| axis(dimension, pose));
         match (first.0, second.0) {
             (
-                Sphere { .. } | Capsule { .. } | Cuboid { .. } | Polygon(_) | Polyline(_),
+                Sphere { .. } | Capsule { .. } | Cuboid { .. } | Polytope(_) | Polygon(_) | Polyline(_),
                 HalfSpace { .. } | Cavity { .. } | Tube { .. },
             ) => self.within(dimension, first, second),
+
+            (Cuboid { .. } | Polytope(_), Cuboid { .. } | Polytope(_)) if dimension == Dimension::Space => {
+                let (horizon, touches) = (self.horizon, &mut *self.touches);
+                first.0.with_view(|a| {
+                    second.0.with_view(|b| collide_views((a, first.1), (b, second.1), horizon, touches))
+                });
+            }
 
             (&Ellipsoid { semi_axes }, &HalfSpace { normal, offset }) => {
                 let pose = first.1;
@@ -440,6 +463,7 @@ impl Output<'_> {
             }
             Shape::Polygon(ref polygon) => corners(&polygon.vertices, &mut ball),
             Shape::Polyline(ref chain) => corners(&chain.vertices, &mut ball),
+            Shape::Polytope(ref polytope) => corners(polytope.vertices(), &mut ball),
             _ => ball(centre, 0),
         }
     }

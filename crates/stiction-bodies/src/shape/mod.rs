@@ -24,7 +24,8 @@ use std::f64::consts::PI;
 
 pub use mesh::Mesh;
 pub use polygon::{Polygon, Polyline};
-pub use polytope::Polytope;
+pub(crate) use polytope::{BoxCorners, View};
+pub use polytope::{Edge, Face, HalfEdge, Polytope};
 
 /// Largest accepted difference from one of the length of a unit vector or quaternion, relative. Too
 /// large: gaps are off by this fraction. Too small: vectors written with few digits in a file are
@@ -187,6 +188,20 @@ impl Shape {
         }
     }
 
+    /// Centre and radius of a ball that holds the shape, in its own coordinates, in metres.
+    pub fn bounding_ball(&self) -> (DVec3, f64) {
+        let corners = match self {
+            Shape::Polytope(polytope) => &polytope.vertices,
+            Shape::Mesh(mesh) => &mesh.vertices,
+            Shape::Polygon(polygon) => &polygon.vertices,
+            Shape::Polyline(chain) => &chain.vertices,
+            _ => return (DVec3::ZERO, self.bounding_radius()),
+        };
+        let (low, high) = corners.iter().fold((corners[0], corners[0]), |(low, high), &x| (low.min(x), high.max(x)));
+        let centre = 0.5 * (low + high);
+        (centre, corners.iter().map(|x| x.distance(centre)).fold(0.0, f64::max))
+    }
+
     /// The point of the shape that is farthest along a direction, in its own coordinates, in metres;
     /// none where there is no end.
     pub fn farthest(&self, dimension: Dimension, direction: DVec3) -> Option<DVec3> {
@@ -221,6 +236,15 @@ impl Shape {
                 return None;
             }
         })
+    }
+
+    /// Calls `then` with the corners, faces and edges of a box or hull in space.
+    pub(crate) fn with_view<T>(&self, then: impl FnOnce(View) -> T) -> Option<T> {
+        match self {
+            Shape::Cuboid { half_extents } => Some(then(BoxCorners::new(*half_extents).view())),
+            Shape::Polytope(polytope) => Some(then(polytope.view())),
+            _ => None,
+        }
     }
 
     /// Radius of a round shape, or of a hole, in metres.
@@ -460,6 +484,12 @@ pub enum ShapeError {
     NoArea {
         /// The users' word for the shape.
         shape: &'static str,
+    },
+    /// Points of which there is no convex hull.
+    #[error("hull: {message}")]
+    NoHull {
+        /// What is wrong with them, and what to do.
+        message: String,
     },
     /// Mass properties of no shape at all.
     #[error("no shapes to compute a mass from")]
