@@ -9,6 +9,7 @@
 //! bearing.
 
 mod mesh;
+mod mesh_check;
 mod polygon;
 mod polytope;
 mod solid;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
 pub use mesh::Mesh;
+pub use mesh_check::{Census, CheckedSurface, Found, MeshError, MeshFault, MeshFaultKind, SurfaceRules, TriangleSurface};
 pub use polygon::{Polygon, Polyline};
 pub use polytope::Polytope;
 
