@@ -10,6 +10,7 @@ pub mod document;
 pub mod joint_entry;
 pub mod lint;
 pub mod load;
+pub mod mesh_file;
 mod model;
 mod place;
 mod read;

@@ -85,7 +85,7 @@ pub struct CheckedSurface {
 
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MeshFaultKind {
+pub enum SurfaceFaultKind {
     /// There are no triangles.
     Empty,
     /// A coordinate is not finite.
@@ -110,7 +110,7 @@ pub enum MeshFaultKind {
     NoVolume,
 }
 
-impl MeshFaultKind {
+impl SurfaceFaultKind {
     /// What is counted, and what to do about it.
     fn words(self) -> (&'static str, &'static str, &'static str) {
         match self {
@@ -151,9 +151,9 @@ impl MeshFaultKind {
 
 /// Faults of one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MeshFault {
+pub struct SurfaceFault {
     /// Which kind.
-    pub kind: MeshFaultKind,
+    pub kind: SurfaceFaultKind,
     /// How many there are.
     pub count: usize,
     /// Where the first one is, in metres.
@@ -162,14 +162,14 @@ pub struct MeshFault {
 
 /// A surface that cannot be what it must be.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub struct MeshError {
+pub struct SurfaceError {
     /// Its faults, one of each kind, in the order in which they are looked for.
-    pub faults: Vec<MeshFault>,
+    pub faults: Vec<SurfaceFault>,
     /// Number of its triangles.
     pub triangle_count: usize,
 }
 
-impl MeshError {
+impl SurfaceError {
     /// What to do, a sentence for each kind.
     pub fn remedy(&self) -> String {
         let mut remedies: Vec<&str> = self.faults.iter().map(|fault| fault.kind.words().2).collect();
@@ -178,15 +178,15 @@ impl MeshError {
     }
 }
 
-impl fmt::Display for MeshError {
+impl fmt::Display for SurfaceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, MeshFault { kind, count, place }) in self.faults.iter().enumerate() {
+        for (index, SurfaceFault { kind, count, place }) in self.faults.iter().enumerate() {
             let (one, several, _) = kind.words();
             let what = if *count == 1 { one } else { several };
             write!(f, "{}{count} {what}", if index == 0 { "" } else { ", " })?;
             let first = if *count == 1 { "at" } else { "the first at" };
             match kind {
-                MeshFaultKind::Empty | MeshFaultKind::NotFinite => {}
+                SurfaceFaultKind::Empty | SurfaceFaultKind::NotFinite => {}
                 _ => write!(f, " ({first} [{:.6e}, {:.6e}, {:.6e}])", place.x, place.y, place.z)?,
             }
         }
@@ -290,23 +290,23 @@ impl TriangleSurface {
     /// Checks the surface, and repairs it where the rules let it.
     ///
     /// # Errors
-    /// [`MeshError`] with the number and the first place of each kind of fault.
-    pub fn check(mut self, rules: SurfaceRules) -> Result<CheckedSurface, MeshError> {
+    /// [`SurfaceError`] with the number and the first place of each kind of fault.
+    pub fn check(mut self, rules: SurfaceRules) -> Result<CheckedSurface, SurfaceError> {
         let triangle_count = self.triangles.len();
-        let fail = |faults: Vec<MeshFault>| MeshError { faults, triangle_count };
-        let one = |kind, count, place| fail(vec![MeshFault { kind, count, place }]);
+        let fail = |faults: Vec<SurfaceFault>| SurfaceError { faults, triangle_count };
+        let one = |kind, count, place| fail(vec![SurfaceFault { kind, count, place }]);
         if self.triangles.is_empty() {
-            return Err(one(MeshFaultKind::Empty, 1, DVec3::ZERO));
+            return Err(one(SurfaceFaultKind::Empty, 1, DVec3::ZERO));
         }
         let infinite = self.vertices.iter().filter(|x| !x.is_finite()).count();
         if infinite > 0 {
-            return Err(one(MeshFaultKind::NotFinite, infinite, DVec3::ZERO));
+            return Err(one(SurfaceFaultKind::NotFinite, infinite, DVec3::ZERO));
         }
         let is_unknown = |triangle: &[u32; 3]| triangle.iter().any(|&corner| corner as usize >= self.vertices.len());
         let unknown = self.triangles.iter().filter(|triangle| is_unknown(triangle)).count();
         if unknown > 0 {
             let place = self.vertices.first().copied().unwrap_or_default();
-            return Err(one(MeshFaultKind::NoSuchVertex, unknown, place));
+            return Err(one(SurfaceFaultKind::NoSuchVertex, unknown, place));
         }
 
         self.weld_equal();
@@ -318,16 +318,16 @@ impl TriangleSurface {
         let mut faults = Vec::new();
         let mut add = |kind, found: Found| {
             if found.count > 0 {
-                faults.push(MeshFault { kind, count: found.count, place: found.place });
+                faults.push(SurfaceFault { kind, count: found.count, place: found.place });
             }
         };
-        add(MeshFaultKind::Degenerate, census.degenerate);
-        add(MeshFaultKind::Duplicate, census.duplicate);
+        add(SurfaceFaultKind::Degenerate, census.degenerate);
+        add(SurfaceFaultKind::Duplicate, census.duplicate);
         if rules.must_be_closed {
-            add(MeshFaultKind::OpenEdge, census.open);
+            add(SurfaceFaultKind::OpenEdge, census.open);
         }
-        add(MeshFaultKind::NonManifoldEdge, census.non_manifold);
-        add(MeshFaultKind::Winding, census.winding);
+        add(SurfaceFaultKind::NonManifoldEdge, census.non_manifold);
+        add(SurfaceFaultKind::Winding, census.winding);
         if !faults.is_empty() {
             return Err(fail(faults));
         }
@@ -335,7 +335,7 @@ impl TriangleSurface {
         if is_closed {
             let size = self.size();
             if census.volume.abs() <= LEAST_VOLUME * size * size * size {
-                return Err(one(MeshFaultKind::NoVolume, 1, self.vertices[0]));
+                return Err(one(SurfaceFaultKind::NoVolume, 1, self.vertices[0]));
             }
             let reversed = self.reversed_components();
             if rules.repair && !reversed.is_empty() {
@@ -344,7 +344,7 @@ impl TriangleSurface {
                 notes.push(format!("{} turned inside out", triangles(count)));
             } else if let Some(first) = reversed.first() {
                 let place = self.middle(first[0] as usize);
-                return Err(one(MeshFaultKind::InsideOut, reversed.len(), place));
+                return Err(one(SurfaceFaultKind::InsideOut, reversed.len(), place));
             }
             if census.component_count > 1 {
                 notes.push(format!("the surface has {} components, which are one body", census.component_count));
@@ -352,7 +352,7 @@ impl TriangleSurface {
         }
         let crossings = self.crossings();
         if crossings.count > 0 {
-            return Err(one(MeshFaultKind::SelfIntersection, crossings.count, crossings.place));
+            return Err(one(SurfaceFaultKind::SelfIntersection, crossings.count, crossings.place));
         }
         Ok(CheckedSurface { surface: self, is_closed, notes })
     }
@@ -822,7 +822,7 @@ mod tests {
     const STRICT: SurfaceRules = SurfaceRules { must_be_closed: true, repair: false };
     const REPAIR: SurfaceRules = SurfaceRules { must_be_closed: true, repair: true };
 
-    fn faults(surface: TriangleSurface, rules: SurfaceRules) -> Vec<(MeshFaultKind, usize)> {
+    fn faults(surface: TriangleSurface, rules: SurfaceRules) -> Vec<(SurfaceFaultKind, usize)> {
         surface.check(rules).unwrap_err().faults.iter().map(|fault| (fault.kind, fault.count)).collect()
     }
 
@@ -847,27 +847,27 @@ mod tests {
         assert!(message.ends_with("of 11 triangles"), "{message}");
         assert!(open.clone().check(SurfaceRules { must_be_closed: false, repair: false }).is_ok_and(|it| !it.is_closed));
         // A hole is no seam.
-        assert_eq!(faults(open, REPAIR), [(MeshFaultKind::OpenEdge, 3)]);
+        assert_eq!(faults(open, REPAIR), [(SurfaceFaultKind::OpenEdge, 3)]);
 
-        assert_eq!(faults(TriangleSurface::default(), STRICT), [(MeshFaultKind::Empty, 1)]);
+        assert_eq!(faults(TriangleSurface::default(), STRICT), [(SurfaceFaultKind::Empty, 1)]);
         let one_point = TriangleSurface { vertices: vec![DVec3::ONE], triangles: vec![[0, 0, 0]] };
-        assert!(faults(one_point.clone(), STRICT).contains(&(MeshFaultKind::Degenerate, 1)));
-        assert_eq!(faults(one_point, REPAIR), [(MeshFaultKind::Empty, 1)]);
+        assert!(faults(one_point.clone(), STRICT).contains(&(SurfaceFaultKind::Degenerate, 1)));
+        assert_eq!(faults(one_point, REPAIR), [(SurfaceFaultKind::Empty, 1)]);
         let mut infinite = cube(DVec3::ZERO, 1.0);
         infinite.vertices[3].x = f64::NAN;
-        assert_eq!(faults(infinite, REPAIR), [(MeshFaultKind::NotFinite, 1)]);
+        assert_eq!(faults(infinite, REPAIR), [(SurfaceFaultKind::NotFinite, 1)]);
         let mut unknown = cube(DVec3::ZERO, 1.0);
         unknown.triangles[2][1] = 36;
-        assert_eq!(faults(unknown, REPAIR), [(MeshFaultKind::NoSuchVertex, 1)]);
+        assert_eq!(faults(unknown, REPAIR), [(SurfaceFaultKind::NoSuchVertex, 1)]);
 
         let square = TriangleSurface {
             vertices: vec![DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::X + DVec3::Y],
             triangles: vec![[0, 1, 2], [1, 3, 2], [0, 2, 3], [0, 3, 1]],
         };
-        assert_eq!(faults(square, STRICT), [(MeshFaultKind::NoVolume, 1)]);
+        assert_eq!(faults(square, STRICT), [(SurfaceFaultKind::NoVolume, 1)]);
         // Two cubes with a common edge: four triangles at it.
         let touching = joined(&[cube(DVec3::ZERO, 1.0), cube(DVec3::new(2.0, 2.0, 0.0), 1.0)]);
-        assert_eq!(faults(touching, REPAIR), [(MeshFaultKind::NonManifoldEdge, 1)]);
+        assert_eq!(faults(touching, REPAIR), [(SurfaceFaultKind::NonManifoldEdge, 1)]);
     }
 
     #[test]
@@ -877,7 +877,7 @@ mod tests {
         dirty.triangles.push([0, 1, 1]);
         dirty.triangles[7].swap(0, 1);
         let found = faults(dirty.clone(), STRICT);
-        assert!(found.contains(&(MeshFaultKind::Degenerate, 1)) && found.contains(&(MeshFaultKind::Duplicate, 1)));
+        assert!(found.contains(&(SurfaceFaultKind::Degenerate, 1)) && found.contains(&(SurfaceFaultKind::Duplicate, 1)));
         let repaired = dirty.check(REPAIR).unwrap();
         assert_eq!(repaired.surface.triangles.len(), 12);
         assert!((repaired.surface.mass_properties().mass - 8.0).abs() < 1e-13);
@@ -893,11 +893,11 @@ mod tests {
         for (shift, is_joined) in [(2e-7, true), (2e-5, false)] {
             let mut seam = cube(DVec3::ZERO, 1.0);
             seam.vertices[4] += DVec3::splat(shift);
-            assert_eq!(faults(seam.clone(), STRICT)[0].0, MeshFaultKind::OpenEdge);
+            assert_eq!(faults(seam.clone(), STRICT)[0].0, SurfaceFaultKind::OpenEdge);
             assert_eq!(seam.check(REPAIR).is_ok(), is_joined, "{shift}");
         }
         let inside_out = reversed(cube(DVec3::ZERO, 1.0));
-        assert_eq!(faults(inside_out.clone(), STRICT), [(MeshFaultKind::InsideOut, 1)]);
+        assert_eq!(faults(inside_out.clone(), STRICT), [(SurfaceFaultKind::InsideOut, 1)]);
         assert!((inside_out.check(REPAIR).unwrap().surface.mass_properties().mass - 8.0).abs() < 1e-13);
     }
 
@@ -907,7 +907,7 @@ mod tests {
         let hollow = joined(&[outside.clone(), reversed(inside.clone())]);
         assert!((hollow.check(STRICT).unwrap().surface.mass_properties().mass - 7.0).abs() < 1e-13);
         let nested = joined(&[outside.clone(), inside]);
-        assert_eq!(faults(nested.clone(), STRICT), [(MeshFaultKind::InsideOut, 1)]);
+        assert_eq!(faults(nested.clone(), STRICT), [(SurfaceFaultKind::InsideOut, 1)]);
         assert!((nested.check(REPAIR).unwrap().surface.mass_properties().mass - 7.0).abs() < 1e-13);
         // Beside it, and not in it.
         let beside = joined(&[outside, cube(DVec3::new(5.0, 0.0, 0.0), 1.0)]);
@@ -920,7 +920,7 @@ mod tests {
         // Corner into corner: three edges of each cube go through the other one. By one half they
         // meet the diagonals of faces, by less they do not.
         for shift in [DVec3::ONE, DVec3::new(1.2, 1.3, 1.1), DVec3::splat(1.9999)] {
-            assert_eq!(faults(at(shift), STRICT), [(MeshFaultKind::SelfIntersection, 6)], "{shift}");
+            assert_eq!(faults(at(shift), STRICT), [(SurfaceFaultKind::SelfIntersection, 6)], "{shift}");
         }
         // Apart, touching on a part of a face, and by rounding too deep.
         for shift in [DVec3::new(2.5, 0.0, 0.0), DVec3::new(2.0, 0.5, 0.3), DVec3::new(2.0 - 1e-8, 0.5, 0.3)] {

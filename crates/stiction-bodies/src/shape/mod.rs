@@ -23,8 +23,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
-pub use mesh::Mesh;
-pub use mesh_check::{Census, CheckedSurface, Found, MeshError, MeshFault, MeshFaultKind, SurfaceRules, TriangleSurface};
+pub use mesh::{Bend, Mesh, MeshEdge, MeshFace, MeshFault};
+pub use mesh_check::{
+    Census, CheckedSurface, Found, SurfaceError, SurfaceFault, SurfaceFaultKind, SurfaceRules, TriangleSurface,
+};
 pub use polygon::{Polygon, Polyline};
 pub use polytope::Polytope;
 
@@ -183,7 +185,7 @@ impl Shape {
             }
             Shape::HalfSpace { .. } | Shape::Cavity { .. } | Shape::Tube { .. } => f64::INFINITY,
             Shape::Polytope(polytope) => farthest(&polytope.vertices),
-            Shape::Mesh(mesh) => farthest(&mesh.vertices),
+            Shape::Mesh(mesh) => mesh.bounding_radius(),
             Shape::Polygon(polygon) => farthest(&polygon.vertices),
             Shape::Polyline(chain) => farthest(&chain.vertices),
         }
@@ -246,6 +248,7 @@ impl Shape {
                 e.min_element()
             }
             (Shape::Cuboid { half_extents: e } | Shape::Ellipsoid { semi_axes: e }, Dimension::Plane) => e.x.min(e.y),
+            (Shape::Mesh(mesh), _) => mesh.thickness(),
             _ => self.radius().unwrap_or(f64::INFINITY),
         }
     }
@@ -441,6 +444,9 @@ pub enum ShapeError {
         /// The volume in m³, or the area in m².
         value: f64,
     },
+    /// Triangles that are no surface.
+    #[error("mesh: {0}")]
+    Mesh(MeshFault),
     /// Mass properties of no shape at all.
     #[error("no shapes to compute a mass from")]
     NoShapes,
