@@ -6,6 +6,7 @@
 
 mod atomic_write;
 pub mod builtin;
+mod copies;
 pub mod document;
 pub mod joint_entry;
 pub mod lint;
@@ -27,6 +28,7 @@ pub mod tally;
 
 pub use atomic_write::write_atomically;
 pub use builtin::{BuiltinScene, template};
+pub use copies::CopiesEntry;
 pub use document::Document;
 pub use lint::{Finding, Severity, lint};
 pub use load::{Loaded, SceneSystem, load, open, parse, parse_with};

@@ -206,7 +206,7 @@ impl Document {
         for edit in edits {
             self.edit(edit)?;
         }
-        match self.check().and_then(|()| read(&self)) {
+        match self.check().and_then(|()| self.expand_copies()).and_then(|_| read(&self)) {
             Ok(scene) => Loaded::new(scene, self),
             Err(fault) => Err(self.locate(fault)),
         }
@@ -220,9 +220,13 @@ impl Scene {
     /// # Errors
     /// [`SceneError`] with the place of the mistake, as in `body[1].mass`, and the remedy.
     pub fn check(self) -> Result<Loaded, SceneError> {
-        let document = Document::of(&self)?;
-        match document.check() {
-            Ok(()) => Loaded::new(self, document),
+        let mut document = Document::of(&self)?;
+        let scene = document.check().and_then(|()| document.expand_copies()).and_then(|has_copies| match has_copies {
+            true => read(&document),
+            false => Ok(self),
+        });
+        match scene {
+            Ok(scene) => Loaded::new(scene, document),
             Err(fault) => Err(document.locate(fault)),
         }
     }

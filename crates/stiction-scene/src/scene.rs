@@ -15,6 +15,7 @@ use stiction_dynamics::{ContactMethod, ExactConeSettings, ImpactLaw, PhantomCont
 use toml_edit::visit_mut::VisitMut;
 
 use crate::system_entry::SystemEntry;
+use crate::copies::CopiesEntry;
 use crate::tally::{Task, count};
 
 pub use crate::joint_entry::JointEntry;
@@ -323,6 +324,9 @@ pub struct BodyEntry {
     pub group: String,
     /// The motion of a prescribed body.
     pub motion: Option<MotionEntry>,
+    /// Equal bodies in a grid, in place of this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copies: Option<CopiesEntry>,
     /// Shapes that collide.
     #[serde(default, rename = "shape", skip_serializing_if = "Vec::is_empty")]
     pub shapes: Vec<ShapeEntry>,

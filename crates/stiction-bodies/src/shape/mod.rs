@@ -191,6 +191,21 @@ impl Shape {
         }
     }
 
+    /// Centre and radius of a ball that holds the shape, in its own coordinates, in metres.
+    pub fn bounding_ball(&self) -> (DVec3, f64) {
+        let corners = match self {
+            Shape::Polytope(polytope) => &polytope.vertices,
+            Shape::Mesh(mesh) => &mesh.vertices,
+            Shape::Polygon(polygon) => &polygon.vertices,
+            Shape::Polyline(chain) => &chain.vertices,
+            _ => return (DVec3::ZERO, self.bounding_radius()),
+        };
+        let (low, high) =
+            corners.iter().fold((corners[0], corners[0]), |(low, high), &x| (low.min(x), high.max(x)));
+        let centre = 0.5 * (low + high);
+        (centre, corners.iter().map(|x| x.distance(centre)).fold(0.0, f64::max))
+    }
+
     /// The point of the shape that is farthest along a direction, in its own coordinates, in metres;
     /// none where there is no end.
     pub fn farthest(&self, dimension: Dimension, direction: DVec3) -> Option<DVec3> {
