@@ -264,6 +264,8 @@ impl Shape {
             }
             (Shape::Cuboid { half_extents: e } | Shape::Ellipsoid { semi_axes: e }, Dimension::Plane) => e.x.min(e.y),
             (Shape::Mesh(mesh), _) => mesh.thickness(),
+            (Shape::Polygon(polygon), _) => 0.5 * polygon.width(),
+            (Shape::Polyline(chain), _) => 0.5 * chain.shortest(),
             _ => self.radius().unwrap_or(f64::INFINITY),
         }
     }
@@ -462,6 +464,26 @@ pub enum ShapeError {
     /// Triangles that are no surface.
     #[error("mesh: {0}")]
     Mesh(MeshFault),
+    /// A point of a polygon or polyline that cannot be where it is.
+    #[error("{shape}: point {number} at ({x}, {y}) {what}; points are counted from 0")]
+    Corner {
+        /// The users' word for the shape.
+        shape: &'static str,
+        /// Which of the points.
+        number: usize,
+        /// Where it is, in metres.
+        x: f64,
+        /// Where it is, in metres.
+        y: f64,
+        /// What is wrong there.
+        what: &'static str,
+    },
+    /// Points that enclose nothing.
+    #[error("{shape}: the points have no area or length; give corners that are not all on one line")]
+    NoArea {
+        /// The users' word for the shape.
+        shape: &'static str,
+    },
     /// Mass properties of no shape at all.
     #[error("no shapes to compute a mass from")]
     NoShapes,
@@ -479,7 +501,7 @@ pub fn mass_properties(shape: &Shape, dimension: Dimension, density: f64) -> Res
         Shape::Polytope(hull) => Some(solid::enclosed_by_triangles(&hull.vertices, hull.triangles())),
         Shape::Mesh(mesh) => Some(solid::enclosed_by_triangles(&mesh.vertices, mesh.triangles.iter().copied())),
         Shape::Polygon(polygon) => Some(solid::enclosed_by_polygon(&polygon.vertices)),
-        Shape::Polyline(chain) if chain.is_closed => Some(solid::enclosed_by_polygon(&chain.vertices)),
+        Shape::Polyline(chain) if chain.is_closed => Some(solid::enclosed_by_chain(&chain.vertices)),
         _ => None,
     };
     let unit = solid.unwrap_or_else(|| of_closed_form(shape, dimension));
