@@ -7,7 +7,9 @@
 mod atomic_write;
 pub mod builtin;
 mod copies;
+mod decompose;
 pub mod document;
+pub mod files;
 pub mod joint_entry;
 pub mod lint;
 pub mod load;
@@ -22,6 +24,8 @@ pub mod scene;
 pub mod scene_error;
 pub mod set;
 pub mod summary;
+pub mod surface_entry;
+mod surfaces;
 pub mod system_entry;
 pub mod table_file;
 pub mod tally;
