@@ -28,7 +28,8 @@ pub use mesh_check::{
     Census, CheckedSurface, Found, SurfaceError, SurfaceFault, SurfaceFaultKind, SurfaceRules, TriangleSurface,
 };
 pub use polygon::{Polygon, Polyline};
-pub use polytope::Polytope;
+pub(crate) use polytope::{BoxCorners, View};
+pub use polytope::{Edge, Face, HalfEdge, Polytope};
 
 /// Largest accepted difference from one of the length of a unit vector or quaternion, relative. Too
 /// large: gaps are off by this fraction. Too small: vectors written with few digits in a file are
@@ -483,6 +484,11 @@ pub enum ShapeError {
     NoArea {
         /// The users' word for the shape.
         shape: &'static str,
+    /// Points of which there is no convex hull.
+    #[error("hull: {message}")]
+    NoHull {
+        /// What is wrong with them, and what to do.
+        message: String,
     },
     /// Mass properties of no shape at all.
     #[error("no shapes to compute a mass from")]
