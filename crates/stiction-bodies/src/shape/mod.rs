@@ -9,6 +9,7 @@
 //! bearing.
 
 mod mesh;
+mod mesh_check;
 mod polygon;
 mod polytope;
 mod solid;
@@ -22,7 +23,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
-pub use mesh::Mesh;
+pub use mesh::{Bend, Mesh, MeshEdge, MeshFace, MeshFault};
+pub use mesh_check::{
+    Census, CheckedSurface, Found, SurfaceError, SurfaceFault, SurfaceFaultKind, SurfaceRules, TriangleSurface,
+};
 pub use polygon::{Polygon, Polyline};
 pub(crate) use polytope::{BoxCorners, View};
 pub use polytope::{Edge, Face, HalfEdge, Polytope};
@@ -182,7 +186,7 @@ impl Shape {
             }
             Shape::HalfSpace { .. } | Shape::Cavity { .. } | Shape::Tube { .. } => f64::INFINITY,
             Shape::Polytope(polytope) => farthest(&polytope.vertices),
-            Shape::Mesh(mesh) => farthest(&mesh.vertices),
+            Shape::Mesh(mesh) => mesh.bounding_radius(),
             Shape::Polygon(polygon) => farthest(&polygon.vertices),
             Shape::Polyline(chain) => farthest(&chain.vertices),
         }
@@ -268,6 +272,7 @@ impl Shape {
                 e.min_element()
             }
             (Shape::Cuboid { half_extents: e } | Shape::Ellipsoid { semi_axes: e }, Dimension::Plane) => e.x.min(e.y),
+            (Shape::Mesh(mesh), _) => mesh.thickness(),
             (Shape::Polygon(polygon), _) => 0.5 * polygon.width(),
             (Shape::Polyline(chain), _) => 0.5 * chain.shortest(),
             _ => self.radius().unwrap_or(f64::INFINITY),
@@ -465,6 +470,9 @@ pub enum ShapeError {
         /// The volume in m³, or the area in m².
         value: f64,
     },
+    /// Triangles that are no surface.
+    #[error("mesh: {0}")]
+    Mesh(MeshFault),
     /// A point of a polygon or polyline that cannot be where it is.
     #[error("{shape}: point {number} at ({x}, {y}) {what}; points are counted from 0")]
     Corner {
