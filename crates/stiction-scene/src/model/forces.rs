@@ -68,7 +68,8 @@ impl Reader<'_> {
             None => [1.0; 2],
             Some(&[first, second]) if axes.len() == 2 => [first, second],
             Some(list) => {
-                let message = format!("{} semi-axes are given, and {} axes", list.len(), axes.len());
+                let axes = if axes.len() == 1 { "1 axis".to_owned() } else { format!("{} axes", axes.len()) };
+                let message = format!("{} semi-axes are given, and {axes}", list.len());
                 let help = "give two axes and a factor on `bound` for each; along one axis change `bound`";
                 return Err(place.key("semi-axes").fault(message, help));
             }
@@ -105,7 +106,7 @@ impl Reader<'_> {
     }
 
     fn clutch(&self, place: Place, entry: &ClutchEntry, bodies: &[Body]) -> Result<Clutch, Fault> {
-        refuse_two_way_scheme(self.scene, &place, &format!("clutch `{}`", entry.name))?;
+        refuse_two_way_scheme(self.scene, &place, OneWay::Clutch(&entry.name))?;
         let body = self.body(place.key("body"), &entry.body)?;
         let against = self.optional_body(place.key("against"), entry.against.as_ref())?;
         let axis = match (&entry.axis, self.turns_about_z(entry.rotational)) {
@@ -193,17 +194,34 @@ pub(super) fn two_bounds(
     Ok([0.5 * (forwards + backwards), 0.5 * (backwards - forwards)])
 }
 
-/// The fault of a clutch or pre-stressed spring under a scheme that treats neither.
-pub(super) fn refuse_two_way_scheme(scene: &Scene, place: &Place, what: &str) -> Result<(), Fault> {
+/// What acts one way only, and which schemes with two ways do not treat.
+#[derive(Clone, Copy)]
+pub(super) enum OneWay<'a> {
+    Clutch(&'a str),
+    PreStressedSpring(&'a str),
+}
+
+/// Refuses it under a scheme that treats neither, or with a setting that keeps it from that.
+pub(super) fn refuse_two_way_scheme(scene: &Scene, place: &Place, what: OneWay<'_>) -> Result<(), Fault> {
     let scheme = scene.scheme.facts();
     if scheme.one_way {
         return Ok(());
     }
-    let setting = scheme.restricted_by.map_or_else(String::new, |setting| format!(" with `{setting}`"));
-    let message = format!("the scheme `{}`{setting} does not treat {what}", scheme.named.name);
-    let others = SchemeSettings::named_with(|other| other.one_way);
-    let help = format!(
-        "choose {others}; a clutch whose force has a limit is `dry-friction` with `bound` and `bound-backwards`"
-    );
-    Err(place.fault(message, help).against("scheme"))
+    let (what, otherwise) = match what {
+        OneWay::Clutch(name) => (
+            format!("clutch `{name}`"),
+            "a clutch whose force has a limit is `dry-friction` with `bound` and `bound-backwards`",
+        ),
+        OneWay::PreStressedSpring(name) => {
+            (format!("pre-stressed spring `{name}`"), "a spring without `preload` goes with every scheme")
+        }
+    };
+    let name = scheme.named.name;
+    let (with, without) = match scheme.restricted_by {
+        Some(setting) => (format!(" with `{setting}`"), format!("leave out `{setting}`, or ")),
+        None => Default::default(),
+    };
+    let others = SchemeSettings::named_with(|other| other.one_way && other.named.name != name);
+    let message = format!("the scheme `{name}`{with} does not treat {what}");
+    Err(place.fault(message, format!("{without}choose {others}; {otherwise}")).against("scheme"))
 }
