@@ -9,6 +9,7 @@
 //! bearing.
 
 mod mesh;
+mod mesh_check;
 mod polygon;
 mod polytope;
 mod solid;
@@ -22,7 +23,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
-pub use mesh::Mesh;
+pub use mesh::{Bend, Mesh, MeshEdge, MeshFace, MeshFault};
+pub use mesh_check::{
+    Census, CheckedSurface, Found, SurfaceError, SurfaceFault, SurfaceFaultKind, SurfaceRules, TriangleSurface,
+};
 pub use polygon::{Polygon, Polyline};
 pub(crate) use polytope::{BoxCorners, View};
 pub use polytope::{Edge, Face, HalfEdge, Polytope};
@@ -182,7 +186,7 @@ impl Shape {
             }
             Shape::HalfSpace { .. } | Shape::Cavity { .. } | Shape::Tube { .. } => f64::INFINITY,
             Shape::Polytope(polytope) => farthest(&polytope.vertices),
-            Shape::Mesh(mesh) => farthest(&mesh.vertices),
+            Shape::Mesh(mesh) => mesh.bounding_radius(),
             Shape::Polygon(polygon) => farthest(&polygon.vertices),
             Shape::Polyline(chain) => farthest(&chain.vertices),
         }
@@ -197,8 +201,7 @@ impl Shape {
             Shape::Polyline(chain) => &chain.vertices,
             _ => return (DVec3::ZERO, self.bounding_radius()),
         };
-        let (low, high) =
-            corners.iter().fold((corners[0], corners[0]), |(low, high), &x| (low.min(x), high.max(x)));
+        let (low, high) = corners.iter().fold((corners[0], corners[0]), |(low, high), &x| (low.min(x), high.max(x)));
         let centre = 0.5 * (low + high);
         (centre, corners.iter().map(|x| x.distance(centre)).fold(0.0, f64::max))
     }
@@ -269,6 +272,9 @@ impl Shape {
                 e.min_element()
             }
             (Shape::Cuboid { half_extents: e } | Shape::Ellipsoid { semi_axes: e }, Dimension::Plane) => e.x.min(e.y),
+            (Shape::Mesh(mesh), _) => mesh.thickness(),
+            (Shape::Polygon(polygon), _) => 0.5 * polygon.width(),
+            (Shape::Polyline(chain), _) => 0.5 * chain.shortest(),
             _ => self.radius().unwrap_or(f64::INFINITY),
         }
     }
@@ -464,6 +470,29 @@ pub enum ShapeError {
         /// The volume in m³, or the area in m².
         value: f64,
     },
+    /// Triangles that are no surface.
+    #[error("mesh: {0}")]
+    Mesh(MeshFault),
+    /// A point of a polygon or polyline that cannot be where it is.
+    #[error("{shape}: point {number} at ({x}, {y}) {what}; points are counted from 0")]
+    Corner {
+        /// The users' word for the shape.
+        shape: &'static str,
+        /// Which of the points.
+        number: usize,
+        /// Where it is, in metres.
+        x: f64,
+        /// Where it is, in metres.
+        y: f64,
+        /// What is wrong there.
+        what: &'static str,
+    },
+    /// Points that enclose nothing.
+    #[error("{shape}: the points have no area or length; give corners that are not all on one line")]
+    NoArea {
+        /// The users' word for the shape.
+        shape: &'static str,
+    },
     /// Points of which there is no convex hull.
     #[error("hull: {message}")]
     NoHull {
@@ -487,7 +516,7 @@ pub fn mass_properties(shape: &Shape, dimension: Dimension, density: f64) -> Res
         Shape::Polytope(hull) => Some(solid::enclosed_by_triangles(&hull.vertices, hull.triangles())),
         Shape::Mesh(mesh) => Some(solid::enclosed_by_triangles(&mesh.vertices, mesh.triangles.iter().copied())),
         Shape::Polygon(polygon) => Some(solid::enclosed_by_polygon(&polygon.vertices)),
-        Shape::Polyline(chain) if chain.is_closed => Some(solid::enclosed_by_polygon(&chain.vertices)),
+        Shape::Polyline(chain) if chain.is_closed => Some(solid::enclosed_by_chain(&chain.vertices)),
         _ => None,
     };
     let unit = solid.unwrap_or_else(|| of_closed_form(shape, dimension));

@@ -191,9 +191,15 @@ pub(super) fn shapes(body: &Body, pose: &Pose, view: View, colour: Colour, is_la
             Shape::Cylinder { .. }
             | Shape::Cone { .. }
             | Shape::Polytope(_)
-            | Shape::Mesh(_)
-            | Shape::Polygon(_)
-            | Shape::Polyline(_) => {}
+            | Shape::Mesh(_) => {}
+            Shape::Polygon(ref polygon) => {
+                let corners = polygon.vertices().iter().map(|&x| view.project(world.transform_point(x)));
+                outlines.push(brush.area(corners.collect()));
+            }
+            Shape::Polyline(ref chain) => {
+                let points = chain.vertices().iter().map(|&x| view.project(world.transform_point(x))).collect();
+                outlines.push(if chain.is_closed() { brush.area(points) } else { ground(brush.line(points)) });
+            }
             Shape::Cavity { radius } => {
                 let rim = Outline::disc(view.project(world.position), radius);
                 outlines.push(Outline { closed: true, hatched: true, ..brush.line(rim.points) });
