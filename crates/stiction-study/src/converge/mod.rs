@@ -66,6 +66,9 @@ impl SchemeChoice {
     }
 }
 
+/// Makes the simulation of a system with a scheme and a step, in seconds.
+pub type MakeSimulation = Arc<dyn Fn(&SchemeSettings, f64) -> Simulation>;
+
 /// What moves.
 #[derive(Clone)]
 pub enum Subject {
@@ -76,7 +79,7 @@ pub enum Subject {
         /// What it is, in a line.
         title: String,
         /// Its simulation with a scheme and a step.
-        simulation: Arc<dyn Fn(&SchemeSettings, f64) -> Simulation>,
+        simulation: MakeSimulation,
     },
 }
 
