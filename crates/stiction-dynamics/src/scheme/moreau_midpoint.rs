@@ -42,7 +42,7 @@ use super::{
 };
 use crate::force_jacobians::add_product;
 use crate::joint_projection::JointProjection;
-use crate::setting::{Named, SettingError, Suffix, not_negative};
+use crate::setting::{Named, Suffix, ValueError, check_not_negative, check_share};
 use crate::static_friction::Rubbing;
 use crate::vector::refill;
 use crate::{
@@ -120,15 +120,9 @@ impl OwnFacts for MoreauMidpointSettings {
         }
     }
 
-    fn check(&self) -> Result<(), SettingError> {
-        if !(0.0..=1.0).contains(&self.theta) {
-            return Err(SettingError::new(
-                "theta",
-                format!("`theta` is {:?}", self.theta),
-                "give a number from 0 to 1",
-            ));
-        }
-        not_negative("gap-tolerance", "the gap tolerance", self.gap_tolerance, "m")
+    fn check(&self) -> Result<(), ValueError> {
+        check_share("theta", "`theta`", self.theta)?;
+        check_not_negative("gap-tolerance", "the gap tolerance", self.gap_tolerance, "m")
     }
 
     fn build(&self, solver: ContactSolver) -> Box<dyn Scheme> {

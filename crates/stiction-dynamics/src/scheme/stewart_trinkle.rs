@@ -40,7 +40,7 @@ use super::{
     check_finite, check_length, energy_defect, refuse_one_way, solve_problem, state_motion, step_by_attempts,
 };
 use crate::joint_projection::JointProjection;
-use crate::setting::{Named, SettingError, Suffix, at_least_one, not_negative, positive};
+use crate::setting::{Named, Suffix, ValueError, at_least_one, check_not_negative, check_positive};
 use crate::static_friction::Rubbing;
 use crate::vector::{has, insert, refill};
 use crate::{
@@ -151,27 +151,27 @@ impl OwnFacts for StewartTrinkleSettings {
         }
     }
 
-    fn check(&self) -> Result<(), SettingError> {
-        positive("position-tolerance", "the position tolerance", self.position_tolerance, "m")?;
+    fn check(&self) -> Result<(), ValueError> {
+        check_positive("position-tolerance", "the position tolerance", self.position_tolerance, "m")?;
         if let Some(gap) = self.activation_gap {
-            not_negative("activation-gap", "the gap of activation", gap, "m")?;
+            check_not_negative("activation-gap", "the gap of activation", gap, "m")?;
             if self.linearization == Linearization::Mean {
                 let message = "with `activation-gap`, contacts are linearised at the start of a step, not at its mean";
                 let remedy = "leave out `linearization`, or the `activation-gap`";
-                return Err(SettingError::new("linearization", message, remedy));
+                return Err(ValueError::new("linearization", message, remedy));
             }
             if self.rule == Rule::Trapezoidal {
                 let message = "the trapezoidal rule and `activation-gap` contradict each other: one takes contacts in the \
                                middle of a step, the other at its start";
                 let remedy = "leave out `activation-gap`, or write rule = \"euler\"";
-                return Err(SettingError::new("rule", message, remedy));
+                return Err(ValueError::new("rule", message, remedy));
             }
         }
         if self.rule == Rule::Trapezoidal && self.linearization != Linearization::End {
             let message =
                 "the trapezoidal rule linearises in the middle of a step, and `linearization` has no say in it";
             let remedy = "leave out `linearization`, or write rule = \"euler\"";
-            return Err(SettingError::new("linearization", message, remedy));
+            return Err(ValueError::new("linearization", message, remedy));
         }
         at_least_one("linearization-limit", "linearisations", self.linearization_limit)
     }
