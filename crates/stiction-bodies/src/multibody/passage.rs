@@ -53,6 +53,9 @@ pub(super) struct Travel {
 impl Multibody {
     /// The first pair that passes through on the way.
     pub(super) fn find_passage(&self, way: Way, from: (f64, &[f64]), to: (f64, &[f64])) -> Option<Passage> {
+        if self.thinnest == f64::INFINITY {
+            return None;
+        }
         let mut guard = self.search.lock();
         let Search { broad_phase, poses, end_poses, travels, pairs, touches, .. } = &mut *guard;
         self.take_poses(from.0, from.1, poses);
@@ -117,12 +120,19 @@ impl Multibody {
         earliest
     }
 
-    /// Half the thickness of the thinnest solid shape, in metres.
+    /// Half the thickness of the thinnest solid shape, in metres; infinite where no two solid shapes
+    /// can meet, so that nothing passes.
     pub(super) fn thinnest_part(&self) -> f64 {
         let solid = |part: &&Part| is_solid(&self.shape(part).placed.shape);
+        let meet = |a: &Part| {
+            let mut others = self.parts.iter().filter(solid);
+            others.any(|b| self.model.may_collide(&self.exclusions, a.body, b.body))
+        };
         let mut least = f64::INFINITY;
-        for first in self.parts.iter().filter(solid) {
-            least = least.min(self.pair_size(self.shape(first), self.shape(first)));
+        if self.parts.iter().filter(solid).any(meet) {
+            for part in self.parts.iter().filter(solid) {
+                least = least.min(self.pair_size(self.shape(part), self.shape(part)));
+            }
         }
         least
     }
