@@ -231,7 +231,8 @@ impl StewartTrinkle {
         let is_deep = |contact: &Contact| {
             let taken = out.problem.contacts.iter().find(|other| other.id == contact.id);
             let start = taken.map_or(0.0, |contact| h * contact.recovery);
-            system.contact_size(contact.id).is_some_and(|size| contact.gap < start - BEND * size)
+            let size = || system.contact_size(contact.id);
+            contact.gap < start && size().is_some_and(|size| contact.gap < start - BEND * size)
         };
         self.at_end.iter().find(|contact| is_deep(contact)).map(|contact| contact.id)
     }
@@ -545,13 +546,17 @@ impl StewartTrinkle {
     /// Whether the linearisation point is where the solution asks for it, or will not come nearer,
     /// \[ST96\] §3.6.
     fn has_arrived(&mut self, plan: &Plan<'_>, out: &mut Step) -> bool {
+        out.report.converged = plan.is_linear;
+        if plan.is_linear {
+            return true;
+        }
         plan.origin.advance(&out.solution.motion, plan.ahead * plan.h, &mut self.q_next);
         let (asked, taken) = match plan.looks_ahead {
             false => (&self.q_next, &self.q_hat),
             true => (&self.q_new, &self.q_end),
         };
         let last_move = asked.iter().zip(taken).fold(0.0, |largest: f64, (a, b)| largest.max((a - b).abs()));
-        out.report.converged = plan.is_linear || last_move <= self.settings.position_tolerance;
+        out.report.converged = last_move <= self.settings.position_tolerance;
         out.report.converged || out.report.linearizations >= self.settings.linearization_limit.max(1)
     }
 
