@@ -11,7 +11,7 @@
 mod mesh;
 mod mesh_check;
 mod polygon;
-mod polytope;
+pub(crate) mod polytope;
 mod solid;
 
 use std::sync::Arc;
