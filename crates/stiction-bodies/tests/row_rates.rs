@@ -11,7 +11,7 @@ use stiction_bodies::collide::{is_supported, never_meet};
 use stiction_bodies::glamx::{DMat3, DQuat, DVec3};
 use stiction_bodies::{
     Body, BodyJoint, BodyKind, BodyShape, Clutch, Dimension, DryFriction, Grain, JointDrive, JointFrame, JointKind,
-    JointLimits, Motion, Multibody, MultibodyModel, Oscillation, PlacedShape, Polytope, Pose, Shape,
+    JointLimits, Motion, Multibody, MultibodyModel, Oscillation, PlacedShape, Polygon, Polyline, Polytope, Pose, Shape,
 };
 use stiction_dynamics::families::Generator;
 use stiction_dynamics::{ContactId, MechanicalSystem, RowRates, State};
@@ -43,6 +43,14 @@ fn shapes(dimension: Dimension) -> Vec<Shape> {
             Shape::Cone { radius: 0.3, half_height: 0.4 },
             Shape::Polytope(Arc::new(Polytope::hull(&[DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z]).unwrap())),
         ]);
+    }
+    if dimension == Dimension::Plane {
+        let corners = [(0.5, 0.1), (0.2, 0.6), (-0.4, 0.4), (-0.5, -0.3), (0.1, -0.5)];
+        let corners: Vec<DVec3> = corners.into_iter().map(|(x, y)| DVec3::new(x, y, 0.0)).collect();
+        shapes.push(Shape::Polygon(Arc::new(Polygon::new(corners.clone()).unwrap())));
+        // A wedge cut out makes it concave.
+        let chain = corners.into_iter().rev().chain([DVec3::new(0.1, 0.05, 0.0)]).collect();
+        shapes.push(Shape::Polyline(Arc::new(Polyline::new(chain, true).unwrap())));
     }
     shapes
 }

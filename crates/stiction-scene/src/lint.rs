@@ -91,6 +91,9 @@ pub fn lint(loaded: &Loaded) -> Vec<Finding> {
             for warning in loaded.warnings() {
                 linter.add(Severity::Warning, Place::default(), warning.clone());
             }
+            for (severity, place, message) in loaded.notes() {
+                linter.add(*severity, place.clone(), message.clone());
+            }
             linter.free_bodies();
             linter.gravity();
             linter.springs();

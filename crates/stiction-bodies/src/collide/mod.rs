@@ -16,6 +16,7 @@
 //! rounding, are dropped, so that normals and points have z = 0 exactly.
 
 mod feature;
+mod planar;
 mod polytopes;
 mod round;
 mod turned;
@@ -150,6 +151,9 @@ pub fn never_meet(first: &Shape, second: &Shape) -> bool {
 /// | capsule of positive radius with cylinder with ends or cone | ends, inside along the mantle and across the rims | a [`FeaturePair`] |
 /// | box or hull with cylinder with ends or cone | corners, edges, and rims above faces | a [`FeaturePair`] |
 /// | capsule, capsule | up to five, see below | 0 to 4 |
+/// | in the plane: polygon, polyline with half-space or cavity | one per corner | its number |
+/// | in the plane: box, polygon with each other, a sphere or a capsule | one, or two at the ends of a common segment | a [`FeaturePair`]; corners and sides of a box go anticlockwise from (+x, +y) |
+/// | in the plane: polyline with sphere, capsule, box, polygon | by segments and convex corners | a [`FeaturePair`] |
 ///
 /// **Two capsules.** Features 0 and 1 are the +x and -x ends of the first, 2 and 3 those of the
 /// second, each against the inside of the other's segment where it projects there. Two ends that
@@ -209,6 +213,9 @@ pub fn touches_of(
     features: &[u64],
     touches: &mut Vec<Touch>,
 ) {
+    if dimension == Dimension::Plane && planar::touches_of([first, second], features, touches) {
+        return;
+    }
     let is_solid = |shape: &Shape| matches!(shape, Shape::Cuboid { .. } | Shape::Polytope(_));
     if dimension == Dimension::Space && is_solid(first.0) && is_solid(second.0) {
         first.0.with_view(|a| {
@@ -373,12 +380,17 @@ impl Output<'_> {
 
     /// The contacts of a pair for which there is a formula in this order; else false.
     fn collide(&mut self, dimension: Dimension, first: (&Shape, &Pose), second: (&Shape, &Pose)) -> bool {
-        use Shape::{Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Polytope, Sphere, Tube};
+        use Shape::{
+            Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Polygon, Polyline, Polytope, Sphere, Tube,
+        };
+        if dimension == Dimension::Plane && planar::collide(first, second, self) {
+            return true;
+        }
         let [c1, c2] = [first, second].map(|(_, pose)| in_dimension(dimension, pose.position));
         let axes = || [first, second].map(|(_, pose)| axis(dimension, pose));
         match (first.0, second.0) {
             (
-                Sphere { .. } | Capsule { .. } | Cuboid { .. } | Polytope(_),
+                Sphere { .. } | Capsule { .. } | Cuboid { .. } | Polytope(_) | Polygon(_) | Polyline(_),
                 HalfSpace { .. } | Cavity { .. } | Tube { .. },
             ) => self.within(dimension, first, second),
 
@@ -474,6 +486,11 @@ impl Output<'_> {
             _ => axis(dimension, outside.1),
         };
         let mut ball = |x, feature| self.ball_within(dimension, (x, radius), outside, direction, feature);
+        let corners = |vertices: &[DVec3], ball: &mut dyn FnMut(DVec3, u64)| {
+            for (feature, &local) in vertices.iter().enumerate() {
+                ball(centre + in_dimension(dimension, pose.transform_vector(local)), feature as u64);
+            }
+        };
         match *shape {
             Shape::Capsule { half_length, .. } => {
                 let half_axis = half_length * axis(dimension, pose);
@@ -488,11 +505,9 @@ impl Output<'_> {
                     ball(centre + in_dimension(dimension, pose.transform_vector(local)), corner);
                 }
             }
-            Shape::Polytope(ref polytope) => {
-                for (feature, x) in polytope.vertices().iter().enumerate() {
-                    ball(centre + pose.transform_vector(*x), feature as u64);
-                }
-            }
+            Shape::Polygon(ref polygon) => corners(&polygon.vertices, &mut ball),
+            Shape::Polyline(ref chain) => corners(&chain.vertices, &mut ball),
+            Shape::Polytope(ref polytope) => corners(polytope.vertices(), &mut ball),
             _ => ball(centre, 0),
         }
     }

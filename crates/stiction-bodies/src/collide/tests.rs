@@ -1,6 +1,8 @@
 use super::*;
+use crate::shape::{Polygon, Polyline};
 use glamx::DQuat;
-use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, FRAC_PI_6};
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_3, FRAC_PI_4, FRAC_PI_6};
+use std::sync::Arc;
 
 const FAR: f64 = f64::INFINITY;
 
@@ -16,6 +18,11 @@ fn at(x: f64, y: f64, z: f64) -> Pose {
 
 fn capsule(half_length: f64, radius: f64) -> Shape {
     Shape::Capsule { half_length, radius }
+}
+
+/// A regular hexagon around the origin, anticlockwise.
+fn hexagon() -> Vec<DVec3> {
+    (0..6).map(|i| 0.5 * DVec3::new((i as f64 * FRAC_PI_3).cos(), (i as f64 * FRAC_PI_3).sin(), 0.0)).collect()
 }
 
 fn find(touches: &[Touch], feature: u64) -> &Touch {
@@ -299,10 +306,10 @@ fn supported_pairs() {
 }
 
 #[test]
-#[should_panic(expected = "contacts between a box and a disc are not supported")]
+#[should_panic(expected = "contacts between a box and a ellipse are not supported")]
 fn an_unsupported_pair_is_our_own_bug() {
     let cuboid = (Shape::Cuboid { half_extents: DVec3::ONE }, Pose::IDENTITY);
-    touches_of(Dimension::Plane, &cuboid, &(Shape::Sphere { radius: 1.0 }, Pose::IDENTITY), FAR);
+    touches_of(Dimension::Plane, &cuboid, &(Shape::Ellipsoid { semi_axes: DVec3::ONE }, Pose::IDENTITY), FAR);
 }
 
 #[test]
@@ -459,6 +466,8 @@ fn every_pair_collides_or_is_refused() {
             Shape::Cavity { radius: 2.0 },
             Shape::Cylinder { radius: 0.6, half_length: f64::INFINITY },
             Shape::Tube { radius: 2.0 },
+            Shape::Polygon(Arc::new(Polygon::new(hexagon()).unwrap())),
+            Shape::Polyline(Arc::new(Polyline::new(hexagon().into_iter().rev().collect(), true).unwrap())),
         ];
         let shapes: Vec<_> = shapes.into_iter().filter(|shape| shape.check(dimension).is_ok()).collect();
         for first in &shapes {
