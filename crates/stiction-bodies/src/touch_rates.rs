@@ -3,8 +3,8 @@
 //! Each [`Touch`] joins two balls, of radius $r_1$ around $x_1$ and $r_2$ around $x_2$ (a hole is
 //! one of negative radius), with $x_1 - x_2 = D n$. What is fixed in the bodies decides how $n$
 //! turns: two points, a point and a plane, a point and a line, two lines, the lowest point of an
-//! ellipsoid or of a rim, or a point or a line beside a rim or a cone. All angular velocities are constant, as [`row_rates`](stiction_dynamics::row_rates)
-//! asks for.
+//! ellipsoid or of a rim, or a point or a line beside a rim or a cone. All angular velocities are
+//! constant, as [`row_rates`](stiction_dynamics::row_rates) asks for.
 
 use glamx::DVec3;
 

@@ -36,16 +36,16 @@ use crate::shape::{Dimension, Shape};
 /// A point that projects outside of a face, or beyond the end of an edge, by less than this fraction
 /// of the edge is above it. Too large: a gap is too small or too large by that. Too small: a contact
 /// at rest on a border changes its feature by rounding.
-const BORDER: f64 = 4e-13;
+pub(super) const BORDER: f64 = 4e-13;
 
 /// A pair of features that is not the nearest one is listed while the sine of the angle by which
 /// its normal would have to turn to be is at most this. Too large: contacts that carry nothing. Too
 /// small: a capsule that rocks finds its second contact only when it has reached it.
-const LEAN: f64 = 0.1;
+pub(super) const LEAN: f64 = 0.1;
 
 /// The same for ends that reach over a border. Too large: an end is listed beside the edge that
 /// carries it. Too small: neither is, by rounding.
-const OVERHANG: f64 = 1e-9;
+pub(super) const OVERHANG: f64 = 1e-9;
 
 /// An edge separates better than a face when it does by more than this fraction of the size. Too
 /// large: gaps are off by that. Too small: rounding decides.

@@ -29,6 +29,10 @@
 //! distance, its outermost root, and Newton's method from beyond it cannot miss it. A line across a
 //! disc has both. Where $p > r q^2$ the function rises everywhere and has one root, as for a line
 //! outside or along the axis.
+//!
+//! Where a capsule is so deep that its segment reaches into the solid, the gap is negative and at
+//! most minus the radius, but it may ask for a longer way out than the shortest: of the directions
+//! across a rim only those are known at which the segment passes it.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -36,6 +40,7 @@ use glamx::DVec3;
 use smallvec::SmallVec;
 
 use super::feature::FeaturePair;
+use super::round::{BORDER, LEAN, OVERHANG};
 use super::{Output, PARALLEL_SINE_TOLERANCE, Part, axis, direction_of, perpendicular, plane_normal};
 use crate::pose::Pose;
 use crate::shape::{Dimension, Shape};
@@ -51,11 +56,6 @@ pub(super) const NEARLY_FLAT: f64 = 0.1;
 /// then. Too large: the gap is too large by a fiftieth of this, times the radius. Too small: a point
 /// at a place that is rounding.
 pub(super) const FLAT: f64 = 5e-11;
-
-/// The same three as those of polyhedra: see there.
-pub(super) const BORDER: f64 = 4e-13;
-pub(super) const LEAN: f64 = 0.1;
-pub(super) const OVERHANG: f64 = 1e-9;
 
 /// More steps of Newton's method than rounding leaves.
 const MOST_STEPS: usize = 60;

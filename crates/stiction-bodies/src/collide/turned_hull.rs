@@ -17,8 +17,8 @@ use glamx::{DQuat, DVec3};
 use smallvec::SmallVec;
 
 use super::feature::FeaturePair;
-use super::round::Facets;
-use super::turned::{BORDER, Core, FLAT, LEAN, MANTLE, Meeting, NEARLY_FLAT, OVERHANG, RIM_POINTS, Turned, rim_point};
+use super::round::{BORDER, Facets, LEAN, OVERHANG};
+use super::turned::{Core, FLAT, MANTLE, Meeting, NEARLY_FLAT, RIM_POINTS, Turned, rim_point};
 use super::{Output, Part, direction_of};
 use crate::pose::Pose;
 use crate::shape::Shape;
