@@ -228,9 +228,8 @@ impl Document {
             self.edit(edit)?;
         }
         let mut surfaces = self.surfaces();
-        let is_expanded = |it: &mut Self| {
-            it.check().and_then(|()| it.expand_decompositions(&mut surfaces)).and_then(|_| it.expand_copies())
-        };
+        let is_expanded =
+            |it: &mut Self| it.check().and_then(|()| it.expand_decompositions(&mut surfaces)).and_then(|_| it.expand_copies());
         match is_expanded(&mut self).and_then(|_| read(&self)) {
             Ok(scene) => Loaded::new(Scene { folder: self.folder.clone(), ..scene }, self, surfaces),
             Err(fault) => Err(self.locate(fault)),
