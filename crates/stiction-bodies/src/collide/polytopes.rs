@@ -28,14 +28,16 @@
 //!
 //! **Common face.** The face of the largest separation cuts the face of the other body that is most
 //! opposed to it; all corners of their common polygon are touches. Where the two planes are parallel
-//! the larger face cuts, so that tilts at rest do not change names.
+//! the larger face cuts, so that tilts at rest do not change names, and crossings of edges see its
+//! normal, whatever the angle of the edges. Elsewhere a crossing sees the common perpendicular, if
+//! that is a normal of both bodies.
 
 use glamx::{DMat3, DVec3};
 use smallvec::SmallVec;
 
 use super::{FeaturePair, Part, Touch};
 use crate::pose::Pose;
-use crate::shape::View;
+use crate::shape::{Edge, View};
 
 /// Gaps that differ by less than this share of the size are the same: a face is preferred to an
 /// edge, and a corner stands for the nearest feature. Too large: the least gap is off by it. Too
@@ -299,18 +301,22 @@ impl<'a> Pair<'a> {
             found.retain(|touch| touch.gap >= 0.0);
         }
         let reached = least(found);
+        let is_same = |touch: &Local, other: FeaturePair| {
+            let crossing = self.crossing_of(touch.pair);
+            crossing.is_some() && crossing == self.crossing_of(other)
+        };
         if truth > 0.0 {
             if let Some((distance, nearest)) = self.nearest_edges(&edges)
                 && distance < reached - same
             {
-                found.retain(|touch| !is_same_crossing(self, touch.pair, nearest));
+                found.retain(|touch| !is_same(touch, nearest));
                 found.extend(self.at(nearest));
                 self.add_ends_along(&edges, nearest, found);
             }
         } else if (reached - truth).abs() > same {
             found.retain(|touch| touch.gap >= truth - same);
             if least(found) > truth + same {
-                found.retain(|touch| !is_same_crossing(self, touch.pair, winner));
+                found.retain(|touch| !is_same(touch, winner));
                 found.extend(self.at(winner));
             }
         }
@@ -390,9 +396,41 @@ impl<'a> Pair<'a> {
             {
                 continue;
             }
-            let pair = if is_mirrored { corner.pair.mirrored() } else { corner.pair };
+            let mut pair = if is_mirrored { corner.pair.mirrored() } else { corner.pair };
+            if let Some(crossing) = self.crossing_of(pair)
+                && !is_parallel
+                && self.is_normal_crossing(crossing)
+            {
+                pair = FeaturePair::EdgeEdge(crossing[0], crossing[1]);
+            }
             found.extend(self.at(pair));
         }
+    }
+
+    /// The two edges of a crossing.
+    fn crossing_of(&self, pair: FeaturePair) -> Option<[u32; 2]> {
+        let edge = |view: &View, h: u32| view.half_edges[h as usize].edge;
+        match pair {
+            FeaturePair::EdgeEdge(e, f) => Some([e, f]),
+            FeaturePair::EdgeBrink(e, h) => Some([e, edge(&self.second, h)]),
+            FeaturePair::BrinkEdge(h, f) => Some([edge(&self.first, h), f]),
+            _ => None,
+        }
+    }
+
+    /// Whether the common perpendicular of two edges is a normal of both bodies and meets both edges.
+    fn is_normal_crossing(&self, [e, f]: [u32; 2]) -> bool {
+        let arc = |view: &View, edge: u32| {
+            let Edge { vertices, faces } = view.edges[edge as usize];
+            let [start, end] = vertices.map(|vertex| view.vertices[vertex as usize]);
+            let length = start.distance(end);
+            (start, (end - start) / length, length, faces.map(|face| view.faces[face as usize].normal))
+        };
+        let (x, u, length, a) = arc(&self.first, e);
+        let (x, u, a) = (self.place(x), self.turn * u, a.map(|normal| self.turn * normal));
+        let (y, w, other_length, b) = arc(&self.second, f);
+        let meets = |[s, t]: [f64; 2]| (0.0..=length).contains(&s) && (0.0..=other_length).contains(&t);
+        arcs_cross((u, a), (w, b)).contains(&true) && crossing([(x, u), (y, w)]).is_some_and(|(_, feet)| meets(feet))
     }
 
     /// Whether a corner of the second is above a face of the first, along the normal of that face.
@@ -468,15 +506,11 @@ impl<'a> Pair<'a> {
 
     /// The pair of edges whose common perpendicular separates by more than `floor`, and most.
     fn best_crossing(&self, edges: &[SmallVec<[Candidate; 16]>; 2], floor: f64) -> Option<(f64, FeaturePair)> {
-        const SLACK: f64 = 1e-15; // of what rounding does to the product of two unit vectors
         let mut best = None;
         let mut floor = floor;
         for a in &edges[0] {
             for b in &edges[1] {
-                let [l, r] = b.normals.map(|normal| a.along.dot(normal));
-                let [m, s] = a.normals.map(|normal| b.along.dot(normal));
-                let is_right = l <= SLACK && r >= -SLACK && m <= SLACK && s >= -SLACK;
-                let is_left = l >= -SLACK && r <= SLACK && m >= -SLACK && s <= SLACK;
+                let [is_right, is_left] = arcs_cross((a.along, a.normals), (b.along, b.normals));
                 if !is_right && !is_left {
                     continue;
                 }
@@ -695,17 +729,6 @@ fn candidates(
     found
 }
 
-/// Whether two names mean one crossing of edges.
-fn is_same_crossing(pair: &Pair, one: FeaturePair, other: FeaturePair) -> bool {
-    let edge = |view: &View, h: u32| view.half_edges[h as usize].edge;
-    let crossing = match one {
-        FeaturePair::EdgeBrink(e, h) => FeaturePair::EdgeEdge(e, edge(&pair.second, h)),
-        FeaturePair::BrinkEdge(h, e) => FeaturePair::EdgeEdge(edge(&pair.first, h), e),
-        _ => one,
-    };
-    crossing == other
-}
-
 /// Twice the area of a face.
 fn area(view: &View, face: u32) -> f64 {
     let range = view.around(face);
@@ -735,6 +758,15 @@ fn lowest(view: &View, direction: DVec3) -> (u32, f64) {
         }
     }
     best
+}
+
+/// Whether the arcs of normals of two edges cross, along $u \times w$ and along $w \times u$: each is
+/// given by its unit vector and the normals to its left and right.
+fn arcs_cross((u, a): (DVec3, [DVec3; 2]), (w, b): (DVec3, [DVec3; 2])) -> [bool; 2] {
+    const SLACK: f64 = 1e-15; // rounding of a product of unit vectors
+    let [l, r] = b.map(|normal| u.dot(normal));
+    let [m, s] = a.map(|normal| w.dot(normal));
+    [l <= SLACK && r >= -SLACK && m <= SLACK && s >= -SLACK, l >= -SLACK && r <= SLACK && m >= -SLACK && s <= SLACK]
 }
 
 /// The unit vector along $u \times w$, of two unit vectors that are not parallel, and the sine of
