@@ -1,7 +1,7 @@
 //! Times of the contact search between two boxes or hulls, in ns of this thread: at rest, tilted,
 //! overlapping at edges, apart, and far apart.
 //!
-//! `cargo run -p stiction-bodies --example collide_timing`
+//! `cargo run -p stiction-bodies --example collide_timing [box]`; a name picks one kind.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -45,7 +45,8 @@ fn main() {
         "{:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}",
         "", "rest", "tilted", "any way", "apart", "far", "points"
     );
-    for (name, (shape, down, height)) in &shapes {
+    let only = std::env::args().nth(1);
+    for (name, (shape, down, height)) in shapes.iter().filter(|(name, _)| only.as_deref().is_none_or(|o| o == *name)) {
         // On the face that the other one turns up.
         let ground = Pose::new(DVec3::ZERO, DQuat::from_rotation_x(std::f64::consts::PI) * *down);
         let turn = |z: f64, tilt: f64| {

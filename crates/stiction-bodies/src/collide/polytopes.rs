@@ -71,9 +71,10 @@ const CORNERS: usize = 8;
 /// But only while that changes the area by less than this share.
 const LOSS: f64 = 1e-9;
 
-/// The search for near points ends when a step gains less than this share. Too large: weaker bounds
-/// (2), more work after it. Too small: more steps.
-const NEAR: f64 = 1e-6;
+/// The search for near points ends when a step gains less than this share of their distance, or when
+/// that is less than this share of the size. Too large: weaker bounds (2), more work after it. Too
+/// small: more steps.
+const NEAR: f64 = 1e-2;
 
 /// And after this number of steps.
 const STEPS: usize = 50;
@@ -155,20 +156,22 @@ pub(crate) fn collide_views(first: (View, &Pose), second: (View, &Pose), horizon
     found.retain(|touch| touch.gap <= horizon);
     found.sort_unstable_by_key(|touch| touch.pair.code());
     found.dedup_by_key(|touch| touch.pair.code());
-    touches.extend(found.iter().map(|touch| touch.in_world(second.1)));
+    let turn = DMat3::from_quat(second.1.orientation.normalize());
+    touches.extend(found.iter().map(|touch| touch.in_world(second.1.position, &turn)));
 }
 
 /// The touch of two convex polyhedra at a pair of features, wherever they are; none where it does
 /// not exist, as where two edges are parallel.
 pub(crate) fn touch_of_views(first: (View, &Pose), second: (View, &Pose), feature: u64) -> Option<Touch> {
     let touch = Pair::new(first, second).at(FeaturePair::of(feature))?;
-    Some(touch.in_world(second.1))
+    Some(touch.in_world(second.1.position, &DMat3::from_quat(second.1.orientation.normalize())))
 }
 
 impl Local {
-    fn in_world(&self, pose: &Pose) -> Touch {
-        let turned = |v: DVec3| pose.transform_vector(v);
-        let [on_first, on_second] = [self.on_first, self.on_second].map(|x| pose.transform_point(x));
+    #[inline]
+    fn in_world(&self, position: DVec3, turn: &DMat3) -> Touch {
+        let turned = |v: DVec3| *turn * v;
+        let (on_first, on_second) = (position + turned(self.on_first), position + turned(self.on_second));
         let part = |part: Part| match part {
             Part::Line(u) => Part::Line(turned(u)),
             Part::Brink(m) => Part::Brink(turned(m)),
@@ -201,22 +204,26 @@ impl<'a> Pair<'a> {
     }
 
     /// The same two, seen from the first.
+    #[inline]
     fn swapped(&self) -> Self {
         let turn = self.turn.transpose();
         Self { first: self.second, second: self.first, turn, shift: -(turn * self.shift), size: self.size }
     }
 
     /// A point of the first.
+    #[inline]
     fn place(&self, x: DVec3) -> DVec3 {
         self.turn * x + self.shift
     }
 
     /// A vector of the second as the first sees it.
+    #[inline]
     fn seen(&self, v: DVec3) -> DVec3 {
         self.turn.transpose() * v
     }
 
     /// The corner of the first that is lowest along n, and how high it is.
+    #[inline]
     fn lowest_of_first(&self, n: DVec3) -> (u32, f64) {
         let (vertex, height) = lowest(&self.first, self.seen(n));
         (vertex, height + n.dot(self.shift))
@@ -251,7 +258,7 @@ impl<'a> Pair<'a> {
             let mut weight = weights.iter();
             simplex.retain(|_| weight.next().is_some_and(|weight| *weight > 0.0));
             v = near[0] - near[1];
-            if simplex.len() == 4 || v.length() <= SAME * self.size {
+            if simplex.len() == 4 || v.length() <= NEAR * self.size {
                 break;
             }
         }
@@ -386,10 +393,10 @@ impl<'a> Pair<'a> {
                 faces = [incident, face];
             }
         }
-        let mut corners = Corners::new();
-        side.common_polygon(faces, &mut corners);
-        reduce(side.second.faces[faces[0] as usize].normal, &mut corners);
-        for corner in &corners {
+        let (mut one, mut other) = (Corners::new(), Corners::new());
+        let corners = side.common_polygon(faces, [&mut one, &mut other]);
+        reduce(side.second.faces[faces[0] as usize].normal, corners);
+        for corner in corners.iter() {
             if let FeaturePair::FaceVertex(face, vertex) = corner.pair
                 && !is_parallel
                 && !side.is_above(face, vertex)
@@ -445,7 +452,11 @@ impl<'a> Pair<'a> {
 
     /// The polygon that a face of the second and one of the first have in common, seen along the
     /// normal of that of the second: the one of the first, cut along all brinks of the other.
-    fn common_polygon(&self, [face, incident]: [u32; 2], corners: &mut Corners) {
+    fn common_polygon<'c>(
+        &self,
+        [face, incident]: [u32; 2],
+        [corners, spare]: [&'c mut Corners; 2],
+    ) -> &'c mut Corners {
         let n = self.second.faces[face as usize].normal;
         corners.extend(self.first.around(incident).map(|h| {
             let half_edge = self.first.half_edges[h as usize];
@@ -456,19 +467,21 @@ impl<'a> Pair<'a> {
             }
         }));
         let tie = TIE * self.size;
-        let mut cut = Corners::new();
+        let mut outside = SmallVec::<[f64; 16]>::new();
+        let (mut whole, mut cut) = (corners, spare);
         for h in self.second.around(face) {
             let next = self.second.next(h);
             let [start, end] = [h, next].map(|h| self.second.start(h));
             let outwards = (end - start).cross(n).normalize();
-            let outside = |corner: &Corner| outwards.dot(corner.place - start);
-            if corners.iter().all(|corner| outside(corner) <= tie) {
+            outside.clear();
+            outside.extend(whole.iter().map(|corner| outwards.dot(corner.place - start)));
+            if outside.iter().all(|distance| *distance <= tie) {
                 continue;
             }
             cut.clear();
-            for (i, corner) in corners.iter().enumerate() {
-                let following = &corners[(i + 1) % corners.len()];
-                let [here, there] = [corner, following].map(outside);
+            for (i, corner) in whole.iter().enumerate() {
+                let following = (i + 1) % whole.len();
+                let (here, there) = (outside[i], outside[following]);
                 let crossing = || {
                     let pair = match corner.side {
                         Side::Edge(edge) => FeaturePair::EdgeBrink(edge, h),
@@ -477,7 +490,7 @@ impl<'a> Pair<'a> {
                             FeaturePair::FaceVertex(incident, self.second.half_edges[at as usize].vertex)
                         }
                     };
-                    Corner { place: corner.place.lerp(following.place, here / (here - there)), pair, ..*corner }
+                    Corner { place: corner.place.lerp(whole[following].place, here / (here - there)), pair, ..*corner }
                 };
                 match (here <= tie, there <= tie) {
                     (true, true) => cut.push(*corner),
@@ -487,21 +500,22 @@ impl<'a> Pair<'a> {
                     (false, _) => {}
                 }
             }
-            std::mem::swap(corners, &mut cut);
+            std::mem::swap(&mut whole, &mut cut);
         }
         // Two corners at one place: the name with the lower code stays.
         let mut i = 0;
-        while i < corners.len() && corners.len() > 1 {
-            let j = (i + 1) % corners.len();
-            if (corners[i].place - corners[j].place).reject_from_normalized(n).length() > tie {
+        while i < whole.len() && whole.len() > 1 {
+            let j = (i + 1) % whole.len();
+            if (whole[i].place - whole[j].place).reject_from_normalized(n).length() > tie {
                 i += 1;
-            } else if corners[i].pair.code() <= corners[j].pair.code() {
-                corners[i].side = corners[j].side;
-                corners.remove(j);
+            } else if whole[i].pair.code() <= whole[j].pair.code() {
+                whole[i].side = whole[j].side;
+                whole.remove(j);
             } else {
-                corners.remove(i);
+                whole.remove(i);
             }
         }
+        whole
     }
 
     /// The pair of edges whose common perpendicular separates by more than `floor`, and most.
@@ -749,6 +763,7 @@ fn faces_at(view: &View, vertex: u32) -> SmallVec<[u32; 8]> {
 }
 
 /// The corner that is lowest along a direction, and how high it is.
+#[inline]
 fn lowest(view: &View, direction: DVec3) -> (u32, f64) {
     let mut best = (0, f64::INFINITY);
     for (i, x) in view.vertices.iter().enumerate() {
@@ -771,6 +786,7 @@ fn arcs_cross((u, a): (DVec3, [DVec3; 2]), (w, b): (DVec3, [DVec3; 2])) -> [bool
 
 /// The unit vector along $u \times w$, of two unit vectors that are not parallel, and the sine of
 /// their angle.
+#[inline]
 fn perpendicular(u: DVec3, w: DVec3) -> Option<(DVec3, f64)> {
     let side = if u.dot(w) < 0.0 { -1.0 } else { 1.0 };
     let twice = (u + side * w).cross(side * w - u);
@@ -780,6 +796,7 @@ fn perpendicular(u: DVec3, w: DVec3) -> Option<(DVec3, f64)> {
 
 /// The common perpendicular of two lines through points along unit vectors, and how far from the
 /// points it meets them.
+#[inline]
 fn crossing([(x, u), (y, w)]: [(DVec3, DVec3); 2]) -> Option<(DVec3, [f64; 2])> {
     let (n, sine) = perpendicular(u, w)?;
     let apart = y - x;
@@ -845,6 +862,7 @@ fn nearest_to_origin(points: &[DVec3]) -> [f64; 4] {
 
 /// The weights of the point of a triangle that is nearest to the origin, by the region in which the
 /// origin is.
+#[inline]
 fn nearest_of_triangle(a: DVec3, b: DVec3, c: DVec3) -> [f64; 3] {
     let (ab, ac) = (b - a, c - a);
     let [a1, a2] = [ab, ac].map(|side| -side.dot(a));
