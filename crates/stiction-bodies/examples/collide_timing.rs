@@ -1,5 +1,5 @@
-//! Times of the contact search between two boxes or hulls, in ns of this thread: at rest, tilted,
-//! overlapping at edges, apart, and far apart.
+//! Times of the contact search between two boxes or hulls, in ns of this thread: at rest with sides
+//! aligned and turned, tilted, in any way, apart, and farther apart than what is looked for.
 //!
 //! `cargo run -p stiction-bodies --example collide_timing [box]`; a name picks one kind.
 
@@ -41,17 +41,15 @@ fn main() {
         ("hull 50", hull(&mut random, 50)),
         ("hull 200", hull(&mut random, 200)),
     ];
-    println!(
-        "{:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}",
-        "", "rest", "tilted", "any way", "apart", "far", "points"
-    );
+    let columns = ["", "aligned", "rest", "tilted", "any way", "apart", "far", "points"];
+    println!("{}", columns.map(|column| format!("{column:>9}")).concat());
     let only = std::env::args().nth(1);
     for (name, (shape, down, height)) in shapes.iter().filter(|(name, _)| only.as_deref().is_none_or(|o| o == *name)) {
         // On the face that the other one turns up.
         let ground = Pose::new(DVec3::ZERO, DQuat::from_rotation_x(std::f64::consts::PI) * *down);
-        let turn = |z: f64, tilt: f64| {
+        let turn = |z: f64, tilt: f64, yaw: f64| {
             let place = DVec3::new(0.02, 0.01, 2.0 * height + z);
-            Pose::new(place, (DQuat::from_rotation_x(tilt) * DQuat::from_rotation_z(0.3) * *down).normalize())
+            Pose::new(place, (DQuat::from_rotation_x(tilt) * DQuat::from_rotation_z(yaw) * *down).normalize())
         };
         let mut points = 0;
         let mut time = |pose: Pose, horizon: f64| {
@@ -65,8 +63,9 @@ fn main() {
             points = points.max(touches.len());
             took
         };
-        let rest = time(turn(-1e-9, 0.0), 1e-3);
-        let tilted = time(turn(1e-3, 0.01), 1e-2);
+        let aligned = time(turn(-1e-9, 0.0, 0.0), 1e-3);
+        let rest = time(turn(-1e-9, 0.0, 0.3), 1e-3);
+        let tilted = time(turn(1e-3, 0.01, 0.3), 1e-2);
         let poses: Vec<Pose> = (0..20)
             .map(|_| {
                 let [x, y, z] = random.vector(1.0);
@@ -75,7 +74,8 @@ fn main() {
             })
             .collect();
         let any = poses.iter().map(|pose| time(*pose, 0.05)).sum::<f64>() / 20.0;
-        let (apart, far) = (time(turn(0.1, 0.01), 0.2), time(turn(0.1, 0.01), 0.05));
-        println!("{name:>10} {rest:>10.0} {tilted:>10.0} {any:>10.0} {apart:>10.0} {far:>10.0} {points:>10}");
+        let (apart, far) = (time(turn(0.1, 0.01, 0.3), 0.2), time(turn(0.1, 0.01, 0.3), 0.05));
+        let times = [aligned, rest, tilted, any, apart, far, points as f64];
+        println!("{name:>9}{}", times.map(|time| format!("{time:>9.0}")).concat());
     }
 }

@@ -1,6 +1,7 @@
 //! Boxes and convex hulls against each other: the gap against distances by other algorithms, the
 //! common face against closed forms, and what must not change anything.
 
+#[allow(dead_code)] // all is in space here
 #[path = "common/model.rs"]
 mod common;
 

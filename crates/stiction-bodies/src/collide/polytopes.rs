@@ -277,7 +277,7 @@ impl<'a> Pair<'a> {
         }
         let is_mirrored = of_first.is_some();
         let incident = side.incident_face(&axis);
-        self.add_common_face(is_mirrored, axis.face, incident, found);
+        self.add_common_face(&swapped, is_mirrored, [axis.face, incident], found);
         let least = |found: &[Local]| found.iter().map(|touch| touch.gap).fold(f64::INFINITY, f64::min);
         if axis.separation >= -same && (least(found) - axis.separation).abs() <= same {
             return; // a corner is above the face: no other feature can be nearer
@@ -291,10 +291,12 @@ impl<'a> Pair<'a> {
         }
         let limit = (axis.separation + same).min(0.0);
         let seen = points.map(|two| self.seen(two[1] - self.shift));
-        let edges = [
-            candidates(&self.first, seen, limit, |x| self.place(x), |v| self.turn * v),
-            candidates(&self.second, points.map(|two| two[0]), limit, |x| x, |v| v),
-        ];
+        let of_second = candidates(&self.second, points.map(|two| two[0]), limit, |x| x, |v| v);
+        let of_first = match of_second.is_empty() {
+            true => SmallVec::new(),
+            false => candidates(&self.first, seen, limit, |x| self.place(x), |v| self.turn * v),
+        };
+        let edges = [of_first, of_second];
         let mut truth = axis.separation;
         let fallback = FeaturePair::VertexFace(axis.vertex, axis.face);
         let mut winner = if is_mirrored { fallback.mirrored() } else { fallback };
@@ -344,7 +346,7 @@ impl<'a> Pair<'a> {
                 }
             }
             let bound = bounds[face];
-            if !(bound > floor.max(best - SAME * self.size)) {
+            if bound <= floor.max(best - SAME * self.size) {
                 break;
             }
             bounds[face] = f64::NEG_INFINITY;
@@ -376,11 +378,16 @@ impl<'a> Pair<'a> {
 
     /// Appends the corners of what two faces have in common: of the second and of the first, or, when
     /// mirrored, of the first and of the second.
-    fn add_common_face(&self, is_mirrored: bool, face: u32, incident: u32, found: &mut SmallVec<[Local; 16]>) {
-        let swapped = self.swapped();
-        let side = if is_mirrored { &swapped } else { self };
+    fn add_common_face(
+        &self,
+        swapped: &Self,
+        is_mirrored: bool,
+        [face, incident]: [u32; 2],
+        found: &mut SmallVec<[Local; 16]>,
+    ) {
+        let side = if is_mirrored { swapped } else { self };
         let normals = [side.second.faces[face as usize].normal, side.turn * side.first.faces[incident as usize].normal];
-        let is_parallel = (normals[0] + normals[1]).length() <= PARALLEL_FACES;
+        let is_parallel = (normals[0] + normals[1]).length_squared() <= PARALLEL_FACES * PARALLEL_FACES;
         let (mut side, mut faces, mut is_mirrored) = (side, [face, incident], is_mirrored);
         if is_parallel {
             // The larger face cuts; of two like ones that of the second.
@@ -389,7 +396,7 @@ impl<'a> Pair<'a> {
             let is_other = if is_mirrored { areas[0] <= areas[1] + margin } else { areas[1] > areas[0] + margin };
             if is_other {
                 is_mirrored = !is_mirrored;
-                side = if is_mirrored { &swapped } else { self };
+                side = if is_mirrored { swapped } else { self };
                 faces = [incident, face];
             }
         }
@@ -748,7 +755,7 @@ fn area(view: &View, face: u32) -> f64 {
     let range = view.around(face);
     let origin = view.start(range.start);
     let ends = |h: u32| [h, view.next(h)].map(|h| view.start(h) - origin);
-    range.map(|h| ends(h)).map(|[a, b]| a.cross(b)).sum::<DVec3>().length()
+    range.map(ends).map(|[a, b]| a.cross(b)).sum::<DVec3>().length()
 }
 
 /// The sum of the normals at an edge.
@@ -840,7 +847,7 @@ fn nearest_to_origin(points: &[DVec3]) -> [f64; 4] {
                 let normal = (all[j] - all[i]).cross(all[k] - all[i]);
                 let [height, origin] = [normal.dot(all[out] - all[i]), -normal.dot(all[i])];
                 inside[out] = origin / height;
-                if !(inside[out] >= 0.0) {
+                if inside[out].is_nan() || inside[out] < 0.0 {
                     let three = nearest_of_triangle(all[i], all[j], all[k]);
                     let distance = (three[0] * all[i] + three[1] * all[j] + three[2] * all[k]).length_squared();
                     if distance < least {
