@@ -15,8 +15,8 @@ use stiction_bodies::{CombinationRule, Dimension, ForceAxes, Torsion};
 use stiction_dynamics::{ContactMethod, ExactConeSettings, ImpactLaw, PhantomContact, PyramidSettings, SchemeSettings};
 use toml_edit::visit_mut::VisitMut;
 
-use crate::system_entry::SystemEntry;
 use crate::copies::CopiesEntry;
+use crate::system_entry::SystemEntry;
 use crate::tally::{Task, count};
 
 pub use crate::joint_entry::JointEntry;

@@ -201,8 +201,7 @@ impl Shape {
             Shape::Polyline(chain) => &chain.vertices,
             _ => return (DVec3::ZERO, self.bounding_radius()),
         };
-        let (low, high) =
-            corners.iter().fold((corners[0], corners[0]), |(low, high), &x| (low.min(x), high.max(x)));
+        let (low, high) = corners.iter().fold((corners[0], corners[0]), |(low, high), &x| (low.min(x), high.max(x)));
         let centre = 0.5 * (low + high);
         (centre, corners.iter().map(|x| x.distance(centre)).fold(0.0, f64::max))
     }
@@ -484,6 +483,7 @@ pub enum ShapeError {
     NoArea {
         /// The users' word for the shape.
         shape: &'static str,
+    },
     /// Points of which there is no convex hull.
     #[error("hull: {message}")]
     NoHull {
