@@ -102,7 +102,11 @@ impl Mistake {
             Kind::Type { found, wanted } => {
                 (format!("{what} is {found}, and must be {wanted}"), format!("write {wanted}"))
             }
-            Kind::Other(message) => (format!("{what}: {message}"), "see the reference of the scene format".to_owned()),
+            // A type's own check says after the last semicolon what would do.
+            Kind::Other(message) => match message.rsplit_once("; ") {
+                Some((message, remedy)) => (format!("{what}: {message}"), remedy.to_owned()),
+                None => (format!("{what}: {message}"), "see the reference of the scene format".to_owned()),
+            },
         };
         Fault { is_on_key, ..place.fault(message, help) }
     }

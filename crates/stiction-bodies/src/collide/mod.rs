@@ -16,10 +16,16 @@
 //! rounding, are dropped, so that normals and points have z = 0 exactly.
 
 mod feature;
+mod planar;
+mod polytopes;
+mod round;
+mod turned;
 
 use crate::pose::Pose;
 use crate::shape::{Dimension, Shape};
 use glamx::DVec3;
+use polytopes::{collide_views, touch_of_views};
+use smallvec::SmallVec;
 
 pub use feature::{FeaturePair, MOST_FEATURES};
 
@@ -72,12 +78,16 @@ pub(crate) enum Part {
     Brink(DVec3),
     /// The point of an ellipsoid that is farthest down.
     Lowest,
+    /// The point of a circle around the axis with this direction that is farthest down, or nearest.
+    Rim(DVec3),
+    /// The nearest point of a cone around the axis with this direction.
+    Slope(DVec3),
     /// One of two lines that cross in the plane, with its unit direction.
     Crossing(DVec3),
 }
 
 impl Touch {
-    /// The same contact with the two shapes exchanged; the feature stays.
+    /// The same contact with the two shapes exchanged.
     pub fn mirrored(&self) -> Self {
         Self {
             normal: -self.normal,
@@ -85,25 +95,26 @@ impl Touch {
             point_on_second: self.point_on_first,
             parts: [self.parts[1], self.parts[0]],
             radii: [self.radii[1], self.radii[0]],
+            feature: FeaturePair::of(self.feature).mirrored().code(),
             ..*self
         }
     }
 }
 
 /// Whether [`collide`] knows this pair, in whichever order.
-pub fn is_supported(first: &Shape, second: &Shape) -> bool {
+pub fn is_supported(dimension: Dimension, first: &Shape, second: &Shape) -> bool {
     use Shape::{Capsule, Sphere};
     let has_no_inside = |shape: &Shape| matches!(shape, Sphere { radius: 0.0 } | Capsule { radius: 0.0, .. });
     if has_no_inside(first) && has_no_inside(second) {
         return false; // the distance of two points or segments is never negative: they would pass through each other
     }
-    never_meet(first, second) || is_known(first, second) || is_known(second, first)
+    never_meet(first, second) || is_known(dimension, first, second) || is_known(dimension, second, first)
 }
 
 /// Whether there is a formula for this pair, in this order.
-fn is_known(first: &Shape, second: &Shape) -> bool {
-    let mut none = Output { horizon: f64::NEG_INFINITY, touches: &mut Vec::new() };
-    none.collide(Dimension::Space, (first, &Pose::IDENTITY), (second, &Pose::IDENTITY))
+fn is_known(dimension: Dimension, first: &Shape, second: &Shape) -> bool {
+    let mut none = Output { horizon: f64::NEG_INFINITY, wanted: None, touches: &mut Vec::new() };
+    none.collide(dimension, (first, &Pose::IDENTITY), (second, &Pose::IDENTITY))
 }
 
 /// Whether two shapes have nothing to do with each other: a hole matters only to what can be in it,
@@ -130,8 +141,13 @@ pub fn never_meet(first: &Shape, second: &Shape) -> bool {
 /// | sphere with sphere, capsule, half-space, cavity, tube or cylinder | one | 0 |
 /// | capsule with half-space, cavity or tube | one per end | 0: +x end, 1: -x end |
 /// | box with half-space, cavity or tube | one per corner: 8, or 4 in the plane | bits 0, 1, 2 are set where x, y, z is negative |
+/// | hull with half-space, cavity or tube | one per corner | the number of the corner |
+/// | box or hull with box or hull, in space | the corners of the common face, or the nearest features | a [`FeaturePair`] |
 /// | ellipsoid, half-space | one, at the lowest point | 0 |
 /// | capsule, capsule | up to five, see below | 0 to 4 |
+/// | in the plane: polygon, polyline with half-space or cavity | one per corner | its number |
+/// | in the plane: box, polygon with each other, a sphere or a capsule | one, or two at the ends of a common segment | a [`FeaturePair`]; corners and sides of a box go anticlockwise from (+x, +y) |
+/// | in the plane: polyline with sphere, capsule, box, polygon | by segments and convex corners | a [`FeaturePair`] |
 ///
 /// **Two capsules.** Features 0 and 1 are the +x and -x ends of the first, 2 and 3 those of the
 /// second, each against the inside of the other's segment where it projects there. Two ends that
@@ -174,23 +190,7 @@ pub fn collide(
     horizon: f64,
     touches: &mut Vec<Touch>,
 ) {
-    if never_meet(first, second) {
-        return;
-    }
-    let (first, second) = ((first, pose_first), (second, pose_second));
-    let start = touches.len();
-    let mut out = Output { horizon, touches };
-    if out.collide(dimension, first, second) {
-        return;
-    }
-    if !out.collide(dimension, second, first) {
-        panic!(
-            "contacts between a {} and a {} are not supported; such a pair must be refused before",
-            first.0.name(dimension),
-            second.0.name(dimension)
-        );
-    }
-    touches[start..].iter_mut().for_each(|touch| *touch = touch.mirrored());
+    search(dimension, [(first, pose_first), (second, pose_second)], (horizon, None), touches);
 }
 
 /// Appends the contacts of a pair with these features, in ascending order, however far apart: each is
@@ -202,13 +202,53 @@ pub fn touches_of(
     features: &[u64],
     touches: &mut Vec<Touch>,
 ) {
+    if dimension == Dimension::Plane && planar::touches_of([first, second], features, touches) {
+        return;
+    }
+    let is_solid = |shape: &Shape| matches!(shape, Shape::Cuboid { .. } | Shape::Polytope(_));
+    if dimension == Dimension::Space && is_solid(first.0) && is_solid(second.0) {
+        first.0.with_view(|a| {
+            second.0.with_view(|b| {
+                let found = features.iter().filter_map(|&f| touch_of_views((a, first.1), (b, second.1), f));
+                touches.extend(found);
+            })
+        });
+        return;
+    }
     let start = touches.len();
-    collide(dimension, first.0, first.1, second.0, second.1, f64::INFINITY, touches);
+    search(dimension, [first, second], (f64::INFINITY, Some(features)), touches);
     let mut number = 0;
     touches.retain(|touch| {
         number += 1;
         number <= start || features.binary_search(&touch.feature).is_ok()
     });
+}
+
+/// Appends the touches that are near or wanted, in ascending order of their features.
+fn search(
+    dimension: Dimension,
+    [first, second]: [(&Shape, &Pose); 2],
+    (horizon, wanted): (f64, Option<&[u64]>),
+    touches: &mut Vec<Touch>,
+) {
+    if never_meet(first.0, second.0) {
+        return;
+    }
+    let start = touches.len();
+    if !(Output { horizon, wanted, touches }).collide(dimension, first, second) {
+        let mirror = |code: &u64| FeaturePair::of(*code).mirrored().code();
+        let mirrored: Option<SmallVec<[u64; 16]>> = wanted.map(|codes| codes.iter().map(mirror).collect());
+        let mut out = Output { horizon, wanted: mirrored.as_deref(), touches };
+        if !out.collide(dimension, second, first) {
+            panic!(
+                "contacts between a {} and a {} are not supported; such a pair must be refused before",
+                first.0.name(dimension),
+                second.0.name(dimension)
+            );
+        }
+        touches[start..].iter_mut().for_each(|touch| *touch = touch.mirrored());
+    }
+    touches[start..].sort_unstable_by_key(|touch| touch.feature);
 }
 
 /// The capsule of the tables above, in the world: centre in metres, unit axis.
@@ -303,6 +343,8 @@ fn capsule_capsule(dimension: Dimension, first: &Segment, second: &Segment, out:
 /// Where the touches go, if they are near enough.
 struct Output<'a> {
     horizon: f64,
+    /// The features that are asked for, however far; pairs with few contacts give all.
+    wanted: Option<&'a [u64]>,
     touches: &'a mut Vec<Touch>,
 }
 
@@ -327,12 +369,25 @@ impl Output<'_> {
 
     /// The contacts of a pair for which there is a formula in this order; else false.
     fn collide(&mut self, dimension: Dimension, first: (&Shape, &Pose), second: (&Shape, &Pose)) -> bool {
-        use Shape::{Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Sphere, Tube};
+        use Shape::{
+            Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Polygon, Polyline, Polytope, Sphere, Tube,
+        };
+        if dimension == Dimension::Plane && planar::collide(first, second, self) {
+            return true;
+        }
         let [c1, c2] = [first, second].map(|(_, pose)| in_dimension(dimension, pose.position));
         let axes = || [first, second].map(|(_, pose)| axis(dimension, pose));
         match (first.0, second.0) {
-            (Sphere { .. } | Capsule { .. } | Cuboid { .. }, HalfSpace { .. } | Cavity { .. } | Tube { .. }) => {
-                self.within(dimension, first, second);
+            (
+                Sphere { .. } | Capsule { .. } | Cuboid { .. } | Polytope(_) | Polygon(_) | Polyline(_),
+                HalfSpace { .. } | Cavity { .. } | Tube { .. },
+            ) => self.within(dimension, first, second),
+
+            (Cuboid { .. } | Polytope(_), Cuboid { .. } | Polytope(_)) if dimension == Dimension::Space => {
+                let (horizon, touches) = (self.horizon, &mut *self.touches);
+                first.0.with_view(|a| {
+                    second.0.with_view(|b| collide_views((a, first.1), (b, second.1), horizon, touches))
+                });
             }
 
             (&Ellipsoid { semi_axes }, &HalfSpace { normal, offset }) => {
@@ -393,6 +448,14 @@ impl Output<'_> {
                 capsule_capsule(dimension, &first, &second, self);
             }
 
+            (Sphere { .. } | Capsule { .. }, _) if dimension == Dimension::Space => {
+                return round::round_and_hull(first, second, self) || turned::round_and_turned(first, second, self);
+            }
+
+            (_, HalfSpace { .. }) if dimension == Dimension::Space => {
+                return turned::turned_on_plane(first, second, self);
+            }
+
             _ => return false,
         }
         true
@@ -408,6 +471,11 @@ impl Output<'_> {
             _ => axis(dimension, outside.1),
         };
         let mut ball = |x, feature| self.ball_within(dimension, (x, radius), outside, direction, feature);
+        let corners = |vertices: &[DVec3], ball: &mut dyn FnMut(DVec3, u64)| {
+            for (feature, &local) in vertices.iter().enumerate() {
+                ball(centre + in_dimension(dimension, pose.transform_vector(local)), feature as u64);
+            }
+        };
         match *shape {
             Shape::Capsule { half_length, .. } => {
                 let half_axis = half_length * axis(dimension, pose);
@@ -422,6 +490,9 @@ impl Output<'_> {
                     ball(centre + in_dimension(dimension, pose.transform_vector(local)), corner);
                 }
             }
+            Shape::Polygon(ref polygon) => corners(&polygon.vertices, &mut ball),
+            Shape::Polyline(ref chain) => corners(&chain.vertices, &mut ball),
+            Shape::Polytope(ref polytope) => corners(polytope.vertices(), &mut ball),
             _ => ball(centre, 0),
         }
     }

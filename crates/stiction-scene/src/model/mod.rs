@@ -77,7 +77,7 @@ pub(crate) fn body_fault(scene: &Scene, error: BodyError) -> Fault {
         BodyError::Body { body, .. } => scene.bodies.iter().position(|entry| entry.name == *body),
         BodyError::Part { .. } => None,
         BodyError::Pair { body, shape, source } => {
-            return Place::top("body").index(*body).key("shape").index(*shape).part_fault(source.clone());
+            return Place::top("body").index(*body).key("shape").index(*shape).value_fault(source.clone());
         }
     };
     let place = number.map_or_else(Place::default, |index| Place::top("body").index(index));
