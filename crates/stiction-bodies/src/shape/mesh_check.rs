@@ -8,7 +8,7 @@
 //!
 //! positive when they face outwards. A component inside of another one is a cavity of it: it faces
 //! inwards. How often a component is inside of the others is their winding number around one of
-//! its points, the sum of solid angles over $4 \pi$, with [VOS] (8) for each of them:
+//! its points, the sum of solid angles over $4 \pi$, with [VOS83] (8) for each of them:
 //!
 //! $$ \tan \tfrac{\Omega}{2} = \frac{\det(a, b, c)}{abc + (a \cdot b) c + (b \cdot c) a + (c \cdot a) b}. $$
 //!
@@ -16,8 +16,6 @@
 //! corners in one sense. Signs of determinants count only beyond their rounding, so that parts
 //! that merely touch are not refused. Where the line meets an edge of a triangle, both triangles of
 //! that edge must be passed in the same direction.
-//!
-//! [VOS] is A. van Oosterom and J. Strackee, The solid angle of a plane triangle, 1983.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -619,7 +617,7 @@ impl TriangleSurface {
         (0..components.len()).filter(is_reversed).map(|of| components[of].clone()).collect()
     }
 
-    /// How often some triangles go around a point, without sign. [VOS] (8)
+    /// How often some triangles go around a point, without sign. [VOS83] (8)
     fn winding_number(&self, triangles: &[u32], point: DVec3) -> f64 {
         let solid_angle = |&triangle: &u32| {
             let [a, b, c] = self.corners(triangle as usize).map(|x| x - point);

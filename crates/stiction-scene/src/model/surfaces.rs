@@ -33,6 +33,10 @@ fn in_space(points: &[[f64; 2]]) -> Vec<DVec3> {
 impl Reader<'_> {
     pub(super) fn hull(&mut self, place: &Place, entry: &HullEntry) -> Result<Shape, Fault> {
         positive(place.key("scale"), "the scale", entry.scale, "")?;
+        let key = format!("{entry:?}");
+        if let Some(hull) = self.surfaces.hulls.get(&key) {
+            return Ok(Shape::Polytope(Arc::clone(hull)));
+        }
         let mut points = match (&entry.points, &entry.file) {
             (Some(_), Some(_)) => {
                 return Err(place.key("file").key_fault("the hull has both `points` and `file`", "keep one of them"));
@@ -64,7 +68,9 @@ impl Reader<'_> {
             centred(&mut points, properties.map_err(|error| shape_fault(place, "no centre", &error))?.centre);
             hull = build(&points)?;
         }
-        Ok(Shape::Polytope(Arc::new(hull)))
+        let hull = Arc::new(hull);
+        self.surfaces.hulls.insert(key, Arc::clone(&hull));
+        Ok(Shape::Polytope(hull))
     }
 
     pub(super) fn mesh(&mut self, place: &Place, entry: &MeshEntry, body: &BodyEntry) -> Result<Shape, Fault> {
