@@ -1762,7 +1762,7 @@ fn schema_and_reference_page_know_every_key() {
                 assemble fixed ball revolute prismatic cylindrical universal planar distance collide \
                 anchor anchors axis frames zero limits lower upper motor drive rate \
                 allow-outside cone height hull mesh height-field heights decompose pieces concavity resolution polygon polyline closed \
-                file unit scale part centred repair \
+                file unit scale part centred repair copies count spacing stagger \
                 spring torsion-spring points rest-length rest-angle";
     let keys: BTreeSet<String> = keys.split_whitespace().map(str::to_owned).collect();
     assert_eq!(names, keys);
