@@ -40,7 +40,8 @@ const WELD: f64 = 1e-6;
 /// foils are refused. Too small: the centre of mass is noise.
 const LEAST_VOLUME: f64 = 1e-12;
 
-/// An edge must go deeper than this share of the size of the surface on both sides of a triangle.
+/// An edge must go deeper than this share of the size of the surface on both sides of a triangle, and
+/// pass the edges of the triangle at this distance.
 /// Too large: shallow intersections pass. Too small: parts that touch with coordinates of seven
 /// digits are refused.
 const LEAST_DEPTH: f64 = 1e-7;
@@ -671,7 +672,7 @@ impl TriangleSurface {
         if above.abs() <= least || below.abs() <= least || above * below > 0.0 {
             return Passage::None;
         }
-        let signs = [(a, b), (b, c), (c, a)].map(|(x, y)| sense(p, q, x, y));
+        let signs = [(a, b), (b, c), (c, a)].map(|(x, y)| sense([p, q], [x, y], least));
         let has = |sign: i32| signs.contains(&sign);
         match signs.iter().filter(|sign| **sign == 0).count() {
             _ if has(1) && has(-1) => Passage::None,
@@ -690,8 +691,9 @@ enum Passage {
     Edge(usize, bool),
 }
 
-/// The sense in which the line from `p` to `q` sees the way from `x` to `y`; zero within rounding.
-fn sense(p: DVec3, q: DVec3, x: DVec3, y: DVec3) -> i32 {
+/// The sense in which the line from `p` to `q` sees the way from `x` to `y`; zero when the two lines
+/// are nearer than the least depth, in metres, or within rounding.
+fn sense([p, q]: [DVec3; 2], [x, y]: [DVec3; 2], least: f64) -> i32 {
     let (d, u, v) = (q - p, x - p, y - p);
     let plus = d.abs().dot(DVec3::new(
         (u.y * v.z).abs() + (u.z * v.y).abs(),
@@ -699,7 +701,9 @@ fn sense(p: DVec3, q: DVec3, x: DVec3, y: DVec3) -> i32 {
         (u.x * v.y).abs() + (u.y * v.x).abs(),
     ));
     let determinant = d.dot(u.cross(v));
-    if determinant.abs() <= DETERMINANT_ROUNDING * plus { 0 } else { determinant.signum() as i32 }
+    // Six volumes of the tetrahedron of both: the distance of the lines times the area between them.
+    let nearest = f64::max(least * d.cross(y - x).length(), DETERMINANT_ROUNDING * plus);
+    if determinant.abs() <= nearest { 0 } else { determinant.signum() as i32 }
 }
 
 /// `1 triangle`, `2 triangles`.
