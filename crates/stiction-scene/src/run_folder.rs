@@ -57,8 +57,11 @@ const OWN_FILES: [&str; 11] = [
     MARKER_FILE,
 ];
 
-/// The folders in a run folder, and what a run writes there.
-const OWN_FOLDERS: [(&str, fn(&str) -> bool); 2] =
+/// A folder in a run folder, and whether a run writes a file of this name there.
+type OwnFolder = (&'static str, fn(&str) -> bool);
+
+/// The folders that a run makes in its folder.
+const OWN_FOLDERS: [OwnFolder; 2] =
     [(file::FAILED_STEP, |name| [MATRIX_FILE, OFFSET_FILE].contains(&name)), (SURFACES, is_surface_name)];
 
 /// Why a run folder could not be made or finished.
