@@ -18,7 +18,7 @@ mod spring;
 mod touch_rates;
 
 pub use body::{AppliedForce, Body, BodyKind, BodyShape, Clutch, DryFriction, ForceAxes, Motion, Oscillation};
-pub use error::{BodyError, PartError};
+pub use error::BodyError;
 pub use glamx;
 pub use joint::{BodyJoint, CoordinateKind, JointDrive, JointFrame, JointKind, JointLimits, JointMotor};
 pub use material::{CombinationRule, Grain, Material, MaterialTable, Surface, Torsion};

@@ -14,7 +14,7 @@ use stiction_bodies::{
     JointLimits, Motion, Multibody, MultibodyModel, Oscillation, PlacedShape, Polygon, Polyline, Pose, Shape,
 };
 use stiction_dynamics::families::Generator;
-use stiction_dynamics::{MechanicalSystem, RowRates, State};
+use stiction_dynamics::{ContactId, MechanicalSystem, RowRates, State};
 
 const DIMENSIONS: [Dimension; 2] = [Dimension::Plane, Dimension::Space];
 
@@ -36,7 +36,12 @@ fn shapes(dimension: Dimension) -> Vec<Shape> {
         Shape::Cavity { radius: 4.0 },
     ];
     if dimension == Dimension::Space {
-        shapes.extend([Shape::Cylinder { radius: 0.25, half_length: f64::INFINITY }, Shape::Tube { radius: 4.0 }]);
+        shapes.extend([
+            Shape::Cylinder { radius: 0.25, half_length: f64::INFINITY },
+            Shape::Tube { radius: 4.0 },
+            Shape::Cylinder { radius: 0.25, half_length: 0.4 },
+            Shape::Cone { radius: 0.3, half_height: 0.4 },
+        ]);
     }
     if dimension == Dimension::Plane {
         let corners = [(0.5, 0.1), (0.2, 0.6), (-0.4, 0.4), (-0.5, -0.3), (0.1, -0.5)];
@@ -100,13 +105,13 @@ fn body(name: &str, random: &mut Generator, dimension: Dimension, shape: Option<
 type Rows = [Vec<f64>; 4];
 
 /// $n v$, $T v$ and $\nu v$ with their drifts after `tau` seconds of the motion with constant
-/// velocities; contacts in the order of their identities.
-fn rates_after(system: &Multibody, state: &State, tau: f64) -> Rows {
+/// velocities; of the contacts with these ids, in their order.
+fn rates_after(system: &Multibody, state: &State, ids: &[ContactId], tau: f64) -> Rows {
     let (t, v) = (state.t + tau, &state.v);
     let mut q = state.q.clone();
     system.advance(0.0, &state.q, v, tau, &mut q);
     let (mut contacts, mut friction, mut joints) = (Vec::new(), Vec::new(), Vec::new());
-    system.contacts(t, &q, f64::INFINITY, &mut contacts);
+    system.contacts_of(t, &q, ids, &mut contacts);
     system.friction_elements(t, &q, &mut friction);
     system.joints(t, &q, &mut joints);
     contacts.sort_by_key(|contact| contact.id);
@@ -130,6 +135,7 @@ fn compare(model: MultibodyModel, what: &str) -> [usize; 4] {
     system.friction_elements(t, q, &mut friction);
     system.joints(t, q, &mut joints);
     contacts.sort_by_key(|contact| contact.id);
+    let ids: Vec<ContactId> = contacts.iter().map(|contact| contact.id).collect();
     let mut exact = RowRates::default();
     system.row_rates(t, q, v, (&contacts, &friction, &joints), &mut exact);
     let [tangents, of_friction] = [&exact.tangents, &exact.friction].map(|rows| rows.as_flattened().to_vec());
@@ -142,7 +148,7 @@ fn compare(model: MultibodyModel, what: &str) -> [usize; 4] {
 
     let steps = [4e-4, 2e-4, 1e-4];
     let differences = steps.map(|tau| {
-        let (ahead, behind) = (rates_after(&system, &state, tau), rates_after(&system, &state, -tau));
+        let (ahead, behind) = (rates_after(&system, &state, &ids, tau), rates_after(&system, &state, &ids, -tau));
         let slope = |(a, b): (&f64, &f64)| (a - b) / (2.0 * tau);
         let rows = std::array::from_fn(|kind| ahead[kind].iter().zip(&behind[kind]).map(slope).collect());
         let same_length = |kind: usize| ahead[kind].len() == behind[kind].len();

@@ -1450,7 +1450,7 @@ fn damaged_files_are_errors_inside_the_text() {
             assert!(!error.help.is_empty() && !error.message.is_empty(), "{error}");
         }
     };
-    for text in [PLANE, SPACE] {
+    for text in [PLANE, SPACE, include_str!("cases/carts.toml")] {
         for (position, _) in text.char_indices() {
             check(&text[..position]);
             check(&format!("{}{}", &text[..position], &text[position + 1..]));

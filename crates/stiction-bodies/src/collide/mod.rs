@@ -18,11 +18,14 @@
 mod feature;
 mod planar;
 mod polytopes;
+mod round;
+mod turned;
 
 use crate::pose::Pose;
 use crate::shape::{Dimension, Shape};
 use glamx::DVec3;
 use polytopes::{collide_views, touch_of_views};
+use smallvec::SmallVec;
 
 pub use feature::{FeaturePair, MOST_FEATURES};
 
@@ -75,12 +78,16 @@ pub(crate) enum Part {
     Brink(DVec3),
     /// The point of an ellipsoid that is farthest down.
     Lowest,
+    /// The point of a circle around the axis with this direction that is farthest down, or nearest.
+    Rim(DVec3),
+    /// The nearest point of a cone around the axis with this direction.
+    Slope(DVec3),
     /// One of two lines that cross in the plane, with its unit direction.
     Crossing(DVec3),
 }
 
 impl Touch {
-    /// The same contact with the two shapes exchanged; the feature stays.
+    /// The same contact with the two shapes exchanged.
     pub fn mirrored(&self) -> Self {
         Self {
             normal: -self.normal,
@@ -88,6 +95,7 @@ impl Touch {
             point_on_second: self.point_on_first,
             parts: [self.parts[1], self.parts[0]],
             radii: [self.radii[1], self.radii[0]],
+            feature: FeaturePair::of(self.feature).mirrored().code(),
             ..*self
         }
     }
@@ -105,7 +113,7 @@ pub fn is_supported(dimension: Dimension, first: &Shape, second: &Shape) -> bool
 
 /// Whether there is a formula for this pair, in this order.
 fn is_known(dimension: Dimension, first: &Shape, second: &Shape) -> bool {
-    let mut none = Output { horizon: f64::NEG_INFINITY, touches: &mut Vec::new() };
+    let mut none = Output { horizon: f64::NEG_INFINITY, wanted: None, touches: &mut Vec::new() };
     none.collide(dimension, (first, &Pose::IDENTITY), (second, &Pose::IDENTITY))
 }
 
@@ -182,23 +190,7 @@ pub fn collide(
     horizon: f64,
     touches: &mut Vec<Touch>,
 ) {
-    if never_meet(first, second) {
-        return;
-    }
-    let (first, second) = ((first, pose_first), (second, pose_second));
-    let start = touches.len();
-    let mut out = Output { horizon, touches };
-    if out.collide(dimension, first, second) {
-        return;
-    }
-    if !out.collide(dimension, second, first) {
-        panic!(
-            "contacts between a {} and a {} are not supported; such a pair must be refused before",
-            first.0.name(dimension),
-            second.0.name(dimension)
-        );
-    }
-    touches[start..].iter_mut().for_each(|touch| *touch = touch.mirrored());
+    search(dimension, [(first, pose_first), (second, pose_second)], (horizon, None), touches);
 }
 
 /// Appends the contacts of a pair with these features, in ascending order, however far apart: each is
@@ -224,12 +216,39 @@ pub fn touches_of(
         return;
     }
     let start = touches.len();
-    collide(dimension, first.0, first.1, second.0, second.1, f64::INFINITY, touches);
+    search(dimension, [first, second], (f64::INFINITY, Some(features)), touches);
     let mut number = 0;
     touches.retain(|touch| {
         number += 1;
         number <= start || features.binary_search(&touch.feature).is_ok()
     });
+}
+
+/// Appends the touches that are near or wanted, in ascending order of their features.
+fn search(
+    dimension: Dimension,
+    [first, second]: [(&Shape, &Pose); 2],
+    (horizon, wanted): (f64, Option<&[u64]>),
+    touches: &mut Vec<Touch>,
+) {
+    if never_meet(first.0, second.0) {
+        return;
+    }
+    let start = touches.len();
+    if !(Output { horizon, wanted, touches }).collide(dimension, first, second) {
+        let mirror = |code: &u64| FeaturePair::of(*code).mirrored().code();
+        let mirrored: Option<SmallVec<[u64; 16]>> = wanted.map(|codes| codes.iter().map(mirror).collect());
+        let mut out = Output { horizon, wanted: mirrored.as_deref(), touches };
+        if !out.collide(dimension, second, first) {
+            panic!(
+                "contacts between a {} and a {} are not supported; such a pair must be refused before",
+                first.0.name(dimension),
+                second.0.name(dimension)
+            );
+        }
+        touches[start..].iter_mut().for_each(|touch| *touch = touch.mirrored());
+    }
+    touches[start..].sort_unstable_by_key(|touch| touch.feature);
 }
 
 /// The capsule of the tables above, in the world: centre in metres, unit axis.
@@ -324,6 +343,8 @@ fn capsule_capsule(dimension: Dimension, first: &Segment, second: &Segment, out:
 /// Where the touches go, if they are near enough.
 struct Output<'a> {
     horizon: f64,
+    /// The features that are asked for, however far; pairs with few contacts give all.
+    wanted: Option<&'a [u64]>,
     touches: &'a mut Vec<Touch>,
 }
 
@@ -425,6 +446,14 @@ impl Output<'_> {
                 let first = Segment { centre: c1, axis: u1, half_length: a1, radius: r1 };
                 let second = Segment { centre: c2, axis: u2, half_length: a2, radius: r2 };
                 capsule_capsule(dimension, &first, &second, self);
+            }
+
+            (Sphere { .. } | Capsule { .. }, _) if dimension == Dimension::Space => {
+                return round::round_and_hull(first, second, self) || turned::round_and_turned(first, second, self);
+            }
+
+            (_, HalfSpace { .. }) if dimension == Dimension::Space => {
+                return turned::turned_on_plane(first, second, self);
             }
 
             _ => return false,

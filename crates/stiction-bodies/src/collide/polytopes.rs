@@ -294,6 +294,10 @@ impl<'a> Pair<'a> {
         {
             (truth, winner) = crossing;
         }
+        if truth > 0.0 {
+            // Below the plane of a face, but beside the body.
+            found.retain(|touch| touch.gap >= 0.0);
+        }
         let reached = least(found);
         if truth > 0.0 {
             if let Some((distance, nearest)) = self.nearest_edges(&edges)
@@ -550,12 +554,12 @@ impl<'a> Pair<'a> {
                     continue;
                 }
                 for i in 0..2 {
-                    if b.nearest(a.ends[i], TIE * self.size).1.is_none() {
-                        found.extend(self.at(FeaturePair::VertexEdge(a.vertices[i], b.edge)));
-                    }
-                    if a.nearest(b.ends[i], TIE * self.size).1.is_none() {
-                        found.extend(self.at(FeaturePair::EdgeVertex(a.edge, b.vertices[i])));
-                    }
+                    let ends = [
+                        (b.nearest(a.ends[i], TIE * self.size), FeaturePair::VertexEdge(a.vertices[i], b.edge)),
+                        (a.nearest(b.ends[i], TIE * self.size), FeaturePair::EdgeVertex(a.edge, b.vertices[i])),
+                    ];
+                    let inside = ends.into_iter().filter(|end| end.0.1.is_none()).filter_map(|end| self.at(end.1));
+                    found.extend(inside.filter(|touch| touch.gap > 0.0));
                 }
             }
         }
@@ -594,14 +598,21 @@ impl<'a> Pair<'a> {
             let gap = face.normal.dot(on_first) - face.offset;
             Some(Local { pair, gap, normal: face.normal, on_first, on_second: on_first - gap * face.normal, parts })
         };
-        // Along the line between the two, out of the bodies.
-        let apart = |on_first: DVec3, on_second: DVec3, outwards: DVec3, parts: [Part; 2]| {
+        // Along the line between the two: they overlap where one is inside of the corner or edge of
+        // the other.
+        let apart = |on_first: DVec3, on_second: DVec3, faces: [SmallVec<[u32; 8]>; 2], parts: [Part; 2]| {
             let d = on_first - on_second;
+            let back = self.seen(-d);
+            let is_inside = |view: &View, faces: &[u32], d: DVec3| {
+                faces.iter().all(|face| view.faces[*face as usize].normal.dot(d) < 0.0)
+            };
+            let overlap = is_inside(&self.second, &faces[1], d) || is_inside(&self.first, &faces[0], back);
+            let sign = if overlap { -1.0 } else { 1.0 };
             let distance = d.length();
-            let sign = if d.dot(outwards) < 0.0 { -1.0 } else { 1.0 };
-            let normal = if distance > 0.0 { sign * d / distance } else { outwards.normalize_or(DVec3::Z) };
+            let normal = if distance > 0.0 { sign * d / distance } else { DVec3::Z };
             Some(Local { pair, gap: sign * distance, normal, on_first, on_second, parts })
         };
+        let at_edge = |view: &View, edge: u32| SmallVec::from_slice(&view.edges[edge as usize].faces);
         match pair {
             VertexFace(v, f) => above(corner(v)?, f, [Part::Point, Part::Plane]),
             EdgeBrink(e, h) => {
@@ -627,13 +638,13 @@ impl<'a> Pair<'a> {
             }
             VertexVertex(v, w) => {
                 let other = *self.second.vertices.get(w as usize)?;
-                let outwards = vertex_normal(&self.second, w) - self.turn * vertex_normal(&self.first, v);
-                apart(corner(v)?, other, outwards, [Part::Point; 2])
+                let faces = [faces_at(&self.first, v), faces_at(&self.second, w)];
+                apart(corner(v)?, other, faces, [Part::Point; 2])
             }
             VertexEdge(v, e) => {
                 let (x, (y, w)) = (corner(v)?, line(&self.second, e)?);
-                let outwards = edge_normal(&self.second, e) - self.turn * vertex_normal(&self.first, v);
-                apart(x, y + (x - y).dot(w) * w, outwards.reject_from_normalized(w), [Part::Point, Part::Line(w)])
+                let faces = [faces_at(&self.first, v), at_edge(&self.second, e)];
+                apart(x, y + (x - y).dot(w) * w, faces, [Part::Point, Part::Line(w)])
             }
             _ => None,
         }
@@ -708,10 +719,10 @@ fn edge_normal(view: &View, edge: u32) -> DVec3 {
     view.edges[edge as usize].faces.iter().map(|face| view.faces[*face as usize].normal).sum()
 }
 
-/// The sum of the normals at a corner.
-fn vertex_normal(view: &View, vertex: u32) -> DVec3 {
+/// The faces at a corner.
+fn faces_at(view: &View, vertex: u32) -> SmallVec<[u32; 8]> {
     let around = view.half_edges.iter().filter(|half_edge| half_edge.vertex == vertex);
-    around.map(|half_edge| view.faces[half_edge.face as usize].normal).sum()
+    around.map(|half_edge| half_edge.face).collect()
 }
 
 /// The corner that is lowest along a direction, and how high it is.

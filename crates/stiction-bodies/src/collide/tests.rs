@@ -294,13 +294,11 @@ fn supported_pairs() {
         capsule(1.0, 0.5),
         Shape::Cuboid { half_extents: DVec3::ONE },
     ];
-    for (i, a) in shapes.iter().enumerate() {
-        for (j, b) in shapes.iter().enumerate() {
-            assert_eq!(is_supported(Dimension::Space, a, b), (i == 3) == (j == 3) || i == 0 || j == 0);
+    for a in &shapes {
+        for b in &shapes {
+            assert!(is_supported(Dimension::Space, a, b));
             // What is called supported must not panic.
-            if is_supported(Dimension::Space, a, b) {
-                touches_of(Dimension::Space, &(a.clone(), Pose::IDENTITY), &(b.clone(), at(0.0, 3.0, 0.0)), FAR);
-            }
+            touches_of(Dimension::Space, &(a.clone(), Pose::IDENTITY), &(b.clone(), at(0.0, 3.0, 0.0)), FAR);
         }
     }
     let ground = (shapes[0].clone(), Pose::IDENTITY);
@@ -534,8 +532,8 @@ fn every_pair_is_known_or_refused() {
             }
         }
     }
-    // Box with sphere, capsule, box, ellipsoid, cylinder; ellipsoid with all but half-spaces:
+    // Box with ellipsoid, cylinder; ellipsoid with all but half-spaces:
     // sphere, capsule, ellipsoid, cavity, cylinder, tube; capsule with cylinder; cavity with
     // cylinder. Those of a shape with itself count once, all others twice.
-    assert_eq!(refused, (4 * 2 + 1) + (5 * 2 + 1) + 2 + 2);
+    assert_eq!(refused, (2 * 2) + (5 * 2 + 1) + 2 + 2);
 }

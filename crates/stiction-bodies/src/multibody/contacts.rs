@@ -296,9 +296,8 @@ impl Multibody {
                 }
             };
             for (a, &direction) in directions[..self.model.dimension.axes() - 1].iter().enumerate() {
-                let mut tangent = Row::new();
-                contact.tangent_drift[a] = row(direction, &mut tangent);
-                contact.tangents.push(tangent);
+                contact.tangents.push(Row::new());
+                contact.tangent_drift[a] = row(direction, &mut contact.tangents[a]);
             }
             let has_torsion = surface.torsion_radius > 0.0 || surface.polytope.is_some();
             if has_torsion && self.model.dimension == Dimension::Space {

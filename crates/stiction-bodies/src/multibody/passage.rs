@@ -58,6 +58,9 @@ impl Travel {
 impl Multibody {
     /// The first pair that passes through on the way.
     pub(super) fn find_passage(&self, way: Way, from: (f64, &[f64]), to: (f64, &[f64])) -> Option<Passage> {
+        if self.thinnest == f64::INFINITY {
+            return None;
+        }
         let mut guard = self.search.lock();
         let Search { broad_phase, poses, end_poses, travels, pairs, touches, .. } = &mut *guard;
         self.take_poses(from.0, from.1, poses);
@@ -113,10 +116,15 @@ impl Multibody {
         earliest
     }
 
-    /// Half the thickness of the thinnest solid shape, in metres.
+    /// Half the thickness of the thinnest solid shape, in metres; infinite where no two solid shapes
+    /// can meet, so that nothing passes.
     pub(super) fn thinnest_part(&self) -> f64 {
-        let solid = self.parts.iter().filter(|part| part.is_solid);
-        solid.fold(f64::INFINITY, |least, part| least.min(self.pair_size([part, part])))
+        let solid = || self.parts.iter().filter(|part| part.is_solid);
+        let meet = |a: &Part| solid().any(|b| self.model.may_collide(&self.exclusions, a.body, b.body));
+        match solid().any(meet) {
+            true => solid().fold(f64::INFINITY, |least, part| least.min(self.pair_size([part, part]))),
+            false => f64::INFINITY,
+        }
     }
 }
 

@@ -469,9 +469,8 @@ impl TriangleSurface {
             let [a, b] = edge.ends.map(|end| self.vertices[end as usize]);
             (a + b) / 2.0
         };
-        let found = |is_so: &dyn Fn(&SharedEdge) -> bool| {
-            Found::of(edges.iter().filter(|edge| is_so(edge)).map(middle))
-        };
+        let found =
+            |is_so: &dyn Fn(&SharedEdge) -> bool| Found::of(edges.iter().filter(|edge| is_so(edge)).map(middle));
         let faulty = |list: Vec<usize>| Found::of(list.into_iter().map(|triangle| self.middle(triangle)));
         let extents = (0..self.triangles.len()).map(|triangle| self.extent(triangle));
         let (mut area, mut thinnest) = (0.0, f64::INFINITY);
@@ -807,7 +806,8 @@ mod tests {
 
     /// A cube of edge 2 around a point, facing outwards, with the points of each triangle its own.
     fn cube(middle: DVec3, half: f64) -> TriangleSurface {
-        let corner = |i: u32| middle + half * DVec3::from_array([1, 2, 4].map(|bit| if i & bit > 0 { 1.0 } else { -1.0 }));
+        let corner =
+            |i: u32| middle + half * DVec3::from_array([1, 2, 4].map(|bit| if i & bit > 0 { 1.0 } else { -1.0 }));
         let faces = [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
         let corners = faces.iter().flat_map(|&[a, b, c, d]| [a, b, c, a, c, d]);
         let vertices: Vec<DVec3> = corners.map(corner).collect();
@@ -856,7 +856,9 @@ mod tests {
         let message = error.to_string();
         assert!(message.starts_with("3 open edges (the first at [-1.000000e0, "), "{message}");
         assert!(message.ends_with("of 11 triangles"), "{message}");
-        assert!(open.clone().check(SurfaceRules { must_be_closed: false, repair: false }).is_ok_and(|it| !it.is_closed));
+        assert!(
+            open.clone().check(SurfaceRules { must_be_closed: false, repair: false }).is_ok_and(|it| !it.is_closed)
+        );
         // A hole is no seam.
         assert_eq!(faults(open, REPAIR), [(SurfaceFaultKind::OpenEdge, 3)]);
 
@@ -888,7 +890,9 @@ mod tests {
         dirty.triangles.push([0, 1, 1]);
         dirty.triangles[7].swap(0, 1);
         let found = faults(dirty.clone(), STRICT);
-        assert!(found.contains(&(SurfaceFaultKind::Degenerate, 1)) && found.contains(&(SurfaceFaultKind::Duplicate, 1)));
+        assert!(
+            found.contains(&(SurfaceFaultKind::Degenerate, 1)) && found.contains(&(SurfaceFaultKind::Duplicate, 1))
+        );
         let repaired = dirty.check(REPAIR).unwrap();
         assert_eq!(repaired.surface.triangles.len(), 12);
         assert!((repaired.surface.mass_properties().mass - 8.0).abs() < 1e-13);

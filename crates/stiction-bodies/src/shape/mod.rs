@@ -11,7 +11,7 @@
 mod mesh;
 mod mesh_check;
 mod polygon;
-mod polytope;
+pub(crate) mod polytope;
 mod solid;
 
 use std::sync::Arc;
@@ -272,6 +272,19 @@ impl Shape {
                 e.min_element()
             }
             (Shape::Cuboid { half_extents: e } | Shape::Ellipsoid { semi_axes: e }, Dimension::Plane) => e.x.min(e.y),
+            (&Shape::Cylinder { radius, half_length }, _) => radius.min(half_length),
+            // The radius of the ball that fits in.
+            (&Shape::Cone { radius, half_height }, _) => {
+                2.0 * half_height * radius / (radius + radius.hypot(2.0 * half_height))
+            }
+            // The least width across one of its faces.
+            (Shape::Polytope(hull), _) => {
+                let across = |face: &polytope::Face| {
+                    let heights = hull.vertices.iter().map(|x| face.offset - face.normal.dot(*x));
+                    0.5 * heights.fold(0.0, f64::max)
+                };
+                hull.faces.iter().map(across).fold(f64::INFINITY, f64::min)
+            }
             (Shape::Mesh(mesh), _) => mesh.thickness(),
             (Shape::Polygon(polygon), _) => 0.5 * polygon.width(),
             (Shape::Polyline(chain), _) => 0.5 * chain.shortest(),

@@ -194,8 +194,7 @@ impl Numbers<'_> {
         }
         let Element { name, count, .. } = element;
         let left = self.left();
-        let message =
-            format!("its header counts {count} of `{}`, for which {left} bytes are not enough", shown(name));
+        let message = format!("its header counts {count} of `{}`, for which {left} bytes are not enough", shown(name));
         Err(MeshFileError::new(message))
     }
 

@@ -30,7 +30,7 @@ impl Reader<'_> {
             from: entry.from.unwrap_or(self.scene.run.start),
             until: entry.until.unwrap_or(f64::INFINITY),
         };
-        force.check(self.dimension, bodies).map_err(|error| place.part_fault(error))?;
+        force.check(self.dimension, bodies).map_err(|error| place.value_fault(error))?;
         Ok(force)
     }
 
@@ -93,7 +93,7 @@ impl Reader<'_> {
             ("static-bound", entry.static_bound.is_some()),
         ];
         refuse_two_of(&place, &[given[0], given[2]])?;
-        element.check(self.dimension, bodies).map_err(|error| place.part_fault(error))?;
+        element.check(self.dimension, bodies).map_err(|error| place.value_fault(error))?;
         let lists = [&entry.friction_directions, &entry.friction_half_spaces];
         element.shape = friction_shape(self.scene, &place, ("axis", element.axes.len()), lists, &given[..2])?;
         Ok(element)
@@ -126,7 +126,7 @@ impl Reader<'_> {
             axis,
             is_rotational: entry.rotational,
         };
-        clutch.check(self.dimension, bodies).map_err(|error| place.part_fault(error))?;
+        clutch.check(self.dimension, bodies).map_err(|error| place.value_fault(error))?;
         Ok(clutch)
     }
 
@@ -153,27 +153,6 @@ pub(super) fn refuse_two_of(place: &Place, keys: &[(&'static str, bool)]) -> Res
     let (Some(&(first, _)), Some(&(second, _))) = (given.next(), given.next()) else { return Ok(()) };
     let message = format!("both `{first}` and `{second}` are given, and friction has one set and one pair of bounds");
     Err(place.key(second).key_fault(message, "keep one of them; `friction-directions` may have any shape"))
-}
-
-/// The bound of what sticks, which is not below that of what slides.
-pub(super) fn static_bound(
-    place: Place,
-    key: &str,
-    kinetic: f64,
-    held: Option<f64>,
-    unit: &str,
-) -> Result<Option<f64>, Fault> {
-    let Some(held) = held else { return Ok(None) };
-    not_negative(place.clone(), "the static bound", held, unit)?;
-    if held < kinetic || kinetic == 0.0 {
-        let message =
-            format!("the static bound is {held:?} {unit}, and that of sliding, `{key}`, is {kinetic:?} {unit}");
-        return Err(place.fault(
-            message,
-            format!("give a positive `{key}`, and a static bound not below it, or leave the key out"),
-        ));
-    }
-    Ok(Some(held))
 }
 
 /// The bound and the bias of friction with these bounds against sliding forwards and backwards.

@@ -7,13 +7,13 @@ use stiction_bodies::glamx::DVec3;
 use stiction_bodies::{Dimension, Grain, Material, MaterialTable, Surface, Torsion};
 use stiction_dynamics::{
     ContactMethod, FrictionLaw, FrictionSets, FrictionShape, ImpactLaw, Impacts, PhantomContact, Polytope, Restitution,
-    SchemeFacts, SchemeSettings, check_independence,
+    SchemeFacts, SchemeSettings, check_independence, check_share,
 };
 
 use super::Reader;
 use super::forces::refuse_two_of;
 use super::names::{two, unique};
-use super::values::{counted, from_zero_to_one, not_negative};
+use super::values::{counted, not_negative};
 use crate::place::{Fault, Place};
 use crate::scene::{PairEntry, Scene};
 use crate::scene_error::quoted;
@@ -355,7 +355,8 @@ pub(super) fn checked_surface(scheme: &SchemeSettings, place: &Place, surface: S
         }
     }
     for (key, value) in [("restitution", normal), ("tangential-restitution", tangential)] {
-        from_zero_to_one(place.key(key), &format!("the coefficient of {}", key.replace('-', " ")), value)?;
+        check_share(key, &format!("the coefficient of {}", key.replace('-', " ")), value)
+            .map_err(|error| place.value_fault(error))?;
         if value > 0.0 {
             refuse_restitution(&scheme, place, key, value, "set it to 0")?;
         }

@@ -29,6 +29,7 @@ use crate::surfaces::Surfaces;
 
 pub(crate) use defaults::resolve;
 pub(crate) use joints::{MET_AT_START, check_start, joint_place, row_unit, worst_rows};
+pub(crate) use mass::eigenvalues;
 pub(crate) use names::made_plain;
 pub(crate) use overlap::check_overlaps;
 pub(crate) use shapes::extent;
@@ -76,7 +77,7 @@ pub(crate) fn body_fault(scene: &Scene, error: BodyError) -> Fault {
         BodyError::Body { body, .. } => scene.bodies.iter().position(|entry| entry.name == *body),
         BodyError::Part { .. } => None,
         BodyError::Pair { body, shape, source } => {
-            return Place::top("body").index(*body).key("shape").index(*shape).part_fault(source.clone());
+            return Place::top("body").index(*body).key("shape").index(*shape).value_fault(source.clone());
         }
     };
     let place = number.map_or_else(Place::default, |index| Place::top("body").index(index));

@@ -65,7 +65,7 @@ impl Reader<'_> {
             axis,
             preload: entry.preload,
         };
-        spring.check(self.dimension, bodies).map_err(|error| place.part_fault(error))?;
+        spring.check(self.dimension, bodies).map_err(|error| place.value_fault(error))?;
         refuse_idle(&place, entry.stiffness, entry.damping)?;
         if entry.rest_length.is_none() && axis.is_none() && d.length() < COINCIDENCE {
             let message =
@@ -113,7 +113,7 @@ impl Reader<'_> {
             damping: entry.damping,
             rest_angle: 0.0,
         };
-        spring.check(self.dimension, bodies).map_err(|error| place.part_fault(error))?;
+        spring.check(self.dimension, bodies).map_err(|error| place.value_fault(error))?;
         refuse_idle(&place, entry.stiffness, entry.damping)?;
         spring.rest_angle = match entry.rest_angle {
             Some(angle) => angle,

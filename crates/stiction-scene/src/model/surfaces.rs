@@ -38,7 +38,9 @@ impl Reader<'_> {
                 return Err(place.key("file").key_fault("the hull has both `points` and `file`", "keep one of them"));
             }
             (None, None) => {
-                return Err(place.fault("the hull has no points", "give `points = [[x, y, z], …]` or `file = \"part.stl\"`"));
+                return Err(
+                    place.fault("the hull has no points", "give `points = [[x, y, z], …]` or `file = \"part.stl\"`")
+                );
             }
             (Some(points), None) => {
                 for (key, is_given) in [("unit", entry.unit.is_some()), ("part", entry.part.is_some())] {
@@ -104,8 +106,7 @@ impl Reader<'_> {
         body: &BodyEntry,
     ) -> Result<Shape, Fault> {
         if body.kind.is_free() {
-            let message =
-                format!("body `{}` of kind `{}` cannot have a height field", body.name, body.kind.word());
+            let message = format!("body `{}` of kind `{}` cannot have a height field", body.name, body.kind.word());
             return Err(place.key_fault(message, "make the body `kind = \"static\"` or `kind = \"prescribed\"`"));
         }
         for (axis, length) in entry.size.into_iter().enumerate() {

@@ -3,11 +3,11 @@
 use stiction_bodies::Surface;
 use stiction_dynamics::{
     ContactMethod, LinearContact, LinearFriction, LinearJoint, LinearSystem, LinearSystemData, LinearSystemError,
-    PhantomContact, Restitution, Restraint, State, check_independence,
+    PhantomContact, Restitution, Restraint, State, check_independence, check_static,
 };
 
 use super::Reader;
-use super::forces::{OneWay, refuse_two_of, refuse_two_way_scheme, static_bound, two_bounds};
+use super::forces::{OneWay, refuse_two_of, refuse_two_way_scheme, two_bounds};
 use super::materials::{checked_phantom, checked_surface, friction_shape};
 use super::names::{plain_name, read_named};
 use super::values::{counted, not_negative, positive};
@@ -267,7 +267,8 @@ impl SystemReader<'_> {
         let lists = [&entry.friction_directions, &entry.friction_half_spaces];
         let shape = friction_shape(self.scene, &place, ("tangent", tangents.len()), lists, &given[..1])?;
         refuse_two_of(&place, &given)?;
-        let static_bound = static_bound(place.key("static-bound"), "bound", bound, entry.static_bound, "N")?;
+        let static_bound = entry.static_bound;
+        check_static("static-bound", "bound", bound, static_bound, "N").map_err(|error| place.value_fault(error))?;
         let name = entry.name.clone();
         Ok(LinearFriction { name, tangents, tangent_drift, bound, static_bound, shape, bias, displacement: None })
     }
