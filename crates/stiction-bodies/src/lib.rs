@@ -25,7 +25,7 @@ pub use material::{CombinationRule, Grain, Material, MaterialTable, Surface, Tor
 pub use multibody::{Assembly, Multibody, MultibodyModel};
 pub use pose::{Pose, advance_orientation};
 pub use shape::{
-    Bend, Dimension, MassProperties, Mesh, MeshEdge, MeshFace, MeshFault, PlacedShape, Polygon, Polyline, Polytope,
-    Shape, ShapeError, combined_mass_properties, mass_properties,
+    Bend, Dimension, Edge, Face, HalfEdge, MassProperties, Mesh, MeshEdge, MeshFace, MeshFault, PlacedShape, Polygon,
+    Polyline, Polytope, Shape, ShapeError, combined_mass_properties, mass_properties,
 };
 pub use spring::{Attachment, Spring, TorsionSpring};

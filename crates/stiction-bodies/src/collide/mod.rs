@@ -16,10 +16,12 @@
 //! rounding, are dropped, so that normals and points have z = 0 exactly.
 
 mod feature;
+mod polytopes;
 
 use crate::pose::Pose;
 use crate::shape::{Dimension, Shape};
 use glamx::DVec3;
+use polytopes::{collide_views, touch_of_views};
 
 pub use feature::{FeaturePair, MOST_FEATURES};
 
@@ -130,6 +132,8 @@ pub fn never_meet(first: &Shape, second: &Shape) -> bool {
 /// | sphere with sphere, capsule, half-space, cavity, tube or cylinder | one | 0 |
 /// | capsule with half-space, cavity or tube | one per end | 0: +x end, 1: -x end |
 /// | box with half-space, cavity or tube | one per corner: 8, or 4 in the plane | bits 0, 1, 2 are set where x, y, z is negative |
+/// | hull with half-space, cavity or tube | one per corner | the number of the corner |
+/// | box or hull with box or hull, in space | the corners of the common face, or the nearest features | a [`FeaturePair`] |
 /// | ellipsoid, half-space | one, at the lowest point | 0 |
 /// | capsule, capsule | up to five, see below | 0 to 4 |
 ///
@@ -202,6 +206,16 @@ pub fn touches_of(
     features: &[u64],
     touches: &mut Vec<Touch>,
 ) {
+    let is_solid = |shape: &Shape| matches!(shape, Shape::Cuboid { .. } | Shape::Polytope(_));
+    if dimension == Dimension::Space && is_solid(first.0) && is_solid(second.0) {
+        first.0.with_view(|a| {
+            second.0.with_view(|b| {
+                let found = features.iter().filter_map(|&f| touch_of_views((a, first.1), (b, second.1), f));
+                touches.extend(found);
+            })
+        });
+        return;
+    }
     let start = touches.len();
     collide(dimension, first.0, first.1, second.0, second.1, f64::INFINITY, touches);
     let mut number = 0;
@@ -327,12 +341,20 @@ impl Output<'_> {
 
     /// The contacts of a pair for which there is a formula in this order; else false.
     fn collide(&mut self, dimension: Dimension, first: (&Shape, &Pose), second: (&Shape, &Pose)) -> bool {
-        use Shape::{Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Sphere, Tube};
+        use Shape::{Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Polytope, Sphere, Tube};
         let [c1, c2] = [first, second].map(|(_, pose)| in_dimension(dimension, pose.position));
         let axes = || [first, second].map(|(_, pose)| axis(dimension, pose));
         match (first.0, second.0) {
-            (Sphere { .. } | Capsule { .. } | Cuboid { .. }, HalfSpace { .. } | Cavity { .. } | Tube { .. }) => {
-                self.within(dimension, first, second);
+            (
+                Sphere { .. } | Capsule { .. } | Cuboid { .. } | Polytope(_),
+                HalfSpace { .. } | Cavity { .. } | Tube { .. },
+            ) => self.within(dimension, first, second),
+
+            (Cuboid { .. } | Polytope(_), Cuboid { .. } | Polytope(_)) if dimension == Dimension::Space => {
+                let (horizon, touches) = (self.horizon, &mut *self.touches);
+                first.0.with_view(|a| {
+                    second.0.with_view(|b| collide_views((a, first.1), (b, second.1), horizon, touches))
+                });
             }
 
             (&Ellipsoid { semi_axes }, &HalfSpace { normal, offset }) => {
@@ -420,6 +442,11 @@ impl Output<'_> {
                     let side = |bit: u32| if corner >> bit & 1 == 0 { 1.0 } else { -1.0 };
                     let local = DVec3::new(side(0), side(1), side(2)) * half_extents;
                     ball(centre + in_dimension(dimension, pose.transform_vector(local)), corner);
+                }
+            }
+            Shape::Polytope(ref polytope) => {
+                for (feature, x) in polytope.vertices().iter().enumerate() {
+                    ball(centre + pose.transform_vector(*x), feature as u64);
                 }
             }
             _ => ball(centre, 0),

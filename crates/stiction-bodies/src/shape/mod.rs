@@ -24,7 +24,8 @@ use std::f64::consts::PI;
 
 pub use mesh::{Bend, Mesh, MeshEdge, MeshFace, MeshFault};
 pub use polygon::{Polygon, Polyline};
-pub use polytope::Polytope;
+pub(crate) use polytope::{BoxCorners, View};
+pub use polytope::{Edge, Face, HalfEdge, Polytope};
 
 /// Largest accepted difference from one of the length of a unit vector or quaternion, relative. Too
 /// large: gaps are off by this fraction. Too small: vectors written with few digits in a file are
@@ -221,6 +222,15 @@ impl Shape {
                 return None;
             }
         })
+    }
+
+    /// Calls `then` with the corners, faces and edges of a box or hull in space.
+    pub(crate) fn with_view<T>(&self, then: impl FnOnce(View) -> T) -> Option<T> {
+        match self {
+            Shape::Cuboid { half_extents } => Some(then(BoxCorners::new(*half_extents).view())),
+            Shape::Polytope(polytope) => Some(then(polytope.view())),
+            _ => None,
+        }
     }
 
     /// Radius of a round shape, or of a hole, in metres.
@@ -443,6 +453,12 @@ pub enum ShapeError {
     /// Triangles that are no surface.
     #[error("mesh: {0}")]
     Mesh(MeshFault),
+    /// Points of which there is no convex hull.
+    #[error("hull: {message}")]
+    NoHull {
+        /// What is wrong with them, and what to do.
+        message: String,
+    },
     /// Mass properties of no shape at all.
     #[error("no shapes to compute a mass from")]
     NoShapes,
