@@ -16,6 +16,8 @@
 //! rounding, are dropped, so that normals and points have z = 0 exactly.
 
 mod feature;
+mod meshes;
+mod patch;
 mod polytopes;
 
 use crate::pose::Pose;
@@ -24,6 +26,7 @@ use glamx::DVec3;
 use polytopes::{collide_views, touch_of_views};
 
 pub use feature::{FeaturePair, MOST_FEATURES};
+pub(crate) use patch::Region;
 
 /// Two segments are parallel when the sine of their angle is at most this. Then they have no
 /// closest pair of inner points; the ends stand for it, and for half-length L and distance d they
@@ -217,6 +220,9 @@ pub fn touches_of(
         return;
     }
     let start = touches.len();
+    if meshes::touches_of([first, second], features, touches) {
+        return;
+    }
     collide(dimension, first.0, first.1, second.0, second.1, f64::INFINITY, touches);
     let mut number = 0;
     touches.retain(|touch| {
@@ -345,6 +351,8 @@ impl Output<'_> {
         let [c1, c2] = [first, second].map(|(_, pose)| in_dimension(dimension, pose.position));
         let axes = || [first, second].map(|(_, pose)| axis(dimension, pose));
         match (first.0, second.0) {
+            (_, Shape::Mesh(_)) | (Shape::Mesh(_), HalfSpace { .. }) => return meshes::collide(first, second, self),
+
             (
                 Sphere { .. } | Capsule { .. } | Cuboid { .. } | Polytope(_),
                 HalfSpace { .. } | Cavity { .. } | Tube { .. },

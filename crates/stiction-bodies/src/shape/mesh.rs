@@ -21,7 +21,7 @@ use std::fmt;
 use glamx::DVec3;
 
 use super::ShapeError;
-use crate::collide::MOST_FEATURES;
+use crate::collide::{MOST_FEATURES, Region};
 
 /// Triangles lie in one plane when none of their corners is farther from it than this, relative to
 /// the bounding radius. Too large: shallow edges vanish. Too small: a face that was computed with
@@ -393,7 +393,7 @@ impl Mesh {
             let middle = self.corners(triangle).iter().sum::<DVec3>() / 3.0;
             let end = middle - least * normal;
             let mut found = least;
-            self.tree.for_each_near(middle.min(end), middle.max(end), |other| {
+            self.tree.for_each_near(&Region::Box([middle.min(end), middle.max(end)]), |other| {
                 let against = self.faces[self.face_of[other] as usize].normal.dot(normal) < AGAINST;
                 if against && let Some(share) = crossing(middle, end, self.corners(other)) {
                     found = found.min(share * least);
@@ -605,11 +605,11 @@ impl BoxTree {
         self.nodes.first().map(|node| [node.low, node.high])
     }
 
-    /// Visits all triangles whose leaf meets a box, in a fixed order.
-    pub(crate) fn for_each_near(&self, low: DVec3, high: DVec3, mut visit: impl FnMut(usize)) {
+    /// Visits all triangles whose leaf meets a region, in a fixed order.
+    pub(crate) fn for_each_near(&self, region: &Region, mut visit: impl FnMut(usize)) {
         let mut next = 0;
         while let Some(node) = self.nodes.get(next) {
-            if node.low.cmpgt(high).any() || node.high.cmplt(low).any() {
+            if !region.meets([node.low, node.high]) {
                 next = node.skip as usize;
                 continue;
             }
