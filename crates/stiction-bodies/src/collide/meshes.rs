@@ -25,10 +25,10 @@ use std::cell::RefCell;
 use glamx::DVec3;
 use smallvec::SmallVec;
 
-use super::patch::{Patch, PatchEdge, Placed, Region, Solid, grown};
+use super::patch::{Patch, PatchEdge, Placed, Region, Solid, grown, is_crossed};
 use super::{FeaturePair, Output, Part, Touch, direction_of};
 use crate::pose::Pose;
-use crate::shape::{Bend, BoxCorners, NONE, Shape};
+use crate::shape::{Bend, NONE, Shape};
 
 /// Lengths below this are rounding, relative to the coordinates. Too large: small features vanish.
 /// Too small: a corner on a border is on neither side.
@@ -55,10 +55,6 @@ const CLEAR: f64 = 1e-10;
 /// Faces on faces, and edges on faces, are those with an angle of which this is the sine. Too large:
 /// far corners are listed. Too small: a body turns through a face within a step.
 const NEARLY_PARALLEL: f64 = 0.3;
-
-/// A line crosses a triangle when the sine of their angle is more than this. Too small: a line along
-/// a wall seems to cross it.
-const GRAZING: f64 = 1e-6;
 
 /// Most corners of a face on a face that are kept whatever their shape.
 const MOST_CORNERS: usize = 8;
@@ -121,21 +117,28 @@ pub(super) fn collide(first: (&Shape, &Pose), second: (&Shape, &Pose), out: &mut
     true
 }
 
-/// Appends contacts with these features held; false where no shape is a mesh.
+/// Appends contacts with these features held; false where no shape is a mesh. Features are numbered
+/// for the order in which the pair is searched: a mesh comes last, but for half-spaces.
 pub(super) fn touches_of([first, second]: [(&Shape, &Pose); 2], features: &[u64], touches: &mut Vec<Touch>) -> bool {
-    let is_ours = matches!((first.0, second.0), (_, Shape::Mesh(_)) | (Shape::Mesh(_), _));
-    let (mut of_first, mut of_second): (Option<BoxCorners>, Option<BoxCorners>) = (None, None);
+    let is_mirrored = match (first.0, second.0) {
+        (_, Shape::Mesh(_)) => matches!(first.0, Shape::HalfSpace { .. }),
+        (Shape::Mesh(_), _) => !matches!(second.0, Shape::HalfSpace { .. }),
+        _ => return false,
+    };
+    let [first, second] = if is_mirrored { [second, first] } else { [first, second] };
+    let (mut of_first, mut of_second) = (None, None);
     let (Some(a), Some(b)) = (Solid::of(first.0, &mut of_first), Solid::of(second.0, &mut of_second)) else {
         return false;
     };
-    if !is_ours {
-        return false;
-    }
     let origin = second.1.position;
     let (a, b) = (Placed::new(a, first.1, origin), Placed::new(b, second.1, origin));
+    let start = touches.len();
     let mut out = Output { horizon: f64::INFINITY, touches };
     for &feature in features {
         push_held(&a, &b, origin, FeaturePair::of(feature), &mut out);
+    }
+    if is_mirrored {
+        touches[start..].iter_mut().for_each(|touch| *touch = touch.mirrored());
     }
     true
 }
@@ -288,14 +291,18 @@ fn gather(a: &Placed, b: &Placed, reach: f64, first: &mut Patch, second: &mut Pa
     let reach = reach * (1.0 + ROUNDING) + ROUNDING * (bounds[0].abs() + bounds[1].abs()).max_element();
     let near_first = grown(bounds, reach);
     second.gather(b, Region::Box(near_first));
+    let (Solid::Mesh(one), Solid::Mesh(other)) = (a.solid, b.solid) else {
+        return first.gather(a, Region::Box(near_first));
+    };
+    // What is below the near part of the other surface counts as deep as a wall is thick.
+    let deep = reach + one.thickness().min(other.thickness());
     let both = |near: [DVec3; 2], patch: &Patch| {
         let [low, high] = patch.bounds();
-        grown([near[0].max(low), near[1].min(high)], reach)
+        Region::Box(grown([near[0].max(low), near[1].min(high)], deep))
     };
-    let near_second = both(near_first, second);
-    first.gather(a, Region::Box(near_second));
-    if matches!(a.solid, Solid::Mesh(_)) && !first.is_empty() {
-        second.gather(b, Region::Box(both(near_second, first)));
+    first.gather(a, both(near_first, second));
+    if !first.is_empty() {
+        second.gather(b, both(near_first, first));
     }
 }
 
@@ -516,11 +523,8 @@ impl Meeting<'_> {
             return Some(distance);
         }
         let [x1, x2] = feet;
-        let is_inside = |placed: &Placed, patch: &Patch, by: DVec3| match placed.solid.is_round() {
-            true => -distance <= placed.solid.radius(),
-            false => !patch.triangles.iter().any(|&triangle| is_crossed(x1 - by, x2 - by, triangle, clear)),
-        };
-        (is_inside(self.a, self.first, by) && is_inside(self.b, self.second, DVec3::ZERO)).then_some(distance)
+        let is_inside = |placed: &Placed, by: DVec3| placed.is_inside([x1 - by, x2 - by], -distance, clear);
+        (is_inside(self.a, by) && is_inside(self.b, DVec3::ZERO)).then_some(distance)
     }
 
     /// Whether an edge of one crosses a triangle of the other.
@@ -528,7 +532,7 @@ impl Meeting<'_> {
         let cross = |edges: &[PatchEdge], triangles: &[[DVec3; 3]]| {
             edges.iter().any(|edge| {
                 let [p, q] = edge.shape.ends;
-                triangles.iter().any(|&triangle| is_crossed(p, q, triangle, 0.0))
+                triangles.iter().any(|&triangle| is_crossed([p, q], triangle, 0.0))
             })
         };
         cross(&self.first.edges, &self.second.triangles) || cross(&self.second.edges, &self.first.triangles)
@@ -679,16 +683,6 @@ impl Meeting<'_> {
         reduce(&mut corners, rounding);
         chosen.extend(corners.iter().map(|corner| corner.code));
     }
-}
-
-/// Whether a line crosses a triangle, not along it and not within a length of its ends.
-fn is_crossed(from: DVec3, to: DVec3, triangle: [DVec3; 3], end: f64) -> bool {
-    let normal = (triangle[1] - triangle[0]).cross(triangle[2] - triangle[0]);
-    let (way, length) = (to - from, from.distance(to));
-    let is_steep = way.dot(normal).abs() > GRAZING * length * normal.length();
-    is_steep
-        && crate::shape::crossing(from, to, triangle)
-            .is_some_and(|share| share * length > end && (1.0 - share) * length > end)
 }
 
 /// Leaves the corners of the hull, anticlockwise, and of many only those that matter.

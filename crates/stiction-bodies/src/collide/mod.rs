@@ -351,7 +351,9 @@ impl Output<'_> {
         let [c1, c2] = [first, second].map(|(_, pose)| in_dimension(dimension, pose.position));
         let axes = || [first, second].map(|(_, pose)| axis(dimension, pose));
         match (first.0, second.0) {
-            (_, Shape::Mesh(_)) | (Shape::Mesh(_), HalfSpace { .. }) => return meshes::collide(first, second, self),
+            (Shape::Mesh(_), HalfSpace { .. }) => return meshes::collide(first, second, self),
+            (HalfSpace { .. }, Shape::Mesh(_)) => return false,
+            (_, Shape::Mesh(_)) => return meshes::collide(first, second, self),
 
             (
                 Sphere { .. } | Capsule { .. } | Cuboid { .. } | Polytope(_),

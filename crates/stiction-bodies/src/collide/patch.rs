@@ -7,7 +7,11 @@
 use glamx::{DMat3, DVec3};
 
 use crate::pose::Pose;
-use crate::shape::{Bend, BoxCorners, Mesh, NONE, Shape, View};
+use crate::shape::{Bend, BoxCorners, Mesh, NONE, Shape, View, crossing};
+
+/// A line crosses a triangle when the sine of their angle is more than this. Too small: a line along
+/// a wall seems to cross it.
+const GRAZING: f64 = 1e-6;
 
 /// A shape seen as corners, edges and faces, in its own coordinates.
 #[derive(Clone, Copy)]
@@ -78,11 +82,6 @@ impl<'a> Solid<'a> {
             Self::Ball { radius } | Self::Capsule { radius, .. } => radius,
             _ => 0.0,
         }
-    }
-
-    /// Whether what is around its features has a volume of its own.
-    pub fn is_round(&self) -> bool {
-        matches!(self, Self::Ball { .. } | Self::Capsule { .. })
     }
 
     pub fn vertex(&self, vertex: u32) -> Option<DVec3> {
@@ -212,6 +211,27 @@ impl<'a> Placed<'a> {
         }
     }
 
+    /// Whether the line between two points, of a length, is inside of the body to within a length; for
+    /// what is round, whether its core is no deeper than its radius.
+    pub fn is_inside(&self, feet: [DVec3; 2], length: f64, near: f64) -> bool {
+        let back = self.rotation.transpose();
+        let feet = feet.map(|x| back * (x - self.shift));
+        match self.solid {
+            Solid::Ball { radius } | Solid::Capsule { radius, .. } => length <= radius,
+            Solid::HalfSpace { .. } => true,
+            Solid::Convex(view) => {
+                view.faces.iter().all(|face| feet.iter().all(|x| face.normal.dot(*x) - face.offset <= near))
+            }
+            Solid::Mesh(mesh) => {
+                let mut is_left = false;
+                mesh.tree.for_each_near(&Region::Box(grown(around(feet), near)), |triangle| {
+                    is_left = is_left || is_crossed(feet, mesh.corners(triangle), near);
+                });
+                !is_left
+            }
+        }
+    }
+
     /// The box in the frame around a box of the shape's own coordinates.
     fn turned(&self, [low, high]: [DVec3; 2]) -> [DVec3; 2] {
         let (middle, half) = (self.point(0.5 * (low + high)), 0.5 * (high - low));
@@ -262,6 +282,17 @@ impl Region {
             Self::Below(normal, offset) => 0.5 * (normal.dot(low + high) - normal.abs().dot(high - low)) <= offset,
         }
     }
+}
+
+/// Whether a line crosses a triangle or comes nearer than a length to it, not along it and not within
+/// that length of its own ends.
+pub(super) fn is_crossed([from, to]: [DVec3; 2], triangle: [DVec3; 3], near: f64) -> bool {
+    let normal = (triangle[1] - triangle[0]).cross(triangle[2] - triangle[0]);
+    let (way, length) = (to - from, from.distance(to));
+    let is_steep = way.dot(normal).abs() > GRAZING * length * normal.length();
+    is_steep
+        && crossing(from, to, triangle, near)
+            .is_some_and(|share| share * length > near && (1.0 - share) * length > near)
 }
 
 pub(super) struct PatchFace {

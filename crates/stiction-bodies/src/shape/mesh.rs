@@ -395,7 +395,7 @@ impl Mesh {
             let mut found = least;
             self.tree.for_each_near(&Region::Box([middle.min(end), middle.max(end)]), |other| {
                 let against = self.faces[self.face_of[other] as usize].normal.dot(normal) < AGAINST;
-                if against && let Some(share) = crossing(middle, end, self.corners(other)) {
+                if against && let Some(share) = crossing(middle, end, self.corners(other), 0.0) {
                     found = found.min(share * least);
                 }
             });
@@ -529,9 +529,9 @@ pub(crate) fn closest_on_triangle(x: DVec3, [a, b, c]: [DVec3; 3]) -> DVec3 {
     sides.into_iter().map(on_side).fold(a, nearer)
 }
 
-/// Which share of the way from one point to another one lies before a triangle; none where it is
-/// missed.
-pub(crate) fn crossing(from: DVec3, to: DVec3, [a, b, c]: [DVec3; 3]) -> Option<f64> {
+/// Which share of the way from one point to another one lies before a triangle, or a plane beside it
+/// by at most a length; none where it is missed.
+pub(crate) fn crossing(from: DVec3, to: DVec3, [a, b, c]: [DVec3; 3], beside: f64) -> Option<f64> {
     let normal = (b - a).cross(c - a);
     let (before, after) = (normal.dot(from - a), normal.dot(to - a));
     if before * after > 0.0 || before == after {
@@ -539,7 +539,10 @@ pub(crate) fn crossing(from: DVec3, to: DVec3, [a, b, c]: [DVec3; 3]) -> Option<
     }
     let share = before / (before - after);
     let x = from + share * (to - from);
-    let is_inside = [(a, b), (b, c), (c, a)].iter().all(|&(p, q)| normal.cross(q - p).dot(x - p) >= 0.0);
+    let is_inside = [(a, b), (b, c), (c, a)].iter().all(|&(p, q)| {
+        let inwards = normal.cross(q - p);
+        inwards.dot(x - p) >= -beside * inwards.length()
+    });
     is_inside.then_some(share)
 }
 
