@@ -342,14 +342,15 @@ fn a_flat_mesh_of_800_triangles_is_a_plane() {
     let normal = place.transform_vector(normal);
     for step in 0..2000 {
         // Along a line that crosses vertices, sides and diagonals; the first steps are on vertices.
-        let along = if step < 20 { 0.2 * f64::from(step) - 1.4 } else { f64::from(step) * 1.4e-3 - 1.4 };
+        let along = if step < 15 { 0.2 * f64::from(step) - 1.4 } else { f64::from(step) * 1.4e-3 - 1.4 };
         for gap in [0.0, 1e-9, -1e-3] {
             // Coordinates of 6 m have roundings of 1e-15 m, and a pose is composed of several.
             let at = |height: f64| place.compose(&Pose::new(tilt * DVec3::new(along, along, height + gap), tilt));
             let on_ball = touches((&ball, &at(0.1)), (&flat, &place), 0.05);
             assert_eq!(on_ball.len(), 1, "{on_ball:#?}");
             assert_near(on_ball[0].gap, gap, 4e-14, "gap of the ball");
-            assert!(on_ball[0].normal.distance(normal) <= 4e-15);
+            let off = on_ball[0].normal.distance(normal);
+            assert!(off <= 4e-15, "{off:e} {}", on_ball[0].normal.length());
             for (shape, height, count) in [(&cuboid, 0.1, 4), (&bar, 0.05, 2)] {
                 let found = touches((shape, &at(height)), (&flat, &place), 0.05);
                 assert_eq!(found.len(), count, "{found:#?}");
@@ -471,15 +472,20 @@ fn swapped_turned_and_cut_otherwise_the_contacts_are_the_same() {
     let cut = shape_of(&box_triangles(-DVec3::ONE, DVec3::ONE, 4, false));
     let cuboid = Shape::Cuboid { half_extents: DVec3::new(0.5, 0.4, 0.3) };
     let world = Pose::new(DVec3::new(0.4, 0.8, -0.3), random_turn(&mut random));
+    let mut compared = 0;
     for trial in 0..3000 {
         let pose = random_pose(&mut random, trial, 2.0);
         let plain = touches((&cuboid, &pose), (&whole, &Pose::IDENTITY), 0.3);
+        if plain.iter().any(|touch| touch.gap < -SHALLOW) {
+            continue;
+        }
+        compared += 1;
         let swapped = touches((&whole, &Pose::IDENTITY), (&cuboid, &pose), 0.3);
         assert_eq!(swapped, plain.iter().map(Touch::mirrored).collect::<Vec<_>>());
         let of_cut = touches((&cuboid, &pose), (&cut, &Pose::IDENTITY), 0.3);
         let turned = touches((&cuboid, &world.compose(&pose)), (&whole, &world), 0.3);
         for (others, back) in [(&of_cut, Pose::IDENTITY), (&turned, world)] {
-            assert_eq!(others.len(), plain.len(), "{trial}: {plain:#?} {others:#?}");
+            assert_eq!(others.len(), plain.len(), "{trial}");
             for touch in &plain {
                 let place = back.transform_point(touch.point);
                 let nearest = others.iter().min_by(|a, b| {
@@ -495,6 +501,7 @@ fn swapped_turned_and_cut_otherwise_the_contacts_are_the_same() {
         let same = turned.iter().map(|t| t.feature).eq(plain.iter().map(|t| t.feature));
         assert!(same, "{trial}: features in another order");
     }
+    assert!(compared > 1000, "{compared}");
 }
 
 #[test]
@@ -613,18 +620,42 @@ fn searches_in_large_meshes_are_local() {
         let building = begin.elapsed();
         for (name, shape) in &shapes {
             let mut random = Generator::new(37);
-            let (mut count, trials) = (0, 2000);
-            let begin = std::time::Instant::now();
+            let (mut count, trials) = (0usize, 300usize);
+            let mut poses = Vec::new();
             for _ in 0..trials {
                 let [x, y] = [0; 2].map(|_| random.uniform(-1.8, 1.8));
-                let pose = Pose::new(DVec3::new(x, y, bumps(x, y) + 0.04), random_turn(&mut random));
-                count += touches((shape, &pose), (&surface, &Pose::IDENTITY), 0.01).len();
+                poses.push(Pose::new(DVec3::new(x, y, bumps(x, y) + 0.15), random_turn(&mut random)));
             }
-            let each = begin.elapsed().as_secs_f64() / f64::from(trials) * 1e6;
+            // Laid on the surface.
+            for pose in &mut poses {
+                for _ in 0..6 {
+                    let gap = least(&touches((shape, pose), (&surface, &Pose::IDENTITY), 0.2));
+                    pose.position.z -= gap.min(0.2);
+                }
+            }
+            let begin = std::time::Instant::now();
+            for pose in &poses {
+                count += touches((shape, pose), (&surface, &Pose::IDENTITY), 1e-3).len();
+            }
+            let each = begin.elapsed().as_secs_f64() / trials as f64 * 1e6;
             if std::env::var_os("STICTION_TIMES").is_some() {
                 println!("{name} on {} triangles, built in {building:?}: {each:.1} µs, {count} contacts", 2 * n * n);
             }
-            assert!(count > 1000, "{name}: {count}");
+            assert!(count >= trials, "{name}: {count}");
         }
+    }
+}
+
+#[test]
+fn a_ball_beyond_the_corner_of_a_cube_touches_the_corner() {
+    let ball = Shape::Sphere { radius: 0.5 };
+    for n in [1, 3] {
+        let pose = Pose::new(DVec3::new(1.2, 1.3, 1.6), DQuat::IDENTITY);
+        let found = touches((&ball, &pose), (&cube(n), &Pose::IDENTITY), 1.0);
+        // 0.2² + 0.3² + 0.6² = 0.7².
+        assert_eq!(found.len(), 1, "{found:#?}");
+        assert_near(found[0].gap, 0.2, 1e-15, "gap");
+        assert!(found[0].normal.distance(DVec3::new(2.0, 3.0, 6.0) / 7.0) <= 1e-15);
+        assert!(matches!(FeaturePair::of(found[0].feature), FeaturePair::VertexVertex(0, _)));
     }
 }

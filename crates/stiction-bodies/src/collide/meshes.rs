@@ -225,12 +225,15 @@ fn held(a: &Placed, b: &Placed, pair: FeaturePair) -> Option<Held> {
 /// Finds near features, pairs them, and appends their contacts.
 fn search(a: &Placed, b: &Placed, reach: f64, origin: DVec3, scratch: &mut Scratch, out: &mut Output) {
     let Scratch { first, second, candidates, expanded, chosen, found } = scratch;
-    gather(a, b, reach, first, second);
+    // So deep an overlap may be, beside what is within reach.
+    let extents = [a, b].into_iter().filter_map(Placed::bounds_of_body).map(|[low, high]| (high - low).min_element());
+    let deep = reach + extents.fold(f64::INFINITY, f64::min);
+    gather(a, b, [reach, deep], first, second);
     if first.is_empty() || second.is_empty() {
         return;
     }
     let size = largest(first).max(if second.is_endless { 0.0 } else { largest(second) });
-    let meeting = Meeting { a, b, first, second, reach, size };
+    let meeting = Meeting { a, b, first, second, reach, deep, size };
     candidates.clear();
     meeting.pair_up(candidates);
     candidates.sort_unstable_by(|m, n| n.distance.total_cmp(&m.distance).then(m.pair.cmp(&n.pair)));
@@ -279,7 +282,7 @@ fn largest(patch: &Patch) -> f64 {
 }
 
 /// The near features of both.
-fn gather(a: &Placed, b: &Placed, reach: f64, first: &mut Patch, second: &mut Patch) {
+fn gather(a: &Placed, b: &Placed, [reach, deep]: [f64; 2], first: &mut Patch, second: &mut Patch) {
     if let Solid::HalfSpace { .. } = b.solid {
         second.gather(b, Region::Box([DVec3::NEG_INFINITY, DVec3::INFINITY]));
         let (normal, offset) = b.face(0).unwrap_or_default();
@@ -291,11 +294,9 @@ fn gather(a: &Placed, b: &Placed, reach: f64, first: &mut Patch, second: &mut Pa
     let reach = reach * (1.0 + ROUNDING) + ROUNDING * (bounds[0].abs() + bounds[1].abs()).max_element();
     let near_first = grown(bounds, reach);
     second.gather(b, Region::Box(near_first));
-    let (Solid::Mesh(one), Solid::Mesh(other)) = (a.solid, b.solid) else {
+    let (Solid::Mesh(_), Solid::Mesh(_)) = (a.solid, b.solid) else {
         return first.gather(a, Region::Box(near_first));
     };
-    // What is below the near part of the other surface counts as deep as a wall is thick.
-    let deep = reach + one.thickness().min(other.thickness());
     let both = |near: [DVec3; 2], patch: &Patch| {
         let [low, high] = patch.bounds();
         Region::Box(grown([near[0].max(low), near[1].min(high)], deep))
@@ -336,6 +337,7 @@ struct Meeting<'a> {
     first: &'a Patch,
     second: &'a Patch,
     reach: f64,
+    deep: f64,
     size: f64,
 }
 
@@ -420,7 +422,7 @@ impl Meeting<'_> {
     fn edges_at_edges(&self, out: &mut Vec<Candidate>) {
         let open = |edge: &&PatchEdge| edge.shape.bend != Bend::Concave;
         for e in self.first.edges.iter().filter(open) {
-            let near = Region::Box(grown(e.bounds, self.reach));
+            let near = Region::Box(grown(e.bounds, self.deep));
             for k in self.second.edges.iter().filter(open).filter(|k| near.meets(k.bounds)) {
                 let cross = e.along.cross(k.along);
                 let sine = cross.length();
@@ -547,7 +549,7 @@ impl Meeting<'_> {
         };
         // The faces at a feature, and its edges.
         let of_vertex = |patch: &Patch, vertex: u32| -> (SmallVec<[u32; 16]>, SmallVec<[u32; 16]>) {
-            let edges = patch.edges.iter().filter(|edge| edge.shape.vertices.contains(&vertex));
+            let edges = patch.edges_at(vertex);
             (edges.clone().flat_map(|edge| edge.shape.faces).collect(), edges.map(|edge| edge.id).collect())
         };
         let of_edge = |patch: &Patch, edge: u32| -> (SmallVec<[u32; 16]>, SmallVec<[u32; 16]>) {
@@ -643,11 +645,14 @@ impl Meeting<'_> {
                 corners.push(corner);
             }
         };
-        let is_incident = |edge: &&PatchEdge| match incident {
-            Incident::Face(face) => edge.shape.faces.contains(&face),
-            Incident::Edge(id) => edge.id == id,
+        let edges = || {
+            let (face, edge) = match incident {
+                Incident::Face(face) => (Some(face), None),
+                Incident::Edge(edge) => (None, Some(edge)),
+            };
+            let of_face = face.into_iter().flat_map(|face| of.edges_of(face));
+            of_face.chain(edge.into_iter().filter_map(|edge| of.edge(edge)))
         };
-        let edges = || of.edges.iter().filter(is_incident);
         for (vertex, x) in edges().flat_map(|edge| edge.shape.vertices.into_iter().zip(edge.shape.ends)) {
             if n.dot(x) - face.offset <= self.reach && on.is_over(face, x, rounding) {
                 push(FeaturePair::VertexFace(vertex, on_face), x);
@@ -667,17 +672,32 @@ impl Meeting<'_> {
         for (edge, brink) in edges().flat_map(|edge| on.edges_of(on_face).map(move |brink| (edge, brink))) {
             let side = usize::from(brink.shape.faces[0] != on_face);
             let (wall, arm) = (brink.walls[side], edge.shape.ends[0] - brink.shape.ends[0]);
-            let share = -wall.dot(arm) / wall.dot(edge.along);
+            let slope = wall.dot(edge.along);
+            let share = -wall.dot(arm) / slope;
             let x = edge.shape.ends[0] + share * edge.along;
             let along = (x - brink.shape.ends[0]).dot(brink.along);
             let is_within = |share: f64, length: f64| share > rounding && share < length - rounding;
-            if brink.shape.bend != Bend::Concave
+            let is_crossing = brink.shape.bend != Bend::Concave
+                && edge.shape.bend != Bend::Concave
                 && is_within(share, edge.length)
                 && is_within(along, brink.length)
-                && n.dot(x) - face.offset <= self.reach
-                && let Some(half) = placed.solid.half_edge(brink.id, side)
-            {
-                push(FeaturePair::EdgeBrink(edge.id, half), x);
+                && n.dot(x) - face.offset <= self.reach;
+            if !is_crossing {
+                continue;
+            }
+            // A crossing moves along a tilted edge: then only the common perpendicular tells how the
+            // gap changes.
+            if n.dot(edge.along).abs() <= FACE_PREFERRED * slope.abs() {
+                if let Some(half) = placed.solid.half_edge(brink.id, side) {
+                    push(FeaturePair::EdgeBrink(edge.id, half), x);
+                }
+            } else {
+                let pair = FeaturePair::EdgeEdge(edge.id, brink.id);
+                let pair_in_order = if is_mirrored { pair.mirrored() } else { pair };
+                let feet = held(self.a, self.b, pair_in_order).map(|held| held.feet);
+                if feet.is_some_and(|feet| self.feet_are_within(pair_in_order, feet, DVec3::ZERO)) {
+                    push(pair, x);
+                }
             }
         }
         reduce(&mut corners, rounding);
@@ -721,4 +741,78 @@ fn reduce(corners: &mut Corners, rounding: f64) {
         hull.remove(least);
     }
     *corners = hull;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pose::advance_orientation;
+    use crate::shape::{Dimension, Mesh};
+    use crate::touch_rates::{Twist, touch_rates};
+    use glamx::DQuat;
+    use std::sync::Arc;
+    use stiction_dynamics::families::Generator;
+
+    #[test]
+    fn held_features_have_the_rates_of_differences() {
+        // An octahedron, against itself and the others.
+        let vertices = [1.0, -1.0].into_iter().flat_map(|s| [DVec3::X, DVec3::Y, DVec3::Z].map(|x| s * x)).collect();
+        let triangles = vec![[0, 1, 2], [1, 3, 2], [3, 4, 2], [4, 0, 2], [1, 0, 5], [3, 1, 5], [4, 3, 5], [0, 4, 5]];
+        let mesh = Shape::Mesh(Arc::new(Mesh::new(vertices, triangles).unwrap()));
+        let others = [
+            Shape::Sphere { radius: 0.2 },
+            Shape::Capsule { half_length: 0.6, radius: 0.1 },
+            Shape::Cuboid { half_extents: DVec3::new(0.5, 0.4, 0.3) },
+            mesh.clone(),
+        ];
+        let mut random = Generator::new(41);
+        let mut kinds = [0; 9];
+        for _ in 0..400 {
+            for other in &others {
+                let mut vector = |size: f64| DVec3::from_array(random.vector(size));
+                let poses = [vector(1.6), vector(0.2)].map(|x| (x, vector(2.0)));
+                let poses = poses.map(|(x, turn)| Pose::new(x, DQuat::from_scaled_axis(turn)));
+                let twists = poses.map(|pose| (pose.position, vector(1.0), vector(1.0)));
+                let at = |tau: f64| {
+                    [0, 1].map(|i| {
+                        let (_, velocity, spin) = twists[i];
+                        let spin_body = poses[i].inverse_transform_vector(spin);
+                        let orientation = advance_orientation(poses[i].orientation, spin_body, tau);
+                        Pose::new(poses[i].position + tau * velocity, orientation)
+                    })
+                };
+                let mut found = Vec::new();
+                let mut out = Output { horizon: 1.0, touches: &mut found };
+                assert!(collide((other, &poses[0]), (&mesh, &poses[1]), &mut out));
+                for touch in found {
+                    let held = |tau: f64| {
+                        let [first, second] = at(tau);
+                        let mut held = Vec::new();
+                        assert!(touches_of([(other, &first), (&mesh, &second)], &[touch.feature], &mut held));
+                        held[0]
+                    };
+                    let [a, b] =
+                        twists.map(|(origin, velocity, spin)| Twist { origin, velocity, spin, ..Twist::default() });
+                    let rates = touch_rates(Dimension::Space, (other, &poses[0], &a), (&mesh, &poses[1], &b), &touch);
+                    let slope = |of: fn(&Touch) -> DVec3| {
+                        let central = |tau: f64| (of(&held(tau)) - of(&held(-tau))) / (2.0 * tau);
+                        (4.0 * central(5e-5) - central(1e-4)) / 3.0
+                    };
+                    let exact = [slope(|t| t.normal), slope(|t| t.point_on_first), slope(|t| t.point_on_second)];
+                    for (rate, exact) in rates.into_iter().zip(exact) {
+                        // Edges that are nearly parallel and near corners turn fast.
+                        let size = 1.0 + exact.length();
+                        if size < 30.0 {
+                            assert!(rate.distance(exact) <= 1e-7 * size * size, "{touch:?}: {rate} and {exact}");
+                        }
+                    }
+                    let gap_rate = touch.normal.dot(a.at(touch.point_on_first) - b.at(touch.point_on_second));
+                    let difference = (held(1e-5).gap - held(-1e-5).gap) / 2e-5;
+                    assert!((gap_rate - difference).abs() <= 1e-6, "{touch:?}: {gap_rate} and {difference}");
+                    kinds[(touch.feature >> 60) as usize] += 1;
+                }
+            }
+        }
+        assert!(kinds[1..].iter().all(|&count| count > 5), "{kinds:?}");
+    }
 }

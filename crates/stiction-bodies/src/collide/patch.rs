@@ -211,6 +211,14 @@ impl<'a> Placed<'a> {
         }
     }
 
+    /// The same of a body; none of terrain, or where the body has no end.
+    pub fn bounds_of_body(&self) -> Option<[DVec3; 2]> {
+        match self.solid {
+            Solid::Mesh(mesh) if !mesh.is_closed() => None,
+            _ => self.bounds(),
+        }
+    }
+
     /// Whether the line between two points, of a length, is inside of the body to within a length; for
     /// what is round, whether its core is no deeper than its radius.
     pub fn is_inside(&self, feet: [DVec3; 2], length: f64, near: f64) -> bool {
@@ -330,6 +338,9 @@ pub(super) struct Patch {
     rays: Vec<DVec3>,
     /// Whether its face is a half-space.
     pub is_endless: bool,
+    /// Faces with their edges, and vertices with theirs, by the places of these in the list.
+    of_faces: Vec<(u32, u32)>,
+    of_vertices: Vec<(u32, u32)>,
     near: Vec<(u32, u32)>,
     numbers: Vec<u32>,
 }
@@ -361,6 +372,14 @@ impl Patch {
             Solid::Convex(view) => self.gather_convex(placed, view, near),
             Solid::Mesh(mesh) => self.gather_mesh(placed, mesh, near),
         }
+        self.of_faces.clear();
+        self.of_vertices.clear();
+        for (at, edge) in self.edges.iter().enumerate() {
+            self.of_faces.extend(edge.shape.faces.map(|face| (face, at as u32)));
+            self.of_vertices.extend(edge.shape.vertices.map(|vertex| (vertex, at as u32)));
+        }
+        self.of_faces.sort_unstable();
+        self.of_vertices.sort_unstable();
     }
 
     fn push_face(&mut self, placed: &Placed, id: u32, from: usize) {
@@ -476,8 +495,18 @@ impl Patch {
     }
 
     /// The edges of a face.
-    pub fn edges_of(&self, face: u32) -> impl Iterator<Item = &PatchEdge> {
-        self.edges.iter().filter(move |edge| edge.shape.faces.contains(&face))
+    pub fn edges_of(&self, face: u32) -> impl Iterator<Item = &PatchEdge> + Clone {
+        self.listed(&self.of_faces, face)
+    }
+
+    /// The edges that end at a vertex.
+    pub fn edges_at(&self, vertex: u32) -> impl Iterator<Item = &PatchEdge> + Clone {
+        self.listed(&self.of_vertices, vertex)
+    }
+
+    fn listed<'a>(&'a self, list: &'a [(u32, u32)], key: u32) -> impl Iterator<Item = &'a PatchEdge> + Clone {
+        let from = list.partition_point(|&(other, _)| other < key);
+        list[from..].iter().take_while(move |&&(other, _)| other == key).map(|&(_, at)| &self.edges[at as usize])
     }
 
     /// Condition (2): whether a corner is farthest along n of all near it.

@@ -508,7 +508,15 @@ fn merge_faces(vertices: &[DVec3], triangles: &[[u32; 3]], twins: &[u32]) -> (Ve
             }
         }
         members.sort_unstable();
-        let normal = members.iter().map(|&triangle| areas[triangle]).sum::<DVec3>().normalize();
+        // With what each addition loses, so that many triangles are as exact as one.
+        let (mut sum, mut lost) = (DVec3::ZERO, DVec3::ZERO);
+        for &triangle in &members {
+            let part = areas[triangle] - lost;
+            let next = sum + part;
+            lost = (next - sum) - part;
+            sum = next;
+        }
+        let normal = sum.normalize();
         let height = |&triangle: &usize| corners(triangle).iter().map(|x| (x - origin).dot(normal)).sum::<f64>();
         let mean = members.iter().map(height).sum::<f64>() / (3 * members.len()) as f64;
         faces.push(MeshFace { normal, offset: origin.dot(normal) + mean });
