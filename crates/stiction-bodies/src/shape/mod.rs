@@ -24,10 +24,10 @@ use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
 pub use mesh::{Bend, Mesh, MeshEdge, MeshFace, MeshFault};
+pub(crate) use mesh::{NONE, crossing};
 pub use mesh_check::{
     Census, CheckedSurface, Found, SurfaceError, SurfaceFault, SurfaceFaultKind, SurfaceRules, TriangleSurface,
 };
-pub(crate) use mesh::{NONE, crossing};
 pub use polygon::{Polygon, Polyline};
 pub(crate) use polytope::{BoxCorners, View};
 pub use polytope::{Edge, Face, HalfEdge, Polytope};
