@@ -1,13 +1,18 @@
 //! Boxes and convex hulls against each other: the gap against distances by other algorithms, the
 //! common face against closed forms, and what must not change anything.
 
+#[allow(dead_code)] // all is in space here
+#[path = "common/model.rs"]
+mod common;
+
 use std::f64::consts::{FRAC_PI_4, TAU};
 use std::sync::Arc;
 
 use stiction_bodies::collide::{FeaturePair, Touch, collide, touches_of};
-use stiction_bodies::glamx::{DQuat, DVec3};
-use stiction_bodies::{Dimension, Polytope, Pose, Shape};
+use stiction_bodies::glamx::{DMat3, DQuat, DVec3};
+use stiction_bodies::{Body, BodyKind, BodyShape, Dimension, Multibody, PlacedShape, Polytope, Pose, Shape};
 use stiction_dynamics::families::Generator;
+use stiction_dynamics::{ContactId, MechanicalSystem, RowRates};
 
 /// Largest accepted error of the least gap, relative to the larger bounding radius.
 const ERROR: f64 = 1e-12;
@@ -461,4 +466,81 @@ fn a_pose_that_is_no_number_gives_no_touch() {
     // The same place, where no direction is the way out.
     let found = touches((&unit, Pose::IDENTITY), (&unit, Pose::IDENTITY), f64::INFINITY);
     assert_eq!(least(&found).gap, -1.0);
+}
+
+/// Rates of the normal and tangent rows against central differences, extrapolated once, with the
+/// features held; every kind of features occurs.
+#[test]
+fn rows_have_the_rates_of_differences() {
+    let mut random = Generator::new(31);
+    let shapes = [cube(0.5), random_hull(&mut random, 8), prism(6, 0.6, 0.3)];
+    let mut seen = std::collections::BTreeSet::new();
+    for trial in 0..300 {
+        let bodies = [0, 1].map(|i| {
+            let placed = PlacedShape {
+                position: DVec3::from_array(random.vector(0.2)),
+                orientation: turned(&mut random),
+                ..PlacedShape::centred(shapes[random.below(shapes.len())].clone())
+            };
+            Body {
+                name: ["a", "b"][i].into(),
+                kind: BodyKind::Rigid { mass: 1.0, inertia: DMat3::IDENTITY },
+                pose: Pose::new(DVec3::from_array(random.vector(1.2)), turned(&mut random)),
+                turns: 0,
+                velocity: DVec3::from_array(random.vector(1.0)),
+                angular_velocity: DVec3::from_array(random.vector(2.0)),
+                shapes: vec![BodyShape { placed, material: 0 }],
+                group: 0,
+            }
+        });
+        let system = Multibody::new(common::model(Dimension::Space, bodies.to_vec())).unwrap();
+        let state = system.start(0.0);
+        let mut contacts = Vec::new();
+        system.contacts(0.0, &state.q, f64::INFINITY, &mut contacts);
+        let ids: Vec<ContactId> = contacts.iter().map(|contact| contact.id).collect();
+        let mut exact = RowRates::default();
+        system.row_rates(0.0, &state.q, &state.v, (&contacts, &[], &[]), &mut exact);
+        let after = |tau: f64| {
+            let (mut q, mut held) = (state.q.clone(), Vec::new());
+            system.advance(0.0, &state.q, &state.v, tau, &mut q);
+            system.contacts_of(tau, &q, &ids, &mut held);
+            assert_eq!(held.len(), ids.len());
+            let rates = |c: &stiction_dynamics::Contact| {
+                [c.normal.dot(&state.v), c.slip(&state.v)[0], c.slip(&state.v)[1], c.gap]
+            };
+            held.iter().map(rates).collect::<Vec<_>>()
+        };
+        let tau = 1e-4;
+        let [narrow, wide] = [tau, 2.0 * tau].map(|tau| {
+            let (ahead, behind) = (after(tau), after(-tau));
+            let slope = |row: usize, k: usize| (ahead[row][k] - behind[row][k]) / (2.0 * tau);
+            (0..ids.len()).map(|row| [0, 1, 2, 3].map(|k| slope(row, k))).collect::<Vec<_>>()
+        });
+        for (row, contact) in contacts.iter().enumerate() {
+            let feature = FeaturePair::of(contact.id.feature);
+            let [tangent, other, _] = exact.tangents[row];
+            // And the gap itself changes by the normal row.
+            let rates = [exact.normals[row], tangent, other, contact.normal.dot(&state.v)];
+            let near = contact.gap.abs() < 0.05
+                && matches!(
+                    feature,
+                    FeaturePair::VertexVertex(..) | FeaturePair::VertexEdge(..) | FeaturePair::EdgeVertex(..)
+                );
+            if near || rates.iter().any(|rate| rate.abs() > 50.0) {
+                continue; // turns too fast for differences
+            }
+            seen.insert(contact.id.feature >> 60);
+            // The gap at a brink also changes as the place slides along the edge, which is tilted.
+            let is_brink = matches!(feature, FeaturePair::EdgeBrink(..) | FeaturePair::BrinkEdge(..));
+            for k in 0..if is_brink { 3 } else { 4 } {
+                let difference = narrow[row][k] + (narrow[row][k] - wide[row][k]) / 3.0;
+                assert!(
+                    (difference - rates[k]).abs() <= 1e-6 * (1.0 + rates[k].abs()),
+                    "trial {trial}, {feature}, row {k}: {} and {difference}",
+                    rates[k]
+                );
+            }
+        }
+    }
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), (1..=8).collect::<Vec<_>>());
 }

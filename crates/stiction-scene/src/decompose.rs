@@ -89,7 +89,9 @@ fn pieces(place: &Place, entry: &DecomposeEntry, surfaces: &mut Surfaces) -> Res
     for (key, value, range) in limits {
         if !range.contains(&value) {
             let (low, high) = range.into_inner();
-            return Err(place.key(key).fault(format!("`{key}` is {value}"), format!("give a number from {low} to {high}")));
+            return Err(place
+                .key(key)
+                .fault(format!("`{key}` is {value}"), format!("give a number from {low} to {high}")));
         }
     }
     if !(0.0..=1.0).contains(&entry.concavity) {
@@ -192,6 +194,6 @@ fn write_cache(path: &Path, hash: &str, pieces: &[Vec<DVec3>]) -> std::io::Resul
             let _ = writeln!(text, "{x:?} {y:?} {z:?}"); // a string takes everything
         }
     }
-    fs::create_dir_all(path.parent().unwrap_or(Path::new("."))) ?;
+    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
     write_atomically(path, text.as_bytes())
 }

@@ -188,7 +188,13 @@ impl Document {
         })?;
         let table = DeTable::parse(&text).expect("what was written reads back");
         let root = Node::parsed(whole(table), &|_| Origin::Program);
-        Ok(Self { name: scene.name.clone(), text: String::new(), edits: Vec::new(), root, folder: scene.folder.clone() })
+        Ok(Self {
+            name: scene.name.clone(),
+            text: String::new(),
+            edits: Vec::new(),
+            root,
+            folder: scene.folder.clone(),
+        })
     }
 
     /// Name of the file.

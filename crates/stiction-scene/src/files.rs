@@ -36,11 +36,9 @@ pub struct SceneFile {
 impl SceneFile {
     /// Looks at the file again.
     pub(crate) fn look_again(&mut self) {
-        let is_same = |mut file: File| {
-            let mut hash = Sha256::new();
-            std::io::copy(&mut file, &mut hash).is_ok_and(|_| hexadecimal(hash) == self.sha256)
-        };
-        self.has_changed = !File::open(&self.found).is_ok_and(is_same);
+        let is_same = |bytes: Vec<u8>| hexadecimal(Sha256::new_with_prefix(bytes)) == self.sha256;
+        let has_size = fs::metadata(&self.found).is_ok_and(|status| status.len() == self.bytes);
+        self.has_changed = !(has_size && fs::read(&self.found).is_ok_and(is_same));
     }
 }
 

@@ -163,8 +163,9 @@ pub fn load(argument: &str, overrides: &[String]) -> Result<Loaded, SceneError> 
 pub fn open(argument: &str) -> Result<Document, SceneError> {
     let path = Path::new(argument);
     let from_file = || {
-        let document = Document::parse(&read_text(std::fs::File::open(path), path)?, argument)?;
-        Ok(Document { folder: path.parent().map(Path::to_owned), ..document })
+        let mut document = Document::parse(&read_text(std::fs::File::open(path), path)?, argument)?;
+        document.folder = path.parent().map(Path::to_owned);
+        Ok(document)
     };
     if argument == STANDARD_INPUT {
         let name = "standard input";
@@ -228,12 +229,18 @@ impl Document {
             self.edit(edit)?;
         }
         let mut surfaces = self.surfaces();
-        let is_expanded =
-            |it: &mut Self| it.check().and_then(|()| it.expand_decompositions(&mut surfaces)).and_then(|_| it.expand_copies());
-        match is_expanded(&mut self).and_then(|_| read(&self)) {
+        match self.expand(&mut surfaces).and_then(|_| read(&self)) {
             Ok(scene) => Loaded::new(Scene { folder: self.folder.clone(), ..scene }, self, surfaces),
             Err(fault) => Err(self.locate(fault)),
         }
+    }
+
+    /// Puts in what a scene says in short: the pieces of surfaces, and copies of bodies. Returns
+    /// whether there is any of it.
+    fn expand(&mut self, surfaces: &mut Surfaces) -> Result<bool, Fault> {
+        self.check()?;
+        let has_pieces = self.expand_decompositions(surfaces)?;
+        Ok(self.expand_copies()? || has_pieces)
     }
 }
 
@@ -246,11 +253,7 @@ impl Scene {
     pub fn check(self) -> Result<Loaded, SceneError> {
         let mut document = Document::of(&self)?;
         let (folder, mut surfaces) = (self.folder.clone(), document.surfaces());
-        let mut expand = || {
-            document.check()?;
-            Ok(document.expand_decompositions(&mut surfaces)? | document.expand_copies()?)
-        };
-        let scene = expand().and_then(|is_changed| match is_changed {
+        let scene = document.expand(&mut surfaces).and_then(|is_changed| match is_changed {
             true => read(&document).map(|scene| Scene { folder, ..scene }),
             false => Ok(self),
         });

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use stiction_bodies::{Mesh, TriangleSurface};
+use stiction_bodies::{Mesh, Polytope, TriangleSurface};
 
 use crate::files::{Files, beside};
 use crate::lint::Severity;
@@ -32,6 +32,8 @@ pub(crate) struct Surfaces {
     pub(crate) files: Files,
     /// The contents of files by their paths, with what they were read from.
     parsed: HashMap<String, Arc<MeshFile>>,
+    /// Hulls by what was asked for.
+    pub(crate) hulls: HashMap<String, Arc<Polytope>>,
     /// Meshes by what was asked for.
     pub(crate) meshes: HashMap<String, Arc<Mesh>>,
     /// What is worth knowing about them, and where it was written.

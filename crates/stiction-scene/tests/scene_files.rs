@@ -962,8 +962,9 @@ fn keys_that_a_kind_does_not_have() {
 
 #[test]
 fn shapes() {
-    let plane = "`half-plane`, `disc`, `ring`, `capsule`, `box` or `ellipse`";
-    let space = "`half-space`, `sphere`, `cavity`, `cylinder`, `tube`, `capsule`, `box` or `ellipsoid`";
+    let plane = "`half-plane`, `disc`, `ring`, `capsule`, `box`, `ellipse`, `polygon` or `polyline`";
+    let space = "`half-space`, `sphere`, `cavity`, `cylinder`, `tube`, `capsule`, `box`, `ellipsoid`, `cone`, `hull`, `mesh`, \
+                 `height-field` or `decompose`";
     assert_error(
         PLANE,
         "capsule = { length = 0.5, radius = 0.05 }",
@@ -1760,6 +1761,8 @@ fn schema_and_reference_page_know_every_key() {
                 joint value row drift \
                 assemble fixed ball revolute prismatic cylindrical universal planar distance collide \
                 anchor anchors axis frames zero limits lower upper motor drive rate \
+                allow-outside cone height hull mesh height-field heights decompose pieces concavity resolution polygon polyline closed \
+                file unit scale part centred repair copies count spacing stagger \
                 spring torsion-spring points rest-length rest-angle";
     let keys: BTreeSet<String> = keys.split_whitespace().map(str::to_owned).collect();
     assert_eq!(names, keys);

@@ -16,6 +16,8 @@
 //! rounding, are dropped, so that normals and points have z = 0 exactly.
 
 mod feature;
+mod meshes;
+mod patch;
 mod planar;
 mod polytopes;
 mod round;
@@ -29,6 +31,7 @@ use polytopes::{collide_views, touch_of_views};
 use smallvec::SmallVec;
 
 pub use feature::{FeaturePair, MOST_FEATURES};
+pub(crate) use patch::Region;
 
 /// Two segments are parallel when the sine of their angle is at most this. Then they have no
 /// closest pair of inner points; the ends stand for it, and for half-length L and distance d they
@@ -227,6 +230,9 @@ pub fn touches_of(
         return;
     }
     let start = touches.len();
+    if meshes::touches_of([first, second], features, touches) {
+        return;
+    }
     search(dimension, [first, second], (f64::INFINITY, Some(features)), touches);
     let mut number = 0;
     touches.retain(|touch| {
@@ -389,6 +395,10 @@ impl Output<'_> {
         let [c1, c2] = [first, second].map(|(_, pose)| in_dimension(dimension, pose.position));
         let axes = || [first, second].map(|(_, pose)| axis(dimension, pose));
         match (first.0, second.0) {
+            (Shape::Mesh(_), HalfSpace { .. }) => return meshes::collide(first, second, self),
+            (HalfSpace { .. }, Shape::Mesh(_)) => return false,
+            (_, Shape::Mesh(_)) => return meshes::collide(first, second, self),
+
             (
                 Sphere { .. } | Capsule { .. } | Cuboid { .. } | Polytope(_) | Polygon(_) | Polyline(_),
                 HalfSpace { .. } | Cavity { .. } | Tube { .. },

@@ -21,7 +21,7 @@ use std::fmt;
 use glamx::DVec3;
 
 use super::ShapeError;
-use crate::collide::MOST_FEATURES;
+use crate::collide::{MOST_FEATURES, Region};
 
 /// Triangles lie in one plane when none of their corners is farther from it than this, relative to
 /// the bounding radius. Too large: shallow edges vanish. Too small: a face that was computed with
@@ -393,9 +393,9 @@ impl Mesh {
             let middle = self.corners(triangle).iter().sum::<DVec3>() / 3.0;
             let end = middle - least * normal;
             let mut found = least;
-            self.tree.for_each_near(middle.min(end), middle.max(end), |other| {
+            self.tree.for_each_near(&Region::Box([middle.min(end), middle.max(end)]), |other| {
                 let against = self.faces[self.face_of[other] as usize].normal.dot(normal) < AGAINST;
-                if against && let Some(share) = crossing(middle, end, self.corners(other)) {
+                if against && let Some(share) = crossing(middle, end, self.corners(other), 0.0) {
                     found = found.min(share * least);
                 }
             });
@@ -508,7 +508,15 @@ fn merge_faces(vertices: &[DVec3], triangles: &[[u32; 3]], twins: &[u32]) -> (Ve
             }
         }
         members.sort_unstable();
-        let normal = members.iter().map(|&triangle| areas[triangle]).sum::<DVec3>().normalize();
+        // With what each addition loses, so that many triangles are as exact as one.
+        let (mut sum, mut lost) = (DVec3::ZERO, DVec3::ZERO);
+        for &triangle in &members {
+            let part = areas[triangle] - lost;
+            let next = sum + part;
+            lost = (next - sum) - part;
+            sum = next;
+        }
+        let normal = sum.normalize();
         let height = |&triangle: &usize| corners(triangle).iter().map(|x| (x - origin).dot(normal)).sum::<f64>();
         let mean = members.iter().map(height).sum::<f64>() / (3 * members.len()) as f64;
         faces.push(MeshFace { normal, offset: origin.dot(normal) + mean });
@@ -529,9 +537,9 @@ pub(crate) fn closest_on_triangle(x: DVec3, [a, b, c]: [DVec3; 3]) -> DVec3 {
     sides.into_iter().map(on_side).fold(a, nearer)
 }
 
-/// Which share of the way from one point to another one lies before a triangle; none where it is
-/// missed.
-pub(crate) fn crossing(from: DVec3, to: DVec3, [a, b, c]: [DVec3; 3]) -> Option<f64> {
+/// Which share of the way from one point to another one lies before a triangle, or a plane beside it
+/// by at most a length; none where it is missed.
+pub(crate) fn crossing(from: DVec3, to: DVec3, [a, b, c]: [DVec3; 3], beside: f64) -> Option<f64> {
     let normal = (b - a).cross(c - a);
     let (before, after) = (normal.dot(from - a), normal.dot(to - a));
     if before * after > 0.0 || before == after {
@@ -539,7 +547,10 @@ pub(crate) fn crossing(from: DVec3, to: DVec3, [a, b, c]: [DVec3; 3]) -> Option<
     }
     let share = before / (before - after);
     let x = from + share * (to - from);
-    let is_inside = [(a, b), (b, c), (c, a)].iter().all(|&(p, q)| normal.cross(q - p).dot(x - p) >= 0.0);
+    let is_inside = [(a, b), (b, c), (c, a)].iter().all(|&(p, q)| {
+        let inwards = normal.cross(q - p);
+        inwards.dot(x - p) >= -beside * inwards.length()
+    });
     is_inside.then_some(share)
 }
 
@@ -605,11 +616,11 @@ impl BoxTree {
         self.nodes.first().map(|node| [node.low, node.high])
     }
 
-    /// Visits all triangles whose leaf meets a box, in a fixed order.
-    pub(crate) fn for_each_near(&self, low: DVec3, high: DVec3, mut visit: impl FnMut(usize)) {
+    /// Visits all triangles whose leaf meets a region, in a fixed order.
+    pub(crate) fn for_each_near(&self, region: &Region, mut visit: impl FnMut(usize)) {
         let mut next = 0;
         while let Some(node) = self.nodes.get(next) {
-            if node.low.cmpgt(high).any() || node.high.cmplt(low).any() {
+            if !region.meets([node.low, node.high]) {
                 next = node.skip as usize;
                 continue;
             }

@@ -8,7 +8,7 @@
 //!
 //! positive when they face outwards. A component inside of another one is a cavity of it: it faces
 //! inwards. How often a component is inside of the others is their winding number around one of
-//! its points, the sum of solid angles over $4 \pi$, with [VOS] (8) for each of them:
+//! its points, the sum of solid angles over $4 \pi$, with [VOS83] (8) for each of them:
 //!
 //! $$ \tan \tfrac{\Omega}{2} = \frac{\det(a, b, c)}{abc + (a \cdot b) c + (b \cdot c) a + (c \cdot a) b}. $$
 //!
@@ -16,8 +16,6 @@
 //! corners in one sense. Signs of determinants count only beyond their rounding, so that parts
 //! that merely touch are not refused. Where the line meets an edge of a triangle, both triangles of
 //! that edge must be passed in the same direction.
-//!
-//! [VOS] is A. van Oosterom and J. Strackee, The solid angle of a plane triangle, 1983.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -42,7 +40,8 @@ const WELD: f64 = 1e-6;
 /// foils are refused. Too small: the centre of mass is noise.
 const LEAST_VOLUME: f64 = 1e-12;
 
-/// An edge must go deeper than this share of the size of the surface on both sides of a triangle.
+/// An edge must go deeper than this share of the size of the surface on both sides of a triangle, and
+/// pass the edges of the triangle at this distance.
 /// Too large: shallow intersections pass. Too small: parts that touch with coordinates of seven
 /// digits are refused.
 const LEAST_DEPTH: f64 = 1e-7;
@@ -469,9 +468,8 @@ impl TriangleSurface {
             let [a, b] = edge.ends.map(|end| self.vertices[end as usize]);
             (a + b) / 2.0
         };
-        let found = |is_so: &dyn Fn(&SharedEdge) -> bool| {
-            Found::of(edges.iter().filter(|edge| is_so(edge)).map(middle))
-        };
+        let found =
+            |is_so: &dyn Fn(&SharedEdge) -> bool| Found::of(edges.iter().filter(|edge| is_so(edge)).map(middle));
         let faulty = |list: Vec<usize>| Found::of(list.into_iter().map(|triangle| self.middle(triangle)));
         let extents = (0..self.triangles.len()).map(|triangle| self.extent(triangle));
         let (mut area, mut thinnest) = (0.0, f64::INFINITY);
@@ -620,7 +618,7 @@ impl TriangleSurface {
         (0..components.len()).filter(is_reversed).map(|of| components[of].clone()).collect()
     }
 
-    /// How often some triangles go around a point, without sign. [VOS] (8)
+    /// How often some triangles go around a point, without sign. [VOS83] (8)
     fn winding_number(&self, triangles: &[u32], point: DVec3) -> f64 {
         let solid_angle = |&triangle: &u32| {
             let [a, b, c] = self.corners(triangle as usize).map(|x| x - point);
@@ -674,7 +672,7 @@ impl TriangleSurface {
         if above.abs() <= least || below.abs() <= least || above * below > 0.0 {
             return Passage::None;
         }
-        let signs = [(a, b), (b, c), (c, a)].map(|(x, y)| sense(p, q, x, y));
+        let signs = [(a, b), (b, c), (c, a)].map(|(x, y)| sense([p, q], [x, y], least));
         let has = |sign: i32| signs.contains(&sign);
         match signs.iter().filter(|sign| **sign == 0).count() {
             _ if has(1) && has(-1) => Passage::None,
@@ -693,8 +691,9 @@ enum Passage {
     Edge(usize, bool),
 }
 
-/// The sense in which the line from `p` to `q` sees the way from `x` to `y`; zero within rounding.
-fn sense(p: DVec3, q: DVec3, x: DVec3, y: DVec3) -> i32 {
+/// The sense in which the line from `p` to `q` sees the way from `x` to `y`; zero when the two lines
+/// are nearer than the least depth, in metres, or within rounding.
+fn sense([p, q]: [DVec3; 2], [x, y]: [DVec3; 2], least: f64) -> i32 {
     let (d, u, v) = (q - p, x - p, y - p);
     let plus = d.abs().dot(DVec3::new(
         (u.y * v.z).abs() + (u.z * v.y).abs(),
@@ -702,7 +701,9 @@ fn sense(p: DVec3, q: DVec3, x: DVec3, y: DVec3) -> i32 {
         (u.x * v.y).abs() + (u.y * v.x).abs(),
     ));
     let determinant = d.dot(u.cross(v));
-    if determinant.abs() <= DETERMINANT_ROUNDING * plus { 0 } else { determinant.signum() as i32 }
+    // Six volumes of the tetrahedron of both: the distance of the lines times the area between them.
+    let nearest = f64::max(least * d.cross(y - x).length(), DETERMINANT_ROUNDING * plus);
+    if determinant.abs() <= nearest { 0 } else { determinant.signum() as i32 }
 }
 
 /// `1 triangle`, `2 triangles`.
@@ -807,7 +808,8 @@ mod tests {
 
     /// A cube of edge 2 around a point, facing outwards, with the points of each triangle its own.
     fn cube(middle: DVec3, half: f64) -> TriangleSurface {
-        let corner = |i: u32| middle + half * DVec3::from_array([1, 2, 4].map(|bit| if i & bit > 0 { 1.0 } else { -1.0 }));
+        let corner =
+            |i: u32| middle + half * DVec3::from_array([1, 2, 4].map(|bit| if i & bit > 0 { 1.0 } else { -1.0 }));
         let faces = [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
         let corners = faces.iter().flat_map(|&[a, b, c, d]| [a, b, c, a, c, d]);
         let vertices: Vec<DVec3> = corners.map(corner).collect();
@@ -856,7 +858,9 @@ mod tests {
         let message = error.to_string();
         assert!(message.starts_with("3 open edges (the first at [-1.000000e0, "), "{message}");
         assert!(message.ends_with("of 11 triangles"), "{message}");
-        assert!(open.clone().check(SurfaceRules { must_be_closed: false, repair: false }).is_ok_and(|it| !it.is_closed));
+        assert!(
+            open.clone().check(SurfaceRules { must_be_closed: false, repair: false }).is_ok_and(|it| !it.is_closed)
+        );
         // A hole is no seam.
         assert_eq!(faults(open, REPAIR), [(SurfaceFaultKind::OpenEdge, 3)]);
 
@@ -888,7 +892,9 @@ mod tests {
         dirty.triangles.push([0, 1, 1]);
         dirty.triangles[7].swap(0, 1);
         let found = faults(dirty.clone(), STRICT);
-        assert!(found.contains(&(SurfaceFaultKind::Degenerate, 1)) && found.contains(&(SurfaceFaultKind::Duplicate, 1)));
+        assert!(
+            found.contains(&(SurfaceFaultKind::Degenerate, 1)) && found.contains(&(SurfaceFaultKind::Duplicate, 1))
+        );
         let repaired = dirty.check(REPAIR).unwrap();
         assert_eq!(repaired.surface.triangles.len(), 12);
         assert!((repaired.surface.mass_properties().mass - 8.0).abs() < 1e-13);

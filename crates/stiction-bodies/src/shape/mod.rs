@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
 pub use mesh::{Bend, Mesh, MeshEdge, MeshFace, MeshFault};
+pub(crate) use mesh::{NONE, crossing};
 pub use mesh_check::{
     Census, CheckedSurface, Found, SurfaceError, SurfaceFault, SurfaceFaultKind, SurfaceRules, TriangleSurface,
 };

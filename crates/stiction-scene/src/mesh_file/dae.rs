@@ -148,7 +148,9 @@ impl<'a, 'd> Reader<'a, 'd> {
         let mut part = MeshPart { name: name.unwrap_or_default().to_owned(), ..MeshPart::default() };
         // Lists of triangles may have points of their own; mostly they share them.
         let mut shared: Option<(&str, SharedPoints)> = None;
-        for list in mesh.children().filter(|node| matches!(node.tag_name().name(), "triangles" | "polylist" | "polygons")) {
+        for list in
+            mesh.children().filter(|node| matches!(node.tag_name().name(), "triangles" | "polylist" | "polygons"))
+        {
             let inputs: Vec<_> = nodes(list, "input").collect();
             let offset = |input: &Node<'_, '_>| input.attribute("offset").and_then(|word| word.parse::<usize>().ok());
             let input = inputs.iter().find(|input| input.attribute("semantic") == Some("VERTEX"));

@@ -63,7 +63,8 @@ fn chunks(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), MeshFileError> {
     let (version, length) = (word(&header[4..]), word(&header[8..]));
     if version != 2 || length > bytes.len() {
         let found = bytes.len();
-        let message = format!("its header says version {version} and {length} bytes; read is version 2, and {found} are there");
+        let message =
+            format!("its header says version {version} and {length} bytes; read is version 2, and {found} are there");
         return Err(MeshFileError::new(message));
     }
     let (mut text, mut blob) = (None, None);
@@ -154,7 +155,9 @@ impl Reader {
             };
             if let Some(unknown) = indices.iter().find(|index| **index as usize >= points.len()) {
                 let count = points.len();
-                return Err(MeshFileError::new(format!("a triangle names point {unknown}, and there are {count}, from 0")));
+                return Err(MeshFileError::new(format!(
+                    "a triangle names point {unknown}, and there are {count}, from 0"
+                )));
             }
             whole.vertices.extend(points);
             let at = |i: usize| indices[i] + shift;

@@ -93,6 +93,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshFile, MeshFileError> {
             if is_vertex {
                 shared.points.push(point);
             }
+            numbers.end_item();
         }
     }
     Ok(MeshFile { parts: vec![part], unit: None })
@@ -194,9 +195,16 @@ impl Numbers<'_> {
         }
         let Element { name, count, .. } = element;
         let left = self.left();
-        let message =
-            format!("its header counts {count} of `{}`, for which {left} bytes are not enough", shown(name));
+        let message = format!("its header counts {count} of `{}`, for which {left} bytes are not enough", shown(name));
         Err(MeshFileError::new(message))
+    }
+
+    /// Of a text an item is a line: some programs write more into it than they declare.
+    fn end_item(&mut self) {
+        if let Self::Text { words } = self {
+            let end = words.text.iter().position(|byte| *byte == b'\n').unwrap_or(words.text.len());
+            words.text = &words.text[end..];
+        }
     }
 
     fn check_list(&self, count: u64, scalar: Scalar) -> Result<(), MeshFileError> {

@@ -29,6 +29,7 @@ use crate::surfaces::Surfaces;
 
 pub(crate) use defaults::resolve;
 pub(crate) use joints::{MET_AT_START, check_start, joint_place, row_unit, worst_rows};
+pub(crate) use mass::eigenvalues;
 pub(crate) use names::made_plain;
 pub(crate) use overlap::check_overlaps;
 pub(crate) use shapes::extent;

@@ -33,12 +33,18 @@ fn in_space(points: &[[f64; 2]]) -> Vec<DVec3> {
 impl Reader<'_> {
     pub(super) fn hull(&mut self, place: &Place, entry: &HullEntry) -> Result<Shape, Fault> {
         positive(place.key("scale"), "the scale", entry.scale, "")?;
+        let key = format!("{entry:?}");
+        if let Some(hull) = self.surfaces.hulls.get(&key) {
+            return Ok(Shape::Polytope(Arc::clone(hull)));
+        }
         let mut points = match (&entry.points, &entry.file) {
             (Some(_), Some(_)) => {
                 return Err(place.key("file").key_fault("the hull has both `points` and `file`", "keep one of them"));
             }
             (None, None) => {
-                return Err(place.fault("the hull has no points", "give `points = [[x, y, z], …]` or `file = \"part.stl\"`"));
+                return Err(
+                    place.fault("the hull has no points", "give `points = [[x, y, z], …]` or `file = \"part.stl\"`")
+                );
             }
             (Some(points), None) => {
                 for (key, is_given) in [("unit", entry.unit.is_some()), ("part", entry.part.is_some())] {
@@ -62,7 +68,9 @@ impl Reader<'_> {
             centred(&mut points, properties.map_err(|error| shape_fault(place, "no centre", &error))?.centre);
             hull = build(&points)?;
         }
-        Ok(Shape::Polytope(Arc::new(hull)))
+        let hull = Arc::new(hull);
+        self.surfaces.hulls.insert(key, Arc::clone(&hull));
+        Ok(Shape::Polytope(hull))
     }
 
     pub(super) fn mesh(&mut self, place: &Place, entry: &MeshEntry, body: &BodyEntry) -> Result<Shape, Fault> {
@@ -104,8 +112,7 @@ impl Reader<'_> {
         body: &BodyEntry,
     ) -> Result<Shape, Fault> {
         if body.kind.is_free() {
-            let message =
-                format!("body `{}` of kind `{}` cannot have a height field", body.name, body.kind.word());
+            let message = format!("body `{}` of kind `{}` cannot have a height field", body.name, body.kind.word());
             return Err(place.key_fault(message, "make the body `kind = \"static\"` or `kind = \"prescribed\"`"));
         }
         for (axis, length) in entry.size.into_iter().enumerate() {

@@ -231,7 +231,11 @@ pub(super) fn shapes(body: &Body, pose: &Pose, view: View, colour: Colour, is_la
             }
             Shape::Polyline(ref chain) => {
                 let points = chain.vertices().iter().map(|&x| view.project(world.transform_point(x))).collect();
-                outlines.push(if chain.is_closed() { brush.area(points) } else { ground(brush.line(points)) });
+                outlines.push(match chain.is_closed() {
+                    true => brush.area(points),
+                    // Hatched on the right of the way, where the solid is.
+                    false => Outline { hatched: true, ..brush.line(points) },
+                });
             }
             Shape::Cavity { radius } => {
                 let rim = Outline::disc(view.project(world.position), radius);
