@@ -537,8 +537,8 @@ fn pieces_are_kept_beside_the_scene() {
     let pieces = |loaded: &Loaded| loaded.system().bodies().unwrap().model().bodies[0].shapes.clone();
     let found = pieces(&loaded);
     assert!((2..=8).contains(&found.len()), "{}", found.len());
-    // Hulls of parts of a box of cells: at most the hull, of volume 6, at least the body, of 5, to a
-    // cell of 3/32 along the notch.
+    // Hulls of parts of a box of cells: at most the hull, of volume 6, at least the body, of 5, to
+    // a cell of 3/32 along the notch.
     let volumes = found
         .iter()
         .map(|it| stiction_bodies::mass_properties(&it.placed.shape, stiction_bodies::Dimension::Space, 1.0));
