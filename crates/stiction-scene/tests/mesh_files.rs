@@ -214,7 +214,7 @@ fn a_box_in_collada() {
     let inputs =
         r##"<input semantic="VERTEX" source="#v" offset="0"/><input semantic="NORMAL" source="#n" offset="1"/>"##;
     let triangles = format!("<triangles count=\"12\">{inputs}<p>{}</p></triangles>", corners.join(" "));
-    let threes = vec!["3"; 12].join(" ");
+    let threes = ["3"; 12].join(" ");
     let polylist =
         format!("<polylist count=\"12\">{inputs}<vcount>{threes}</vcount><p>{}</p></polylist>", corners.join(" "));
     // Moved by 1 along x, then turned by 90 degrees: (x + 1, y, z) becomes (-y, x + 1, z).
