@@ -2,8 +2,8 @@
 //!
 //! A shape with `decompose` becomes as many shapes with `hull` before the scene is read, so that a
 //! resolved scene has the hulls in it. The volume is filled with cells, divided by planes along the
-//! axes until each part is nearly convex (V-HACD, by the library `parry3d`), and each part is the hull
-//! of the surface in its cells.
+//! axes until each part is nearly convex (V-HACD, by the library `parry3d`), and each part is the
+//! hull of the surface in its cells.
 //!
 //! The pieces are kept in `.stiction-cache/` beside the scene, under a name made of a hash of the
 //! triangles and the settings. A file there that is not of this kind is left alone.

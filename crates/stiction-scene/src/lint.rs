@@ -60,12 +60,12 @@ const LEAST_OF_WEDGE: f64 = 1e-6;
 /// Contacts that are named as wedged, at most.
 const MOST_NAMED: usize = 6;
 
-/// The cosine of normals that face each other. Too large: corners are taken for play. Too small: only
-/// parallel faces are looked at.
+/// The cosine of normals that face each other. Too large: corners are taken for play. Too small:
+/// only parallel faces are looked at.
 const OPPOSITE: f64 = -0.5;
 
-/// Moments of inertia that differ by more than this factor make a needle: its spin has a time of its
-/// own.
+/// Moments of inertia that differ by more than this factor make a needle: its spin has a time of
+/// its own.
 const NEEDLE: f64 = 1e5;
 
 /// How much a finding weighs.
@@ -324,8 +324,8 @@ impl Linter<'_, Multibody> {
         }
     }
 
-    /// Play between two bodies on both sides that is less than the way of a fall within a step: what
-    /// happens in it is not followed.
+    /// Play between two bodies on both sides that is less than the way of a fall within a step:
+    /// what happens in it is not followed.
     fn clearances(&mut self, start: &State) {
         let (step, gravity) = (self.loaded.scene().run.step, self.system.model().gravity.length());
         let way = gravity * step * step;

@@ -13,8 +13,8 @@ use stiction_dynamics::{Contact, MechanicalSystem, Restraint, State};
 use crate::load::Loaded;
 use crate::scene::Scene;
 
-/// Overlaps up to this stay, in metres. Too large: the first step parts bodies that should rest. Too
-/// small: rounding of poses never ends it.
+/// Overlaps up to this stay, in metres. Too large: the first step parts bodies that should rest.
+/// Too small: rounding of poses never ends it.
 const REST: f64 = 1e-12;
 
 /// Rounds after which bodies are taken for wedged.
@@ -29,8 +29,8 @@ pub struct Moved {
     pub way: [f64; 3],
 }
 
-/// The scene with bodies moved apart that start in overlap, and which were moved; none of them for a
-/// scene without.
+/// The scene with bodies moved apart that start in overlap, and which were moved; none of them for
+/// a scene without.
 ///
 /// # Errors
 /// A sentence when they cannot be parted by moving them along their contacts.
@@ -86,8 +86,8 @@ fn deepest<'a>(system: &Multibody, contacts: &'a [Contact]) -> Vec<&'a Contact> 
     pairs.into_values().collect()
 }
 
-/// Adds the way that parts two bodies, as a velocity of one second: along the row of the normal, but
-/// without rotation.
+/// Adds the way that parts two bodies, as a velocity of one second: along the row of the normal,
+/// but without rotation.
 fn add_way(system: &Multibody, state: &State, contact: &Contact, way: &mut [f64]) {
     let bodies = [contact.id.first, contact.id.second].map(|body| body as usize);
     let mut unit = State { v: vec![0.0; state.v.len()], ..state.clone() };

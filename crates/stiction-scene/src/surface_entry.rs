@@ -67,7 +67,8 @@ pub struct ConeEntry {
     pub height: f64,
 }
 
-/// The convex hull of points, or of a surface in a file. Exactly one of `points` and `file` is given.
+/// The convex hull of points, or of a surface in a file. Exactly one of `points` and `file` is
+/// given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct HullEntry {
@@ -93,8 +94,8 @@ pub struct HullEntry {
     pub centred: bool,
 }
 
-/// A surface of triangles in a file: of a body, closed; of a body that does not move freely it may be
-/// open, terrain that is solid below.
+/// A surface of triangles in a file: of a body, closed; of a body that does not move freely it may
+/// be open, terrain that is solid below.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MeshEntry {
@@ -126,8 +127,8 @@ pub struct MeshEntry {
 pub struct HeightFieldEntry {
     /// Lengths along x and y in metres, positive.
     pub size: [f64; 2],
-    /// Rows of heights in metres: the first row is that of the lowest y, its first height that of the
-    /// lowest x.
+    /// Rows of heights in metres: the first row is that of the lowest y, its first height that of
+    /// the lowest x.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heights: Option<Vec<Vec<f64>>>,
     /// Path of a text with such rows, relative to the folder of the scene: numbers with spaces or
@@ -139,8 +140,8 @@ pub struct HeightFieldEntry {
     pub scale: f64,
 }
 
-/// A closed surface in a file as several convex hulls, which are nearly it. They are kept beside the
-/// scene, in `.stiction-cache/`.
+/// A closed surface in a file as several convex hulls, which are nearly it. They are kept beside
+/// the scene, in `.stiction-cache/`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DecomposeEntry {
@@ -164,7 +165,8 @@ pub struct DecomposeEntry {
     #[serde(default = "sixteen")]
     #[schemars(range(min = 1, max = 256))]
     pub pieces: u32,
-    /// Largest share of the volume by which a piece may be hollow before it is divided, from 0 to 1.
+    /// Largest share of the volume by which a piece may be hollow before it is divided, from 0 to
+    /// 1.
     #[serde(default = "concavity")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub concavity: f64,

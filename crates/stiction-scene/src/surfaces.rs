@@ -13,8 +13,8 @@ use crate::place::{Fault, Place};
 use crate::scene_error::suggest;
 use crate::surface_entry::LengthUnit;
 
-/// Surfaces of files without a unit that are larger than this, in metres, look like millimetres. Too
-/// large: a part of ten centimetres in millimetres passes. Too small: terrain is warned of.
+/// Surfaces of files without a unit that are larger than this, in metres, look like millimetres.
+/// Too large: a part of ten centimetres in millimetres passes. Too small: terrain is warned of.
 const LARGEST_LIKELY: f64 = 10.0;
 
 /// Where a surface comes from.

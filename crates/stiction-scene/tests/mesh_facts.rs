@@ -1,7 +1,7 @@
 //! Surfaces made by others, against what another program counted in them (`facts.csv`, written by
-//! trimesh): vertices, faces, whether they are closed, volume, area, centre and inertia. Without the
-//! folder of these files, given by `STICTION_MODELS` or found beside the sources, there is nothing
-//! to compare, and the test says so.
+//! trimesh): vertices, faces, whether they are closed, volume, area, centre and inertia. Without
+//! the folder of these files, given by `STICTION_MODELS` or found beside the sources, there is
+//! nothing to compare, and the test says so.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use stiction_scene::mesh_file::{MeshFormat, read_mesh};
 fn models() -> Option<PathBuf> {
     let named = std::env::var_os("STICTION_MODELS").map(PathBuf::from);
     let near = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("shared/models"));
-    let places = named.into_iter().chain(near).chain([PathBuf::from("/work/shared/models")]);
+    let places = named.into_iter().chain(near);
     let found = places.into_iter().find(|folder| folder.join("mesh/facts.csv").is_file());
     if found.is_none() {
         eprintln!("skipped: there is no folder of models with mesh/facts.csv; STICTION_MODELS names one");
@@ -38,8 +38,8 @@ fn in_file_axes(surface: &mut TriangleSurface, path: &Path) {
 /// Facts have nine digits, and trimesh computes with the four bytes of the file where it has them.
 const DIGITS: f64 = 3e-7;
 
-/// Files whose points are equal to their last digit but one only. The other program takes points at a
-/// distance of 1e-8 for one; here that is a repair.
+/// Files whose points are equal to their last digit but one only. The other program takes points at
+/// a distance of 1e-8 for one; here that is a repair.
 const SEAMS: [&str; 1] = ["featuretype.STL"];
 
 #[test]

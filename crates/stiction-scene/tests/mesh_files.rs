@@ -214,7 +214,7 @@ fn a_box_in_collada() {
     let inputs =
         r##"<input semantic="VERTEX" source="#v" offset="0"/><input semantic="NORMAL" source="#n" offset="1"/>"##;
     let triangles = format!("<triangles count=\"12\">{inputs}<p>{}</p></triangles>", corners.join(" "));
-    let threes = vec!["3"; 12].join(" ");
+    let threes = ["3"; 12].join(" ");
     let polylist =
         format!("<polylist count=\"12\">{inputs}<vcount>{threes}</vcount><p>{}</p></polylist>", corners.join(" "));
     // Moved by 1 along x, then turned by 90 degrees: (x + 1, y, z) becomes (-y, x + 1, z).
@@ -537,8 +537,8 @@ fn pieces_are_kept_beside_the_scene() {
     let pieces = |loaded: &Loaded| loaded.system().bodies().unwrap().model().bodies[0].shapes.clone();
     let found = pieces(&loaded);
     assert!((2..=8).contains(&found.len()), "{}", found.len());
-    // Hulls of parts of a box of cells: at most the hull, of volume 6, at least the body, of 5, to a
-    // cell of 3/32 along the notch.
+    // Hulls of parts of a box of cells: at most the hull, of volume 6, at least the body, of 5, to
+    // a cell of 3/32 along the notch.
     let volumes = found
         .iter()
         .map(|it| stiction_bodies::mass_properties(&it.placed.shape, stiction_bodies::Dimension::Space, 1.0));

@@ -1,5 +1,5 @@
-//! Bodies that start in overlap are moved apart along the least translation; needles and narrow play
-//! are found.
+//! Bodies that start in overlap are moved apart along the least translation; needles and narrow
+//! play are found.
 
 use stiction_scene::separate::separated;
 use stiction_scene::{Loaded, Severity, lint, parse};

@@ -10,7 +10,8 @@
 //! inwards. How often a component is inside of the others is their winding number around one of
 //! its points, the sum of solid angles over $4 \pi$, with [VOS83] (8) for each of them:
 //!
-//! $$ \tan \tfrac{\Omega}{2} = \frac{\det(a, b, c)}{abc + (a \cdot b) c + (b \cdot c) a + (c \cdot a) b}. $$
+//! $$ \tan \tfrac{\Omega}{2} = \frac{\det(a, b, c)}{abc + (a \cdot b) c + (b \cdot c) a + (c \cdot
+//! a) b}. $$
 //!
 //! An edge goes through a triangle when its ends are on different sides and the line sees the
 //! corners in one sense. Signs of determinants count only beyond their rounding, so that parts
@@ -40,14 +41,14 @@ const WELD: f64 = 1e-6;
 /// foils are refused. Too small: the centre of mass is noise.
 const LEAST_VOLUME: f64 = 1e-12;
 
-/// An edge must go deeper than this share of the size of the surface on both sides of a triangle, and
-/// pass the edges of the triangle at this distance.
+/// An edge must go deeper than this share of the size of the surface on both sides of a triangle,
+/// and pass the edges of the triangle at this distance.
 /// Too large: shallow intersections pass. Too small: parts that touch with coordinates of seven
 /// digits are refused.
 const LEAST_DEPTH: f64 = 1e-7;
 
-/// Triangles whose height is a smaller share of their longest edge are worth a note. Too large: every
-/// round part has one. Too small: those that make contacts jump pass.
+/// Triangles whose height is a smaller share of their longest edge are worth a note. Too large:
+/// every round part has one. Too small: those that make contacts jump pass.
 const THIN: f64 = 1e-5;
 
 /// Rounding of a determinant of three differences, relative to the sum of its terms without their
@@ -277,8 +278,8 @@ impl TriangleSurface {
         if self.vertices.is_empty() { 0.0 } else { (high - low).max_element() }
     }
 
-    /// Volume in m³ as the mass, centre and inertia of unit density of what the surface encloses; the
-    /// volume is negative when it is inside out.
+    /// Volume in m³ as the mass, centre and inertia of unit density of what the surface encloses;
+    /// the volume is negative when it is inside out.
     pub fn mass_properties(&self) -> MassProperties {
         enclosed_by_triangles(&self.vertices, self.triangles.iter().copied())
     }
@@ -691,8 +692,8 @@ enum Passage {
     Edge(usize, bool),
 }
 
-/// The sense in which the line from `p` to `q` sees the way from `x` to `y`; zero when the two lines
-/// are nearer than the least depth, in metres, or within rounding.
+/// The sense in which the line from `p` to `q` sees the way from `x` to `y`; zero when the two
+/// lines are nearer than the least depth, in metres, or within rounding.
 fn sense([p, q]: [DVec3; 2], [x, y]: [DVec3; 2], least: f64) -> i32 {
     let (d, u, v) = (q - p, x - p, y - p);
     let plus = d.abs().dot(DVec3::new(
@@ -701,7 +702,8 @@ fn sense([p, q]: [DVec3; 2], [x, y]: [DVec3; 2], least: f64) -> i32 {
         (u.x * v.y).abs() + (u.y * v.x).abs(),
     ));
     let determinant = d.dot(u.cross(v));
-    // Six volumes of the tetrahedron of both: the distance of the lines times the area between them.
+    // Six volumes of the tetrahedron of both: the distance of the lines times the area between
+    // them.
     let nearest = f64::max(least * d.cross(y - x).length(), DETERMINANT_ROUNDING * plus);
     if determinant.abs() <= nearest { 0 } else { determinant.signum() as i32 }
 }

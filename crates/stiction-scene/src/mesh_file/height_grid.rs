@@ -33,8 +33,8 @@ pub fn read_grid(bytes: &[u8]) -> Result<Vec<Vec<f64>>, MeshFileError> {
 }
 
 /// The surface of a grid whose middle is the origin: rows along $y$, from the lowest, and the
-/// heights of a row along $x$. Each cell is two triangles, parted from its lowest $x$ and $y$ to the
-/// highest.
+/// heights of a row along $x$. Each cell is two triangles, parted from its lowest $x$ and $y$ to
+/// the highest.
 ///
 /// # Panics
 /// When there are fewer than two rows, fewer than two heights in one, or rows of different lengths.

@@ -21,11 +21,12 @@ use thiserror::Error;
 pub use height_grid::{grid_surface, read_grid};
 pub(crate) use ply::write as write_ply;
 
-/// Most bytes of a file with a surface. Too large: a mistake fills the memory. Too small: fine scans
-/// are refused.
+/// Most bytes of a file with a surface. Too large: a mistake fills the memory. Too small: fine
+/// scans are refused.
 pub const LARGEST_MESH_FILE: u64 = 1 << 30;
 
-/// Most triangles of a surface: vertices are counted with 32 bits, and a surface of more takes hours.
+/// Most triangles of a surface: vertices are counted with 32 bits, and a surface of more takes
+/// hours.
 const MOST_TRIANGLES: usize = 50_000_000;
 
 /// The formats.
