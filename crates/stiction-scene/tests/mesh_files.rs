@@ -5,8 +5,8 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use stiction_bodies::glamx::DVec3;
 use stiction_bodies::TriangleSurface;
+use stiction_bodies::glamx::DVec3;
 use stiction_scene::mesh_file::{MeshFile, MeshFormat, read_mesh};
 use stiction_scene::summary::Origin;
 use stiction_scene::{Loaded, Severity, lint, load, parse};
