@@ -95,7 +95,9 @@ fn an_arch_stands_above_its_limit_thickness_and_falls_below() {
 fn a_card_house_stands_by_friction() {
     for step in ["run.step=0.01", "run.step=0.001"] {
         assert!(fastest(&run("card-house", &[step, "material.paper.friction=0.165"])) <= 1e-10);
-        assert!(fastest(&run("card-house", &[step, "material.paper.friction=0.16"])) > 1e-2);
+        // Fallen: the card lies on the floor.
+        let fallen = run("card-house", &[step, "material.paper.friction=0.16"]);
+        assert!(fallen.state().q[1] < 0.01, "{:?}", fallen.state().q);
     }
 }
 
