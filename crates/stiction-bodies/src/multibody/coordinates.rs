@@ -230,7 +230,8 @@ impl Multibody {
     /// Pose of a body.
     pub fn pose(&self, body: usize, t: f64, q: &[f64]) -> Pose {
         let (layout, body) = (self.coordinates.layout[body], &self.model.bodies[body]);
-        let place = &q[layout.q..];
+        // A body that is prescribed has none, and its pose follows without any.
+        let place = q.get(layout.q..).unwrap_or_default();
         match layout.turn {
             Turn::Plane => Pose::planar(place[0], place[1], place[2]),
             Turn::Body | Turn::World => Pose::new(layout.linear(place), layout.orientation(q)),
