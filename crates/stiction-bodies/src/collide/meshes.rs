@@ -229,6 +229,8 @@ fn search(a: &Placed, b: &Placed, reach: f64, origin: DVec3, scratch: &mut Scrat
     let extents = [a, b].into_iter().filter_map(Placed::bounds_of_body).map(|[low, high]| (high - low).min_element());
     let deep = reach + extents.fold(f64::INFINITY, f64::min);
     gather(a, b, [reach, deep], first, second);
+    first.has_valleys = true;
+    second.has_valleys = !matches!(a.solid, Solid::Ball { .. } | Solid::Capsule { .. });
     if first.is_empty() || second.is_empty() {
         return;
     }
@@ -767,11 +769,21 @@ mod tests {
         ];
         let mut random = Generator::new(41);
         let mut kinds = [0; 9];
-        for _ in 0..400 {
+        for trial in 0..400 {
             for other in &others {
                 let mut vector = |size: f64| DVec3::from_array(random.vector(size));
                 let poses = [vector(1.6), vector(0.2)].map(|x| (x, vector(2.0)));
-                let poses = poses.map(|(x, turn)| Pose::new(x, DQuat::from_scaled_axis(turn)));
+                let mut poses = poses.map(|(x, turn)| Pose::new(x, DQuat::from_scaled_axis(turn)));
+                if trial % 4 == 0 {
+                    // Faces on faces, for which the octahedron is turned like its mirror image.
+                    let normal = poses[1].transform_vector(DVec3::ONE) / 3f64.sqrt();
+                    let beside = normal.cross(vector(0.5));
+                    poses[0] = Pose::new(poses[1].position + 1.3 * normal + beside, poses[1].orientation);
+                }
+                if trial % 4 == 1 {
+                    // Beyond a corner.
+                    poses[0].position = poses[1].transform_point(1.7 * DVec3::X) + vector(0.1);
+                }
                 let twists = poses.map(|pose| (pose.position, vector(1.0), vector(1.0)));
                 let at = |tau: f64| {
                     [0, 1].map(|i| {
