@@ -138,6 +138,7 @@ pub fn never_meet(first: &Shape, second: &Shape) -> bool {
 /// | hull with half-space, cavity or tube | one per corner | the number of the corner |
 /// | box or hull with box or hull, in space | the corners of the common face, or the nearest features | a [`FeaturePair`] |
 /// | ellipsoid, half-space | one, at the lowest point | 0 |
+/// | mesh with sphere, capsule, box, hull, half-space, mesh | all that carry, see below | a [`FeaturePair`] |
 /// | capsule, capsule | up to five, see below | 0 to 4 |
 ///
 /// **Two capsules.** Features 0 and 1 are the +x and -x ends of the first, 2 and 3 those of the
@@ -146,6 +147,13 @@ pub fn never_meet(first: &Shape, second: &Shape) -> bool {
 /// So capsules that lie along each other rest on the two ends of their overlap. There the feature
 /// is that of the first's end on that side, whichever capsule ends there. Feature 4 is the pair of
 /// closest inner points of two segments that are not parallel.
+///
+/// **Meshes.** Triangles of one plane are one face, and only edges and corners that bend outwards
+/// carry in directions of their own. A closed mesh is a body, an open one is terrain, solid below;
+/// one of two meshes must be closed. An overlap is believed while the line between the two feet is
+/// inside both bodies, and where the surfaces cross: what has passed a surface as a whole is not
+/// drawn back. Of a sphere or capsule the centre line may be below the surface by the radius.
+/// Features are numbered as if the mesh were the second shape, but for half-spaces.
 ///
 /// **A tube on a cylinder** is a bush around a shaft, of which neither has an end: to lie within
 /// each other along all their length they would have to be parallel exactly. The tube is therefore
