@@ -49,21 +49,25 @@ impl Pose {
     }
 
     /// World coordinates of a local point, in metres.
+    #[inline]
     pub fn transform_point(&self, local: DVec3) -> DVec3 {
         self.position + self.orientation * local
     }
 
     /// World components of a local vector, in the vector's unit.
+    #[inline]
     pub fn transform_vector(&self, local: DVec3) -> DVec3 {
         self.orientation * local
     }
 
     /// Local coordinates of a world point, in metres.
+    #[inline]
     pub fn inverse_transform_point(&self, world: DVec3) -> DVec3 {
         self.orientation.conjugate() * (world - self.position)
     }
 
     /// Local components of a world vector, in the vector's unit.
+    #[inline]
     pub fn inverse_transform_vector(&self, world: DVec3) -> DVec3 {
         self.orientation.conjugate() * world
     }

@@ -96,19 +96,19 @@ impl Touch {
 }
 
 /// Whether [`collide`] knows this pair, in whichever order.
-pub fn is_supported(first: &Shape, second: &Shape) -> bool {
+pub fn is_supported(dimension: Dimension, first: &Shape, second: &Shape) -> bool {
     use Shape::{Capsule, Sphere};
     let has_no_inside = |shape: &Shape| matches!(shape, Sphere { radius: 0.0 } | Capsule { radius: 0.0, .. });
     if has_no_inside(first) && has_no_inside(second) {
         return false; // the distance of two points or segments is never negative: they would pass through each other
     }
-    never_meet(first, second) || is_known(first, second) || is_known(second, first)
+    never_meet(first, second) || is_known(dimension, first, second) || is_known(dimension, second, first)
 }
 
 /// Whether there is a formula for this pair, in this order.
-fn is_known(first: &Shape, second: &Shape) -> bool {
+fn is_known(dimension: Dimension, first: &Shape, second: &Shape) -> bool {
     let mut none = Output { horizon: f64::NEG_INFINITY, touches: &mut Vec::new() };
-    none.collide(Dimension::Space, (first, &Pose::IDENTITY), (second, &Pose::IDENTITY))
+    none.collide(dimension, (first, &Pose::IDENTITY), (second, &Pose::IDENTITY))
 }
 
 /// Whether two shapes have nothing to do with each other: a hole matters only to what can be in it,

@@ -28,14 +28,16 @@
 //!
 //! **Common face.** The face of the largest separation cuts the face of the other body that is most
 //! opposed to it; all corners of their common polygon are touches. Where the two planes are parallel
-//! the larger face cuts, so that tilts at rest do not change names.
+//! the larger face cuts, so that tilts at rest do not change names, and crossings of edges see its
+//! normal, whatever the angle of the edges. Elsewhere a crossing sees the common perpendicular, if
+//! that is a normal of both bodies.
 
 use glamx::{DMat3, DVec3};
 use smallvec::SmallVec;
 
 use super::{FeaturePair, Part, Touch};
 use crate::pose::Pose;
-use crate::shape::View;
+use crate::shape::{Edge, View};
 
 /// Gaps that differ by less than this share of the size are the same: a face is preferred to an
 /// edge, and a corner stands for the nearest feature. Too large: the least gap is off by it. Too
@@ -69,9 +71,10 @@ const CORNERS: usize = 8;
 /// But only while that changes the area by less than this share.
 const LOSS: f64 = 1e-9;
 
-/// The search for near points ends when a step gains less than this share. Too large: weaker bounds
-/// (2), more work after it. Too small: more steps.
-const NEAR: f64 = 1e-6;
+/// The search for near points ends when a step gains less than this share of their distance, or when
+/// that is less than this share of the size. Too large: weaker bounds (2), more work after it. Too
+/// small: more steps.
+const NEAR: f64 = 1e-2;
 
 /// And after this number of steps.
 const STEPS: usize = 50;
@@ -153,20 +156,22 @@ pub(crate) fn collide_views(first: (View, &Pose), second: (View, &Pose), horizon
     found.retain(|touch| touch.gap <= horizon);
     found.sort_unstable_by_key(|touch| touch.pair.code());
     found.dedup_by_key(|touch| touch.pair.code());
-    touches.extend(found.iter().map(|touch| touch.in_world(second.1)));
+    let turn = DMat3::from_quat(second.1.orientation.normalize());
+    touches.extend(found.iter().map(|touch| touch.in_world(second.1.position, &turn)));
 }
 
 /// The touch of two convex polyhedra at a pair of features, wherever they are; none where it does
 /// not exist, as where two edges are parallel.
 pub(crate) fn touch_of_views(first: (View, &Pose), second: (View, &Pose), feature: u64) -> Option<Touch> {
     let touch = Pair::new(first, second).at(FeaturePair::of(feature))?;
-    Some(touch.in_world(second.1))
+    Some(touch.in_world(second.1.position, &DMat3::from_quat(second.1.orientation.normalize())))
 }
 
 impl Local {
-    fn in_world(&self, pose: &Pose) -> Touch {
-        let turned = |v: DVec3| pose.transform_vector(v);
-        let [on_first, on_second] = [self.on_first, self.on_second].map(|x| pose.transform_point(x));
+    #[inline]
+    fn in_world(&self, position: DVec3, turn: &DMat3) -> Touch {
+        let turned = |v: DVec3| *turn * v;
+        let (on_first, on_second) = (position + turned(self.on_first), position + turned(self.on_second));
         let part = |part: Part| match part {
             Part::Line(u) => Part::Line(turned(u)),
             Part::Brink(m) => Part::Brink(turned(m)),
@@ -199,22 +204,26 @@ impl<'a> Pair<'a> {
     }
 
     /// The same two, seen from the first.
+    #[inline]
     fn swapped(&self) -> Self {
         let turn = self.turn.transpose();
         Self { first: self.second, second: self.first, turn, shift: -(turn * self.shift), size: self.size }
     }
 
     /// A point of the first.
+    #[inline]
     fn place(&self, x: DVec3) -> DVec3 {
         self.turn * x + self.shift
     }
 
     /// A vector of the second as the first sees it.
+    #[inline]
     fn seen(&self, v: DVec3) -> DVec3 {
         self.turn.transpose() * v
     }
 
     /// The corner of the first that is lowest along n, and how high it is.
+    #[inline]
     fn lowest_of_first(&self, n: DVec3) -> (u32, f64) {
         let (vertex, height) = lowest(&self.first, self.seen(n));
         (vertex, height + n.dot(self.shift))
@@ -249,7 +258,7 @@ impl<'a> Pair<'a> {
             let mut weight = weights.iter();
             simplex.retain(|_| weight.next().is_some_and(|weight| *weight > 0.0));
             v = near[0] - near[1];
-            if simplex.len() == 4 || v.length() <= SAME * self.size {
+            if simplex.len() == 4 || v.length() <= NEAR * self.size {
                 break;
             }
         }
@@ -268,7 +277,7 @@ impl<'a> Pair<'a> {
         }
         let is_mirrored = of_first.is_some();
         let incident = side.incident_face(&axis);
-        self.add_common_face(is_mirrored, axis.face, incident, found);
+        self.add_common_face(&swapped, is_mirrored, [axis.face, incident], found);
         let least = |found: &[Local]| found.iter().map(|touch| touch.gap).fold(f64::INFINITY, f64::min);
         if axis.separation >= -same && (least(found) - axis.separation).abs() <= same {
             return; // a corner is above the face: no other feature can be nearer
@@ -282,10 +291,12 @@ impl<'a> Pair<'a> {
         }
         let limit = (axis.separation + same).min(0.0);
         let seen = points.map(|two| self.seen(two[1] - self.shift));
-        let edges = [
-            candidates(&self.first, seen, limit, |x| self.place(x), |v| self.turn * v),
-            candidates(&self.second, points.map(|two| two[0]), limit, |x| x, |v| v),
-        ];
+        let of_second = candidates(&self.second, points.map(|two| two[0]), limit, |x| x, |v| v);
+        let of_first = match of_second.is_empty() {
+            true => SmallVec::new(),
+            false => candidates(&self.first, seen, limit, |x| self.place(x), |v| self.turn * v),
+        };
+        let edges = [of_first, of_second];
         let mut truth = axis.separation;
         let fallback = FeaturePair::VertexFace(axis.vertex, axis.face);
         let mut winner = if is_mirrored { fallback.mirrored() } else { fallback };
@@ -294,19 +305,27 @@ impl<'a> Pair<'a> {
         {
             (truth, winner) = crossing;
         }
+        if truth > 0.0 {
+            // Below the plane of a face, but beside the body.
+            found.retain(|touch| touch.gap >= 0.0);
+        }
         let reached = least(found);
+        let is_same = |touch: &Local, other: FeaturePair| {
+            let crossing = self.crossing_of(touch.pair);
+            crossing.is_some() && crossing == self.crossing_of(other)
+        };
         if truth > 0.0 {
             if let Some((distance, nearest)) = self.nearest_edges(&edges)
                 && distance < reached - same
             {
-                found.retain(|touch| !is_same_crossing(self, touch.pair, nearest));
+                found.retain(|touch| !is_same(touch, nearest));
                 found.extend(self.at(nearest));
                 self.add_ends_along(&edges, nearest, found);
             }
         } else if (reached - truth).abs() > same {
             found.retain(|touch| touch.gap >= truth - same);
             if least(found) > truth + same {
-                found.retain(|touch| !is_same_crossing(self, touch.pair, winner));
+                found.retain(|touch| !is_same(touch, winner));
                 found.extend(self.at(winner));
             }
         }
@@ -327,7 +346,7 @@ impl<'a> Pair<'a> {
                 }
             }
             let bound = bounds[face];
-            if !(bound > floor.max(best - SAME * self.size)) {
+            if bound <= floor.max(best - SAME * self.size) {
                 break;
             }
             bounds[face] = f64::NEG_INFINITY;
@@ -359,11 +378,16 @@ impl<'a> Pair<'a> {
 
     /// Appends the corners of what two faces have in common: of the second and of the first, or, when
     /// mirrored, of the first and of the second.
-    fn add_common_face(&self, is_mirrored: bool, face: u32, incident: u32, found: &mut SmallVec<[Local; 16]>) {
-        let swapped = self.swapped();
-        let side = if is_mirrored { &swapped } else { self };
+    fn add_common_face(
+        &self,
+        swapped: &Self,
+        is_mirrored: bool,
+        [face, incident]: [u32; 2],
+        found: &mut SmallVec<[Local; 16]>,
+    ) {
+        let side = if is_mirrored { swapped } else { self };
         let normals = [side.second.faces[face as usize].normal, side.turn * side.first.faces[incident as usize].normal];
-        let is_parallel = (normals[0] + normals[1]).length() <= PARALLEL_FACES;
+        let is_parallel = (normals[0] + normals[1]).length_squared() <= PARALLEL_FACES * PARALLEL_FACES;
         let (mut side, mut faces, mut is_mirrored) = (side, [face, incident], is_mirrored);
         if is_parallel {
             // The larger face cuts; of two like ones that of the second.
@@ -372,23 +396,55 @@ impl<'a> Pair<'a> {
             let is_other = if is_mirrored { areas[0] <= areas[1] + margin } else { areas[1] > areas[0] + margin };
             if is_other {
                 is_mirrored = !is_mirrored;
-                side = if is_mirrored { &swapped } else { self };
+                side = if is_mirrored { swapped } else { self };
                 faces = [incident, face];
             }
         }
-        let mut corners = Corners::new();
-        side.common_polygon(faces, &mut corners);
-        reduce(side.second.faces[faces[0] as usize].normal, &mut corners);
-        for corner in &corners {
+        let (mut one, mut other) = (Corners::new(), Corners::new());
+        let corners = side.common_polygon(faces, [&mut one, &mut other]);
+        reduce(side.second.faces[faces[0] as usize].normal, corners);
+        for corner in corners.iter() {
             if let FeaturePair::FaceVertex(face, vertex) = corner.pair
                 && !is_parallel
                 && !side.is_above(face, vertex)
             {
                 continue;
             }
-            let pair = if is_mirrored { corner.pair.mirrored() } else { corner.pair };
+            let mut pair = if is_mirrored { corner.pair.mirrored() } else { corner.pair };
+            if let Some(crossing) = self.crossing_of(pair)
+                && !is_parallel
+                && self.is_normal_crossing(crossing)
+            {
+                pair = FeaturePair::EdgeEdge(crossing[0], crossing[1]);
+            }
             found.extend(self.at(pair));
         }
+    }
+
+    /// The two edges of a crossing.
+    fn crossing_of(&self, pair: FeaturePair) -> Option<[u32; 2]> {
+        let edge = |view: &View, h: u32| view.half_edges[h as usize].edge;
+        match pair {
+            FeaturePair::EdgeEdge(e, f) => Some([e, f]),
+            FeaturePair::EdgeBrink(e, h) => Some([e, edge(&self.second, h)]),
+            FeaturePair::BrinkEdge(h, f) => Some([edge(&self.first, h), f]),
+            _ => None,
+        }
+    }
+
+    /// Whether the common perpendicular of two edges is a normal of both bodies and meets both edges.
+    fn is_normal_crossing(&self, [e, f]: [u32; 2]) -> bool {
+        let arc = |view: &View, edge: u32| {
+            let Edge { vertices, faces } = view.edges[edge as usize];
+            let [start, end] = vertices.map(|vertex| view.vertices[vertex as usize]);
+            let length = start.distance(end);
+            (start, (end - start) / length, length, faces.map(|face| view.faces[face as usize].normal))
+        };
+        let (x, u, length, a) = arc(&self.first, e);
+        let (x, u, a) = (self.place(x), self.turn * u, a.map(|normal| self.turn * normal));
+        let (y, w, other_length, b) = arc(&self.second, f);
+        let meets = |[s, t]: [f64; 2]| (0.0..=length).contains(&s) && (0.0..=other_length).contains(&t);
+        arcs_cross((u, a), (w, b)).contains(&true) && crossing([(x, u), (y, w)]).is_some_and(|(_, feet)| meets(feet))
     }
 
     /// Whether a corner of the second is above a face of the first, along the normal of that face.
@@ -403,7 +459,11 @@ impl<'a> Pair<'a> {
 
     /// The polygon that a face of the second and one of the first have in common, seen along the
     /// normal of that of the second: the one of the first, cut along all brinks of the other.
-    fn common_polygon(&self, [face, incident]: [u32; 2], corners: &mut Corners) {
+    fn common_polygon<'c>(
+        &self,
+        [face, incident]: [u32; 2],
+        [corners, spare]: [&'c mut Corners; 2],
+    ) -> &'c mut Corners {
         let n = self.second.faces[face as usize].normal;
         corners.extend(self.first.around(incident).map(|h| {
             let half_edge = self.first.half_edges[h as usize];
@@ -414,19 +474,21 @@ impl<'a> Pair<'a> {
             }
         }));
         let tie = TIE * self.size;
-        let mut cut = Corners::new();
+        let mut outside = SmallVec::<[f64; 16]>::new();
+        let (mut whole, mut cut) = (corners, spare);
         for h in self.second.around(face) {
             let next = self.second.next(h);
             let [start, end] = [h, next].map(|h| self.second.start(h));
             let outwards = (end - start).cross(n).normalize();
-            let outside = |corner: &Corner| outwards.dot(corner.place - start);
-            if corners.iter().all(|corner| outside(corner) <= tie) {
+            outside.clear();
+            outside.extend(whole.iter().map(|corner| outwards.dot(corner.place - start)));
+            if outside.iter().all(|distance| *distance <= tie) {
                 continue;
             }
             cut.clear();
-            for (i, corner) in corners.iter().enumerate() {
-                let following = &corners[(i + 1) % corners.len()];
-                let [here, there] = [corner, following].map(outside);
+            for (i, corner) in whole.iter().enumerate() {
+                let following = (i + 1) % whole.len();
+                let (here, there) = (outside[i], outside[following]);
                 let crossing = || {
                     let pair = match corner.side {
                         Side::Edge(edge) => FeaturePair::EdgeBrink(edge, h),
@@ -435,7 +497,7 @@ impl<'a> Pair<'a> {
                             FeaturePair::FaceVertex(incident, self.second.half_edges[at as usize].vertex)
                         }
                     };
-                    Corner { place: corner.place.lerp(following.place, here / (here - there)), pair, ..*corner }
+                    Corner { place: corner.place.lerp(whole[following].place, here / (here - there)), pair, ..*corner }
                 };
                 match (here <= tie, there <= tie) {
                     (true, true) => cut.push(*corner),
@@ -445,34 +507,31 @@ impl<'a> Pair<'a> {
                     (false, _) => {}
                 }
             }
-            std::mem::swap(corners, &mut cut);
+            std::mem::swap(&mut whole, &mut cut);
         }
         // Two corners at one place: the name with the lower code stays.
         let mut i = 0;
-        while i < corners.len() && corners.len() > 1 {
-            let j = (i + 1) % corners.len();
-            if (corners[i].place - corners[j].place).reject_from_normalized(n).length() > tie {
+        while i < whole.len() && whole.len() > 1 {
+            let j = (i + 1) % whole.len();
+            if (whole[i].place - whole[j].place).reject_from_normalized(n).length() > tie {
                 i += 1;
-            } else if corners[i].pair.code() <= corners[j].pair.code() {
-                corners[i].side = corners[j].side;
-                corners.remove(j);
+            } else if whole[i].pair.code() <= whole[j].pair.code() {
+                whole[i].side = whole[j].side;
+                whole.remove(j);
             } else {
-                corners.remove(i);
+                whole.remove(i);
             }
         }
+        whole
     }
 
     /// The pair of edges whose common perpendicular separates by more than `floor`, and most.
     fn best_crossing(&self, edges: &[SmallVec<[Candidate; 16]>; 2], floor: f64) -> Option<(f64, FeaturePair)> {
-        const SLACK: f64 = 1e-15; // of what rounding does to the product of two unit vectors
         let mut best = None;
         let mut floor = floor;
         for a in &edges[0] {
             for b in &edges[1] {
-                let [l, r] = b.normals.map(|normal| a.along.dot(normal));
-                let [m, s] = a.normals.map(|normal| b.along.dot(normal));
-                let is_right = l <= SLACK && r >= -SLACK && m <= SLACK && s >= -SLACK;
-                let is_left = l >= -SLACK && r <= SLACK && m >= -SLACK && s <= SLACK;
+                let [is_right, is_left] = arcs_cross((a.along, a.normals), (b.along, b.normals));
                 if !is_right && !is_left {
                     continue;
                 }
@@ -550,12 +609,12 @@ impl<'a> Pair<'a> {
                     continue;
                 }
                 for i in 0..2 {
-                    if b.nearest(a.ends[i], TIE * self.size).1.is_none() {
-                        found.extend(self.at(FeaturePair::VertexEdge(a.vertices[i], b.edge)));
-                    }
-                    if a.nearest(b.ends[i], TIE * self.size).1.is_none() {
-                        found.extend(self.at(FeaturePair::EdgeVertex(a.edge, b.vertices[i])));
-                    }
+                    let ends = [
+                        (b.nearest(a.ends[i], TIE * self.size), FeaturePair::VertexEdge(a.vertices[i], b.edge)),
+                        (a.nearest(b.ends[i], TIE * self.size), FeaturePair::EdgeVertex(a.edge, b.vertices[i])),
+                    ];
+                    let inside = ends.into_iter().filter(|end| end.0.1.is_none()).filter_map(|end| self.at(end.1));
+                    found.extend(inside.filter(|touch| touch.gap > 0.0));
                 }
             }
         }
@@ -594,14 +653,21 @@ impl<'a> Pair<'a> {
             let gap = face.normal.dot(on_first) - face.offset;
             Some(Local { pair, gap, normal: face.normal, on_first, on_second: on_first - gap * face.normal, parts })
         };
-        // Along the line between the two, out of the bodies.
-        let apart = |on_first: DVec3, on_second: DVec3, outwards: DVec3, parts: [Part; 2]| {
+        // Along the line between the two: they overlap where one is inside of the corner or edge of
+        // the other.
+        let apart = |on_first: DVec3, on_second: DVec3, faces: [SmallVec<[u32; 8]>; 2], parts: [Part; 2]| {
             let d = on_first - on_second;
+            let back = self.seen(-d);
+            let is_inside = |view: &View, faces: &[u32], d: DVec3| {
+                faces.iter().all(|face| view.faces[*face as usize].normal.dot(d) < 0.0)
+            };
+            let overlap = is_inside(&self.second, &faces[1], d) || is_inside(&self.first, &faces[0], back);
+            let sign = if overlap { -1.0 } else { 1.0 };
             let distance = d.length();
-            let sign = if d.dot(outwards) < 0.0 { -1.0 } else { 1.0 };
-            let normal = if distance > 0.0 { sign * d / distance } else { outwards.normalize_or(DVec3::Z) };
+            let normal = if distance > 0.0 { sign * d / distance } else { DVec3::Z };
             Some(Local { pair, gap: sign * distance, normal, on_first, on_second, parts })
         };
+        let at_edge = |view: &View, edge: u32| SmallVec::from_slice(&view.edges[edge as usize].faces);
         match pair {
             VertexFace(v, f) => above(corner(v)?, f, [Part::Point, Part::Plane]),
             EdgeBrink(e, h) => {
@@ -627,13 +693,13 @@ impl<'a> Pair<'a> {
             }
             VertexVertex(v, w) => {
                 let other = *self.second.vertices.get(w as usize)?;
-                let outwards = vertex_normal(&self.second, w) - self.turn * vertex_normal(&self.first, v);
-                apart(corner(v)?, other, outwards, [Part::Point; 2])
+                let faces = [faces_at(&self.first, v), faces_at(&self.second, w)];
+                apart(corner(v)?, other, faces, [Part::Point; 2])
             }
             VertexEdge(v, e) => {
                 let (x, (y, w)) = (corner(v)?, line(&self.second, e)?);
-                let outwards = edge_normal(&self.second, e) - self.turn * vertex_normal(&self.first, v);
-                apart(x, y + (x - y).dot(w) * w, outwards.reject_from_normalized(w), [Part::Point, Part::Line(w)])
+                let faces = [faces_at(&self.first, v), at_edge(&self.second, e)];
+                apart(x, y + (x - y).dot(w) * w, faces, [Part::Point, Part::Line(w)])
             }
             _ => None,
         }
@@ -684,23 +750,12 @@ fn candidates(
     found
 }
 
-/// Whether two names mean one crossing of edges.
-fn is_same_crossing(pair: &Pair, one: FeaturePair, other: FeaturePair) -> bool {
-    let edge = |view: &View, h: u32| view.half_edges[h as usize].edge;
-    let crossing = match one {
-        FeaturePair::EdgeBrink(e, h) => FeaturePair::EdgeEdge(e, edge(&pair.second, h)),
-        FeaturePair::BrinkEdge(h, e) => FeaturePair::EdgeEdge(edge(&pair.first, h), e),
-        _ => one,
-    };
-    crossing == other
-}
-
 /// Twice the area of a face.
 fn area(view: &View, face: u32) -> f64 {
     let range = view.around(face);
     let origin = view.start(range.start);
     let ends = |h: u32| [h, view.next(h)].map(|h| view.start(h) - origin);
-    range.map(|h| ends(h)).map(|[a, b]| a.cross(b)).sum::<DVec3>().length()
+    range.map(ends).map(|[a, b]| a.cross(b)).sum::<DVec3>().length()
 }
 
 /// The sum of the normals at an edge.
@@ -708,13 +763,14 @@ fn edge_normal(view: &View, edge: u32) -> DVec3 {
     view.edges[edge as usize].faces.iter().map(|face| view.faces[*face as usize].normal).sum()
 }
 
-/// The sum of the normals at a corner.
-fn vertex_normal(view: &View, vertex: u32) -> DVec3 {
+/// The faces at a corner.
+fn faces_at(view: &View, vertex: u32) -> SmallVec<[u32; 8]> {
     let around = view.half_edges.iter().filter(|half_edge| half_edge.vertex == vertex);
-    around.map(|half_edge| view.faces[half_edge.face as usize].normal).sum()
+    around.map(|half_edge| half_edge.face).collect()
 }
 
 /// The corner that is lowest along a direction, and how high it is.
+#[inline]
 fn lowest(view: &View, direction: DVec3) -> (u32, f64) {
     let mut best = (0, f64::INFINITY);
     for (i, x) in view.vertices.iter().enumerate() {
@@ -726,8 +782,18 @@ fn lowest(view: &View, direction: DVec3) -> (u32, f64) {
     best
 }
 
+/// Whether the arcs of normals of two edges cross, along $u \times w$ and along $w \times u$: each is
+/// given by its unit vector and the normals to its left and right.
+fn arcs_cross((u, a): (DVec3, [DVec3; 2]), (w, b): (DVec3, [DVec3; 2])) -> [bool; 2] {
+    const SLACK: f64 = 1e-15; // rounding of a product of unit vectors
+    let [l, r] = b.map(|normal| u.dot(normal));
+    let [m, s] = a.map(|normal| w.dot(normal));
+    [l <= SLACK && r >= -SLACK && m <= SLACK && s >= -SLACK, l >= -SLACK && r <= SLACK && m >= -SLACK && s <= SLACK]
+}
+
 /// The unit vector along $u \times w$, of two unit vectors that are not parallel, and the sine of
 /// their angle.
+#[inline]
 fn perpendicular(u: DVec3, w: DVec3) -> Option<(DVec3, f64)> {
     let side = if u.dot(w) < 0.0 { -1.0 } else { 1.0 };
     let twice = (u + side * w).cross(side * w - u);
@@ -737,6 +803,7 @@ fn perpendicular(u: DVec3, w: DVec3) -> Option<(DVec3, f64)> {
 
 /// The common perpendicular of two lines through points along unit vectors, and how far from the
 /// points it meets them.
+#[inline]
 fn crossing([(x, u), (y, w)]: [(DVec3, DVec3); 2]) -> Option<(DVec3, [f64; 2])> {
     let (n, sine) = perpendicular(u, w)?;
     let apart = y - x;
@@ -780,7 +847,7 @@ fn nearest_to_origin(points: &[DVec3]) -> [f64; 4] {
                 let normal = (all[j] - all[i]).cross(all[k] - all[i]);
                 let [height, origin] = [normal.dot(all[out] - all[i]), -normal.dot(all[i])];
                 inside[out] = origin / height;
-                if !(inside[out] >= 0.0) {
+                if inside[out].is_nan() || inside[out] < 0.0 {
                     let three = nearest_of_triangle(all[i], all[j], all[k]);
                     let distance = (three[0] * all[i] + three[1] * all[j] + three[2] * all[k]).length_squared();
                     if distance < least {
@@ -802,6 +869,7 @@ fn nearest_to_origin(points: &[DVec3]) -> [f64; 4] {
 
 /// The weights of the point of a triangle that is nearest to the origin, by the region in which the
 /// origin is.
+#[inline]
 fn nearest_of_triangle(a: DVec3, b: DVec3, c: DVec3) -> [f64; 3] {
     let (ab, ac) = (b - a, c - a);
     let [a1, a2] = [ab, ac].map(|side| -side.dot(a));

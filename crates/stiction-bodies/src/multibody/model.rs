@@ -134,7 +134,7 @@ impl MultibodyModel {
 
     fn check_pair(&self, bodies: [&Body; 2], shapes: [&BodyShape; 2]) -> Result<(), PartError> {
         let [first, second] = bodies.map(|body| &body.name);
-        if !collide::is_supported(&shapes[0].placed.shape, &shapes[1].placed.shape) {
+        if !collide::is_supported(self.dimension, &shapes[0].placed.shape, &shapes[1].placed.shape) {
             let names = shapes.map(|shape| shape.placed.shape.name(self.dimension));
             let message = format!(
                 "the {} of body `{first}` and the {} of body `{second}` cannot collide yet",

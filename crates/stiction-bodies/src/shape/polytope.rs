@@ -84,18 +84,21 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     /// The numbers of the half-edges around a face.
+    #[inline]
     pub fn around(&self, face: u32) -> std::ops::Range<u32> {
         let Face { first, count, .. } = self.faces[face as usize];
         first..first + count
     }
 
     /// The next half-edge around the same face.
+    #[inline]
     pub fn next(&self, half_edge: u32) -> u32 {
         let range = self.around(self.half_edges[half_edge as usize].face);
         if half_edge + 1 == range.end { range.start } else { half_edge + 1 }
     }
 
     /// Where a half-edge begins.
+    #[inline]
     pub fn start(&self, half_edge: u32) -> DVec3 {
         self.vertices[self.half_edges[half_edge as usize].vertex as usize]
     }
@@ -445,6 +448,7 @@ const fn box_topology() -> ([HalfEdge; 24], [Edge; 12]) {
 
 impl BoxCorners {
     /// Half the edge lengths, in metres.
+    #[inline]
     pub fn new(half_extents: DVec3) -> Self {
         let mut vertices = [DVec3::ZERO; 8];
         for (i, vertex) in vertices.iter_mut().enumerate() {
@@ -460,6 +464,7 @@ impl BoxCorners {
         Self { vertices, faces }
     }
 
+    #[inline]
     pub fn view(&self) -> View<'_> {
         View { vertices: &self.vertices, faces: &self.faces, half_edges: &BOX.0, edges: &BOX.1 }
     }
