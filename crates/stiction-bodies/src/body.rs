@@ -5,13 +5,10 @@ use std::f64::consts::TAU;
 use glamx::{DMat3, DVec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stiction_dynamics::FrictionShape;
+use stiction_dynamics::{FrictionShape, ValueError, check_not_negative, check_positive, check_static};
 use stiction_solve::PortableMath as _;
 
-use crate::error::{
-    PartError, check_ends, check_finite, check_not_negative, check_positive, check_right_angle, check_static,
-    check_unit,
-};
+use crate::error::{check_ends, check_finite, check_right_angle, check_unit};
 use crate::pose::{Pose, turn_by};
 use crate::shape::{Dimension, PlacedShape};
 
@@ -202,25 +199,25 @@ impl AppliedForce {
     /// Checks it beside these bodies.
     ///
     /// # Errors
-    /// [`PartError`] when it acts on nothing, at no time, or on a point as on a rigid body.
-    pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), PartError> {
+    /// [`ValueError`] when it acts on nothing, at no time, or on a point as on a rigid body.
+    pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), ValueError> {
         let body = &bodies[self.body];
         if !body.kind.is_free() {
             let message = format!("body `{}` does not move freely, and forces do not move it", body.name);
-            return Err(PartError::new("body", message, "name a body that moves freely"));
+            return Err(ValueError::new("body", message, "name a body that moves freely"));
         }
         if self.until.is_nan() || self.from.is_nan() || self.until <= self.from {
             let message = format!("the force ends at {:?} s and begins at {:?} s", self.until, self.from);
-            return Err(PartError::new("until", message, "give an `until` that is later than `from`"));
+            return Err(ValueError::new("until", message, "give an `until` that is later than `from`"));
         }
         for (key, vector) in [("force", self.force), ("torque", self.torque), ("point", self.point)] {
             check_finite(key, key, &vector.to_array())?;
             if body.is_point() && key != "force" && vector != DVec3::ZERO {
                 let message = format!("body `{}` is a point, and has no `{key}` other than zero", body.name);
-                return Err(PartError::new(key, message, "remove it, or make the body `kind = \"rigid\"`"));
+                return Err(ValueError::new(key, message, "remove it, or make the body `kind = \"rigid\"`"));
             }
             if dimension == Dimension::Plane && key != "torque" && vector.z != 0.0 {
-                return Err(PartError::new(key, format!("{key} does not lie in the plane"), "leave z at zero"));
+                return Err(ValueError::new(key, format!("{key} does not lie in the plane"), "leave z at zero"));
             }
         }
         Ok(())
@@ -268,8 +265,8 @@ impl DryFriction {
     /// Checks it beside these bodies.
     ///
     /// # Errors
-    /// [`PartError`] when it holds nothing, or a number or an axis has no meaning.
-    pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), PartError> {
+    /// [`ValueError`] when it holds nothing, or a number or an axis has no meaning.
+    pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), ValueError> {
         check_line("friction", bodies, [Some(self.body), self.against], self.is_rotational)?;
         let unit = if self.is_rotational { "N m" } else { "N" };
         check_not_negative("bound", "the bound", self.bound - self.bias, unit)?;
@@ -278,7 +275,7 @@ impl DryFriction {
         let most = if self.is_rotational { 1 } else { 2 };
         if self.axes.is_empty() || self.axes.len() > most {
             let remedy = if self.is_rotational { "give the one axis of the rotation" } else { "give one or two" };
-            return Err(PartError::new("axes", format!("{} axes are given", self.axes.len()), remedy));
+            return Err(ValueError::new("axes", format!("{} axes are given", self.axes.len()), remedy));
         }
         for (number, axis) in self.axes.iter().enumerate() {
             check_unit(format!("axes.{number}"), *axis, dimension)?;
@@ -287,7 +284,7 @@ impl DryFriction {
             check_right_angle("axes", first, second)?;
             if self.bias != 0.0 {
                 let message = "`bound-backwards` is given, and 2 directions of sliding";
-                return Err(PartError::new("bound-backwards", message, "give one direction, or `bound` alone"));
+                return Err(ValueError::new("bound-backwards", message, "give one direction, or `bound` alone"));
             }
         }
         for (number, &value) in self.semi_axes.iter().enumerate() {
@@ -298,11 +295,11 @@ impl DryFriction {
 }
 
 /// Refuses ends of a line of friction or of a clutch that hold nothing.
-fn check_line(what: &str, bodies: &[Body], ends: [Option<usize>; 2], is_rotational: bool) -> Result<(), PartError> {
+fn check_line(what: &str, bodies: &[Body], ends: [Option<usize>; 2], is_rotational: bool) -> Result<(), ValueError> {
     check_ends(bodies, ends, ["body", "against"])?;
     if is_rotational && ends.into_iter().flatten().any(|body| bodies[body].is_point()) {
         let message = format!("a point does not rotate, and {what} of a rotation has no effect on it");
-        return Err(PartError::new("rotational", message, "name rigid bodies, or remove `rotational`"));
+        return Err(ValueError::new("rotational", message, "name rigid bodies, or remove `rotational`"));
     }
     Ok(())
 }
@@ -330,8 +327,8 @@ impl Clutch {
     /// Checks it beside these bodies.
     ///
     /// # Errors
-    /// [`PartError`] when it holds nothing, or its axis is no unit vector.
-    pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), PartError> {
+    /// [`ValueError`] when it holds nothing, or its axis is no unit vector.
+    pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), ValueError> {
         check_line("a clutch", bodies, [Some(self.body), self.against], self.is_rotational)?;
         check_unit("axis", self.axis, dimension)
     }

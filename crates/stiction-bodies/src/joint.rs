@@ -20,11 +20,11 @@
 use std::f64::consts::{PI, TAU};
 
 use glamx::DVec3;
-use stiction_dynamics::Restitution;
+use stiction_dynamics::{Restitution, ValueError, check_not_negative, check_positive, check_share, check_static};
 use stiction_solve::PortableMath as _;
 
 use crate::body::Body;
-use crate::error::{PartError, check_ends, check_finite, check_not_negative, check_positive, check_static};
+use crate::error::{check_ends, check_finite};
 use crate::pose::Pose;
 use crate::shape::Dimension;
 
@@ -252,7 +252,7 @@ pub struct JointLimits {
 
 impl JointLimits {
     /// Checks the stops of a coordinate with this unit; one that is cyclic lies between -π and π.
-    fn check(&self, unit: &str, is_cyclic: bool) -> Result<(), PartError> {
+    fn check(&self, unit: &str, is_cyclic: bool) -> Result<(), ValueError> {
         let Self { lower, upper, restitution } = *self;
         for (key, value) in [("limits.lower", lower), ("limits.upper", upper)] {
             let Some(value) = value else { continue };
@@ -261,26 +261,30 @@ impl JointLimits {
             if is_cyclic && value.abs() > PI {
                 let message =
                     format!("`{name}` is {value:?} rad, but the angle of a joint in space is between -π and π");
-                return Err(PartError::new(key, message, "count the angle from another start, or use a smaller limit"));
+                return Err(ValueError::new(
+                    key,
+                    message,
+                    "count the angle from another start, or use a smaller limit",
+                ));
             }
         }
         match (lower, upper) {
             (Some(lower), Some(upper)) if lower >= upper => {
                 let message =
                     format!("the lower limit, {lower:?} {unit}, is not below the upper one, {upper:?} {unit}");
-                return Err(PartError::new("limits", message, format!("write `lower = {upper:?}, upper = {lower:?}`")));
+                return Err(ValueError::new(
+                    "limits",
+                    message,
+                    format!("write `lower = {upper:?}, upper = {lower:?}`"),
+                ));
             }
             (Some(_), None) | (None, Some(_)) if is_cyclic => {
                 let message = "in space an angle has both limits, or none: it does not count turns";
-                return Err(PartError::new("limits", message, "give the other limit too, between -π and π"));
+                return Err(ValueError::new("limits", message, "give the other limit too, between -π and π"));
             }
             _ => {}
         }
-        if !(0.0..=1.0).contains(&restitution.normal) {
-            let message = format!("the restitution is {:?}", restitution.normal);
-            return Err(PartError::new("limits.restitution", message, "give a number from 0 to 1"));
-        }
-        Ok(())
+        check_share("limits.restitution", "the restitution", restitution.normal)
     }
 
     /// Whether there is a stop at all.
@@ -404,12 +408,12 @@ impl BodyJoint {
     /// Checks it beside these bodies.
     ///
     /// # Errors
-    /// [`PartError`] when it holds nothing, or a number or an axis has no meaning.
-    pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), PartError> {
+    /// [`ValueError`] when it holds nothing, or a number or an axis has no meaning.
+    pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), ValueError> {
         let word = self.kind.word();
         if !self.kind.exists_in(dimension) {
             let message = format!("there is no {word} joint in the plane");
-            return Err(PartError::new("", message, "use `revolute` for a pin, or go to space"));
+            return Err(ValueError::new("", message, "use `revolute` for a pin, or go to space"));
         }
         check_ends(bodies, [Some(self.first), self.second], ["bodies", "bodies.1"])?;
         for (frame, body) in self.frames.iter().zip([Some(self.first), self.second]) {
@@ -419,8 +423,8 @@ impl BodyJoint {
     }
 
     /// Refuses a frame that is none, or that this body cannot carry.
-    fn check_frame(&self, dimension: Dimension, frame: &JointFrame, body: Option<&Body>) -> Result<(), PartError> {
-        let refuse = |message: String, remedy: &str| Err(PartError::new("", message, remedy));
+    fn check_frame(&self, dimension: Dimension, frame: &JointFrame, body: Option<&Body>) -> Result<(), ValueError> {
+        let refuse = |message: String, remedy: &str| Err(ValueError::new("", message, remedy));
         let axes @ [e1, _, e3] = frame.axes();
         let is_unit = |e: DVec3| (e.length() - 1.0).abs() <= FRAME_TOLERANCE;
         if !(frame.point.is_finite() && axes.into_iter().all(is_unit)) {
@@ -449,19 +453,19 @@ impl BodyJoint {
     }
 
     /// Refuses what acts along a coordinate that is not free, or along none.
-    fn check_coordinate(&self, dimension: Dimension) -> Result<(), PartError> {
+    fn check_coordinate(&self, dimension: Dimension) -> Result<(), ValueError> {
         if let Some(key) = self.effort().filter(|_| self.kind.coordinate().is_none()) {
             let message = match self.kind {
                 JointKind::Distance { .. } => format!("a `length` is held, so that `{key}` has no effect"),
                 _ => format!("a {} joint has no free coordinate for `{key}`", self.kind.word()),
             };
-            return Err(PartError::new(key, message, "keep one of the two"));
+            return Err(ValueError::new(key, message, "keep one of the two"));
         }
         match self.kind {
             JointKind::Distance { length: Some(length) } => check_positive("length", "the length", length, "m")?,
             JointKind::Distance { length: None } if self.effort().is_none() => {
                 let message = "it neither holds a length nor limits or drives it";
-                return Err(PartError::new("", message, "give a length or limits"));
+                return Err(ValueError::new("", message, "give a length or limits"));
             }
             _ => {}
         }
@@ -474,7 +478,7 @@ impl BodyJoint {
             check_finite("motor", "the motor", &[effort, from])?;
             if until.is_nan() || until <= from {
                 let message = format!("the motor ends at {until:?} s and begins at {from:?} s");
-                return Err(PartError::new("motor.until", message, "give an `until` that is later than `from`"));
+                return Err(ValueError::new("motor.until", message, "give an `until` that is later than `from`"));
             }
         }
         let Some(drive) = self.drive else { return Ok(()) };
@@ -483,7 +487,7 @@ impl BodyJoint {
         for (key, is_given) in [("motor", self.motor.is_some()), ("limits", self.limits.are_given())] {
             if is_given {
                 let message = format!("it is driven, so that `{key}` has no effect");
-                return Err(PartError::new(key, message, format!("remove `{key}` or `drive`")));
+                return Err(ValueError::new(key, message, format!("remove `{key}` or `drive`")));
             }
         }
         Ok(())

@@ -18,14 +18,15 @@ mod spring;
 mod touch_rates;
 
 pub use body::{AppliedForce, Body, BodyKind, BodyShape, Clutch, DryFriction, ForceAxes, Motion, Oscillation};
-pub use error::{BodyError, PartError};
+pub use error::BodyError;
 pub use glamx;
 pub use joint::{BodyJoint, CoordinateKind, JointDrive, JointFrame, JointKind, JointLimits, JointMotor};
 pub use material::{CombinationRule, Grain, Material, MaterialTable, Surface, Torsion};
 pub use multibody::{Assembly, Multibody, MultibodyModel};
 pub use pose::{Pose, advance_orientation};
 pub use shape::{
-    Bend, Dimension, Edge, Face, HalfEdge, MassProperties, Mesh, MeshEdge, MeshFace, MeshFault, PlacedShape, Polygon,
-    Polyline, Polytope, Shape, ShapeError, combined_mass_properties, mass_properties,
+    Bend, Census, CheckedSurface, Dimension, Edge, Face, Found, HalfEdge, MassProperties, Mesh, MeshEdge, MeshFace,
+    MeshFault, PlacedShape, Polygon, Polyline, Polytope, Shape, ShapeError, SurfaceError, SurfaceFault,
+    SurfaceFaultKind, SurfaceRules, TriangleSurface, combined_mass_properties, mass_properties,
 };
 pub use spring::{Attachment, Spring, TorsionSpring};

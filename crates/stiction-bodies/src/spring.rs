@@ -12,10 +12,11 @@
 //! without a direction that would be lost at length zero.
 
 use glamx::{DMat3, DQuat, DVec3};
+use stiction_dynamics::{ValueError, check_not_negative};
 use stiction_solve::PortableMath as _;
 
 use crate::body::Body;
-use crate::error::{PartError, check_ends, check_not_negative, check_unit};
+use crate::error::{check_ends, check_unit};
 use crate::pose::within_half_a_turn;
 use crate::shape::Dimension;
 
@@ -50,8 +51,8 @@ impl Spring {
     /// Checks it beside these bodies.
     ///
     /// # Errors
-    /// [`PartError`] when it holds nothing, or a number, a point or an axis has no meaning.
-    pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), PartError> {
+    /// [`ValueError`] when it holds nothing, or a number, a point or an axis has no meaning.
+    pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), ValueError> {
         let ends = self.bodies();
         check_ends(bodies, ends, ["bodies", "bodies.1"])?;
         check_strength([self.stiffness, self.damping], ["N/m", "N s/m"])?;
@@ -62,11 +63,11 @@ impl Spring {
             {
                 let message = format!("body `{}` is a point, and a spring holds on to it at its origin", body.name);
                 let remedy = "give zeros for this point, or make the body `kind = \"rigid\"`";
-                return Err(PartError::new(key, message, remedy));
+                return Err(ValueError::new(key, message, remedy));
             }
             if !point.is_finite() || (dimension == Dimension::Plane && point.z != 0.0) {
                 let remedy = "give finite coordinates, and 0 out of the plane";
-                return Err(PartError::new(key, format!("a point is {:?}", point.to_array()), remedy));
+                return Err(ValueError::new(key, format!("a point is {:?}", point.to_array()), remedy));
             }
         }
         match self.axis {
@@ -79,14 +80,14 @@ impl Spring {
             let name = ends[number].map_or("", |body| &bodies[body].name);
             let message = format!("body `{name}` is prescribed, and a pre-stressed spring holds on to none");
             let remedy = "name another body, or remove `preload`";
-            return Err(PartError::new(format!("bodies.{number}"), message, remedy));
+            return Err(ValueError::new(format!("bodies.{number}"), message, remedy));
         }
         Ok(())
     }
 }
 
 /// Refuses stiffness and damping that are negative.
-fn check_strength([stiffness, damping]: [f64; 2], units: [&str; 2]) -> Result<(), PartError> {
+fn check_strength([stiffness, damping]: [f64; 2], units: [&str; 2]) -> Result<(), ValueError> {
     check_not_negative("stiffness", "the stiffness", stiffness, units[0])?;
     check_not_negative("damping", "the damping", damping, units[1])
 }
@@ -141,15 +142,15 @@ impl TorsionSpring {
     /// Checks it beside these bodies.
     ///
     /// # Errors
-    /// [`PartError`] when it holds nothing, or a number or the axis has no meaning.
-    pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), PartError> {
+    /// [`ValueError`] when it holds nothing, or a number or the axis has no meaning.
+    pub fn check(&self, dimension: Dimension, bodies: &[Body]) -> Result<(), ValueError> {
         let ends = self.bodies();
         check_ends(bodies, ends, ["bodies", "bodies.1"])?;
         for (number, body) in ends.into_iter().flatten().enumerate() {
             if bodies[body].is_point() {
                 let message = format!("body `{}` is a point, which does not rotate", bodies[body].name);
                 let remedy = "name a rigid body, or make this one `kind = \"rigid\"`";
-                return Err(PartError::new(format!("bodies.{number}"), message, remedy));
+                return Err(ValueError::new(format!("bodies.{number}"), message, remedy));
             }
         }
         check_strength([self.stiffness, self.damping], ["N m/rad", "N m s/rad"])?;

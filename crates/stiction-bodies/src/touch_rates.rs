@@ -2,8 +2,8 @@
 //!
 //! Each [`Touch`] joins two balls, of radius $r_1$ around $x_1$ and $r_2$ around $x_2$ (a hole is
 //! one of negative radius), with $x_1 - x_2 = D n$. What is fixed in the bodies decides how $n$
-//! turns: two points, a point and a plane, a point and a line, two lines, or the lowest point of an
-//! ellipsoid. All angular velocities are constant, as [`row_rates`](stiction_dynamics::row_rates)
+//! turns: two points, a point and a plane, a point and a line, two lines, the lowest point of an
+//! ellipsoid or of a rim, or a point or a line beside a rim or a cone. All angular velocities are constant, as [`row_rates`](stiction_dynamics::row_rates)
 //! asks for.
 
 use glamx::DVec3;
@@ -69,6 +69,45 @@ pub(crate) fn touch_rates(
             let x1_rate = a.at(x1) - m.dot(seen) / m.dot(u1) * u1;
             [n_rate, x1_rate, on_plane(n, n_rate, x1, x2, x1_rate, b)]
         }
+        ([Part::Rim(axis), Part::Plane], _) => {
+            let n_rate = b.spin.cross(n);
+            // Opposite to m = n - (n·w) w, where n turns with the difference of the spins.
+            let seen = n_rate - a.spin.cross(n);
+            let m = n - n.dot(axis) * axis;
+            let (length, m_rate) = (m.length(), seen - seen.dot(axis) * axis);
+            let radius = (x1 - pose_first.position).reject_from_normalized(axis).length();
+            let x1_rate = a.at(x1) - radius / length * (m_rate - m * (m.dot(m_rate) / (length * length)));
+            [n_rate, x1_rate, on_plane(n, n_rate, x1, x2, x1_rate, b)]
+        }
+        ([Part::Point, Part::Rim(axis)], _) => {
+            let seen = a.at(x1) - b.at(x1);
+            let foot_rate = around(seen, (x1, x2), pose_second, axis);
+            let away = seen - foot_rate;
+            let turning = (away - n * n.dot(away)) / n.dot(x1 - x2);
+            [turning + b.spin.cross(n), a.at(x1), b.at(x2) + foot_rate]
+        }
+        ([Part::Line(u), Part::Rim(axis)], _) => {
+            // The place slides along the line so that n stays across it.
+            let u_rate = (a.spin - b.spin).cross(u);
+            let seen = a.at(x1) - b.at(x1);
+            let [moved, slid] = [seen, u].map(|motion| motion - around(motion, (x1, x2), pose_second, axis));
+            let slide = -(moved.dot(u) + (x1 - x2).dot(u_rate)) / slid.dot(u);
+            let away = moved + slide * slid;
+            let turning = (away - n * n.dot(away)) / n.dot(x1 - x2);
+            let foot_rate = seen + slide * u - away;
+            [turning + b.spin.cross(n), a.at(x1) + slide * u, b.at(x2) + foot_rate]
+        }
+        ([Part::Point, Part::Slope(axis)], _) => {
+            let seen = a.at(x1) - b.at(x1);
+            let (sine, across) = (n.dot(axis), (x1 - pose_second.position).reject_from_normalized(axis));
+            let cosine = (1.0 - sine * sine).sqrt();
+            let out = across.normalize();
+            let out_rate = (seen.reject_from_normalized(axis) - out * out.dot(seen)) / across.length();
+            let turning = cosine * out_rate;
+            let foot_rate = seen - n.dot(seen) * n - n.dot(x1 - x2) * turning;
+            [turning + b.spin.cross(n), a.at(x1), b.at(x2) + foot_rate]
+        }
+        ([Part::Line(u), Part::Slope(axis)], _) => along_slope(n, (x1, a, u), (x2, b, axis), pose_second),
         ([Part::Crossing(u1), Part::Crossing(u2)], _) => {
             let (c1, c2) = (pose_first.position, pose_second.position);
             let n_rate = if c1 == c2 { b.spin.cross(n) } else { points(n, (c1, a), (c2, b))[0] };
@@ -93,6 +132,42 @@ fn on_plane(n: DVec3, n_rate: DVec3, x1: DVec3, x2: DVec3, x1_rate: DVec3, b: &T
     // the plane.
     let distance_rate = n.dot(x1_rate - b.at(x2));
     x1_rate - distance_rate * n - distance * n_rate
+}
+
+/// How the nearest point $x_2$ of a circle moves, where the circle rests, with a point $x_1$.
+fn around(motion: DVec3, (x1, x2): (DVec3, DVec3), pose: &Pose, axis: DVec3) -> DVec3 {
+    let [out, foot] = [x1, x2].map(|x| (x - pose.position).reject_from_normalized(axis));
+    let distance = out.length();
+    let sideways = axis.cross(out) / distance;
+    foot.length() / distance * sideways.dot(motion) * sideways
+}
+
+/// A line of the first body and a cone of the second one: the normal is that of a plane that touches
+/// the cone along a generatrix $g$ and is parallel to the line. Seen from the second body, the axis
+/// and the tip rest.
+fn along_slope(
+    n: DVec3,
+    (x1, a, u): (DVec3, &Twist, DVec3),
+    (x2, b, axis): (DVec3, &Twist, DVec3),
+    pose: &Pose,
+) -> [DVec3; 3] {
+    let sine = n.dot(axis);
+    let cosine = (1.0 - sine * sine).sqrt();
+    let (out, generatrix) = ((n - sine * axis) / cosine, (axis - sine * n) / cosine);
+    // The tip lies where the generatrix meets the axis.
+    let from_tip = x1 - (x2 + (x2 - pose.position).dot(out) / sine * generatrix);
+    let (seen, u_rate) = (a.at(x1) - b.at(x1), (a.spin - b.spin).cross(u));
+    let aside = n.cross(axis);
+    let turning = -n.dot(u_rate) / aside.dot(u) * aside;
+    let generatrix_rate = -sine / cosine * turning;
+    // The difference from the tip has no part across the plane of n and g.
+    let across = n.cross(generatrix);
+    let across_rate = turning.cross(generatrix) + n.cross(generatrix_rate);
+    let slide = -(across_rate.dot(from_tip) + across.dot(seen)) / across.dot(u);
+    let x1_rate = seen + slide * u;
+    let distance_rate = turning.dot(from_tip) + n.dot(x1_rate);
+    let foot_rate = x1_rate - distance_rate * n - n.dot(x1 - x2) * turning;
+    [turning + b.spin.cross(n), a.at(x1) + slide * u, b.at(x2) + foot_rate]
 }
 
 /// A point of each body.

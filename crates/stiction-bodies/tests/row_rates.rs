@@ -4,12 +4,14 @@
 #[path = "common/model.rs"]
 mod common;
 
+use std::sync::Arc;
+
 use common::flat;
 use stiction_bodies::collide::{is_supported, never_meet};
 use stiction_bodies::glamx::{DMat3, DQuat, DVec3};
 use stiction_bodies::{
     Body, BodyJoint, BodyKind, BodyShape, Clutch, Dimension, DryFriction, Grain, JointDrive, JointFrame, JointKind,
-    JointLimits, Motion, Multibody, MultibodyModel, Oscillation, PlacedShape, Pose, Shape,
+    JointLimits, Motion, Multibody, MultibodyModel, Oscillation, PlacedShape, Polygon, Polyline, Polytope, Pose, Shape,
 };
 use stiction_dynamics::families::Generator;
 use stiction_dynamics::{ContactId, MechanicalSystem, RowRates, State};
@@ -34,7 +36,21 @@ fn shapes(dimension: Dimension) -> Vec<Shape> {
         Shape::Cavity { radius: 4.0 },
     ];
     if dimension == Dimension::Space {
-        shapes.extend([Shape::Cylinder { radius: 0.25, half_length: f64::INFINITY }, Shape::Tube { radius: 4.0 }]);
+        shapes.extend([
+            Shape::Cylinder { radius: 0.25, half_length: f64::INFINITY },
+            Shape::Tube { radius: 4.0 },
+            Shape::Cylinder { radius: 0.25, half_length: 0.4 },
+            Shape::Cone { radius: 0.3, half_height: 0.4 },
+            Shape::Polytope(Arc::new(Polytope::hull(&[DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z]).unwrap())),
+        ]);
+    }
+    if dimension == Dimension::Plane {
+        let corners = [(0.5, 0.1), (0.2, 0.6), (-0.4, 0.4), (-0.5, -0.3), (0.1, -0.5)];
+        let corners: Vec<DVec3> = corners.into_iter().map(|(x, y)| DVec3::new(x, y, 0.0)).collect();
+        shapes.push(Shape::Polygon(Arc::new(Polygon::new(corners.clone()).unwrap())));
+        // A wedge cut out makes it concave.
+        let chain = corners.into_iter().rev().chain([DVec3::new(0.1, 0.05, 0.0)]).collect();
+        shapes.push(Shape::Polyline(Arc::new(Polyline::new(chain, true).unwrap())));
     }
     shapes
 }

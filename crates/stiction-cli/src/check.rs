@@ -1,13 +1,16 @@
 //! `stiction check SCENE`: validate and lint.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
 use stiction_scene::lint::{Severity, lint};
-use stiction_scene::load::load;
+use stiction_scene::load::{Loaded, load};
+use stiction_scene::separate::separated;
+use stiction_scene::write_atomically;
 
-use crate::failure::{CHECK_FAILED, Failure};
+use crate::failure::{BAD_INPUT, CHECK_FAILED, Failure, INPUT_OUTPUT};
 
 /// Arguments of `check`.
 #[derive(Args)]
@@ -17,6 +20,9 @@ pub struct CheckArguments {
     /// Change any value of the scene first
     #[arg(long = "set", value_name = "PATH=VALUE")]
     overrides: Vec<String>,
+    /// Write the scene with bodies moved apart that overlap at the start
+    #[arg(long, value_name = "OUT.toml")]
+    separate: Option<PathBuf>,
     /// Print the findings as one JSON document
     #[arg(long)]
     json: bool,
@@ -25,6 +31,9 @@ pub struct CheckArguments {
 /// Runs the command. Warnings are findings and give exit code 1; notes do not.
 pub fn check(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let loaded = load(&arguments.scene, &arguments.overrides)?;
+    if let Some(out) = &arguments.separate {
+        separate(&loaded, out)?;
+    }
     let findings = lint(&loaded);
     let scene = loaded.scene();
     let has_warning = findings.iter().any(|finding| finding.severity == Severity::Warning);
@@ -51,4 +60,28 @@ pub fn check(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         );
     }
     Ok(if has_warning { ExitCode::from(CHECK_FAILED) } else { ExitCode::SUCCESS })
+}
+
+/// Writes the scene with its bodies moved apart, and says which were moved.
+fn separate(loaded: &Loaded, out: &Path) -> Result<(), Failure> {
+    let shown = out.display();
+    if out.exists() {
+        return Err(Failure::new(BAD_INPUT, format!("`{shown}` exists; choose another name or remove it")));
+    }
+    // Its files are named relative to its folder.
+    let folder = |path: Option<&Path>| {
+        let path = path.filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        std::fs::canonicalize(path).ok()
+    };
+    if !loaded.files().is_empty() && folder(out.parent()) != folder(loaded.scene().folder.as_deref()) {
+        let message = format!("the scene names files in its folder: write `{shown}` into the folder of the scene");
+        return Err(Failure::new(BAD_INPUT, message));
+    }
+    let (scene, moved) = separated(loaded).map_err(|message| Failure::new(BAD_INPUT, message))?;
+    for body in &moved {
+        let [x, y, z] = body.way;
+        say!("{}: moved by [{x:.6e}, {y:.6e}, {z:.6e}] m", body.body);
+    }
+    let written = write_atomically(out, scene.to_toml().as_bytes());
+    written.map_err(|cause| Failure::new(INPUT_OUTPUT, format!("cannot write `{shown}`: {cause}")))
 }

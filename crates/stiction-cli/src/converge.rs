@@ -75,7 +75,7 @@ pub fn converge(arguments: &ConvergeArguments) -> Result<ExitCode, Failure> {
         steps => steps.to_vec(),
     };
     let plan = Plan {
-        scene: document,
+        subject: document.into(),
         edits,
         schemes: arguments.schemes.iter().map(|scheme| named("--schemes", scheme)).collect::<Result<_, _>>()?,
         steps,

@@ -41,7 +41,8 @@ use std::sync::Arc;
 use stiction_solve::PortableMath as _;
 use thiserror::Error;
 
-use crate::friction::{Projection, dot, length, subtract};
+use crate::friction::Projection;
+use crate::vector::{dot, length, subtract};
 
 /// A closed, bounded, convex set that contains zero: what friction may be for $\mu c_n = 1$, along
 /// two tangents and about the normal, in units of the semi-axes of its law.

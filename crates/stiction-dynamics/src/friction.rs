@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use crate::convex_set::{ConvexSet, ConvexSetError, SharedSet};
 use crate::polytope::{Polytope, PolytopeError};
+use crate::vector::length;
 
 /// The friction law of a contact.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -228,18 +229,6 @@ impl FrictionShape {
     pub(crate) fn is_round_in_the_plane(&self) -> bool {
         matches!(self, Self::Ball | Self::DiscAndInterval)
     }
-}
-
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-pub(crate) fn length(x: &[f64]) -> f64 {
-    dot(x, x).sqrt()
-}
-
-pub(crate) fn subtract(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
-    std::array::from_fn(|k| a[k] - b[k])
 }
 
 #[cfg(test)]

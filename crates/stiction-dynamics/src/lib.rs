@@ -93,7 +93,7 @@ pub use scheme::rule::Rule;
 pub use scheme::stewart_trinkle::{Linearization, StewartTrinkle, StewartTrinkleSettings, Version};
 pub use scheme::trapezoidal::{ClosingTime, Jacobians, Trapezoidal, TrapezoidalRule, TrapezoidalSettings};
 pub use scheme::{Impacts, Overlap, Rung, Sample, Scheme, SchemeFacts, SchemeSettings, Step, StepKind, StepReport};
-pub use setting::{Named, SettingError, Suffix};
+pub use setting::{Named, Suffix, ValueError, check_not_negative, check_positive, check_share, check_static};
 pub use simulation::{Simulation, TimeGrid};
 pub use state::State;
 pub use system::{ForceCause, MechanicalSystem, Passage, Way};

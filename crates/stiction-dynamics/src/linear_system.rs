@@ -11,6 +11,7 @@
 use faer::{Mat, Side};
 
 use crate::inertia::cholesky;
+use crate::vector::dot;
 use crate::{
     Contact, ContactId, ForceCause, ForceJacobians, FrictionElement, FrictionLaw, FrictionShape, Inertia,
     JacobianEntry, JacobianKind, Joint, MechanicalSystem, PhantomContact, Restitution, Restraint, Row, RowRates,
@@ -406,10 +407,6 @@ fn definite_part(matrix: &Mat<f64>) -> Mat<f64> {
         }
     }
     part
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 fn drift(values: &[f64]) -> [f64; 3] {

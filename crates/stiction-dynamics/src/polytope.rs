@@ -14,7 +14,8 @@
 
 use thiserror::Error;
 
-use crate::friction::{Projection, dot, length, subtract};
+use crate::friction::Projection;
+use crate::vector::{dot, length, subtract};
 
 /// Lengths below this share of the largest corner are rounding.
 const ROUNDING: f64 = 1e-12;

@@ -3,6 +3,8 @@
 //! Each of them states its [name](Named) and checks its own settings, in its own file. Scenes, the
 //! command line and the documents follow from that.
 
+use std::borrow::Cow;
+
 use schemars::Schema;
 use thiserror::Error;
 
@@ -75,52 +77,101 @@ impl Named {
     }
 }
 
-/// A setting with a value that cannot be used.
+/// A value that cannot be used: of a setting, a joint, a spring, or any other thing with keys.
 #[derive(Clone, Debug, PartialEq, Error)]
-#[error("{}{message}; {remedy}", if keys.is_empty() { String::new() } else { format!("`{}`: ", keys.join(".")) })]
-pub struct SettingError {
-    /// The keys that lead to it, from the outermost table.
-    pub keys: Vec<&'static str>,
+#[error("{}{message}; {remedy}", if key.is_empty() { String::new() } else { format!("`{key}`: ") })]
+pub struct ValueError {
+    /// Which value, as scene files call it: `limits.lower`, `bodies.1`; empty for the whole.
+    pub key: Cow<'static, str>,
     /// What is wrong.
     pub message: String,
     /// What to do.
     pub remedy: String,
 }
 
-impl SettingError {
+impl ValueError {
     /// The error of a key.
-    pub fn new(key: &'static str, message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { keys: vec![key], message: message.into(), remedy: remedy.into() }
+    pub fn new(key: impl Into<Cow<'static, str>>, message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { key: key.into(), message: message.into(), remedy: remedy.into() }
     }
 
-    /// The same for settings that stand in a table.
+    /// The same of a key in a table.
     #[must_use]
-    pub fn inside(mut self, table: &'static str) -> Self {
-        self.keys.insert(0, table);
-        self
+    pub fn inside(self, table: &'static str) -> Self {
+        let key = if self.key.is_empty() { table.into() } else { format!("{table}.{}", self.key).into() };
+        Self { key, ..self }
     }
 }
 
 /// Refuses a value that is not positive and finite.
-pub(crate) fn positive(key: &'static str, what: &str, value: f64, unit: &str) -> Result<(), SettingError> {
-    if value > 0.0 && value.is_finite() {
-        return Ok(());
-    }
-    Err(SettingError::new(key, format!("{what} is {value:?} {unit}"), "give a positive number"))
+///
+/// # Errors
+/// [`ValueError`] with the value and its unit.
+pub fn check_positive(key: impl Into<Cow<'static, str>>, what: &str, value: f64, unit: &str) -> Result<(), ValueError> {
+    check(value > 0.0 && value.is_finite(), key, what, (value, unit), "give a positive number")
 }
 
 /// Refuses a value that is negative or not finite.
-pub(crate) fn not_negative(key: &'static str, what: &str, value: f64, unit: &str) -> Result<(), SettingError> {
-    if value >= 0.0 && value.is_finite() {
+///
+/// # Errors
+/// [`ValueError`] with the value and its unit.
+pub fn check_not_negative(
+    key: impl Into<Cow<'static, str>>,
+    what: &str,
+    value: f64,
+    unit: &str,
+) -> Result<(), ValueError> {
+    check(value >= 0.0 && value.is_finite(), key, what, (value, unit), "give zero or a positive number")
+}
+
+/// Refuses a value that is not from 0 to 1.
+///
+/// # Errors
+/// [`ValueError`] with the value.
+pub fn check_share(key: impl Into<Cow<'static, str>>, what: &str, value: f64) -> Result<(), ValueError> {
+    check((0.0..=1.0).contains(&value), key, what, (value, ""), "give a number from 0 to 1")
+}
+
+fn check(
+    is_right: bool,
+    key: impl Into<Cow<'static, str>>,
+    what: &str,
+    (value, unit): (f64, &str),
+    remedy: &str,
+) -> Result<(), ValueError> {
+    if is_right {
         return Ok(());
     }
-    Err(SettingError::new(key, format!("{what} is {value:?} {unit}"), "give zero or a positive number"))
+    Err(ValueError::new(key, format!("{what} is {value:?} {unit}").trim_end(), remedy))
+}
+
+/// Refuses a bound of what sticks that is below that of what slides; `sliding` is the key of that
+/// one.
+///
+/// # Errors
+/// [`ValueError`] with both bounds.
+pub fn check_static(
+    key: &'static str,
+    sliding: &str,
+    kinetic: f64,
+    held: Option<f64>,
+    unit: &str,
+) -> Result<(), ValueError> {
+    let Some(held) = held else { return Ok(()) };
+    check_not_negative(key, "the static bound", held, unit)?;
+    if held >= kinetic && kinetic > 0.0 {
+        return Ok(());
+    }
+    let message =
+        format!("the static bound is {held:?} {unit}, and that of sliding, `{sliding}`, is {kinetic:?} {unit}");
+    let remedy = format!("give a positive `{sliding}`, and a static bound not below it, or leave the key out");
+    Err(ValueError::new(key, message, remedy))
 }
 
 /// Refuses a limit of zero.
-pub(crate) fn at_least_one(key: &'static str, what: &str, limit: usize) -> Result<(), SettingError> {
+pub(crate) fn at_least_one(key: &'static str, what: &str, limit: usize) -> Result<(), ValueError> {
     match limit {
-        0 => Err(SettingError::new(key, format!("the limit of {what} is 0"), "give at least 1")),
+        0 => Err(ValueError::new(key, format!("the limit of {what} is 0"), "give at least 1")),
         _ => Ok(()),
     }
 }

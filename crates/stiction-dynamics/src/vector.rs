@@ -11,8 +11,18 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// The length.
-pub(crate) fn norm(a: &[f64; 3]) -> f64 {
+pub(crate) fn length(a: &[f64]) -> f64 {
     dot(a, a).sqrt()
+}
+
+/// The length of three numbers.
+pub(crate) fn norm(a: &[f64; 3]) -> f64 {
+    length(a)
+}
+
+/// The difference.
+pub(crate) fn subtract(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
+    std::array::from_fn(|k| a[k] - b[k])
 }
 
 /// What is written into an empty buffer.

@@ -201,3 +201,19 @@ fn wrong_energies_are_refused_by_name() {
     skew.mass_matrix(0.0, &[0.0, 0.0], &mut inertia);
     assert_eq!((inertia.entry(0, 1), inertia.entry(1, 0)), (0.2, 0.2));
 }
+
+#[test]
+fn velocity_terms_are_those_of_the_symmetric_part() {
+    // vᵀ M v = v₁² + q₁ v₁ v₂ + v₂², so k = -Ṁ v + ½ ∂(vᵀ M v)/∂q = (0, -½ v₁²).
+    let by_differences = || {
+        let mass = |q: &[f64], m: &mut [f64]| m.copy_from_slice(&[1.0, q[0], 0.0, 1.0]);
+        LagrangianSystem::new(&["x", "y"], mass, |_| 0.0)
+    };
+    let given = by_differences().with_mass_derivative(|_, l, m| m[1] = if l == 0 { 1.0 } else { 0.0 });
+    assert_eq!(given.check(&[0.3, 0.0]), Ok(()));
+    for system in [by_differences(), given] {
+        let mut k = [f64::NAN; 2];
+        system.force_by_cause(ForceCause::Gyroscopic, 0.0, &[0.3, 0.0], &[3.0, 2.0], &mut k);
+        assert!(k[0].abs() < 1e-11 && (k[1] + 4.5).abs() < 1e-11, "{k:?}");
+    }
+}

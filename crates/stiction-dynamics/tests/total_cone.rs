@@ -3,8 +3,8 @@
 
 use stiction_dynamics::families::{Generator, RandomContacts};
 use stiction_dynamics::{
-    ContactCondition, ContactMethod, ContactProblem, ContactSolution, ContactSolver, FrictionLaw, JointCondition,
-    Pointedness, PyramidSettings, Row, SelfStress, TotalCone,
+    ContactCondition, ContactMethod, ContactProblem, ContactSolution, ContactSolver, FrictionLaw, FrictionShape,
+    JointCondition, Pointedness, PyramidSettings, Row, SelfStress, TotalCone,
 };
 
 fn assert_close(value: f64, expected: f64, tolerance: f64, what: &str) {
@@ -121,6 +121,31 @@ fn round_cones_are_exact_whatever_their_axes() {
         let cone = TotalCone::new(problem.clone()).unwrap();
         let Pointedness::Wedged(stress) = cone.pointedness() else { panic!("{:?}", cone.pointedness()) };
         assert!(imbalance(&problem, stress) < 1e-6, "{stress:?}");
+    }
+}
+
+#[test]
+fn the_collision_constant_of_a_groove_is_that_of_its_friction() {
+    // Both walls push alike, with friction that points inwards: normal impulses of 1 each give
+    // 2 cos(α + φ) / cos φ upwards. With one share e for both walls, friction alone is what breaks
+    // the proportion of the phases: κ = e (1 + μ r cos φ / cos(α + φ)), where r is how far the
+    // friction set reaches in units of the semi-axes: 1 for the ball, √2 where torsion has a bound
+    // of its own.
+    let (angle, mu, e) = (1.0f64, 0.2f64, 0.9f64);
+    let phi = mu.atan();
+    let walls = |shape: &FrictionShape| {
+        let (s, c) = angle.sin_cos();
+        let wall = |s: f64| ContactCondition {
+            friction_shape: shape.clone(),
+            ..contact(&[s, c, 0.0, 0.0], &[&[c, -s, 0.0, 0.0], &[0.0, 0.0, 1.0, 0.0], &[0.0, 0.0, 0.0, 1.0]], mu)
+        };
+        vec![wall(s), wall(-s)]
+    };
+    for (shape, reach) in [(FrictionShape::Ball, 1.0), (FrictionShape::DiscAndInterval, 2f64.sqrt())] {
+        let mut cone = TotalCone::new(particle(2.0, 4, walls(&shape), &[])).unwrap();
+        let kappa = e * (1.0 + mu * reach * phi.cos() / (angle + phi).cos());
+        assert!(kappa > 1.2 && kappa < e * phi.cos() / (angle + phi).cos(), "the least of all bounds is this one");
+        assert_close(cone.collision_constant(&[e, e]).unwrap(), kappa * kappa, 1e-9, &format!("{shape:?}"));
     }
 }
 

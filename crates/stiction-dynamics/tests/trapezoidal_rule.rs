@@ -189,3 +189,22 @@ fn what_lands_stays_and_what_stops_stands() {
         assert!(end.v.iter().all(|v| v.abs() < 1e-12), "{name}: {:?}", end.v);
     }
 }
+
+#[test]
+fn a_settled_contact_keeps_a_share_of_its_rate_and_no_more() {
+    // It rests, and a rate w of its gap appears: after a step the gap is h β w and its rate
+    // (2 β - 1) w, where a mirror would give -w for ever.
+    let beta = 1.5 - 2f64.sqrt();
+    let (h, w) = (0.01, 1e-3);
+    let system = Particle { force: [0.0, 0.0, -G], surface: |_| (0.0, 0.0), mu: 0.0, damping: 0.0 };
+    for (name, mut scheme) in schemes(Rule::Trapezoidal) {
+        let rest = State::new(0.0, vec![0.0; 3], vec![0.0; 3]);
+        let mut state = run(&system, &mut *scheme, rest, (h, 3.0 * h), |_| {});
+        state.v[2] = w;
+        let mut out = Step::default();
+        scheme.step(&system, &state, h, &mut out).unwrap();
+        let (gap, rate) = (out.state.q[2], out.state.v[2]);
+        assert!((gap - h * beta * w).abs() < 1e-14, "{name}: {gap}");
+        assert!((rate - (2.0 * beta - 1.0) * w).abs() < 1e-12, "{name}: {rate}");
+    }
+}

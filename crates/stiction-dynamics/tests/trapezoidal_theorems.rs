@@ -424,3 +424,48 @@ fn the_cubic_of_the_gap_finds_collisions_to_the_fourth_order_and_the_same_motion
     assert!(first[0].abs() < 1e-9 && (first[0] - second[0]).abs() < 1e-5, "{first:?} and {second:?}");
     assert!(distance(&a.q, &b.q) < 1e-4, "{a:?} and {b:?}");
 }
+
+/// One coordinate of 2 kg under the force $t^2 - 19.62$, above a floor that rises with 0.5 m/s.
+struct Lift;
+
+impl MechanicalSystem for Lift {
+    fn velocity_count(&self) -> usize {
+        1
+    }
+    fn mass_matrix(&self, _t: f64, _q: &[f64], out: &mut Inertia) {
+        out.set_diagonal(&[2.0]);
+    }
+    fn force(&self, t: f64, _q: &[f64], _v: &[f64], k: &mut [f64]) {
+        k[0] = t * t - 19.62;
+    }
+    fn contacts(&self, t: f64, q: &[f64], horizon: f64, out: &mut Vec<Contact>) {
+        let gap = q[0] - 0.5 * t;
+        if gap <= horizon {
+            out.push(Contact { gap, normal: Row::from_dense(&[1.0]), normal_drift: -0.5, ..Default::default() });
+        }
+    }
+}
+
+#[test]
+fn the_classical_rule_has_the_forces_of_both_ends() {
+    // In flight: v' = v + h/2 (k(0) + k(h)) / m.
+    let h = 0.25;
+    let settings = TrapezoidalSettings { rule: TrapezoidalRule::Classical, iterate: true, ..Default::default() };
+    let mut step = Step::default();
+    scheme(settings).step(&Lift, &State::new(0.0, vec![9.0], vec![1.0]), h, &mut step).unwrap();
+    let expected = 1.0 - 9.81 * h + 0.25 * h * h * h;
+    assert!((step.state.v[0] - expected).abs() < 1e-14, "{:?}, not {expected}", step.state);
+}
+
+#[test]
+fn the_cubic_knows_that_a_floor_rises() {
+    // From 0.3 m with 1 m/s downwards. The way of a step is a parabola between its velocities, and
+    // so is the gap: 0.3 - 1.5 t + a t²/2 with the mean acceleration a of the step.
+    let (h, state) = (0.25, State::new(0.0, vec![0.3], vec![-1.0]));
+    let settings = TrapezoidalSettings { closing_time: ClosingTime::Cubic, ..Default::default() };
+    let mut step = Step::default();
+    scheme(settings).step(&Lift, &state, h, &mut step).unwrap();
+    let a = (step.state.v[0] + 1.0) / step.h;
+    let expected = (-1.5 + (2.25 - 0.6 * a).sqrt()) / -a;
+    assert!((step.h - expected).abs() < 1e-13, "{} and not {expected}", step.h);
+}

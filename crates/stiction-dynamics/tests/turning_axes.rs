@@ -4,7 +4,7 @@
 use stiction_dynamics::reference::TurningAxes;
 use stiction_dynamics::{
     Audit, ContactMethod, ContactSolver, EventDriven, EventDrivenSettings, ExactConeSettings, ImplicitNcp,
-    ImplicitNcpSettings, MechanicalSystem, MoreauMidpoint, MoreauMidpointSettings, Scheme, Simulation, State,
+    ImplicitNcpSettings, MechanicalSystem, MoreauMidpoint, MoreauMidpointSettings, Scheme, Simulation, State, Step,
     StewartTrinkle, StewartTrinkleSettings, TimeGrid, Trapezoidal, TrapezoidalSettings, Version,
 };
 
@@ -76,6 +76,22 @@ fn schemes_find_it_with_their_order() {
         let found = (coarse / fine).log2();
         assert!((found - order).abs() < 0.15, "{name}: {coarse:.2e} {fine:.2e}, order {found:.2}");
     }
+}
+
+#[test]
+fn both_halves_of_the_midpoint_rule_have_their_own_time() {
+    // Half a step with the velocity of the start and half with that of the end, each along the axes
+    // of its own middle.
+    let (t, h, v) = (0.3, 0.2, [1.5, -0.7, 0.0]);
+    let system = TurningAxes { stiffness: 0.0, mu: 0.0, ..particle(2.0) };
+    let state = State::new(t, vec![0.1, 0.2, 0.0], v.to_vec());
+    let mut step = Step::default();
+    MoreauMidpoint::new(MoreauMidpointSettings::default(), solver()).step(&system, &state, h, &mut step).unwrap();
+    let end = &step.state.v;
+    let first = system.to_fixed(t + 0.25 * h, v);
+    let second = system.to_fixed(t + 0.75 * h, [end[0], end[1], end[2]]);
+    let expected: [f64; 3] = std::array::from_fn(|i| state.q[i] + 0.5 * h * (first[i] + second[i]));
+    assert!(largest_difference(&step.state.q, &expected) < 1e-14, "{:?} {expected:?}", step.state.q);
 }
 
 #[test]

@@ -27,7 +27,8 @@ static ALL: LazyLock<Vec<BuiltinScene>> = LazyLock::new(|| {
         "bouncing-ball", "newton-cradle", "superball", "woodpecker", "double-pendulum", "carts-damper", "carts-spring",
         "free-top", "andrews", "bricard", "four-bar-clearance", "elastic-pendulum", "bead-in-ring",
         "marble-outside-sphere", "slide-to-roll", "rattleback", "tippe-top", "sphere-spin", "sphere-spin-misaligned",
-        "sphere-valley"
+        "sphere-valley", "stack", "wall", "heavy-on-light", "rolling-box", "sleeve",
+        "arch", "card-house", "peg-in-hole", "dominoes", "parts-feeder", "pawl-insertion"
     ];
     let title = |text: &'static str| text.split("title = \"").nth(1)?.split('"').next();
     files.map(|(name, text)| BuiltinScene { name, text, title: title(text).expect("every scene has one") }).to_vec()

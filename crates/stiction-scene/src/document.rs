@@ -7,13 +7,16 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::path::PathBuf;
 
 use toml::de::{DeInteger, DeTable, DeValue};
 
+use crate::files::Files;
 use crate::place::{Fault, Part, Place};
 use crate::scene::{FORMAT, Scene};
 use crate::scene_error::{SceneError, TextError, line_and_column};
 use crate::set::Edit;
+use crate::surfaces::Surfaces;
 use crate::tally::{Task, count};
 
 /// Where a value was written.
@@ -59,6 +62,12 @@ impl Node {
     /// The value of a key of this table.
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         self.entry(key).map(|entry| &entry.node)
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        let Value::Table(entries) = &mut self.value else { return None };
+        entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
     }
 
     fn entry(&self, key: &str) -> Option<&Entry> {
@@ -157,6 +166,8 @@ pub struct Document {
     text: String,
     edits: Vec<Edit>,
     pub(crate) root: Node,
+    /// The folder of the file; none for a text that is in no file.
+    pub(crate) folder: Option<PathBuf>,
 }
 
 impl Document {
@@ -165,7 +176,7 @@ impl Document {
         count(Task::Parse);
         let table = DeTable::parse(text).map_err(|error| syntax_error(name, text, &error))?;
         let root = Node::parsed(whole(table), &Origin::Text);
-        Ok(Self { name: name.to_owned(), text: text.to_owned(), edits: Vec::new(), root })
+        Ok(Self { name: name.to_owned(), text: text.to_owned(), edits: Vec::new(), root, folder: None })
     }
 
     /// A scene that was made in a program, as a tree.
@@ -177,7 +188,13 @@ impl Document {
         })?;
         let table = DeTable::parse(&text).expect("what was written reads back");
         let root = Node::parsed(whole(table), &|_| Origin::Program);
-        Ok(Self { name: scene.name.clone(), text: String::new(), edits: Vec::new(), root })
+        Ok(Self {
+            name: scene.name.clone(),
+            text: String::new(),
+            edits: Vec::new(),
+            root,
+            folder: scene.folder.clone(),
+        })
     }
 
     /// Name of the file.
@@ -198,6 +215,12 @@ impl Document {
     /// The edits, in their order.
     pub fn edits(&self) -> &[Edit] {
         &self.edits
+    }
+
+    /// What the scene will read from files: nothing so far.
+    pub(crate) fn surfaces(&self) -> Surfaces {
+        let may_leave = matches!(self.root.get("allow-outside").map(|node| &node.value), Some(Value::Boolean(true)));
+        Surfaces::new(Files::new(self.folder.as_deref(), may_leave))
     }
 
     /// Puts an edit in.

@@ -9,12 +9,12 @@ use stiction_bodies::{
     Body, BodyKind, Dimension, Multibody, Oscillation, PlacedShape, Shape, combined_mass_properties,
 };
 use stiction_dynamics::{
-    ContactId, ContactImpulse, Inertia, LinearSystem, MechanicalSystem, Overlap, Pointedness, Row, Rule,
+    Contact, ContactId, ContactImpulse, Inertia, LinearSystem, MechanicalSystem, Overlap, Pointedness, Row, Rule,
     SchemeSettings, State, TotalCone,
 };
 
 use crate::load::{Loaded, SceneSystem};
-use crate::model::{MET_AT_START, extent, joint_place, row_unit, worst_rows};
+use crate::model::{MET_AT_START, eigenvalues, extent, joint_place, row_unit, worst_rows};
 use crate::place::Place;
 
 /// Shapes that overlap by less than this at the start, in metres, touch. Too large: real overlaps
@@ -60,6 +60,14 @@ const LEAST_OF_WEDGE: f64 = 1e-6;
 /// Contacts that are named as wedged, at most.
 const MOST_NAMED: usize = 6;
 
+/// The cosine of normals that face each other. Too large: corners are taken for play. Too small: only
+/// parallel faces are looked at.
+const OPPOSITE: f64 = -0.5;
+
+/// Moments of inertia that differ by more than this factor make a needle: its spin has a time of its
+/// own.
+const NEEDLE: f64 = 1e5;
+
 /// How much a finding weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -91,6 +99,9 @@ pub fn lint(loaded: &Loaded) -> Vec<Finding> {
             for warning in loaded.warnings() {
                 linter.add(Severity::Warning, Place::default(), warning.clone());
             }
+            for (severity, place, message) in loaded.notes() {
+                linter.add(*severity, place.clone(), message.clone());
+            }
             linter.free_bodies();
             linter.gravity();
             linter.springs();
@@ -100,6 +111,7 @@ pub fn lint(loaded: &Loaded) -> Vec<Finding> {
                 }
             }
             linter.overlaps(start);
+            linter.clearances(start);
             linter.joints(start);
             linter.painleve();
             linter.long_step();
@@ -312,6 +324,38 @@ impl Linter<'_, Multibody> {
         }
     }
 
+    /// Play between two bodies on both sides that is less than the way of a fall within a step: what
+    /// happens in it is not followed.
+    fn clearances(&mut self, start: &State) {
+        let (step, gravity) = (self.loaded.scene().run.step, self.system.model().gravity.length());
+        let way = gravity * step * step;
+        let mut contacts = Vec::new();
+        self.system.contacts(start.t, &start.q, way, &mut contacts);
+        contacts.retain(|contact| contact.gap > OVERLAP && self.system.joint_of_stop(contact.id).is_none());
+        let mut least = BTreeMap::new();
+        for (index, one) in contacts.iter().enumerate() {
+            let pair = (one.id.first, one.id.second);
+            let others = contacts[index + 1..].iter().filter(|other| (other.id.first, other.id.second) == pair);
+            for other in others.filter(|other| faces_against(self.system, start, one, other)) {
+                let play = least.entry(pair).or_insert(f64::INFINITY);
+                *play = f64::min(*play, one.gap + other.gap);
+            }
+        }
+        let bodies = &self.system.model().bodies;
+        for ((first, second), play) in least.into_iter().filter(|(_, play)| *play < way) {
+            let [a, b] = [first, second].map(|body| &bodies[body as usize]);
+            let message = format!(
+                "bodies `{}` and `{}` have a play of {play:.3e} m, less than the {way:.3e} m by which a fall grows in a step: \
+                 the motion in it is not followed; a step below {:.1e} s follows it",
+                a.name,
+                b.name,
+                (play / gravity).sqrt()
+            );
+            let moved = if b.kind.is_free() { second } else { first } as usize;
+            self.add(Severity::Note, Place::top("body").index(moved).key("position"), message);
+        }
+    }
+
     /// Velocities that the joints do not allow, and rows that follow from others.
     fn joints(&mut self, start: &State) {
         let names = self.system.joint_names();
@@ -381,12 +425,33 @@ impl Linter<'_, Multibody> {
     }
 }
 
+/// Whether two contacts of one pair push against each other.
+fn faces_against(system: &Multibody, start: &State, one: &Contact, other: &Contact) -> bool {
+    let normal = |contact: &Contact| {
+        let mut state = State { v: vec![0.0; start.v.len()], ..start.clone() };
+        contact.normal.add_to(1.0, &mut state.v);
+        // The row of a body that moves freely has the normal itself for its translation.
+        let [first, second] =
+            [contact.id.first, contact.id.second].map(|body| system.velocity(body as usize, &state).0);
+        if system.model().bodies[contact.id.first as usize].kind.is_free() { first } else { -second }
+    };
+    normal(one).dot(normal(other)) < OPPOSITE
+}
+
 /// A rule about a body, with its number: what looks wrong in it, and where that stands.
 type BodyRule = fn(&Loaded, &Multibody, &Body, usize) -> Option<(Place, String)>;
 
 /// The rules about bodies.
-const BODY_RULES: [BodyRule; 7] =
-    [size_is_likely, density_is_likely, speed_is_likely, way_is_short, turn_is_small, swing_is_resolved, fall_is_slow];
+const BODY_RULES: [BodyRule; 8] = [
+    inertia_is_likely,
+    size_is_likely,
+    density_is_likely,
+    speed_is_likely,
+    way_is_short,
+    turn_is_small,
+    swing_is_resolved,
+    fall_is_slow,
+];
 
 fn body_place(index: usize) -> Place {
     Place::top("body").index(index)
@@ -399,6 +464,20 @@ fn size_is_likely(_: &Loaded, _: &Multibody, body: &Body, index: usize) -> Optio
         body.name
     );
     (size > LARGEST_BODY && body.kind.is_free()).then(|| (body_place(index).key("shape"), message))
+}
+
+fn inertia_is_likely(_: &Loaded, system: &Multibody, body: &Body, index: usize) -> Option<(Place, String)> {
+    let BodyKind::Rigid { inertia, .. } = &body.kind else { return None };
+    if system.model().dimension == Dimension::Plane {
+        return None;
+    }
+    let [least, _, most] = eigenvalues(inertia);
+    let message = format!(
+        "body `{}` is a needle: its moments of inertia are from {least:.3e} to {most:.3e} kg m², and it spins up at a touch; \
+         check them, or make it thicker",
+        body.name
+    );
+    (most > NEEDLE * least).then(|| (body_place(index), message))
 }
 
 fn density_is_likely(loaded: &Loaded, system: &Multibody, body: &Body, index: usize) -> Option<(Place, String)> {

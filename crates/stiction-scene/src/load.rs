@@ -13,12 +13,15 @@ use stiction_dynamics::{ContactSolver, LinearSystem, MechanicalSystem, Simulatio
 
 use crate::builtin;
 use crate::document::{Document, Value};
+use crate::files::SceneFile;
+use crate::lint::Severity;
 use crate::model::{body_fault, check_no_bodies, check_overlaps, check_start, linear_system, model, resolve};
 use crate::place::{Fault, Place};
 use crate::read::read;
 use crate::scene::Scene;
 use crate::scene_error::{SceneError, suggest};
 use crate::set::Edit;
+use crate::surfaces::Surfaces;
 use crate::tally::{Task, count};
 
 /// Contacts with a gap up to this are closed at the start, in metres or radians. Too large: bodies
@@ -40,6 +43,8 @@ pub struct Loaded {
     warnings: Vec<String>,
     system: SceneSystem,
     start: State,
+    files: Vec<SceneFile>,
+    notes: Vec<(Severity, Place, String)>,
 }
 
 /// What a scene describes.
@@ -71,11 +76,14 @@ impl SceneSystem {
 
 impl Loaded {
     /// Everything there is to check about the meaning of a scene; the check builds the system.
-    fn new(mut scene: Scene, document: Document) -> Result<Self, SceneError> {
+    fn new(mut scene: Scene, document: Document, mut surfaces: Surfaces) -> Result<Self, SceneError> {
         count(Task::Build);
         let mut warnings = Vec::new();
-        match built(&mut scene, &document, &mut warnings) {
-            Ok((system, start)) => Ok(Self { scene, document, warnings, system, start }),
+        match built(&mut scene, &document, &mut warnings, &mut surfaces) {
+            Ok((system, start)) => {
+                let Surfaces { files, notes, .. } = surfaces;
+                Ok(Self { scene, document, warnings, system, start, files: files.read, notes })
+            }
             Err(fault) => Err(document.locate(fault)),
         }
     }
@@ -98,6 +106,16 @@ impl Loaded {
     /// What was changed on the way, in sentences.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// The files that the scene names.
+    pub fn files(&self) -> &[SceneFile] {
+        &self.files
+    }
+
+    /// What is worth knowing about them.
+    pub(crate) fn notes(&self) -> &[(Severity, Place, String)] {
+        &self.notes
     }
 
     /// The system of the scene.
@@ -144,7 +162,11 @@ pub fn load(argument: &str, overrides: &[String]) -> Result<Loaded, SceneError> 
 /// [`SceneError`] when there is no such scene, or its text is not TOML.
 pub fn open(argument: &str) -> Result<Document, SceneError> {
     let path = Path::new(argument);
-    let from_file = || Document::parse(&read_text(std::fs::File::open(path), path)?, argument);
+    let from_file = || {
+        let mut document = Document::parse(&read_text(std::fs::File::open(path), path)?, argument)?;
+        document.folder = path.parent().map(Path::to_owned);
+        Ok(document)
+    };
     if argument == STANDARD_INPUT {
         let name = "standard input";
         return Document::parse(&read_text(Ok(std::io::stdin()), Path::new(name))?, name);
@@ -206,10 +228,19 @@ impl Document {
         for edit in edits {
             self.edit(edit)?;
         }
-        match self.check().and_then(|()| read(&self)) {
-            Ok(scene) => Loaded::new(scene, self),
+        let mut surfaces = self.surfaces();
+        match self.expand(&mut surfaces).and_then(|_| read(&self)) {
+            Ok(scene) => Loaded::new(Scene { folder: self.folder.clone(), ..scene }, self, surfaces),
             Err(fault) => Err(self.locate(fault)),
         }
+    }
+
+    /// Puts in what a scene says in short: the pieces of surfaces, and copies of bodies. Returns
+    /// whether there is any of it.
+    fn expand(&mut self, surfaces: &mut Surfaces) -> Result<bool, Fault> {
+        self.check()?;
+        let has_pieces = self.expand_decompositions(surfaces)?;
+        Ok(self.expand_copies()? || has_pieces)
     }
 }
 
@@ -220,9 +251,14 @@ impl Scene {
     /// # Errors
     /// [`SceneError`] with the place of the mistake, as in `body[1].mass`, and the remedy.
     pub fn check(self) -> Result<Loaded, SceneError> {
-        let document = Document::of(&self)?;
-        match document.check() {
-            Ok(()) => Loaded::new(self, document),
+        let mut document = Document::of(&self)?;
+        let (folder, mut surfaces) = (self.folder.clone(), document.surfaces());
+        let scene = document.expand(&mut surfaces).and_then(|is_changed| match is_changed {
+            true => read(&document).map(|scene| Scene { folder, ..scene }),
+            false => Ok(self),
+        });
+        match scene {
+            Ok(scene) => Loaded::new(scene, document, surfaces),
             Err(fault) => Err(document.locate(fault)),
         }
     }
@@ -242,10 +278,15 @@ fn contact_solver(scene: &Scene) -> ContactSolver {
 }
 
 /// Builds the system of a scene, and fills in its defaults.
-fn built(scene: &mut Scene, document: &Document, warnings: &mut Vec<String>) -> Result<(SceneSystem, State), Fault> {
+fn built(
+    scene: &mut Scene,
+    document: &Document,
+    warnings: &mut Vec<String>,
+    surfaces: &mut Surfaces,
+) -> Result<(SceneSystem, State), Fault> {
     let (system, start) = match &scene.system {
         None => {
-            let model = model(scene, warnings)?;
+            let model = model(scene, warnings, surfaces)?;
             let mut multibody = Multibody::new(model).map_err(|error| body_fault(scene, error))?;
             check_start(scene, &mut multibody, warnings)?;
             let start = multibody.start(scene.run.start);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use stiction_bodies::PartError;
+use stiction_dynamics::ValueError;
 
 /// One step down into a scene: a key of a table or an element of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +27,8 @@ impl Place {
         self.with(Part::Key(key.into()))
     }
 
-    /// What a part of a model is wrong with; the part is at this place.
-    pub(crate) fn part_fault(&self, error: PartError) -> Fault {
+    /// The fault of a value at a key below this place, or at this place.
+    pub(crate) fn value_fault(&self, error: ValueError) -> Fault {
         let keys = error.key.split('.').filter(|key| !key.is_empty());
         let place = keys.fold(self.clone(), |place, key| match key.parse() {
             Ok(index) => place.index(index),

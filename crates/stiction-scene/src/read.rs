@@ -23,7 +23,16 @@ use crate::tally::{Task, count};
 /// Reads the scene of a document.
 pub(crate) fn read(document: &Document) -> Result<Scene, Fault> {
     count(Task::Read);
-    Scene::deserialize(&document.root).map_err(|mistake| mistake.fault(document))
+    read_part(document, &Place::default(), &document.root)
+}
+
+/// Reads what stands at a place of a document.
+pub(crate) fn read_part<'de, T: Deserialize<'de>>(
+    document: &Document,
+    place: &Place,
+    node: &'de Node,
+) -> Result<T, Fault> {
+    T::deserialize(node).map_err(|mistake| mistake.fault(document, place))
 }
 
 /// A value that does not fit the type that is to be read from it.
@@ -67,9 +76,10 @@ impl Mistake {
         Self { is_on_key: true, ..self }.inside(Part::Key(Cow::Owned(key.to_owned())))
     }
 
-    fn fault(self, document: &Document) -> Fault {
+    /// The fault of what was read from a place.
+    fn fault(self, document: &Document, base: &Place) -> Fault {
         let Self { kind, is_on_key, path } = self;
-        let place = path.into_iter().rev().fold(Place::default(), |place, part| place.with(part));
+        let place = path.into_iter().rev().fold(base.clone(), |place, part| place.with(part));
         let (parent, what) = (place.parent(), document.describe(&place));
         let owner = document.describe(&parent);
         let (message, help) = match kind {
@@ -92,7 +102,11 @@ impl Mistake {
             Kind::Type { found, wanted } => {
                 (format!("{what} is {found}, and must be {wanted}"), format!("write {wanted}"))
             }
-            Kind::Other(message) => (format!("{what}: {message}"), "see the reference of the scene format".to_owned()),
+            // A type's own check says after the last semicolon what would do.
+            Kind::Other(message) => match message.rsplit_once("; ") {
+                Some((message, remedy)) => (format!("{what}: {message}"), remedy.to_owned()),
+                None => (format!("{what}: {message}"), "see the reference of the scene format".to_owned()),
+            },
         };
         Fault { is_on_key, ..place.fault(message, help) }
     }

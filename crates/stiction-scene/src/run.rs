@@ -12,6 +12,7 @@ use stiction_solve::problem_file::write_lcp;
 use stiction_solve::work;
 use thiserror::Error;
 
+use crate::files::SceneFile;
 use crate::load::Loaded;
 use crate::record::{RecordPlan, Recorder, file};
 use crate::run_folder::{RunFolder, RunFolderError};
@@ -128,8 +129,11 @@ pub fn run(
     let plan = record_plan(loaded, &simulation)?;
     let folder = RunFolder::create(out)?;
     let (began, date) = (Instant::now(), SystemTime::now());
-    let scene_text = scene.to_toml();
-    let mut recorder = match begin_recording((&scene_text, origin), &folder, plan, &simulation) {
+    let (portable, surfaces) = loaded.portable();
+    let scene_text = portable.to_toml();
+    let begun = begin_recording((&scene_text, &surfaces, origin), &folder, plan, &simulation);
+    drop(surfaces);
+    let mut recorder = match begun {
         Ok(recorder) => recorder,
         Err(error) => {
             let _ = folder.discard(); // what cannot be removed is known as ours, and the next run removes it
@@ -172,6 +176,12 @@ pub fn run(
             "`{first}` and `{second}` passed through each other in the step from t = {t} s: take shorter steps"
         ));
     }
+    let mut files = loaded.files().to_vec();
+    files.iter_mut().for_each(SceneFile::look_again);
+    for file in files.iter().filter(|file| file.has_changed) {
+        let path = &file.path;
+        certificate.notes.push(format!("`{path}` has changed since the scene was loaded: the run is of the older one"));
+    }
     let json = |value: serde_json::Result<serde_json::Value>| value.expect("settings are plain data");
     let summary = Summary {
         stiction: env!("CARGO_PKG_VERSION").into(),
@@ -180,6 +190,7 @@ pub fn run(
         platform: format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
         scene: scene.name.clone(),
         scene_sha256: hexadecimal(Sha256::new_with_prefix(&scene_text)),
+        files,
         warnings: origin.warnings.clone(),
         outcome,
         message,
@@ -279,12 +290,15 @@ fn save_problem(
 
 /// Writes the resolved scene, holds room for the summary and opens the tables.
 fn begin_recording(
-    (scene, origin): (&str, &Origin),
+    (scene, surfaces, origin): (&str, &[(String, Vec<u8>)], &Origin),
     folder: &RunFolder,
     plan: RecordPlan,
     simulation: &Simulation,
 ) -> Result<Recorder, RunError> {
     folder.write(file::SCENE, scene.as_bytes())?;
+    for (name, bytes) in surfaces {
+        folder.write_surface(name, bytes)?;
+    }
     let (names, state) = (simulation.system().column_names(), simulation.state());
     // Keys, indentation and the digits of a number; an event has two names and four keys.
     let entry = names.iter().map(String::len).max().unwrap_or(0) + 64;

@@ -24,6 +24,7 @@ use stiction_solve::problem_file::{MATRIX_FILE, OFFSET_FILE};
 use thiserror::Error;
 
 use crate::atomic_write::with_suffix;
+use crate::portable::{SURFACES, is_surface_name};
 use crate::record::file;
 
 /// The file that tells a finished run folder from any other.
@@ -56,8 +57,12 @@ const OWN_FILES: [&str; 11] = [
     MARKER_FILE,
 ];
 
-/// The one folder in a run folder, and all that a run writes there.
-const OWN_FOLDER: (&str, [&str; 2]) = (file::FAILED_STEP, [MATRIX_FILE, OFFSET_FILE]);
+/// A folder in a run folder, and whether a run writes a file of this name there.
+type OwnFolder = (&'static str, fn(&str) -> bool);
+
+/// The folders that a run makes in its folder.
+const OWN_FOLDERS: [OwnFolder; 2] =
+    [(file::FAILED_STEP, |name| [MATRIX_FILE, OFFSET_FILE].contains(&name)), (SURFACES, is_surface_name)];
 
 /// Why a run folder could not be made or finished.
 #[derive(Debug, Error)]
@@ -213,6 +218,13 @@ impl RunFolder {
         fs::write(&path, bytes).map_err(while_trying("write", &path))
     }
 
+    /// Writes a surface of the scene, into its folder.
+    pub(crate) fn write_surface(&self, name: &str, bytes: &[u8]) -> Result<(), RunFolderError> {
+        let folder = self.path_of(SURFACES);
+        fs::create_dir_all(&folder).map_err(while_trying("create the folder", &folder))?;
+        self.write(name, bytes)
+    }
+
     /// Writes the summary, in the room that was reserved for it.
     pub(crate) fn write_summary(&self, text: &str) -> Result<(), RunFolderError> {
         let _ = fs::remove_file(self.path_of(RESERVE_FILE));
@@ -350,8 +362,8 @@ fn clear_leftover(path: &Path) -> Result<(), RunFolderError> {
 /// whenever the process dies; then the folder. One in which there is anything else stays, with that
 /// in it.
 fn remove_own_folder(path: &Path) -> io::Result<()> {
-    if is_own(path, OsStr::new(OWN_FOLDER.0)) {
-        let _ = fs::remove_dir_all(path.join(OWN_FOLDER.0)); // what is left of it is found below
+    for (folder, _) in OWN_FOLDERS.iter().filter(|(folder, _)| is_own(path, OsStr::new(folder))) {
+        let _ = fs::remove_dir_all(path.join(folder)); // what is left of it is found below
     }
     for name in OWN_FILES {
         match fs::remove_file(path.join(name)) {
@@ -364,13 +376,12 @@ fn remove_own_folder(path: &Path) -> io::Result<()> {
 
 /// Whether a run wrote what has this name in its folder.
 fn is_own(folder: &Path, name: &OsStr) -> bool {
-    let is_one_of = |own: &[&str], name: &OsStr| own.iter().any(|own| name == *own);
-    let (own_folder, its_files) = OWN_FOLDER;
     let place = folder.join(name);
     if !place.is_dir() {
-        return is_one_of(&OWN_FILES, name);
+        return OWN_FILES.iter().any(|own| name == *own);
     }
-    name == own_folder && names_in(&place).is_ok_and(|names| names.iter().all(|name| is_one_of(&its_files, name)))
+    let Some((_, is_its)) = OWN_FOLDERS.iter().find(|(own, _)| name == *own) else { return false };
+    names_in(&place).is_ok_and(|names| names.iter().all(|name| name.to_str().is_some_and(is_its)))
 }
 
 /// Names of what is directly in a folder, in order.

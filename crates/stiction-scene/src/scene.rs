@@ -5,6 +5,7 @@
 //! value. No `flatten`, `untagged` or internal `tag`, because they lose the position of an error.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
@@ -14,10 +15,14 @@ use stiction_bodies::{CombinationRule, Dimension, ForceAxes, Torsion};
 use stiction_dynamics::{ContactMethod, ExactConeSettings, ImpactLaw, PhantomContact, PyramidSettings, SchemeSettings};
 use toml_edit::visit_mut::VisitMut;
 
+use crate::copies::CopiesEntry;
 use crate::system_entry::SystemEntry;
 use crate::tally::{Task, count};
 
 pub use crate::joint_entry::JointEntry;
+pub use crate::surface_entry::{
+    ConeEntry, DecomposeEntry, HeightFieldEntry, HullEntry, LengthUnit, MeshEntry, PolygonEntry, PolylineEntry,
+};
 
 /// The version of the scene format that this library reads.
 pub const FORMAT: u32 = 1;
@@ -50,6 +55,14 @@ pub struct Scene {
     /// until they do.
     #[serde(default, skip_serializing_if = "is_default")]
     pub assemble: bool,
+    /// Whether files of the scene may lie outside of its folder.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub allow_outside: bool,
+    /// The folder to which paths of files are relative; the current one when it is not given. It is
+    /// not written.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub folder: Option<PathBuf>,
     /// From when to when, and in which steps.
     pub run: RunSettings,
     /// The time-stepping scheme.
@@ -185,7 +198,7 @@ pub struct MaterialEntry {
 }
 
 /// Whether a key says nothing that its absence would not say.
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
@@ -323,6 +336,9 @@ pub struct BodyEntry {
     pub group: String,
     /// The motion of a prescribed body.
     pub motion: Option<MotionEntry>,
+    /// Equal bodies in a grid, in place of this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copies: Option<CopiesEntry>,
     /// Shapes that collide.
     #[serde(default, rename = "shape", skip_serializing_if = "Vec::is_empty")]
     pub shapes: Vec<ShapeEntry>,
@@ -361,6 +377,20 @@ pub struct ShapeEntry {
     /// A rectangle or a box with edges along the shape's axes.
     #[serde(rename = "box")]
     pub cuboid: Option<BoxEntry>,
+    /// Space only: a cone around the shape's x axis, its tip at half the height.
+    pub cone: Option<ConeEntry>,
+    /// Space only: the convex hull of points or of a surface in a file.
+    pub hull: Option<HullEntry>,
+    /// Space only: a surface of triangles in a file.
+    pub mesh: Option<MeshEntry>,
+    /// Space only: terrain over a rectangle.
+    pub height_field: Option<HeightFieldEntry>,
+    /// Space only: a surface in a file as several convex hulls, which take its place.
+    pub decompose: Option<DecomposeEntry>,
+    /// Plane only: a convex polygon.
+    pub polygon: Option<PolygonEntry>,
+    /// Plane only: a chain of segments, solid on its right.
+    pub polyline: Option<PolylineEntry>,
     /// Origin of the shape in body coordinates, in metres.
     #[schemars(length(min = 2, max = 3))]
     pub position: Option<Vec<f64>>,

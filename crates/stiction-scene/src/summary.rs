@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use stiction_dynamics::{Audit, Rung, State, StepAudit, solved_limit};
 
+use crate::files::SceneFile;
+
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -49,6 +51,9 @@ pub struct Summary {
     /// SHA-256 of `scene.toml`, the scene with all defaults.
     #[serde(default)]
     pub scene_sha256: String,
+    /// The files that the scene names, as they were when it was loaded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<SceneFile>,
     /// What looked wrong in the scene before the run.
     #[serde(default)]
     pub warnings: Vec<String>,

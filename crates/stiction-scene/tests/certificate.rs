@@ -139,15 +139,14 @@ fn a_marble_that_falls_on_a_ball_gains_no_energy() {
         let (radius, angle) = (0.105 * (k as f64 / 10.0).sqrt(), 2.4 * k as f64);
         [radius * angle.cos(), radius * angle.sin(), 11.3 + 0.07 * k as f64]
     });
-    for [x, y, z] in places.chain([[0.003, 0.0, 11.6]]) {
+    // A grazing blow, a marble that rolls off, and one that comes back to the ball within a step:
+    // the ball is so round that a straight way says they began deep within each other.
+    let round = [[0.036218, -0.082794, 9.366507], [-0.002767, -0.010848, 4.482007], [0.047039, -0.001227, 0.670569]];
+    for [x, y, z] in places.chain([[0.003, 0.0, 11.6]]).chain(round) {
         for scheme in SCHEMES {
             let summary = summary_of(DROP, &with(scheme, &[format!("body.marble.position=[{x:?},{y:?},{z:?}]")]));
             assert!(summary.energy["total_change"] < 1e-9, "{scheme} from {x} {y} {z}: {:?}", summary.energy);
-            // Moreau's rule leaves positions as they come: a marble that rolls off the ball in
-            // steps of its own size penetrates, and the certificate says so.
-            let mut wrong = exceeded(&summary.certificate);
-            wrong.retain(|name| scheme != "moreau-midpoint" || *name != "penetration_share");
-            assert!(wrong.is_empty(), "{scheme} from {x} {y} {z}: {wrong:?}");
+            assert_eq!(exceeded(&summary.certificate), [""; 0], "{scheme} from {x} {y} {z}");
         }
     }
 }

@@ -7,41 +7,11 @@ use stiction_dynamics::reference::Woodpecker;
 use stiction_dynamics::{Audit, LinearContact, LinearSystem};
 use stiction_scene::record::file;
 use stiction_scene::table_file::Table;
-use stiction_scene::{Finding, Loaded, SceneError, SceneSystem, Severity, lint, load, parse, parse_with};
+use stiction_scene::{Finding, Loaded, SceneSystem, Severity, lint, load, parse, parse_with};
 
 /// Two carts on a rod are pulled towards a third one, which a brake holds. Line numbers in the
-/// tests below are those of this text.
-const CARTS: &str = r#"format = 1
-name = "carts"
-
-[run]
-step = 0.001
-end = 2.0
-
-[scheme.moreau-midpoint]
-
-[system]
-coordinates = ["a", "b", "c"]
-units = ["m", "m", "m"]
-mass = [[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 1.0]]
-force = [6.0, 0.0, 0.0]
-start = { position = [0.0, 0.5, 1.5], velocity = [0.0, 0.0, 0.0] }
-
-[[system.contact]]
-name = "stop"
-gap = 0.0
-normal = [0.0, -1.0, 1.0]
-
-[[system.dry-friction]]
-name = "brake"
-tangents = [[0.0, 0.0, 1.0]]
-bound = 1.0
-
-[[system.joint]]
-name = "rod"
-value = -0.5
-row = [-1.0, 1.0, 0.0]
-"#;
+/// tests below are those of this file.
+const CARTS: &str = include_str!("cases/carts.toml");
 
 fn changed(text: &str, from: &str, to: &str) -> String {
     assert!(text.contains(from), "`{from}` is not in the text");
@@ -588,23 +558,4 @@ fn joints_that_say_nothing_new() {
         "x.toml:33:7: the row of joint `again` is zero, or a combination of the rows of the joints before it"
     );
     assert_eq!(error.remedy(), "remove the joint, or correct its row");
-}
-
-#[test]
-fn damaged_files_are_errors_inside_the_text() {
-    let check = |text: &str| {
-        if let Err(error) = parse(text, "x.toml") {
-            let SceneError::Text(error) = error else { panic!("{error}") };
-            let line = text.split('\n').nth(error.line - 1).unwrap_or_else(|| panic!("{error}\n{text}"));
-            assert!(error.column <= line.chars().count() + 1, "{error}\n{text}");
-            assert!(!error.help.is_empty() && !error.message.is_empty(), "{error}");
-        }
-    };
-    for (position, _) in CARTS.char_indices() {
-        check(&CARTS[..position]);
-        check(&format!("{}{}", &CARTS[..position], &CARTS[position + 1..]));
-        for inserted in ["é", "9", "\n", "\"", "[", "nan"] {
-            check(&format!("{}{inserted}{}", &CARTS[..position], &CARTS[position..]));
-        }
-    }
 }

@@ -322,6 +322,10 @@ fn a_pre_stressed_spring_joins_bodies() {
             );
             let (simulation, audit) = run(scheme, 1.0 / 64.0, 12.0, &scene);
             close(simulation.state().q[1], expected, &format!("{scheme}, {mass} kg"));
+            // ½ 100 N/m x² + 30 N x of the spring beside the weight.
+            let (state, x) = (simulation.state(), -0.5 - expected);
+            let energy = mass * 10.0 * expected + 50.0 * x * x + 30.0 * x;
+            close(simulation.system().potential_energy(state.t, &state.q).unwrap(), energy, scheme);
             assert!(audit.worst.contact_gain < 1e-9, "{scheme}: {:?}", audit.worst);
         }
     }
@@ -397,6 +401,11 @@ fn what_cannot_be_is_refused_by_name() {
             ),
             "a contact is named `c`, too",
         ),
+        (
+            "stewart-trinkle",
+            format!("{system}{pad}[[system.pre-stressed-spring]]\nname = \"d\"\nrow = [1.0, 0.0]\npreload = 1.0\n"),
+            "dry friction is named `d`, too",
+        ),
         ("stewart-trinkle", format!("{plane}[[clutch]]\nname = \"c\"\nbody = \"b\"\nrotational = true\n"), "`b`"),
         ("stewart-trinkle", format!("{plane}[[clutch]]\nname = \"c\"\nbody = \"a\"\n"), "clutch `c` has no `axis`"),
         (
@@ -417,7 +426,7 @@ fn what_cannot_be_is_refused_by_name() {
         (
             "stewart-trinkle",
             format!("{plane}{friction}axes = [[1.0, 0.0]]\nbound = 1.0\nsemi-axes = [1.0, 2.0]\n"),
-            "2 semi-axes are given, and 1 axes",
+            "2 semi-axes are given, and 1 axis",
         ),
         (
             "stewart-trinkle",
@@ -442,9 +451,34 @@ fn what_cannot_be_is_refused_by_name() {
         (
             "stewart-trinkle",
             format!("{plane}{friction}{two}friction-directions = [[1, 0, 0]]\n"),
-            "row 0 of `friction-directions` has 3 numbers",
+            "row 1 of `friction-directions` has 3 numbers",
         ),
         ("stewart-trinkle", format!("{system}{pad}friction-half-spaces = [[1]]\n"), "do not bound the friction"),
+        (
+            "stewart-trinkle",
+            format!("{system}{pad}friction-half-spaces = []\n"),
+            "give rows that end friction on all sides, as in `friction-half-spaces = [[1.0], [-1.0]]`",
+        ),
+        (
+            "stewart-trinkle",
+            format!("{plane}{friction}{two}friction-directions = []\n"),
+            "as in `friction-directions = [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]`",
+        ),
+        (
+            "stewart-trinkle",
+            format!("{plane}{friction}{two}friction-directions = [[1, 0], [0, 0]]\n"),
+            "row 2 of `friction-directions` is zero",
+        ),
+        (
+            "trapezoidal",
+            format!("{system}[[system.pre-stressed-spring]]\nname = \"s\"\nrow = [1.0, 0.0]\npreload = 1.0\n"),
+            "a spring without `preload` goes with every scheme",
+        ),
+        (
+            "stewart-trinkle.rule = \"trapezoidal\" #",
+            format!("{system}[[system.clutch]]\nname = \"c\"\nrow = [1.0, 0.0]\n"),
+            "leave out `rule = \\\"trapezoidal\\\"`, or choose `moreau-midpoint` or `implicit-ncp`",
+        ),
         (
             "stewart-trinkle",
             format!("{plane}{friction}{two}friction-directions = [[1, 0]]\nfriction-half-spaces = [[1, 0]]\n"),

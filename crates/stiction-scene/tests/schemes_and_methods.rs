@@ -194,6 +194,14 @@ fn settings_that_a_method_cannot_use_are_refused() {
             assert!(message.contains(part), "`{part}` is missing in {message}");
         }
     }
+    // What a setting's own type refuses has its remedy, too.
+    for (setting, remedy) in
+        [("rho = -1.0", "leave it out to have it chosen"), ("lines = 1", "give at least 2, such as lines = 4")]
+    {
+        let error = parse(&plane(&format!("[method.phantom-inertia]\n{setting}\n")), "x.toml").unwrap_err();
+        assert_eq!(error.remedy(), remedy);
+        assert!(!error.to_string().contains(remedy), "{error} says it twice");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn set(text: &str) -> Edit {
 
 fn plan(scene: &str, end: f64, coarsest: f64, schemes: &[&str]) -> Plan {
     Plan {
-        scene: open(scene).unwrap(),
+        subject: open(scene).unwrap().into(),
         edits: vec![Edit::option("an end", "run.end", end)],
         schemes: schemes.iter().map(|scheme| SchemeChoice::named(scheme)).collect(),
         // Six halvings.

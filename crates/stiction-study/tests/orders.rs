@@ -14,7 +14,7 @@ const ORDER: f64 = 1.8;
 /// from the coarsest step.
 fn compare(scene: &str, coarsest: f64, overrides: &[&str]) -> Convergence {
     let plan = Plan {
-        scene: open(scene).unwrap(),
+        subject: open(scene).unwrap().into(),
         edits: overrides.iter().map(|text| Edit::set(text).unwrap()).collect(),
         schemes: vec![SchemeChoice::named("trapezoidal")],
         steps: (0..7).map(|power| coarsest * 0.5f64.powi(power)).collect(),

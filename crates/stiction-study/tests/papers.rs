@@ -30,6 +30,12 @@ fn code(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
+/// Whether a word stands in a text, and not as a part of another one.
+fn has_word(text: &str, word: &str) -> bool {
+    let joins = |letter: char| letter.is_alphanumeric() || letter == '_';
+    text.match_indices(word).any(|(at, _)| !text[..at].ends_with(joins) && !text[at + word.len()..].starts_with(joins))
+}
+
 /// What needs shapes that are not there yet says so.
 const ABSENT: &str = "not here: ";
 
@@ -44,6 +50,18 @@ fn fault(place: &str) -> Option<String> {
         match std::fs::read_to_string(&path) {
             Ok(text) => files.push(text),
             Err(error) => return Some(format!("{link}: {error}")),
+        }
+    }
+    // A name that is itself a link stands in the file that it leads to.
+    for linked in place.split("[`").skip(1) {
+        let Some((name, file)) = linked.split_once("`](").map(|(name, rest)| (name, rest.split(')').next())) else {
+            continue;
+        };
+        let last = name.rsplit("::").next().unwrap_or(name);
+        let is_item = last.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+        let text = file.and_then(|file| std::fs::read_to_string(Path::new(DOCS).join(file)).ok());
+        if is_item && !text.is_some_and(|text| has_word(&text, last)) {
+            return Some(format!("`{name}` is not in {}", file.unwrap_or_default()));
         }
     }
     let commands: Vec<&str> = code(place).into_iter().filter(|code| code.starts_with("stiction ")).collect();
@@ -99,6 +117,8 @@ fn a_row_without_a_place_is_a_fault() {
     assert!(fault("").is_some() && fault("see the code").is_some());
     assert!(fault("[a](nowhere.md)").is_some());
     assert!(fault("[notation](notation.md) `no_such_name`").is_some());
+    assert!(fault("[`no_such`](notation.md)").is_some() && fault("[`Notatio`](notation.md)").is_some());
+    assert_eq!(fault("[`Notation`](notation.md)"), None);
     assert!(fault("`stiction reproduce nothing`").is_some() && fault("`stiction run nothing`").is_some());
     assert_eq!(fault("`stiction reproduce rod`, [notation](notation.md)"), None);
 }

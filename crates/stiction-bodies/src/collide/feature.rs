@@ -33,6 +33,10 @@ pub enum FeaturePair {
     VertexEdge(u32, u32),
     /// An edge and a vertex, apart.
     EdgeVertex(u32, u32),
+    /// An edge along a plane that touches a curved face.
+    EdgeFace(u32, u32),
+    /// A curved face and an edge.
+    FaceEdge(u32, u32),
 }
 
 impl FeaturePair {
@@ -48,6 +52,8 @@ impl FeaturePair {
             Self::VertexVertex(a, b) => (6, a, b),
             Self::VertexEdge(a, b) => (7, a, b),
             Self::EdgeVertex(a, b) => (8, a, b),
+            Self::EdgeFace(a, b) => (9, a, b),
+            Self::FaceEdge(a, b) => (10, a, b),
         };
         u64::from(second) | u64::from(first) << BITS | kind << (2 * BITS)
     }
@@ -65,6 +71,8 @@ impl FeaturePair {
             6 => Self::VertexVertex(first, second),
             7 => Self::VertexEdge(first, second),
             8 => Self::EdgeVertex(first, second),
+            9 => Self::EdgeFace(first, second),
+            10 => Self::FaceEdge(first, second),
             _ => Self::Numbered(second),
         }
     }
@@ -81,6 +89,8 @@ impl FeaturePair {
             Self::VertexVertex(a, b) => Self::VertexVertex(b, a),
             Self::VertexEdge(a, b) => Self::EdgeVertex(b, a),
             Self::EdgeVertex(a, b) => Self::VertexEdge(b, a),
+            Self::EdgeFace(a, b) => Self::FaceEdge(b, a),
+            Self::FaceEdge(a, b) => Self::EdgeFace(b, a),
         }
     }
 }
@@ -97,6 +107,8 @@ impl fmt::Display for FeaturePair {
             Self::VertexVertex(a, b) => write!(f, "v{a}-v{b}"),
             Self::VertexEdge(a, b) => write!(f, "v{a}-e{b}"),
             Self::EdgeVertex(a, b) => write!(f, "e{a}-v{b}"),
+            Self::EdgeFace(a, b) => write!(f, "e{a}-f{b}"),
+            Self::FaceEdge(a, b) => write!(f, "f{a}-e{b}"),
         }
     }
 }
@@ -118,6 +130,8 @@ mod tests {
                 FeaturePair::VertexVertex(a, b),
                 FeaturePair::VertexEdge(a, b),
                 FeaturePair::EdgeVertex(a, b),
+                FeaturePair::EdgeFace(a, b),
+                FeaturePair::FaceEdge(a, b),
             ];
             for pair in pairs {
                 assert_eq!(FeaturePair::of(pair.code()), pair);

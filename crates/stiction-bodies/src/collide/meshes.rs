@@ -117,8 +117,8 @@ pub(super) fn collide(first: (&Shape, &Pose), second: (&Shape, &Pose), out: &mut
     true
 }
 
-/// Appends contacts with these features held; false where no shape is a mesh. Features are numbered
-/// for the order in which the pair is searched: a mesh comes last, but for half-spaces.
+/// Appends contacts with these features held; false where no shape is a mesh. A pair is searched with
+/// a mesh last, but for half-spaces.
 pub(super) fn touches_of([first, second]: [(&Shape, &Pose); 2], features: &[u64], touches: &mut Vec<Touch>) -> bool {
     let is_mirrored = match (first.0, second.0) {
         (_, Shape::Mesh(_)) => matches!(first.0, Shape::HalfSpace { .. }),
@@ -133,9 +133,10 @@ pub(super) fn touches_of([first, second]: [(&Shape, &Pose); 2], features: &[u64]
     let origin = second.1.position;
     let (a, b) = (Placed::new(a, first.1, origin), Placed::new(b, second.1, origin));
     let start = touches.len();
-    let mut out = Output { horizon: f64::INFINITY, touches };
+    let mut out = Output { horizon: f64::INFINITY, wanted: None, touches };
     for &feature in features {
-        push_held(&a, &b, origin, FeaturePair::of(feature), &mut out);
+        let pair = FeaturePair::of(feature);
+        push_held(&a, &b, origin, if is_mirrored { pair.mirrored() } else { pair }, &mut out);
     }
     if is_mirrored {
         touches[start..].iter_mut().for_each(|touch| *touch = touch.mirrored());
@@ -218,7 +219,7 @@ fn held(a: &Placed, b: &Placed, pair: FeaturePair) -> Option<Held> {
         FeaturePair::FaceVertex(..) | FeaturePair::BrinkEdge(..) | FeaturePair::EdgeVertex(..) => {
             held(b, a, pair.mirrored()).map(swapped)
         }
-        FeaturePair::Numbered(_) => None,
+        FeaturePair::Numbered(_) | FeaturePair::EdgeFace(..) | FeaturePair::FaceEdge(..) => None,
     }
 }
 
@@ -250,7 +251,7 @@ fn search(a: &Placed, b: &Placed, reach: f64, origin: DVec3, scratch: &mut Scrat
     chosen.sort_unstable();
     chosen.dedup();
     found.clear();
-    let mut all = Output { horizon: out.horizon, touches: found };
+    let mut all = Output { horizon: out.horizon, wanted: None, touches: found };
     chosen.iter().for_each(|&code| push_held(a, b, origin, FeaturePair::of(code), &mut all));
     // What is at the same place and holds in the same direction is one contact.
     let same = CLEAR * size;
@@ -572,7 +573,7 @@ impl Meeting<'_> {
             FeaturePair::VertexVertex(v, w) => (of_vertex(self.first, v), of_vertex(self.second, w)),
             FeaturePair::VertexEdge(v, k) => (of_vertex(self.first, v), of_edge(self.second, k)),
             FeaturePair::EdgeVertex(e, w) => (of_edge(self.first, e), of_vertex(self.second, w)),
-            FeaturePair::Numbered(_) => return,
+            FeaturePair::Numbered(_) | FeaturePair::EdgeFace(..) | FeaturePair::FaceEdge(..) => return,
         };
         let best = |patch: &Patch, faces: &[u32], n: DVec3| {
             let aligned = faces.iter().filter_map(|&face| Some((is_aligned(patch, face, n)?, face)));
@@ -800,7 +801,7 @@ mod tests {
                     })
                 };
                 let mut found = Vec::new();
-                let mut out = Output { horizon: 1.0, touches: &mut found };
+                let mut out = Output { horizon: 1.0, wanted: None, touches: &mut found };
                 assert!(collide((other, &poses[0]), (&mesh, &poses[1]), &mut out));
                 for touch in found {
                     let held = |tau: f64| {

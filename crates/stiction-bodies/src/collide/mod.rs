@@ -18,12 +18,17 @@
 mod feature;
 mod meshes;
 mod patch;
+mod planar;
 mod polytopes;
+mod round;
+mod turned;
+mod turned_hull;
 
 use crate::pose::Pose;
 use crate::shape::{Dimension, Shape};
 use glamx::DVec3;
 use polytopes::{collide_views, touch_of_views};
+use smallvec::SmallVec;
 
 pub use feature::{FeaturePair, MOST_FEATURES};
 pub(crate) use patch::Region;
@@ -77,12 +82,16 @@ pub(crate) enum Part {
     Brink(DVec3),
     /// The point of an ellipsoid that is farthest down.
     Lowest,
+    /// The point of a circle around the axis with this direction that is farthest down, or nearest.
+    Rim(DVec3),
+    /// The nearest point of a cone around the axis with this direction.
+    Slope(DVec3),
     /// One of two lines that cross in the plane, with its unit direction.
     Crossing(DVec3),
 }
 
 impl Touch {
-    /// The same contact with the two shapes exchanged; the feature stays.
+    /// The same contact with the two shapes exchanged.
     pub fn mirrored(&self) -> Self {
         Self {
             normal: -self.normal,
@@ -90,6 +99,7 @@ impl Touch {
             point_on_second: self.point_on_first,
             parts: [self.parts[1], self.parts[0]],
             radii: [self.radii[1], self.radii[0]],
+            feature: FeaturePair::of(self.feature).mirrored().code(),
             ..*self
         }
     }
@@ -107,7 +117,7 @@ pub fn is_supported(dimension: Dimension, first: &Shape, second: &Shape) -> bool
 
 /// Whether there is a formula for this pair, in this order.
 fn is_known(dimension: Dimension, first: &Shape, second: &Shape) -> bool {
-    let mut none = Output { horizon: f64::NEG_INFINITY, touches: &mut Vec::new() };
+    let mut none = Output { horizon: f64::NEG_INFINITY, wanted: None, touches: &mut Vec::new() };
     none.collide(dimension, (first, &Pose::IDENTITY), (second, &Pose::IDENTITY))
 }
 
@@ -138,8 +148,16 @@ pub fn never_meet(first: &Shape, second: &Shape) -> bool {
 /// | hull with half-space, cavity or tube | one per corner | the number of the corner |
 /// | box or hull with box or hull, in space | the corners of the common face, or the nearest features | a [`FeaturePair`] |
 /// | ellipsoid, half-space | one, at the lowest point | 0 |
+/// | sphere or capsule with box or hull, in space | the nearest features, and those of a capsule that lies on a face or edge | a [`FeaturePair`] |
+/// | cylinder with ends or cone with half-space | the lowest points of the rims, the tip, and 16 fixed points of a rim that stands nearly flat | 0 and 1: rim or tip at +x and -x; 2 to 33: points of the rims |
+/// | sphere with cylinder with ends or cone | one | a [`FeaturePair`], see below |
+/// | capsule of positive radius with cylinder with ends or cone | ends, inside along the mantle and across the rims | a [`FeaturePair`] |
+/// | box or hull with cylinder with ends or cone | corners, edges, and rims above faces | a [`FeaturePair`] |
 /// | mesh with sphere, capsule, box, hull, half-space, mesh | all that carry, see below | a [`FeaturePair`] |
 /// | capsule, capsule | up to five, see below | 0 to 4 |
+/// | in the plane: polygon, polyline with half-space or cavity | one per corner | its number |
+/// | in the plane: box, polygon with each other, a sphere or a capsule | one, or two at the ends of a common segment | a [`FeaturePair`]; corners and sides of a box go anticlockwise from (+x, +y) |
+/// | in the plane: polyline with sphere, capsule, box, polygon | by segments and convex corners | a [`FeaturePair`] |
 ///
 /// **Two capsules.** Features 0 and 1 are the +x and -x ends of the first, 2 and 3 those of the
 /// second, each against the inside of the other's segment where it projects there. Two ends that
@@ -153,13 +171,17 @@ pub fn never_meet(first: &Shape, second: &Shape) -> bool {
 /// one of two meshes must be closed. An overlap is believed while the line between the two feet is
 /// inside both bodies, and where the surfaces cross: what has passed a surface as a whole is not
 /// drawn back. Of a sphere or capsule the centre line may be below the surface by the radius.
-/// Features are numbered as if the mesh were the second shape, but for half-spaces.
 ///
 /// **A tube on a cylinder** is a bush around a shaft, of which neither has an end: to lie within
 /// each other along all their length they would have to be parallel exactly. The tube is therefore
 /// held by two of its cross-sections, one radius to each side of its origin, by the distance of
 /// their centres from the axis of the cylinder. While the axes are parallel the gap is exact
 /// everywhere.
+///
+/// **Features of cylinders and cones.** Faces 0 and 1 are the discs at +x and -x, face 2 is the
+/// mantle; edges 0 and 1 are the rims, but of a pair with the inside of another edge 0 and 1 are the
+/// two places of the rim at +x and 2 and 3 those of the rim at -x; vertex 0 is the tip of a cone and
+/// vertices 2 to 33 are fixed points of the rims.
 ///
 /// In the plane, feature 4 means that the segments cross. That is penetration beyond what a
 /// distance can measure: the gap is then minus the sum of the radii whatever the depth, and the
@@ -189,23 +211,7 @@ pub fn collide(
     horizon: f64,
     touches: &mut Vec<Touch>,
 ) {
-    if never_meet(first, second) {
-        return;
-    }
-    let (first, second) = ((first, pose_first), (second, pose_second));
-    let start = touches.len();
-    let mut out = Output { horizon, touches };
-    if out.collide(dimension, first, second) {
-        return;
-    }
-    if !out.collide(dimension, second, first) {
-        panic!(
-            "contacts between a {} and a {} are not supported; such a pair must be refused before",
-            first.0.name(dimension),
-            second.0.name(dimension)
-        );
-    }
-    touches[start..].iter_mut().for_each(|touch| *touch = touch.mirrored());
+    search(dimension, [(first, pose_first), (second, pose_second)], (horizon, None), touches);
 }
 
 /// Appends the contacts of a pair with these features, in ascending order, however far apart: each is
@@ -217,6 +223,9 @@ pub fn touches_of(
     features: &[u64],
     touches: &mut Vec<Touch>,
 ) {
+    if dimension == Dimension::Plane && planar::touches_of([first, second], features, touches) {
+        return;
+    }
     let is_solid = |shape: &Shape| matches!(shape, Shape::Cuboid { .. } | Shape::Polytope(_));
     if dimension == Dimension::Space && is_solid(first.0) && is_solid(second.0) {
         first.0.with_view(|a| {
@@ -231,12 +240,39 @@ pub fn touches_of(
     if meshes::touches_of([first, second], features, touches) {
         return;
     }
-    collide(dimension, first.0, first.1, second.0, second.1, f64::INFINITY, touches);
+    search(dimension, [first, second], (f64::INFINITY, Some(features)), touches);
     let mut number = 0;
     touches.retain(|touch| {
         number += 1;
         number <= start || features.binary_search(&touch.feature).is_ok()
     });
+}
+
+/// Appends the touches that are near or wanted, in ascending order of their features.
+fn search(
+    dimension: Dimension,
+    [first, second]: [(&Shape, &Pose); 2],
+    (horizon, wanted): (f64, Option<&[u64]>),
+    touches: &mut Vec<Touch>,
+) {
+    if never_meet(first.0, second.0) {
+        return;
+    }
+    let start = touches.len();
+    if !(Output { horizon, wanted, touches }).collide(dimension, first, second) {
+        let mirror = |code: &u64| FeaturePair::of(*code).mirrored().code();
+        let mirrored: Option<SmallVec<[u64; 16]>> = wanted.map(|codes| codes.iter().map(mirror).collect());
+        let mut out = Output { horizon, wanted: mirrored.as_deref(), touches };
+        if !out.collide(dimension, second, first) {
+            panic!(
+                "contacts between a {} and a {} are not supported; such a pair must be refused before",
+                first.0.name(dimension),
+                second.0.name(dimension)
+            );
+        }
+        touches[start..].iter_mut().for_each(|touch| *touch = touch.mirrored());
+    }
+    touches[start..].sort_unstable_by_key(|touch| touch.feature);
 }
 
 /// The capsule of the tables above, in the world: centre in metres, unit axis.
@@ -331,6 +367,8 @@ fn capsule_capsule(dimension: Dimension, first: &Segment, second: &Segment, out:
 /// Where the touches go, if they are near enough.
 struct Output<'a> {
     horizon: f64,
+    /// The features that are asked for, however far; pairs with few contacts give all.
+    wanted: Option<&'a [u64]>,
     touches: &'a mut Vec<Touch>,
 }
 
@@ -355,7 +393,12 @@ impl Output<'_> {
 
     /// The contacts of a pair for which there is a formula in this order; else false.
     fn collide(&mut self, dimension: Dimension, first: (&Shape, &Pose), second: (&Shape, &Pose)) -> bool {
-        use Shape::{Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Polytope, Sphere, Tube};
+        use Shape::{
+            Capsule, Cavity, Cuboid, Cylinder, Ellipsoid, HalfSpace, Polygon, Polyline, Polytope, Sphere, Tube,
+        };
+        if dimension == Dimension::Plane && planar::collide(first, second, self) {
+            return true;
+        }
         let [c1, c2] = [first, second].map(|(_, pose)| in_dimension(dimension, pose.position));
         let axes = || [first, second].map(|(_, pose)| axis(dimension, pose));
         match (first.0, second.0) {
@@ -364,7 +407,7 @@ impl Output<'_> {
             (_, Shape::Mesh(_)) => return meshes::collide(first, second, self),
 
             (
-                Sphere { .. } | Capsule { .. } | Cuboid { .. } | Polytope(_),
+                Sphere { .. } | Capsule { .. } | Cuboid { .. } | Polytope(_) | Polygon(_) | Polyline(_),
                 HalfSpace { .. } | Cavity { .. } | Tube { .. },
             ) => self.within(dimension, first, second),
 
@@ -433,6 +476,18 @@ impl Output<'_> {
                 capsule_capsule(dimension, &first, &second, self);
             }
 
+            (Sphere { .. } | Capsule { .. }, _) if dimension == Dimension::Space => {
+                return round::round_and_hull(first, second, self) || turned::round_and_turned(first, second, self);
+            }
+
+            (Cuboid { .. } | Polytope(_), _) if dimension == Dimension::Space => {
+                return turned_hull::hull_and_turned(first, second, self);
+            }
+
+            (_, HalfSpace { .. }) if dimension == Dimension::Space => {
+                return turned::turned_on_plane(first, second, self);
+            }
+
             _ => return false,
         }
         true
@@ -448,6 +503,11 @@ impl Output<'_> {
             _ => axis(dimension, outside.1),
         };
         let mut ball = |x, feature| self.ball_within(dimension, (x, radius), outside, direction, feature);
+        let corners = |vertices: &[DVec3], ball: &mut dyn FnMut(DVec3, u64)| {
+            for (feature, &local) in vertices.iter().enumerate() {
+                ball(centre + in_dimension(dimension, pose.transform_vector(local)), feature as u64);
+            }
+        };
         match *shape {
             Shape::Capsule { half_length, .. } => {
                 let half_axis = half_length * axis(dimension, pose);
@@ -462,11 +522,9 @@ impl Output<'_> {
                     ball(centre + in_dimension(dimension, pose.transform_vector(local)), corner);
                 }
             }
-            Shape::Polytope(ref polytope) => {
-                for (feature, x) in polytope.vertices().iter().enumerate() {
-                    ball(centre + pose.transform_vector(*x), feature as u64);
-                }
-            }
+            Shape::Polygon(ref polygon) => corners(&polygon.vertices, &mut ball),
+            Shape::Polyline(ref chain) => corners(&chain.vertices, &mut ball),
+            Shape::Polytope(ref polytope) => corners(polytope.vertices(), &mut ball),
             _ => ball(centre, 0),
         }
     }

@@ -13,7 +13,7 @@ use crate::broad_phase::BroadPhase;
 use crate::collide::{self, FeaturePair, Touch};
 use crate::material::Torsion;
 use crate::pose::Pose;
-use crate::shape::Dimension;
+use crate::shape::{Dimension, Shape};
 
 /// A normal closer to the vertical than this (sine of the angle) takes its first tangent along x.
 const VERTICAL_SINE: f64 = 1e-9;
@@ -22,14 +22,23 @@ const VERTICAL_SINE: f64 = 1e-9;
 /// of contact: there all directions are across it.
 const END_GRAIN: f64 = 1e-9;
 
-/// A shape of some body.
+/// A shape of some body, with what the search asks of it again and again.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) body: usize,
     /// Which of the shapes of the body.
     pub(super) number: u16,
-    /// Radius of a sphere around the shape's own origin that holds it.
+    /// Centre of a ball that holds the shape, in body coordinates, and its radius.
+    pub(super) centre: DVec3,
     pub(super) bounding_radius: f64,
+    /// How far from the origin of the body a turn moves the surface along its normal, in metres: a
+    /// ball may turn as it likes.
+    pub(super) lever: f64,
+    /// Half the least thickness of the shape, in metres.
+    pub(super) thickness: f64,
+    /// Whether it has another side, on which a body that passed through it is outside again. A
+    /// half-space has none, and what leaves a hole is outside of it for good.
+    pub(super) is_solid: bool,
 }
 
 impl Part {
@@ -37,9 +46,24 @@ impl Part {
     pub(super) fn all(model: &MultibodyModel) -> Vec<Self> {
         let mut parts = Vec::new();
         for (body, entry) in model.bodies.iter().enumerate() {
-            for (number, shape) in entry.shapes.iter().enumerate() {
-                let bounding_radius = shape.placed.shape.bounding_radius();
-                parts.push(Self { body, number: number as u16, bounding_radius });
+            for (number, BodyShape { placed, .. }) in entry.shapes.iter().enumerate() {
+                let shape = &placed.shape;
+                let (centre, bounding_radius) = shape.bounding_ball();
+                let centre = placed.pose().transform_point(centre);
+                let across = match *shape {
+                    Shape::Sphere { .. } => 0.0,
+                    Shape::Capsule { half_length, .. } => half_length,
+                    _ => bounding_radius,
+                };
+                parts.push(Self {
+                    body,
+                    number: number as u16,
+                    centre,
+                    bounding_radius,
+                    lever: centre.length() + across,
+                    thickness: shape.thickness(model.dimension),
+                    is_solid: !matches!(shape, Shape::HalfSpace { .. }) && !shape.is_hole(),
+                });
             }
         }
         parts
@@ -95,9 +119,9 @@ impl Multibody {
         let mut guard = self.search.lock();
         let Search { broad_phase, poses, pairs, touches, .. } = &mut *guard;
         self.take_poses(t, q, poses);
-        let shape_pose = |part: &Part| self.shape(part).placed.world_pose(&poses[part.body]);
         pairs.clear();
-        let spheres = self.parts.iter().map(|part| (shape_pose(part).position, part.bounding_radius));
+        let spheres =
+            self.parts.iter().map(|part| (poses[part.body].transform_point(part.centre), part.bounding_radius));
         broad_phase.for_each_near_pair(spheres, horizon, |a, b| {
             if self.model.may_collide(&self.exclusions, self.parts[a].body, self.parts[b].body) {
                 pairs.push((a, b));
@@ -123,8 +147,7 @@ impl Multibody {
         let is_wanted = |id: ContactId| wanted.binary_search(&id).is_ok();
         pairs.clear();
         pairs.extend(wanted.iter().filter_map(|id| {
-            let [first, second] = shapes_of(*id)
-                .map(|shape| self.parts.binary_search_by_key(&shape, |part| (part.body as u32, part.number)).ok());
+            let [first, second] = shapes_of(*id).map(|shape| self.part(shape));
             let (first, second) = (first?, second?);
             Some((first.min(second), first.max(second)))
         }));
@@ -200,15 +223,20 @@ impl Multibody {
 
     /// Half the least thickness of the thinner of two shapes, in metres; of a point or segment on a
     /// wall half its length, or its distance from the origin of its body.
-    pub(super) fn pair_size(&self, first: &BodyShape, second: &BodyShape) -> f64 {
-        let least = |measure: &dyn Fn(&BodyShape) -> f64| {
-            let sizes = [first, second].map(measure).into_iter();
+    pub(super) fn pair_size(&self, pair: [&Part; 2]) -> f64 {
+        let least = |measure: fn(&Part) -> f64| {
+            let sizes = pair.map(measure).into_iter();
             sizes.filter(|size| *size > 0.0 && size.is_finite()).reduce(f64::min)
         };
-        least(&|shape| shape.placed.shape.thickness(self.model.dimension))
-            .or_else(|| least(&|shape| shape.placed.shape.bounding_radius()))
-            .or_else(|| least(&|shape| shape.placed.position.length()))
+        least(|part| part.thickness)
+            .or_else(|| least(|part| part.bounding_radius))
+            .or_else(|| least(|part| part.centre.length()))
             .unwrap_or(1.0)
+    }
+
+    /// The shape with this number of a body with this number.
+    fn part(&self, shape: (u32, u16)) -> Option<usize> {
+        self.parts.binary_search_by_key(&shape, |part| (part.body as u32, part.number)).ok()
     }
 
     /// The size of the smaller shape of a contact, in metres; a stop has none, and no clutch.
@@ -216,9 +244,8 @@ impl Multibody {
         if self.joint_of_stop(id).is_some() || self.clutch(id).is_some() {
             return None;
         }
-        let [first, second] =
-            shapes_of(id).map(|(body, shape)| &self.model.bodies[body as usize].shapes[shape as usize]);
-        Some(self.pair_size(first, second))
+        let [first, second] = shapes_of(id).map(|shape| self.part(shape));
+        Some(self.pair_size([&self.parts[first?], &self.parts[second?]]))
     }
 
     /// The contact that a touch of two parts makes.
@@ -269,9 +296,8 @@ impl Multibody {
                 }
             };
             for (a, &direction) in directions[..self.model.dimension.axes() - 1].iter().enumerate() {
-                let mut tangent = Row::new();
-                contact.tangent_drift[a] = row(direction, &mut tangent);
-                contact.tangents.push(tangent);
+                contact.tangents.push(Row::new());
+                contact.tangent_drift[a] = row(direction, &mut contact.tangents[a]);
             }
             let has_torsion = surface.torsion_radius > 0.0 || surface.polytope.is_some();
             if has_torsion && self.model.dimension == Dimension::Space {

@@ -120,9 +120,14 @@ impl Layout {
         linear: DVec3,
         angular: DVec3,
     ) -> impl Iterator<Item = (usize, f64)> {
-        let first = self.v;
-        let straight = linear.to_array().into_iter().take(self.straight).enumerate();
-        straight.map(move |(i, value)| (first + i, value)).chain(self.turn_entries(orientation, angular))
+        // All rows of all contacts are made here, so this is an array and not a chain of iterators.
+        let (first, components) = (self.v, self.turn.components());
+        let count = self.straight + components.len();
+        let mut values = [0.0; 6];
+        values[..3].copy_from_slice(&linear.to_array());
+        let angular = self.turn.of_world(orientation, angular).to_array();
+        values[self.straight..count].copy_from_slice(&angular[components]);
+        values.into_iter().take(count).enumerate().map(move |(i, value)| (first + i, value))
     }
 }
 

@@ -47,7 +47,7 @@ pub struct Multibody {
     model: MultibodyModel,
     coordinates: Coordinates,
     parts: Vec<Part>,
-    /// Half the thickness of the thinnest solid shape, in metres.
+    /// Half the thickness of the thinnest solid shape, in metres; infinite where no two can meet.
     thinnest: f64,
     exclusions: Exclusions,
     /// Coordinates and velocities of the start, where they are not those of the bodies.

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use glamx::{DMat3, DVec3};
-use stiction_dynamics::Restitution;
+use stiction_dynamics::{Restitution, ValueError, check_not_negative, check_share};
 
 use crate::body::{AppliedForce, Body, BodyKind, BodyShape, Clutch, DryFriction};
 use crate::collide;
-use crate::error::{BodyError, PartError};
+use crate::error::BodyError;
 use crate::joint::BodyJoint;
 use crate::material::MaterialTable;
 use crate::shape::Dimension;
@@ -90,7 +90,7 @@ impl MultibodyModel {
         self.check_pairs(exclusions)?;
         self.check_materials()?;
         let (dimension, bodies) = (self.dimension, &self.bodies[..]);
-        let named = |kind: &str, name: &str, result: Result<(), PartError>| {
+        let named = |kind: &str, name: &str, result: Result<(), ValueError>| {
             result.map_err(|source| BodyError::Part { what: format!("{kind} `{name}`"), source })
         };
         for (number, force) in self.forces.iter().enumerate() {
@@ -132,7 +132,7 @@ impl MultibodyModel {
         Ok(())
     }
 
-    fn check_pair(&self, bodies: [&Body; 2], shapes: [&BodyShape; 2]) -> Result<(), PartError> {
+    fn check_pair(&self, bodies: [&Body; 2], shapes: [&BodyShape; 2]) -> Result<(), ValueError> {
         let [first, second] = bodies.map(|body| &body.name);
         if !collide::is_supported(self.dimension, &shapes[0].placed.shape, &shapes[1].placed.shape) {
             let names = shapes.map(|shape| shape.placed.shape.name(self.dimension));
@@ -144,7 +144,7 @@ impl MultibodyModel {
                 "use other shapes (the reference of the scene format lists those that collide), or let the two pass through each \
                  other: `[[ignore]]` with `bodies = [\"{first}\", \"{second}\"]`"
             );
-            return Err(PartError::new("", message, remedy));
+            return Err(ValueError::new("", message, remedy));
         }
         let materials = shapes.map(|shape| shape.material);
         if self.materials.friction(materials[0], materials[1]).is_none() {
@@ -156,7 +156,7 @@ impl MultibodyModel {
                 "add `[[pair]]` with `materials = [\"{m}\", \"{n}\"]` and `friction`, or choose a rule for all pairs: \
                  `[contact]` with `combine = \"geometric-mean\"`"
             );
-            return Err(PartError::new("", message, remedy));
+            return Err(ValueError::new("", message, remedy));
         }
         Ok(())
     }
@@ -169,18 +169,10 @@ impl MultibodyModel {
         });
         for (what, surface) in single.chain(pairs) {
             let Restitution { normal, tangential, .. } = surface.restitution;
-            let friction = "a coefficient of friction is finite and not negative";
-            let restitution = "a coefficient of restitution is a number from 0 to 1";
-            for (quantity, value, range, remedy) in [
-                ("friction", surface.friction, 0.0..=f64::MAX, friction),
-                ("restitution", normal, 0.0..=1.0, restitution),
-                ("restitution", tangential, 0.0..=1.0, restitution),
-            ] {
-                if !range.contains(&value) {
-                    let source = PartError::new("", format!("{quantity} is {value}"), remedy);
-                    return Err(BodyError::Part { what, source });
-                }
-            }
+            check_not_negative("friction", "the coefficient of friction", surface.friction, "")
+                .and_then(|()| check_share("restitution", "the coefficient of restitution", normal))
+                .and_then(|()| check_share("tangential-restitution", "the coefficient of restitution", tangential))
+                .map_err(|source| BodyError::Part { what, source })?;
         }
         Ok(())
     }

@@ -1,8 +1,7 @@
 //! Bodies that pass through each other between two configurations.
 //!
-//! Only solid bodies can: balls, capsules, cylinders. A half-space has no other side, and what
-//! leaves a hole is outside of it for good. On the way positions go straight and orientations turn
-//! evenly. The gap of a pair changes by at most the way $L$ of one relative to the other, so that
+//! Only solid bodies can. A half-space has no other side, and what leaves a hole is outside of it
+//! for good. On the way positions go straight and orientations turn evenly. The gap of a pair changes by at most the way $L$ of one relative to the other, so that
 //! from a gap $g$ a depth $d$ is not reached before the share $(g + d)/L$ of the way: conservative
 //! advancement, by steps that cannot miss.
 
@@ -13,7 +12,6 @@ use super::Multibody;
 use super::contacts::{Part, Search, contact_id};
 use crate::collide::Touch;
 use crate::pose::Pose;
-use crate::shape::Shape;
 
 /// Bodies have passed through each other where they overlap on the way by more than this share of
 /// the smaller one. Overlaps at the ends of the way are judged elsewhere. Too large: what cuts a
@@ -41,71 +39,72 @@ const NEAR: f64 = 0.1;
 /// a shorter step.
 const STEP_LIMIT: usize = 100_000;
 
-/// How a part moves.
+/// How a body moves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Travel {
-    /// Way of the origin of the shape, in metres, at most.
+    /// Way of its origin, in metres.
     length: f64,
     /// Turn, in radians.
     turn: f64,
 }
 
+impl Travel {
+    /// The way of the surface of a part along its normal, in metres, at most.
+    fn of(&self, part: &Part) -> f64 {
+        if self.turn > 0.0 { self.length + self.turn * part.lever } else { self.length }
+    }
+}
+
 impl Multibody {
     /// The first pair that passes through on the way.
     pub(super) fn find_passage(&self, way: Way, from: (f64, &[f64]), to: (f64, &[f64])) -> Option<Passage> {
+        if self.thinnest == f64::INFINITY {
+            return None;
+        }
         let mut guard = self.search.lock();
         let Search { broad_phase, poses, end_poses, travels, pairs, touches, .. } = &mut *guard;
         self.take_poses(from.0, from.1, poses);
         self.take_poses(to.0, to.1, end_poses);
         travels.clear();
-        travels.extend(self.parts.iter().map(|part| {
-            let (start, end) = (&poses[part.body], &end_poses[part.body]);
-            let arm = self.shape(part).placed.position.length();
-            let turn = match start.orientation == end.orientation {
+        travels.extend(poses.iter().zip(&*end_poses).map(|(start, end)| Travel {
+            length: start.position.distance(end.position),
+            turn: match start.orientation == end.orientation {
                 true => 0.0,
                 false => start.orientation.angle_between(end.orientation),
-            };
-            Travel { length: start.position.distance(end.position) + turn * arm, turn }
+            },
         }));
         // Where nothing moves far, compared with the thinnest shape, nothing passes.
-        let reach = |part: &Part, travel: &Travel| match &self.shape(part).placed.shape {
-            shape if shape.is_infinite() && travel.turn > 0.0 => f64::INFINITY,
-            shape => travel.length + travel.turn * lever(shape),
-        };
-        let farthest =
-            self.parts.iter().zip(&*travels).fold(0.0f64, |far, (part, travel)| far.max(reach(part, travel)));
+        let solid = self.parts.iter().filter(|part| part.is_solid);
+        let farthest = solid.fold(0.0f64, |far, part| far.max(travels[part.body].of(part)));
         if 2.0 * farthest <= DEEP * self.thinnest {
             return None;
         }
 
         pairs.clear();
-        let place = |part: &Part, poses: &[Pose]| self.shape(part).placed.world_pose(&poses[part.body]);
-        let spheres = self.parts.iter().zip(&*travels).map(|(part, travel)| {
-            let middle = 0.5 * (place(part, poses).position + place(part, end_poses).position);
+        let spheres = self.parts.iter().map(|part| {
+            let place = |poses: &[Pose]| poses[part.body].transform_point(part.centre);
             // Surroundings take no part: they reach nothing.
-            let radius =
-                if is_solid(&self.shape(part).placed.shape) { part.bounding_radius + travel.length } else { -1.0 };
-            (middle, radius)
+            let radius = if part.is_solid { part.bounding_radius + travels[part.body].of(part) } else { -1.0 };
+            (0.5 * (place(poses) + place(end_poses)), radius)
         });
         broad_phase.for_each_near_pair(spheres, 0.0, |a, b| {
-            let (first, second) = (&self.parts[a], &self.parts[b]);
-            let solid = [first, second].iter().all(|part| is_solid(&self.shape(part).placed.shape));
-            if solid && self.model.may_collide(&self.exclusions, first.body, second.body) {
+            let pair = [&self.parts[a], &self.parts[b]];
+            let solid = pair.iter().all(|part| part.is_solid);
+            if solid && self.model.may_collide(&self.exclusions, pair[0].body, pair[1].body) {
                 pairs.push((a, b));
             }
         });
         pairs.sort_unstable();
         let mut earliest: Option<Passage> = None;
         for &(a, b) in pairs.iter() {
-            let order = self.ordered((a, b));
-            let parts @ [first, second] = order.map(|part| &self.parts[part]);
+            let parts @ [first, second] = self.ordered((a, b)).map(|part| &self.parts[part]);
             let ways = [first, second].map(|part| (poses[part.body], end_poses[part.body]));
             let mut pair = Pair {
                 system: self,
                 parts,
                 ways,
-                size: self.pair_size(self.shape(first), self.shape(second)),
-                rate: relative_way(self, parts, &ways, order.map(|part| travels[part])),
+                size: self.pair_size(parts),
+                rate: relative_way(parts, &ways, parts.map(|part| travels[part.body])),
                 touches,
             };
             if let Some(share) = pair.passage(way)
@@ -117,45 +116,33 @@ impl Multibody {
         earliest
     }
 
-    /// Half the thickness of the thinnest solid shape, in metres.
+    /// Half the thickness of the thinnest solid shape, in metres; infinite where no two solid shapes
+    /// can meet, so that nothing passes.
     pub(super) fn thinnest_part(&self) -> f64 {
-        let solid = |part: &&Part| is_solid(&self.shape(part).placed.shape);
-        let mut least = f64::INFINITY;
-        for first in self.parts.iter().filter(solid) {
-            least = least.min(self.pair_size(self.shape(first), self.shape(first)));
+        let solid = || self.parts.iter().filter(|part| part.is_solid);
+        let meet = |a: &Part| solid().any(|b| self.model.may_collide(&self.exclusions, a.body, b.body));
+        match solid().any(meet) {
+            true => solid().fold(f64::INFINITY, |least, part| least.min(self.pair_size([part, part]))),
+            false => f64::INFINITY,
         }
-        least
-    }
-}
-
-/// Whether a shape has another side, on which a body that passed through it is outside again.
-fn is_solid(shape: &Shape) -> bool {
-    matches!(shape, Shape::Sphere { .. } | Shape::Capsule { .. } | Shape::Cylinder { .. })
-}
-
-/// How far from the shape's origin a turn moves its surface along its normal, in metres: a ball may
-/// turn as it likes.
-fn lever(shape: &Shape) -> f64 {
-    match *shape {
-        Shape::Capsule { half_length, .. } => half_length,
-        _ => 0.0,
     }
 }
 
 /// The way of the surface of one part relative to the other, in metres, at most.
-fn relative_way(system: &Multibody, parts: [&Part; 2], ways: &[(Pose, Pose); 2], travels: [Travel; 2]) -> f64 {
+fn relative_way(parts: [&Part; 2], ways: &[(Pose, Pose); 2], travels: [Travel; 2]) -> f64 {
     let moves = ways.map(|(start, end)| end.position - start.position);
     let mut rate = (moves[0] - moves[1]).length();
-    // A cylinder without end turns as far as the other part is away.
-    let apart = ways[0].0.position.distance(ways[1].0.position) + moves[0].length() + moves[1].length();
     for i in 0..2 {
-        let [shape, other] = [i, 1 - i].map(|i| &system.shape(parts[i]).placed);
-        let lever = match &shape.shape {
-            endless if endless.is_infinite() => apart + other.position.length() + parts[1 - i].bounding_radius,
-            shape => lever(shape),
+        let (part, other) = (parts[i], parts[1 - i]);
+        // What has no end turns as far as the other part is away.
+        let lever = if part.lever.is_finite() {
+            part.lever
+        } else {
+            let apart = ways[0].0.position.distance(ways[1].0.position) + moves[0].length() + moves[1].length();
+            part.centre.length() + apart + other.centre.length() + other.bounding_radius
         };
         if travels[i].turn > 0.0 {
-            rate += travels[i].turn * (shape.position.length() + lever);
+            rate += travels[i].turn * lever;
         }
     }
     rate
@@ -235,7 +222,8 @@ impl Pair<'_> {
     /// The least gap after a share of the way, in metres; leaves the touches behind.
     fn gap(&mut self, share: f64) -> f64 {
         let [first, second] = [0, 1].map(|i| self.body(i, share));
-        self.system.collide_parts(self.parts, [&first, &second], f64::INFINITY, self.touches);
+        // What is farther than the whole way does not matter.
+        self.system.collide_parts(self.parts, [&first, &second], self.rate, self.touches);
         self.touches.iter().fold(f64::INFINITY, |least, touch| least.min(touch.gap))
     }
 }

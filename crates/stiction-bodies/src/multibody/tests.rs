@@ -245,11 +245,11 @@ fn a_force_beside_the_centre_turns_the_body() {
 
 #[test]
 fn what_cannot_collide_is_refused_by_name_and_can_be_excluded() {
-    let cuboid = Shape::Cuboid { half_extents: DVec3::splat(0.5) };
+    let egg = Shape::Ellipsoid { semi_axes: DVec3::new(0.5, 0.4, 0.3) };
     let bodies =
-        || vec![body("crate", rigid(1.0, DVec3::ONE), cuboid.clone()), body("ball", rigid(1.0, DVec3::ONE), SPHERE)];
+        || vec![body("egg", rigid(1.0, DVec3::ONE), egg.clone()), body("ball", rigid(1.0, DVec3::ONE), SPHERE)];
     let error = Multibody::new(model(Dimension::Space, bodies())).unwrap_err().to_string();
-    assert!(error.contains("box of body `crate`") && error.contains("sphere of body `ball`"), "{error}");
+    assert!(error.contains("ellipsoid of body `egg`") && error.contains("sphere of body `ball`"), "{error}");
     let mut excluded = model(Dimension::Space, bodies());
     excluded.ignored_pairs.push((1, 0));
     assert!(Multibody::new(excluded).is_ok());

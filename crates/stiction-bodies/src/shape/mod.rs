@@ -9,8 +9,9 @@
 //! bearing.
 
 mod mesh;
+mod mesh_check;
 mod polygon;
-mod polytope;
+pub(crate) mod polytope;
 mod solid;
 
 use std::sync::Arc;
@@ -24,6 +25,9 @@ use std::f64::consts::PI;
 
 pub use mesh::{Bend, Mesh, MeshEdge, MeshFace, MeshFault};
 pub(crate) use mesh::{NONE, crossing};
+pub use mesh_check::{
+    Census, CheckedSurface, Found, SurfaceError, SurfaceFault, SurfaceFaultKind, SurfaceRules, TriangleSurface,
+};
 pub use polygon::{Polygon, Polyline};
 pub(crate) use polytope::{BoxCorners, View};
 pub use polytope::{Edge, Face, HalfEdge, Polytope};
@@ -189,6 +193,20 @@ impl Shape {
         }
     }
 
+    /// Centre and radius of a ball that holds the shape, in its own coordinates, in metres.
+    pub fn bounding_ball(&self) -> (DVec3, f64) {
+        let corners = match self {
+            Shape::Polytope(polytope) => &polytope.vertices,
+            Shape::Mesh(mesh) => &mesh.vertices,
+            Shape::Polygon(polygon) => &polygon.vertices,
+            Shape::Polyline(chain) => &chain.vertices,
+            _ => return (DVec3::ZERO, self.bounding_radius()),
+        };
+        let (low, high) = corners.iter().fold((corners[0], corners[0]), |(low, high), &x| (low.min(x), high.max(x)));
+        let centre = 0.5 * (low + high);
+        (centre, corners.iter().map(|x| x.distance(centre)).fold(0.0, f64::max))
+    }
+
     /// The point of the shape that is farthest along a direction, in its own coordinates, in metres;
     /// none where there is no end.
     pub fn farthest(&self, dimension: Dimension, direction: DVec3) -> Option<DVec3> {
@@ -255,7 +273,22 @@ impl Shape {
                 e.min_element()
             }
             (Shape::Cuboid { half_extents: e } | Shape::Ellipsoid { semi_axes: e }, Dimension::Plane) => e.x.min(e.y),
+            (&Shape::Cylinder { radius, half_length }, _) => radius.min(half_length),
+            // The radius of the ball that fits in.
+            (&Shape::Cone { radius, half_height }, _) => {
+                2.0 * half_height * radius / (radius + radius.hypot(2.0 * half_height))
+            }
+            // The least width across one of its faces.
+            (Shape::Polytope(hull), _) => {
+                let across = |face: &polytope::Face| {
+                    let heights = hull.vertices.iter().map(|x| face.offset - face.normal.dot(*x));
+                    0.5 * heights.fold(0.0, f64::max)
+                };
+                hull.faces.iter().map(across).fold(f64::INFINITY, f64::min)
+            }
             (Shape::Mesh(mesh), _) => mesh.thickness(),
+            (Shape::Polygon(polygon), _) => 0.5 * polygon.width(),
+            (Shape::Polyline(chain), _) => 0.5 * chain.shortest(),
             _ => self.radius().unwrap_or(f64::INFINITY),
         }
     }
@@ -454,6 +487,26 @@ pub enum ShapeError {
     /// Triangles that are no surface.
     #[error("mesh: {0}")]
     Mesh(MeshFault),
+    /// A point of a polygon or polyline that cannot be where it is.
+    #[error("{shape}: point {number} at ({x}, {y}) {what}; points are counted from 0")]
+    Corner {
+        /// The users' word for the shape.
+        shape: &'static str,
+        /// Which of the points.
+        number: usize,
+        /// Where it is, in metres.
+        x: f64,
+        /// Where it is, in metres.
+        y: f64,
+        /// What is wrong there.
+        what: &'static str,
+    },
+    /// Points that enclose nothing.
+    #[error("{shape}: the points have no area or length; give corners that are not all on one line")]
+    NoArea {
+        /// The users' word for the shape.
+        shape: &'static str,
+    },
     /// Points of which there is no convex hull.
     #[error("hull: {message}")]
     NoHull {
@@ -477,7 +530,7 @@ pub fn mass_properties(shape: &Shape, dimension: Dimension, density: f64) -> Res
         Shape::Polytope(hull) => Some(solid::enclosed_by_triangles(&hull.vertices, hull.triangles())),
         Shape::Mesh(mesh) => Some(solid::enclosed_by_triangles(&mesh.vertices, mesh.triangles.iter().copied())),
         Shape::Polygon(polygon) => Some(solid::enclosed_by_polygon(&polygon.vertices)),
-        Shape::Polyline(chain) if chain.is_closed => Some(solid::enclosed_by_polygon(&chain.vertices)),
+        Shape::Polyline(chain) if chain.is_closed => Some(solid::enclosed_by_chain(&chain.vertices)),
         _ => None,
     };
     let unit = solid.unwrap_or_else(|| of_closed_form(shape, dimension));

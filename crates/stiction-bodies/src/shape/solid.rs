@@ -67,6 +67,12 @@ pub(crate) fn enclosed_by_polygon(vertices: &[DVec3]) -> MassProperties {
     MassProperties { mass: area, centre: origin + arm, inertia }
 }
 
+/// The same of a chain with its solid on the right: the mass is negative where that is outside.
+pub(crate) fn enclosed_by_chain(vertices: &[DVec3]) -> MassProperties {
+    let inside = enclosed_by_polygon(vertices);
+    MassProperties { mass: -inside.mass, inertia: -inside.inertia, ..inside }
+}
+
 /// The z of a cross product.
 fn cross(a: DVec3, b: DVec3) -> f64 {
     a.x * b.y - a.y * b.x

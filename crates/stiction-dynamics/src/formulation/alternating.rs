@@ -34,7 +34,7 @@ use super::rows::refuse_missing_tangents;
 use super::{Formulation, FrictionSets, MethodFacts, MethodSettings};
 use crate::contact_problem::Group;
 use crate::judge::{Judge, own_set, solved_limit};
-use crate::setting::{SettingError, at_least_one, positive};
+use crate::setting::{ValueError, at_least_one, check_positive};
 use crate::{
     ContactCondition, ContactError, ContactImpulse, ContactProblem, ContactSolution, FrictionShape, StatedProblem,
 };
@@ -67,8 +67,8 @@ impl MethodSettings for AlternatingSettings {
         MethodFacts { is_exact: true, ..MethodFacts::new("alternating", summary, &[], FrictionSets::Round) }
     }
 
-    fn check(&self, _: usize) -> Result<(), SettingError> {
-        positive("tolerance", "the tolerance", self.tolerance, "(relative)")?;
+    fn check(&self, _: usize) -> Result<(), ValueError> {
+        check_positive("tolerance", "the tolerance", self.tolerance, "(relative)")?;
         at_least_one("iteration-limit", "rounds", self.iteration_limit)
     }
 

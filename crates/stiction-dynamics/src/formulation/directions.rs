@@ -8,7 +8,7 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use stiction_solve::PortableMath as _;
 
-use crate::setting::SettingError;
+use crate::setting::ValueError;
 use crate::{ContactError, FrictionShape, Polytope};
 
 /// Number of friction directions in space when nothing else is said: the octagon of \[ST96\].
@@ -51,8 +51,8 @@ impl Default for Directions {
 
 impl Directions {
     /// Checks the setting with this name.
-    pub(super) fn check(&self, remedy: &str) -> Result<(), SettingError> {
-        self.corners().map(drop).map_err(|error| SettingError::new("directions", error.to_string(), remedy))
+    pub(super) fn check(&self, remedy: &str) -> Result<(), ValueError> {
+        self.corners().map(drop).map_err(|error| ValueError::new("directions", error.to_string(), remedy))
     }
 
     /// The corners, checked.

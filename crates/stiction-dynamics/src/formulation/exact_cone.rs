@@ -31,7 +31,7 @@ use crate::constrained_motion::ConstrainedMotion;
 use crate::contact_problem::Group;
 use crate::error::Untreated;
 use crate::judge::{FEW_CONTACTS, Judge, SOLVED, SOLVED_LARGE, own_set, solved_limit};
-use crate::setting::SettingError;
+use crate::setting::ValueError;
 use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, Row, StatedProblem};
 
 /// Rows of contacts and friction up to which joints are eliminated first. Each row costs one solve
@@ -107,9 +107,9 @@ impl MethodSettings for ExactConeSettings {
         self.tolerances(contact_count)[1]
     }
 
-    fn check(&self, _: usize) -> Result<(), SettingError> {
+    fn check(&self, _: usize) -> Result<(), ValueError> {
         self.first_unusable().map_or(Ok(()), |(key, value)| {
-            Err(SettingError::new(key, format!("`{key}` is {value:?}"), "give a positive number, such as 1e-12"))
+            Err(ValueError::new(key, format!("`{key}` is {value:?}"), "give a positive number, such as 1e-12"))
         })
     }
 

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use stiction_solve::LemkeSettings;
 
 use crate::contact_problem::Group;
-use crate::setting::{Named, SettingError, Suffix, describe_choices, either};
+use crate::setting::{Named, Suffix, ValueError, describe_choices, either};
 use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, PhantomContact, StatedProblem};
 
 /// How a contact problem is solved: friction approximation and method together, because not every
@@ -98,12 +98,12 @@ impl ContactMethod {
     /// Checks the settings, for contacts with this many tangent rows.
     ///
     /// # Errors
-    /// [`SettingError`] with the keys from the name of the method on.
-    pub fn check(&self, tangent_count: usize) -> Result<(), SettingError> {
+    /// [`ValueError`] with the keys from the name of the method on.
+    pub fn check(&self, tangent_count: usize) -> Result<(), ValueError> {
         let own = self.own();
         let lemke = own.lemke().and_then(LemkeSettings::first_unusable).map_or(Ok(()), |(key, value)| {
             let remedy = if value < 0.0 { "give zero or a positive number" } else { "give at least 1" };
-            Err(SettingError::new(key, format!("`{key}` is {value:?}"), remedy).inside("lemke"))
+            Err(ValueError::new(key, format!("`{key}` is {value:?}"), remedy).inside("lemke"))
         });
         own.check(tangent_count).and(lemke).map_err(|error| error.inside(self.name()))
     }
@@ -186,7 +186,7 @@ trait MethodSettings {
     }
 
     /// Checks the settings, for contacts with this many tangent rows.
-    fn check(&self, _tangent_count: usize) -> Result<(), SettingError> {
+    fn check(&self, _tangent_count: usize) -> Result<(), ValueError> {
         Ok(())
     }
 

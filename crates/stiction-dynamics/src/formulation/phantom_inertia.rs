@@ -77,7 +77,7 @@ use super::{Formulation, FrictionSets, MethodFacts, MethodSettings};
 use crate::constrained_motion::mobility;
 use crate::contact_problem::Group;
 use crate::judge::own_set;
-use crate::setting::{SettingError, Suffix};
+use crate::setting::{Suffix, ValueError};
 use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, Row, StatedProblem};
 
 /// What the method does differently for one contact: $k_i$ and $\rho_i$ of \[PKF\] (6)-(7). Other
@@ -191,10 +191,9 @@ impl MethodSettings for PhantomInertiaSettings {
         Some(&self.lemke)
     }
 
-    fn check(&self, tangent_count: usize) -> Result<(), SettingError> {
+    fn check(&self, tangent_count: usize) -> Result<(), ValueError> {
         let remedy = "give 2 to 500 `lines`, and a positive `rho` or none; with 2 lines `rho` may be 0";
-        let unusable =
-            |error: ContactError| SettingError { keys: Vec::new(), message: error.to_string(), remedy: remedy.into() };
+        let unusable = |error: ContactError| ValueError::new("", error.to_string(), remedy);
         self.check().and_then(|()| check_independence(tangent_count, self.lines, self.rho)).map_err(unusable)
     }
 

@@ -26,7 +26,7 @@ use super::directions::Corners;
 use super::rows::{LcpWorkspace, check_tangents, impulses_at, lcp_limit};
 use super::{Formulation, FrictionSets, MethodFacts, MethodSettings};
 use crate::contact_problem::Group;
-use crate::setting::{SettingError, Suffix};
+use crate::setting::{Suffix, ValueError};
 use crate::{ContactError, ContactProblem, ContactSolution, FrictionShape, PhantomContact, StatedProblem};
 
 pub use super::directions::{Directions, MOST_DIRECTIONS};
@@ -71,7 +71,7 @@ impl MethodSettings for PyramidSettings {
         Some(&self.lemke)
     }
 
-    fn check(&self, _: usize) -> Result<(), SettingError> {
+    fn check(&self, _: usize) -> Result<(), ValueError> {
         self.directions.check("give an even number from 4 to 1000, or a list of pairs with their opposites")
     }
 

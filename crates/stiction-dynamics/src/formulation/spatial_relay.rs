@@ -21,7 +21,7 @@ use stiction_solve::LemkeSettings;
 use super::directions::{Corners, Directions};
 use super::planar_relay::{PlanarRelay, PlanarRelaySettings};
 use super::{Formulation, FrictionSets, MethodFacts, MethodSettings};
-use crate::setting::{SettingError, Suffix};
+use crate::setting::{Suffix, ValueError};
 use crate::{ContactError, FrictionShape};
 
 /// Settings of the spatial relay method.
@@ -60,7 +60,7 @@ impl MethodSettings for SpatialRelaySettings {
         Some(&self.lemke)
     }
 
-    fn check(&self, _: usize) -> Result<(), SettingError> {
+    fn check(&self, _: usize) -> Result<(), ValueError> {
         Directions::Regular(self.directions).check("give an even number from 4 to 1000")
     }
 

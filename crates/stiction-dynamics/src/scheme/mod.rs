@@ -23,7 +23,7 @@ pub use ladder::Rung;
 use ladder::solve_problem;
 use origin::{At, Origin, Outcome};
 
-use crate::setting::{Named, SettingError, describe_choices, either};
+use crate::setting::{Named, ValueError, describe_choices, either};
 use crate::static_friction::{Rubbing, step_with_static_friction};
 use crate::vector::{filled, refill, zero};
 use crate::{
@@ -104,8 +104,8 @@ impl SchemeSettings {
     /// Checks the settings.
     ///
     /// # Errors
-    /// [`SettingError`] with the keys from the name of the scheme on.
-    pub fn check(&self) -> Result<(), SettingError> {
+    /// [`ValueError`] with the keys from the name of the scheme on.
+    pub fn check(&self) -> Result<(), ValueError> {
         self.own().check().map_err(|error| error.inside(self.name()))
     }
 
@@ -173,7 +173,7 @@ trait OwnFacts {
     fn facts(&self) -> SchemeFacts;
 
     /// Checks the settings.
-    fn check(&self) -> Result<(), SettingError> {
+    fn check(&self) -> Result<(), ValueError> {
         Ok(())
     }
 

@@ -37,14 +37,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Attempting, FullStep, Impacts, Origin, Outcome, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind,
+    At, Attempting, FullStep, Impacts, Origin, Outcome, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind,
     check_finite, energy_defect, solve_problem, state_motion, step_by_attempts,
 };
 use crate::force_jacobians::add_product;
 use crate::joint_projection::JointProjection;
-use crate::setting::{Named, SettingError, Suffix, not_negative};
+use crate::setting::{Named, Suffix, ValueError, check_not_negative, check_share};
 use crate::static_friction::Rubbing;
-use crate::vector::refill;
+use crate::vector::{filled, refill};
 use crate::{
     Contact, ContactCondition, ContactSolver, ForceJacobians, FrictionCondition, Inertia, JacobianKind, Joint,
     JointCondition, MechanicalSystem, Passage, State, StepError, Way,
@@ -66,14 +66,24 @@ const OVERLAP_WAY: f64 = 1e-2;
 /// The contact that closes first among those that overlap too far at the end of a way of `time`
 /// seconds with the velocity `v`, and after which share of it they overlap by `share` of
 /// [`OVERLAP`]. Bodies without a size never do.
-fn first_overlap(origin: Origin<'_>, (v, time): (&[f64], f64), contacts: &[Contact], share: f64) -> Option<Passage> {
+///
+/// The gap at the start is that of a straight way. Where it says that a contact began deep, that
+/// may be the curvature of its surfaces, and it is looked at there.
+fn first_overlap(start: At<'_>, (v, time): (&[f64], f64), contacts: &[Contact], share: f64) -> Option<Passage> {
     let cuts = contacts.iter().filter(|contact| contact.gap < 0.0).filter_map(|contact| {
-        let allowed = OVERLAP * origin.system.contact_size(contact.id)?;
-        let start = contact.gap - time * contact.rate(v);
+        let allowed = OVERLAP * start.system.contact_size(contact.id)?;
+        if contact.gap >= -allowed {
+            return None;
+        }
+        let mut gap = contact.gap - time * contact.rate(v);
+        if gap <= -allowed {
+            let found: Vec<Contact> = filled(|out| start.contacts_of(&[contact.id], out));
+            gap = found.first().map_or(gap, |contact| contact.gap);
+        }
         // One that begins closed is stated at once.
-        let way = start - contact.gap;
-        let share = (start.max(0.0) + share * allowed.min(OVERLAP_WAY * way)) / way;
-        let closes = start > -allowed && contact.gap < -allowed && share > 0.0 && share < 1.0;
+        let way = gap - contact.gap;
+        let share = (gap.max(0.0) + share * allowed.min(OVERLAP_WAY * way)) / way;
+        let closes = gap > -allowed && share > 0.0 && share < 1.0;
         closes.then_some(Passage { contact: contact.id, share })
     });
     cuts.min_by(|a, b| a.share.total_cmp(&b.share))
@@ -120,15 +130,9 @@ impl OwnFacts for MoreauMidpointSettings {
         }
     }
 
-    fn check(&self) -> Result<(), SettingError> {
-        if !(0.0..=1.0).contains(&self.theta) {
-            return Err(SettingError::new(
-                "theta",
-                format!("`theta` is {:?}", self.theta),
-                "give a number from 0 to 1",
-            ));
-        }
-        not_negative("gap-tolerance", "the gap tolerance", self.gap_tolerance, "m")
+    fn check(&self) -> Result<(), ValueError> {
+        check_share("theta", "`theta`", self.theta)?;
+        check_not_negative("gap-tolerance", "the gap tolerance", self.gap_tolerance, "m")
     }
 
     fn build(&self, solver: ContactSolver) -> Box<dyn Scheme> {
@@ -208,7 +212,7 @@ impl Attempting for MoreauMidpoint {
         // The index set, and the conditions (10), (11) of its contacts.
         let middle = origin.at(t_middle, &self.q_middle);
         middle.contacts(self.settings.gap_tolerance, &mut out.contacts);
-        if let Some(cut) = first_overlap(origin, (v, (1.0 - theta) * h), &out.contacts, 0.5) {
+        if let Some(cut) = first_overlap(origin.here(), (v, (1.0 - theta) * h), &out.contacts, 0.5) {
             return Ok(Some(cut));
         }
         let conditions = out.contacts.iter().map(|contact| {
@@ -251,7 +255,9 @@ impl Attempting for MoreauMidpoint {
             let is_deep = system.contact_size(contact.id).is_some_and(|size| contact.gap < -OVERLAP * size);
             is_deep && !taken.iter().any(|other| other.id == contact.id)
         });
-        if let Some(cut) = first_overlap(origin, (&out.state.v, theta * h), &self.at_end, TOUCH) {
+        if let Some(cut) =
+            first_overlap(origin.at(t_middle, &self.q_middle), (&out.state.v, theta * h), &self.at_end, TOUCH)
+        {
             return Ok(Some(Passage { share: 1.0 - theta + theta * cut.share, ..cut }));
         }
 

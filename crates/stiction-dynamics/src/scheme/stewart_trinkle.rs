@@ -40,7 +40,7 @@ use super::{
     check_finite, check_length, energy_defect, refuse_one_way, solve_problem, state_motion, step_by_attempts,
 };
 use crate::joint_projection::JointProjection;
-use crate::setting::{Named, SettingError, Suffix, at_least_one, not_negative, positive};
+use crate::setting::{Named, Suffix, ValueError, at_least_one, check_not_negative, check_positive};
 use crate::static_friction::Rubbing;
 use crate::vector::{has, insert, refill};
 use crate::{
@@ -151,27 +151,27 @@ impl OwnFacts for StewartTrinkleSettings {
         }
     }
 
-    fn check(&self) -> Result<(), SettingError> {
-        positive("position-tolerance", "the position tolerance", self.position_tolerance, "m")?;
+    fn check(&self) -> Result<(), ValueError> {
+        check_positive("position-tolerance", "the position tolerance", self.position_tolerance, "m")?;
         if let Some(gap) = self.activation_gap {
-            not_negative("activation-gap", "the gap of activation", gap, "m")?;
+            check_not_negative("activation-gap", "the gap of activation", gap, "m")?;
             if self.linearization == Linearization::Mean {
                 let message = "with `activation-gap`, contacts are linearised at the start of a step, not at its mean";
                 let remedy = "leave out `linearization`, or the `activation-gap`";
-                return Err(SettingError::new("linearization", message, remedy));
+                return Err(ValueError::new("linearization", message, remedy));
             }
             if self.rule == Rule::Trapezoidal {
                 let message = "the trapezoidal rule and `activation-gap` contradict each other: one takes contacts in the \
                                middle of a step, the other at its start";
                 let remedy = "leave out `activation-gap`, or write rule = \"euler\"";
-                return Err(SettingError::new("rule", message, remedy));
+                return Err(ValueError::new("rule", message, remedy));
             }
         }
         if self.rule == Rule::Trapezoidal && self.linearization != Linearization::End {
             let message =
                 "the trapezoidal rule linearises in the middle of a step, and `linearization` has no say in it";
             let remedy = "leave out `linearization`, or write rule = \"euler\"";
-            return Err(SettingError::new("linearization", message, remedy));
+            return Err(ValueError::new("linearization", message, remedy));
         }
         at_least_one("linearization-limit", "linearisations", self.linearization_limit)
     }
@@ -231,7 +231,8 @@ impl StewartTrinkle {
         let is_deep = |contact: &Contact| {
             let taken = out.problem.contacts.iter().find(|other| other.id == contact.id);
             let start = taken.map_or(0.0, |contact| h * contact.recovery);
-            system.contact_size(contact.id).is_some_and(|size| contact.gap < start - BEND * size)
+            let size = || system.contact_size(contact.id);
+            contact.gap < start && size().is_some_and(|size| contact.gap < start - BEND * size)
         };
         self.at_end.iter().find(|contact| is_deep(contact)).map(|contact| contact.id)
     }
@@ -545,13 +546,17 @@ impl StewartTrinkle {
     /// Whether the linearisation point is where the solution asks for it, or will not come nearer,
     /// \[ST96\] §3.6.
     fn has_arrived(&mut self, plan: &Plan<'_>, out: &mut Step) -> bool {
+        out.report.converged = plan.is_linear;
+        if plan.is_linear {
+            return true;
+        }
         plan.origin.advance(&out.solution.motion, plan.ahead * plan.h, &mut self.q_next);
         let (asked, taken) = match plan.looks_ahead {
             false => (&self.q_next, &self.q_hat),
             true => (&self.q_new, &self.q_end),
         };
         let last_move = asked.iter().zip(taken).fold(0.0, |largest: f64, (a, b)| largest.max((a - b).abs()));
-        out.report.converged = plan.is_linear || last_move <= self.settings.position_tolerance;
+        out.report.converged = last_move <= self.settings.position_tolerance;
         out.report.converged || out.report.linearizations >= self.settings.linearization_limit.max(1)
     }
 

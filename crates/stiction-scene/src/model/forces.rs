@@ -30,7 +30,7 @@ impl Reader<'_> {
             from: entry.from.unwrap_or(self.scene.run.start),
             until: entry.until.unwrap_or(f64::INFINITY),
         };
-        force.check(self.dimension, bodies).map_err(|error| place.part_fault(error))?;
+        force.check(self.dimension, bodies).map_err(|error| place.value_fault(error))?;
         Ok(force)
     }
 
@@ -68,7 +68,8 @@ impl Reader<'_> {
             None => [1.0; 2],
             Some(&[first, second]) if axes.len() == 2 => [first, second],
             Some(list) => {
-                let message = format!("{} semi-axes are given, and {} axes", list.len(), axes.len());
+                let axes = if axes.len() == 1 { "1 axis".to_owned() } else { format!("{} axes", axes.len()) };
+                let message = format!("{} semi-axes are given, and {axes}", list.len());
                 let help = "give two axes and a factor on `bound` for each; along one axis change `bound`";
                 return Err(place.key("semi-axes").fault(message, help));
             }
@@ -92,7 +93,7 @@ impl Reader<'_> {
             ("static-bound", entry.static_bound.is_some()),
         ];
         refuse_two_of(&place, &[given[0], given[2]])?;
-        element.check(self.dimension, bodies).map_err(|error| place.part_fault(error))?;
+        element.check(self.dimension, bodies).map_err(|error| place.value_fault(error))?;
         let lists = [&entry.friction_directions, &entry.friction_half_spaces];
         element.shape = friction_shape(self.scene, &place, ("axis", element.axes.len()), lists, &given[..2])?;
         Ok(element)
@@ -105,7 +106,7 @@ impl Reader<'_> {
     }
 
     fn clutch(&self, place: Place, entry: &ClutchEntry, bodies: &[Body]) -> Result<Clutch, Fault> {
-        refuse_two_way_scheme(self.scene, &place, &format!("clutch `{}`", entry.name))?;
+        refuse_two_way_scheme(self.scene, &place, OneWay::Clutch(&entry.name))?;
         let body = self.body(place.key("body"), &entry.body)?;
         let against = self.optional_body(place.key("against"), entry.against.as_ref())?;
         let axis = match (&entry.axis, self.turns_about_z(entry.rotational)) {
@@ -125,7 +126,7 @@ impl Reader<'_> {
             axis,
             is_rotational: entry.rotational,
         };
-        clutch.check(self.dimension, bodies).map_err(|error| place.part_fault(error))?;
+        clutch.check(self.dimension, bodies).map_err(|error| place.value_fault(error))?;
         Ok(clutch)
     }
 
@@ -154,27 +155,6 @@ pub(super) fn refuse_two_of(place: &Place, keys: &[(&'static str, bool)]) -> Res
     Err(place.key(second).key_fault(message, "keep one of them; `friction-directions` may have any shape"))
 }
 
-/// The bound of what sticks, which is not below that of what slides.
-pub(super) fn static_bound(
-    place: Place,
-    key: &str,
-    kinetic: f64,
-    held: Option<f64>,
-    unit: &str,
-) -> Result<Option<f64>, Fault> {
-    let Some(held) = held else { return Ok(None) };
-    not_negative(place.clone(), "the static bound", held, unit)?;
-    if held < kinetic || kinetic == 0.0 {
-        let message =
-            format!("the static bound is {held:?} {unit}, and that of sliding, `{key}`, is {kinetic:?} {unit}");
-        return Err(place.fault(
-            message,
-            format!("give a positive `{key}`, and a static bound not below it, or leave the key out"),
-        ));
-    }
-    Ok(Some(held))
-}
-
 /// The bound and the bias of friction with these bounds against sliding forwards and backwards.
 pub(super) fn two_bounds(
     place: &Place,
@@ -193,17 +173,34 @@ pub(super) fn two_bounds(
     Ok([0.5 * (forwards + backwards), 0.5 * (backwards - forwards)])
 }
 
-/// The fault of a clutch or pre-stressed spring under a scheme that treats neither.
-pub(super) fn refuse_two_way_scheme(scene: &Scene, place: &Place, what: &str) -> Result<(), Fault> {
+/// What acts one way only, and which schemes with two ways do not treat.
+#[derive(Clone, Copy)]
+pub(super) enum OneWay<'a> {
+    Clutch(&'a str),
+    PreStressedSpring(&'a str),
+}
+
+/// Refuses it under a scheme that treats neither, or with a setting that keeps it from that.
+pub(super) fn refuse_two_way_scheme(scene: &Scene, place: &Place, what: OneWay<'_>) -> Result<(), Fault> {
     let scheme = scene.scheme.facts();
     if scheme.one_way {
         return Ok(());
     }
-    let setting = scheme.restricted_by.map_or_else(String::new, |setting| format!(" with `{setting}`"));
-    let message = format!("the scheme `{}`{setting} does not treat {what}", scheme.named.name);
-    let others = SchemeSettings::named_with(|other| other.one_way);
-    let help = format!(
-        "choose {others}; a clutch whose force has a limit is `dry-friction` with `bound` and `bound-backwards`"
-    );
-    Err(place.fault(message, help).against("scheme"))
+    let (what, otherwise) = match what {
+        OneWay::Clutch(name) => (
+            format!("clutch `{name}`"),
+            "a clutch whose force has a limit is `dry-friction` with `bound` and `bound-backwards`",
+        ),
+        OneWay::PreStressedSpring(name) => {
+            (format!("pre-stressed spring `{name}`"), "a spring without `preload` goes with every scheme")
+        }
+    };
+    let name = scheme.named.name;
+    let (with, without) = match scheme.restricted_by {
+        Some(setting) => (format!(" with `{setting}`"), format!("leave out `{setting}`, or ")),
+        None => Default::default(),
+    };
+    let others = SchemeSettings::named_with(|other| other.one_way && other.named.name != name);
+    let message = format!("the scheme `{name}`{with} does not treat {what}");
+    Err(place.fault(message, format!("{without}choose {others}; {otherwise}")).against("scheme"))
 }

@@ -69,7 +69,7 @@ impl Reader<'_> {
         joint.can_collide = entry.collide;
         joint.check(self.dimension, bodies).map_err(|error| {
             // The ends stand beside the type, everything else below it.
-            if error.key.starts_with("bodies") { place.part_fault(error) } else { subject.place.part_fault(error) }
+            if error.key.starts_with("bodies") { place.value_fault(error) } else { subject.place.value_fault(error) }
         })?;
         Ok(joint)
     }

@@ -170,7 +170,7 @@ impl Reader<'_> {
 }
 
 /// Eigenvalues of a symmetric matrix in ascending order, by Jacobi rotations.
-fn eigenvalues(matrix: &DMat3) -> [f64; 3] {
+pub(crate) fn eigenvalues(matrix: &DMat3) -> [f64; 3] {
     let mut a = [[0.0; 3]; 3];
     for row in 0..3 {
         for column in 0..3 {

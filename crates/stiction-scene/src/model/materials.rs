@@ -7,13 +7,13 @@ use stiction_bodies::glamx::DVec3;
 use stiction_bodies::{Dimension, Grain, Material, MaterialTable, Surface, Torsion};
 use stiction_dynamics::{
     ContactMethod, FrictionLaw, FrictionSets, FrictionShape, ImpactLaw, Impacts, PhantomContact, Polytope, Restitution,
-    SchemeFacts, SchemeSettings, check_independence,
+    SchemeFacts, SchemeSettings, check_independence, check_share,
 };
 
 use super::Reader;
 use super::forces::refuse_two_of;
 use super::names::{two, unique};
-use super::values::{from_zero_to_one, not_negative};
+use super::values::{counted, not_negative};
 use crate::place::{Fault, Place};
 use crate::scene::{PairEntry, Scene};
 use crate::scene_error::quoted;
@@ -160,7 +160,7 @@ impl Reader<'_> {
             "friction-directions" => FrictionLaw::directions(pair.friction, &vectors),
             _ => FrictionLaw::half_spaces(pair.friction, &vectors, 3),
         };
-        law.map(Some).map_err(|error| place.fault(error.to_string(), "change the list"))
+        law.map(Some).map_err(|error| place.fault(error.to_string(), polytope_help(key, 3)))
     }
 
     /// A radius of torsional friction, checked.
@@ -210,13 +210,30 @@ fn given_list<'a>(
 /// Rows of so many numbers, filled up with zeros.
 fn vectors(place: &Place, key: &str, rows: &[Vec<f64>], (count, help): (usize, &str)) -> Result<Vec<[f64; 3]>, Fault> {
     let read = |(index, row): (usize, &Vec<f64>)| {
-        if row.len() == count {
-            return Ok(std::array::from_fn(|k| row.get(k).copied().unwrap_or(0.0)));
+        if row.len() != count {
+            let message = format!("row {} of `{key}` has {}", index + 1, counted(row.len(), "number"));
+            return Err(place.index(index).fault(message, help.to_owned()));
         }
-        let message = format!("row {index} of `{key}` has {} numbers", row.len());
-        Err(place.index(index).fault(message, help.to_owned()))
+        if key == "friction-directions" && row.iter().all(|value| *value == 0.0) {
+            let message = format!("row {} of `{key}` is zero", index + 1);
+            return Err(place.index(index).fault(message, "remove it: no friction is in the set anyway"));
+        }
+        Ok(std::array::from_fn(|k| row.get(k).copied().unwrap_or(0.0)))
     };
     rows.iter().enumerate().map(read).collect()
+}
+
+/// A list that would do, for rows of so many numbers: a box.
+fn polytope_help(key: &str, count: usize) -> String {
+    let row = |k: usize, sign: &str| {
+        let values: Vec<String> =
+            (0..count).map(|i| if i == k { format!("{sign}1.0") } else { "0.0".into() }).collect();
+        format!("[{}]", values.join(", "))
+    };
+    let rows: Vec<String> = (0..count).flat_map(|k| ["", "-"].map(|sign| row(k, sign))).collect();
+    let what =
+        if key == "friction-directions" { "at least one direction" } else { "rows that end friction on all sides" };
+    format!("give {what}, as in `{key} = [{}]`", rows.join(", "))
 }
 
 /// Refuses a polytope for a method that treats round friction sets.
@@ -256,7 +273,7 @@ pub(super) fn friction_shape(
         "friction-directions" => Polytope::from_corners(vectors),
         _ => Polytope::from_half_spaces(&vectors, count),
     };
-    let polytope = polytope.map_err(|error| place.fault(error.to_string(), "change the list"))?;
+    let polytope = polytope.map_err(|error| place.fault(error.to_string(), polytope_help(key, count)))?;
     Ok(FrictionShape::Polytope(Arc::new(polytope)))
 }
 
@@ -338,7 +355,8 @@ pub(super) fn checked_surface(scheme: &SchemeSettings, place: &Place, surface: S
         }
     }
     for (key, value) in [("restitution", normal), ("tangential-restitution", tangential)] {
-        from_zero_to_one(place.key(key), &format!("the coefficient of {}", key.replace('-', " ")), value)?;
+        check_share(key, &format!("the coefficient of {}", key.replace('-', " ")), value)
+            .map_err(|error| place.value_fault(error))?;
         if value > 0.0 {
             refuse_restitution(&scheme, place, key, value, "set it to 0")?;
         }

@@ -16,6 +16,7 @@ mod pose;
 mod settings;
 mod shapes;
 mod springs;
+mod surfaces;
 mod system;
 mod values;
 
@@ -24,23 +25,29 @@ use stiction_bodies::{BodyError, Dimension, MultibodyModel};
 use crate::place::{Fault, Place};
 use crate::read::missing_key_help;
 use crate::scene::Scene;
+use crate::surfaces::Surfaces;
 
 pub(crate) use defaults::resolve;
 pub(crate) use joints::{MET_AT_START, check_start, joint_place, row_unit, worst_rows};
+pub(crate) use mass::eigenvalues;
 pub(crate) use names::made_plain;
 pub(crate) use overlap::check_overlaps;
 pub(crate) use shapes::extent;
 pub(crate) use system::{BESIDE_SYSTEM, check_no_bodies, linear_system};
 
 /// The model of a scene, and remarks on what was changed on the way.
-pub(crate) fn model(scene: &Scene, warnings: &mut Vec<String>) -> Result<MultibodyModel, Fault> {
+pub(crate) fn model(
+    scene: &Scene,
+    warnings: &mut Vec<String>,
+    surfaces: &mut Surfaces,
+) -> Result<MultibodyModel, Fault> {
     let missing = |name: &'static str| {
         Place::top(name).fault(format!("`{name}` is missing in the scene"), missing_key_help(name))
     };
     let dimension = scene.dimension.ok_or_else(|| missing("dimension"))?;
     let gravity = scene.gravity.as_ref().ok_or_else(|| missing("gravity"))?;
     Reader::check_settings(scene)?;
-    let mut reader = Reader { scene, dimension, warnings };
+    let mut reader = Reader { scene, dimension, warnings, surfaces };
     let gravity = reader.vector(Place::top("gravity"), "gravity", gravity)?;
     let materials = reader.materials()?;
     let group_names = reader.group_names();
@@ -70,7 +77,7 @@ pub(crate) fn body_fault(scene: &Scene, error: BodyError) -> Fault {
         BodyError::Body { body, .. } => scene.bodies.iter().position(|entry| entry.name == *body),
         BodyError::Part { .. } => None,
         BodyError::Pair { body, shape, source } => {
-            return Place::top("body").index(*body).key("shape").index(*shape).part_fault(source.clone());
+            return Place::top("body").index(*body).key("shape").index(*shape).value_fault(source.clone());
         }
     };
     let place = number.map_or_else(Place::default, |index| Place::top("body").index(index));
@@ -82,6 +89,7 @@ struct Reader<'a> {
     scene: &'a Scene,
     dimension: Dimension,
     warnings: &'a mut Vec<String>,
+    surfaces: &'a mut Surfaces,
 }
 
 impl Reader<'_> {

@@ -1,7 +1,7 @@
 //! Checks of the settings: name, run, scheme, method and recording.
 
 use stiction_bodies::Dimension;
-use stiction_dynamics::{ContactMethod, FrictionSets, SettingError};
+use stiction_dynamics::{ContactMethod, FrictionSets};
 
 use super::Reader;
 use super::names::plain_name;
@@ -37,14 +37,10 @@ impl Reader<'_> {
             return Err(place.key("step").fault(message, help));
         }
 
-        let fault = |table: &'static str, error: SettingError| {
-            let place = error.keys.iter().fold(Place::top(table), |place, key| place.key(*key));
-            place.fault(error.message, error.remedy)
-        };
-        scene.scheme.check().map_err(|error| fault("scheme", error))?;
+        scene.scheme.check().map_err(|error| Place::top("scheme").value_fault(error))?;
         let (scheme, method, in_space) =
             (scene.scheme.facts(), scene.contact_method(), scene.dimension == Some(Dimension::Space));
-        method.check(if in_space { 2 } else { 1 }).map_err(|error| fault("method", error))?;
+        method.check(if in_space { 2 } else { 1 }).map_err(|error| Place::top("method").value_fault(error))?;
         if in_space && method.facts().sets == FrictionSets::Line {
             let name = method.name();
             let message = format!("the method `{name}` treats contacts in the plane, and this scene is in space");

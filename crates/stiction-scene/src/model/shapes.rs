@@ -44,10 +44,10 @@ impl Reader<'_> {
         Ok(shapes)
     }
 
-    fn shape(&self, place: &Place, entry: &ShapeEntry, body: &BodyEntry) -> Result<Shape, Fault> {
+    fn shape(&mut self, place: &Place, entry: &ShapeEntry, body: &BodyEntry) -> Result<Shape, Fault> {
         let (plane, space) = (Dimension::Plane, Dimension::Space);
         // Key, whether it is given, where there is such a shape, and what stands for it elsewhere.
-        let keys: [(&'static str, bool, Option<Dimension>, &str); 12] = [
+        let keys: [(&'static str, bool, Option<Dimension>, &str); 19] = [
             ("half-plane", entry.half_plane.is_some(), Some(plane), "half-space"),
             ("disc", entry.disc.is_some(), Some(plane), "sphere"),
             ("ring", entry.ring.is_some(), Some(plane), "cavity` or `tube"),
@@ -60,6 +60,13 @@ impl Reader<'_> {
             ("box", entry.cuboid.is_some(), None, ""),
             ("ellipse", entry.ellipse.is_some(), Some(plane), "ellipsoid"),
             ("ellipsoid", entry.ellipsoid.is_some(), Some(space), "ellipse"),
+            ("cone", entry.cone.is_some(), Some(space), "polygon"),
+            ("hull", entry.hull.is_some(), Some(space), "polygon"),
+            ("mesh", entry.mesh.is_some(), Some(space), "polyline"),
+            ("height-field", entry.height_field.is_some(), Some(space), "polyline"),
+            ("decompose", entry.decompose.is_some(), Some(space), "polygon"),
+            ("polygon", entry.polygon.is_some(), Some(plane), "hull"),
+            ("polyline", entry.polyline.is_some(), Some(plane), "mesh"),
         ];
         let here = if self.is_plane() { "in the plane" } else { "in space" };
         let given: Vec<&'static str> = keys.iter().filter_map(|&(key, is_given, ..)| is_given.then_some(key)).collect();
@@ -115,8 +122,22 @@ impl Reader<'_> {
             Shape::Capsule { half_length: length / 2.0, radius }
         } else if let Some(entry) = entry.ellipse.as_ref().or(entry.ellipsoid.as_ref()) {
             Shape::Ellipsoid { semi_axes: lengths("semi-axes", "a semi-axis", &entry.semi_axes)? }
+        } else if let Some(entry) = &entry.cone {
+            let height = positive(place.key("height"), "the height", entry.height, "m")?;
+            let radius = positive(place.key("radius"), "the radius", entry.radius, "m")?;
+            Shape::Cone { radius, half_height: height / 2.0 }
+        } else if let Some(entry) = &entry.polygon {
+            self.polygon(&place, entry)?
+        } else if let Some(entry) = &entry.polyline {
+            self.polyline(&place, entry)?
+        } else if let Some(entry) = &entry.hull {
+            self.hull(&place, entry)?
+        } else if let Some(entry) = &entry.mesh {
+            self.mesh(&place, entry, body)?
+        } else if let Some(entry) = &entry.height_field {
+            self.height_field(&place, entry, body)?
         } else {
-            let size = &entry.cuboid.as_ref().expect("exactly one shape is given").size;
+            let size = &entry.cuboid.as_ref().expect("one shape is given, and `decompose` became hulls").size;
             Shape::Cuboid { half_extents: lengths("size", "an edge of the box", size)? / 2.0 }
         };
         if !shape.may_move() && body.kind.is_free() {

@@ -4,7 +4,7 @@ use stiction_bodies::glamx::DVec3;
 use stiction_bodies::{Attachment, Body, Spring, TorsionSpring};
 
 use super::Reader;
-use super::forces::refuse_two_way_scheme;
+use super::forces::{OneWay, refuse_two_way_scheme};
 use super::names::read_named;
 use crate::place::{Fault, Place};
 use crate::scene::{SpringEntry, TorsionSpringEntry};
@@ -53,7 +53,7 @@ impl Reader<'_> {
         let d = at_start(first) - at_start(second);
         let rest_length = entry.rest_length.unwrap_or_else(|| axis.map_or(d.length(), |axis| axis.dot(d)));
         if entry.preload > 0.0 {
-            refuse_two_way_scheme(self.scene, &place.key("preload"), &format!("pre-stressed spring `{}`", entry.name))?;
+            refuse_two_way_scheme(self.scene, &place.key("preload"), OneWay::PreStressedSpring(&entry.name))?;
         }
         let spring = Spring {
             name: entry.name.clone(),
@@ -65,7 +65,7 @@ impl Reader<'_> {
             axis,
             preload: entry.preload,
         };
-        spring.check(self.dimension, bodies).map_err(|error| place.part_fault(error))?;
+        spring.check(self.dimension, bodies).map_err(|error| place.value_fault(error))?;
         refuse_idle(&place, entry.stiffness, entry.damping)?;
         if entry.rest_length.is_none() && axis.is_none() && d.length() < COINCIDENCE {
             let message =
@@ -113,7 +113,7 @@ impl Reader<'_> {
             damping: entry.damping,
             rest_angle: 0.0,
         };
-        spring.check(self.dimension, bodies).map_err(|error| place.part_fault(error))?;
+        spring.check(self.dimension, bodies).map_err(|error| place.value_fault(error))?;
         refuse_idle(&place, entry.stiffness, entry.damping)?;
         spring.rest_angle = match entry.rest_angle {
             Some(angle) => angle,

@@ -3,11 +3,11 @@
 use stiction_bodies::Surface;
 use stiction_dynamics::{
     ContactMethod, LinearContact, LinearFriction, LinearJoint, LinearSystem, LinearSystemData, LinearSystemError,
-    PhantomContact, Restitution, Restraint, State, check_independence,
+    PhantomContact, Restitution, Restraint, State, check_independence, check_static,
 };
 
 use super::Reader;
-use super::forces::{refuse_two_of, refuse_two_way_scheme, static_bound, two_bounds};
+use super::forces::{OneWay, refuse_two_of, refuse_two_way_scheme, two_bounds};
 use super::materials::{checked_phantom, checked_surface, friction_shape};
 use super::names::{plain_name, read_named};
 use super::values::{counted, not_negative, positive};
@@ -117,11 +117,15 @@ impl SystemReader<'_> {
             let message = format!("`{name}` is the column of {taken}, and cannot be the name of a coordinate");
             return Err(place.index(index).fault(message, "give the coordinate another name"));
         }
-        for (index, clutch) in entry.clutches.iter().enumerate() {
-            if entry.contacts.iter().any(|contact| contact.name == clutch.name) {
-                let place = self.place.key("clutch").index(index).key("name");
-                let message = format!("a contact is named `{}`, too", clutch.name);
-                return Err(place.fault(message, "give one of them another name"));
+        // Recordings show clutches among the contacts, and springs among the friction.
+        let is_contact = |name: &String| entry.contacts.iter().any(|contact| contact.name == *name);
+        let is_friction = |name: &String| entry.dry_friction.iter().any(|element| element.name == *name);
+        let clutch = entry.clutches.iter().map(|clutch| &clutch.name).enumerate().find(|(_, name)| is_contact(name));
+        let spring = entry.springs.iter().map(|spring| &spring.name).enumerate().find(|(_, name)| is_friction(name));
+        for (key, what, shared) in [("clutch", "a contact", clutch), ("pre-stressed-spring", "dry friction", spring)] {
+            if let Some((index, name)) = shared {
+                let place = self.place.key(key).index(index).key("name");
+                return Err(place.fault(format!("{what} is named `{name}`, too"), "give one of them another name"));
             }
         }
         Ok(())
@@ -263,13 +267,14 @@ impl SystemReader<'_> {
         let lists = [&entry.friction_directions, &entry.friction_half_spaces];
         let shape = friction_shape(self.scene, &place, ("tangent", tangents.len()), lists, &given[..1])?;
         refuse_two_of(&place, &given)?;
-        let static_bound = static_bound(place.key("static-bound"), "bound", bound, entry.static_bound, "N")?;
+        let static_bound = entry.static_bound;
+        check_static("static-bound", "bound", bound, static_bound, "N").map_err(|error| place.value_fault(error))?;
         let name = entry.name.clone();
         Ok(LinearFriction { name, tangents, tangent_drift, bound, static_bound, shape, bias, displacement: None })
     }
 
     fn clutch(&self, place: Place, entry: &SystemClutch) -> Result<LinearContact, Fault> {
-        refuse_two_way_scheme(self.scene, &place, &format!("clutch `{}`", entry.name))?;
+        refuse_two_way_scheme(self.scene, &place, OneWay::Clutch(&entry.name))?;
         let normal = self.row(place.key("row"), &format!("the row of clutch `{}`", entry.name), &entry.row)?;
         Ok(LinearContact {
             name: entry.name.clone(),
@@ -281,7 +286,7 @@ impl SystemReader<'_> {
     }
 
     fn spring(&self, place: Place, entry: &SystemSpring) -> Result<LinearFriction, Fault> {
-        refuse_two_way_scheme(self.scene, &place, &format!("pre-stressed spring `{}`", entry.name))?;
+        refuse_two_way_scheme(self.scene, &place, OneWay::PreStressedSpring(&entry.name))?;
         positive(place.key("preload"), "the preload", entry.preload, "N")?;
         let row = self.row(place.key("row"), &format!("the row of spring `{}`", entry.name), &entry.row)?;
         Ok(LinearFriction {

@@ -2,6 +2,7 @@
 
 use stiction_bodies::Dimension;
 use stiction_bodies::glamx::DVec3;
+use stiction_dynamics::{check_not_negative, check_positive};
 
 use super::Reader;
 use crate::place::{Fault, Place};
@@ -11,28 +12,14 @@ use crate::scene::Rotation;
 /// fraction. Too small: vectors written with few digits are refused.
 pub(super) const UNIT_TOLERANCE: f64 = 1e-9;
 
-/// A value, or the fault of one that is not right.
-fn checked(is_right: bool, place: Place, what: &str, value: f64, unit: &str, help: &str) -> Result<f64, Fault> {
-    if is_right {
-        return Ok(value);
-    }
-    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-    Err(place.fault(format!("{what} is {value:?}{unit}"), help))
-}
-
 /// A fault unless the value is positive.
 pub(super) fn positive(place: Place, what: &str, value: f64, unit: &str) -> Result<f64, Fault> {
-    checked(value > 0.0, place, what, value, unit, "give a positive number")
+    check_positive("", what, value, unit).map(|()| value).map_err(|error| place.value_fault(error))
 }
 
 /// A fault when the value is negative.
 pub(super) fn not_negative(place: Place, what: &str, value: f64, unit: &str) -> Result<f64, Fault> {
-    checked(value >= 0.0, place, what, value, unit, "give zero or a positive number")
-}
-
-/// A fault unless the value is from 0 to 1.
-pub(super) fn from_zero_to_one(place: Place, what: &str, value: f64) -> Result<f64, Fault> {
-    checked((0.0..=1.0).contains(&value), place, what, value, "", "give a number from 0 to 1")
+    check_not_negative("", what, value, unit).map(|()| value).map_err(|error| place.value_fault(error))
 }
 
 /// `1 row`, `2 rows`.

@@ -1,4 +1,4 @@
-//! Convergence of schemes on a scene: error against a reference, observed order, work.
+//! Convergence of schemes on a scene or a system of one's own: error against a reference, observed order, work.
 //!
 //! The error of a run is the largest difference of any recorded coordinate from the
 //! [reference](Reference), over all times of the coarsest grid. Coordinates and not velocities,
@@ -9,8 +9,10 @@
 mod reference;
 mod trace;
 
+use std::sync::Arc;
+
 use serde::Serialize;
-use stiction_dynamics::StepError;
+use stiction_dynamics::{SchemeSettings, Simulation, StepError};
 use stiction_scene::Document;
 use stiction_scene::scene_error::SceneError;
 use stiction_scene::set::Edit;
@@ -20,7 +22,7 @@ use crate::certified::Auditor;
 use crate::figure::{Colour, Figure, Panel, Rule, RulePosition, Series, SeriesKind};
 use crate::reproduce::fitted_order;
 pub use reference::{EventDrivenLimits, PassedOver, Reference, ReferenceChoice, ReferenceKind};
-use trace::{Trace, load_scene, scheme_of};
+use trace::{Trace, scheme_of, simulation};
 
 /// Errors up to this many times that of the reference do not count for the order: schemes that
 /// locate events leave errors of that size too, whatever the step. Too large: no order for accurate
@@ -64,12 +66,35 @@ impl SchemeChoice {
     }
 }
 
+/// Makes the simulation of a system with a scheme and a step, in seconds.
+pub type MakeSimulation = Arc<dyn Fn(&SchemeSettings, f64) -> Simulation>;
+
+/// What moves.
+#[derive(Clone)]
+pub enum Subject {
+    /// A scene.
+    Scene(Document),
+    /// A system of one's own.
+    System {
+        /// What it is, in a line.
+        title: String,
+        /// Its simulation with a scheme and a step.
+        simulation: MakeSimulation,
+    },
+}
+
+impl From<Document> for Subject {
+    fn from(scene: Document) -> Self {
+        Self::Scene(scene)
+    }
+}
+
 /// What is compared.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Plan {
-    /// The scene.
-    pub scene: Document,
-    /// Edits of the scene. Settings of a scheme go to the runs of that scheme alone.
+    /// What moves.
+    pub subject: Subject,
+    /// Edits of a scene. Settings of a scheme go to the runs of that scheme alone.
     pub edits: Vec<Edit>,
     /// Schemes.
     pub schemes: Vec<SchemeChoice>,
@@ -133,7 +158,7 @@ pub struct FailedRun {
 /// What a comparison gives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Convergence {
-    /// Name of the scene.
+    /// Title of the scene or system.
     pub scene: String,
     /// What the errors are measured against.
     pub reference: Reference,
@@ -183,22 +208,25 @@ pub fn converge(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Convergen
     let (coarsest, finest) = check(plan)?;
     let (reference, exact) = reference::find(plan, (coarsest, finest), progress)?;
     let floor = FLOOR_MARGIN * reference.error_floor.unwrap_or(f64::EPSILON * exact.largest_coordinate());
-    let mut convergence =
-        Convergence { scene: plan.scene.title().to_owned(), reference, runs: Vec::new(), schemes: Vec::new() };
+    let scene = match &plan.subject {
+        Subject::Scene(document) => document.title().to_owned(),
+        Subject::System { title, .. } => title.clone(),
+    };
+    let mut convergence = Convergence { scene, reference, runs: Vec::new(), schemes: Vec::new() };
     for scheme in &plan.schemes {
         let mut summary = SchemeSummary { scheme: scheme.name.clone(), ..Default::default() };
         let (mut errors, mut energies, mut energy_floor) = (Vec::new(), Vec::new(), 0.0f64);
         for &step in &plan.steps {
             progress(&format!("{}, step {step:e} s", scheme.name));
-            let loaded = match load_scene(plan, scheme, step) {
-                Ok(loaded) => loaded,
+            let simulation = match simulation(plan, scheme, step, 1.0) {
+                Ok((simulation, _)) => simulation,
                 Err(error) => {
                     summary.refused = Some(scheme.refusal(&error));
                     break;
                 }
             };
             let mut auditor = Auditor::default();
-            let trace = match Trace::run(&loaded, scheme, coarsest, Some(&mut auditor), None) {
+            let trace = match Trace::run(simulation, scheme, coarsest, Some(&mut auditor), None) {
                 Ok(trace) => trace,
                 Err(ConvergeError::Step { source, .. }) => {
                     summary.failed.push(FailedRun { step, reason: source.to_string() });

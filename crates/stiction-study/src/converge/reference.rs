@@ -7,9 +7,9 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use stiction_dynamics::SchemeSettings;
+use stiction_dynamics::{EventDrivenSettings, SchemeSettings};
 
-use super::trace::{Trace, load_scene};
+use super::trace::{Trace, simulation};
 use super::{ConvergeError, Plan, SchemeChoice};
 use crate::certified::Auditor;
 
@@ -188,9 +188,9 @@ fn candidate(
         false => (step, format!("reference: {}, step {step:e} s", scheme.name)),
     };
     progress(&what);
-    let loaded = load_scene(plan, scheme, step)?;
+    let (run, settings) = simulation(plan, scheme, step, 1.0)?;
     let mut auditor = Auditor::default();
-    let trace = Trace::run(&loaded, scheme, coarsest, Some(&mut auditor), limits)?;
+    let trace = Trace::run(run, scheme, coarsest, Some(&mut auditor), limits)?;
     let mut reference = Reference {
         kind: ReferenceKind::Fine,
         scheme: scheme.name.clone(),
@@ -201,13 +201,10 @@ fn candidate(
         certificate: auditor.verdict().words(),
         passed_over: Vec::new(),
     };
-    let mut scene = loaded.into_scene();
-    if let SchemeSettings::EventDriven(settings) = &mut scene.scheme {
+    if let SchemeSettings::EventDriven(EventDrivenSettings { tolerance, .. }) = settings {
         progress(&format!("{what}, its own error"));
-        let tolerance = settings.tolerance;
-        settings.tolerance *= LOOSER;
-        settings.event_tolerance *= LOOSER;
-        let looser = scene.check().ok().and_then(|loaded| Trace::run(&loaded, scheme, coarsest, None, limits).ok());
+        let looser = simulation(plan, scheme, step, LOOSER).ok();
+        let looser = looser.and_then(|(run, _)| Trace::run(run, scheme, coarsest, None, limits).ok());
         reference.kind = ReferenceKind::EventDriven;
         (reference.step, reference.tolerance) = (None, Some(tolerance));
         let least = tolerance * trace.largest_coordinate();

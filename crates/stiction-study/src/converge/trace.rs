@@ -1,12 +1,13 @@
-//! One run of a scene with one scheme and step, seen at the times of the coarsest grid.
+//! One run with one scheme and step, seen at the times of the coarsest grid.
 
 use std::time::Duration;
 
-use stiction_scene::load::Loaded;
+use stiction_dynamics::{SchemeSettings, Simulation};
+use stiction_scene::Scene;
 use stiction_scene::scene_error::SceneError;
 use stiction_scene::set::Edit;
 
-use super::{ConvergeError, EventDrivenLimits, Plan, SchemeChoice};
+use super::{ConvergeError, EventDrivenLimits, Plan, SchemeChoice, Subject};
 use crate::bench::timing::processor_time;
 use crate::certified::Auditor;
 
@@ -29,15 +30,43 @@ pub(super) struct Trace {
     pub time: Duration,
 }
 
-/// The scene as this plan, scheme and step change it.
+/// The simulation of a plan with this scheme and step, and the settings of the scheme. Tolerances of
+/// the event-driven one are those of its settings times `looser`.
 ///
 /// Settings of a scheme belong to that scheme: another one must not be replaced by them.
-pub(super) fn load_scene(plan: &Plan, scheme: &SchemeChoice, step: f64) -> Result<Loaded, Box<SceneError>> {
+pub(super) fn simulation(
+    plan: &Plan,
+    scheme: &SchemeChoice,
+    step: f64,
+    looser: f64,
+) -> Result<(Simulation, SchemeSettings), Box<SceneError>> {
+    let loosened = |mut settings: SchemeSettings| {
+        if let SchemeSettings::EventDriven(settings) = &mut settings {
+            settings.tolerance *= looser;
+            settings.event_tolerance *= looser;
+        }
+        settings
+    };
+    let document = match &plan.subject {
+        Subject::Scene(document) => document,
+        Subject::System { simulation, .. } => {
+            let name = scheme_of(&scheme.edit);
+            let settings = SchemeSettings::all().into_iter().find(|settings| Some(settings.name()) == name);
+            let settings = loosened(settings.unwrap_or_default());
+            return Ok((simulation(&settings, step), settings));
+        }
+    };
     let is_of_other_scheme = |edit: &Edit| scheme_of(edit).is_some_and(|given| Some(given) != scheme_of(&scheme.edit));
     let mut edits = vec![scheme.edit.clone()];
     edits.extend(plan.edits.iter().filter(|edit| !is_of_other_scheme(edit)).cloned());
     edits.push(Edit::option(format!("a step of {step:e} s"), "run.step", step));
-    plan.scene.clone().load(edits).map_err(Box::new)
+    let loaded = document.clone().load(edits).map_err(Box::new)?;
+    let settings = loosened(loaded.scene().scheme.clone());
+    if looser == 1.0 {
+        return Ok((loaded.simulation(), settings));
+    }
+    let scene = Scene { scheme: settings.clone(), ..loaded.into_scene() };
+    Ok((scene.simulation()?, settings))
 }
 
 /// The scheme that an edit belongs to; empty when it sets the whole table of schemes.
@@ -49,15 +78,14 @@ pub(super) fn scheme_of(edit: &Edit) -> Option<&str> {
 }
 
 impl Trace {
-    /// Runs the scene to its end, or until it exceeds the limits.
+    /// Runs a simulation to its end, or until it exceeds the limits.
     pub(super) fn run(
-        loaded: &Loaded,
+        mut simulation: Simulation,
         scheme: &SchemeChoice,
         coarsest: f64,
         mut auditor: Option<&mut Auditor>,
         limits: Option<&EventDrivenLimits>,
     ) -> Result<Self, ConvergeError> {
-        let mut simulation = loaded.simulation();
         let (start, end, step) = (simulation.grid().start, simulation.grid().end, simulation.grid().step);
         let mut trace = Trace::default();
         while !simulation.is_finished() {

@@ -90,7 +90,7 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
     const INFINITY: f64 = f64::INFINITY;
     let [least, most, miss] = changes_20(convex);
     rows.add_between("(20), convex V = q²/2 + q⁴/4: largest change of the energy in a step, J", (-1e-3, 0.0), most);
-    rows.add("(20), convex V: change of the energy against its formula, J", 0.0, miss, Measured(5e-14));
+    rows.add("(20), convex V: change of the energy against its formula, J", 0.0, miss, Rounding);
     rows.add_between("(20), convex V: least change of the energy in a step, J", (-INFINITY, -0.1), least);
     let [least, most, _] = changes_20(concave);
     rows.add_between("(20), concave V = −q²/2 − q⁴/4: least change of the energy in a step, J", (0.0, 1e-3), least);
@@ -120,7 +120,7 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
     let sample = format!("{cases} random problems with gaps");
     rows.add_between(format!("(24) with −kᵀq: largest excess, relative ({sample})"), (-1.0, 1e-13), excess);
     let quantity = format!("(24) and Σ c_n gap/h: equality up to, relative ({sample})");
-    rows.add(quantity, 0.0, miss, Measured(5e-14));
+    rows.add(quantity, 0.0, miss, Rounding);
     let share = printed_fails as f64 / cases as f64;
     rows.add_between(format!("(24) with the printed kᵀq: share that violates it ({sample})"), (0.1, 0.9), share);
 

@@ -112,7 +112,7 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
         let expected = phi.cos() / (2.0 * (angle + phi)).sin();
         for (side, value) in [("at least", bound.least), ("at most", bound.most)] {
             let quantity = format!("c_FC {side}, two walls that lean by {degrees}°, μ = {mu}");
-            rows.add(quantity, expected, value, Measured(4e-14));
+            rows.add(quantity, expected, value, Rounding);
         }
     }
     let constant = TotalCone::new(groove(1.0, 0.0, true))?.collision_constant(&[0.8; 3])?;

@@ -191,7 +191,7 @@ fn add_variants(rows: &mut Rows) -> Result<(), ReproduceError> {
     // 9 and 7 N along the two lines, and 9.81 N is the bound of each: the square holds the
     // particle.
     for (i, motion) in motions.iter().enumerate() {
-        rows.add(format!("A: particle, k = 2, ρ = {i}: acceleration 1"), 0.0, motion[0], Measured(1e-14));
+        rows.add(format!("A: particle, k = 2, ρ = {i}: acceleration 1"), 0.0, motion[0], Rounding);
     }
     let refused = method(4, Some(0.0))?.solve(&particle(), &mut ContactSolution::default()).is_err();
     rows.add("A: four lines with ρ = 0 are refused (1: yes)", 1.0, f64::from(u8::from(refused)), Exact);
@@ -255,8 +255,8 @@ fn add_two_coefficients(rows: &mut Rows) -> Result<(), ReproduceError> {
     })?;
     let time = |i: usize| times.get(i).copied().unwrap_or(f64::NAN);
     let of = |what: &str| format!("static and kinetic friction: {what}");
-    rows.add(of("breaks away at μ_s N, s"), first, time(0), Measured(8e-14));
-    rows.add(of("period of stick and slip, s"), period, time(2) - time(1), Measured(8e-14));
+    rows.add(of("breaks away at μ_s N, s"), first, time(0), Rounding);
+    rows.add(of("period of stick and slip, s"), period, time(2) - time(1), Rounding);
     let several = f64::from(u8::from(audit.held_count > 0));
     rows.add(of("steps with a second solution are found (1: yes)"), 1.0, several, Exact);
     Ok(())

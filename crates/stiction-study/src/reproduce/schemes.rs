@@ -137,7 +137,7 @@ fn compare(scene: &str, halvings: i32, progress: &mut dyn FnMut(&str)) -> Result
     let own = document.clone().load(Vec::new()).map_err(Box::new)?.scene().run.step;
     let coarsest = special.and_then(|special| special.coarsest).unwrap_or(8.0 * own);
     let plan = Plan {
-        scene: document,
+        subject: document.into(),
         edits,
         schemes: SCHEMES.iter().map(|(name, ..)| SchemeChoice::named(name)).collect(),
         steps: (0..=halvings).map(|k| coarsest * 0.5f64.powi(k)).collect(),

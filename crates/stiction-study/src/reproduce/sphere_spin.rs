@@ -139,10 +139,10 @@ fn add_translation(rows: &mut Rows) -> Result<(), ReproduceError> {
         let last = samples.last().expect("steps");
         let of = |what: String| format!("{name} of one direction, thrown: {what}");
         let speed = last.v[0].hypot(last.v[1]);
-        rows.add(of(format!("speed at t = {:.0}, m/s", last.t)), 0.5, speed, Measured(1e-14));
-        rows.add(of("spin at t = 1.05, rad/s".into()), 0.0, samples[14].v[5], Measured(1e-14));
+        rows.add(of(format!("speed at t = {:.0}, m/s", last.t)), 0.5, speed, Rounding);
+        rows.add(of("spin at t = 1.05, rad/s".into()), 0.0, samples[14].v[5], Rounding);
         let roll = largest(&samples, 3..5);
-        rows.add(of("largest spin along the plane, rad/s".into()), 0.0, roll, Measured(1e-14));
+        rows.add(of("largest spin along the plane, rad/s".into()), 0.0, roll, Rounding);
     }
     Ok(())
 }
@@ -162,7 +162,7 @@ fn misaligned(rows: &mut Rows) -> Result<(), ReproduceError> {
     rows.add("LCP: slope of the spin, rad/s²", -1.718734280424, slope(&lcp), Printed(12));
     let impulse = lcp.iter().map(|sample| STEP * sample.forces[0][3]).sum::<f64>();
     rows.add("LCP: whole torsional impulse, N m s", -0.7848, impulse, Rounding);
-    rows.add("LCP: velocity that remains", 0.0, largest(&lcp[lcp.len() - 1..], 0..6), Measured(1e-14));
+    rows.add("LCP: velocity that remains", 0.0, largest(&lcp[lcp.len() - 1..], 0..6), Rounding);
     rows.progress("the friction sets");
     let ellipsoid = FrictionSet::of_scene("sphere-spin", &[], DRAWN_NORMAL_FORCE)?;
     let hull = FrictionSet::of_scene("sphere-spin-misaligned", &[], DRAWN_NORMAL_FORCE)?;

@@ -100,8 +100,8 @@ pub(super) fn add_spin(rows: &mut Rows) -> Result<(), ReproduceError> {
     let mut instant = start_of("sphere-spin")?;
     let solution = instant.solve_exact()?;
     rows.solved(&solution);
-    rows.add("instant: moment, N m", -0.7848, solution.contacts[0].tangent[2], Measured(1e-14));
-    rows.add("instant: angular acceleration, rad/s²", -1.962, solution.motion[5], Measured(1e-14));
+    rows.add("instant: moment, N m", -0.7848, solution.contacts[0].tangent[2], Rounding);
+    rows.add("instant: angular acceleration, rad/s²", -1.962, solution.motion[5], Rounding);
     // Theorem 1 (A) at rest: 4 > μ² Σ w_a² e_a² A_aa for all unit vectors w, with the largest e_a²
     // A_aa = 3.5.
     instant.contacts[0].sliding = None;

@@ -448,7 +448,7 @@ fn add_ringing(rows: &mut Rows) -> Result<(), ReproduceError> {
     let edit = Edit::option("the plain scheme", "scheme.trapezoidal.paper", true);
     let plain = SchemeChoice { name: "plain".to_owned(), edit };
     let plan = Plan {
-        scene: stiction_scene::open("carts-damper").map_err(Box::new)?,
+        subject: stiction_scene::open("carts-damper").map_err(Box::new)?.into(),
         edits: vec![Edit::set("system.damping=[[1e6, -1e6], [-1e6, 1e6]]").map_err(Box::new)?],
         schemes: vec![SchemeChoice::named("trapezoidal"), plain],
         steps: (0..6).map(|k| CART_STEP * 0.5f64.powi(k)).collect(),

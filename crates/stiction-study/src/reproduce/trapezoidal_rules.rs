@@ -183,7 +183,7 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
     add_order(rows, "Theorem 3.2: order in h of v of (2.5) - (2.4) in a step, M(t, q)", 3.0, 0.1, v);
     let [q, v] = differences(rows, ORBIT, &orbit(0.0), [classical(), modified()])?;
     let quantity = "Theorem 3.2: largest difference of (2.5) and (2.4) in a step, M constant";
-    rows.add(quantity, 0.0, largest(&q).max(largest(&v)), Measured(1e-15));
+    rows.add(quantity, 0.0, largest(&q).max(largest(&v)), Rounding);
     let [q, v] = differences(rows, BentOscillator, &start, [exact.clone(), modified()])?;
     add_order(rows, "Theorem 3.3: order in h of q of (2.6) - (2.5) in a step, M(t, q)", 3.0, 0.1, q);
     add_order(rows, "Theorem 3.3: order in h of v of (2.6) - (2.5) in a step, M(t, q)", 2.0, 0.1, v);

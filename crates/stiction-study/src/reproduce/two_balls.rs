@@ -117,7 +117,7 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
     let hit = direct_hit();
     let direct = run(rows, &[&EXACTLY[..], &DIRECT_THROW].concat())?;
     let found = direct.impacts.first().copied().unwrap_or(f64::NAN);
-    rows.add("thrown directly: the balls meet, s (event-driven)", hit, found, Measured(1e-14));
+    rows.add("thrown directly: the balls meet, s (event-driven)", hit, found, Rounding);
     let expected = after_direct_hit(hit);
     // The state at the end of the impact is the last one at its time.
     let after = direct.states.iter().rfind(|(t, _)| *t == found).map_or(&[f64::NAN; 10][..], |(_, values)| values);
@@ -139,11 +139,11 @@ fn reproduce(rows: &mut Rows) -> Result<(), ReproduceError> {
     let meeting = fall + (reach - SPEED * fall) / rolling;
     let exact = run(rows, &[&EXACTLY[..], &["run.end=0.7"]].concat())?;
     let next = |after: f64| exact.impacts.iter().copied().find(|t| *t > after).unwrap_or(f64::NAN);
-    rows.add("thrown on the table: it lands, s (event-driven)", fall, next(0.0), Measured(1e-14));
+    rows.add("thrown on the table: it lands, s (event-driven)", fall, next(0.0), Rounding);
     rows.add("thrown on the table: the balls meet, s (event-driven)", meeting, next(fall + 1e-3), Rounding);
     let table = run(rows, &["run.end=0.7"])?;
     let quantity = "thrown on the table: it rolls with 5/7 of its speed, m/s (h = 0.0025)";
-    rows.add(quantity, rolling, table.at(0.5)[2], Measured(1e-14));
+    rows.add(quantity, rolling, table.at(0.5)[2], Rounding);
 
     let panels = vec![cone(), side("thrown directly", &direct), side("thrown on the table", &table)];
     let subtitle = "Stewart and Trinkle 1996, Figure 1 and the first test of the balls";

@@ -188,12 +188,55 @@ pub(super) fn shapes(body: &Body, pose: &Pose, view: View, colour: Colour, is_la
         let world = shape.placed.world_pose(pose);
         match shape.placed.shape {
             Shape::HalfSpace { .. } | Shape::Tube { .. } | Shape::Sphere { radius: 0.0 } => {}
-            Shape::Cylinder { .. }
-            | Shape::Cone { .. }
-            | Shape::Polytope(_)
-            | Shape::Mesh(_)
-            | Shape::Polygon(_)
-            | Shape::Polyline(_) => {}
+            Shape::Cylinder { half_length: f64::INFINITY, .. } => {}
+            Shape::Cylinder { radius, half_length } => {
+                let rims = [half_length, -half_length].map(|x| rim(&world, x, radius, view));
+                outlines.push(brush.area(hull(rims.concat())));
+                // The end that one sees, and a radius that shows how it turns.
+                let side = if world.transform_vector(DVec3::X).dot(view.towards_eye) < 0.0 { 1 } else { 0 };
+                let end = DVec3::X * [half_length, -half_length][side];
+                outlines.extend(rims.into_iter().nth(side).map(|points| brush.area(points)));
+                let spoke = segment(&world, end, end + radius * DVec3::Y, view);
+                outlines.extend(turns.then(|| brush.line(spoke)));
+            }
+            Shape::Cone { radius, half_height } => {
+                let mut points = rim(&world, -half_height, radius, view);
+                let tip = view.project(world.transform_point(half_height * DVec3::X));
+                outlines.push(brush.line([points.as_slice(), &points[..1]].concat()));
+                points.push(tip);
+                outlines.push(brush.area(hull(points)));
+            }
+            Shape::Polytope(ref polytope) => {
+                for face in polytope.faces() {
+                    if world.transform_vector(face.normal).dot(view.towards_eye) > EDGE_ON {
+                        let corner = |i: u32| polytope.vertices()[polytope.half_edges()[i as usize].vertex as usize];
+                        let place = |i: u32| view.project(world.transform_point(corner(i)));
+                        outlines.push(brush.area((face.first..face.first + face.count).map(place).collect()));
+                    }
+                }
+            }
+            Shape::Mesh(ref mesh) => {
+                let place = |vertex: u32| view.project(world.transform_point(mesh.vertices()[vertex as usize]));
+                let is_seen = |&face: &u32| {
+                    let face = mesh.faces().get(face as usize);
+                    face.is_some_and(|face| world.transform_vector(face.normal).dot(view.towards_eye) > EDGE_ON)
+                };
+                // Edges between faces, where one of the two is seen.
+                let seen = mesh.edges().iter().filter(|edge| edge.faces.iter().any(is_seen));
+                outlines.extend(seen.map(|edge| brush.line(edge.vertices.map(place).to_vec())));
+            }
+            Shape::Polygon(ref polygon) => {
+                let corners = polygon.vertices().iter().map(|&x| view.project(world.transform_point(x)));
+                outlines.push(brush.area(corners.collect()));
+            }
+            Shape::Polyline(ref chain) => {
+                let points = chain.vertices().iter().map(|&x| view.project(world.transform_point(x))).collect();
+                outlines.push(match chain.is_closed() {
+                    true => brush.area(points),
+                    // Hatched on the right of the way, where the solid is.
+                    false => Outline { hatched: true, ..brush.line(points) },
+                });
+            }
             Shape::Cavity { radius } => {
                 let rim = Outline::disc(view.project(world.position), radius);
                 outlines.push(Outline { closed: true, hatched: true, ..brush.line(rim.points) });
@@ -235,6 +278,13 @@ pub(super) fn shapes(body: &Body, pose: &Pose, view: View, colour: Colour, is_la
         }
     }
     outlines
+}
+
+/// A circle around the x axis of a shape.
+fn rim(pose: &Pose, x: f64, radius: f64, view: View) -> Vec<(f64, f64)> {
+    let angles = (0..CORNERS).map(|i| std::f64::consts::TAU * i as f64 / CORNERS as f64);
+    let point = |angle: f64| pose.transform_point(DVec3::new(x, radius * angle.cos(), radius * angle.sin()));
+    angles.map(|angle| view.project(point(angle))).collect()
 }
 
 /// The corners of the convex hull (Andrew's monotone chain); of points on a line the two ends.

@@ -62,7 +62,7 @@ use super::collision::{Collision, ImpactOrder};
 use super::{
     Impacts, Origin, Outcome, Overlap, OwnFacts, Scheme, SchemeFacts, Step, StepKind, check_finite, check_length,
 };
-use crate::setting::{Named, SettingError, at_least_one, positive};
+use crate::setting::{Named, ValueError, at_least_one, check_positive};
 use crate::{Contact, ContactId, ContactSolver, MechanicalSystem, State, StepError};
 
 use collocation::Collocation;
@@ -131,12 +131,12 @@ impl OwnFacts for EventDrivenSettings {
         }
     }
 
-    fn check(&self) -> Result<(), SettingError> {
-        positive("tolerance", "the tolerance", self.tolerance, "(relative)")?;
-        positive("event-tolerance", "the event tolerance", self.event_tolerance, "s")?;
-        positive("gap-tolerance", "the gap tolerance", self.gap_tolerance, "m")?;
-        positive("closing-speed", "the closing speed", self.closing_speed, "m/s")?;
-        positive("still-speed", "the still speed", self.still_speed, "m/s")?;
+    fn check(&self) -> Result<(), ValueError> {
+        check_positive("tolerance", "the tolerance", self.tolerance, "(relative)")?;
+        check_positive("event-tolerance", "the event tolerance", self.event_tolerance, "s")?;
+        check_positive("gap-tolerance", "the gap tolerance", self.gap_tolerance, "m")?;
+        check_positive("closing-speed", "the closing speed", self.closing_speed, "m/s")?;
+        check_positive("still-speed", "the still speed", self.still_speed, "m/s")?;
         at_least_one("event-limit", "events", self.event_limit)
     }
 

@@ -39,7 +39,7 @@ use super::{
 };
 use crate::joint_projection::JointProjection;
 use crate::judge::{Judge, own_set, solved_limit};
-use crate::setting::{Named, SettingError, at_least_one};
+use crate::setting::{Named, ValueError, at_least_one};
 use crate::static_friction::Rubbing;
 use crate::vector::{filled, has, insert, refill, zero};
 use crate::{
@@ -100,11 +100,11 @@ impl OwnFacts for ImplicitNcpSettings {
         }
     }
 
-    fn check(&self) -> Result<(), SettingError> {
+    fn check(&self) -> Result<(), ValueError> {
         for (key, value) in [("tolerance", self.tolerance), ("residual-tolerance", self.residual_tolerance)] {
             if !(value > 0.0 && value.is_finite()) {
                 let message = format!("`{key}` is {value:?}");
-                return Err(SettingError::new(key, message, "give a positive number, such as 1e-12"));
+                return Err(ValueError::new(key, message, "give a positive number, such as 1e-12"));
             }
         }
         at_least_one("iteration-limit", "iterations", self.iteration_limit)

@@ -69,7 +69,7 @@ use super::{
     check_length, energy_defect, refuse_one_way,
 };
 use crate::joint_projection::JointProjection;
-use crate::setting::{Named, SettingError, Suffix, at_least_one, positive};
+use crate::setting::{Named, Suffix, ValueError, at_least_one, check_positive};
 use crate::static_friction::{Rubbing, sliding_in, step_with_static_friction};
 use crate::vector::{has, insert, norm, refill};
 use crate::{
@@ -241,17 +241,17 @@ impl OwnFacts for TrapezoidalSettings {
         }
     }
 
-    fn check(&self) -> Result<(), SettingError> {
+    fn check(&self) -> Result<(), ValueError> {
         if self.rule == TrapezoidalRule::Classical && !self.iterate {
             let message = "the classical rule weighs forces with the inertia at the end of the step, which one linear problem \
                            does not know";
             let remedy = "write `iterate = true` beside it, or leave `rule` out";
-            return Err(SettingError::new("rule", message, remedy));
+            return Err(ValueError::new("rule", message, remedy));
         }
-        positive("gap-tolerance", "the gap tolerance", self.gap_tolerance, "m")?;
-        positive("rest-speed", "the rest speed", self.rest_speed, "m/s")?;
-        positive("still-speed", "the still speed", self.still_speed, "m/s")?;
-        positive("iteration-tolerance", "the iteration tolerance", self.iteration_tolerance, "(relative)")?;
+        check_positive("gap-tolerance", "the gap tolerance", self.gap_tolerance, "m")?;
+        check_positive("rest-speed", "the rest speed", self.rest_speed, "m/s")?;
+        check_positive("still-speed", "the still speed", self.still_speed, "m/s")?;
+        check_positive("iteration-tolerance", "the iteration tolerance", self.iteration_tolerance, "(relative)")?;
         at_least_one("iteration-limit", "iterations", self.iteration_limit)
     }
 
