@@ -129,6 +129,13 @@ fn triangle_triangle(t: [DVec3; 3], s: [DVec3; 3]) -> f64 {
     points.chain(edges).fold(f64::INFINITY, f64::min)
 }
 
+fn is_pierced([p, q]: [DVec3; 2], [a, b, c]: [DVec3; 3]) -> bool {
+    let n = (b - a).cross(c - a);
+    let (before, after) = (n.dot(p - a), n.dot(q - a));
+    let x = p.lerp(q, before / (before - after));
+    before * after < 0.0 && point_triangle(x, [a, b, c]) < 1e-12
+}
+
 fn surfaces_distance(first: &[[DVec3; 3]], second: &[[DVec3; 3]]) -> f64 {
     let bounds = |t: &[DVec3; 3]| [t[0].min(t[1]).min(t[2]), t[0].max(t[1]).max(t[2])];
     let mut best = f64::INFINITY;
@@ -296,6 +303,57 @@ fn convex_meshes_are_as_far_as_their_triangles() {
             }
             assert!(deep_count > trials / 20, "{deep_count}");
             assert!(worst <= 2e-12 && worst_deep <= 2e-12);
+        }
+    }
+}
+
+#[test]
+fn balls_and_capsules_are_as_far_as_the_triangles() {
+    let bumps = |x: f64, y: f64| 0.05 * (9.0 * x).sin() * (7.0 * y).cos();
+    let surfaces = [
+        ("bumps", terrain(22, 4.0, bumps)),
+        ("ball", ball_triangles(4)),
+        ("room", room(2)),
+        ("cube", box_triangles(-DVec3::ONE, DVec3::ONE, 1, false)),
+    ];
+    let half_length = 0.3;
+    let shapes = [("ball", Shape::Sphere { radius: 0.1 }), ("capsule", Shape::Capsule { half_length, radius: 0.1 })];
+    for (what, triangles) in surfaces {
+        let surface = shape_of(&triangles);
+        for (name, shape) in &shapes {
+            let mut random = Generator::new(43);
+            let mut count = 0;
+            for trial in 0..3000 {
+                let x = DVec3::from_array(random.vector(1.4))
+                    * if what == "bumps" { DVec3::new(1.0, 1.0, 0.3) } else { DVec3::ONE };
+                let pose = Pose::new(x, random_turn(&mut random));
+                let ends = [1.0, -1.0].map(|s| pose.transform_point(s * half_length * DVec3::X));
+                let of_triangle = |t: &[DVec3; 3]| match *name {
+                    "ball" => point_triangle(pose.position, *t),
+                    _ => {
+                        let sides = [[t[0], t[1]], [t[1], t[2]], [t[2], t[0]]];
+                        let to_sides = sides.iter().map(|side| segment_segment(ends, *side));
+                        to_sides.chain(ends.map(|x| point_triangle(x, *t))).fold(f64::INFINITY, f64::min)
+                    }
+                };
+                let exact = triangles.iter().map(of_triangle).fold(f64::INFINITY, f64::min);
+                // Outside: the nearest triangle is seen from its front, wherever on it that is.
+                let inside = |x: DVec3| match what {
+                    "bumps" => x.z < bumps(x.x, x.y) + 0.02,
+                    "room" => x.abs().max_element() > 0.999,
+                    "cube" => x.abs().max_element() < 1.0,
+                    _ => x.length() < 1.0,
+                };
+                let samples = (0..=20).map(|k| ends[0].lerp(ends[1], f64::from(k) / 20.0));
+                if exact < 1e-3 || samples.into_iter().any(inside) || triangles.iter().any(|t| is_pierced(ends, *t)) {
+                    continue;
+                }
+                count += 1;
+                let found = touches((shape, &pose), (&surface, &Pose::IDENTITY), 2.0);
+                let error = (least(&found) - (exact - 0.1)).abs();
+                assert!(error <= 2e-15, "{name} on {what}, {trial} at {pose:?}: {} {}", least(&found), exact - 0.1);
+            }
+            assert!(count > 300, "{name} on {what}: {count}");
         }
     }
 }
@@ -501,7 +559,7 @@ fn swapped_turned_and_cut_otherwise_the_contacts_are_the_same() {
         let same = turned.iter().map(|t| t.feature).eq(plain.iter().map(|t| t.feature));
         assert!(same, "{trial}: features in another order");
     }
-    assert!(compared > 1000, "{compared}");
+    assert!(compared > 600, "{compared}");
 }
 
 #[test]

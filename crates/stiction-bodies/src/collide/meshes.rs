@@ -230,6 +230,8 @@ fn search(a: &Placed, b: &Placed, reach: f64, origin: DVec3, scratch: &mut Scrat
     let extents = [a, b].into_iter().filter_map(Placed::bounds_of_body).map(|[low, high]| (high - low).min_element());
     let deep = reach + extents.fold(f64::INFINITY, f64::min);
     gather(a, b, [reach, deep], first, second);
+    first.has_valleys = true;
+    second.has_valleys = !matches!(a.solid, Solid::Ball { .. } | Solid::Capsule { .. });
     if first.is_empty() || second.is_empty() {
         return;
     }
@@ -695,8 +697,14 @@ impl Meeting<'_> {
             } else {
                 let pair = FeaturePair::EdgeEdge(edge.id, brink.id);
                 let pair_in_order = if is_mirrored { pair.mirrored() } else { pair };
-                let feet = held(self.a, self.b, pair_in_order).map(|held| held.feet);
-                if feet.is_some_and(|feet| self.feet_are_within(pair_in_order, feet, DVec3::ZERO)) {
+                // Only where the perpendicular points the same way as the face: outside of the cones of
+                // both edges it may not.
+                let up = if is_mirrored { -n } else { n };
+                let is_same_way = held(self.a, self.b, pair_in_order).is_some_and(|held| {
+                    let is_above = (held.distance < 0.0) == (n.dot(x) < face.offset);
+                    held.normal.dot(up) > 0.0 && is_above && self.feet_are_within(pair_in_order, held.feet, DVec3::ZERO)
+                });
+                if is_same_way {
                     push(pair, x);
                 }
             }
@@ -768,11 +776,21 @@ mod tests {
         ];
         let mut random = Generator::new(41);
         let mut kinds = [0; 9];
-        for _ in 0..400 {
+        for trial in 0..400 {
             for other in &others {
                 let mut vector = |size: f64| DVec3::from_array(random.vector(size));
                 let poses = [vector(1.6), vector(0.2)].map(|x| (x, vector(2.0)));
-                let poses = poses.map(|(x, turn)| Pose::new(x, DQuat::from_scaled_axis(turn)));
+                let mut poses = poses.map(|(x, turn)| Pose::new(x, DQuat::from_scaled_axis(turn)));
+                if trial % 4 == 0 {
+                    // Faces on faces, for which the octahedron is turned like its mirror image.
+                    let normal = poses[1].transform_vector(DVec3::ONE) / 3f64.sqrt();
+                    let beside = normal.cross(vector(0.5));
+                    poses[0] = Pose::new(poses[1].position + 1.3 * normal + beside, poses[1].orientation);
+                }
+                if trial % 4 == 1 {
+                    // Beyond a corner.
+                    poses[0].position = poses[1].transform_point(1.7 * DVec3::X) + vector(0.1);
+                }
                 let twists = poses.map(|pose| (pose.position, vector(1.0), vector(1.0)));
                 let at = |tau: f64| {
                     [0, 1].map(|i| {
@@ -814,6 +832,7 @@ mod tests {
                 }
             }
         }
-        assert!(kinds[1..].iter().all(|&count| count > 5), "{kinds:?}");
+        // Between parallel faces the brink is one of the second body.
+        assert!(kinds.iter().enumerate().all(|(kind, &count)| (count > 5) != [0, 5].contains(&kind)), "{kinds:?}");
     }
 }

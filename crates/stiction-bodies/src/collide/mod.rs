@@ -153,6 +153,7 @@ pub fn never_meet(first: &Shape, second: &Shape) -> bool {
 /// | sphere with cylinder with ends or cone | one | a [`FeaturePair`], see below |
 /// | capsule of positive radius with cylinder with ends or cone | ends, inside along the mantle and across the rims | a [`FeaturePair`] |
 /// | box or hull with cylinder with ends or cone | corners, edges, and rims above faces | a [`FeaturePair`] |
+/// | mesh with sphere, capsule, box, hull, half-space, mesh | all that carry, see below | a [`FeaturePair`] |
 /// | capsule, capsule | up to five, see below | 0 to 4 |
 /// | in the plane: polygon, polyline with half-space or cavity | one per corner | its number |
 /// | in the plane: box, polygon with each other, a sphere or a capsule | one, or two at the ends of a common segment | a [`FeaturePair`]; corners and sides of a box go anticlockwise from (+x, +y) |
@@ -164,6 +165,12 @@ pub fn never_meet(first: &Shape, second: &Shape) -> bool {
 /// So capsules that lie along each other rest on the two ends of their overlap. There the feature
 /// is that of the first's end on that side, whichever capsule ends there. Feature 4 is the pair of
 /// closest inner points of two segments that are not parallel.
+///
+/// **Meshes.** Triangles of one plane are one face, and only edges and corners that bend outwards
+/// carry in directions of their own. A closed mesh is a body, an open one is terrain, solid below;
+/// one of two meshes must be closed. An overlap is believed while the line between the two feet is
+/// inside both bodies, and where the surfaces cross: what has passed a surface as a whole is not
+/// drawn back. Of a sphere or capsule the centre line may be below the surface by the radius.
 ///
 /// **A tube on a cylinder** is a bush around a shaft, of which neither has an end: to lie within
 /// each other along all their length they would have to be parallel exactly. The tube is therefore

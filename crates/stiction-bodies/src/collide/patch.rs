@@ -9,6 +9,11 @@ use glamx::{DMat3, DVec3};
 use crate::pose::Pose;
 use crate::shape::{Bend, BoxCorners, Mesh, NONE, Shape, View, crossing};
 
+/// A corner may be pressed into a valley by this share of the length of its edge. Too large: corners
+/// count for faces of a bent surface that are not theirs. Too small: what is pressed into a corner is
+/// not pushed out.
+const VALLEY: f64 = 0.25;
+
 /// A line crosses a triangle when the sine of their angle is more than this. Too small: a line along
 /// a wall seems to cross it.
 const GRAZING: f64 = 1e-6;
@@ -338,6 +343,8 @@ pub(super) struct Patch {
     rays: Vec<DVec3>,
     /// Whether its face is a half-space.
     pub is_endless: bool,
+    /// Whether corners may be pressed into its concave edges; the core of what is round is not.
+    pub has_valleys: bool,
     /// Faces with their edges, and vertices with theirs, by the places of these in the list.
     of_faces: Vec<(u32, u32)>,
     of_vertices: Vec<(u32, u32)>,
@@ -518,9 +525,13 @@ impl Patch {
     /// Whether a point is over a face, seen along its normal, to within a length. Beyond a concave
     /// edge the face goes on under the next one, as far as the point is below that one.
     pub fn is_over(&self, face: &PatchFace, x: DVec3, tolerance: f64) -> bool {
-        if self.is_endless {
-            return true;
-        }
+        self.is_endless
+            || self.is_above(face, x, tolerance)
+            || (self.has_valleys && self.is_under_next(face, x, tolerance))
+    }
+
+    /// Whether a point is over the triangles of a face.
+    fn is_above(&self, face: &PatchFace, x: DVec3, tolerance: f64) -> bool {
         let n = face.normal;
         let [from, to] = face.triangles;
         let over = |&[a, b, c]: &[DVec3; 3]| {
@@ -530,12 +541,15 @@ impl Patch {
                 side >= 0.0 || side * side <= tolerance * tolerance * inwards.length_squared()
             })
         };
-        self.triangles[from as usize..to as usize].iter().any(over) || self.is_under_next(face, x, tolerance)
+        self.triangles[from as usize..to as usize].iter().any(over)
     }
 
-    /// Whether the nearest edge of a face is concave, and the point below the face beyond it.
+    /// Whether a point pressed into a valley belongs to a face of it: the nearest edge is concave, the
+    /// point below the face beyond it, and seen along the bisector of the two it is below one of them,
+    /// or beside by no more than it is deep.
     fn is_under_next(&self, face: &PatchFace, x: DVec3, tolerance: f64) -> bool {
-        let foot = x - (face.normal.dot(x) - face.offset) * face.normal;
+        let height = face.normal.dot(x) - face.offset;
+        let foot = x - height * face.normal;
         let mut nearest: Option<(f64, &PatchEdge)> = None;
         for edge in self.edges_of(face.id) {
             let share = (foot - edge.shape.ends[0]).dot(edge.along).clamp(0.0, edge.length);
@@ -548,9 +562,18 @@ impl Patch {
                 nearest = Some((distance, edge));
             }
         }
-        nearest.is_some_and(|(_, edge)| {
-            let beyond = usize::from(edge.shape.faces[0] == face.id);
-            edge.shape.bend == Bend::Concave && edge.shape.normals[beyond].dot(x - edge.shape.ends[0]) <= tolerance
+        let Some((_, edge)) = nearest.filter(|(_, edge)| edge.shape.bend == Bend::Concave) else { return false };
+        let beyond = usize::from(edge.shape.faces[0] == face.id);
+        let Some(next) = self.face(edge.shape.faces[beyond]) else { return false };
+        let depth = next.offset - next.normal.dot(x);
+        let beside = depth + height.abs();
+        if depth < -tolerance || beside > VALLEY * edge.length {
+            return false;
+        }
+        let bisector = face.normal + next.normal;
+        [face, next].into_iter().any(|side| {
+            let way = (side.normal.dot(x) - side.offset) / side.normal.dot(bisector);
+            way.is_finite() && self.is_above(side, x - way * bisector, beside + tolerance)
         })
     }
 }
