@@ -1,6 +1,9 @@
-//! The tables of schemes and contact methods in `docs/scene-format.md` are what the schemes and
-//! methods say of themselves.
+//! The tables of schemes, contact methods and pairs of shapes in `docs/scene-format.md` are what the
+//! code says of itself.
 
+use stiction_bodies::collide::{is_supported, never_meet};
+use stiction_bodies::glamx::DVec3;
+use stiction_bodies::{Dimension, Mesh, Polygon, Polyline, Polytope, Shape};
 use stiction_dynamics::{ContactMethod, Impacts, Named, Overlap, SchemeSettings};
 
 const DOCUMENT: &str = include_str!("../../../docs/scene-format.md");
@@ -87,5 +90,66 @@ fn names_are_keys_of_scenes() {
         let variant = variants.iter().find(|variant| variant["properties"].get(name).is_some()).unwrap();
         assert_eq!(variant["description"], summary);
         method.check(2).unwrap();
+    }
+}
+
+/// A shape of each kind, by the word of scene files.
+fn shapes(dimension: Dimension) -> Vec<(&'static str, Shape)> {
+    let e = DVec3::splat(0.5);
+    let half_space = Shape::HalfSpace { normal: DVec3::Y, offset: 0.0 };
+    let (ball, hole) = (Shape::Sphere { radius: 0.5 }, Shape::Cavity { radius: 5.0 });
+    let capsule = Shape::Capsule { half_length: 0.5, radius: 0.1 };
+    let cuboid = Shape::Cuboid { half_extents: e };
+    let round = Shape::Ellipsoid { semi_axes: DVec3::new(0.3, 0.2, 0.1) };
+    let corners = [DVec3::ZERO, DVec3::X, DVec3::Y];
+    if dimension == Dimension::Plane {
+        let polygon = Polygon::new(corners.to_vec()).unwrap();
+        let chain = Polyline::new(vec![DVec3::ZERO, DVec3::X], false).unwrap();
+        return vec![
+            ("half-plane", half_space),
+            ("disc", ball),
+            ("capsule", capsule),
+            ("box", cuboid),
+            ("polygon", Shape::Polygon(polygon.into())),
+            ("polyline", Shape::Polyline(chain.into())),
+            ("ellipse", round),
+            ("ring", hole),
+        ];
+    }
+    let points = [corners.as_slice(), &[DVec3::Z]].concat();
+    let triangles = vec![[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
+    vec![
+        ("half-space", half_space),
+        ("sphere", ball),
+        ("capsule", capsule),
+        ("box", cuboid),
+        ("hull", Shape::Polytope(Polytope::hull(&points).unwrap().into())),
+        ("mesh", Shape::Mesh(Mesh::new(points, triangles).unwrap().into())),
+        ("cylinder", Shape::Cylinder { radius: 0.2, half_length: 0.5 }),
+        ("cone", Shape::Cone { radius: 0.2, half_height: 0.5 }),
+        ("endless cylinder", Shape::Cylinder { radius: 0.2, half_length: f64::INFINITY }),
+        ("ellipsoid", round),
+        ("cavity", hole),
+        ("tube", Shape::Tube { radius: 0.4 }),
+    ]
+}
+
+#[test]
+fn the_tables_of_pairs_are_those_of_the_code() {
+    for dimension in [Dimension::Plane, Dimension::Space] {
+        let shapes = shapes(dimension);
+        let names: Vec<&str> = [""].into_iter().chain(shapes.iter().map(|(name, _)| *name)).collect();
+        let mut table = line(&names) + &format!("{}|\n", "|---".repeat(names.len()));
+        for (i, (name, first)) in shapes.iter().enumerate() {
+            let cell = |(j, (_, second)): (usize, &(&str, Shape))| match is_supported(dimension, first, second) {
+                _ if j > i => "",
+                _ if never_meet(first, second) => "never",
+                true => "yes",
+                false => "no",
+            };
+            let cells: Vec<&str> = [*name].into_iter().chain(shapes.iter().enumerate().map(cell)).collect();
+            table += &line(&cells);
+        }
+        assert!(DOCUMENT.contains(&table), "docs/scene-format.md needs this table:\n{table}");
     }
 }
