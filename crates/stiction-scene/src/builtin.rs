@@ -13,6 +13,10 @@ pub struct BuiltinScene {
     pub text: &'static str,
     /// What it is, in one line.
     pub title: &'static str,
+    /// Whether bodies meet by faces and surfaces of many pieces. Which of their corners touch
+    /// changes all the time, and the event-driven scheme would stop at each change: it is no
+    /// reference for these scenes, to which other schemes could be compared.
+    pub is_assembly: bool,
 }
 
 /// Names and texts of the files in `scenes/`.
@@ -22,21 +26,33 @@ macro_rules! files {
 
 #[rustfmt::skip]
 static ALL: LazyLock<Vec<BuiltinScene>> = LazyLock::new(|| {
-    let files = files![
+    let mechanisms = files![
         "rod", "sliding-block", "incline", "belt", "box-on-corners", "four-balls", "two-balls", "painleve-rod",
         "bouncing-ball", "newton-cradle", "superball", "woodpecker", "double-pendulum", "carts-damper", "carts-spring",
         "free-top", "andrews", "bricard", "four-bar-clearance", "elastic-pendulum", "bead-in-ring",
         "marble-outside-sphere", "slide-to-roll", "rattleback", "tippe-top", "sphere-spin", "sphere-spin-misaligned",
-        "sphere-valley", "stack", "wall", "heavy-on-light", "rolling-box", "sleeve",
-        "arch", "card-house", "peg-in-hole", "dominoes", "parts-feeder", "pawl-insertion"
+        "sphere-valley"
+    ];
+    let assemblies = files![
+        "stack", "wall", "heavy-on-light", "rolling-box", "arch", "card-house", "dominoes", "sleeve", "peg-in-hole",
+        "parts-feeder", "pawl-insertion", "cube-toss", "rover"
     ];
     let title = |text: &'static str| text.split("title = \"").nth(1)?.split('"').next();
-    files.map(|(name, text)| BuiltinScene { name, text, title: title(text).expect("every scene has one") }).to_vec()
+    let scene = |(name, text), is_assembly| {
+        BuiltinScene { name, text, title: title(text).expect("every scene has one"), is_assembly }
+    };
+    let mechanisms = mechanisms.into_iter().map(|file| scene(file, false));
+    mechanisms.chain(assemblies.into_iter().map(|file| scene(file, true))).collect()
 });
 
 /// All built-in scenes.
 pub fn all() -> &'static [BuiltinScene] {
     &ALL
+}
+
+/// Those that are no assemblies.
+pub fn mechanisms() -> impl Iterator<Item = &'static BuiltinScene> {
+    all().iter().filter(|scene| !scene.is_assembly)
 }
 
 /// A scene to start from, with a comment on every key. Characters that cannot stand in a name

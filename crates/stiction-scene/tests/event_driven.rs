@@ -356,7 +356,7 @@ fn impulses_of_a_step_are_the_integrals_of_its_forces() {
 fn rates_of_rows_agree_with_differences() {
     // Its pins start in the middle of their holes, where a normal has no rate.
     let is_compared = |name: &str| name != "four-bar-clearance";
-    for scene in stiction_scene::builtin::all().iter().filter(|scene| is_compared(scene.name)) {
+    for scene in builtin::mechanisms().filter(|scene| is_compared(scene.name)) {
         let simulation = load(scene.name, &[]).unwrap().simulation();
         let (system, start) = (simulation.system(), simulation.state());
         let n = system.velocity_count();
@@ -402,8 +402,8 @@ fn own_settings(scene: &str) -> Vec<&'static str> {
 }
 
 #[test]
-fn every_built_in_scene_is_certified_and_repeats_to_the_bit() {
-    for scene in builtin::all() {
+fn every_built_in_mechanism_is_certified_and_repeats_to_the_bit() {
+    for scene in builtin::mechanisms() {
         if scene.name == "sphere-spin-misaligned" {
             // Its friction set is a polytope, and so is its method.
             let refused = load(scene.name, &["scheme={event-driven={}}".to_owned()]).unwrap_err().to_string();

@@ -231,7 +231,7 @@ fn steps_that_cannot_be_compared_are_refused() {
 
 #[test]
 fn what_a_scheme_adds_to_the_energy_shrinks_at_its_order_on_every_scene() {
-    for scene in stiction_scene::builtin::all() {
+    for scene in stiction_scene::builtin::mechanisms() {
         let name = scene.name;
         let base = load(name, &[]).unwrap();
         let (step, end) = (base.scene().run.step, base.scene().run.end.min(1.0));
