@@ -1148,18 +1148,18 @@ fn materials_and_pairs() {
 #[test]
 fn pairs_of_shapes_that_cannot_collide() {
     let second = "[[body]]\nname = \"disc\"\nmaterial = \"steel\"\nmass = 1\n[[body.shape]]\ndisc = { radius = 0.1 }";
-    let boxed = changed(PLANE, "capsule = { length = 0.5, radius = 0.05 }", "box = { size = [0.2, 0.1] }");
+    let oval = changed(PLANE, "capsule = { length = 0.5, radius = 0.05 }", "ellipse = { semi-axes = [0.2, 0.1] }");
     assert_error_after(
-        &boxed,
+        &oval,
         second,
-        "33:1: the box of body `rod` and the disc of body `disc` cannot collide yet",
+        "33:1: the ellipse of body `rod` and the disc of body `disc` cannot collide yet",
         "use other shapes (the reference of the scene format lists those that collide), or let the two pass through each other: \
          `[[ignore]]` with `bodies = [\"rod\", \"disc\"]`",
     );
     let ignore = "[[ignore]]\nbodies = [\"rod\", \"disc\"]\n";
-    assert!(parse(&format!("{boxed}{second}\n{ignore}"), "x.toml").is_ok());
+    assert!(parse(&format!("{oval}{second}\n{ignore}"), "x.toml").is_ok());
     let groups = "[[ignore]]\ngroups = [\"default\", \"default\"]\n";
-    assert!(parse(&format!("{boxed}{second}\n{groups}"), "x.toml").is_ok());
+    assert!(parse(&format!("{oval}{second}\n{groups}"), "x.toml").is_ok());
 }
 
 #[test]

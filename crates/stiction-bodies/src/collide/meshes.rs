@@ -24,6 +24,7 @@ use std::cell::RefCell;
 
 use glamx::DVec3;
 use smallvec::SmallVec;
+use stiction_solve::PortableMath as _;
 
 use super::patch::{Patch, PatchEdge, Placed, Region, Solid, grown, is_crossed};
 use super::{FeaturePair, Output, Part, Touch, direction_of};
@@ -644,7 +645,7 @@ impl Meeting<'_> {
             let code = if is_mirrored { pair.mirrored().code() } else { pair.code() };
             let corner = Corner { x: axis.dot(x), y: side.dot(x), code };
             let same = CLEAR * self.size;
-            if !corners.iter().any(|other| (other.x - corner.x).hypot(other.y - corner.y) <= same) {
+            if !corners.iter().any(|other| (other.x - corner.x).portable_hypot(other.y - corner.y) <= same) {
                 corners.push(corner);
             }
         };
@@ -726,7 +727,7 @@ fn reduce(corners: &mut Corners, rounding: f64) {
         for point in points {
             while hull.len() >= start + 2 {
                 let (a, b) = (hull[hull.len() - 2], hull[hull.len() - 1]);
-                let length = (point.x - a.x).hypot(point.y - a.y);
+                let length = (point.x - a.x).portable_hypot(point.y - a.y);
                 if a.turn(b, point) > rounding * length {
                     break;
                 }

@@ -30,6 +30,7 @@
 
 use glamx::{DVec2, DVec3};
 use smallvec::SmallVec;
+use stiction_solve::PortableMath as _;
 
 use super::{FeaturePair, Output, Part, Touch, axis};
 use crate::pose::Pose;
@@ -146,7 +147,7 @@ impl Outline {
                 outline.radius = radius;
             }
             Shape::Cuboid { half_extents: e } => {
-                outline.size = e.x.hypot(e.y);
+                outline.size = e.x.portable_hypot(e.y);
                 let corner = |x: f64, y: f64| centre + (x * e.x * u + y * e.y * v);
                 outline.vertices.extend([corner(1.0, 1.0), corner(-1.0, 1.0), corner(-1.0, -1.0), corner(1.0, -1.0)]);
                 outline.normals.extend([v, -u, -v, u]);

@@ -38,6 +38,7 @@ use std::f64::consts::FRAC_1_SQRT_2;
 
 use glamx::DVec3;
 use smallvec::SmallVec;
+use stiction_solve::PortableMath as _;
 
 use super::feature::FeaturePair;
 use super::round::{BORDER, LEAN, OVERHANG};
@@ -82,7 +83,7 @@ impl Turned {
             Shape::Cone { radius, half_height } => (half_height, [0.0, radius]),
             _ => return None,
         };
-        let length = (radii[1] - radii[0]).hypot(2.0 * half);
+        let length = (radii[1] - radii[0]).portable_hypot(2.0 * half);
         Some(Self { half, radii, sine: (radii[1] - radii[0]) / length, cosine: 2.0 * half / length, length })
     }
 

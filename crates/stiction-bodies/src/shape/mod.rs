@@ -22,6 +22,7 @@ use glamx::{DMat3, DQuat, DVec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
+use stiction_solve::PortableMath as _;
 
 pub use mesh::{Bend, Mesh, MeshEdge, MeshFace, MeshFault};
 pub(crate) use mesh::{NONE, crossing};
@@ -183,7 +184,7 @@ impl Shape {
             Shape::Cuboid { half_extents } => half_extents.length(),
             Shape::Ellipsoid { semi_axes } => semi_axes.max_element(),
             &Shape::Cylinder { radius, half_length } | &Shape::Cone { radius, half_height: half_length } => {
-                radius.hypot(half_length)
+                radius.portable_hypot(half_length)
             }
             Shape::HalfSpace { .. } | Shape::Cavity { .. } | Shape::Tube { .. } => f64::INFINITY,
             Shape::Polytope(polytope) => farthest(&polytope.vertices),
@@ -276,7 +277,7 @@ impl Shape {
             (&Shape::Cylinder { radius, half_length }, _) => radius.min(half_length),
             // The radius of the ball that fits in.
             (&Shape::Cone { radius, half_height }, _) => {
-                2.0 * half_height * radius / (radius + radius.hypot(2.0 * half_height))
+                2.0 * half_height * radius / (radius + radius.portable_hypot(2.0 * half_height))
             }
             // The least width across one of its faces.
             (Shape::Polytope(hull), _) => {

@@ -402,6 +402,12 @@ impl StewartTrinkle {
         let is_violated = |contact: &Contact| contact.gap < 0.0 || contact.restraint == Restraint::Rate;
         let horizon = self.settings.activation_gap.unwrap_or(self.horizon);
         plan.at(&self.q_hat).contacts(horizon, &mut self.candidates);
+        if !is_again {
+            // A corner that has left its face touches no longer, however near the plane of the face
+            // it stays.
+            let candidates = &self.candidates;
+            self.active.retain(|id| candidates.iter().any(|candidate| candidate.id == *id));
+        }
         if self.settings.activation_gap.is_some() {
             self.active.clear();
             self.candidates.iter().for_each(|contact| insert(contact.id, &mut self.active));
