@@ -277,6 +277,22 @@ fn contact_solver(scene: &Scene) -> ContactSolver {
     ContactSolver::new(scene.contact_method()).expect("its settings were checked")
 }
 
+/// Refuses bodies that meet at corners where the scheme does not follow how these come and go.
+fn check_corners(scene: &Scene, multibody: &Multibody) -> Result<(), Fault> {
+    let facts = scene.scheme.facts();
+    match multibody.meet_at_corners().filter(|_| !facts.corners) {
+        None => Ok(()),
+        Some([first, second]) => {
+            let message = format!(
+                "the bodies `{first}` and `{second}` meet at corners and edges that come and go, which the scheme `{}` does not \
+                 follow yet",
+                facts.named.name
+            );
+            Err(Place::top("scheme").fault(message, "choose another scheme, such as `[scheme.trapezoidal]`"))
+        }
+    }
+}
+
 /// Builds the system of a scene, and fills in its defaults.
 fn built(
     scene: &mut Scene,
@@ -288,6 +304,7 @@ fn built(
         None => {
             let model = model(scene, warnings, surfaces)?;
             let mut multibody = Multibody::new(model).map_err(|error| body_fault(scene, error))?;
+            check_corners(scene, &multibody)?;
             check_start(scene, &mut multibody, warnings)?;
             let start = multibody.start(scene.run.start);
             check_overlaps(scene, &multibody, &start)?;

@@ -132,6 +132,24 @@ pub fn never_meet(first: &Shape, second: &Shape) -> bool {
         || (is_wall(first) && is_wall(second))
 }
 
+/// Whether two shapes meet at corners, edges and faces of which contacts come and go as the bodies
+/// slide and turn, without an impact.
+pub fn meet_at_corners(first: &Shape, second: &Shape) -> bool {
+    use Shape::{Cavity, Cone, Cuboid, Cylinder, HalfSpace, Mesh, Polygon, Polyline, Polytope, Tube};
+    let is_convex_room = |shape: &Shape| matches!(shape, HalfSpace { .. } | Cavity { .. } | Tube { .. });
+    let has_corners = |shape: &Shape| match shape {
+        Cuboid { .. } | Polytope(_) | Mesh(_) | Polygon(_) | Polyline(_) | Cone { .. } => true,
+        Cylinder { half_length, .. } => half_length.is_finite(),
+        _ => false,
+    };
+    // Among convex surroundings all corners are contacts, always; but the rims of round bodies are
+    // not corners.
+    let is_round = |shape: &Shape| matches!(shape, Cone { .. } | Cylinder { .. } | Mesh(_));
+    [(first, second), (second, first)].into_iter().any(|(shape, other)| {
+        has_corners(shape) && (!is_convex_room(other) || is_round(shape) && !never_meet(shape, other))
+    })
+}
+
 /// Appends to `touches` the contacts between two shapes whose gap is at most `horizon`, in metres.
 ///
 /// `pose_first` and `pose_second` are the poses of the shapes themselves in the world (see

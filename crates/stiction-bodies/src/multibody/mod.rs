@@ -31,6 +31,7 @@ use stiction_dynamics::{
     Passage, RowRates, State, Way,
 };
 
+use crate::collide;
 use crate::error::BodyError;
 use crate::joint::JointRow;
 
@@ -92,6 +93,16 @@ impl Multibody {
     /// Whether two bodies, by number, collide where they meet.
     pub fn may_collide(&self, a: usize, b: usize) -> bool {
         self.model.may_collide(&self.exclusions, a, b)
+    }
+
+    /// The names of two bodies that may meet at corners of which contacts come and go.
+    pub fn meet_at_corners(&self) -> Option<[&str; 2]> {
+        let bodies = &self.model.bodies;
+        let shapes = |body: usize| bodies[body].shapes.iter().map(|shape| &shape.placed.shape);
+        let pairs = (0..bodies.len()).flat_map(|a| (0..a).map(move |b| (b, a)));
+        let mut pairs = pairs.filter(|&(a, b)| self.may_collide(a, b));
+        let pair = pairs.find(|&(a, b)| shapes(a).any(|m| shapes(b).any(|n| collide::meet_at_corners(m, n))))?;
+        Some([pair.0, pair.1].map(|body| bodies[body].name.as_str()))
     }
 
     /// What the system consists of.

@@ -141,6 +141,9 @@ pub struct SchemeFacts {
     pub polygons: bool,
     /// Whether springs and dampers may be stiff: stable at any step.
     pub stiff_forces: bool,
+    /// Whether it treats bodies that meet at corners and edges, of which contacts come and go
+    /// without an impact.
+    pub corners: bool,
     /// What becomes of bodies that overlap at the start.
     pub overlap: Overlap,
 }

@@ -126,6 +126,7 @@ impl OwnFacts for MoreauMidpointSettings {
             one_way: true,
             polygons: true,
             stiff_forces: self.implicit && self.theta >= 0.5,
+            corners: true,
             overlap: Overlap::Kept,
         }
     }

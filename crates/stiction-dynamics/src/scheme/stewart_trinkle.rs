@@ -147,6 +147,7 @@ impl OwnFacts for StewartTrinkleSettings {
             one_way: self.rule == Rule::Euler,
             polygons: true,
             stiff_forces: false,
+            corners: true,
             overlap: Overlap::Ended,
         }
     }

@@ -127,6 +127,7 @@ impl OwnFacts for EventDrivenSettings {
             one_way: false,
             polygons: false,
             stiff_forces: false,
+            corners: false,
             overlap: Overlap::Kept,
         }
     }

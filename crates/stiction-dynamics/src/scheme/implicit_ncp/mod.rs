@@ -96,6 +96,7 @@ impl OwnFacts for ImplicitNcpSettings {
             one_way: self.rule == Rule::Euler,
             polygons: true,
             stiff_forces: true,
+            corners: true,
             overlap: Overlap::Ended,
         }
     }

@@ -143,6 +143,7 @@ impl Trapezoidal {
             first = first.min(share);
             if share <= ROUNDING {
                 insert(contact.id, &mut self.carried);
+                insert(contact.id, &mut self.joined);
                 if norm(&contact.slip(&origin.state.v)) > self.settings.still_speed {
                     insert(Rubbing::Contact(contact.id), &mut self.sliding);
                 }

@@ -237,6 +237,7 @@ impl OwnFacts for TrapezoidalSettings {
             one_way: false,
             polygons: true,
             stiff_forces: true,
+            corners: true,
             overlap: if self.overlap_recovery > 0.0 { Overlap::Fading("overlap-recovery") } else { Overlap::Kept },
         }
     }
@@ -274,6 +275,9 @@ pub struct Trapezoidal {
     /// Contacts that carried an impulse, or stayed closed, in the last smooth step; sorted.
     carried: Vec<ContactId>,
     was_carried: Vec<ContactId>,
+    /// Those that the step needs from its beginning on, as they are closed at its end: a corner
+    /// that comes to where the bodies meet; sorted.
+    joined: Vec<ContactId>,
     /// Contacts and friction elements that slid in it; sorted.
     sliding: Vec<Rubbing>,
     /// Those whose sliding ended at the end of it.
@@ -411,14 +415,35 @@ impl Trapezoidal {
         if has_both_ends { [t, t + h] } else { [t + 0.5 * h; 2] }
     }
 
-    /// Finds the contacts that are closed at the start, and those that carried an impulse.
+    /// Finds the contacts that are closed at the start, and those that carried an impulse as long as
+    /// they are where the bodies meet: a corner that has left its face touches no longer, however
+    /// near the plane of the face it stays.
     fn find_start(&mut self, origin: Origin<'_>) {
-        origin.here().contacts(self.closed_gap(), &mut self.start);
+        let here = origin.here();
+        here.contacts(self.closed_gap(), &mut self.start);
         let is_missing = |id: &ContactId| !self.start.iter().any(|contact| contact.id == *id);
         if self.carried.iter().any(is_missing) {
             let mut ids: Vec<ContactId> = self.start.iter().map(|contact| contact.id).collect();
             ids.extend(&self.carried);
-            origin.here().contacts_of(&ids, &mut self.start);
+            here.contacts_of(&ids, &mut self.start);
+            // Twice as far, as a search may round a gap in another way.
+            let farthest = self.start.iter().fold(self.closed_gap(), |far, contact| far.max(contact.gap));
+            here.contacts(2.0 * farthest, &mut self.end);
+            let (meet, joined) = (&self.end, &self.joined);
+            let is_met = |id: ContactId| has(joined, id) || meet.iter().any(|other| other.id == id);
+            self.start.retain(|contact| is_met(contact.id));
+            // What takes the place of a corner goes on without an impact.
+            let pair = |id: &ContactId| (id.first, id.second, id.shapes);
+            let (lost, mut carried) = std::mem::take(&mut self.carried)
+                .into_iter()
+                .partition::<Vec<ContactId>, _>(|id| !self.start.iter().any(|contact| contact.id == *id));
+            for contact in &self.start {
+                let is_heir = lost.iter().any(|id| pair(id) == pair(&contact.id));
+                if is_heir && contact.rate(&origin.state.v) > -self.settings.rest_speed {
+                    insert(contact.id, &mut carried);
+                }
+            }
+            self.carried = carried;
         }
     }
 
@@ -506,6 +531,7 @@ impl Trapezoidal {
         self.has_projected = false;
         std::mem::swap(&mut self.carried, &mut self.was_carried);
         self.carried.clear();
+        self.joined.clear();
         let u = &out.solution.motion;
         let conditions = out.problem.contacts.iter().zip(&out.contacts);
         for ((condition, contact), impulse) in conditions.zip(&out.solution.contacts) {
