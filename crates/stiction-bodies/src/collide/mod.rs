@@ -1,5 +1,10 @@
 //! Gaps, normals and contact points between two shapes, in closed form.
 //!
+//! Here are round shapes among each other and in convex surroundings, and which file knows the
+//! rest: boxes and hulls (`polytopes.rs`), balls and capsules on them (`round.rs`), cylinders and
+//! cones (`turned.rs`, `turned_hull.rs`), meshes (`meshes.rs`, `patch.rs`), and the plane
+//! (`planar.rs`).
+//!
 //! A capsule is a segment with a radius and a sphere is a point with a radius, so five distances do
 //! almost everything: point to plane, point to point, point to line, point to segment, segment to
 //! segment. Only an ellipsoid has its own: that of a plane along the normal of which it is

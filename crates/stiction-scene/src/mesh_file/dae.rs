@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use roxmltree::{Document, Node};
 use stiction_bodies::glamx::{DMat3, DQuat, DVec3};
+use stiction_solve::PortableMath as _;
 
 use super::{Affine, MeshFile, MeshFileError, MeshPart, SharedPoints, number, shown};
 
@@ -135,7 +136,9 @@ impl<'a, 'd> Reader<'a, 'd> {
             "rotate" => {
                 let r = self.numbers(step, 4)?;
                 let axis = DVec3::from_slice(&r).try_normalize().ok_or_else(|| self.fault(step, "the axis is zero"))?;
-                let turn = DQuat::from_axis_angle(axis, r[3].to_radians());
+                let (sine, cosine) = (0.5 * r[3].to_radians()).portable_sin_cos();
+                let DVec3 { x, y, z } = sine * axis;
+                let turn = DQuat::from_xyzw(x, y, z, cosine);
                 Affine { matrix: DMat3::from_quat(turn), shift: DVec3::ZERO }
             }
             name @ ("lookat" | "skew") => return Err(self.fault(step, format!("`{name}` is not read"))),
