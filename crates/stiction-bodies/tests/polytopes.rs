@@ -417,6 +417,30 @@ fn names_do_not_change_by_a_tremble() {
     }
 }
 
+/// Bodies that touch, overlap slightly and overlap deeply: what the search finds is what the same
+/// features say when they are held there.
+#[test]
+fn features_that_are_held_are_where_the_search_finds_them() {
+    let mut random = Generator::new(77);
+    for trial in 0..4000 {
+        let shapes = [0, 1].map(|_| match random.below(2) {
+            0 => Shape::Cuboid { half_extents: DVec3::from_array([(); 3].map(|()| random.uniform(0.05, 0.5))) },
+            _ => random_hull(&mut random, 12),
+        });
+        let pose = Pose::new(DVec3::from_array([(); 3].map(|()| random.uniform(-0.5, 0.5))), turned(&mut random));
+        let found = touches((&shapes[0], pose), (&shapes[1], Pose::IDENTITY), 0.05);
+        let codes: Vec<u64> = found.iter().map(|touch| touch.feature).collect();
+        let mut held = Vec::new();
+        let pair = [(&shapes[0], &pose), (&shapes[1], &Pose::IDENTITY)];
+        touches_of(Dimension::Space, pair, &codes, &mut held);
+        assert_eq!(held.len(), found.len(), "trial {trial}");
+        for (a, b) in found.iter().zip(&held) {
+            let off = (a.gap - b.gap).abs().max((a.normal - b.normal).length());
+            assert!(off <= 1e-9, "trial {trial}: {a:?} is held as {b:?}");
+        }
+    }
+}
+
 #[test]
 fn order_and_axes_do_not_matter() {
     let mut random = Generator::new(21);
