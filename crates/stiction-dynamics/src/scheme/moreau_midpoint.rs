@@ -63,6 +63,10 @@ const TOUCH: f64 = 0.1;
 /// But no more than this share of the way, so that the error falls with the step.
 const OVERLAP_WAY: f64 = 1e-2;
 
+/// A way of this share of what is allowed is none: a contact that begins at the limit passes it by
+/// rounding. Too large: it is exceeded by as much. Too small: steps are cut without end.
+const NO_WAY: f64 = 1e-6;
+
 /// The contact that closes first among those that overlap too far at the end of a way of `time`
 /// seconds with the velocity `v`, and after which share of it they overlap by `share` of
 /// [`OVERLAP`]. Bodies without a size never do.
@@ -83,7 +87,7 @@ fn first_overlap(start: At<'_>, (v, time): (&[f64], f64), contacts: &[Contact], 
         // One that begins closed is stated at once.
         let way = gap - contact.gap;
         let share = (gap.max(0.0) + share * allowed.min(OVERLAP_WAY * way)) / way;
-        let closes = gap > -allowed && share > 0.0 && share < 1.0;
+        let closes = gap > -allowed && way > NO_WAY * allowed && share > 0.0 && share < 1.0;
         closes.then_some(Passage { contact: contact.id, share })
     });
     cuts.min_by(|a, b| a.share.total_cmp(&b.share))
