@@ -156,7 +156,7 @@ impl Row {
     ///
     /// It is at most a hundred times the error that was found. Where that error is rounding itself
     /// (1e-16 to 1e-15, or none at all) a hundred times it would be luck: no tolerance is below
-    /// that of [`Rounding`](Tolerance::Rounding). Where the other number is printed, it is the
+    /// that of [`Rounding`]. Where the other number is printed, it is the
     /// rounding of its last digit.
     pub fn has_fair_tolerance(&self) -> bool {
         let (Some(reason), Some(target)) = (self.reason, self.reference.or(self.published)) else { return true };
